@@ -1,0 +1,51 @@
+// The errors that the engine raises, one class per thing that a caller can react to.
+// Each message says what was attempted, then what is so. Kernels have their own (kernels/errors.ts).
+
+/** Base of all engine errors, so that a caller can tell them from defects. */
+export class EngineError extends Error {
+  override name = "EngineError";
+}
+
+/** A GGUF file is not what its header says: bad magic, truncated, overflowing sizes or counts. */
+export class GgufError extends EngineError {
+  override name = "GgufError";
+  /** @param file path or URL of the file @param field the header field or tensor at fault */
+  constructor(readonly file: string, readonly field: string, state: string) {
+    super(`Cannot read "${file}": ${field}: ${state}`);
+  }
+}
+
+/** The file is sound, but needs something that this version does not have. */
+export class UnsupportedModelError extends EngineError {
+  override name = "UnsupportedModelError";
+}
+
+/** No model of that name in the store, and no such file. */
+export class ModelNotFoundError extends EngineError {
+  override name = "ModelNotFoundError";
+  constructor(readonly model: string) {
+    super(`model '${model}' not found`);
+  }
+}
+
+/** The prompt does not fit the context window. */
+export class ContextLengthError extends EngineError {
+  override name = "ContextLengthError";
+  constructor(readonly promptTokens: number, readonly contextLength: number) {
+    super(
+      `the prompt is longer than the context length currently available to the model: ` +
+        `it has ${promptTokens} tokens, the window ${contextLength}; ` +
+        `shorten the prompt, adjust the context length in settings (num_ctx), or use a model with a longer context length`,
+    );
+  }
+}
+
+/** A request cannot be run as it stands (an option out of range, a template that refuses it). */
+export class RequestError extends EngineError {
+  override name = "RequestError";
+}
+
+/** The model or the GPU was closed while the request ran. */
+export class ModelClosedError extends EngineError {
+  override name = "ModelClosedError";
+}

@@ -1,0 +1,87 @@
+// Reads the key-value part of a GGUF header. What the keys mean is not known here.
+
+import { type HeaderReader, MIN_STRING_BYTES } from "./header_reader.ts";
+import {
+  type MetadataValue,
+  NUMBER_ARRAYS,
+  type NumberTypeName,
+  ValueType,
+  valueTypeName,
+} from "./value_types.ts";
+
+// Files of llama.cpp have no arrays of arrays at all.
+const MAX_ARRAY_DEPTH = 4;
+const ARRAY_HEADER_BYTES = 12;
+
+/**
+ * Reads `count` keys and their values.
+ * @throws GgufError naming the key at fault
+ */
+export function readMetadata(header: HeaderReader, count: number): Record<string, MetadataValue> {
+  // Without a prototype, so that a key such as "__proto__" is a key like any other.
+  const metadata: Record<string, MetadataValue> = Object.create(null);
+  for (let index = 0; index < count; index++) {
+    header.field = `metadata key ${index}`;
+    const key = header.string();
+    header.field = key;
+    if (key in metadata) throw header.error("the key occurs twice");
+    metadata[key] = readValue(header, header.uint32(), 0);
+  }
+  return metadata;
+}
+
+function readValue(header: HeaderReader, typeId: number, depth: number): MetadataValue {
+  const type = valueTypeName(typeId);
+  switch (type) {
+    case undefined:
+      throw header.error(`unknown value type ${typeId}`);
+    case "string":
+      return header.string();
+    case "bool":
+      return readBoolean(header);
+    case "array":
+      return readArray(header, depth + 1);
+    default: {
+      const value = header.numbers(type, 1)[0];
+      const isExact = typeof value === "bigint" && Number.isSafeInteger(Number(value));
+      return isExact ? Number(value) : value;
+    }
+  }
+}
+
+function readArray(header: HeaderReader, depth: number): MetadataValue {
+  if (depth > MAX_ARRAY_DEPTH) throw header.error(`arrays nested over ${MAX_ARRAY_DEPTH} deep`);
+  const typeId = header.uint32();
+  const type = valueTypeName(typeId);
+  if (type === undefined) throw header.error(`unknown value type ${typeId} of array elements`);
+  const count = header.count(minimumBytes(type));
+  switch (type) {
+    case "string":
+      return header.strings(count);
+    case "bool":
+      return Array.from({ length: count }, () => readBoolean(header));
+    case "array":
+      return Array.from({ length: count }, () => readArray(header, depth + 1));
+    default:
+      return header.numbers(type, count);
+  }
+}
+
+function readBoolean(header: HeaderReader): boolean {
+  const byte = header.bytes(1)[0];
+  if (byte > 1) throw header.error(`${byte} is not a boolean`);
+  return byte === 1;
+}
+
+function minimumBytes(type: keyof typeof ValueType): number {
+  switch (type) {
+    case "string":
+      return MIN_STRING_BYTES;
+    case "bool":
+      return 1;
+    case "array":
+      return ARRAY_HEADER_BYTES;
+    default:
+      return NUMBER_ARRAYS[type satisfies NumberTypeName].BYTES_PER_ELEMENT;
+  }
+}

@@ -1,0 +1,132 @@
+// Typed access to the metadata of a GGUF file: a key that is missing or of another type becomes an
+// error with the key's name. It does not know the keys.
+
+import { GgufError } from "../errors.ts";
+import type { GgufFile } from "./read_gguf.ts";
+import type { MetadataValue } from "./value_types.ts";
+
+/** The value as T, or undefined if it is something else. */
+type Conversion<T> = (value: MetadataValue) => T | undefined;
+
+/**
+ * Getters by type. All throw GgufError where the value is of another type, those without a fallback
+ * also where the key is missing.
+ */
+export class MetadataReader {
+  readonly #file: Pick<GgufFile, "path" | "metadata">;
+
+  /** Reads from the header of a file. */
+  constructor(file: Pick<GgufFile, "path" | "metadata">) {
+    this.#file = file;
+  }
+
+  /** Whether the key is there, of whatever type. */
+  has(key: string): boolean {
+    return this.#file.metadata[key] !== undefined;
+  }
+
+  /** A number. */
+  number(key: string): number {
+    return this.#require(key, "a number", toNumber);
+  }
+
+  /** A number, or `fallback` if the key is missing. */
+  optionalNumber<T>(key: string, fallback: T): number | T {
+    return this.#get(key, "a number", toNumber) ?? fallback;
+  }
+
+  /** A whole number, zero or more: what sizes and counts have to be. */
+  count(key: string): number {
+    return this.#require(key, "a whole number", toCount);
+  }
+
+  /** A whole number, zero or more, or `fallback` if the key is missing. */
+  optionalCount<T>(key: string, fallback: T): number | T {
+    return this.#get(key, "a whole number", toCount) ?? fallback;
+  }
+
+  /** A string. */
+  string(key: string): string {
+    return this.#require(key, "a string", toString);
+  }
+
+  /** A string, or `fallback` if the key is missing. */
+  optionalString<T>(key: string, fallback: T): string | T {
+    return this.#get(key, "a string", toString) ?? fallback;
+  }
+
+  /** A boolean. */
+  boolean(key: string): boolean {
+    return this.#require(key, "a boolean", toBoolean);
+  }
+
+  /** A boolean, or `fallback` if the key is missing. */
+  optionalBoolean<T>(key: string, fallback: T): boolean | T {
+    return this.#get(key, "a boolean", toBoolean) ?? fallback;
+  }
+
+  /** An array of strings. */
+  strings(key: string): readonly string[] {
+    return this.#require(key, "an array of strings", toStrings);
+  }
+
+  /** An array of strings, or `fallback` if the key is missing. */
+  optionalStrings<T>(key: string, fallback: T): readonly string[] | T {
+    return this.#get(key, "an array of strings", toStrings) ?? fallback;
+  }
+
+  /** An array of numbers; 64-bit integers are rounded where a number is not exact. */
+  numbers(key: string): readonly number[] {
+    return this.#require(key, "an array of numbers", toNumbers);
+  }
+
+  /** An array of numbers, or `fallback` if the key is missing. */
+  optionalNumbers<T>(key: string, fallback: T): readonly number[] | T {
+    return this.#get(key, "an array of numbers", toNumbers) ?? fallback;
+  }
+
+  #require<T>(key: string, kind: string, convert: Conversion<T>): T {
+    const value = this.#get(key, kind, convert);
+    if (value === undefined) throw new GgufError(this.#file.path, key, "the key is missing");
+    return value;
+  }
+
+  #get<T>(key: string, kind: string, convert: Conversion<T>): T | undefined {
+    const value = this.#file.metadata[key];
+    if (value === undefined) return undefined;
+    const converted = convert(value);
+    if (converted !== undefined) return converted;
+    throw new GgufError(this.#file.path, key, `${describe(value)} is not ${kind}`);
+  }
+}
+
+function toNumber(value: MetadataValue): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
+
+function toCount(value: MetadataValue): number | undefined {
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
+}
+
+function toString(value: MetadataValue): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function toBoolean(value: MetadataValue): boolean | undefined {
+  return typeof value === "boolean" ? value : undefined;
+}
+
+function toStrings(value: MetadataValue): readonly string[] | undefined {
+  const isStrings = Array.isArray(value) && value.every((item) => typeof item === "string");
+  return isStrings ? value : undefined;
+}
+
+function toNumbers(value: MetadataValue): readonly number[] | undefined {
+  return typeof value === "object" && !Array.isArray(value) ? Array.from(value, Number) : undefined;
+}
+
+function describe(value: MetadataValue): string {
+  return typeof value === "object"
+    ? "an array"
+    : `${typeof value} ${JSON.stringify(String(value))}`;
+}

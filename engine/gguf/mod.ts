@@ -1,0 +1,13 @@
+// GGUF files: reading their header and their tensors, and writing new ones.
+// What the metadata means is not known here. The format: docs/gguf.md of the ggml project.
+
+export { readGguf } from "./read_gguf.ts";
+export type { GgufFile, TensorInfo } from "./read_gguf.ts";
+export { TensorReader } from "./tensor_reader.ts";
+export type { TensorChunk } from "./tensor_reader.ts";
+export { MetadataReader } from "./metadata_reader.ts";
+export type { MetadataValue, NumberArray, NumberTypeName } from "./value_types.ts";
+export { fileTypeByName, fileTypeName, tensorTypeById, tensorTypeByName } from "./tensor_types.ts";
+export type { TensorType } from "./tensor_types.ts";
+export { writeGguf } from "./writer.ts";
+export type { TypedNumber, WritableMetadata, WritableTensor, WritableValue } from "./writer.ts";

@@ -1,0 +1,83 @@
+// Reads the header of a GGUF file, metadata and tensor table, and holds it against the file's size.
+// Tensor data is left alone (tensor_reader.ts). Versions 2 and 3, little-endian; the format is
+// fixed by docs/gguf.md of the ggml project.
+
+import { fileURLToPath } from "node:url";
+import { GgufError } from "../errors.ts";
+import { HeaderReader, MIN_STRING_BYTES } from "./header_reader.ts";
+import { readMetadata } from "./metadata.ts";
+import { MetadataReader } from "./metadata_reader.ts";
+import { placeTensors, readTensorTable, type TensorInfo } from "./tensor_table.ts";
+import type { MetadataValue } from "./value_types.ts";
+
+export type { TensorInfo } from "./tensor_table.ts";
+
+/** The header of a GGUF file. Offsets and sizes in bytes. */
+export interface GgufFile {
+  /** As it was opened. */
+  readonly path: string;
+  /** Of the format. */
+  readonly version: 2 | 3;
+  /** In the order of the file, without a prototype. */
+  readonly metadata: Record<string, MetadataValue>;
+  /** In the order of the file. */
+  readonly tensors: ReadonlyMap<string, TensorInfo>;
+  /** Where the tensor data starts. */
+  readonly dataOffset: number;
+  /** Of the whole file. */
+  readonly fileSize: number;
+  /** Of which every tensor's offset is a multiple. */
+  readonly alignment: number;
+}
+
+// A key, the id of its type and a value of one byte; a tensor's name, rank, type and offset.
+const MIN_PAIR_BYTES = MIN_STRING_BYTES + 4 + 1;
+const MIN_TENSOR_BYTES = MIN_STRING_BYTES + 4 + 4 + 8;
+const DEFAULT_ALIGNMENT = 32;
+const MAX_ALIGNMENT = 2 ** 31;
+
+/**
+ * Reads the header of a local GGUF file.
+ * @throws GgufError naming the file and the field, if anything in the header is not sound
+ * @throws Deno.errors.NotFound and its like, if the file cannot be opened
+ */
+export async function readGguf(path: string | URL): Promise<GgufFile> {
+  using file = await Deno.open(path);
+  const { size } = await file.stat();
+  const name = path instanceof URL ? fileURLToPath(path) : path;
+  const header = new HeaderReader(file, name, size);
+
+  const version = readVersion(header);
+  header.field = "tensor count";
+  const tensorCount = header.count(MIN_TENSOR_BYTES);
+  header.field = "metadata count";
+  const metadata = readMetadata(header, header.count(MIN_PAIR_BYTES));
+  const alignment = readAlignment(name, metadata);
+  const table = readTensorTable(header, tensorCount);
+  const dataOffset = Math.ceil(header.position / alignment) * alignment;
+  const tensors = placeTensors(header, table, { dataOffset, alignment, fileSize: size });
+  return { path: name, version, metadata, tensors, dataOffset, fileSize: size, alignment };
+}
+
+function readVersion(header: HeaderReader): 2 | 3 {
+  header.field = "magic";
+  const magic = String.fromCharCode(...header.bytes(4));
+  if (magic !== "GGUF") throw header.error(`${JSON.stringify(magic)} is not "GGUF"`);
+  header.field = "version";
+  const version = header.uint32();
+  if (version === 2 || version === 3) return version;
+  const isBigEndian = version !== 0 && (version & 0xffff) === 0;
+  throw header.error(
+    isBigEndian
+      ? "big-endian files are not supported"
+      : `${version} is not supported, only 2 and 3`,
+  );
+}
+
+function readAlignment(path: string, metadata: Record<string, MetadataValue>): number {
+  const key = "general.alignment";
+  const alignment = new MetadataReader({ path, metadata }).optionalCount(key, DEFAULT_ALIGNMENT);
+  const isPowerOfTwo = alignment > 0 && (alignment & (alignment - 1)) === 0;
+  if (isPowerOfTwo && alignment <= MAX_ALIGNMENT) return alignment;
+  throw new GgufError(path, key, `${alignment} is not a power of two of 32 bits`);
+}

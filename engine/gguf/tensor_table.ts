@@ -1,0 +1,113 @@
+// Reads the tensor table of a GGUF header and works out where in the file each tensor is.
+// A tensor is taken only if it lies whole, aligned and alone within the file.
+
+import type { HeaderReader } from "./header_reader.ts";
+import { type TensorType, tensorTypeById } from "./tensor_types.ts";
+
+/** Where a tensor is and what it holds. */
+export interface TensorInfo {
+  /** Unique in the file, such as "blk.0.attn_q.weight". */
+  readonly name: string;
+  /** In GGML order: shape[0] is the length of a row. Empty for a scalar. */
+  readonly shape: readonly number[];
+  /** Value of `ggml_type`. */
+  readonly type: number;
+  /** GGML name of the type, such as "Q4_K". */
+  readonly typeName: string;
+  /** Of its first byte, from the start of the file. */
+  readonly offset: number;
+  /** Without the padding after it. */
+  readonly byteLength: number;
+}
+
+/** The part of a file that holds the tensors, in bytes. */
+interface DataSection {
+  readonly dataOffset: number;
+  readonly alignment: number;
+  readonly fileSize: number;
+}
+
+const MAX_DIMENSIONS = 4;
+
+/**
+ * Reads `count` entries; their offsets still count from the start of the tensor data.
+ * @throws GgufError naming the tensor at fault
+ */
+export function readTensorTable(header: HeaderReader, count: number): TensorInfo[] {
+  return Array.from({ length: count }, (_, index) => {
+    header.field = `tensor ${index}`;
+    const name = header.string();
+    header.field = `tensor "${name}"`;
+    const shape = readShape(header);
+    const typeId = header.uint32();
+    const type = tensorTypeById(typeId);
+    if (type === undefined) throw header.error(`unknown tensor type ${typeId}`);
+    const byteLength = tensorBytes(header, shape, type);
+    const offset = header.uint64();
+    return { name, shape, type: type.id, typeName: type.name, offset, byteLength };
+  });
+}
+
+function readShape(header: HeaderReader): number[] {
+  const dimensions = header.uint32();
+  if (dimensions > MAX_DIMENSIONS) {
+    throw header.error(`${dimensions} dimensions are more than ${MAX_DIMENSIONS}`);
+  }
+  return Array.from({ length: dimensions }, (_, index) => {
+    const length = header.uint64();
+    if (length === 0) throw header.error(`dimension ${index} is zero`);
+    return length;
+  });
+}
+
+function tensorBytes(header: HeaderReader, shape: readonly number[], type: TensorType): number {
+  const rowLength = shape[0] ?? 1;
+  if (rowLength % type.blockSize !== 0) {
+    throw header.error(
+      `a row of ${rowLength} values is not whole blocks of ${type.blockSize} (${type.name})`,
+    );
+  }
+  const blocks = shape.reduce((product, length) => product * length, 1) / type.blockSize;
+  const bytes = blocks * type.blockBytes;
+  if (bytes > Number.MAX_SAFE_INTEGER) throw header.error(`shape ${shape.join("x")} is too large`);
+  return bytes;
+}
+
+/**
+ * Gives each tensor its offset in the file.
+ * @throws GgufError naming the tensor that occurs twice, is misaligned, overlaps another or passes
+ *   the end of the file
+ */
+export function placeTensors(
+  header: HeaderReader,
+  table: readonly TensorInfo[],
+  { dataOffset, alignment, fileSize }: DataSection,
+): Map<string, TensorInfo> {
+  const tensors = new Map<string, TensorInfo>();
+  for (const entry of table) {
+    header.field = `tensor "${entry.name}"`;
+    if (tensors.has(entry.name)) throw header.error("the name occurs twice");
+    if (entry.offset % alignment !== 0) {
+      throw header.error(`offset ${entry.offset} is not a multiple of ${alignment}`);
+    }
+    const offset = dataOffset + entry.offset;
+    if (offset + entry.byteLength > fileSize) {
+      throw header.error(
+        `its ${entry.byteLength} bytes at byte ${offset} pass the end of the file at ${fileSize}`,
+      );
+    }
+    tensors.set(entry.name, { ...entry, offset });
+  }
+  checkOverlap(header, tensors);
+  return tensors;
+}
+
+function checkOverlap(header: HeaderReader, tensors: ReadonlyMap<string, TensorInfo>): void {
+  const byOffset = [...tensors.values()].sort((a, b) => a.offset - b.offset);
+  for (const [index, tensor] of byOffset.entries()) {
+    const next = byOffset[index + 1];
+    if (next === undefined || tensor.offset + tensor.byteLength <= next.offset) continue;
+    header.field = `tensor "${next.name}"`;
+    throw header.error(`it overlaps tensor "${tensor.name}"`);
+  }
+}

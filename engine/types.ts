@@ -1,0 +1,155 @@
+// The engine's own protocol: what goes into a model and what comes out, the same for the
+// library, the worker and every HTTP dialect. Plain data only: all of it passes postMessage.
+
+/** How the next token is chosen. Order: penalties, top_k, top_p, min_p, temperature, draw. */
+export interface SamplingOptions {
+  /** 0 is greedy. Default 0.8. */
+  temperature?: number;
+  /** Keep the k most likely tokens; 0 keeps all. Default 40. */
+  topK?: number;
+  /** Keep the smallest set of tokens whose probability reaches p. Default 0.9. */
+  topP?: number;
+  /** Drop tokens less likely than p times the most likely one. Default 0. */
+  minP?: number;
+  /** Same seed, same text. Default: random. */
+  seed?: number;
+  /** Divides (positive) or multiplies (negative) the logits of recent tokens. Default 1. */
+  repeatPenalty?: number;
+  /** How many recent tokens the penalties see; -1 is the whole window. Default 64. */
+  repeatLastN?: number;
+  /** Subtracted once from the logit of each recent token. Default 0. */
+  presencePenalty?: number;
+  /** Subtracted per occurrence from the logit of each recent token. Default 0. */
+  frequencyPenalty?: number;
+}
+
+/** Limits of one answer. */
+export interface LimitOptions {
+  /** Most tokens to generate. Default: until the model ends or the window is full. */
+  maxTokens?: number;
+  /** Strings that end the answer; no part of them is given out. */
+  stop?: string[];
+}
+
+/** A prompt to continue. */
+export interface GenerateRequest extends SamplingOptions, LimitOptions {
+  /** Text (BOS is added as the vocabulary says, special tokens are parsed) or token ids, taken as they are. */
+  prompt: string | readonly number[];
+  /** Aborting it ends the generation within one decode step. Not sent to a worker: the client forwards it. */
+  signal?: AbortSignal;
+}
+
+/** A tool call that the model made. */
+export interface ToolCall {
+  id?: string;
+  function: { name: string; arguments: Record<string, unknown> };
+}
+
+/** One turn of a conversation. */
+export interface ChatMessage {
+  role: "system" | "user" | "assistant" | "tool";
+  content: string;
+  thinking?: string;
+  toolCalls?: ToolCall[];
+  toolName?: string;
+  toolCallId?: string;
+}
+
+/** A tool offered to the model; `parameters` is a JSON Schema, passed to the template untouched. */
+export interface Tool {
+  type: "function";
+  function: { name: string; description?: string; parameters?: Record<string, unknown> };
+}
+
+/** A conversation to answer. */
+export interface ChatRequest extends SamplingOptions, LimitOptions {
+  messages: ChatMessage[];
+  tools?: Tool[];
+  /** Whether a thinking model thinks; templates see it as `enable_thinking`. */
+  think?: boolean | "low" | "medium" | "high" | "max";
+  /** Drop the oldest turns that do not fit the window. Default true; false raises ContextLengthError. */
+  truncate?: boolean;
+  signal?: AbortSignal;
+}
+
+/** Exact counts, and times in milliseconds. */
+export interface Usage {
+  /** All tokens of the prompt, cached ones included. */
+  promptTokens: number;
+  /** Those of them whose keys and values were still there. */
+  cachedTokens: number;
+  completionTokens: number;
+  /** Time from admission to the first token. */
+  promptMilliseconds: number;
+  /** Time from the first token to the last. */
+  completionMilliseconds: number;
+}
+
+/** `stop`: the model ended or a stop string came. `length`: maxTokens or the window. */
+export type DoneReason = "stop" | "length";
+
+/** What a generation gives out, in order; `done` is last. An abort ends the stream without `done`. */
+export type GenerateEvent =
+  | { type: "text"; text: string; tokens: number[] }
+  | { type: "done"; reason: DoneReason; stopString?: string; usage: Usage };
+
+/** What a chat gives out. For now the same as a generation; thinking and tool calls join it later. */
+export type ChatEvent = GenerateEvent;
+
+/** What is known of a model without running it. Sizes in bytes. */
+export interface ModelInfo {
+  /** `general.architecture`. */
+  architecture: string;
+  /** Number of weights. */
+  parameterCount: number;
+  /** GGML name of the file's main type, such as "Q4_K_M". */
+  quantization: string;
+  /** Window the model was trained for. */
+  trainedContextLength: number;
+  embeddingLength: number;
+  /** Size of the file. */
+  fileSize: number;
+  /** Whether the file carries a chat template. */
+  hasChatTemplate: boolean;
+}
+
+/** Progress of a load: bytes of weights on the GPU so far. */
+export interface LoadProgress {
+  loaded: number;
+  total: number;
+}
+
+/** Bytes that a loaded model holds on the GPU. */
+export interface MemoryUse {
+  weights: number;
+  keyValueCache: number;
+  scratch: number;
+}
+
+/** A model that answers; what the server needs of it. Implemented in-process and by the worker's client. */
+export interface ChatModel extends AsyncDisposable {
+  readonly info: ModelInfo;
+  /** Window of this load in tokens: what was asked for, at most what was trained. */
+  readonly contextLength: number;
+  readonly memory: MemoryUse;
+  /** Continues a prompt. Errors before the first event: ContextLengthError, RequestError. */
+  generate(request: GenerateRequest): AsyncIterable<GenerateEvent>;
+  /** Answers a conversation through the model's chat template. */
+  chat(request: ChatRequest): AsyncIterable<ChatEvent>;
+  /** The prompt text that `chat` would run. */
+  renderChat(request: ChatRequest): Promise<string>;
+  /** Ends what runs (ModelClosedError) and frees the GPU memory. */
+  close(): Promise<void>;
+}
+
+/** How a model is loaded. */
+export interface LoadOptions {
+  /** Window in tokens; default the trained one, at most 4096. Clamped to the trained one. */
+  contextLength?: number;
+  /** Most sequences that run at the same time. Default 8; the KV cache is shared by all. */
+  maxSequences?: number;
+  /** Float activations and an f32 KV cache instead of int8 activations and f16. Slower, exact. */
+  exact?: boolean;
+  onProgress?: (progress: LoadProgress) => void;
+  signal?: AbortSignal;
+}

@@ -1,0 +1,68 @@
+// Joins the splits of attention.wgsl into its output [rows, heads, HEAD_DIM], as f32 or as int8
+// groups of 32 for the output projection. One invocation per group of 32 columns of one row.
+struct Params {
+  heads: u32,
+  groups: u32,      // groups of 32 columns of the output, padding included
+  split: u32,       // positions per split
+  max_splits: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;     // [rows] token, position, slot
+@group(0) @binding(2) var<storage, read> tiles: array<vec2<u32>>;    // [tiles] first row, rows
+@group(0) @binding(3) var<storage, read> partials: array<vec4<f32>>; // see attention.wgsl
+#if QUANTIZED_OUTPUT
+@group(0) @binding(4) var<storage, read_write> y_quants: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read_write> y_scales: array<vec4<f32>>;
+#else
+@group(0) @binding(4) var<storage, read_write> y: array<vec4<f32>>;  // [rows, groups, 8]
+#end
+
+const QUADS = HEAD_DIM / 4u;
+
+// Output column `column` (in vec4) of a row whose sequence has `splits` splits.
+fn merged(row: u32, column: u32, splits: u32) -> vec4<f32> {
+  let head = column / QUADS;
+  if (head >= params.heads) {
+    return vec4(0.0);
+  }
+  let first = (row * params.heads + head) * params.max_splits * (1u + QUADS);
+  var maximum = partials[first].x;
+  for (var s = 1u; s < splits; s++) {
+    maximum = max(maximum, partials[first + s * (1u + QUADS)].x);
+  }
+  var sum = 0.0;
+  var value = vec4(0.0);
+  for (var s = 0u; s < splits; s++) {
+    let at = first + s * (1u + QUADS);
+    let weight = exp(partials[at].x - maximum);
+    sum += weight * partials[at].y;
+    value += weight * partials[at + 1u + column % QUADS];
+  }
+  return value / sum;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let group = id.x;
+  let tile = tiles[id.z];
+  if (group >= params.groups || id.y >= tile.y) {
+    return;
+  }
+  let row = tile.x + id.y;
+  // Splits of the tile, not of the row: a split past the row's own position has sum 0.
+  let splits = (rows[tile.x].y + tile.y + params.split - 1u) / params.split;
+  #for j in 0..8
+  let x$j = merged(row, group * 8u + $j, splits);
+  #end
+  #if QUANTIZED_OUTPUT
+  let quantized = quantize_group(x0, x1, x2, x3, x4, x5, x6, x7);
+  let at = row * params.groups + group;
+  y_quants[2u * at] = quantized.low;
+  y_quants[2u * at + 1u] = quantized.high;
+  y_scales[at] = quantized.scales;
+  #else
+  #for j in 0..8
+  y[(row * params.groups + group) * 8u + $j] = x$j;
+  #end
+  #end
+}

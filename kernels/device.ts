@@ -1,0 +1,199 @@
+// A WebGPU device: what it can do, its buffers with an account of their bytes, its compiled
+// kernels. Features are asked for by requesting them, since an adapter may hide what it has.
+// Knows nothing of models; dispatching is in kernel.ts.
+
+import { DeviceLostError, GpuError, GpuMemoryError } from "./errors.ts";
+import { type Platform, platformOf } from "./platform.ts";
+import { Kernel, type KernelSource } from "./kernel.ts";
+
+/** What a device can do beyond the core of WebGPU, and its shape for tuning. */
+export interface Capabilities {
+  readonly subgroups: boolean;
+  readonly timestamps: boolean;
+  /** `dot4I8Packed`: int8 dot products. */
+  readonly packedDot: boolean;
+  /** Invocations in every subgroup, or 0 where it varies or is not known. */
+  readonly subgroupSize: number;
+  /** A driver that runs on the CPU: barriers and workgroups are dear, caches large. */
+  readonly software: boolean;
+}
+
+/** How to open a device. */
+export interface DeviceOptions {
+  /** Any implementation of WebGPU; default `navigator.gpu`. */
+  gpu?: GPU;
+  /** Features not to use even where they are: each kernel has a path without. */
+  without?: readonly ("subgroups" | "packedDot")[];
+  /** Caps the size of one binding in bytes, to test the splitting of tensors. */
+  maxBindingSize?: number;
+}
+
+const WANTED: readonly string[] = ["subgroups", "timestamp-query"];
+
+/** An open device. Dispose of it to free all that it holds. */
+export class Device implements Disposable {
+  /** Bytes in live buffers, by the purpose given to {@linkcode Device.buffer}. */
+  readonly allocated = new Map<string, number>();
+  readonly #kernels = new Map<string, Kernel>();
+  readonly #purposes = new Map<GPUBuffer, string>();
+  #lost: DeviceLostError | undefined;
+  #uncaptured: GpuError | undefined;
+
+  private constructor(
+    readonly gpu: GPUDevice,
+    readonly platform: Platform,
+    readonly capabilities: Capabilities,
+    /** Name of the adapter and of its driver, for people. */
+    readonly description: string,
+    /** Largest binding of a storage buffer in bytes. */
+    readonly maxBindingSize: number,
+  ) {
+    gpu.addEventListener("uncapturederror", (event) => {
+      const { error } = event as GPUUncapturedErrorEvent;
+      this.#uncaptured ??= new GpuError(`Cannot run GPU commands: ${error.message}`);
+    });
+    gpu.lost.then((info) => {
+      this.#lost ??= new DeviceLostError(`Cannot use the GPU: device lost: ${info.message}`);
+    });
+  }
+
+  /** Opens the best adapter. Errors: GpuError where there is none. */
+  static async open(options: DeviceOptions = {}): Promise<Device> {
+    const gpu = options.gpu ?? globalThis.navigator?.gpu;
+    if (!gpu) throw new GpuError("Cannot open a GPU: this runtime has no WebGPU");
+    const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" }) ??
+      await gpu.requestAdapter();
+    if (!adapter) {
+      throw new GpuError(
+        "Cannot open a GPU: no adapter found; install a Vulkan driver (on Debian and Ubuntu: " +
+          "apt-get install mesa-vulkan-drivers)",
+      );
+    }
+    const device = await requestDevice(adapter);
+    const without = new Set<string>(options.without);
+    const subgroups = device.features.has("subgroups") && !without.has("subgroups");
+    const info = adapter.info;
+    const { subgroupMinSize: least = 0, subgroupMaxSize: most = 0 } = info;
+    return new Device(
+      device,
+      platformOf(gpu),
+      {
+        subgroups,
+        timestamps: device.features.has("timestamp-query"),
+        packedDot: !without.has("packedDot") &&
+          hasLanguageFeature(gpu, "packed_4x8_integer_dot_product"),
+        subgroupSize: subgroups && least === most ? least : 0,
+        software: info.isFallbackAdapter ?? /llvmpipe|swiftshader/i.test(info.description),
+      },
+      info.description || info.device || info.vendor || "unnamed adapter",
+      Math.min(device.limits.maxStorageBufferBindingSize, options.maxBindingSize ?? Infinity),
+    );
+  }
+
+  /** Resolves when the device is lost, whatever the reason. */
+  get lost(): Promise<DeviceLostError> {
+    return this.gpu.lost.then(() => this.#lost!);
+  }
+
+  /** Throws what went wrong on the GPU since the last call: errors there are raised late. */
+  check(): void {
+    if (this.#lost) throw this.#lost;
+    const error = this.#uncaptured;
+    this.#uncaptured = undefined;
+    if (error) throw error;
+  }
+
+  /**
+   * Creates a buffer of at least `bytes` bytes, rounded up to 16, zeroed, counted under `purpose`.
+   * Errors: GpuMemoryError (size limits now; exhaustion by {@linkcode Device.scoped}).
+   */
+  buffer(label: string, bytes: number, purpose: string, usage = STORAGE_USAGE): GPUBuffer {
+    const size = Math.max(16, Math.ceil(bytes / 16) * 16);
+    if (size > this.gpu.limits.maxBufferSize) {
+      const limit = (this.gpu.limits.maxBufferSize / 2 ** 20).toFixed(0);
+      throw new GpuMemoryError(label, size, `the largest buffer of this device has ${limit} MiB`);
+    }
+    const buffer = this.gpu.createBuffer({ label, size, usage });
+    this.#purposes.set(buffer, purpose);
+    this.allocated.set(purpose, (this.allocated.get(purpose) ?? 0) + size);
+    return buffer;
+  }
+
+  /** Destroys a buffer made by {@linkcode Device.buffer} and takes it off the account. */
+  free(buffer: GPUBuffer): void {
+    const purpose = this.#purposes.get(buffer);
+    if (purpose === undefined) return;
+    this.#purposes.delete(buffer);
+    this.allocated.set(purpose, this.allocated.get(purpose)! - buffer.size);
+    buffer.destroy();
+  }
+
+  /** Runs `create` inside error scopes: what the device refuses becomes an exception. */
+  async scoped<T>(what: string, create: () => T | Promise<T>): Promise<T> {
+    this.gpu.pushErrorScope("out-of-memory");
+    this.gpu.pushErrorScope("validation");
+    try {
+      return await create();
+    } finally {
+      const invalid = await this.gpu.popErrorScope();
+      const exhausted = await this.gpu.popErrorScope();
+      this.check();
+      if (invalid) throw new GpuError(`Cannot ${what}: ${invalid.message}`);
+      if (exhausted) throw new GpuMemoryError(what, 0, "the device is out of memory");
+    }
+  }
+
+  /** The compiled kernel of this source and these constants; compiled once per device. */
+  kernel(source: KernelSource): Kernel {
+    const key = JSON.stringify([source.name, source.constants, source.snippets?.length]) +
+      (source.snippets?.join("") ?? "");
+    let kernel = this.#kernels.get(key);
+    if (!kernel) this.#kernels.set(key, kernel = new Kernel(this, source));
+    return kernel;
+  }
+
+  /** Destroys the device with all its buffers. */
+  [Symbol.dispose](): void {
+    for (const buffer of this.#purposes.keys()) buffer.destroy();
+    this.#purposes.clear();
+    this.allocated.clear();
+    this.#kernels.clear();
+    this.gpu.destroy();
+  }
+}
+
+const STORAGE_USAGE = 0x80 | 0x8 | 0x4; // STORAGE | COPY_DST | COPY_SRC
+
+/** Deno's built-in types lack `wgslLanguageFeatures`; the object has it. */
+function hasLanguageFeature(gpu: GPU, name: string): boolean {
+  const { wgslLanguageFeatures } = gpu as GPU & { wgslLanguageFeatures?: ReadonlySet<string> };
+  return wgslLanguageFeatures?.has(name) ?? false;
+}
+
+/** Requests every wanted feature, then drops what is refused, one at a time; takes all limits. */
+async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
+  const requiredLimits: Record<string, number> = {};
+  for (const name in adapter.limits) {
+    const value = adapter.limits[name as keyof GPUSupportedLimits];
+    if (typeof value === "number") requiredLimits[name] = value;
+  }
+  const features = [...WANTED];
+  const refused: string[] = [];
+  for (;;) {
+    try {
+      const requiredFeatures = features.filter((name) => !refused.includes(name));
+      return await adapter.requestDevice({
+        requiredFeatures: requiredFeatures as GPUFeatureName[],
+        requiredLimits,
+      });
+    } catch (error) {
+      const next = features.find((name) => !refused.includes(name));
+      if (next === undefined) throw new GpuError(`Cannot open the GPU: ${error}`);
+      // A refusal does not say which feature it is: hidden ones go first, listed ones after.
+      const hidden = features.find((name) =>
+        !refused.includes(name) && !adapter.features.has(name as GPUFeatureName)
+      );
+      refused.push(hidden ?? next);
+    }
+  }
+}

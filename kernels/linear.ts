@@ -1,0 +1,168 @@
+// y = x W^T for weights of any format: the binding of linear.wgsl, and the choice of its tile.
+// One operation for decode (few tokens, columns split over a team) and prefill (register tiles).
+// Not for matrices that are gathered per token (experts).
+
+import groupSource from "./quants/group.wgsl" with { type: "text" };
+import linearSource from "./linear.wgsl" with { type: "text" };
+import quantizeSource from "./quantize_group.wgsl" with { type: "text" };
+import { type Activation, bindInput, bindOutput, GROUP, isQuantized } from "./activation.ts";
+import type { Capabilities, Device } from "./device.ts";
+import { type Dispatch, encodeDispatch } from "./kernel.ts";
+import { bindWeights, type Matrix, type MatrixPart } from "./matrix.ts";
+import type { QuantFormat } from "./quants/mod.ts";
+
+/** Work per invocation and workgroup of linear.wgsl. */
+export interface LinearTile {
+  /** Rows of each side per team. */
+  readonly rows: number;
+  /** Tokens per team: 1, 2, 4 or 8. */
+  readonly cols: number;
+  /** Invocations that share the columns of a row. */
+  readonly lanes: number;
+  /** Invocations per workgroup. */
+  readonly workgroup: number;
+}
+
+/** How the product is written. */
+export interface LinearOptions {
+  /** Adds to y instead of replacing it (the residual stream). */
+  accumulate?: boolean;
+  /** Column of y that row 0 of the matrix goes to. */
+  first?: number;
+  /** Overrides the choice of the tile, for tests and tuning. */
+  tile?: LinearTile;
+}
+
+/** Tokens from which register tiles beat teams that split the columns. */
+const PREFILL_TOKENS = 9;
+
+/** The tile for a number of tokens. Outputs of a quantized pair come in whole groups of 32. */
+export function chooseTile(
+  capabilities: Capabilities,
+  tokens: number,
+  matrix: Pick<Matrix, "sides">,
+): LinearTile {
+  const { software } = capabilities;
+  if (tokens >= PREFILL_TOKENS) {
+    return { rows: matrix.sides === 2 ? 2 : 4, cols: 4, lanes: 1, workgroup: software ? 16 : 64 };
+  }
+  const lanes = capabilities.subgroupSize || (software ? 8 : 32);
+  const cols = tokens <= 1 ? 1 : tokens <= 2 ? 2 : tokens <= 4 ? 4 : 8;
+  const rows = cols >= 8 ? 2 : 4;
+  const teams = 32 / rows;
+  return { rows, cols, lanes, workgroup: Math.min(256, matrix.sides === 2 ? lanes * teams : 64) };
+}
+
+/** A matrix product with its input and output bound. */
+export class Linear {
+  readonly #device: Device;
+  readonly #matrix: Matrix;
+  readonly #x: Activation;
+  readonly #y: Activation;
+  readonly #options: LinearOptions;
+  readonly #variants = new Map<string, Dispatch[]>();
+
+  /** @param x [tokens, columns] @param y [tokens, rows] or wider, see {@linkcode LinearOptions} */
+  constructor(
+    device: Device,
+    matrix: Matrix,
+    x: Activation,
+    y: Activation,
+    options: LinearOptions = {},
+  ) {
+    this.#device = device;
+    this.#matrix = matrix;
+    this.#x = x;
+    this.#y = y;
+    this.#options = options;
+  }
+
+  /** Records the product for the first `tokens` rows of x. */
+  encode(pass: GPUComputePassEncoder, tokens: number): void {
+    const tile = this.#options.tile ?? chooseTile(this.#device.capabilities, tokens, this.#matrix);
+    const key = `${tile.rows} ${tile.cols} ${tile.lanes} ${tile.workgroup}`;
+    let dispatches = this.#variants.get(key);
+    if (!dispatches) {
+      dispatches = this.#matrix.parts.map((part) => this.#bind(part, tile));
+      this.#variants.set(key, dispatches);
+    }
+    dispatches.forEach((dispatch, i) => {
+      const rows = tile.rows * tile.workgroup / tile.lanes;
+      const tiles = Math.ceil(this.#matrix.parts[i].rows / rows);
+      const x = Math.min(tiles, 32768);
+      encodeDispatch(pass, dispatch, [x, Math.ceil(tokens / tile.cols), Math.ceil(tiles / x)]);
+    });
+  }
+
+  #bind(part: MatrixPart, tile: LinearTile): Dispatch {
+    const { format, sides } = this.#matrix;
+    const { capabilities } = this.#device;
+    const subgroups = tile.lanes > 1 && tile.lanes === capabilities.subgroupSize;
+    const kernel = this.#device.kernel({
+      name: `linear ${format.name}`,
+      source: linearSource,
+      constants: {
+        ...weightConstants(format),
+        ROWS: tile.rows,
+        COLS: tile.cols,
+        LANES: tile.lanes,
+        WORKGROUP: tile.workgroup,
+        SIDES: sides,
+        PAIRED: sides === 2,
+        SUBGROUPS: subgroups,
+        SHARED: tile.lanes > 1 && !subgroups,
+        INTEGER: isQuantized(this.#x),
+        QUANTIZED_OUTPUT: isQuantized(this.#y),
+        AFFINE: part.affine !== undefined,
+        ACCUMULATE: Boolean(this.#options.accumulate),
+      },
+      snippets: weightSnippets(format, isQuantized(this.#y) ? [quantizeSource] : []),
+    });
+    return kernel.bind({
+      ...bindInput(this.#x),
+      ...bindOutput(this.#y),
+      ...bindWeights(this.#matrix, part),
+      ...(part.affine ? { affine: part.affine } : {}),
+    }, {
+      rows: part.rows,
+      groups: Math.ceil(this.#matrix.columns / GROUP),
+      first: (this.#options.first ?? 0) + part.first,
+      stride: this.#y.stride,
+    });
+  }
+}
+
+/** Constants that tell a kernel what a format's snippet gives. */
+export function weightConstants(format: QuantFormat): Record<string, boolean> {
+  return {
+    FLOAT_WEIGHTS: format.kind === "float",
+    HAS_MINIMUM: format.hasMinimum,
+    UNIFORM_GROUP: format.uniformGroup,
+  };
+}
+
+/** Declarations of a format's planes from binding 8 on, and its snippet. */
+export function weightSnippets(format: QuantFormat, more: readonly string[] = []): string[] {
+  const planes = format.planes.map((plane, i) =>
+    `@group(0) @binding(${8 + i}) var<storage, read> w_${plane.name}: array<${plane.type}>;`
+  );
+  return [planes.join("\n"), groupSource, format.snippet, ...more];
+}
+
+/** The product in plain loops, summed in f64: weights [rows, columns], x [tokens, columns]. */
+export function linearReference(
+  weights: Float32Array,
+  x: Float32Array,
+  shape: { rows: number; columns: number; tokens: number },
+): Float32Array {
+  const { rows, columns, tokens } = shape;
+  const y = new Float32Array(tokens * rows); // [tokens, rows]
+  for (let t = 0; t < tokens; t++) {
+    for (let n = 0; n < rows; n++) {
+      let sum = 0;
+      for (let k = 0; k < columns; k++) sum += x[t * columns + k] * weights[n * columns + k];
+      y[t * rows + n] = sum;
+    }
+  }
+  return y;
+}

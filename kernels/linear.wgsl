@@ -1,0 +1,226 @@
+// y[token, row] = sum over k of x[token, k] * w[row, k], then scaled and biased per row.
+// A team of LANES invocations splits the groups of 32 columns; it keeps ROWS rows and COLS tokens in
+// registers. LANES > 1 reads weights once for few tokens (decode), LANES = 1 is a register tile
+// (prefill). Grid: x (then z) over row tiles, y over token tiles. Activations are padded with rows
+// to whole token tiles and with zero columns to whole groups.
+// SIDES = 2: row i of w is a gate, row i + params.rows its up projection; y = silu(gate) * up.
+struct Params {
+  rows: u32,        // outputs
+  groups: u32,      // groups of 32 columns in a row of weights
+  first: u32,       // column of y that the first output goes to
+  stride: u32,      // columns of y
+}
+@group(0) @binding(0) var<uniform> params: Params;
+#if INTEGER
+@group(0) @binding(1) var<storage, read> x_quants: array<vec4<u32>>;  // [tokens, groups, 2]
+@group(0) @binding(2) var<storage, read> x_scales: array<vec4<f32>>;  // [tokens, groups]
+#else
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;         // [tokens, groups, 8]
+#end
+#if AFFINE
+@group(0) @binding(3) var<storage, read> affine: array<vec2<f32>>;    // [rows of w] (scale, bias)
+#end
+#if QUANTIZED_OUTPUT
+@group(0) @binding(4) var<storage, read_write> y_quants: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read_write> y_scales: array<vec4<f32>>;
+#else
+@group(0) @binding(4) var<storage, read_write> y: array<f32>;         // [tokens, stride]
+#end
+
+#if SHARED
+var<workgroup> partials: array<f32, SIDES * ROWS * COLS * WORKGROUP>;
+#end
+#if QUANTIZED_OUTPUT
+const OUTPUTS = ROWS * WORKGROUP / LANES;  // a multiple of 32
+var<workgroup> results: array<f32, COLS * OUTPUTS>;
+
+fn result4(at: u32) -> vec4<f32> {
+  return vec4(results[at], results[at + 1u], results[at + 2u], results[at + 3u]);
+}
+#end
+
+#if INTEGER
+fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
+  return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) +
+    dot4I8Packed(a.w, b.w);
+}
+#end
+
+fn silu(x: f32) -> f32 {
+  return x / (1.0 + exp(-x));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) workgroup: vec3<u32>,
+  @builtin(num_workgroups) workgroups: vec3<u32>,
+  @builtin(local_invocation_index) thread: u32,
+) {
+  let team = thread / LANES;
+  let lane = thread % LANES;
+  let tile = workgroup.x + workgroup.z * workgroups.x;
+  let first_row = (tile * (WORKGROUP / LANES) + team) * ROWS;
+  let first_token = workgroup.y * COLS;
+  let groups = params.groups;
+
+  #for s in 0..SIDES
+  #for r in 0..ROWS
+  let row$s_$r = min(first_row + $r, params.rows - 1u) + $s * params.rows;
+  #for c in 0..COLS
+  var sum$s_$r_$c = 0.0;
+  #end
+  #end
+  #end
+
+  for (var group = lane; group < groups; group += LANES) {
+    #for c in 0..COLS
+    let at$c = (first_token + $c) * groups + group;
+    #end
+    #if INTEGER
+    #for c in 0..COLS
+    let low$c = x_quants[2u * at$c];
+    let high$c = x_quants[2u * at$c + 1u];
+    let scales$c = x_scales[at$c];
+    #end
+    #for s in 0..SIDES
+    #for r in 0..ROWS
+    let w$s_$r = load_group(row$s_$r * groups + group);
+    #for c in 0..COLS
+    #if UNIFORM_GROUP
+    sum$s_$r_$c += (w$s_$r.scale.x * scales$c.x) *
+      f32(dot16(w$s_$r.low, low$c) + dot16(w$s_$r.high, high$c));
+    #else
+    sum$s_$r_$c += scales$c.x * (w$s_$r.scale.x * f32(dot16(w$s_$r.low, low$c)) +
+      w$s_$r.scale.y * f32(dot16(w$s_$r.high, high$c)));
+    #end
+    #if HAS_MINIMUM
+    sum$s_$r_$c += dot(w$s_$r.minimum, scales$c.yz);
+    #end
+    #end
+    #end
+    #end
+    #else
+    #if FLOAT_WEIGHTS
+    #for j in 0..8
+    {
+      #for c in 0..COLS
+      let x$c = x[8u * at$c + $j];
+      #end
+      #for s in 0..SIDES
+      #for r in 0..ROWS
+      let w$s_$r = load_floats((row$s_$r * groups + group) * 8u + $j);
+      #for c in 0..COLS
+      sum$s_$r_$c += dot(w$s_$r, x$c);
+      #end
+      #end
+      #end
+    }
+    #end
+    #else
+    #for s in 0..SIDES
+    #for r in 0..ROWS
+    let w$s_$r = load_group(row$s_$r * groups + group);
+    #end
+    #end
+    #for j in 0..4
+    {
+      #for c in 0..COLS
+      let x$c = x[8u * at$c + $j];
+      let z$c = x[8u * at$c + 4u + $j];
+      #if HAS_MINIMUM
+      let total$c = vec2(dot(x$c, vec4(1.0)), dot(z$c, vec4(1.0)));
+      #end
+      #end
+      #for s in 0..SIDES
+      #for r in 0..ROWS
+      let a$s_$r = vec4<f32>(unpack4xI8(w$s_$r.low[$j]));
+      let b$s_$r = vec4<f32>(unpack4xI8(w$s_$r.high[$j]));
+      #for c in 0..COLS
+      sum$s_$r_$c += w$s_$r.scale.x * dot(a$s_$r, x$c) + w$s_$r.scale.y * dot(b$s_$r, z$c);
+      #if HAS_MINIMUM
+      sum$s_$r_$c += dot(w$s_$r.minimum, total$c);
+      #end
+      #end
+      #end
+      #end
+    }
+    #end
+    #end
+    #end
+  }
+
+  #for s in 0..SIDES
+  #for r in 0..ROWS
+  #for c in 0..COLS
+  #if SUBGROUPS
+  sum$s_$r_$c = subgroupAdd(sum$s_$r_$c);
+  #end
+  #if SHARED
+  partials[(($s * ROWS + $r) * COLS + $c) * WORKGROUP + thread] = sum$s_$r_$c;
+  #end
+  #end
+  #end
+  #end
+  #if SHARED
+  workgroupBarrier();
+  #end
+
+  if (lane == 0u) {
+    #for s in 0..SIDES
+    #for r in 0..ROWS
+    #if AFFINE
+    let affine$s_$r = affine[row$s_$r];
+    #end
+    #for c in 0..COLS
+    #if SHARED
+    for (var i = 1u; i < LANES; i++) {
+      sum$s_$r_$c += partials[(($s * ROWS + $r) * COLS + $c) * WORKGROUP + thread + i];
+    }
+    #end
+    #if AFFINE
+    sum$s_$r_$c = sum$s_$r_$c * affine$s_$r.x + affine$s_$r.y;
+    #end
+    #end
+    #end
+    #end
+    #for r in 0..ROWS
+    #for c in 0..COLS
+    #if PAIRED
+    sum0_$r_$c = silu(sum0_$r_$c) * sum1_$r_$c;
+    #end
+    #if QUANTIZED_OUTPUT
+    results[$c * OUTPUTS + team * ROWS + $r] = select(0.0, sum0_$r_$c, first_row + $r < params.rows);
+    #else
+    if (first_row + $r < params.rows) {
+      let at = (first_token + $c) * params.stride + params.first + first_row + $r;
+      #if ACCUMULATE
+      y[at] += sum0_$r_$c;
+      #else
+      y[at] = sum0_$r_$c;
+      #end
+    }
+    #end
+    #end
+    #end
+  }
+
+  #if QUANTIZED_OUTPUT
+  workgroupBarrier();
+  for (var job = thread; job < COLS * OUTPUTS / 32u; job += WORKGROUP) {
+    let column = job % (OUTPUTS / 32u) * 32u;
+    let token = job / (OUTPUTS / 32u);
+    if (tile * OUTPUTS + column < params.rows) {
+      let start = token * OUTPUTS + column;
+      let quantized = quantize_group(
+        result4(start), result4(start + 4u), result4(start + 8u), result4(start + 12u),
+        result4(start + 16u), result4(start + 20u), result4(start + 24u), result4(start + 28u),
+      );
+      let at =
+        ((first_token + token) * params.stride + params.first + tile * OUTPUTS + column) / 32u;
+      y_quants[2u * at] = quantized.low;
+      y_quants[2u * at + 1u] = quantized.high;
+      y_scales[at] = quantized.scales;
+    }
+  }
+  #end
+}

@@ -1,0 +1,185 @@
+// A weight matrix on the GPU: its rows repacked into the planes of its format, split by rows into
+// parts where a plane would not fit a binding. GGUF bytes stream in through MatrixWriter, so that a
+// file is never held in memory. Two matrices of one shape can be paired (gate and up projections).
+
+import { GROUP, padTo } from "./activation.ts";
+import type { Device } from "./device.ts";
+import type { Resource } from "./kernel.ts";
+import type { QuantFormat } from "./quants/mod.ts";
+
+/** Rows [first, first + rows) of each side of a matrix, in one buffer. */
+export interface MatrixPart {
+  readonly first: number;
+  readonly rows: number;
+  readonly buffer: GPUBuffer;
+  /** Byte offset of each plane of the format in `buffer`. */
+  readonly offsets: readonly number[];
+  /** Byte size of each plane. */
+  readonly sizes: readonly number[];
+  /** (scale, bias) per row and side, where the model has them. */
+  affine?: GPUBuffer;
+}
+
+/** A matrix [sides * rows, columns]; `sides` is 2 for a pair whose rows i belong together. */
+export interface Matrix {
+  readonly label: string;
+  readonly format: QuantFormat;
+  readonly rows: number;
+  readonly columns: number;
+  readonly sides: 1 | 2;
+  readonly parts: readonly MatrixPart[];
+}
+
+/** Blocks of a row, padded to whole groups of 32 columns. */
+function blocksPerRow(format: QuantFormat, columns: number): number {
+  return padTo(columns, GROUP) / format.blockSize;
+}
+
+/** Whether two matrices of this shape can be one paired matrix: both sides begin on a whole word. */
+export function canPair(format: QuantFormat, rows: number, columns: number): boolean {
+  return rows * blocksPerRow(format, columns) % 2 === 0 || format.kind === "float";
+}
+
+/** Allocates a matrix; its weights are written by {@linkcode MatrixWriter}. Errors: GpuMemoryError. */
+export function allocateMatrix(
+  device: Device,
+  label: string,
+  format: QuantFormat,
+  shape: { rows: number; columns: number; sides?: 1 | 2 },
+): Matrix {
+  const { rows, columns, sides = 1 } = shape;
+  const rowBlocks = blocksPerRow(format, columns);
+  const rowBytes = format.planes.map((plane) => plane.bytesPerBlock * rowBlocks);
+  const widest = sides * Math.max(...rowBytes);
+  const whole = sides * rowBytes.reduce((sum, bytes) => sum + bytes + 256, 0);
+  const most = Math.min(
+    device.maxBindingSize / widest,
+    device.gpu.limits.maxBufferSize / whole,
+  );
+  // Parts of whole groups of 32 rows: a paired product writes int8 groups of 32 outputs.
+  const partRows = most >= rows ? rows : Math.max(GROUP, Math.floor(most / GROUP) * GROUP);
+  const parts: MatrixPart[] = [];
+  for (let first = 0; first < rows; first += partRows) {
+    const count = Math.min(partRows, rows - first);
+    const sizes = rowBytes.map((bytes) => padTo(sides * count * bytes, 16));
+    const offsets: number[] = [];
+    let size = 0;
+    for (const bytes of sizes) {
+      offsets.push(size);
+      size += padTo(bytes, 256);
+    }
+    const buffer = device.buffer(label, size, "weights");
+    parts.push({ first, rows: count, buffer, offsets, sizes });
+  }
+  return { label, format, rows, columns, sides, parts };
+}
+
+/** The bindings of a part's planes, named as its format's snippet reads them. */
+export function bindWeights(matrix: Matrix, part: MatrixPart): Record<string, Resource> {
+  const bindings: Record<string, Resource> = {};
+  matrix.format.planes.forEach((plane, i) => {
+    const [offset, size] = [part.offsets[i], part.sizes[i]];
+    bindings[`w_${plane.name}`] = { buffer: part.buffer, offset, size };
+  });
+  return bindings;
+}
+
+/** Gives each row of a matrix a factor and a bias: y = scale * (w x) + bias, side after side. */
+export function setAffine(
+  device: Device,
+  matrix: Matrix,
+  affine: { scale: Float32Array; bias: Float32Array },
+): void {
+  for (const part of matrix.parts) {
+    const data = new Float32Array(2 * matrix.sides * part.rows);
+    for (let i = 0; i < matrix.sides * part.rows; i++) {
+      const row = Math.floor(i / part.rows) * matrix.rows + part.first + i % part.rows;
+      data[2 * i] = affine.scale[row];
+      data[2 * i + 1] = affine.bias[row];
+    }
+    part.affine = device.buffer(`${matrix.label} affine`, data.byteLength, "weights");
+    device.gpu.queue.writeBuffer(part.affine, 0, data);
+  }
+}
+
+/** Writes the rows of one side of a matrix, first to last, as they come from the file. */
+export class MatrixWriter {
+  readonly #device: Device;
+  readonly #matrix: Matrix;
+  readonly #side: number;
+  readonly #rowBlocks: number;
+  /** Blocks of this side that are on the GPU. */
+  #written = 0;
+  /** An odd block that waits for its neighbour: writes begin and end on whole words. */
+  #pending = new Uint8Array(0);
+
+  constructor(device: Device, matrix: Matrix, side: 0 | 1 = 0) {
+    this.#device = device;
+    this.#matrix = matrix;
+    this.#side = side;
+    this.#rowBlocks = blocksPerRow(matrix.format, matrix.columns);
+  }
+
+  /** Takes whole rows of GGUF blocks. */
+  append(rows: Uint8Array): void {
+    const { blockBytes } = this.#matrix.format;
+    const padded = this.#padRows(rows);
+    const bytes = this.#pending.length > 0 ? concat(this.#pending, padded) : padded;
+    const even = Math.floor(bytes.length / (2 * blockBytes)) * 2 * blockBytes;
+    this.#write(bytes.subarray(0, even));
+    this.#pending = bytes.slice(even);
+  }
+
+  /** Writes what is left. Call once, after the last row. */
+  finish(): void {
+    this.#write(this.#pending);
+    this.#pending = new Uint8Array(0);
+  }
+
+  /** Float rows may end within a group: zeros fill it. Quantized rows are whole groups. */
+  #padRows(rows: Uint8Array): Uint8Array {
+    const { format, columns } = this.#matrix;
+    if (columns % GROUP === 0) return rows;
+    const from = columns / format.blockSize * format.blockBytes;
+    const to = this.#rowBlocks * format.blockBytes;
+    const count = rows.length / from;
+    const padded = new Uint8Array(count * to);
+    for (let i = 0; i < count; i++) padded.set(rows.subarray(i * from, (i + 1) * from), i * to);
+    return padded;
+  }
+
+  #write(bytes: Uint8Array): void {
+    const { format, parts } = this.#matrix;
+    let rest = bytes;
+    while (rest.length > 0) {
+      const row = Math.floor(this.#written / this.#rowBlocks);
+      const part = parts.find((part) => row < part.first + part.rows)!;
+      const partEnd = (part.first + part.rows) * this.#rowBlocks;
+      const blocks = Math.min(rest.length / format.blockBytes, partEnd - this.#written);
+      const block = this.#side * part.rows * this.#rowBlocks + this.#written -
+        part.first * this.#rowBlocks;
+      this.#upload(part, block, rest.subarray(0, blocks * format.blockBytes), blocks);
+      this.#written += blocks;
+      rest = rest.subarray(blocks * format.blockBytes);
+    }
+  }
+
+  #upload(part: MatrixPart, block: number, bytes: Uint8Array, blocks: number): void {
+    const { format } = this.#matrix;
+    const planes = format.repack(bytes, blocks);
+    planes.forEach((plane, i) => {
+      const offset = part.offsets[i] + block * format.planes[i].bytesPerBlock;
+      const words = plane.length % 4 === 0
+        ? plane
+        : concat(plane, new Uint8Array(4 - plane.length % 4));
+      this.#device.gpu.queue.writeBuffer(part.buffer, offset, words as Uint8Array<ArrayBuffer>);
+    });
+  }
+}
+
+function concat(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(a.length + b.length);
+  joined.set(a);
+  joined.set(b, a.length);
+  return joined;
+}

@@ -1,0 +1,11 @@
+// What the engine may use of the kernels: the device, activations and matrices, and one class per
+// operation. WGSL stays inside this folder.
+
+export * from "./activation.ts";
+export * from "./device.ts";
+export * from "./errors.ts";
+export * from "./kernel.ts";
+export * from "./linear.ts";
+export * from "./matrix.ts";
+export { quantFormat, quantFormats } from "./quants/mod.ts";
+export type { QuantFormat } from "./quants/mod.ts";

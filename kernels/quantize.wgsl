@@ -1,0 +1,24 @@
+// f32 rows to int8 groups of 32, for products whose input no earlier kernel has quantized.
+// One invocation per group; x over the groups of a row, y over rows.
+struct Params {
+  groups: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;                // [rows, groups, 8]
+@group(0) @binding(2) var<storage, read_write> y_quants: array<vec4<u32>>;   // [rows, groups, 2]
+@group(0) @binding(3) var<storage, read_write> y_scales: array<vec4<f32>>;   // [rows, groups]
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x >= params.groups) {
+    return;
+  }
+  let at = id.y * params.groups + id.x;
+  let quantized = quantize_group(
+    x[8u * at], x[8u * at + 1u], x[8u * at + 2u], x[8u * at + 3u],
+    x[8u * at + 4u], x[8u * at + 5u], x[8u * at + 6u], x[8u * at + 7u],
+  );
+  y_quants[2u * at] = quantized.low;
+  y_quants[2u * at + 1u] = quantized.high;
+  y_scales[at] = quantized.scales;
+}

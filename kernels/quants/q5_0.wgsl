@@ -1,0 +1,15 @@
+// Q5_0: 5-bit codes with an offset of 16, one scale per 32 weights.
+// w_scales: a half per group.
+// w_high: a word per group, the codes' fifth bits in the order of fifth_bits.wgsl.
+// w_quants: a vec4 per group, codes 0-15 in the low nibbles and 16-31 in the high ones.
+fn load_group(group: u32) -> Group {
+  let quants = w_quants[group];
+  let high = w_high[group];
+  let scale = half_of(w_scales[group >> 1u], group);
+  return Group(
+    minus_each(low_nibbles(quants) | low_fifth_bits(high), 16u),
+    minus_each(high_nibbles(quants) | high_fifth_bits(high), 16u),
+    vec2(scale),
+    vec2(0.0),
+  );
+}

@@ -1,0 +1,24 @@
+// Q6_K: 6-bit codes with an offset of 32 in super-blocks of 256; an 8-bit scale per 16 weights.
+// w_quants: a vec4 per group, codes 0-15 in the low nibbles and 16-31 in the high ones.
+// w_high: a vec2 per group, the codes' upper two bits; bits 2i, 2i+1 of byte k of x are code
+// 8i+k's, of y code 8i+4+k's.
+// w_scales: five words per super-block: a signed byte per 16 weights, then the half d.
+fn load_group(group: u32) -> Group {
+  let quants = w_quants[group];
+  let high = w_high[group];
+  let block = (group >> 3u) * 5u;
+  let d = halves(w_scales[block + 4u]).x;
+  let scales = w_scales[block + ((group >> 1u) & 3u)] >> ((group & 1u) * 16u);
+  return Group(
+    minus_each(
+      low_nibbles(quants) | (vec4(high << vec2(4u), high << vec2(2u)) & vec4(0x30303030u)),
+      32u,
+    ),
+    minus_each(
+      high_nibbles(quants) | (vec4(high, high >> vec2(2u)) & vec4(0x30303030u)),
+      32u,
+    ),
+    d * vec2<f32>(unpack4xI8(scales).xy),
+    vec2(0.0),
+  );
+}

@@ -1,0 +1,76 @@
+// Where the sampler looks for tokens. An entry is (key of the best - key, id): entries in rising
+// order are tokens in falling order of logit, lowest ids first among equals. Few enough of them are
+// copied into workgroup memory, so that only the survey reads the whole vocabulary.
+/** Some entries of one output: `size` of them, in no order. */
+struct Place {
+  kind: u32,
+  size: u32,
+  output: u32,
+  best_key: u32,
+}
+const STRIPS = 0u;
+const VOCABULARY = 1u;
+const CANDIDATES = 2u;
+
+var<workgroup> candidates: array<vec2<u32>, CAPACITY>;
+var<workgroup> candidate_count: atomic<u32>;
+var<workgroup> collected: u32;
+
+/** Of strips, the entry is that of the best token, with the strip's index as id. */
+fn entry(place: Place, at: u32) -> vec2<u32> {
+  if (place.kind == CANDIDATES) {
+    return candidates[at];
+  }
+  if (place.kind == STRIPS) {
+    return vec2(place.best_key - strips[place.output * params.strips + at].x, at);
+  }
+  return vec2(place.best_key - key_of(logits[place.output * params.vocabulary + at]), at);
+}
+
+fn is_kept(item: vec2<u32>, last: vec2<u32>) -> bool {
+  return item.x < last.x || (item.x == last.x && item.y <= last.y);
+}
+
+/** Logit minus the best one, at most 0. */
+fn relative_logit(distance: u32, best_key: u32) -> f32 {
+  return logit_of(best_key - distance) - logit_of(best_key);
+}
+
+/** Copies the tokens up to `last` into `candidates`; where they do not fit, it is the vocabulary. */
+fn collect(strips: Place, last: vec2<u32>, thread: u32) -> Place {
+  var vocabulary = strips;
+  vocabulary.kind = VOCABULARY;
+  vocabulary.size = params.vocabulary;
+  if (thread == 0u) {
+    atomicStore(&candidate_count, 0u);
+  }
+  workgroupBarrier();
+  for (var strip = thread; strip < strips.size; strip += WORKGROUP) {
+    if (entry(strips, strip).x <= last.x) {
+      let first = strip / WORKGROUP * (WORKGROUP * STRIP) + thread;
+      let end = min(first + WORKGROUP * STRIP, vocabulary.size);
+      for (var token = first; token < end; token += WORKGROUP) {
+        let item = entry(vocabulary, token);
+        if (is_kept(item, last)) {
+          let at = atomicAdd(&candidate_count, 1u);
+          if (at >= CAPACITY) {
+            break;
+          }
+          candidates[at] = item;
+        }
+      }
+    }
+    if (atomicLoad(&candidate_count) > CAPACITY) {
+      break;
+    }
+  }
+  workgroupBarrier();
+  if (thread == 0u) {
+    collected = atomicLoad(&candidate_count);
+  }
+  let count = workgroupUniformLoad(&collected);
+  if (count > CAPACITY) {
+    return vocabulary;
+  }
+  return Place(CANDIDATES, count, strips.output, strips.best_key);
+}

@@ -1,0 +1,27 @@
+// Philox4x32-10 on the CPU, for the reference: the counter-based generator of Salmon et al.,
+// "Parallel random numbers: as easy as 1, 2, 3" (SC11). philox.wgsl is its twin on the GPU.
+
+/** The four random words of a counter of four words under a key of 64 bits. */
+export function philox(counter: readonly number[], key: bigint): Uint32Array {
+  const state = Uint32Array.from(counter);
+  const keys = Uint32Array.of(Number(key & 0xffffffffn), Number(key >> 32n));
+  for (let round = 0; round < 10; round++) {
+    const even = BigInt(state[0]) * 0xd2511f53n;
+    const odd = BigInt(state[2]) * 0xcd9e8d57n;
+    state.set([
+      Number(odd >> 32n) ^ state[1] ^ keys[0],
+      Number(odd & 0xffffffffn),
+      Number(even >> 32n) ^ state[3] ^ keys[1],
+      Number(even & 0xffffffffn),
+    ]);
+    keys[0] += 0x9e3779b9;
+    keys[1] += 0xbb67ae85;
+  }
+  return state;
+}
+
+/** A standard Gumbel variate for a token: of the seed, the position and the id alone. */
+export function gumbel(seed: bigint, position: number, id: number): number {
+  const word = philox([position, Math.floor(id / 4), 0, 0], seed)[id % 4];
+  return -Math.log(-Math.log((word + 0.5) / 2 ** 32));
+}

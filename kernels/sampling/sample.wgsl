@@ -1,0 +1,120 @@
+// Chooses a token per output: the best one or, where STOCHASTIC and the temperature is above 0, a
+// draw after top_k, top_p (at temperature 1), min_p and temperature, in this order. Every filter
+// keeps the first of the entries of candidates.wgsl and moves `last`, the last one kept. All sums
+// are of integers and all else is order-free, so that a draw repeats bit by bit.
+// One workgroup of 256 per output.
+struct Params {
+  vocabulary: u32,
+  strips: u32,       // strips of an output
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> strips: array<vec2<u32>>;       // [outputs, strips] key, id
+@group(0) @binding(2) var<storage, read> outputs: array<u32>;            // [outputs] row
+@group(0) @binding(3) var<storage, read> rows: array<vec4<u32>>;         // token, position, slot
+@group(0) @binding(4) var<storage, read_write> sampled: array<u32>;      // [outputs]
+@group(0) @binding(5) var<storage, read_write> slots: array<vec2<u32>>;  // [slots] token, position
+#if STOCHASTIC
+@group(0) @binding(6) var<storage, read> logits: array<u32>;             // [outputs, vocabulary] f32
+@group(0) @binding(7) var<storage, read> sampling: array<Sampling>;      // [slots]
+#end
+
+var<workgroup> best_key: atomic<u32>;
+var<workgroup> best_id: atomic<u32>;
+var<workgroup> winner: vec2<u32>;
+
+/** The (key, id) of the greatest key, of the lowest id among equals. */
+fn workgroup_best(mine: vec2<u32>, thread: u32) -> vec2<u32> {
+  if (thread == 0u) {
+    atomicStore(&best_key, 0u);
+    atomicStore(&best_id, NONE);
+  }
+  workgroupBarrier();
+  atomicMax(&best_key, mine.x);
+  workgroupBarrier();
+  if (mine.x == atomicLoad(&best_key)) {
+    atomicMin(&best_id, mine.y);
+  }
+  workgroupBarrier();
+  if (thread == 0u) {
+    winner = vec2(atomicLoad(&best_key), atomicLoad(&best_id));
+  }
+  return workgroupUniformLoad(&winner);
+}
+
+#if STOCHASTIC
+/** Draws one of the tokens that all filters keep. At least one token is allowed. */
+fn draw(options: Sampling, best: vec2<u32>, output: u32, position: u32, thread: u32) -> u32 {
+  let strips = Place(STRIPS, params.strips, output, best.x);
+  var last = vec2(best.x - DISALLOWED - 1u, NONE);
+
+  // At least k tokens reach the best of the k-th best strip: nothing below it is in the top k.
+  var bound = last;
+  if (options.top_k > 0u && options.top_k <= strips.size) {
+    bound = vec2(select_first(strips, last, options.top_k, 0.0, thread).x, NONE);
+  }
+  let place = collect(strips, bound, thread);
+
+  if (options.top_k > 0u) {
+    last = select_first(place, last, options.top_k, 0.0, thread);
+  }
+  if (options.top_p < 1.0) {
+    last = select_first(place, last, 0u, options.top_p, thread);
+  }
+  if (options.min_p > 0.0) {
+    let least = key_of(bitcast<u32>(logit_of(best.x) + ln(options.min_p)));
+    let distance = best.x - min(least, best.x);
+    if (distance < last.x) {
+      last = vec2(distance, NONE);
+    }
+  }
+
+  // Gumbel-max: the greatest of logit / temperature + gumbel is a draw from the softmax.
+  var chosen = best.y;
+  var score = gumbel_of(chosen, position, options.seed);
+  for (var at = thread; at < place.size; at += WORKGROUP) {
+    let item = entry(place, at);
+    let scaled = relative_logit(item.x, best.x) / options.temperature;
+    if (is_kept(item, last) && scaled + MAX_GUMBEL >= score) {
+      let other = scaled + gumbel_of(item.y, position, options.seed);
+      if (other > score || (other == score && item.y < chosen)) {
+        score = other;
+        chosen = item.y;
+      }
+    }
+  }
+  return workgroup_best(vec2(key_of(bitcast<u32>(score)), chosen), thread).y;
+}
+
+/** The variate of a token: of the seed, the position and the id alone. */
+fn gumbel_of(id: u32, position: u32, seed: vec2<u32>) -> f32 {
+  return gumbel(philox(vec4(position, id / 4u, 0u, 0u), seed)[id % 4u]);
+}
+#end
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) workgroup: vec3<u32>,
+  @builtin(local_invocation_index) thread: u32,
+) {
+  let output = workgroup.x;
+  let row = rows[outputs[output]];
+  var mine = vec2(0u, NONE);
+  for (var at = thread; at < params.strips; at += WORKGROUP) {
+    let other = strips[output * params.strips + at];
+    if (other.x > mine.x || (other.x == mine.x && other.y < mine.y)) {
+      mine = other;
+    }
+  }
+  let greatest = workgroup_best(mine, thread);
+  var token = greatest.y;
+  #if STOCHASTIC
+  let options = sampling[row.z];
+  if (options.temperature > 0.0 && greatest.x > DISALLOWED) {
+    token = draw(options, greatest, output, row.y, thread);
+  }
+  #end
+  if (thread == 0u) {
+    sampled[output] = token;
+    slots[row.z] = vec2(token, row.y + 1u);
+  }
+}

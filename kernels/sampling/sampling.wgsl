@@ -1,0 +1,33 @@
+// What the sampling kernels share: the options of a slot, and the order of logits as integers.
+// A key orders like its logit. NaN, -inf and all below -1e30 are one lowest key, "disallowed";
+// all above 1e30 is clamped, so that no infinity reaches the arithmetic. -0 and 0 have one key.
+struct Sampling {            // 16 words; options.ts packs it
+  temperature: f32,          // 0: greedy
+  top_k: u32,                // 0: all
+  top_p: f32,
+  min_p: f32,
+  repeat_penalty: f32,
+  presence_penalty: f32,
+  frequency_penalty: f32,
+  repeat_last_n: u32,
+  seed: vec2<u32>,
+  mask_enabled: u32,
+  spare: array<u32, 5>,
+}
+
+const ZERO_KEY = 0x80000000u;
+const CLAMP = 0x7149f2cau;   // bits of 1e30
+const DISALLOWED = ZERO_KEY - CLAMP;
+const NONE = 0xffffffffu;
+
+fn key_of(bits: u32) -> u32 {
+  let magnitude = bits & 0x7fffffffu;
+  let distance = min(magnitude, CLAMP);
+  let key = select(ZERO_KEY + distance, ZERO_KEY - distance, bits >= ZERO_KEY);
+  return select(key, DISALLOWED, magnitude > 0x7f800000u);
+}
+
+fn logit_of(key: u32) -> f32 {
+  let bits = select(key - ZERO_KEY, (ZERO_KEY - key) | 0x80000000u, key < ZERO_KEY);
+  return bitcast<f32>(bits);
+}

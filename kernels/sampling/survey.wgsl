@@ -1,0 +1,60 @@
+// Finds the best token of each strip of an output's logits, so that sample.wgsl need look only at
+// the strips that matter. A strip is STRIP tokens, WORKGROUP apart; each invocation reads one.
+// MASKED: first overwrites the logits of tokens that the slot's mask forbids with -inf.
+// Grid: x over blocks of WORKGROUP * STRIP tokens, y over outputs.
+struct Params {
+  vocabulary: u32,
+  strips: u32,       // strips of an output: WORKGROUP per workgroup
+}
+@group(0) @binding(0) var<uniform> params: Params;
+#if MASKED
+@group(0) @binding(1) var<storage, read_write> logits: array<u32>;        // [outputs, vocabulary] f32
+#else
+@group(0) @binding(1) var<storage, read> logits: array<u32>;              // [outputs, vocabulary] f32
+#end
+@group(0) @binding(2) var<storage, read_write> strips: array<vec2<u32>>;  // [outputs, strips] key, id
+#if MASKED
+@group(0) @binding(3) var<storage, read> outputs: array<u32>;             // [outputs] row
+@group(0) @binding(4) var<storage, read> rows: array<vec4<u32>>;          // token, position, slot
+@group(0) @binding(5) var<storage, read> sampling: array<Sampling>;       // [slots]
+@group(0) @binding(6) var<storage, read> mask: array<u32>;                // [slots, words] bits
+#end
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) workgroup: vec3<u32>,
+  @builtin(local_invocation_index) thread: u32,
+) {
+  let output = workgroup.y;
+  let base = output * params.vocabulary;
+  #if MASKED
+  let slot = rows[outputs[output]].z;
+  let masked = sampling[slot].mask_enabled != 0u;
+  let mask_base = slot * ((params.vocabulary + 31u) / 32u);
+  #end
+
+  var best = vec2(0u, NONE);
+  let first = workgroup.x * (WORKGROUP * STRIP) + thread;
+  for (var at = 0u; at < STRIP; at += UNROLL) {
+    #for u in 0..UNROLL
+    let token$u = first + (at + $u) * WORKGROUP;
+    let present$u = token$u < params.vocabulary;
+    // Out of range is read as the last token, not kept: loads ahead of the comparisons overlap.
+    var key$u = key_of(logits[base + min(token$u, params.vocabulary - 1u)]);
+    #end
+    #for u in 0..UNROLL
+    #if MASKED
+    if (masked && present$u) {
+      if (extractBits(mask[mask_base + token$u / 32u], token$u % 32u, 1u) == 0u) {
+        key$u = DISALLOWED;
+        logits[base + token$u] = 0xff800000u;  // -inf
+      }
+    }
+    #end
+    if (present$u && key$u > best.x) {
+      best = vec2(key$u, token$u);
+    }
+    #end
+  }
+  strips[output * params.strips + workgroup.x * WORKGROUP + thread] = best;
+}

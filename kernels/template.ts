@@ -1,0 +1,83 @@
+// Turns a .wgsl file into the WGSL of one variant: constants in front, and three line directives
+// that WGSL lacks. `#if NAME` / `#else` / `#end` keeps lines by a constant; `#for r in 0..ROWS` /
+// `#end` repeats lines with `$r` replaced, so that inner loops are unrolled (naga guards each loop).
+
+/** Compile-time values of a kernel: numbers become `const NAME`, booleans choose `#if` lines. */
+export type Constants = Readonly<Record<string, number | boolean>>;
+
+interface Block {
+  kind: "if" | "for";
+  lines: string[];
+  /** `#if`: whether these lines are kept. */
+  keep?: boolean;
+  /** `#for`: name of the variable and its range. */
+  variable?: string;
+  range?: [number, number];
+}
+
+/** Expands the directives and puts `const` declarations in front. Errors: SyntaxError. */
+export function expandTemplate(source: string, constants: Constants): string {
+  const root: Block = { kind: "if", lines: [], keep: true };
+  const stack: Block[] = [root];
+  for (const line of source.split("\n")) {
+    const top = stack[stack.length - 1];
+    const directive = /^\s*#(if|for|else|end)\b\s*(.*?)\s*$/.exec(line);
+    if (!directive) top.lines.push(line);
+    else if (directive[1] === "if") {
+      stack.push({ kind: "if", lines: [], keep: truth(directive[2], constants) });
+    } else if (directive[1] === "for") stack.push(parseFor(directive[2], constants));
+    else if (stack.length === 1) throw new SyntaxError(`Cannot expand WGSL: stray ${line.trim()}`);
+    else if (directive[1] === "else") {
+      const kept = closeBlock(top);
+      stack[stack.length - 2].lines.push(...kept);
+      stack[stack.length - 1] = { kind: "if", lines: [], keep: !top.keep };
+    } else {
+      stack.pop();
+      stack[stack.length - 1].lines.push(...closeBlock(top));
+    }
+  }
+  if (stack.length !== 1) throw new SyntaxError("Cannot expand WGSL: a block has no #end");
+  const declarations = Object.entries(constants).map(([name, value]) =>
+    typeof value === "boolean" ? "" : `const ${name} = ${number(value)};\n`
+  );
+  return declarations.join("") + root.lines.join("\n");
+}
+
+function closeBlock(block: Block): string[] {
+  if (block.kind === "if") return block.keep ? block.lines : [];
+  const [from, to] = block.range!;
+  const pattern = new RegExp(`\\$${block.variable}(?![A-Za-z0-9])`, "g");
+  const copies: string[] = [];
+  for (let i = from; i < to; i++) {
+    for (const line of block.lines) copies.push(line.replace(pattern, String(i)));
+  }
+  return copies;
+}
+
+function parseFor(text: string, constants: Constants): Block {
+  const match = /^(\w+) in (\w+)\.\.(\w+)$/.exec(text);
+  if (!match) throw new SyntaxError(`Cannot expand WGSL: #for ${text}`);
+  const bound = (word: string) => /^\d+$/.test(word) ? Number(word) : value(word, constants);
+  return {
+    kind: "for",
+    lines: [],
+    variable: match[1],
+    range: [Number(bound(match[2])), Number(bound(match[3]))],
+  };
+}
+
+function truth(text: string, constants: Constants): boolean {
+  const negated = text.startsWith("!");
+  return Boolean(value(negated ? text.slice(1).trim() : text, constants)) !== negated;
+}
+
+function value(name: string, constants: Constants): number | boolean {
+  if (!(name in constants)) throw new SyntaxError(`Cannot expand WGSL: ${name} has no value`);
+  return constants[name];
+}
+
+/** Whole numbers as u32, the rest as f32: WGSL converts neither to the other. */
+function number(value: number): string {
+  if (Number.isInteger(value) && value >= 0) return `${value}u`;
+  return `${Math.fround(value)}f`;
+}

@@ -1,0 +1,36 @@
+// Durations as Ollama's clients write them: Go's notation ("1h30m", "300ms") or seconds.
+// Used for `keep_alive` and OLLAMA_KEEP_ALIVE; negative means for ever.
+
+const UNITS: Record<string, number> = {
+  ns: 1e-6,
+  us: 1e-3,
+  "µs": 1e-3,
+  "μs": 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+const WHOLE = /^[-+]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/;
+
+/**
+ * Milliseconds of a duration: a number, or a text that is one, is seconds. Negative is Infinity.
+ *
+ * @throws {RangeError} if the text is no duration
+ */
+export function parseDuration(value: string | number): number {
+  const text = String(value).trim();
+  const milliseconds = text !== "" && Number.isFinite(Number(text))
+    ? Number(text) * 1000
+    : parseGoDuration(text);
+  return milliseconds < 0 ? Infinity : milliseconds;
+}
+
+function parseGoDuration(text: string): number {
+  if (!WHOLE.test(text)) throw new RangeError(`time: invalid duration "${text}"`);
+  let sum = 0;
+  for (const [, count, unit] of text.matchAll(PART)) sum += Number(count) * UNITS[unit!]!;
+  return text.startsWith("-") ? -sum : sum;
+}

@@ -1,0 +1,41 @@
+// The one place where an error becomes an HTTP status and a sentence for the client.
+// A client's mistake is never a 5xx: SDKs send those again, up to three times.
+
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import {
+  ContextLengthError,
+  GgufError,
+  ModelClosedError,
+  ModelNotFoundError,
+  RequestError,
+  UnsupportedModelError,
+} from "../engine/errors.ts";
+
+/** An error that the HTTP layer itself finds, with its status. */
+export class HttpError extends Error {
+  override name = "HttpError";
+  constructor(readonly status: ContentfulStatusCode, message: string) {
+    super(message);
+  }
+}
+
+/** Status of a request that the client gave up, as proxies and Ollama log it. */
+export const CLIENT_CLOSED_REQUEST = 499 as ContentfulStatusCode;
+
+/** The status that answers a request which failed with this error. */
+export function statusOf(error: unknown): ContentfulStatusCode {
+  if (error instanceof HttpError) return error.status;
+  if (error instanceof ModelNotFoundError) return 404;
+  if (error instanceof ContextLengthError) return 400;
+  if (error instanceof RequestError) return 400;
+  if (error instanceof UnsupportedModelError) return 400;
+  if (error instanceof ModelClosedError) return 503;
+  if (error instanceof GgufError) return 500;
+  if (error instanceof DOMException && error.name === "AbortError") return CLIENT_CLOSED_REQUEST;
+  return 500;
+}
+
+/** The sentence that the client reads. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

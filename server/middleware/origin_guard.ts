@@ -1,0 +1,39 @@
+// Which web pages may use the server: those of this machine, of local apps, and those that
+// OLLAMA_ORIGINS names. Others are refused before anything runs, not merely left without CORS
+// headers, because a page can send a request whose answer it may not read.
+
+import type { MiddlewareHandler } from "hono";
+import { cors } from "hono/cors";
+import { HttpError } from "../errors.ts";
+
+const LOCAL_HOSTS = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]"];
+const APP_ORIGINS = ["app://*", "file://*", "tauri://*", "vscode-webview://*", "vscode-file://*"];
+
+/**
+ * Middleware that answers pages of other origins with 403 and all others with CORS headers.
+ *
+ * @param extra further origins, `*` standing for any text
+ */
+export function originGuard(extra: string[]): MiddlewareHandler[] {
+  const allowed = [...extra, ...APP_ORIGINS, ...LOCAL_HOSTS.flatMap(localOrigins)].map(toPattern);
+  const guard: MiddlewareHandler = async (context, next) => {
+    const origin = context.req.header("origin");
+    const host = context.req.header("host") ?? new URL(context.req.url).host;
+    const own = origin === `http://${host}` || origin === `https://${host}`;
+    if (origin && !own && !allowed.some((pattern) => pattern.test(origin))) {
+      throw new HttpError(403, `origin "${origin}" is not allowed: add it to OLLAMA_ORIGINS`);
+    }
+    await next();
+  };
+  // Without a list of headers, the preflight answer allows those that the page asks for.
+  return [guard, cors({ origin: (origin) => origin, allowMethods: ["GET", "HEAD", "POST"] })];
+}
+
+function localOrigins(host: string): string[] {
+  return ["http", "https"].flatMap((scheme) => [`${scheme}://${host}`, `${scheme}://${host}:*`]);
+}
+
+function toPattern(origin: string): RegExp {
+  const parts = origin.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "i");
+}

@@ -1,0 +1,29 @@
+// GET /api/tags, /api/ps and /api/version: what there is, what is loaded, who answers.
+
+import { Hono } from "hono";
+import type { AppDependencies, AppEnvironment } from "../app.ts";
+import { toProcess, toTag } from "../wire/models.ts";
+import { json } from "./json.ts";
+
+/** Routes about models. */
+export function modelRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
+  const { store, manager, version } = dependencies;
+  const app = new Hono<AppEnvironment>();
+
+  app.get("/api/tags", async () => {
+    const entries = await store.list();
+    const models = entries.map(async (entry) => toTag(entry, await store.digest(entry)));
+    return json({ models: await Promise.all(models) });
+  });
+
+  app.get("/api/ps", async () => {
+    const now = new Date();
+    const models = manager.running().map(async (running) =>
+      toProcess(running, await store.digest(running.entry), now)
+    );
+    return json({ models: await Promise.all(models) });
+  });
+
+  app.get("/api/version", () => json({ version }));
+  return app;
+}

@@ -1,0 +1,172 @@
+// POST /api/chat and /api/generate. Both go the same way: body -> plan -> generation -> records;
+// they differ in their schema, in how the body is translated, and in where the text stands.
+
+import { type Context, Hono } from "hono";
+import type { ChatEvent, ChatModel, ModelInfo } from "../../engine/types.ts";
+import type { AppDependencies, AppEnvironment } from "../app.ts";
+import { Generation } from "../generation.ts";
+import { requireModelName } from "../model_name.ts";
+import { ndjsonResponse } from "../ndjson.ts";
+import { chatSchema, generateSchema } from "../schemas/ollama.ts";
+import { createValidator, readJson } from "../validate.ts";
+import {
+  chatText,
+  finalRecord,
+  generateText,
+  partRecord,
+  type Plan,
+  planChat,
+  planGenerate,
+  renderedRecord,
+  type Task,
+  type TextForm,
+  toMetrics,
+} from "../wire/ollama.ts";
+import type {
+  OllamaChatRequest,
+  OllamaGenerateRequest,
+  OllamaRecord,
+  OllamaRequest,
+} from "../wire/ollama_types.ts";
+import { json } from "./json.ts";
+
+/** How one of the two endpoints reads and writes. */
+interface Endpoint<T extends OllamaRequest> {
+  validate: (body: unknown) => T;
+  plan: (body: T, info: ModelInfo) => Plan;
+  text: TextForm;
+}
+
+const chat: Endpoint<OllamaChatRequest> = {
+  validate: createValidator(chatSchema),
+  plan: planChat,
+  text: chatText,
+};
+
+const generate: Endpoint<OllamaGenerateRequest> = {
+  validate: createValidator(generateSchema),
+  plan: planGenerate,
+  text: generateText,
+};
+
+/** Routes that run models through the native API. */
+export function ollamaRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+  app.post("/api/chat", (context) => answer(context, dependencies, chat));
+  app.post("/api/generate", (context) => answer(context, dependencies, generate));
+  return app;
+}
+
+async function answer<T extends OllamaRequest>(
+  context: Context<AppEnvironment>,
+  dependencies: AppDependencies,
+  endpoint: Endpoint<T>,
+): Promise<Response> {
+  const started = performance.now();
+  const body = endpoint.validate(await readJson(context.req));
+  const model = requireModelName(body.model);
+  context.set("model", model);
+  const { info } = await dependencies.store.find(model);
+  const plan = endpoint.plan(body, info);
+  if (plan.ignored.length > 0) {
+    dependencies.log.warn(
+      `${context.req.path}: ignored without effect: ${plan.ignored.join(", ")}`,
+    );
+  }
+
+  const { signal } = context.req.raw;
+  const { task, ...loading } = plan;
+  if (task.kind === "load") {
+    return json(await load(dependencies, model, endpoint.text, { ...loading, signal }));
+  }
+  if (body._debug_render_only) {
+    const lease = await dependencies.manager.acquire(model, { ...loading, signal });
+    try {
+      const rendered = await render(lease.model, task);
+      return json(renderedRecord(model, new Date(), endpoint.text(""), rendered));
+    } finally {
+      lease.release();
+    }
+  }
+
+  const generation = await Generation.start(dependencies, {
+    ...loading,
+    model,
+    signal,
+    run: (loaded, aborted) => run(loaded, task, aborted),
+  });
+  context.set("generation", generation);
+  const answerOptions = { model, started, text: endpoint.text };
+  if (body.stream === false) return json(await collect(generation, answerOptions));
+  return ndjsonResponse({
+    records: toRecords(generation, answerOptions),
+    cancel: () => generation.return(),
+  });
+}
+
+/** A request without anything to answer: loads the model, or with keep-alive 0 unloads it. */
+async function load(
+  { manager }: AppDependencies,
+  model: string,
+  text: TextForm,
+  options: { contextLength?: number; keepAlive?: number; signal: AbortSignal },
+): Promise<OllamaRecord> {
+  if (options.keepAlive === 0) {
+    await manager.unload(model);
+    return finalRecord(model, new Date(), text(""), "unload");
+  }
+  const lease = await manager.acquire(model, options);
+  lease.release();
+  return finalRecord(model, new Date(), text(""), "load");
+}
+
+type RunnableTask = Exclude<Task, { kind: "load" }>;
+
+function run(model: ChatModel, task: RunnableTask, signal: AbortSignal) {
+  return task.kind === "chat"
+    ? model.chat({ ...task.request, signal })
+    : model.generate({ ...task.request, signal });
+}
+
+async function render(model: ChatModel, task: RunnableTask): Promise<string> {
+  return task.kind === "chat" ? await model.renderChat(task.request) : task.request.prompt;
+}
+
+interface AnswerOptions {
+  model: string;
+  /** When the request came, on the clock of performance.now(). */
+  started: number;
+  text: TextForm;
+}
+
+/** A record per piece of text, then the final one without any. */
+async function* toRecords(
+  generation: Generation,
+  options: AnswerOptions,
+): AsyncGenerator<OllamaRecord> {
+  for await (const event of generation) {
+    if (event.type === "done") yield toFinal(generation, event, "", options);
+    else if (event.text) yield partRecord(options.model, new Date(), options.text(event.text));
+  }
+}
+
+/** The final record, with the whole text in it. */
+async function collect(generation: Generation, options: AnswerOptions): Promise<OllamaRecord> {
+  let whole = "";
+  let final: OllamaRecord | undefined;
+  for await (const event of generation) {
+    if (event.type === "done") final = toFinal(generation, event, whole, options);
+    else whole += event.text;
+  }
+  return final!;
+}
+
+function toFinal(
+  { loadMilliseconds }: Generation,
+  { reason, usage }: ChatEvent & { type: "done" },
+  content: string,
+  { model, started, text }: AnswerOptions,
+): OllamaRecord {
+  const metrics = toMetrics(usage, performance.now() - started, loadMilliseconds);
+  return finalRecord(model, new Date(), text(content), reason, metrics);
+}

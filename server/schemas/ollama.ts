@@ -1,0 +1,91 @@
+// JSON Schemas of the native request bodies. They fix types only; what values mean is checked where
+// they are used. null is "not given" everywhere; members without an entry here are ignored.
+
+const text = { type: ["string", "null"] };
+const flag = { type: ["boolean", "null"] };
+const number = { type: ["number", "null"] };
+const integer = { type: ["integer", "null"] };
+const texts = { type: ["array", "null"], items: { type: "string" } };
+
+const options = {
+  type: ["object", "null"],
+  properties: {
+    temperature: number,
+    top_k: integer,
+    top_p: number,
+    min_p: number,
+    seed: integer,
+    num_predict: integer,
+    num_ctx: integer,
+    repeat_penalty: number,
+    repeat_last_n: integer,
+    presence_penalty: number,
+    frequency_penalty: number,
+    stop: texts,
+  },
+};
+
+/** Members that chat and generate share. `think` and `format` have messages of their own. */
+const common = {
+  model: text,
+  stream: flag,
+  options,
+  keep_alive: { type: ["string", "number", "null"] },
+  truncate: flag,
+  shift: flag,
+  logprobs: flag,
+  top_logprobs: integer,
+  _debug_render_only: flag,
+};
+
+const toolCall = {
+  type: "object",
+  required: ["function"],
+  properties: {
+    id: text,
+    function: {
+      type: "object",
+      required: ["name"],
+      properties: { name: { type: "string" }, arguments: { type: ["object", "null"] } },
+    },
+  },
+};
+
+const message = {
+  type: "object",
+  required: ["role"],
+  properties: {
+    role: { type: "string" },
+    content: text,
+    thinking: text,
+    images: texts,
+    tool_calls: { type: ["array", "null"], items: toolCall },
+    tool_name: text,
+    tool_call_id: text,
+  },
+};
+
+/** Body of POST /api/chat. */
+export const chatSchema = {
+  type: "object",
+  properties: {
+    ...common,
+    messages: { type: ["array", "null"], items: message },
+    tools: { type: ["array", "null"], items: { type: "object" } },
+  },
+};
+
+/** Body of POST /api/generate. */
+export const generateSchema = {
+  type: "object",
+  properties: {
+    ...common,
+    prompt: text,
+    suffix: text,
+    system: text,
+    template: text,
+    raw: flag,
+    context: { type: ["array", "null"], items: { type: "integer" } },
+    images: texts,
+  },
+};

@@ -1,0 +1,64 @@
+// The environment of the server in one table. Values are trimmed of spaces and quotes, as Ollama
+// does; what cannot be read gives the default.
+//
+//   QUERN_MODELS              folder of the models; else OLLAMA_MODELS, else ~/.ollama/models
+//   OLLAMA_HOST               127.0.0.1:11434   address to bind to and to ask
+//   OLLAMA_KEEP_ALIVE         5m       how long an idle model stays; negative for ever
+//   OLLAMA_MAX_LOADED_MODELS  3        models in memory at a time
+//   OLLAMA_NUM_PARALLEL       engine's sequences per model that run at the same time
+//   OLLAMA_CONTEXT_LENGTH     engine's window of a load whose request names none
+//   OLLAMA_MAX_QUEUE          512      requests that wait for their first token; more get 503
+//   OLLAMA_ORIGINS            none     further browser origins, comma list, `*` as wildcard
+//   OLLAMA_DEBUG              off      debug lines in the log
+
+import { join } from "node:path";
+import { parseDuration } from "./duration.ts";
+import { type HostAddress, parseHost } from "./host.ts";
+
+/** Environment variables by name. */
+export type Environment = Record<string, string | undefined>;
+
+/** What the environment says. Durations in milliseconds; absent is "as the engine sees fit". */
+export interface Settings {
+  models: string;
+  host: HostAddress;
+  keepAlive: number;
+  maxLoaded: number;
+  maxSequences?: number;
+  contextLength?: number;
+  maxQueue: number;
+  origins: string[];
+  debug: boolean;
+}
+
+/** Reads the environment. */
+export function readSettings(environment: Environment): Settings {
+  const read = (name: string) =>
+    (environment[name] ?? "").trim().replace(/^["']+|["']+$/g, "").trim();
+  const maxSequences = positive(read("OLLAMA_NUM_PARALLEL"));
+  const contextLength = positive(read("OLLAMA_CONTEXT_LENGTH"));
+  const home = read("HOME") || read("USERPROFILE");
+  return {
+    models: read("QUERN_MODELS") || read("OLLAMA_MODELS") || join(home, ".ollama", "models"),
+    host: parseHost(read("OLLAMA_HOST")),
+    keepAlive: duration(read("OLLAMA_KEEP_ALIVE")) ?? 5 * 60_000,
+    maxLoaded: positive(read("OLLAMA_MAX_LOADED_MODELS")) ?? 3,
+    maxQueue: positive(read("OLLAMA_MAX_QUEUE")) ?? 512,
+    origins: read("OLLAMA_ORIGINS").split(",").map((origin) => origin.trim()).filter(Boolean),
+    debug: !/^(|0|f|false)$/i.test(read("OLLAMA_DEBUG")),
+    ...(maxSequences !== undefined && { maxSequences }),
+    ...(contextLength !== undefined && { contextLength }),
+  };
+}
+
+function positive(text: string): number | undefined {
+  return /^\d+$/.test(text) && Number(text) > 0 ? Number(text) : undefined;
+}
+
+function duration(text: string): number | undefined {
+  try {
+    return parseDuration(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,183 @@
+// The native API's requests -> the engine's requests, and the engine's events -> wire records.
+// Pure: no HTTP, no clock, no model. Format: https://github.com/ollama/ollama/blob/main/docs/api.md
+
+import type {
+  ChatMessage,
+  ChatRequest,
+  DoneReason,
+  GenerateRequest,
+  ModelInfo,
+  Usage,
+} from "../../engine/types.ts";
+import { parseDuration } from "../duration.ts";
+import { HttpError } from "../errors.ts";
+import type {
+  OllamaChatRequest,
+  OllamaGenerateRequest,
+  OllamaMessage,
+  OllamaMetrics,
+  OllamaRecord,
+  OllamaRequest,
+  OllamaText,
+} from "./ollama_types.ts";
+import { type EngineOptions, readOptions } from "./options.ts";
+import { refuseInChat, refuseInGenerate } from "./refusals.ts";
+
+/** What a request comes to for the engine. `load` only loads (or, with keepAlive 0, unloads). */
+export type Task =
+  | { kind: "load" }
+  | { kind: "chat"; request: ChatRequest }
+  | { kind: "generate"; request: GenerateRequest & { prompt: string } };
+
+/** A request, translated. */
+export interface Plan {
+  task: Task;
+  /** Window in tokens that it needs. */
+  contextLength?: number;
+  /** In milliseconds; Infinity is for ever. */
+  keepAlive?: number;
+  /** Names of given members without effect, for the log. */
+  ignored: string[];
+}
+
+/** How text stands in a record: the difference between the answers of chat and generate. */
+export type TextForm = (text: string) => OllamaText;
+
+export const chatText: TextForm = (content) => ({ message: { role: "assistant", content } });
+export const generateText: TextForm = (response) => ({ response });
+
+/**
+ * Translates the body of POST /api/chat.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planChat(body: OllamaChatRequest, info: ModelInfo): Plan {
+  refuseInChat(body);
+  const { plan, engine } = planCommon(body);
+  if (!body.messages?.length) return { ...plan, task: { kind: "load" } };
+  if (!info.hasChatTemplate) throw new HttpError(400, `"${body.model}" does not support chat`);
+  return { ...plan, task: chatTask(body, body.messages.map(toMessage), engine) };
+}
+
+/**
+ * Translates the body of POST /api/generate. The prompt is a user's turn if the model has a chat
+ * template, else (or with `raw`) text to continue. A raw empty prompt is one: it starts from BOS.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planGenerate(body: OllamaGenerateRequest, info: ModelInfo): Plan {
+  refuseInGenerate(body);
+  const { plan, engine } = planCommon(body);
+  const prompt = body.prompt ?? "";
+  if (!body.raw && prompt === "") return { ...plan, task: { kind: "load" } };
+  if (body.raw || !info.hasChatTemplate) {
+    if (body.system) throw new HttpError(400, `"${body.model}" does not support a system prompt`);
+    return { ...plan, task: { kind: "generate", request: { prompt, ...engine } } };
+  }
+  const messages: ChatMessage[] = [{ role: "user", content: prompt }];
+  if (body.system) messages.unshift({ role: "system", content: body.system });
+  return { ...plan, task: chatTask(body, messages, engine) };
+}
+
+/** A record that carries text and is not the last. */
+export function partRecord(model: string, at: Date, text: OllamaText): OllamaRecord {
+  return { model, created_at: at.toISOString(), ...text, done: false };
+}
+
+/** The last record, or the only one. */
+export function finalRecord(
+  model: string,
+  at: Date,
+  text: OllamaText,
+  reason: DoneReason | "load" | "unload",
+  metrics: OllamaMetrics = {},
+): OllamaRecord {
+  return {
+    model,
+    created_at: at.toISOString(),
+    ...text,
+    done: true,
+    done_reason: reason,
+    ...metrics,
+  };
+}
+
+/** The answer to `_debug_render_only`: the prompt text, and nothing has run. */
+export function renderedRecord(
+  model: string,
+  at: Date,
+  text: OllamaText,
+  rendered: string,
+): OllamaRecord {
+  return { ...partRecord(model, at, text), _debug_info: { rendered_template: rendered } };
+}
+
+/** Counts and times for the final record. Arguments in milliseconds. */
+export function toMetrics(usage: Usage, total: number, load: number): OllamaMetrics {
+  const metrics = {
+    total_duration: nanoseconds(total),
+    load_duration: nanoseconds(load),
+    prompt_eval_count: usage.promptTokens,
+    prompt_eval_duration: nanoseconds(usage.promptMilliseconds),
+    eval_count: usage.completionTokens,
+    eval_duration: nanoseconds(usage.completionMilliseconds),
+  };
+  return Object.fromEntries(Object.entries(metrics).filter(([, value]) => value !== 0));
+}
+
+function planCommon(body: OllamaRequest) {
+  const { engine, contextLength, ignored } = readOptions(body.options);
+  const keepAlive = readKeepAlive(body.keep_alive);
+  if (body.shift) ignored.push("shift");
+  const plan = {
+    ignored,
+    ...(contextLength !== undefined && { contextLength }),
+    ...(keepAlive !== undefined && { keepAlive }),
+  };
+  return { plan, engine };
+}
+
+function chatTask(body: OllamaRequest, messages: ChatMessage[], engine: EngineOptions): Task {
+  const request: ChatRequest = { messages, ...engine };
+  if (typeof body.truncate === "boolean") request.truncate = body.truncate;
+  if (body.think === false) request.think = false;
+  return { kind: "chat", request };
+}
+
+function readKeepAlive(value: string | number | null | undefined): number | undefined {
+  if (value === undefined || value === null || value === "") return undefined;
+  try {
+    return parseDuration(value);
+  } catch (error) {
+    throw new HttpError(400, `keep_alive: ${(error as Error).message}`);
+  }
+}
+
+function toMessage(message: OllamaMessage, index: number): ChatMessage {
+  const turn: ChatMessage = { role: toRole(message.role, index), content: message.content ?? "" };
+  if (message.thinking) turn.thinking = message.thinking;
+  if (message.tool_name) turn.toolName = message.tool_name;
+  if (message.tool_call_id) turn.toolCallId = message.tool_call_id;
+  if (message.tool_calls?.length) {
+    turn.toolCalls = message.tool_calls.map(({ id, function: { name, arguments: values } }) => ({
+      ...(id && { id }),
+      function: { name, arguments: values ?? {} },
+    }));
+  }
+  return turn;
+}
+
+function toRole(role: string, index: number): ChatMessage["role"] {
+  const lower = role.toLowerCase();
+  if (lower === "system" || lower === "user" || lower === "assistant" || lower === "tool") {
+    return lower;
+  }
+  throw new HttpError(
+    400,
+    `messages[${index}].role must be one of system, user, assistant, tool`,
+  );
+}
+
+function nanoseconds(milliseconds: number): number {
+  return Math.round(milliseconds * 1e6);
+}

@@ -1,0 +1,130 @@
+// The native API's bodies as TypeScript types: what clients send and what they get.
+// The schemas in schemas/ollama.ts see to it that a request is what its type says.
+
+/** A member that may be left out or null, both meaning "not given". */
+type Given<T> = T | null | undefined;
+
+/** Sampling and loading parameters; keys that are not listed here are ignored. */
+export interface OllamaOptions {
+  temperature?: Given<number>;
+  top_k?: Given<number>;
+  top_p?: Given<number>;
+  min_p?: Given<number>;
+  seed?: Given<number>;
+  num_predict?: Given<number>;
+  num_ctx?: Given<number>;
+  repeat_penalty?: Given<number>;
+  repeat_last_n?: Given<number>;
+  presence_penalty?: Given<number>;
+  frequency_penalty?: Given<number>;
+  stop?: Given<string[]>;
+  [other: string]: unknown;
+}
+
+/** What chat and generate requests share. */
+export interface OllamaRequest {
+  model?: Given<string>;
+  /** Default true. */
+  stream?: Given<boolean>;
+  options?: Given<OllamaOptions>;
+  /** Duration such as "5m", or seconds. */
+  keep_alive?: Given<string | number>;
+  format?: unknown;
+  think?: unknown;
+  truncate?: Given<boolean>;
+  shift?: Given<boolean>;
+  logprobs?: Given<boolean>;
+  top_logprobs?: Given<number>;
+  _debug_render_only?: Given<boolean>;
+}
+
+/** One turn of a conversation. */
+export interface OllamaMessage {
+  role: string;
+  content?: Given<string>;
+  thinking?: Given<string>;
+  /** Base64. */
+  images?: Given<string[]>;
+  tool_calls?: Given<
+    { id?: Given<string>; function: { name: string; arguments?: Given<Record<string, unknown>> } }[]
+  >;
+  tool_name?: Given<string>;
+  tool_call_id?: Given<string>;
+}
+
+/** Body of POST /api/chat. */
+export interface OllamaChatRequest extends OllamaRequest {
+  messages?: Given<OllamaMessage[]>;
+  tools?: Given<object[]>;
+}
+
+/** Body of POST /api/generate. */
+export interface OllamaGenerateRequest extends OllamaRequest {
+  prompt?: Given<string>;
+  suffix?: Given<string>;
+  system?: Given<string>;
+  template?: Given<string>;
+  raw?: Given<boolean>;
+  context?: Given<number[]>;
+  images?: Given<string[]>;
+}
+
+/** Counts and times of a final record; times in integer nanoseconds, zeros left out. */
+export interface OllamaMetrics {
+  total_duration?: number;
+  load_duration?: number;
+  prompt_eval_count?: number;
+  prompt_eval_duration?: number;
+  eval_count?: number;
+  eval_duration?: number;
+}
+
+/** The part of a record that carries text: `message` of a chat, `response` of a generation. */
+export type OllamaText =
+  | { message: { role: "assistant"; content: string } }
+  | { response: string };
+
+/** One line of a stream, or the whole of an answer that is not streamed. */
+export type OllamaRecord = OllamaText & OllamaMetrics & {
+  model: string;
+  created_at: string;
+  done: boolean;
+  done_reason?: "stop" | "length" | "load" | "unload";
+  _debug_info?: { rendered_template: string };
+};
+
+/** Facts of a model in /api/tags and /api/ps. */
+export interface OllamaDetails {
+  parent_model: string;
+  format: "gguf";
+  family: string;
+  families: string[];
+  /** Number of weights, such as "999.89M". */
+  parameter_size: string;
+  quantization_level: string;
+  context_length: number;
+  embedding_length: number;
+}
+
+/** A model in /api/tags. */
+export interface OllamaTag {
+  name: string;
+  model: string;
+  modified_at: string;
+  size: number;
+  digest: string;
+  details: OllamaDetails;
+  capabilities: string[];
+}
+
+/** A model in /api/ps. */
+export interface OllamaProcess {
+  name: string;
+  model: string;
+  size: number;
+  digest: string;
+  details: OllamaDetails;
+  expires_at: string;
+  size_vram: number;
+  context_length: number;
+}

@@ -1,0 +1,55 @@
+// `options` of a native request -> the engine's sampling, limits and window.
+// Types have been checked by the schema; ranges are the engine's business.
+
+import type { LimitOptions, SamplingOptions } from "../../engine/types.ts";
+import type { OllamaOptions } from "./ollama_types.ts";
+
+/** The options that the engine takes, under its names. */
+export type EngineOptions = SamplingOptions & LimitOptions;
+
+/** Engine's name of each option that is passed on as it is. */
+const ENGINE_NAMES: Record<string, keyof EngineOptions> = {
+  temperature: "temperature",
+  top_k: "topK",
+  top_p: "topP",
+  min_p: "minP",
+  seed: "seed",
+  num_predict: "maxTokens",
+  repeat_penalty: "repeatPenalty",
+  repeat_last_n: "repeatLastN",
+  presence_penalty: "presencePenalty",
+  frequency_penalty: "frequencyPenalty",
+  stop: "stop",
+};
+
+/** The smallest window that Ollama loads a model with. */
+const SMALLEST_WINDOW = 4;
+
+/** What the options come to. */
+export interface ReadOptions {
+  engine: EngineOptions;
+  /** `num_ctx`: window in tokens. */
+  contextLength?: number;
+  /** Names of options without effect here. */
+  ignored: string[];
+}
+
+/** Translates options. -1 is "random" for seed and "no limit" for num_predict: both the default. */
+export function readOptions(options: OllamaOptions | null | undefined): ReadOptions {
+  const { num_ctx: window, ...others } = options ?? {};
+  const engine: Record<string, unknown> = {};
+  const ignored: string[] = [];
+  for (const [name, value] of Object.entries(others)) {
+    const engineName = ENGINE_NAMES[name];
+    if (!engineName) ignored.push(name);
+    else if (value !== null && value !== undefined) engine[engineName] = value;
+  }
+  if (engine.seed === -1) delete engine.seed;
+  if (Number(engine.maxTokens) < 0) delete engine.maxTokens;
+  if (Number(engine.topK) < 0) engine.topK = 0;
+  return {
+    engine: engine as EngineOptions,
+    ignored,
+    ...(window && window > 0 && { contextLength: Math.max(window, SMALLEST_WINDOW) }),
+  };
+}

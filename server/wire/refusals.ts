@@ -1,0 +1,57 @@
+// What a native request may ask for and this version does not do, each refused with a sentence of
+// its own: a client must never believe that something was obeyed which was dropped.
+
+import { HttpError } from "../errors.ts";
+import type { OllamaChatRequest, OllamaGenerateRequest, OllamaRequest } from "./ollama_types.ts";
+
+const THINK_VALUES = ["high", "medium", "low", "max", true, false];
+
+/** @throws {HttpError} 400 for what is wrong or not to be had in a chat */
+export function refuseInChat(body: OllamaChatRequest): void {
+  refuseInBoth(body);
+  if (body.tools?.length) throw refusal(`"${body.model}" does not support tools`);
+  if (body.messages?.some(({ images }) => images?.length)) throw imageRefusal(body);
+}
+
+/** @throws {HttpError} 400 for what is wrong or not to be had in a generation */
+export function refuseInGenerate(body: OllamaGenerateRequest): void {
+  refuseInBoth(body);
+  if (body.raw && (body.template || body.system || body.context?.length)) {
+    throw refusal("raw mode does not support template, system, or context");
+  }
+  if (body.images?.length) throw imageRefusal(body);
+  if (body.suffix) throw refusal(`"${body.model}" does not support insert`);
+  if (body.template) throw refusal("template: overriding the model's template is not available");
+  if (body.context?.length) throw refusal("context: continuing from token ids is not available");
+}
+
+function refuseInBoth({ model, format, think, logprobs, top_logprobs }: OllamaRequest): void {
+  if (format !== undefined && format !== null && format !== "") {
+    if (format !== "json" && (typeof format !== "object" || Array.isArray(format))) {
+      const given = JSON.stringify(format);
+      throw refusal(`invalid format: ${given}; expected "json" or a valid JSON Schema object`);
+    }
+    throw refusal("format: structured outputs are not available yet");
+  }
+  if (think !== undefined && think !== null) {
+    if (!THINK_VALUES.includes(think as string | boolean)) {
+      throw refusal(
+        `invalid think value: ${JSON.stringify(think)} ` +
+          `(must be "high", "medium", "low", "max", true, or false)`,
+      );
+    }
+    if (think !== false) throw refusal(`"${model}" does not support thinking`);
+  }
+  if (top_logprobs && (top_logprobs < 0 || top_logprobs > 20)) {
+    throw refusal("top_logprobs must be between 0 and 20");
+  }
+  if (logprobs || top_logprobs) throw refusal("logprobs: not available yet");
+}
+
+function imageRefusal({ model }: OllamaRequest): HttpError {
+  return refusal(`"${model}" does not support image input`);
+}
+
+function refusal(message: string): HttpError {
+  return new HttpError(400, message);
+}

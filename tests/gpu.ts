@@ -1,0 +1,111 @@
+// The devices that kernel tests run on: Deno's own WebGPU, the same without subgroups and packed
+// dot products, and Dawn through the npm package `webgpu` where it loads. Opened once per file.
+
+import { Device, type DeviceOptions } from "../kernels/mod.ts";
+
+/** Read a buffer back as f32 values. */
+export async function readFloats(
+  device: Device,
+  buffer: GPUBuffer,
+  count: number,
+): Promise<Float32Array> {
+  return new Float32Array(await readBytes(device, buffer, count * 4));
+}
+
+/** Read a buffer back as u32 values. */
+export async function readWords(
+  device: Device,
+  buffer: GPUBuffer,
+  count: number,
+): Promise<Uint32Array> {
+  return new Uint32Array(await readBytes(device, buffer, count * 4));
+}
+
+async function readBytes(device: Device, buffer: GPUBuffer, bytes: number): Promise<ArrayBuffer> {
+  const usage = 1 | 8; // MAP_READ | COPY_DST
+  const staging = device.gpu.createBuffer({ size: Math.max(4, bytes), usage });
+  const encoder = device.gpu.createCommandEncoder();
+  encoder.copyBufferToBuffer(buffer, 0, staging, 0, bytes);
+  device.gpu.queue.submit([encoder.finish()]);
+  await staging.mapAsync(1);
+  const copy = staging.getMappedRange().slice(0, bytes);
+  staging.destroy();
+  device.check();
+  return copy;
+}
+
+/** Writes values into a buffer. */
+export function write(device: Device, buffer: GPUBuffer, data: Float32Array | Uint32Array): void {
+  device.gpu.queue.writeBuffer(buffer, 0, data as Float32Array<ArrayBuffer>);
+}
+
+/** A new storage buffer with these values. */
+export function upload(device: Device, data: Float32Array | Uint32Array): GPUBuffer {
+  const buffer = device.buffer("test", data.byteLength, "test");
+  write(device, buffer, data);
+  return buffer;
+}
+
+/** Records commands in one pass and submits them. */
+export function submit(device: Device, record: (pass: GPUComputePassEncoder) => void): void {
+  const encoder = device.gpu.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  record(pass);
+  pass.end();
+  device.gpu.queue.submit([encoder.finish()]);
+}
+
+/** Seeded uniform values in [-1, 1), with an outlier here and there. */
+export function randomFloats(count: number, seed: number): Float32Array {
+  const values = new Float32Array(count);
+  let state = seed * 2654435761 >>> 0 || 1;
+  for (let i = 0; i < count; i++) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    const value = state / 2 ** 31 - 1;
+    values[i] = state % 97 === 0 ? value * 8 : value;
+  }
+  return values;
+}
+
+/** sum((a - b)^2) / sum(b^2). */
+export function nmse(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
+  if (actual.length !== expected.length) {
+    throw new RangeError(`Cannot compare: ${actual.length} values, expected ${expected.length}`);
+  }
+  let error = 0, power = 0;
+  for (let i = 0; i < expected.length; i++) {
+    error += (actual[i] - expected[i]) ** 2;
+    power += expected[i] ** 2;
+  }
+  return power === 0 ? error : error / power;
+}
+
+/** Dawn, another implementation of WebGPU; undefined where its package or a driver is missing. */
+async function loadDawn(): Promise<GPU | undefined> {
+  try {
+    const { create } = await import("webgpu");
+    const gpu = create([]) as GPU;
+    return await gpu.requestAdapter() ? gpu : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const dawn = await loadDawn();
+
+/** Name and options of every device to test on. */
+export const DEVICES: readonly { name: string; options: DeviceOptions }[] = [
+  { name: "Deno", options: {} },
+  { name: "Deno, core features", options: { without: ["subgroups", "packedDot"] } },
+  ...(dawn ? [{ name: "Dawn", options: { gpu: dawn } }] : []),
+];
+
+/** Registers a test once per device. */
+export function gpuTest(name: string, run: (device: Device) => Promise<void>): void {
+  for (const { name: on, options } of DEVICES) {
+    Deno.test(`${name} (${on})`, async () => {
+      using device = await Device.open(options);
+      await device.scoped(`run "${name}"`, () => run(device));
+    });
+  }
+}

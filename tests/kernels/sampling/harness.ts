@@ -1,0 +1,153 @@
+// Runs the sampling kernels over a batch of independent cases and reads the choices back, on every
+// implementation of WebGPU that is to be tested.
+
+import { Device } from "../../../kernels/device.ts";
+import {
+  hasPenalties,
+  packSampling,
+  Sampler,
+  SAMPLING_BYTES,
+  type SamplingInput,
+  type SamplingOptions,
+} from "../../../kernels/sampling/mod.ts";
+
+/** One output: its logits, how to choose from them, and the sequence so far. */
+export interface Case extends SamplingInput {
+  readonly logits: Float32Array;
+  readonly options: SamplingOptions;
+}
+
+/** What a batch left behind. */
+export interface Result {
+  /** Token of each case. */
+  readonly tokens: number[];
+  /** (token, position) of each case's slot. */
+  readonly slots: [number, number][];
+}
+
+/** Options that change nothing: a plain draw from the softmax at temperature 1. */
+export const PLAIN: SamplingOptions = {
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repeatPenalty: 1,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+  repeatLastN: 0,
+  seed: 0n,
+  masked: false,
+};
+
+/** The implementations of WebGPU under test. */
+export function implementations(): { name: string; gpu: GPU }[] {
+  return [{ name: "navigator.gpu", gpu: navigator.gpu }];
+}
+
+/** Opens a device on each implementation. */
+export function openDevices(): Promise<{ name: string; device: Device }[]> {
+  return Promise.all(
+    implementations().map(async ({ name, gpu }) => ({ name, device: await Device.open({ gpu }) })),
+  );
+}
+
+/** Places of the cases in the batch: outputs, rows and slots are numbered independently. */
+const rowOf = (index: number, count: number) => count - 1 - index;
+const slotOf = (index: number, count: number) => (index + 1) % count;
+
+/** Runs `cases`, all of one vocabulary, as one batch. */
+export async function runBatch(device: Device, cases: readonly Case[]): Promise<Result> {
+  const count = cases.length;
+  const vocabulary = cases[0].logits.length;
+  const maskWords = Math.ceil(vocabulary / 32);
+  const context = Math.max(1, ...cases.map(({ history }) => history?.length ?? 0));
+  const logits = new Float32Array(count * vocabulary);
+  const outputs = new Uint32Array(count);
+  const rows = new Uint32Array(4 * count);
+  const sampling = new Uint8Array(SAMPLING_BYTES * count);
+  const history = new Uint32Array(count * context);
+  const mask = new Uint32Array(count * maskWords);
+  cases.forEach((item, index) => {
+    const row = rowOf(index, count);
+    const slot = slotOf(index, count);
+    logits.set(item.logits, index * vocabulary);
+    outputs[index] = row;
+    rows.set([0, item.position, slot, 0], 4 * row);
+    sampling.set(new Uint8Array(packSampling(item.options)), SAMPLING_BYTES * slot);
+    history.set(Array.from(item.history ?? []), slot * context);
+    if (item.mask) mask.set(item.mask, slot * maskWords);
+  });
+  const upload = (label: string, data: ArrayBufferView<ArrayBuffer>) => {
+    const buffer = device.buffer(label, data.byteLength, "test");
+    device.gpu.queue.writeBuffer(buffer, 0, data);
+    return buffer;
+  };
+  const buffers = {
+    logits: upload("logits", logits),
+    outputs: upload("outputs", outputs),
+    rows: upload("rows", rows),
+    sampling: upload("sampling", sampling),
+    history: upload("history", history),
+    mask: upload("mask", mask),
+    sampled: device.buffer("sampled", 4 * count, "test"),
+    slots: device.buffer("slots", 8 * count, "test"),
+  };
+  try {
+    using sampler = new Sampler(device, { buffers, vocabulary, context, outputs: count });
+    const encoder = device.gpu.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    sampler.encode(pass, count, {
+      penalties: cases.some(({ options }) => hasPenalties(options)),
+      masks: cases.some(({ options }) => options.masked),
+      stochastic: cases.some(({ options }) => options.temperature > 0),
+    });
+    pass.end();
+    device.gpu.queue.submit([encoder.finish()]);
+    const [sampled, slots] = await Promise.all([
+      download(device, buffers.sampled),
+      download(device, buffers.slots),
+    ]);
+    return {
+      tokens: Array.from(sampled.subarray(0, count)),
+      slots: cases.map((_, index) => {
+        const slot = slotOf(index, count);
+        return [slots[2 * slot], slots[2 * slot + 1]];
+      }),
+    };
+  } finally {
+    for (const buffer of Object.values(buffers)) device.free(buffer);
+  }
+}
+
+async function download(device: Device, source: GPUBuffer): Promise<Uint32Array> {
+  const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+  const staging = device.gpu.createBuffer({ size: source.size, usage });
+  const encoder = device.gpu.createCommandEncoder();
+  encoder.copyBufferToBuffer(source, 0, staging, 0, source.size);
+  device.gpu.queue.submit([encoder.finish()]);
+  await staging.mapAsync(GPUMapMode.READ);
+  const words = new Uint32Array(staging.getMappedRange().slice(0));
+  staging.destroy();
+  device.check();
+  return words;
+}
+
+/** Random numbers in [0, 1) that repeat: mulberry32. */
+export function random(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Logits shaped like a model's: a bulk with normal spread and a tail of a few likely tokens. */
+export function modelLogits(vocabulary: number, seed: number): Float32Array {
+  const next = random(seed);
+  return Float32Array.from({ length: vocabulary }, () => {
+    const normal = Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
+    return 2.5 * normal + (next() < 0.002 ? 8 * next() : 0);
+  });
+}

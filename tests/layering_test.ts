@@ -1,0 +1,134 @@
+// The layers of the project and who may import whom: kernels and tokenizer know nothing of ours,
+// engine stands on both, server stands on engine, and mod.ts is the only way into the server.
+
+import { assertEquals } from "@std/assert";
+import { findCycle, type Import, readImports } from "./import_graph.ts";
+import { listSourceFiles, readSource } from "./source_files.ts";
+
+/** Which layers each part may import, besides itself; bench and tests may look inside them. */
+const REACH: Record<string, string[]> = {
+  kernels: [],
+  tokenizer: [],
+  engine: ["kernels", "tokenizer"],
+  server: ["engine"],
+  bench: ["kernels", "tokenizer", "engine"],
+  "mod.ts": ["engine", "server"],
+};
+
+const LAYERS = ["kernels", "tokenizer", "engine", "server"];
+
+/** Where each package may be imported. */
+const PACKAGE_HOMES: Record<string, string[]> = {
+  "@huggingface/gguf": ["tests/engine/gguf/"],
+  "@huggingface/jinja": ["tokenizer/", "tests/tokenizer/"],
+  "@std/assert": ["tests/"],
+  ajv: ["server/", "tests/server/"],
+  commander: ["server/", "tests/server/"],
+  hono: ["server/", "tests/server/"],
+  ollama: ["tests/server/"],
+  webgpu: ["tests/"],
+};
+
+/** What is wrong with an import, or undefined. */
+function faultOf({ from, to, isDynamic }: Import): string | undefined {
+  const isFile = /\.\w+$/.test(to);
+  if (to.startsWith("node:")) return undefined;
+  if (!isFile || !to.includes("/")) return isFile ? undefined : packageFaultOf(from, to);
+
+  const [source = "", target = ""] = [from, to].map((path) => path.split("/")[0]);
+  if (source === target || source === "tests") return undefined;
+  if (target === "tests") return "only tests import tests";
+  if (!LAYERS.includes(target)) return undefined;
+  if (!REACH[source]?.includes(target)) return `${source} does not reach ${target}`;
+  if (target === "server" && !isDynamic) return "the server is imported dynamically";
+  if (source !== "bench" && to !== `${target}/mod.ts`) {
+    return `${target} is imported through its mod.ts`;
+  }
+  return undefined;
+}
+
+function packageFaultOf(from: string, specifier: string): string | undefined {
+  const name = specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
+  const homes = PACKAGE_HOMES[name];
+  if (!homes) return `the package ${name} has no home in PACKAGE_HOMES`;
+  return homes.some((home) => from.startsWith(home))
+    ? undefined
+    : `the package ${name} belongs to ${homes.join(" and ")}`;
+}
+
+function faultsOf(imports: Import[]): string[] {
+  return imports.flatMap((one) => {
+    const fault = faultOf(one);
+    return fault ? [`${one.from} imports ${one.to}: ${fault}`] : [];
+  });
+}
+
+const imports = listSourceFiles([".ts"]).flatMap((path) => readImports(path, readSource(path)));
+
+Deno.test("every import stays within its layer and the layers below", () => {
+  assertEquals(faultsOf(imports), []);
+});
+
+Deno.test("no files import each other in a cycle", () => {
+  assertEquals(findCycle(imports), undefined);
+});
+
+Deno.test("readImports() finds every form of import and skips comments", () => {
+  const text = [
+    'import { a } from "./a.ts";',
+    "import {",
+    "  type B,",
+    '} from "../tokenizer/mod.ts";',
+    'import type { C } from "hono";',
+    'import source from "./d.wgsl" with { type: "text" };',
+    'export { e } from "./e.ts";',
+    'import "./f.ts";',
+    '// import { x } from "./x.ts";',
+    ' * await import("./x.ts");',
+    "export function load() {",
+    '  return import("./g/h.ts");',
+    "}",
+  ].join("\n");
+  const found = readImports("engine/x.ts", text);
+  assertEquals(found.map(({ to, isDynamic }) => isDynamic ? `import ${to}` : to), [
+    "engine/a.ts",
+    "tokenizer/mod.ts",
+    "hono",
+    "engine/d.wgsl",
+    "engine/e.ts",
+    "engine/f.ts",
+    "import engine/g/h.ts",
+  ]);
+});
+
+const WRONG: [from: string, specifier: string, isDynamic?: true][] = [
+  ["kernels/linear.ts", "../engine/mod.ts"],
+  ["kernels/quants/q4_0.ts", "../../tokenizer/mod.ts"],
+  ["tokenizer/bpe.ts", "../engine/mod.ts"],
+  ["engine/models/llama.ts", "../../kernels/linear.ts"],
+  ["engine/mod.ts", "../server/mod.ts", true],
+  ["engine/mod.ts", "../tests/tiny_model.ts"],
+  ["server/app.ts", "../kernels/mod.ts"],
+  ["server/app.ts", "../tokenizer/mod.ts"],
+  ["server/app.ts", "../engine/store.ts"],
+  ["mod.ts", "./server/mod.ts"],
+  ["mod.ts", "./server/cli.ts", true],
+  ["bench/mod.ts", "../server/mod.ts"],
+  ["engine/mod.ts", "hono/streaming"],
+  ["kernels/mod.ts", "@huggingface/jinja"],
+  ["server/app.ts", "no-such-package"],
+];
+
+for (const [from, specifier, isDynamic] of WRONG) {
+  Deno.test(`the layering refuses ${specifier} in ${from}`, () => {
+    const text = isDynamic ? `await import("${specifier}");` : `import { x } from "${specifier}";`;
+    assertEquals(faultsOf(readImports(from, text)).length, 1);
+  });
+}
+
+Deno.test("findCycle() names the files of a cycle", () => {
+  const chain = ["a.ts", "b.ts", "c.ts", "b.ts"];
+  const links = chain.slice(1).map((to, index) => ({ from: chain[index]!, to, isDynamic: false }));
+  assertEquals(findCycle(links), ["b.ts", "c.ts", "b.ts"]);
+  assertEquals(findCycle(links.slice(0, 2)), undefined);
+});

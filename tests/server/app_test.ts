@@ -1,0 +1,160 @@
+// Everything around generation: listings, liveness, unknown paths, origins and hosts.
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { createTestApp } from "./test_app.ts";
+
+const details = {
+  parent_model: "",
+  format: "gguf",
+  family: "llama",
+  families: ["llama"],
+  parameter_size: "999.89M",
+  quantization_level: "Q4_K_M",
+  context_length: 8192,
+  embedding_length: 64,
+};
+
+Deno.test("GET / and HEAD / say that the server runs", async () => {
+  const { app } = createTestApp();
+  const response = await app.request("/");
+  assertEquals([response.status, await response.text()], [200, "Ollama is running"]);
+  const head = await app.request("/", { method: "HEAD" });
+  assertEquals([head.status, await head.text()], [200, ""]);
+});
+
+Deno.test("GET /api/version gives the version", async () => {
+  const { app } = createTestApp();
+  assertEquals(await (await app.request("/api/version")).json(), { version: "1.2.3" });
+});
+
+Deno.test("GET /api/tags lists the store's models and HEAD answers too", async () => {
+  const { app } = createTestApp();
+  const { models } = await (await app.request("/api/tags?x=1")).json();
+  assertEquals(models.length, 2);
+  assertEquals(models[0], {
+    name: "tiny:latest",
+    model: "tiny:latest",
+    modified_at: "2026-08-21T10:00:00.123Z",
+    size: 1000,
+    digest: "d11",
+    details,
+    capabilities: ["completion"],
+  });
+  assertEquals((await app.request("/api/tags", { method: "HEAD" })).status, 200);
+});
+
+Deno.test("GET /api/ps shows memory, window and expiry of the loaded models", async () => {
+  const { app, post } = createTestApp();
+  assertEquals(await (await app.request("/api/ps")).json(), { models: [] });
+  await post("/api/generate", { model: "tiny", keep_alive: "10m", options: { num_ctx: 512 } });
+  await post("/api/generate", { model: "story", keep_alive: -1 });
+  const { models } = await (await app.request("/api/ps")).json();
+  const [forever, minutes] = models;
+  assertEquals([forever.name, minutes.name], ["story:latest", "tiny:latest"]);
+  const { expires_at: expiry, ...fixed } = minutes;
+  assertEquals(fixed, {
+    name: "tiny:latest",
+    model: "tiny:latest",
+    size: 1230,
+    digest: "d11",
+    details,
+    size_vram: 1230,
+    context_length: 512,
+  });
+  assert(Math.abs(Date.parse(expiry) - Date.now() - 600_000) < 5000, expiry);
+  assertEquals(new Date(forever.expires_at).getUTCFullYear(), new Date().getUTCFullYear() + 292);
+});
+
+Deno.test("unknown paths get 404 and known paths with another method 405, both as text", async () => {
+  const { app } = createTestApp();
+  for (const [method, path] of [["GET", "/api/nope"], ["POST", "/v1/messages/count_tokens"]]) {
+    const response = await app.request(path!, { method: method! });
+    assertEquals([response.status, await response.text()], [404, "404 page not found"]);
+  }
+  for (
+    const [method, path, allow] of [
+      ["GET", "/api/chat", "POST"],
+      ["POST", "/api/tags", "GET, HEAD"],
+      ["DELETE", "/", "GET, HEAD"],
+    ]
+  ) {
+    const response = await app.request(path!, { method: method! });
+    assertEquals([response.status, await response.text()], [405, "405 method not allowed"]);
+    assertEquals(response.headers.get("allow"), allow);
+    assertStringIncludes(response.headers.get("content-type")!, "text/plain");
+  }
+});
+
+Deno.test("pages of this machine, of apps and of OLLAMA_ORIGINS are allowed, others get 403", async () => {
+  const { app } = createTestApp({}, { origins: ["https://*.example.org"] });
+  const cases: [string, number][] = [
+    ["http://localhost", 200],
+    ["http://localhost:3000", 200],
+    ["https://127.0.0.1:8443", 200],
+    ["http://[::1]:5173", 200],
+    ["app://obsidian.md", 200],
+    ["vscode-webview://abc", 200],
+    ["https://chat.example.org", 200],
+    ["http://chat.example.org", 403],
+    ["https://example.org.evil.com", 403],
+    ["http://localhost.evil.com", 403],
+    ["chrome-extension://abc", 403],
+    ["null", 403],
+  ];
+  for (const [origin, status] of cases) {
+    const response = await app.request("/api/tags", { headers: { origin } });
+    assertEquals([origin, response.status], [origin, status]);
+    const granted = response.headers.get("access-control-allow-origin");
+    if (status === 200) assertEquals(granted, origin);
+    else assertStringIncludes((await response.json()).error, `origin "${origin}" is not allowed`);
+  }
+  const { app: open } = createTestApp({}, { origins: ["*"] });
+  const response = await open.request("/", { headers: { origin: "https://anywhere.com" } });
+  assertEquals(response.status, 200);
+});
+
+Deno.test("errors carry CORS headers, so that a page can read them", async () => {
+  const { app } = createTestApp();
+  const headers = { origin: "http://localhost:3000" };
+  const response = await app.request("/api/chat", { method: "POST", body: "{", headers });
+  assertEquals(response.status, 400);
+  assertEquals(response.headers.get("access-control-allow-origin"), "http://localhost:3000");
+});
+
+Deno.test("a preflight request gets 204 and the headers that it asks for", async () => {
+  const { app } = createTestApp();
+  const asked = "content-type,x-api-key,anthropic-version";
+  const headers = {
+    origin: "http://localhost:3000",
+    "access-control-request-method": "POST",
+    "access-control-request-headers": asked,
+  };
+  const response = await app.request("/api/chat", { method: "OPTIONS", headers });
+  assertEquals([response.status, await response.text()], [204, ""]);
+  assertEquals(response.headers.get("access-control-allow-headers"), asked);
+  assertStringIncludes(response.headers.get("access-control-allow-methods")!, "POST");
+});
+
+Deno.test("a server on loopback answers local names only, one on all interfaces any name", async () => {
+  const cases: [string, number][] = [
+    ["localhost:11434", 200],
+    ["127.0.0.1:11434", 200],
+    ["[::1]:11434", 200],
+    ["0.0.0.0", 200],
+    ["192.168.1.5:80", 200],
+    ["my-box:11434", 200],
+    ["MY-BOX", 200],
+    ["pc.local", 200],
+    ["host.docker.internal:11434", 200],
+    ["evil.com", 403],
+    ["localhost.evil.com:11434", 403],
+    ["8.8.8.8", 403],
+  ];
+  const { app } = createTestApp({}, { ownNames: ["my-box"] });
+  const { app: open } = createTestApp({}, { boundTo: "0.0.0.0" });
+  for (const [host, status] of cases) {
+    const response = await app.request("/", { headers: { host } });
+    assertEquals([host, response.status], [host, status]);
+    assertEquals((await open.request("/", { headers: { host } })).status, 200);
+  }
+});

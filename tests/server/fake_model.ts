@@ -1,0 +1,110 @@
+// A model without weights: it says what its script says, and remembers what it was asked.
+// Used by the tests of the manager, the HTTP layer and the command line.
+
+import type {
+  ChatEvent,
+  ChatModel,
+  ChatRequest,
+  GenerateRequest,
+  ModelInfo,
+} from "../../engine/types.ts";
+
+export const fakeInfo: ModelInfo = {
+  architecture: "llama",
+  parameterCount: 999_885_952,
+  quantization: "Q4_K_M",
+  trainedContextLength: 8192,
+  embeddingLength: 64,
+  fileSize: 1000,
+  hasChatTemplate: true,
+};
+
+export const fakeUsage = {
+  promptTokens: 11,
+  cachedTokens: 4,
+  completionTokens: 3,
+  promptMilliseconds: 7,
+  completionMilliseconds: 20,
+};
+
+/** What a model says to a request. */
+export type Script = (request: ChatRequest | GenerateRequest) => AsyncIterable<ChatEvent>;
+
+/** A script that says these words, then that it is done. */
+export function says(...words: string[]): Script {
+  return async function* () {
+    for (const [index, text] of words.entries()) yield { type: "text", text, tokens: [index] };
+    yield { type: "done", reason: "stop", usage: fakeUsage };
+  };
+}
+
+/** A script that says a word every few milliseconds until it is aborted, without a `done`. */
+export function saysForever(onEnd: () => void = () => {}): Script {
+  return async function* ({ signal }) {
+    try {
+      while (!signal!.aborted) {
+        yield { type: "text", text: "word ", tokens: [1] };
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+    } finally {
+      onEnd();
+    }
+  };
+}
+
+/** A script that says the words and then fails. */
+export function failsAfter(words: string[], error: Error): Script {
+  return async function* () {
+    for (const text of words) yield { type: "text", text, tokens: [1] };
+    await Promise.resolve();
+    throw error;
+  };
+}
+
+/** What a fake model is made of. */
+export interface FakeModelOptions {
+  script?: Script;
+  info?: Partial<ModelInfo>;
+  contextLength?: number;
+}
+
+/** The model. */
+export class FakeModel implements ChatModel {
+  readonly info: ModelInfo;
+  readonly contextLength: number;
+  readonly memory = { weights: 1000, keyValueCache: 200, scratch: 30 };
+  readonly requests: { kind: "chat" | "generate"; request: ChatRequest | GenerateRequest }[] = [];
+  closed = false;
+  script: Script;
+
+  constructor(
+    { script = says("Hel", "lo"), info = {}, contextLength = 4096 }: FakeModelOptions = {},
+  ) {
+    this.info = { ...fakeInfo, ...info };
+    this.contextLength = Math.min(contextLength, this.info.trainedContextLength);
+    this.script = script;
+  }
+
+  generate(request: GenerateRequest): AsyncIterable<ChatEvent> {
+    this.requests.push({ kind: "generate", request });
+    return this.script(request);
+  }
+
+  chat(request: ChatRequest): AsyncIterable<ChatEvent> {
+    this.requests.push({ kind: "chat", request });
+    return this.script(request);
+  }
+
+  renderChat({ messages }: ChatRequest): Promise<string> {
+    return Promise.resolve(messages.map(({ role, content }) => `<${role}>${content}`).join(""));
+  }
+
+  close(): Promise<void> {
+    this.closed = true;
+    return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,124 @@
+// Addresses, durations and the environment, as tables.
+
+import { assertEquals, assertThrows } from "@std/assert";
+import { parseDuration } from "../../server/duration.ts";
+import { clientUrl, isLoopback, parseHost } from "../../server/host.ts";
+import { readSettings } from "../../server/settings.ts";
+
+Deno.test("parseHost() reads every form of OLLAMA_HOST", () => {
+  const cases: [string, string, number][] = [
+    ["", "127.0.0.1", 11434],
+    ["1.2.3.4", "1.2.3.4", 11434],
+    ["1.2.3.4:1234", "1.2.3.4", 1234],
+    [":1234", "0.0.0.0", 1234],
+    ["example.com", "example.com", 11434],
+    ["example.com:1234", "example.com", 1234],
+    ["example.com:", "example.com", 11434],
+    ["example.com:x", "example.com", 11434],
+    ["example.com:66000", "example.com", 11434],
+    ["example.com:-1", "example.com", 11434],
+    ["example.com:0", "example.com", 0],
+    ["http://1.2.3.4", "1.2.3.4", 80],
+    ["http://1.2.3.4:8080/", "1.2.3.4", 8080],
+    ["https://example.com", "example.com", 443],
+    ["https://example.com:1234/ollama", "example.com", 1234],
+    ["example.com/path", "example.com", 11434],
+    ["::1", "::1", 11434],
+    ["[::1]", "::1", 11434],
+    ["[::1]:1337", "::1", 1337],
+    ["[::]:1337", "::", 1337],
+    ["http://[::1]", "::1", 80],
+  ];
+  for (const [text, hostname, port] of cases) {
+    const address = parseHost(text);
+    assertEquals([text, address.hostname, address.port], [text, hostname, port]);
+  }
+  assertEquals([parseHost("https://x").scheme, parseHost("x").scheme], ["https", "http"]);
+});
+
+Deno.test("clientUrl() names an address that can be connected to", () => {
+  const cases = [
+    ["", "http://127.0.0.1:11434"],
+    [":80", "http://127.0.0.1:80"],
+    ["[::]:99", "http://[::1]:99"],
+    ["https://example.com", "https://example.com:443"],
+  ];
+  for (const [text, url] of cases) assertEquals(clientUrl(parseHost(text)), url);
+});
+
+Deno.test("isLoopback() tells this machine from the network", () => {
+  for (const name of ["localhost", "127.0.0.1", "127.8.8.8", "::1"]) {
+    assertEquals(isLoopback(name), true);
+  }
+  for (const name of ["0.0.0.0", "::", "192.168.1.2", "127.0.0.1.evil.com", "box"]) {
+    assertEquals(isLoopback(name), false);
+  }
+});
+
+Deno.test("parseDuration() reads Go's notation and seconds", () => {
+  const cases: [string | number, number][] = [
+    ["5m", 300_000],
+    ["1h30m", 5_400_000],
+    ["1.5s", 1500],
+    ["300ms", 300],
+    ["0", 0],
+    ["0s", 0],
+    ["300", 300_000],
+    [60, 60_000],
+    [0, 0],
+    [0.5, 500],
+    ["-1", Infinity],
+    [-1, Infinity],
+    ["-1m", Infinity],
+    ["24h", 86_400_000],
+  ];
+  for (const [value, milliseconds] of cases) {
+    assertEquals([value, parseDuration(value)], [value, milliseconds]);
+  }
+  for (const text of ["", "x", "5 m", "m", "5mm", "1h-5m"]) {
+    assertThrows(() => parseDuration(text), RangeError, `time: invalid duration "${text}"`);
+  }
+});
+
+Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", () => {
+  const plain = readSettings({ HOME: "/home/me" });
+  assertEquals(plain, {
+    models: "/home/me/.ollama/models",
+    host: { scheme: "http", hostname: "127.0.0.1", port: 11434 },
+    keepAlive: 300_000,
+    maxLoaded: 3,
+    maxQueue: 512,
+    origins: [],
+    debug: false,
+  });
+  const set = readSettings({
+    QUERN_MODELS: " '/models' ",
+    OLLAMA_MODELS: "/other",
+    OLLAMA_HOST: '"0.0.0.0:99"',
+    OLLAMA_KEEP_ALIVE: "-1",
+    OLLAMA_MAX_LOADED_MODELS: "1",
+    OLLAMA_NUM_PARALLEL: "4",
+    OLLAMA_CONTEXT_LENGTH: "2048",
+    OLLAMA_MAX_QUEUE: "9",
+    OLLAMA_ORIGINS: "https://a.org, https://b.org",
+    OLLAMA_DEBUG: "1",
+  });
+  assertEquals(set, {
+    models: "/models",
+    host: { scheme: "http", hostname: "0.0.0.0", port: 99 },
+    keepAlive: Infinity,
+    maxLoaded: 1,
+    maxSequences: 4,
+    contextLength: 2048,
+    maxQueue: 9,
+    origins: ["https://a.org", "https://b.org"],
+    debug: true,
+  });
+  const odd = {
+    HOME: "/h",
+    OLLAMA_MODELS: "/m",
+    OLLAMA_KEEP_ALIVE: "soon",
+    OLLAMA_MAX_QUEUE: "-2",
+  };
+  assertEquals(readSettings(odd), { ...plain, models: "/m" });
+});

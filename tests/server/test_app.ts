@@ -1,0 +1,89 @@
+// The application on a real manager, over fake models: everything but the port and the GPU.
+
+import { type AppOptions, createApp } from "../../server/app.ts";
+import { ModelNotFoundError } from "../../engine/errors.ts";
+import { ModelManager } from "../../engine/manager.ts";
+import type { StoreEntry } from "../../engine/store.ts";
+import type { LoadOptions } from "../../engine/types.ts";
+import { FakeModel, type FakeModelOptions } from "./fake_model.ts";
+
+/** An application under test and what can be watched of it. */
+export interface TestApp {
+  app: ReturnType<typeof createApp>;
+  manager: ModelManager;
+  /** Models in the order in which they were loaded. */
+  loaded: FakeModel[];
+  loads: { path: string; options: LoadOptions }[];
+  lines: string[];
+  /** Sends a JSON body and gives the response. */
+  post(path: string, body: unknown): Promise<Response>;
+}
+
+/** Builds an application with the models `tiny:latest` (chat template) and `story:latest` (none). */
+export function createTestApp(
+  model: FakeModelOptions = {},
+  options: Partial<AppOptions> = {},
+): TestApp {
+  const loaded: FakeModel[] = [];
+  const loads: TestApp["loads"] = [];
+  const lines: string[] = [];
+  const entries = [
+    entryOf("tiny", { ...model, info: { ...model.info } }),
+    entryOf("story", {
+      info: { hasChatTemplate: false },
+    }),
+  ];
+  const store = {
+    find(name: string) {
+      const found = entries.find((entry) => entry.name === name || entry.name === `${name}:latest`);
+      return found ? Promise.resolve(found) : Promise.reject(new ModelNotFoundError(name));
+    },
+    list: () => Promise.resolve(entries),
+    digest: (entry: StoreEntry) => Promise.resolve(`d${entry.name.length}`),
+  };
+  const manager = new ModelManager({
+    store,
+    open(path, loadOptions) {
+      loads.push({ path, options: loadOptions });
+      const { info } = entries.find((entry) => entry.path === path)!;
+      const { contextLength = model.contextLength } = loadOptions;
+      loaded.push(new FakeModel({ ...model, info, ...(contextLength && { contextLength }) }));
+      return Promise.resolve(loaded.at(-1)!);
+    },
+  });
+  const write = (text: string) => void lines.push(text);
+  const log = { debug: write, info: write, warn: write, error: write };
+  const app = createApp({ store, manager, log, version: "1.2.3", ...options });
+  const post = async (path: string, body: unknown) =>
+    await app.request(path, {
+      method: "POST",
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+  return { app, manager, loaded, loads, lines, post };
+}
+
+/** The records of an NDJSON body, each line of which must be one. */
+export async function readLines(response: Response): Promise<Record<string, unknown>[]> {
+  const text = await response.text();
+  return text.trimEnd().split("\n").map((line) => JSON.parse(line));
+}
+
+/** Waits, without a fixed delay, until the condition holds. */
+export async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 5000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error("Expected the condition to come true");
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+function entryOf(name: string, { info }: FakeModelOptions): StoreEntry {
+  const full = new FakeModel({ ...(info && { info }) }).info;
+  return {
+    name: `${name}:latest`,
+    path: `/models/${name}.gguf`,
+    size: full.fileSize,
+    modified: new Date("2026-08-21T10:00:00.123Z"),
+    info: full,
+  };
+}

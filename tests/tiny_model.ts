@@ -1,0 +1,40 @@
+// Tiny Llama models for tests that need a whole model: a GGUF file with seeded random weights, a
+// byte-level vocabulary and a ChatML template. Small enough for any machine, sound in every part.
+
+import { type LlamaShape, writeSyntheticLlama } from "../bench/synthetic_model.ts";
+
+/** What to change of the default model: two layers 64 wide, four heads over two KV heads, F32. */
+export interface TinyOptions extends Partial<LlamaShape> {
+  /** GGML type of the matrices. Default "F32". */
+  readonly type?: string;
+  /** Same seed, same file. Default 1. */
+  readonly seed?: number;
+}
+
+/** Token that begins a turn of the conversation; ids below 256 are bytes in GPT-2's order. */
+export const BEGIN_TOKEN = 256;
+/** Token that ends a turn, and with it an answer. */
+export const END_TOKEN = 257;
+
+/**
+ * Writes a tiny Llama model, deterministic by its options.
+ * @throws RangeError if the vocabulary is below 258, or no weights can be made of the type
+ */
+export async function writeTinyLlama(path: string | URL, options: TinyOptions = {}): Promise<void> {
+  const { type = "F32", seed = 1, ...sizes } = options;
+  const shape: LlamaShape = {
+    layers: 2,
+    embedding: 64,
+    heads: 4,
+    keyValueHeads: 2,
+    feedForward: 160,
+    vocabulary: 300,
+    context: 256,
+    ropeBase: 10_000,
+    tiedEmbedding: false,
+    ...sizes,
+  };
+  // Activations of about 1 throughout, so that attention and logits are far from uniform.
+  const standardDeviation = 1 / Math.sqrt(shape.embedding);
+  await writeSyntheticLlama(path, shape, { type, seed, standardDeviation });
+}

@@ -1,0 +1,97 @@
+// Which tokens end an answer. Files name one EOS, but chat models stop at several others, known by
+// their text only; llama.cpp's list is the common practice, and so is treating them as control
+// pieces whatever the file calls them.
+
+import type { Metadata } from "./metadata.ts";
+import { PieceKind, type Vocabulary } from "./vocabulary.ts";
+
+const endPieces = [
+  "<|eot_id|>",
+  "<|eom_id|>",
+  "<|im_end|>",
+  "<|end|>",
+  "<|return|>",
+  "<|call|>",
+  "<|calls|>",
+  "<|flush|>",
+  "<|endoftext|>",
+  "<|end_of_text|>",
+  "<end_of_turn>",
+  "<end_of_utterance>",
+  "<turn|>",
+  "<|tool_response>",
+  "<eos>",
+  "</s>",
+  "<EOT>",
+  "_<EOT>",
+  "[EOT]",
+  "[EOS]",
+  "[e~[",
+  "<｜end▁of▁sentence｜>",
+];
+
+/** Fill-in-the-middle pieces that a model writes only past the end of what was asked. */
+const fillEndPieces: Readonly<Record<string, readonly string[]>> = {
+  fim_pad: ["<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"],
+  fim_rep: ["<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"],
+  fim_sep: ["<|file_sep|>"],
+};
+
+/** Fill-in-the-middle pieces of the prompt: control pieces, but no ends. */
+const fillPieces = [
+  "<|fim_prefix|> <fim-prefix> <fim_prefix> <｜fim▁begin｜> <PRE> ▁<PRE> <|code_prefix|> <|prefix|>",
+  "<|fim_suffix|> <fim-suffix> <fim_suffix> <｜fim▁hole｜> <SUF> ▁<SUF> <|code_suffix|> <|suffix|>",
+  "<|fim_middle|> <fim-middle> <fim_middle> <｜fim▁end｜> <MID> ▁<MID> <|code_middle|> <|middle|>",
+].flatMap((line) => line.split(" "));
+
+/** Pieces of gpt-oss that structure an answer: the reader of the answer has to see them. */
+const harmonyPieces = ["<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"];
+
+/**
+ * The tokens that end an answer of this vocabulary. Marks them, and the other pieces that are
+ * known to control, as what they are in `vocabulary`.
+ */
+export function findEndOfGeneration(
+  vocabulary: Vocabulary,
+  metadata: Metadata,
+  eosToken: number | undefined,
+): Set<number> {
+  const ends = new Set<number>();
+  const mark = (piece: string): number | undefined => {
+    const id = vocabulary.idOf(piece);
+    if (id !== undefined) vocabulary.setKind(id, PieceKind.control);
+    return id;
+  };
+  const addEnd = (id: number | undefined) => id !== undefined && ends.add(id);
+
+  for (const piece of fillPieces) mark(piece);
+  for (const [role, pieces] of Object.entries(fillEndPieces)) {
+    const marked = pieces.map(mark).find((id) => id !== undefined);
+    addEnd(vocabulary.specialId(metadata, `tokenizer.ggml.${role}_token_id`, marked));
+  }
+  for (const piece of endPieces) addEnd(mark(piece));
+  for (const role of ["eot", "eom"]) {
+    addEnd(vocabulary.specialId(metadata, `tokenizer.ggml.${role}_token_id`));
+  }
+  addEnd(eosToken);
+  reclaim(vocabulary, ends);
+  return ends;
+}
+
+/** Undoes what is wrong for single families, where a piece of the list means something else. */
+function reclaim(vocabulary: Vocabulary, ends: Set<number>): void {
+  const show = (piece: string, kind: number): number | undefined => {
+    const id = vocabulary.idOf(piece);
+    if (id !== undefined) vocabulary.setKind(id, kind);
+    return id;
+  };
+  const has = (piece: string) => vocabulary.idOf(piece) !== undefined;
+
+  for (const piece of harmonyPieces) show(piece, PieceKind.userDefined);
+  const isHarmony = has("<|return|>") && has("<|call|>");
+  const isSolar = has("<|calls|>") && has("<|flush|>");
+  // There <|end|> ends one message of an answer, not the answer.
+  if (isHarmony || isSolar) ends.delete(show("<|end|>", PieceKind.userDefined) ?? -1);
+  // Gemma 4 and PaddleOCR: </s> is plain HTML.
+  if (has("<|tool_response>")) ends.delete(show("</s>", PieceKind.normal) ?? -1);
+}

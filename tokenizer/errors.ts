@@ -1,0 +1,22 @@
+// The errors of the tokenizer layer: what is wrong with a vocabulary, and why a chat template
+// gave no prompt.
+
+/** A vocabulary that cannot be used as asked: unsupported, broken, or without text. */
+export class TokenizerError extends Error {
+  override name = "TokenizerError";
+}
+
+/**
+ * Why a chat template gave no prompt: it does not parse, it refused the conversation through
+ * `raise_exception` (the caller's messages are at fault), or it failed while it ran.
+ */
+export type ChatTemplateFault = "syntax" | "refused" | "failed";
+
+/** A chat template gave no prompt; `fault` says whose doing it is. */
+export class ChatTemplateError extends Error {
+  override name = "ChatTemplateError";
+
+  constructor(readonly fault: ChatTemplateFault, message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}

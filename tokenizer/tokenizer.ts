@@ -1,0 +1,208 @@
+// A vocabulary of a GGUF file as a tokenizer: text to token ids and back. It cuts out the special
+// tokens and puts BOS and EOS; the text between is the business of the vocabulary's algorithm.
+// Ids agree with llama.cpp, which the conformance tests check.
+
+import type { Algorithm } from "./algorithm.ts";
+import { BytePairEncoding } from "./bpe.ts";
+import { findEndOfGeneration } from "./end_of_generation.ts";
+import { TokenizerError } from "./errors.ts";
+import { type Metadata, readBoolean, readInteger, readString } from "./metadata.ts";
+import { SentencePiece } from "./sentencepiece.ts";
+import { SpecialTokens } from "./special_tokens.ts";
+import { type StreamDecoder, Utf8StreamDecoder } from "./stream_decoder.ts";
+import { PieceKind, Vocabulary } from "./vocabulary.ts";
+import { WordPiece } from "./wordpiece.ts";
+
+/** How text becomes tokens. */
+export interface EncodeOptions {
+  /** Whether control tokens written in the text become tokens. Default true. */
+  special?: boolean;
+  /** Put BOS before where the vocabulary wants it and the text has none. Default false. */
+  bos?: boolean;
+  /** Put EOS (BERT: its separator) after where the vocabulary wants it. Default false. */
+  eos?: boolean;
+}
+
+/** How tokens become text. */
+export interface DecodeOptions {
+  /** Whether control tokens show as their piece; without they give no text. Default false. */
+  special?: boolean;
+}
+
+/** How a stream of tokens becomes text. */
+export interface StreamDecoderOptions extends DecodeOptions {
+  /** The stream begins a text: a space that encoding put before it goes. Default false. */
+  textStart?: boolean;
+}
+
+/** Text to token ids and back. */
+export interface Tokenizer {
+  /** Number of tokens; ids are below it. */
+  readonly vocabularySize: number;
+  /** False for a vocabulary of ids only: encode and decode throw. */
+  readonly hasText: boolean;
+  readonly bosToken?: number;
+  readonly eosToken?: number;
+  /** The tokens that end an answer: EOS, end of turn, end of message, and their like. */
+  readonly endOfGeneration: ReadonlySet<number>;
+  /** Whether prompts of this vocabulary begin with BOS. */
+  readonly addBos: boolean;
+  /** Token ids of `text`. Throws TokenizerError where the vocabulary has no text. */
+  encode(text: string, options?: EncodeOptions): number[];
+  /** The text of `tokens`, the inverse of encode. Throws TokenizerError on an id out of range. */
+  decode(tokens: Iterable<number>, options?: DecodeOptions): string;
+  /** The bytes that a token stands for, control tokens as their piece in UTF-8. */
+  tokenBytes(token: number): Uint8Array;
+  /** The piece as the vocabulary writes it. */
+  piece(token: number): string;
+  /** Whether a token controls (BOS, end of turn) and gives no text. */
+  isControl(token: number): boolean;
+  /** Decodes a token at a time. */
+  streamDecoder(options?: StreamDecoderOptions): StreamDecoder;
+}
+
+/**
+ * Makes the tokenizer of a GGUF file from its key-value pairs.
+ * Throws TokenizerError where they describe none that is supported, or contradict themselves.
+ */
+export function createTokenizer(metadata: Metadata): Tokenizer {
+  return new GgufTokenizer(metadata);
+}
+
+const noBytes = new Uint8Array(0);
+const encoder = new TextEncoder();
+
+function createAlgorithm(vocabulary: Vocabulary, metadata: Metadata): Algorithm | undefined {
+  const model = readString(metadata, "tokenizer.ggml.model");
+  switch (model) {
+    case "llama":
+      return new SentencePiece(vocabulary, metadata);
+    case "gpt2":
+    case "gemma4":
+      return new BytePairEncoding(vocabulary, metadata);
+    case "bert":
+      return new WordPiece(vocabulary, metadata);
+    case undefined:
+    case "none":
+    case "no_vocab":
+    case "test":
+      return undefined;
+  }
+  throw new TokenizerError(`Cannot use the vocabulary: its model "${model}" is not supported`);
+}
+
+class GgufTokenizer implements Tokenizer {
+  readonly vocabularySize: number;
+  readonly bosToken?: number;
+  readonly eosToken?: number;
+  readonly addBos: boolean;
+  readonly endOfGeneration: ReadonlySet<number>;
+  readonly #endToken: number | undefined;
+  readonly #metadata: Metadata;
+  readonly #vocabulary: Vocabulary;
+  readonly #algorithm: Algorithm | undefined;
+  #specials: SpecialTokens | undefined;
+
+  constructor(metadata: Metadata) {
+    const vocabulary = new Vocabulary(metadata);
+    const algorithm = createAlgorithm(vocabulary, metadata);
+    const defaults = algorithm?.defaults;
+    const special = (role: string, fallback?: number) =>
+      vocabulary.specialId(metadata, `tokenizer.ggml.${role}_token_id`, fallback);
+    const bos = special("bos", defaults?.bosToken);
+    const eos = special("eos", defaults?.eosToken);
+    if (bos !== undefined) this.bosToken = bos;
+    if (eos !== undefined) this.eosToken = eos;
+
+    const addBos = readBoolean(metadata, "tokenizer.ggml.add_bos_token") ?? defaults?.addBos;
+    this.addBos = bos !== undefined && ((algorithm?.requiresBos || addBos) ?? false);
+    const addEos = readBoolean(metadata, "tokenizer.ggml.add_eos_token") ?? false;
+    this.#endToken = algorithm?.separator ?? (addEos ? eos : undefined);
+
+    const architecture = readString(metadata, "general.architecture");
+    this.vocabularySize = vocabulary.size ||
+      (readInteger(metadata, `${architecture}.vocab_size`) ?? 0);
+    this.endOfGeneration = findEndOfGeneration(vocabulary, metadata, eos);
+    this.#metadata = metadata;
+    this.#vocabulary = vocabulary;
+    this.#algorithm = algorithm;
+  }
+
+  get hasText(): boolean {
+    return this.#algorithm !== undefined;
+  }
+
+  encode(text: string, options: EncodeOptions = {}): number[] {
+    const algorithm = this.#require("encode text");
+    const specials = this.#specials ??= new SpecialTokens(this.#vocabulary, this.#metadata);
+    const ids: number[] = [];
+    let isFirst = true;
+    for (const part of specials.split(text.toWellFormed(), options.special ?? true)) {
+      if (typeof part === "string") algorithm.encode(part, isFirst, ids);
+      else ids.push(part);
+      isFirst = typeof part === "number";
+    }
+    const { bosToken } = this;
+    if (options.bos && this.addBos && bosToken !== undefined && ids[0] !== bosToken) {
+      ids.unshift(bosToken);
+    }
+    if (options.eos && this.#endToken !== undefined) ids.push(this.#endToken);
+    return ids;
+  }
+
+  decode(tokens: Iterable<number>, options: DecodeOptions = {}): string {
+    const decoder = this.streamDecoder({ ...options, textStart: true });
+    const parts: string[] = [];
+    for (const token of tokens) parts.push(decoder.push(token));
+    return parts.join("") + decoder.flush();
+  }
+
+  streamDecoder(options: StreamDecoderOptions = {}): StreamDecoder {
+    const algorithm = this.#require("decode tokens");
+    const shows = options.special ?? false;
+    return new Utf8StreamDecoder(
+      (token) => shows || !this.#isSilent(token) ? this.tokenBytes(token) : noBytes,
+      (options.textStart ?? false) && algorithm.addsSpacePrefix,
+    );
+  }
+
+  tokenBytes(token: number): Uint8Array {
+    const algorithm = this.#require("decode tokens");
+    const piece = this.piece(token);
+    switch (this.#vocabulary.kindOf(token)) {
+      case PieceKind.normal:
+        return algorithm.bytesOf(piece);
+      case PieceKind.byte:
+        return /^<0x[0-9A-F]{2}>$/.test(piece)
+          ? Uint8Array.of(parseInt(piece.slice(3, 5), 16))
+          : encoder.encode(piece);
+      case PieceKind.unused:
+        return noBytes;
+      default:
+        return encoder.encode(piece);
+    }
+  }
+
+  piece(token: number): string {
+    const piece = this.#vocabulary.pieces[token];
+    if (piece !== undefined) return piece;
+    throw new TokenizerError(
+      `Cannot look up token ${token}: the vocabulary has ${this.#vocabulary.size}`,
+    );
+  }
+
+  isControl(token: number): boolean {
+    return this.#vocabulary.kindOf(token) === PieceKind.control;
+  }
+
+  #isSilent(token: number): boolean {
+    return this.isControl(token) || this.#vocabulary.kindOf(token) === PieceKind.unknown;
+  }
+
+  #require(task: string): Algorithm {
+    if (this.#algorithm !== undefined) return this.#algorithm;
+    const model = readString(this.#metadata, "tokenizer.ggml.model");
+    const state = model === undefined ? "the file has none" : `its model "${model}" has no text`;
+    throw new TokenizerError(`Cannot ${task} with this vocabulary: ${state}`);
+  }
+}

@@ -1,0 +1,108 @@
+// The pieces of a vocabulary with their scores and kinds, and the ids that have a meaning of their
+// own. It neither splits nor joins text: that is the business of the algorithms.
+// Format: ggml's GGUF specification, section "Tokenizer".
+
+import { TokenizerError } from "./errors.ts";
+import { type Metadata, readInteger, readNumbers, readStrings } from "./metadata.ts";
+
+/** What a piece is, as `tokenizer.ggml.token_type` numbers it. */
+export const PieceKind = {
+  normal: 1,
+  unknown: 2,
+  control: 3,
+  userDefined: 4,
+  unused: 5,
+  byte: 6,
+} as const;
+
+/** Pieces by token id, and token ids by piece. */
+export class Vocabulary {
+  readonly pieces: readonly string[];
+  readonly #scores: ArrayLike<number> | undefined;
+  readonly #kinds: Uint8Array;
+  readonly #ids = new Map<string, number>();
+  readonly #maximumPieceLength: number;
+
+  /** Throws TokenizerError where a list is of the wrong type or shorter than the pieces. */
+  constructor(metadata: Metadata) {
+    this.pieces = readStrings(metadata, "tokenizer.ggml.tokens") ?? [];
+    const size = this.pieces.length;
+    this.#scores = readPerPiece(metadata, "tokenizer.ggml.scores", size);
+    const kinds = readPerPiece(metadata, "tokenizer.ggml.token_type", size);
+    this.#kinds = new Uint8Array(size).fill(PieceKind.normal);
+    let longest = 0;
+    for (let id = 0; id < size; id++) {
+      if (kinds !== undefined) this.#kinds[id] = kinds[id]!;
+      const piece = this.pieces[id]!;
+      if (piece.length > longest) longest = piece.length;
+    }
+    this.#maximumPieceLength = longest;
+    // Downwards, so that the first of several equal pieces is the one that text is encoded to.
+    for (let id = size - 1; id >= 0; id--) this.#ids.set(this.pieces[id]!, id);
+    this.#ids.delete("");
+  }
+
+  /** Number of tokens. */
+  get size(): number {
+    return this.pieces.length;
+  }
+
+  /** Length of the longest piece in UTF-16 units: no longer string can be one. */
+  get maximumPieceLength(): number {
+    return this.#maximumPieceLength;
+  }
+
+  /** The token whose piece is `piece`. */
+  idOf(piece: string): number | undefined {
+    return this.#ids.get(piece);
+  }
+
+  /** The token that stands for a single byte: `<0x0A>`, or the character itself below 128. */
+  idOfByte(byte: number): number | undefined {
+    const hexadecimal = byte.toString(16).toUpperCase().padStart(2, "0");
+    const id = this.#ids.get(`<0x${hexadecimal}>`);
+    return id ?? (byte < 128 ? this.#ids.get(String.fromCharCode(byte)) : undefined);
+  }
+
+  /** Log probability of a piece; 0 where the vocabulary has none. */
+  scoreOf(id: number): number {
+    return this.#scores?.[id] ?? 0;
+  }
+
+  /** One of `PieceKind`. */
+  kindOf(id: number): number {
+    return this.#kinds[id]!;
+  }
+
+  /** Corrects the kind of a piece that its file has wrong. */
+  setKind(id: number, kind: number): void {
+    this.#kinds[id] = kind;
+  }
+
+  /** The id at a key of the metadata; undefined where it is missing or names no token. */
+  specialId(metadata: Metadata, key: string, fallback?: number): number | undefined {
+    const named = readInteger(metadata, key);
+    // Converters write 4294967295 or -1 for "none".
+    const id = named !== undefined && this.has(named) ? named : fallback;
+    return id !== undefined && this.has(id) ? id : undefined;
+  }
+
+  /** Whether `id` is a token. */
+  has(id: number): boolean {
+    return Number.isInteger(id) && id >= 0 && id < this.pieces.length;
+  }
+}
+
+function readPerPiece(
+  metadata: Metadata,
+  key: string,
+  size: number,
+): ArrayLike<number> | undefined {
+  const values = readNumbers(metadata, key);
+  if (values !== undefined && values.length < size) {
+    throw new TokenizerError(
+      `Cannot read the vocabulary: "${key}" has ${values.length} values for ${size} tokens`,
+    );
+  }
+  return values;
+}
