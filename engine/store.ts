@@ -8,7 +8,7 @@ import type { ModelInfo } from "./types.ts";
 
 /** Files up to this size are hashed whole, in well under a second. */
 const FULL_DIGEST_BYTES = 64 * 2 ** 20;
-/** Of larger files, the digest covers this much of the beginning, the size and the time of change. */
+/** Of larger files, the digest covers this much from the start, the size and the time of change. */
 const DIGEST_HEAD_BYTES = 2 ** 20;
 
 /** A model of the store. */
@@ -107,7 +107,7 @@ export class ModelStore {
     try {
       return { name, path, size, modified, info: await facts.info };
     } catch (error) {
-      // What failed may be the disk or the number of open files, not the model: try again next time.
+      // What failed may be the disk or the count of open files, not the model: try again next time.
       delete facts.info;
       throw error;
     }

@@ -150,6 +150,8 @@ export interface LoadOptions {
   maxSequences?: number;
   /** Float activations and an f32 KV cache instead of int8 activations and f16. Slower, exact. */
   exact?: boolean;
+  /** Most prompt tokens per step. Default by the device. */
+  prefillChunk?: number;
   onProgress?: (progress: LoadProgress) => void;
   signal?: AbortSignal;
 }

@@ -91,16 +91,16 @@ fn main(
     let block = table[slot * params.max_blocks + min(position, end - 1u) / BLOCK];
     let at = cache_index(block, kv_head, params.kv_heads, min(position, end - 1u));
     value_at[thread] = at;
-    #for m in 0..QUERIES
+    #for m in 0..QUERIES_COUNT
     var score$m = 0.0;
     #end
     for (var j = 0u; j < QUADS; j++) {
       let key = key4(at + j);
-      #for m in 0..QUERIES
+      #for m in 0..QUERIES_COUNT
       score$m += dot(queries[u32($m) * QUADS + j], key);  // attention scores: q . k
       #end
     }
-    #for m in 0..QUERIES
+    #for m in 0..QUERIES_COUNT
     scores[u32($m) * WORKGROUP + thread] =
       select(LOWEST, score$m * params.scale, inside && position <= first_position + u32($m) / GROUP);
     #end

@@ -119,6 +119,13 @@ export class Device implements Disposable {
     return buffer;
   }
 
+  /** Writes into a buffer from byte `offset` on. Writing nothing is allowed here: Deno would abort. */
+  write(buffer: GPUBuffer, offset: number, data: ArrayBufferView | ArrayBuffer): void {
+    if (data.byteLength > 0) {
+      this.gpu.queue.writeBuffer(buffer, offset, data as Uint8Array<ArrayBuffer>);
+    }
+  }
+
   /** Destroys a buffer made by {@linkcode Device.buffer} and takes it off the account. */
   free(buffer: GPUBuffer): void {
     const purpose = this.#purposes.get(buffer);

@@ -114,7 +114,7 @@ export class Kernel {
     });
     const usage = 0x40 | 0x8; // UNIFORM | COPY_DST
     const buffer = this.#device.buffer(`${this.name} params`, data.byteLength, "scratch", usage);
-    this.#device.gpu.queue.writeBuffer(buffer, 0, data.buffer as ArrayBuffer);
+    this.#device.write(buffer, 0, data.buffer as ArrayBuffer);
     return buffer;
   }
 }

@@ -98,7 +98,7 @@ export function setAffine(
       data[2 * i + 1] = affine.bias[row];
     }
     part.affine = device.buffer(`${matrix.label} affine`, data.byteLength, "weights");
-    device.gpu.queue.writeBuffer(part.affine, 0, data);
+    device.write(part.affine, 0, data);
   }
 }
 
@@ -172,7 +172,7 @@ export class MatrixWriter {
       const words = plane.length % 4 === 0
         ? plane
         : concat(plane, new Uint8Array(4 - plane.length % 4));
-      this.#device.gpu.queue.writeBuffer(part.buffer, offset, words as Uint8Array<ArrayBuffer>);
+      this.#device.write(part.buffer, offset, words);
     });
   }
 }

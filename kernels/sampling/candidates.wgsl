@@ -1,6 +1,7 @@
 // Where the sampler looks for tokens. An entry is (key of the best - key, id): entries in rising
 // order are tokens in falling order of logit, lowest ids first among equals. Few enough of them are
 // copied into workgroup memory, so that only the survey reads the whole vocabulary.
+
 /** Some entries of one output: `size` of them, in no order. */
 struct Place {
   kind: u32,
@@ -36,7 +37,7 @@ fn relative_logit(distance: u32, best_key: u32) -> f32 {
   return logit_of(best_key - distance) - logit_of(best_key);
 }
 
-/** Copies the tokens up to `last` into `candidates`; where they do not fit, it is the vocabulary. */
+/** Copies the tokens up to `last` into `candidates`; keeps to the vocabulary if they do not fit. */
 fn collect(strips: Place, last: vec2<u32>, thread: u32) -> Place {
   var vocabulary = strips;
   vocabulary.kind = VOCABULARY;

@@ -6,12 +6,12 @@ struct Params {
   context: u32,      // columns of history
 }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> logits: array<f32>;           // [outputs, vocabulary]
-@group(0) @binding(2) var<storage, read> outputs: array<u32>;                // [outputs] row
-@group(0) @binding(3) var<storage, read> rows: array<vec4<u32>>;             // token, position, slot
-@group(0) @binding(4) var<storage, read> sampling: array<Sampling>;          // [slots]
-@group(0) @binding(5) var<storage, read> history: array<u32>;                // [slots, context]
-@group(0) @binding(6) var<storage, read_write> counts: array<atomic<u32>>;   // [outputs, vocabulary]
+@group(0) @binding(1) var<storage, read_write> logits: array<f32>;          // [outputs, vocabulary]
+@group(0) @binding(2) var<storage, read> outputs: array<u32>;               // [outputs] row
+@group(0) @binding(3) var<storage, read> rows: array<vec4<u32>>;            // token, position, slot
+@group(0) @binding(4) var<storage, read> sampling: array<Sampling>;         // [slots]
+@group(0) @binding(5) var<storage, read> history: array<u32>;               // [slots, context]
+@group(0) @binding(6) var<storage, read_write> counts: array<atomic<u32>>;  // [outputs, vocabulary]
 
 @compute @workgroup_size(WORKGROUP)
 fn main(

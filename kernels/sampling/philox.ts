@@ -6,18 +6,21 @@ export function philox(counter: readonly number[], key: bigint): Uint32Array {
   const state = Uint32Array.from(counter);
   const keys = Uint32Array.of(Number(key & 0xffffffffn), Number(key >> 32n));
   for (let round = 0; round < 10; round++) {
-    const even = BigInt(state[0]) * 0xd2511f53n;
-    const odd = BigInt(state[2]) * 0xcd9e8d57n;
-    state.set([
-      Number(odd >> 32n) ^ state[1] ^ keys[0],
-      Number(odd & 0xffffffffn),
-      Number(even >> 32n) ^ state[3] ^ keys[1],
-      Number(even & 0xffffffffn),
-    ]);
+    const [x, y, z, w] = state;
+    state[0] = multiplyHigh(0xcd9e8d57, z) ^ y ^ keys[0];
+    state[1] = Math.imul(0xcd9e8d57, z);
+    state[2] = multiplyHigh(0xd2511f53, x) ^ w ^ keys[1];
+    state[3] = Math.imul(0xd2511f53, x);
     keys[0] += 0x9e3779b9;
     keys[1] += 0xbb67ae85;
   }
   return state;
+}
+
+/** High word of the product of two words. Both halves of `b` keep the products below 2^53. */
+function multiplyHigh(a: number, b: number): number {
+  const low = Math.floor(a * (b & 0xffff) / 2 ** 16);
+  return Math.floor((a * (b >>> 16) + low) / 2 ** 16);
 }
 
 /** A standard Gumbel variate for a token: of the seed, the position and the id alone. */

@@ -8,14 +8,14 @@ struct Params {
   strips: u32,       // strips of an output
 }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> strips: array<vec2<u32>>;       // [outputs, strips] key, id
-@group(0) @binding(2) var<storage, read> outputs: array<u32>;            // [outputs] row
-@group(0) @binding(3) var<storage, read> rows: array<vec4<u32>>;         // token, position, slot
-@group(0) @binding(4) var<storage, read_write> sampled: array<u32>;      // [outputs]
-@group(0) @binding(5) var<storage, read_write> slots: array<vec2<u32>>;  // [slots] token, position
+@group(0) @binding(1) var<storage, read> strips: array<vec2<u32>>;      // [outputs, strips] key, id
+@group(0) @binding(2) var<storage, read> outputs: array<u32>;           // [outputs] row
+@group(0) @binding(3) var<storage, read> rows: array<vec4<u32>>;        // token, position, slot
+@group(0) @binding(4) var<storage, read_write> sampled: array<u32>;     // [outputs]
+@group(0) @binding(5) var<storage, read_write> slots: array<vec2<u32>>; // [slots] token, position
 #if STOCHASTIC
-@group(0) @binding(6) var<storage, read> logits: array<u32>;             // [outputs, vocabulary] f32
-@group(0) @binding(7) var<storage, read> sampling: array<Sampling>;      // [slots]
+@group(0) @binding(6) var<storage, read> logits: array<u32>;            // [outputs, vocabulary] f32
+@group(0) @binding(7) var<storage, read> sampling: array<Sampling>;     // [slots]
 #end
 
 var<workgroup> best_key: atomic<u32>;
@@ -47,9 +47,10 @@ fn draw(options: Sampling, best: vec2<u32>, output: u32, position: u32, thread: 
   let strips = Place(STRIPS, params.strips, output, best.x);
   var last = vec2(best.x - DISALLOWED - 1u, NONE);
 
-  // At least k tokens reach the best of the k-th best strip: nothing below it is in the top k.
+  // At least k tokens reach the best of the k-th best strip: none below it is in the top k. With
+  // fewer strips than k nothing is known, and the bound stays.
   var bound = last;
-  if (options.top_k > 0u && options.top_k <= strips.size) {
+  if (options.top_k > 0u) {
     bound = vec2(select_first(strips, last, options.top_k, 0.0, thread).x, NONE);
   }
   let place = collect(strips, bound, thread);

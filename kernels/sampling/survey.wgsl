@@ -1,5 +1,6 @@
-// Finds the best token of each strip of an output's logits, so that sample.wgsl need look only at
-// the strips that matter. A strip is STRIP tokens, WORKGROUP apart; each invocation reads one.
+// Finds the best token of each strip of an output's logits as (key, id), so that sample.wgsl need
+// look only at the strips that matter. A strip is STRIP tokens, WORKGROUP apart; each invocation
+// reads one.
 // MASKED: first overwrites the logits of tokens that the slot's mask forbids with -inf.
 // Grid: x over blocks of WORKGROUP * STRIP tokens, y over outputs.
 struct Params {
@@ -8,16 +9,16 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 #if MASKED
-@group(0) @binding(1) var<storage, read_write> logits: array<u32>;        // [outputs, vocabulary] f32
+@group(0) @binding(1) var<storage, read_write> logits: array<u32>;       // [outputs, vocabulary]
 #else
-@group(0) @binding(1) var<storage, read> logits: array<u32>;              // [outputs, vocabulary] f32
+@group(0) @binding(1) var<storage, read> logits: array<u32>;             // [outputs, vocabulary]
 #end
-@group(0) @binding(2) var<storage, read_write> strips: array<vec2<u32>>;  // [outputs, strips] key, id
+@group(0) @binding(2) var<storage, read_write> strips: array<vec2<u32>>; // [outputs, strips]
 #if MASKED
-@group(0) @binding(3) var<storage, read> outputs: array<u32>;             // [outputs] row
-@group(0) @binding(4) var<storage, read> rows: array<vec4<u32>>;          // token, position, slot
-@group(0) @binding(5) var<storage, read> sampling: array<Sampling>;       // [slots]
-@group(0) @binding(6) var<storage, read> mask: array<u32>;                // [slots, words] bits
+@group(0) @binding(3) var<storage, read> outputs: array<u32>;            // [outputs] row
+@group(0) @binding(4) var<storage, read> rows: array<vec4<u32>>;         // token, position, slot
+@group(0) @binding(5) var<storage, read> sampling: array<Sampling>;      // [slots]
+@group(0) @binding(6) var<storage, read> mask: array<u32>;               // [slots, words] bits
 #end
 
 @compute @workgroup_size(WORKGROUP)

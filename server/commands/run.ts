@@ -85,7 +85,7 @@ export async function run(
   }
 }
 
-/** One conversation, or for a model without template a series of texts that know nothing of each other. */
+/** One conversation; or, without a chat template, texts that know nothing of each other. */
 class Talk {
   loadMilliseconds = 0;
   readonly #model: ChatModel;

@@ -8,10 +8,14 @@ import { type HostAddress, isLoopback } from "../host.ts";
 import { createLog, type Log } from "../log.ts";
 import { readSettings } from "../settings.ts";
 import { formatDuration } from "../terminal/format.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { VERSION } from "../version.ts";
 import type { CliDependencies } from "./dependencies.ts";
 
-/** Serves until interrupted; a second interrupt does not wait for answers under way. */
+/** How long a shutdown may take before the process leaves all the same. */
+const GRACE_MILLISECONDS = 5000;
+
+/** Serves until interrupted; a second interrupt does not wait for the shutdown. */
 export async function serve(dependencies: CliDependencies): Promise<number> {
   const { open, inspect, terminal, environment } = dependencies;
   const settings = readSettings(environment);
@@ -46,21 +50,29 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
     maxQueue: settings.maxQueue,
   });
 
-  const abort = new AbortController();
-  const server = listen(host, app.fetch, log, abort.signal);
+  const server = listen(host, app.fetch, log);
   log.info(`models in ${models}`);
-  let stopping = false;
-  const forget = terminal.onInterrupt(async () => {
-    if (stopping) return abort.abort();
-    stopping = true;
-    log.info("shutting down");
+  await interrupted(terminal, log, async () => {
+    // Ends what the models are saying, and with it the streams that the port would wait for.
     await manager.closeAll();
     await server.shutdown();
   });
-  await server.finished;
-  forget();
-  await manager.closeAll();
   return 0;
+}
+
+/** Waits for an interrupt, then for the shutdown, though not too long and not after a second one. */
+async function interrupted(terminal: Terminal, log: Log, shutdown: () => Promise<void>) {
+  const { promise: over, resolve: leave } = Promise.withResolvers<void>();
+  let grace: ReturnType<typeof setTimeout> | undefined;
+  const forget = terminal.onInterrupt(() => {
+    if (grace !== undefined) return leave();
+    log.info("shutting down");
+    grace = setTimeout(leave, GRACE_MILLISECONDS);
+    void shutdown().then(leave);
+  });
+  await over;
+  clearTimeout(grace);
+  forget();
 }
 
 function reportLoads(open: CliDependencies["open"], log: Log): CliDependencies["open"] {
@@ -78,14 +90,13 @@ function listen(
   { hostname, port }: HostAddress,
   handler: Deno.ServeHandler,
   log: Log,
-  signal: AbortSignal,
 ): Deno.HttpServer {
   const onListen = (address: Deno.NetAddr) => {
     const name = address.hostname.includes(":") ? `[${address.hostname}]` : address.hostname;
     log.info(`listening on http://${name}:${address.port}, version ${VERSION}`);
   };
   try {
-    return Deno.serve({ hostname, port, signal, onListen }, handler);
+    return Deno.serve({ hostname, port, onListen }, handler);
   } catch (error) {
     if (!(error instanceof Deno.errors.AddrInUse)) throw error;
     throw new Error(

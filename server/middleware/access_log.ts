@@ -3,7 +3,7 @@
 
 import type { MiddlewareHandler } from "hono";
 import type { Usage } from "../../engine/types.ts";
-import { messageOf } from "../errors.ts";
+import { CLIENT_CLOSED_REQUEST, messageOf, statusOf } from "../errors.ts";
 import type { Generation } from "../generation.ts";
 import type { Log } from "../log.ts";
 
@@ -34,13 +34,14 @@ export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariab
 }
 
 function describeGeneration({ usage, failure }: Generation): string {
-  if (failure !== undefined) return `failed: ${messageOf(failure)}`;
-  return usage ? describeUsage(usage) : "canceled";
+  if (usage) return describeUsage(usage);
+  const canceled = failure === undefined || statusOf(failure) === CLIENT_CLOSED_REQUEST;
+  return canceled ? "canceled" : `failed: ${messageOf(failure)}`;
 }
 
 /**
- * `12 in (4 cached), 120.0 tok/s - 34 out, 45.6 tok/s`. The first rate leaves cached tokens out; the
- * second leaves out the first token, which comes with the prompt.
+ * `12 in (4 cached), 120.0 tok/s - 34 out, 45.6 tok/s`. The first rate leaves out cached tokens, the
+ * second the first token, which comes with the prompt.
  */
 export function describeUsage(usage: Usage): string {
   const { promptTokens, cachedTokens, completionTokens } = usage;

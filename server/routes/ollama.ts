@@ -2,6 +2,7 @@
 // they differ in their schema, in how the body is translated, and in where the text stands.
 
 import { type Context, Hono } from "hono";
+import type { AcquireOptions } from "../../engine/manager.ts";
 import type { ChatEvent, ChatModel, ModelInfo } from "../../engine/types.ts";
 import type { AppDependencies, AppEnvironment } from "../app.ts";
 import { Generation } from "../generation.ts";
@@ -80,13 +81,7 @@ async function answer<T extends OllamaRequest>(
     return json(await load(dependencies, model, endpoint.text, { ...loading, signal }));
   }
   if (body._debug_render_only) {
-    const lease = await dependencies.manager.acquire(model, { ...loading, signal });
-    try {
-      const rendered = await render(lease.model, task);
-      return json(renderedRecord(model, new Date(), endpoint.text(""), rendered));
-    } finally {
-      lease.release();
-    }
+    return json(await renderOnly(dependencies, model, task, endpoint.text, { ...loading, signal }));
   }
 
   const generation = await Generation.start(dependencies, {
@@ -106,30 +101,47 @@ async function answer<T extends OllamaRequest>(
 
 /** A request without anything to answer: loads the model, or with keep-alive 0 unloads it. */
 async function load(
-  { manager }: AppDependencies,
+  { manager, queue }: AppDependencies,
   model: string,
   text: TextForm,
-  options: { contextLength?: number; keepAlive?: number; signal: AbortSignal },
+  options: AcquireOptions,
 ): Promise<OllamaRecord> {
   if (options.keepAlive === 0) {
     await manager.unload(model);
     return finalRecord(model, new Date(), text(""), "unload");
   }
+  using _place = queue.enter();
   const lease = await manager.acquire(model, options);
   lease.release();
   return finalRecord(model, new Date(), text(""), "load");
 }
 
+/** The prompt text that the task would run, which it takes the loaded model to know. */
+async function renderOnly(
+  { manager, queue }: AppDependencies,
+  model: string,
+  task: RunnableTask,
+  text: TextForm,
+  options: AcquireOptions,
+): Promise<OllamaRecord> {
+  using _place = queue.enter();
+  const lease = await manager.acquire(model, options);
+  try {
+    const rendered = task.kind === "chat"
+      ? await lease.model.renderChat(task.request)
+      : task.request.prompt;
+    return renderedRecord(model, new Date(), text(""), rendered);
+  } finally {
+    lease.release();
+  }
+}
+
 type RunnableTask = Exclude<Task, { kind: "load" }>;
 
-function run(model: ChatModel, task: RunnableTask, signal: AbortSignal) {
+function run(model: ChatModel, task: RunnableTask, signal: AbortSignal): AsyncIterable<ChatEvent> {
   return task.kind === "chat"
     ? model.chat({ ...task.request, signal })
     : model.generate({ ...task.request, signal });
-}
-
-async function render(model: ChatModel, task: RunnableTask): Promise<string> {
-  return task.kind === "chat" ? await model.renderChat(task.request) : task.request.prompt;
 }
 
 interface AnswerOptions {

@@ -32,7 +32,9 @@ function randomWeights(format: QuantFormat, blocks: number): Uint8Array {
   if (format.kind === "integer") return randomBlocks(format, blocks, blocks);
   const words = new Uint32Array(randomFloats(blocks, blocks).buffer);
   if (format.name === "F32") return new Uint8Array(words.buffer);
-  if (format.name === "BF16") return new Uint8Array(Uint16Array.from(words, (w) => w >>> 16).buffer);
+  if (format.name === "BF16") {
+    return new Uint8Array(Uint16Array.from(words, (w) => w >>> 16).buffer);
+  }
   return new Uint8Array(Float16Array.from(new Float32Array(words.buffer)).buffer);
 }
 
@@ -72,14 +74,28 @@ async function errorOf(device: Device, format: QuantFormat, shape: Case): Promis
 }
 
 for (const format of quantFormats) {
-  const block = Math.max(32, format.blockSize);
+  const columns = 3 * Math.max(32, format.blockSize);
   gpuTest(
     `Linear with float activations matches the reference for ${format.name}`,
     async (device) => {
       for (const tokens of [1, 3, 13]) {
-        const error = await errorOf(device, format, { rows: 37, columns: 3 * block, tokens });
+        const error = await errorOf(device, format, { rows: 37, columns, tokens });
         assert(error <= 1e-10, `${tokens} tokens: NMSE ${error}`);
       }
+    },
+    { dawn: false },
+  );
+  gpuTest(
+    `Linear with float activations and one row a team matches it for ${format.name}`,
+    async (device) => {
+      const tile = {
+        rows: 1,
+        cols: 1,
+        lanes: device.capabilities.subgroupSize || 4,
+        workgroup: 16,
+      };
+      const error = await errorOf(device, format, { rows: 19, columns, tokens: 2, tile });
+      assert(error <= 1e-10, `NMSE ${error}`);
     },
   );
   if (format.kind === "float") continue;
@@ -88,10 +104,18 @@ for (const format of quantFormats) {
     async (device) => {
       if (!device.capabilities.packedDot) return;
       for (const tokens of [1, 3, 13]) {
-        const shape = { rows: 37, columns: 3 * block, tokens, integer: true };
+        const shape = { rows: 37, columns, tokens, integer: true };
         const error = await errorOf(device, format, shape);
         assert(error <= 1e-3, `${tokens} tokens: NMSE ${error}`);
       }
     },
+    { dawn: false },
   );
 }
+
+gpuTest("Linear pads float rows that end within a group", async (device) => {
+  const tile = { rows: 1, cols: 1, lanes: 4, workgroup: 8 };
+  const format = quantFormats.find(({ name }) => name === "F16")!;
+  const error = await errorOf(device, format, { rows: 5, columns: 45, tokens: 2, tile });
+  assert(error <= 1e-10, `NMSE ${error}`);
+});

@@ -128,13 +128,11 @@ Deno.test("a failing request does not end a conversation, a dead model does", as
 
 Deno.test("an interrupt ends run with 130, after what was said and with the model closed", async () => {
   const terminal = new FakeTerminal();
-  let model: FakeModel | undefined;
   const running = runCli(["run", "tiny", "Hi"], { terminal, script: saysForever() });
   await until(() => terminal.output.includes("word"));
   terminal.interrupt();
   const { code, models } = await running;
-  model = models[0];
-  assertEquals([code, model!.closed], [130, true]);
+  assertEquals([code, models[0]!.closed], [130, true]);
   assertMatch(terminal.output, /^(word )+\n$/);
 });
 

@@ -1,6 +1,7 @@
 // A model without weights: it says what its script says, and remembers what it was asked.
 // Used by the tests of the manager, the HTTP layer and the command line.
 
+import { ModelClosedError } from "../../engine/errors.ts";
 import type {
   ChatEvent,
   ChatModel,
@@ -87,12 +88,19 @@ export class FakeModel implements ChatModel {
 
   generate(request: GenerateRequest): AsyncIterable<ChatEvent> {
     this.requests.push({ kind: "generate", request });
-    return this.script(request);
+    return this.#run(request);
   }
 
   chat(request: ChatRequest): AsyncIterable<ChatEvent> {
     this.requests.push({ kind: "chat", request });
-    return this.script(request);
+    return this.#run(request);
+  }
+
+  async *#run(request: ChatRequest | GenerateRequest): AsyncGenerator<ChatEvent> {
+    for await (const event of this.script(request)) {
+      if (this.closed) throw new ModelClosedError("the model was closed");
+      yield event;
+    }
   }
 
   renderChat({ messages }: ChatRequest): Promise<string> {

@@ -76,6 +76,16 @@ Deno.test("serve ends the generation of a client that hangs up, streaming and no
   }
 });
 
+Deno.test("an interrupt ends streams with an error line, and the server", async () => {
+  await withServer(saysForever(), async ({ url, terminal, exitCode }) => {
+    const response = await fetch(`${url}/api/chat`, { method: "POST", body });
+    terminal.interrupt();
+    const lines = (await response.text()).trimEnd().split("\n");
+    assertEquals(JSON.parse(lines.at(-1)!), { error: "the model was closed" });
+    assertEquals(await exitCode, 0);
+  });
+});
+
 Deno.test("serve on a port that is taken fails with a message and exit code 1", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = taken.addr as Deno.NetAddr;

@@ -7,15 +7,9 @@ import {
   packSampling,
   Sampler,
   SAMPLING_BYTES,
-  type SamplingInput,
   type SamplingOptions,
 } from "../../../kernels/sampling/mod.ts";
-
-/** One output: its logits, how to choose from them, and the sequence so far. */
-export interface Case extends SamplingInput {
-  readonly logits: Float32Array;
-  readonly options: SamplingOptions;
-}
+import type { Case } from "./cases.ts";
 
 /** What a batch left behind. */
 export interface Result {
@@ -24,20 +18,6 @@ export interface Result {
   /** (token, position) of each case's slot. */
   readonly slots: [number, number][];
 }
-
-/** Options that change nothing: a plain draw from the softmax at temperature 1. */
-export const PLAIN: SamplingOptions = {
-  temperature: 1,
-  topK: 0,
-  topP: 1,
-  minP: 0,
-  repeatPenalty: 1,
-  presencePenalty: 0,
-  frequencyPenalty: 0,
-  repeatLastN: 0,
-  seed: 0n,
-  masked: false,
-};
 
 /** The implementations of WebGPU under test. */
 export function implementations(): { name: string; gpu: GPU }[] {
@@ -55,8 +35,12 @@ export function openDevices(): Promise<{ name: string; device: Device }[]> {
 const rowOf = (index: number, count: number) => count - 1 - index;
 const slotOf = (index: number, count: number) => (index + 1) % count;
 
-/** Runs `cases`, all of one vocabulary, as one batch. */
-export async function runBatch(device: Device, cases: readonly Case[]): Promise<Result> {
+/** Runs `cases`, all of one vocabulary, as one batch; `times` over, each from the same logits. */
+export async function runBatch(
+  device: Device,
+  cases: readonly Case[],
+  times = 1,
+): Promise<Result> {
   const count = cases.length;
   const vocabulary = cases[0].logits.length;
   const maskWords = Math.ceil(vocabulary / 32);
@@ -83,7 +67,7 @@ export async function runBatch(device: Device, cases: readonly Case[]): Promise<
     return buffer;
   };
   const buffers = {
-    logits: upload("logits", logits),
+    logits: device.buffer("logits", logits.byteLength, "test"),
     outputs: upload("outputs", outputs),
     rows: upload("rows", rows),
     sampling: upload("sampling", sampling),
@@ -94,15 +78,18 @@ export async function runBatch(device: Device, cases: readonly Case[]): Promise<
   };
   try {
     using sampler = new Sampler(device, { buffers, vocabulary, context, outputs: count });
-    const encoder = device.gpu.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    sampler.encode(pass, count, {
-      penalties: cases.some(({ options }) => hasPenalties(options)),
-      masks: cases.some(({ options }) => options.masked),
-      stochastic: cases.some(({ options }) => options.temperature > 0),
-    });
-    pass.end();
-    device.gpu.queue.submit([encoder.finish()]);
+    for (let time = 0; time < times; time++) {
+      device.gpu.queue.writeBuffer(buffers.logits, 0, logits);
+      const encoder = device.gpu.createCommandEncoder();
+      const pass = encoder.beginComputePass();
+      sampler.encode(pass, count, {
+        penalties: cases.some(({ options }) => hasPenalties(options)),
+        masks: cases.some(({ options }) => options.masked),
+        stochastic: cases.some(({ options }) => options.temperature > 0),
+      });
+      pass.end();
+      device.gpu.queue.submit([encoder.finish()]);
+    }
     const [sampled, slots] = await Promise.all([
       download(device, buffers.sampled),
       download(device, buffers.slots),
@@ -132,22 +119,16 @@ async function download(device: Device, source: GPUBuffer): Promise<Uint32Array>
   return words;
 }
 
-/** Random numbers in [0, 1) that repeat: mulberry32. */
-export function random(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-/** Logits shaped like a model's: a bulk with normal spread and a tail of a few likely tokens. */
-export function modelLogits(vocabulary: number, seed: number): Float32Array {
-  const next = random(seed);
-  return Float32Array.from({ length: vocabulary }, () => {
-    const normal = Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
-    return 2.5 * normal + (next() < 0.002 ? 8 * next() : 0);
-  });
+/** The tokens that 500 draws from `logits` yield, in order. */
+export async function drawn(
+  device: Device,
+  logits: Float32Array,
+  options: SamplingOptions,
+  mask?: Uint32Array,
+): Promise<number[]> {
+  const cases = Array.from(
+    { length: 500 },
+    (_, position) => ({ logits, options, position, ...(mask && { mask }) }),
+  );
+  return [...new Set((await runBatch(device, cases)).tokens)].sort((a, b) => a - b);
 }

@@ -1,0 +1,122 @@
+// From a prompt to a stream of text: encodes, queues a sequence, decodes its tokens, ends at an
+// end token or a stop string, counts. Works for one request; the scheduler runs many.
+
+import type { Tokenizer } from "../tokenizer/mod.ts";
+import { ContextLengthError, RequestError } from "./errors.ts";
+import { resolveSampling } from "./sampling_options.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { SequenceEnd } from "./sequence.ts";
+import { EventQueue } from "./text/event_queue.ts";
+import { StopStrings } from "./text/stop_strings.ts";
+import type { GenerateEvent, GenerateRequest } from "./types.ts";
+
+/** The parts of a model that a generation needs. */
+export interface GenerateContext {
+  readonly scheduler: Scheduler;
+  readonly tokenizer: Tokenizer;
+  readonly contextLength: number;
+}
+
+/** Token ids of a prompt. Errors: RequestError, ContextLengthError. */
+export function encodePrompt(
+  context: GenerateContext,
+  prompt: GenerateRequest["prompt"],
+): number[] {
+  const { tokenizer, contextLength } = context;
+  const tokens = typeof prompt === "string" ? tokenizer.encode(prompt, { bos: true }) : [...prompt];
+  if (tokens.length === 0) {
+    throw new RequestError(
+      "Cannot generate: the prompt is empty and the vocabulary has no BOS token",
+    );
+  }
+  for (const token of tokens) {
+    if (!Number.isInteger(token) || token < 0 || token >= tokenizer.vocabularySize) {
+      const state = `the vocabulary has ${tokenizer.vocabularySize} tokens`;
+      throw new RequestError(`Cannot generate: token ${token} is out of range: ${state}`);
+    }
+  }
+  if (tokens.length >= contextLength) throw new ContextLengthError(tokens.length, contextLength);
+  return tokens;
+}
+
+/** Queues a generation. Errors at once: RequestError, ContextLengthError, ModelClosedError. */
+export function generate(
+  context: GenerateContext,
+  request: GenerateRequest,
+): AsyncIterableIterator<GenerateEvent> {
+  const { scheduler, tokenizer, contextLength } = context;
+  const prompt = encodePrompt(context, request.prompt);
+  const sampling = resolveSampling(request, contextLength);
+  const maxTokens = request.maxTokens ?? Infinity;
+  const started = performance.now();
+  let first = started;
+  let count = 0;
+  let stopString: string | undefined;
+  let pending: number[] = [];
+  const stops = new StopStrings(request.stop ?? []);
+  const decoder = tokenizer.hasText
+    ? tokenizer.streamDecoder({ textStart: startsText(tokenizer, prompt) })
+    : { push: () => "", flush: () => "" };
+
+  const events = new EventQueue<GenerateEvent>(() => sequence && (sequence.aborted = true));
+  const give = (text: string) => {
+    if (text === "") return;
+    events.push({ type: "text", text, tokens: pending });
+    pending = [];
+  };
+  const accept = (token: number): boolean => {
+    if (count++ === 0) first = performance.now();
+    if (tokenizer.endOfGeneration.has(token)) return false;
+    pending.push(token);
+    const { text, stop } = stops.push(decoder.push(token));
+    // A vocabulary without text gives its tokens alone.
+    if (!tokenizer.hasText) events.push({ type: "text", text: "", tokens: pending.splice(0) });
+    else give(text);
+    stopString = stop;
+    return stop === undefined;
+  };
+  const end = (reason: SequenceEnd): void => {
+    request.signal?.removeEventListener("abort", abort);
+    if (typeof reason === "object") return events.close(reason);
+    if (reason === "aborted") return events.close();
+    if (stopString === undefined) {
+      const { text, stop } = stops.push(decoder.flush());
+      stopString = stop;
+      give(stop === undefined ? text + stops.flush() : text);
+    }
+    const now = performance.now();
+    const usage = {
+      promptTokens: prompt.length,
+      cachedTokens: 0,
+      completionTokens: count,
+      promptMilliseconds: (count > 0 ? first : now) - started,
+      completionMilliseconds: count > 0 ? now - first : 0,
+    };
+    const stopped = stopString !== undefined ? { stopString } : {};
+    events.push({
+      type: "done",
+      reason: stopString !== undefined ? "stop" : reason,
+      usage,
+      ...stopped,
+    });
+    events.close();
+  };
+  const abort = () => {
+    if (sequence) sequence.aborted = true;
+    events.close();
+  };
+
+  let sequence: { aborted: boolean } | undefined;
+  if (request.signal?.aborted) events.close();
+  else if (maxTokens <= 0) end("length");
+  else {
+    request.signal?.addEventListener("abort", abort);
+    sequence = scheduler.add({ prompt, sampling, maxTokens, accept, end });
+  }
+  return events;
+}
+
+/** Whether what follows the prompt is the beginning of a text: nothing but BOS came before. */
+function startsText(tokenizer: Tokenizer, prompt: readonly number[]): boolean {
+  return prompt.every((token) => token === tokenizer.bosToken);
+}

@@ -1,0 +1,46 @@
+// What is known of a model from its header alone, without a GPU.
+
+import { createTokenizer, type Tokenizer } from "../tokenizer/mod.ts";
+import { fileTypeName, type GgufFile, MetadataReader, readGguf } from "./gguf/mod.ts";
+import type { ModelInfo } from "./types.ts";
+
+/** Reads a file's header. Errors: GgufError. */
+export async function inspectModel(path: string | URL): Promise<ModelInfo> {
+  return describeModel(await readGguf(path));
+}
+
+/** Loads a vocabulary alone: no GPU is touched. Errors: GgufError, TokenizerError. */
+export async function loadTokenizer(path: string | URL): Promise<Tokenizer> {
+  return createTokenizer((await readGguf(path)).metadata);
+}
+
+/** The facts of a header that has been read. Errors: GgufError where it names no architecture. */
+export function describeModel(gguf: GgufFile): ModelInfo {
+  const metadata = new MetadataReader(gguf);
+  const architecture = metadata.string("general.architecture");
+  const tensors = [...gguf.tensors.values()];
+  const weights = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
+  const template = gguf.metadata["tokenizer.chat_template"];
+  return {
+    architecture,
+    parameterCount: tensors.reduce((sum, { shape }) => sum + weights(shape), 0),
+    quantization: quantizationOf(gguf, metadata),
+    trainedContextLength: metadata.optionalCount(`${architecture}.context_length`, 2048),
+    embeddingLength: metadata.optionalCount(`${architecture}.embedding_length`, 0),
+    fileSize: gguf.fileSize,
+    hasChatTemplate: typeof template === "string" && template !== "",
+  };
+}
+
+/** The declared file type, else the type that most bytes are of. */
+function quantizationOf(gguf: GgufFile, metadata: MetadataReader): string {
+  const declared = metadata.has("general.file_type")
+    ? fileTypeName(metadata.count("general.file_type"))
+    : undefined;
+  if (declared) return declared;
+  const bytes = new Map<string, number>();
+  for (const { typeName, byteLength } of gguf.tensors.values()) {
+    bytes.set(typeName, (bytes.get(typeName) ?? 0) + byteLength);
+  }
+  return [...bytes].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "unknown";
+}

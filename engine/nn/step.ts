@@ -1,0 +1,70 @@
+// One forward step over rows of several sequences: its buffers on the GPU and its shape.
+// A row is one token of one sequence. The sampled token and its position stay in `slots`, so that
+// decode steps can follow one another without the host.
+
+import { BLOCK, type Device, padTo, ROW_PADDING, type StepRows } from "../../kernels/mod.ts";
+
+/** Row counts of a step; decode rows come first. */
+export interface StepShape {
+  /** All rows. */
+  rows: number;
+  /** Rows whose logits are wanted. */
+  outputs: number;
+  /** Rows that decode one token, each a sequence of its own. */
+  decodeRows: number;
+  /** Longest context of these, in positions. */
+  decodeContext: number;
+  /** Query tiles of the rows in prefill. */
+  prefillTiles: number;
+  /** Longest context of these, in positions. */
+  prefillContext: number;
+}
+
+/** Capacities of a model's steps. */
+export interface StepLimits {
+  /** Most rows in a step. */
+  rows: number;
+  /** Most outputs in a step. */
+  outputs: number;
+  /** Sequences that can run at a time. */
+  slots: number;
+  /** Positions of a sequence. */
+  context: number;
+}
+
+/** The buffers that every operation of a step shares. */
+export interface StepState extends StepRows {
+  /** Row of each output: [outputs]. */
+  readonly outputs: GPUBuffer;
+  /** Query tiles (first row, rows) of the decoding rows: row i alone. */
+  readonly decodeTiles: GPUBuffer;
+  /** Query tiles (first row, rows) of the rows in prefill. */
+  readonly prefillTiles: GPUBuffer;
+  /** KV blocks of each slot: [slots, maxBlocks]. */
+  readonly table: GPUBuffer;
+  readonly maxBlocks: number;
+}
+
+/** Allocates the buffers of a model's steps. */
+export function allocateStep(device: Device, limits: StepLimits): StepState {
+  const { outputs, slots, context } = limits;
+  const rows = padTo(limits.rows, ROW_PADDING);
+  const maxBlocks = Math.ceil(context / BLOCK);
+  const words = (label: string, count: number) => device.buffer(label, count * 4, "scratch");
+  const decodeTiles = words("decode tiles", slots * 2);
+  const tiles = new Uint32Array(slots * 2);
+  for (let row = 0; row < slots; row++) tiles.set([row, 1], 2 * row);
+  device.write(decodeTiles, 0, tiles);
+  return {
+    plan: words("plan", rows * 4),
+    slots: words("slots", slots * 2),
+    rows: words("rows", rows * 4),
+    history: words("history", slots * context),
+    context,
+    outputs: words("outputs", padTo(outputs, ROW_PADDING)),
+    decodeTiles,
+    prefillTiles: words("prefill tiles", rows * 2),
+    table: words("block table", slots * maxBlocks),
+    maxBlocks,
+  };
+}

@@ -1,0 +1,70 @@
+// Lays out the rows of one step: which sequences decode, which prefill, in which rows and tiles.
+// Pure arithmetic on sequences; nothing here touches the GPU.
+
+import type { Sequence } from "./sequence.ts";
+import type { StepPlan } from "./step_runner.ts";
+
+/** A sequence's part of a step. */
+export interface Share {
+  sequence: Sequence;
+  /** Tokens it feeds in this step: one in decode. */
+  count: number;
+  /** Whether the step gives it a token. */
+  output: boolean;
+}
+
+/** How many tokens each running sequence feeds, decoding ones first. At most `rows` in all. */
+export function shareOut(sequences: readonly Sequence[], rows: number): Share[] {
+  const shares: Share[] = [];
+  let left = rows;
+  for (const sequence of sequences) {
+    if (!sequence.decoding || left === 0) continue;
+    shares.push({ sequence, count: 1, output: true });
+    left--;
+  }
+  for (const sequence of sequences) {
+    if (sequence.decoding || left === 0) continue;
+    const unfed = sequence.tokens.length - sequence.submitted;
+    const count = Math.min(unfed, left);
+    shares.push({ sequence, count, output: count === unfed });
+    left -= count;
+  }
+  // A single row attends as a decoding row does, whether or not its token is known.
+  return shares.sort((a, b) => Math.min(a.count, 2) - Math.min(b.count, 2));
+}
+
+/** The plan of these shares. `allOutputs`: logits of every row, not of the last ones only. */
+export function layOut(shares: readonly Share[], tileRows: number, allOutputs = false): StepPlan {
+  const rowCount = shares.reduce((sum, { count }) => sum + count, 0);
+  const rows = new Uint32Array(rowCount * 4);
+  const outputs: number[] = [];
+  const tiles: number[] = [];
+  const shape = {
+    rows: rowCount,
+    outputs: 0,
+    decodeRows: 0,
+    decodeContext: 0,
+    prefillTiles: 0,
+    prefillContext: 0,
+  };
+  let row = 0;
+  for (const { sequence, count, output } of shares) {
+    const { slot, submitted, decoding, tokens } = sequence;
+    const context = submitted + count;
+    if (count === 1) {
+      shape.decodeRows++;
+      shape.decodeContext = Math.max(shape.decodeContext, context);
+    } else {
+      shape.prefillContext = Math.max(shape.prefillContext, context);
+      for (let i = 0; i < count; i += tileRows) tiles.push(row + i, Math.min(tileRows, count - i));
+    }
+    for (let i = 0; i < count; i++, row++) {
+      const known = decoding ? [0, 0, slot, 1] : [tokens[submitted + i], submitted + i, slot, 0];
+      rows.set(known, row * 4);
+      if (allOutputs || (output && i === count - 1)) outputs.push(row);
+    }
+  }
+  shape.outputs = outputs.length;
+  shape.prefillTiles = tiles.length / 2;
+  return { rows, outputs: Uint32Array.from(outputs), prefillTiles: Uint32Array.from(tiles), shape };
+}

@@ -1,0 +1,264 @@
+// Runs sequences together (continuous batching, Yu et al. 2022): admits them to slots, feeds
+// prompts in chunks beside sequences that decode, submits several tokens at a time and reads them
+// while the next submit runs. When the KV cache is full, the youngest sequence steps back and is
+// prefilled again later (Kwon et al. 2023). One loop, which ends when there is nothing to do.
+
+import { BlockPool } from "./block_pool.ts";
+import { ModelClosedError } from "./errors.ts";
+import { layOut, type Share, shareOut } from "./planner.ts";
+import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
+import { MOST_REPEATS, type StepPlan, type StepRunner } from "./step_runner.ts";
+
+/** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
+const SUBMIT_MILLISECONDS = 40;
+
+interface Submit {
+  shares: Share[];
+  repeats: number;
+  read: () => Promise<Uint32Array>;
+}
+
+/** All sequences of a model. */
+export class Scheduler {
+  readonly #runner: StepRunner;
+  readonly #pool: BlockPool;
+  readonly #chunk: number;
+  readonly #freeSlots: number[];
+  #waiting: Sequence[] = [];
+  /** In order of admission. */
+  #running: Sequence[] = [];
+  #loop: Promise<void> | undefined;
+  #failure: unknown;
+  #stepMilliseconds = Infinity;
+  #decodePlan: { slots: string; plan: StepPlan } | undefined;
+
+  /** @param chunk most prompt tokens per step */
+  constructor(runner: StepRunner, cacheBlocks: number, chunk: number) {
+    this.#runner = runner;
+    this.#pool = new BlockPool(cacheBlocks);
+    this.#chunk = chunk;
+    this.#freeSlots = Array.from(
+      { length: runner.limits.slots },
+      (_, i) => runner.limits.slots - 1 - i,
+    );
+  }
+
+  /** Sequences that run or wait. */
+  get load(): number {
+    return this.#running.length + this.#waiting.length;
+  }
+
+  /** Queues a sequence. Its `end` is called whatever happens. */
+  add(request: SequenceRequest): Sequence {
+    if (this.#failure) throw this.#failure;
+    const sequence = new Sequence(request);
+    this.#waiting.push(sequence);
+    this.#wake();
+    return sequence;
+  }
+
+  /** Logits of every position of `tokens` as a fresh sequence, once nothing else runs. */
+  async logits(tokens: readonly number[]): Promise<Float32Array[]> {
+    while (this.#loop) await this.#loop;
+    if (this.#failure) throw this.#failure;
+    const work = this.#allLogits(tokens);
+    this.#loop = work.then(() => {}, () => {}).finally(() => {
+      this.#loop = undefined;
+      this.#wake();
+    });
+    return await work;
+  }
+
+  /** Ends every sequence with this error, and refuses new ones. */
+  async close(
+    error: unknown = new ModelClosedError("Cannot go on: the model was closed"),
+  ): Promise<void> {
+    this.#failure ??= error;
+    while (this.#loop) await this.#loop;
+    for (const sequence of [...this.#running, ...this.#waiting]) this.#end(sequence, { error });
+  }
+
+  #wake(): void {
+    if (this.#loop || this.load === 0 || this.#failure) return;
+    this.#loop = this.#run().finally(() => {
+      this.#loop = undefined;
+      this.#wake();
+    });
+  }
+
+  async #run(): Promise<void> {
+    let before: { submit: Submit; tokens: Promise<Uint32Array> } | undefined;
+    try {
+      while (!this.#failure) {
+        const started = performance.now();
+        this.#dropAborted();
+        this.#admit();
+        const submit = this.#submit();
+        if (before) this.#collect(before.submit, await before.tokens);
+        if (!submit && !before) return;
+        // Reading begins only now: in Deno the call blocks until this submit is done, and its tail
+        // (a sleep) then overlaps the next one.
+        before = submit && { submit, tokens: submit.read() };
+        if (submit) this.#stepMilliseconds = (performance.now() - started) / submit.repeats;
+      }
+    } catch (error) {
+      this.#failure ??= error;
+      for (const sequence of [...this.#running, ...this.#waiting]) this.#end(sequence, { error });
+    }
+  }
+
+  #dropAborted(): void {
+    for (const sequence of [...this.#running, ...this.#waiting]) {
+      if (sequence.aborted) this.#end(sequence, "aborted");
+    }
+  }
+
+  #admit(): void {
+    while (this.#waiting.length > 0 && this.#freeSlots.length > 0) {
+      const [sequence] = this.#waiting;
+      if (sequence.underWay > 0) return;
+      if (this.#runner.blocksFor(sequence.tokens.length + 1) > this.#pool.available) return;
+      this.#waiting.shift();
+      sequence.slot = this.#freeSlots.pop()!;
+      this.#runner.assignSlot(sequence.slot, sequence.request.sampling);
+      this.#growBlocks(sequence, sequence.tokens.length + 1);
+      this.#running.push(sequence);
+    }
+  }
+
+  /** Plans and submits the next step or steps; undefined where nothing can be done now. */
+  #submit(): Submit | undefined {
+    for (;;) {
+      const ready = this.#running.filter((sequence) =>
+        !sequence.decoding || this.#samplesLeft(sequence) > 0
+      );
+      const shares = shareOut(
+        ready,
+        Math.min(this.#runner.limits.rows, this.#chunk + ready.length),
+      );
+      if (shares.length === 0) return undefined;
+      const repeats = this.#repeats(shares);
+      const short = shares.find(({ sequence, count }) =>
+        !this.#growBlocks(sequence, sequence.submitted + count * repeats)
+      );
+      if (short) {
+        this.#stepBack();
+        continue;
+      }
+      return this.#launch(shares, repeats);
+    }
+  }
+
+  #launch(shares: Share[], repeats: number): Submit {
+    const plan = this.#plan(shares);
+    plan.shape.decodeContext += repeats - 1;
+    const read = this.#runner.submit(plan, repeats);
+    for (const { sequence, count, output } of shares) {
+      sequence.submitted += count * repeats;
+      if (output) sequence.decoding = true;
+      sequence.underWay++;
+    }
+    return { shares, repeats, read };
+  }
+
+  /** Decoding goes on with the same rows while the same slots decode: only lengths change. */
+  #plan(shares: Share[]): StepPlan {
+    const plan = layOut(shares, this.#runner.tileRows);
+    if (!shares.every(({ sequence }) => sequence.decoding)) {
+      this.#decodePlan = undefined;
+      return plan;
+    }
+    const slots = shares.map(({ sequence }) => sequence.slot).join();
+    if (this.#decodePlan?.slots === slots) {
+      return { ...this.#decodePlan.plan, shape: plan.shape };
+    }
+    this.#decodePlan = { slots, plan };
+    return plan;
+  }
+
+  #samplesLeft(sequence: Sequence): number {
+    return sequence.limit(this.#runner.limits.context) - (sequence.submitted + 1);
+  }
+
+  /** Tokens per submit: one while anything prefills, else as many as the time allows. */
+  #repeats(shares: Share[]): number {
+    if (!shares.every(({ sequence }) => sequence.decoding)) return 1;
+    const wanted = Math.floor(SUBMIT_MILLISECONDS / this.#stepMilliseconds);
+    const left = shares.map(({ sequence }) => this.#samplesLeft(sequence));
+    return Math.max(1, Math.min(MOST_REPEATS, wanted, ...left));
+  }
+
+  /** Sees to it that the first `positions` positions have blocks; false if there are too few. */
+  #growBlocks(sequence: Sequence, positions: number): boolean {
+    const missing = this.#runner.blocksFor(positions) - sequence.blocks.length;
+    if (missing <= 0) return true;
+    const blocks = this.#pool.take(missing);
+    if (!blocks) return false;
+    this.#runner.assignBlocks(sequence.slot, sequence.blocks.length, blocks);
+    sequence.blocks.push(...blocks);
+    return true;
+  }
+
+  /** The youngest sequence gives up its blocks and waits to be prefilled again. */
+  #stepBack(): void {
+    const sequence = this.#running.pop()!;
+    this.#release(sequence);
+    sequence.submitted = 0;
+    sequence.decoding = false;
+    this.#waiting.unshift(sequence);
+  }
+
+  #collect({ shares, repeats }: Submit, tokens: Uint32Array): void {
+    const givers = shares.filter(({ output }) => output);
+    for (const { sequence } of shares) sequence.underWay--;
+    for (let i = 0; i < repeats; i++) {
+      givers.forEach(({ sequence }, output) => {
+        if (sequence.ended) return;
+        const token = tokens[i * givers.length + output];
+        sequence.tokens.push(token);
+        if (!sequence.request.accept(token)) this.#end(sequence, "stop");
+        else if (sequence.tokens.length >= sequence.limit(this.#runner.limits.context)) {
+          this.#end(sequence, "length");
+        }
+      });
+    }
+  }
+
+  #end(sequence: Sequence, reason: SequenceEnd): void {
+    if (sequence.ended) return;
+    sequence.ended = true;
+    this.#waiting = this.#waiting.filter((other) => other !== sequence);
+    this.#running = this.#running.filter((other) => other !== sequence);
+    this.#release(sequence);
+    sequence.request.end(reason);
+  }
+
+  /** Commands under way may still use the blocks; the GPU runs later ones after them. */
+  #release(sequence: Sequence): void {
+    this.#pool.give(sequence.blocks);
+    sequence.blocks = [];
+    if (sequence.slot >= 0) this.#freeSlots.push(sequence.slot);
+    sequence.slot = -1;
+  }
+
+  async #allLogits(tokens: readonly number[]): Promise<Float32Array[]> {
+    const sampling = { temperature: 0 } as SequenceRequest["sampling"];
+    const request = { prompt: tokens, sampling, maxTokens: 0, accept: () => false, end: () => {} };
+    const sequence = new Sequence(request);
+    sequence.slot = this.#freeSlots.pop()!;
+    const chunks: Float32Array[] = [];
+    try {
+      this.#growBlocks(sequence, tokens.length);
+      const most = Math.min(this.#chunk, this.#runner.limits.outputs);
+      while (sequence.submitted < tokens.length) {
+        const shares = shareOut([sequence], most);
+        chunks.push(await this.#runner.logits(layOut(shares, this.#runner.tileRows, true)));
+        sequence.submitted += shares[0].count;
+      }
+      return chunks;
+    } finally {
+      this.#decodePlan = undefined;
+      this.#release(sequence);
+    }
+  }
+}

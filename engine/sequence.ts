@@ -1,0 +1,55 @@
+// One sequence of tokens on its way through the scheduler: what is known of it, what has been fed
+// to the model, which slot and blocks it holds.
+
+import type { SamplingOptions } from "../kernels/sampling/mod.ts";
+
+/** How a sequence ended. `aborted`: its owner went away. */
+export type SequenceEnd = "stop" | "length" | "aborted" | { error: unknown };
+
+/** What a sequence is made for. */
+export interface SequenceRequest {
+  /** At least one token. */
+  prompt: readonly number[];
+  sampling: SamplingOptions;
+  /** Most tokens to generate. */
+  maxTokens: number;
+  /** Takes a token; false ends the sequence. */
+  accept(token: number): boolean;
+  /** Called once, after the last token. */
+  end(reason: SequenceEnd): void;
+}
+
+/** A sequence and its place in the model. Fields are the scheduler's to change. */
+export class Sequence {
+  /** Prompt and what was generated, as far as the host knows. */
+  readonly tokens: number[];
+  readonly promptLength: number;
+  /** Positions handed to the GPU, those under way included. */
+  submitted = 0;
+  /** Whether all known tokens are submitted, so that the next one comes from the GPU. */
+  decoding = false;
+  /** Submits under way that give it tokens. */
+  underWay = 0;
+  /** Slot in the step buffers while it runs. */
+  slot = -1;
+  /** KV blocks, in order of position. */
+  blocks: number[] = [];
+  /** Set by the owner; seen before the next step. */
+  aborted = false;
+  ended = false;
+
+  constructor(readonly request: SequenceRequest) {
+    this.tokens = [...request.prompt];
+    this.promptLength = request.prompt.length;
+  }
+
+  /** Tokens generated so far. */
+  get generated(): number {
+    return this.tokens.length - this.promptLength;
+  }
+
+  /** Most tokens, the prompt included, given the window. */
+  limit(context: number): number {
+    return Math.min(context, this.promptLength + this.request.maxTokens);
+  }
+}

@@ -1,0 +1,194 @@
+// Runs forward steps on the GPU: writes a step's rows, records the network and the sampler as often
+// as tokens are wanted per submit, and reads the sampled tokens back while the next submit runs.
+// Knows slots and rows, not requests; scheduler.ts decides what runs.
+
+import { BLOCK, type Device, type FloatRows } from "../kernels/mod.ts";
+import {
+  hasPenalties,
+  packSampling,
+  Sampler,
+  SAMPLING_BYTES,
+  type SamplingNeeds,
+  type SamplingOptions,
+} from "../kernels/sampling/mod.ts";
+import type { Network, StepLimits, StepShape, StepState } from "./nn/mod.ts";
+
+/** What a step does. Rows of decoding sequences come first. */
+export interface StepPlan {
+  /** [rows, 4]: token, position, slot, and 1 where token and position are the slot's. */
+  rows: Uint32Array<ArrayBuffer>;
+  /** Row of each output. */
+  outputs: Uint32Array<ArrayBuffer>;
+  /** [tiles, 2]: first row and rows of each query tile in prefill. */
+  prefillTiles: Uint32Array<ArrayBuffer>;
+  shape: StepShape;
+}
+
+/** Submits that may be under way: one running, one being read. */
+const IN_FLIGHT = 2;
+const MAP_READ = 1;
+
+/** The largest number of tokens per submit. */
+export const MOST_REPEATS = 8;
+
+/** A model's steps, its slots and their sampling. */
+export class StepRunner {
+  readonly #device: Device;
+  readonly #network: Network;
+  readonly #state: StepState;
+  readonly #limits: StepLimits;
+  readonly #sampler: Sampler;
+  readonly #logits: FloatRows;
+  readonly #sampled: GPUBuffer;
+  readonly #sampling: GPUBuffer;
+  readonly #options: (SamplingOptions | undefined)[] = [];
+  readonly #staging: GPUBuffer[];
+  #turn = 0;
+  #written: Uint32Array | undefined;
+
+  constructor(
+    device: Device,
+    network: Network,
+    state: StepState,
+    limits: StepLimits,
+    model: { logits: FloatRows; vocabulary: number },
+  ) {
+    this.#device = device;
+    this.#network = network;
+    this.#state = state;
+    this.#limits = limits;
+    this.#logits = model.logits;
+    const { outputs, slots, context } = limits;
+    this.#sampled = device.buffer("sampled", outputs * 4, "scratch");
+    this.#sampling = device.buffer("sampling", slots * SAMPLING_BYTES, "scratch");
+    const mask = device.buffer("mask", slots * Math.ceil(model.vocabulary / 32) * 4, "scratch");
+    this.#sampler = new Sampler(device, {
+      buffers: {
+        logits: model.logits.floats,
+        outputs: state.outputs,
+        rows: state.rows,
+        sampling: this.#sampling,
+        history: state.history,
+        mask,
+        sampled: this.#sampled,
+        slots: state.slots,
+      },
+      vocabulary: model.vocabulary,
+      context,
+      outputs: slots,
+    });
+    this.#staging = Array.from(
+      { length: IN_FLIGHT },
+      () =>
+        device.buffer(
+          "readback",
+          MOST_REPEATS * outputs * 4,
+          "scratch",
+          MAP_READ | 8, /* COPY_DST */
+        ),
+    );
+  }
+
+  /** Gives a slot to a sequence: how its tokens are chosen. */
+  assignSlot(slot: number, sampling: SamplingOptions): void {
+    this.#options[slot] = sampling;
+    const data = packSampling(sampling);
+    this.#device.write(this.#sampling, slot * SAMPLING_BYTES, data);
+  }
+
+  /** Tells the GPU that blocks `first`, `first + 1`, ... of a slot's sequence are these. */
+  assignBlocks(slot: number, first: number, blocks: readonly number[]): void {
+    const offset = (slot * this.#state.maxBlocks + first) * 4;
+    this.#device.write(this.#state.table, offset, Uint32Array.from(blocks));
+  }
+
+  /**
+   * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
+   * Call the result once, before the next-but-one submit: it resolves to [repeats, outputs] ids.
+   * In Deno the call itself blocks until the GPU is done; see platform.ts.
+   */
+  submit(plan: StepPlan, repeats: number): () => Promise<Uint32Array> {
+    this.#device.check();
+    this.#write(plan);
+    const { shape } = plan;
+    const encoder = this.#device.gpu.createCommandEncoder();
+    const staging = this.#staging[this.#turn++ % IN_FLIGHT];
+    const bytes = shape.outputs * 4;
+    for (let i = 0; i < repeats; i++) {
+      const pass = encoder.beginComputePass();
+      this.#network.encode(pass, shape);
+      if (shape.outputs > 0) this.#sampler.encode(pass, shape.outputs, this.#needs(plan));
+      pass.end();
+      if (bytes > 0) encoder.copyBufferToBuffer(this.#sampled, 0, staging, i * bytes, bytes);
+    }
+    this.#device.gpu.queue.submit([encoder.finish()]);
+    return () => this.#read(staging, repeats * bytes);
+  }
+
+  /** Runs a plan and reads its logits: [outputs, vocabulary]. Nothing else may be under way. */
+  async logits(plan: StepPlan): Promise<Float32Array> {
+    this.#device.check();
+    this.#write(plan);
+    const { outputs } = plan.shape;
+    const bytes = outputs * this.#logits.columns * 4;
+    const staging = this.#device.buffer("logits", bytes, "scratch", MAP_READ | 8);
+    try {
+      const encoder = this.#device.gpu.createCommandEncoder();
+      const pass = encoder.beginComputePass();
+      this.#network.encode(pass, plan.shape);
+      pass.end();
+      encoder.copyBufferToBuffer(this.#logits.floats, 0, staging, 0, bytes);
+      this.#device.gpu.queue.submit([encoder.finish()]);
+      await staging.mapAsync(MAP_READ);
+      const logits = new Float32Array(staging.getMappedRange(0, bytes).slice(0));
+      this.#device.check();
+      return logits;
+    } finally {
+      this.#device.free(staging);
+    }
+  }
+
+  /** Blocks that `positions` positions need. */
+  blocksFor(positions: number): number {
+    return Math.ceil(positions / BLOCK);
+  }
+
+  get limits(): StepLimits {
+    return this.#limits;
+  }
+
+  /** Most consecutive rows of one sequence in a query tile. */
+  get tileRows(): number {
+    return this.#network.tileRows;
+  }
+
+  /** A decode step that follows one with the same plan needs nothing from the host. */
+  #write(plan: StepPlan): void {
+    if (plan.rows === this.#written) return;
+    this.#device.write(this.#state.plan, 0, plan.rows);
+    this.#device.write(this.#state.outputs, 0, plan.outputs);
+    this.#device.write(this.#state.prefillTiles, 0, plan.prefillTiles);
+    this.#written = plan.rows;
+  }
+
+  #needs(plan: StepPlan): SamplingNeeds {
+    const options = [...plan.outputs].map((row) => this.#options[plan.rows[row * 4 + 2]]!);
+    return {
+      penalties: options.some(hasPenalties),
+      masks: options.some(({ masked }) => masked),
+      stochastic: options.some(({ temperature }) => temperature > 0),
+    };
+  }
+
+  async #read(staging: GPUBuffer, bytes: number): Promise<Uint32Array> {
+    if (bytes === 0) {
+      await this.#device.gpu.queue.onSubmittedWorkDone();
+      return new Uint32Array(0);
+    }
+    await staging.mapAsync(MAP_READ, 0, bytes);
+    const tokens = new Uint32Array(staging.getMappedRange(0, bytes).slice(0));
+    staging.unmap();
+    this.#device.check();
+    return tokens;
+  }
+}

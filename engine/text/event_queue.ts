@@ -1,0 +1,48 @@
+// Events from the scheduler's callbacks as an async iterator. Leaving the iterator early calls
+// `abandon`, so that a client that goes away stops its sequence.
+
+/** An unbounded queue with one reader. */
+export class EventQueue<T> implements AsyncIterableIterator<T> {
+  readonly #events: T[] = [];
+  readonly #abandon: () => void;
+  #wake: (() => void) | undefined;
+  #end: { error?: unknown } | undefined;
+
+  constructor(abandon: () => void) {
+    this.#abandon = abandon;
+  }
+
+  /** Adds an event. */
+  push(event: T): void {
+    this.#events.push(event);
+    this.#wake?.();
+  }
+
+  /** Ends the stream after what is queued, with an error if there is one. */
+  close(end: { error?: unknown } = {}): void {
+    this.#end ??= end;
+    this.#wake?.();
+  }
+
+  async next(): Promise<IteratorResult<T>> {
+    while (this.#events.length === 0 && !this.#end) {
+      await new Promise<void>((resolve) => this.#wake = resolve);
+      this.#wake = undefined;
+    }
+    if (this.#events.length > 0) return { done: false, value: this.#events.shift()! };
+    const { error } = this.#end!;
+    this.#end = {};
+    if (error !== undefined) throw error;
+    return { done: true, value: undefined };
+  }
+
+  return(): Promise<IteratorResult<T>> {
+    this.#abandon();
+    this.close();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}

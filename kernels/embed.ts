@@ -1,0 +1,65 @@
+// The beginning of a step: rows resolved, tokens looked up. The binding of embed.wgsl.
+
+import embedSource from "./embed.wgsl" with { type: "text" };
+import type { FloatRows } from "./activation.ts";
+import { GROUP } from "./activation.ts";
+import type { Device } from "./device.ts";
+import { type Dispatch, encodeDispatch } from "./kernel.ts";
+import { weightConstants, weightSnippets } from "./linear.ts";
+import { bindWeights, type Matrix } from "./matrix.ts";
+
+/** The buffers that carry a step's rows; see embed.wgsl for their layouts. */
+export interface StepRows {
+  /** Host-written rows: token, position, slot, and 1 to take the first two from the slot. */
+  plan: GPUBuffer;
+  /** Token and position of each slot, left by the sampler. */
+  slots: GPUBuffer;
+  /** The plan with slots resolved: token, position, slot. */
+  rows: GPUBuffer;
+  /** Token at each position of each slot: [slots, context]. */
+  history: GPUBuffer;
+  /** Positions per slot. */
+  context: number;
+}
+
+const WORKGROUP = 32;
+
+/** x[row] = scale * table[token of row]. */
+export class Embed {
+  readonly #dispatches: Dispatch[];
+
+  /** @param table [vocabulary, columns] @param x [rows, columns] */
+  constructor(device: Device, table: Matrix, step: StepRows, x: FloatRows, scale = 1) {
+    const kernel = device.kernel({
+      name: `embed ${table.format.name}`,
+      source: embedSource,
+      constants: { ...weightConstants(table.format), WORKGROUP },
+      snippets: weightSnippets(table.format),
+    });
+    const { plan, slots, rows, history, context } = step;
+    this.#dispatches = table.parts.map((part) =>
+      kernel.bind(
+        { plan, slots, rows, history, x: x.floats, ...bindWeights(table, part) },
+        { groups: x.stride / GROUP, first: part.first, rows: part.rows, context, scale },
+      )
+    );
+  }
+
+  /** Records the first `rows` rows of the plan. */
+  encode(pass: GPUComputePassEncoder, rows: number): void {
+    for (const dispatch of this.#dispatches) encodeDispatch(pass, dispatch, [rows]);
+  }
+}
+
+/** The look-up in plain loops: table [vocabulary, columns]. */
+export function embedReference(
+  table: Float32Array,
+  tokens: Uint32Array,
+  columns: number,
+): Float32Array {
+  const x = new Float32Array(tokens.length * columns);
+  tokens.forEach((token, row) => {
+    x.set(table.subarray(token * columns, (token + 1) * columns), row * columns);
+  });
+  return x;
+}
