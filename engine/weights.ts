@@ -73,8 +73,15 @@ export class WeightLoader {
     return matrix;
   }
 
-  /** The rows of several tensors, in order; neighbours of one type become one matrix. */
-  async stack(names: readonly string[], columns: number): Promise<Stack> {
+  /**
+   * The rows of several tensors, in order; neighbours of one type become one matrix.
+   * `biasFirst`: their scale multiplies the bias too, as GGUF has it in feed-forward blocks.
+   */
+  async stack(
+    names: readonly string[],
+    columns: number,
+    { biasFirst = false } = {},
+  ): Promise<Stack> {
     const stacked: StackedMatrix[] = [];
     let first = 0;
     for (let from = 0, to = 0; from < names.length; from = to) {
@@ -87,7 +94,7 @@ export class WeightLoader {
       const writer = new MatrixWriter(this.#device, matrix);
       for (const name of members) await this.#stream(name, columns, writer);
       writer.finish();
-      this.#affine(matrix, members);
+      this.#affine(matrix, members, biasFirst);
       stacked.push({ matrix, first });
       first += rows;
     }
@@ -99,8 +106,8 @@ export class WeightLoader {
     const rows = this.rowsOf(gate);
     const format = this.#formatOf(gate);
     if (this.#tensor(gate).type !== this.#tensor(up).type || !canPair(format, rows, columns)) {
-      const [first] = await this.stack([gate], columns);
-      const [second] = await this.stack([up], columns);
+      const [first] = await this.stack([gate], columns, { biasFirst: true });
+      const [second] = await this.stack([up], columns, { biasFirst: true });
       return { stack: [first, { ...second, first: padTo(rows, GROUP) }], columns: rows };
     }
     const matrix = allocateMatrix(this.#device, gate, format, { rows, columns, sides: 2 });
@@ -109,7 +116,7 @@ export class WeightLoader {
       await this.#stream(name, columns, writer);
       writer.finish();
     }
-    this.#affine(matrix, [gate, up]);
+    this.#affine(matrix, [gate, up], true);
     return { paired: matrix };
   }
 
@@ -163,7 +170,8 @@ export class WeightLoader {
     this.#report({ loaded: this.#loaded, total: this.#total });
   }
 
-  #affine(matrix: Matrix, names: readonly string[]): void {
+  /** y = scale * (w x) + bias, or scale * (w x + bias). */
+  #affine(matrix: Matrix, names: readonly string[], biasFirst: boolean): void {
     const bases = names.map((name) => name.replace(/\.weight$/, ""));
     if (!bases.some((base) => this.has(`${base}.bias`) || this.has(`${base}.scale`))) return;
     const scale = new Float32Array(matrix.rows * matrix.sides).fill(1);
@@ -173,6 +181,7 @@ export class WeightLoader {
       const rows = this.rowsOf(names[i]);
       if (this.has(`${base}.scale`)) scale.fill(this.values(`${base}.scale`)[0], row, row + rows);
       if (this.has(`${base}.bias`)) bias.set(this.values(`${base}.bias`).subarray(0, rows), row);
+      if (biasFirst) { for (let i = row; i < row + rows; i++) bias[i] *= scale[i]; }
       row += rows;
     }
     setAffine(this.#device, matrix, { scale, bias });

@@ -94,6 +94,7 @@ export async function loadLlama(
     const down = await weights.stack(
       [`${layer}.ffn_down.weight`],
       weights.rowsOf(`${layer}.ffn_gate.weight`),
+      { biasFirst: true },
     );
 
     // x += attention(norm(x))
