@@ -1,0 +1,118 @@
+// `deno task bench`: decode and prefill speed of a synthetic model, with the share of the memory
+// bandwidth, and the device they were measured on. The model is written here with random weights;
+// sizes, not values, decide the speed.
+
+import { loadModel, type Model } from "../engine/model.ts";
+import {
+  LLAMA_3_2_1B,
+  LLAMA_3_8B,
+  type LlamaShape,
+  SMOLLM2_135M,
+  writeSyntheticLlama,
+} from "./synthetic_model.ts";
+import { copyBandwidth } from "./bandwidth.ts";
+import { Device } from "../kernels/mod.ts";
+
+const SHAPES: Record<string, LlamaShape> = {
+  "135m": SMOLLM2_135M,
+  "1b": LLAMA_3_2_1B,
+  "8b": LLAMA_3_8B,
+};
+
+/** Figures of one model on one device. */
+interface Result {
+  model: string;
+  type: string;
+  /** Tokens per second over a prompt. */
+  prefill: number;
+  /** Tokens per second of one sequence. */
+  decode: number;
+  /** Tokens per second of all sequences of a batch. */
+  batchDecode: number;
+  /** Bytes of weights read per second when decoding one sequence. */
+  decodeBandwidth: number;
+}
+
+const PROMPT_TOKENS = 256;
+const DECODE_TOKENS = 64;
+const BATCH = 8;
+
+/** Runs `count` tokens after a prompt of `prompt` tokens in `batch` sequences; tokens per second. */
+async function measure(
+  model: Model,
+  prompt: number,
+  count: number,
+  batch = 1,
+): Promise<{ prefill: number; decode: number }> {
+  const vocabulary = model.tokenizer.vocabularySize;
+  let first = 0;
+  let rest = 0;
+  await Promise.all(Array.from({ length: batch }, async (_, i) => {
+    const tokens = Array.from({ length: prompt }, (_, j) => (j * 7919 + i * 104729) % vocabulary);
+    for await (
+      const event of model.generate({ prompt: tokens, temperature: 0, maxTokens: count })
+    ) {
+      if (event.type !== "done") continue;
+      const { completionTokens, promptMilliseconds, completionMilliseconds } = event.usage;
+      first = Math.max(first, promptMilliseconds);
+      rest += (completionTokens - 1) / completionMilliseconds * 1000;
+    }
+  }));
+  return { prefill: prompt * batch / first * 1000, decode: rest };
+}
+
+async function benchmark(name: string, type: string, directory: string): Promise<Result> {
+  const path = `${directory}/${name}-${type}.gguf`;
+  await writeSyntheticLlama(path, SHAPES[name], { type });
+  await using model = await loadModel(path, { contextLength: 2048 });
+  await measure(model, PROMPT_TOKENS, 4, BATCH); // compiles the kernels
+  await measure(model, PROMPT_TOKENS, 4);
+  const one = await measure(model, PROMPT_TOKENS, DECODE_TOKENS);
+  const batch = await measure(model, 8, DECODE_TOKENS, BATCH);
+  await Deno.remove(path);
+  return {
+    model: name,
+    type,
+    prefill: one.prefill,
+    decode: one.decode,
+    batchDecode: batch.decode,
+    decodeBandwidth: one.decode * model.memory.weights,
+  };
+}
+
+const names = Deno.args.filter((word) => word in SHAPES);
+const types = Deno.args.filter((word) => /^(F|BF|Q)\d/.test(word));
+const directory = await Deno.makeTempDir();
+try {
+  const { description, bandwidth } = await (async () => {
+    using device = await Device.open();
+    return { description: device.description, bandwidth: await copyBandwidth(device) };
+  })();
+  const lines = [
+    `${new Date().toISOString().slice(0, 10)}, ${description}, Deno ${Deno.version.deno}, ` +
+    `reads ${(bandwidth / 1e9).toFixed(1)} GB/s`,
+    "",
+    `| model | prefill ${PROMPT_TOKENS} tok/s | decode tok/s | decode x${BATCH} tok/s | weights GB/s | of bandwidth |`,
+    "|---|---|---|---|---|---|",
+  ];
+  for (const name of names.length > 0 ? names : ["135m"]) {
+    for (const type of types.length > 0 ? types : ["Q8_0", "Q4_0"]) {
+      const { prefill, decode, batchDecode, decodeBandwidth } = await benchmark(
+        name,
+        type,
+        directory,
+      );
+      lines.push(
+        `| ${name} ${type} | ${prefill.toFixed(1)} | ${decode.toFixed(1)} | ${
+          batchDecode.toFixed(1)
+        } | ` +
+          `${(decodeBandwidth / 1e9).toFixed(2)} | ${
+            (100 * decodeBandwidth / bandwidth).toFixed(0)
+          } % |`,
+      );
+    }
+  }
+  await Deno.stdout.write(new TextEncoder().encode(lines.join("\n") + "\n"));
+} finally {
+  await Deno.remove(directory, { recursive: true });
+}
