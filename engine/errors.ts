@@ -3,13 +3,21 @@
 
 /** Base of all engine errors, so that a caller can tell them from defects. */
 export class EngineError extends Error {
+  /** Name of the class. */
   override name = "EngineError";
 }
 
 /** A GGUF file is not what its header says: bad magic, truncated, overflowing sizes or counts. */
 export class GgufError extends EngineError {
+  /** Name of the class. */
   override name = "GgufError";
-  /** @param file path or URL of the file @param field the header field or tensor at fault */
+  /**
+   * Says where in which file.
+   *
+   * @param file path or URL of the file
+   * @param field the header field or tensor at fault
+   * @param state what is so
+   */
   constructor(readonly file: string, readonly field: string, state: string) {
     super(`Cannot read "${file}": ${field}: ${state}`);
   }
@@ -17,12 +25,15 @@ export class GgufError extends EngineError {
 
 /** The file is sound, but needs something that this version does not have. */
 export class UnsupportedModelError extends EngineError {
+  /** Name of the class. */
   override name = "UnsupportedModelError";
 }
 
 /** No model of that name in the store, and no such file. */
 export class ModelNotFoundError extends EngineError {
+  /** Name of the class. */
   override name = "ModelNotFoundError";
+  /** Says the name in the words of Ollama. @param model the name that was asked for */
   constructor(readonly model: string) {
     super(`model '${model}' not found`);
   }
@@ -30,7 +41,9 @@ export class ModelNotFoundError extends EngineError {
 
 /** The prompt does not fit the context window. */
 export class ContextLengthError extends EngineError {
+  /** Name of the class. */
   override name = "ContextLengthError";
+  /** Says both numbers, and what can be done. */
   constructor(readonly promptTokens: number, readonly contextLength: number) {
     super(
       `the prompt is longer than the context length currently available to the model: ` +
@@ -42,10 +55,12 @@ export class ContextLengthError extends EngineError {
 
 /** A request cannot be run as it stands (an option out of range, a template that refuses it). */
 export class RequestError extends EngineError {
+  /** Name of the class. */
   override name = "RequestError";
 }
 
 /** The model or the GPU was closed while the request ran. */
 export class ModelClosedError extends EngineError {
+  /** Name of the class. */
   override name = "ModelClosedError";
 }

@@ -30,6 +30,7 @@ import { WeightLoader } from "./weights.ts";
 
 /** A model in this process, with what experiments need beyond {@linkcode ChatModel}. */
 export interface Model extends ChatModel {
+  /** The vocabulary of the file. */
   readonly tokenizer: Tokenizer;
   /** Logits of every position of `tokens` as a fresh sequence: [tokens, vocabulary]. */
   logits(tokens: readonly number[]): Promise<Float32Array>;

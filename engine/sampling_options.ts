@@ -1,6 +1,6 @@
 // Defaults and ranges of the sampling options; kernels/sampling takes them resolved.
 
-import type { SamplingOptions as ResolvedSampling } from "../kernels/sampling/mod.ts";
+import type { ResolvedSampling } from "../kernels/mod.ts";
 import { RequestError } from "./errors.ts";
 import type { SamplingOptions } from "./types.ts";
 

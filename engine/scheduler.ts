@@ -28,7 +28,7 @@ export class Scheduler {
   /** In order of admission. */
   #running: Sequence[] = [];
   #loop: Promise<void> | undefined;
-  #failure: unknown;
+  #failure: ModelClosedError | undefined;
   #stepMilliseconds = Infinity;
   #decodePlan: { slots: string; plan: StepPlan } | undefined;
 
@@ -69,11 +69,9 @@ export class Scheduler {
     return await work;
   }
 
-  /** Ends every sequence with this error, and refuses new ones. */
-  async close(
-    error: unknown = new ModelClosedError("Cannot go on: the model was closed"),
-  ): Promise<void> {
-    this.#failure ??= error;
+  /** Ends every sequence with ModelClosedError, and refuses new ones. */
+  async close(cause?: unknown): Promise<void> {
+    const error = this.#fail(cause);
     while (this.#loop) await this.#loop;
     for (const sequence of [...this.#running, ...this.#waiting]) this.#end(sequence, { error });
   }
@@ -101,10 +99,19 @@ export class Scheduler {
         before = submit && { submit, tokens: submit.read() };
         if (submit) this.#stepMilliseconds = (performance.now() - started) / submit.repeats;
       }
-    } catch (error) {
-      this.#failure ??= error;
+    } catch (cause) {
+      const error = this.#fail(cause);
       for (const sequence of [...this.#running, ...this.#waiting]) this.#end(sequence, { error });
+    } finally {
+      // The GPU may still write what nobody waits for; its buffers must outlive that.
+      await before?.tokens.catch(() => {});
     }
+  }
+
+  /** A model whose GPU failed is as good as closed: what it holds there is not to be trusted. */
+  #fail(cause: unknown): ModelClosedError {
+    const message = cause instanceof Error ? cause.message : "Cannot go on: the model was closed";
+    return this.#failure ??= new ModelClosedError(message, { cause });
   }
 
   #dropAborted(): void {

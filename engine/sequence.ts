@@ -1,7 +1,7 @@
 // One sequence of tokens on its way through the scheduler: what is known of it, what has been fed
 // to the model, which slot and blocks it holds.
 
-import type { SamplingOptions } from "../kernels/sampling/mod.ts";
+import type { ResolvedSampling } from "../kernels/mod.ts";
 
 /** How a sequence ended. `aborted`: its owner went away. */
 export type SequenceEnd = "stop" | "length" | "aborted" | { error: unknown };
@@ -10,7 +10,7 @@ export type SequenceEnd = "stop" | "length" | "aborted" | { error: unknown };
 export interface SequenceRequest {
   /** At least one token. */
   prompt: readonly number[];
-  sampling: SamplingOptions;
+  sampling: ResolvedSampling;
   /** Most tokens to generate. */
   maxTokens: number;
   /** Takes a token; false ends the sequence. */

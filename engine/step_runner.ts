@@ -2,15 +2,18 @@
 // as tokens are wanted per submit, and reads the sampled tokens back while the next submit runs.
 // Knows slots and rows, not requests; scheduler.ts decides what runs.
 
-import { BLOCK, type Device, type FloatRows } from "../kernels/mod.ts";
 import {
+  BLOCK,
+  type Device,
+  type FloatRows,
   hasPenalties,
   packSampling,
+  Readback,
+  type ResolvedSampling,
   Sampler,
   SAMPLING_BYTES,
   type SamplingNeeds,
-  type SamplingOptions,
-} from "../kernels/sampling/mod.ts";
+} from "../kernels/mod.ts";
 import type { Network, StepLimits, StepShape, StepState } from "./nn/mod.ts";
 
 /** What a step does. Rows of decoding sequences come first. */
@@ -26,7 +29,6 @@ export interface StepPlan {
 
 /** Submits that may be under way: one running, one being read. */
 const IN_FLIGHT = 2;
-const MAP_READ = 1;
 
 /** The largest number of tokens per submit. */
 export const MOST_REPEATS = 8;
@@ -41,8 +43,9 @@ export class StepRunner {
   readonly #logits: FloatRows;
   readonly #sampled: GPUBuffer;
   readonly #sampling: GPUBuffer;
-  readonly #options: (SamplingOptions | undefined)[] = [];
-  readonly #staging: GPUBuffer[];
+  readonly #options: (ResolvedSampling | undefined)[] = [];
+  readonly #readbacks: Readback[];
+  #logitsReadback: Readback | undefined;
   #turn = 0;
   #written: Uint32Array | undefined;
 
@@ -77,20 +80,14 @@ export class StepRunner {
       context,
       outputs: slots,
     });
-    this.#staging = Array.from(
+    this.#readbacks = Array.from(
       { length: IN_FLIGHT },
-      () =>
-        device.buffer(
-          "readback",
-          MOST_REPEATS * outputs * 4,
-          "scratch",
-          MAP_READ | 8, /* COPY_DST */
-        ),
+      () => new Readback(device, "tokens readback", MOST_REPEATS * outputs * 4),
     );
   }
 
   /** Gives a slot to a sequence: how its tokens are chosen. */
-  assignSlot(slot: number, sampling: SamplingOptions): void {
+  assignSlot(slot: number, sampling: ResolvedSampling): void {
     this.#options[slot] = sampling;
     const data = packSampling(sampling);
     this.#device.write(this.#sampling, slot * SAMPLING_BYTES, data);
@@ -112,17 +109,19 @@ export class StepRunner {
     this.#write(plan);
     const { shape } = plan;
     const encoder = this.#device.gpu.createCommandEncoder();
-    const staging = this.#staging[this.#turn++ % IN_FLIGHT];
+    const readback = this.#readbacks[this.#turn++ % IN_FLIGHT];
     const bytes = shape.outputs * 4;
     for (let i = 0; i < repeats; i++) {
       const pass = encoder.beginComputePass();
       this.#network.encode(pass, shape);
       if (shape.outputs > 0) this.#sampler.encode(pass, shape.outputs, this.#needs(plan));
       pass.end();
-      if (bytes > 0) encoder.copyBufferToBuffer(this.#sampled, 0, staging, i * bytes, bytes);
+      if (bytes > 0) {
+        encoder.copyBufferToBuffer(this.#sampled, 0, readback.buffer, i * bytes, bytes);
+      }
     }
     this.#device.gpu.queue.submit([encoder.finish()]);
-    return () => this.#read(staging, repeats * bytes);
+    return () => this.#read(readback, repeats * bytes);
   }
 
   /** Runs a plan and reads its logits: [outputs, vocabulary]. Nothing else may be under way. */
@@ -131,21 +130,19 @@ export class StepRunner {
     this.#write(plan);
     const { outputs } = plan.shape;
     const bytes = outputs * this.#logits.columns * 4;
-    const staging = this.#device.buffer("logits", bytes, "scratch", MAP_READ | 8);
-    try {
-      const encoder = this.#device.gpu.createCommandEncoder();
-      const pass = encoder.beginComputePass();
-      this.#network.encode(pass, plan.shape);
-      pass.end();
-      encoder.copyBufferToBuffer(this.#logits.floats, 0, staging, 0, bytes);
-      this.#device.gpu.queue.submit([encoder.finish()]);
-      await staging.mapAsync(MAP_READ);
-      const logits = new Float32Array(staging.getMappedRange(0, bytes).slice(0));
-      this.#device.check();
-      return logits;
-    } finally {
-      this.#device.free(staging);
-    }
+    this.#logitsReadback ??= new Readback(
+      this.#device,
+      "logits readback",
+      this.#limits.outputs * this.#logits.columns * 4,
+    );
+    const encoder = this.#device.gpu.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    this.#network.encode(pass, plan.shape);
+    pass.end();
+    encoder.copyBufferToBuffer(this.#logits.floats, 0, this.#logitsReadback.buffer, 0, bytes);
+    this.#device.gpu.queue.submit([encoder.finish()]);
+    // The host waits for each chunk, so there is nothing to overlap a sleep with.
+    return new Float32Array(await this.#logitsReadback.readNow(bytes));
   }
 
   /** Blocks that `positions` positions need. */
@@ -180,15 +177,10 @@ export class StepRunner {
     };
   }
 
-  async #read(staging: GPUBuffer, bytes: number): Promise<Uint32Array> {
-    if (bytes === 0) {
-      await this.#device.gpu.queue.onSubmittedWorkDone();
-      return new Uint32Array(0);
-    }
-    await staging.mapAsync(MAP_READ, 0, bytes);
-    const tokens = new Uint32Array(staging.getMappedRange(0, bytes).slice(0));
-    staging.unmap();
+  async #read(readback: Readback, bytes: number): Promise<Uint32Array> {
+    if (bytes > 0) return new Uint32Array(await readback.read(bytes));
+    await this.#device.gpu.queue.onSubmittedWorkDone();
     this.#device.check();
-    return tokens;
+    return new Uint32Array(0);
   }
 }

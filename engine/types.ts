@@ -41,34 +41,47 @@ export interface GenerateRequest extends SamplingOptions, LimitOptions {
 
 /** A tool call that the model made. */
 export interface ToolCall {
+  /** Name that the answer to it refers to. */
   id?: string;
+  /** What is called. */
   function: { name: string; arguments: Record<string, unknown> };
 }
 
 /** One turn of a conversation. */
 export interface ChatMessage {
+  /** Who speaks. */
   role: "system" | "user" | "assistant" | "tool";
+  /** The text. */
   content: string;
+  /** What an assistant thought before it spoke. */
   thinking?: string;
+  /** Tools that an assistant called. */
   toolCalls?: ToolCall[];
+  /** The tool whose answer this is. */
   toolName?: string;
+  /** The call whose answer this is. */
   toolCallId?: string;
 }
 
 /** A tool offered to the model; `parameters` is a JSON Schema, passed to the template untouched. */
 export interface Tool {
+  /** The only kind there is. */
   type: "function";
+  /** What is offered. */
   function: { name: string; description?: string; parameters?: Record<string, unknown> };
 }
 
 /** A conversation to answer. */
 export interface ChatRequest extends SamplingOptions, LimitOptions {
+  /** The conversation so far, the oldest turn first. */
   messages: ChatMessage[];
+  /** Tools that the model may call. */
   tools?: Tool[];
   /** Whether a thinking model thinks; templates see it as `enable_thinking`. */
   think?: boolean | "low" | "medium" | "high" | "max";
   /** Drop the oldest turns that do not fit the window. Default true; false raises ContextLengthError. */
   truncate?: boolean;
+  /** Aborting it ends the answer within one decode step. */
   signal?: AbortSignal;
 }
 
@@ -78,6 +91,7 @@ export interface Usage {
   promptTokens: number;
   /** Those of them whose keys and values were still there. */
   cachedTokens: number;
+  /** Tokens generated, the one that ended the answer included. */
   completionTokens: number;
   /** Time from admission to the first token. */
   promptMilliseconds: number;
@@ -106,6 +120,7 @@ export interface ModelInfo {
   quantization: string;
   /** Window the model was trained for. */
   trainedContextLength: number;
+  /** Width of the embeddings. */
   embeddingLength: number;
   /** Size of the file. */
   fileSize: number;
@@ -115,22 +130,29 @@ export interface ModelInfo {
 
 /** Progress of a load: bytes of weights on the GPU so far. */
 export interface LoadProgress {
+  /** Bytes on the GPU. */
   loaded: number;
+  /** Bytes of all weights. */
   total: number;
 }
 
 /** Bytes that a loaded model holds on the GPU. */
 export interface MemoryUse {
+  /** The weights. */
   weights: number;
+  /** Keys and values of all sequences. */
   keyValueCache: number;
+  /** Activations and the like. */
   scratch: number;
 }
 
 /** A model that answers; what the server needs of it. Implemented in-process and by the worker's client. */
 export interface ChatModel extends AsyncDisposable {
+  /** What its file says of it. */
   readonly info: ModelInfo;
   /** Window of this load in tokens: what was asked for, at most what was trained. */
   readonly contextLength: number;
+  /** What it holds on the GPU. */
   readonly memory: MemoryUse;
   /** Continues a prompt. Errors before the first event: ContextLengthError, RequestError. */
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent>;
@@ -152,6 +174,8 @@ export interface LoadOptions {
   exact?: boolean;
   /** Most prompt tokens per step. Default by the device. */
   prefillChunk?: number;
+  /** Called as weights arrive on the GPU. */
   onProgress?: (progress: LoadProgress) => void;
+  /** Aborting it ends the load with its reason. */
   signal?: AbortSignal;
 }

@@ -32,6 +32,9 @@ export type GatedStack = { paired: Matrix } | { stack: Stack; columns: number };
 /** Bytes handed to the GPU before waiting for it, which bounds the staging memory. */
 const UPLOAD_WINDOW = 64 * 2 ** 20;
 
+/** Bytes read at a time, rounded to whole rows. */
+const CHUNK = 8 * 2 ** 20;
+
 /** Loads tensors by their GGUF names. */
 export class WeightLoader {
   readonly #device: Device;
@@ -42,6 +45,7 @@ export class WeightLoader {
   readonly #total: number;
   #loaded = 0;
   #inFlight = 0;
+  #chunk = new Uint8Array(0);
 
   constructor(
     device: Device,
@@ -147,9 +151,11 @@ export class WeightLoader {
       throw new GgufError(this.#gguf.path, `tensor "${name}"`, state);
     }
     const rowBytes = tensor.byteLength / (tensor.shape[1] ?? 1);
-    const chunkBytes = Math.max(1, Math.floor(8 * 2 ** 20 / rowBytes)) * rowBytes;
+    const chunkBytes = Math.max(1, Math.floor(CHUNK / rowBytes)) * rowBytes;
+    // One buffer for all chunks: what is written to a GPU buffer is copied when the call returns.
+    if (this.#chunk.length < chunkBytes) this.#chunk = new Uint8Array(chunkBytes);
     for (let at = 0; at < tensor.byteLength; at += chunkBytes) {
-      const bytes = new Uint8Array(Math.min(chunkBytes, tensor.byteLength - at));
+      const bytes = this.#chunk.subarray(0, Math.min(chunkBytes, tensor.byteLength - at));
       this.#reader.read(tensor, at, bytes);
       writer.append(bytes);
       await this.#advance(bytes.length);

@@ -2,9 +2,17 @@
 // uniform struct `Params` once; they are read from there, so that TypeScript binds by name and
 // packs `Params` without a second declaration. Bind groups are made once and replayed.
 
-import type { Device } from "./device.ts";
 import { GpuError } from "./errors.ts";
+import type { Platform } from "./platform.ts";
 import { type Constants, expandTemplate } from "./template.ts";
+
+/** What a kernel needs of the device that compiles it: {@linkcode Device} is one. */
+export interface KernelHost {
+  readonly gpu: GPUDevice;
+  readonly platform: Platform;
+  buffer(label: string, bytes: number, purpose: string, usage: number): GPUBuffer;
+  write(buffer: GPUBuffer, offset: number, data: ArrayBuffer): void;
+}
 
 /** What a kernel is compiled from. */
 export interface KernelSource {
@@ -45,12 +53,12 @@ export class Kernel {
   readonly pipeline: GPUComputePipeline;
   /** The WGSL after expansion, for people who debug it. */
   readonly code: string;
-  readonly #device: Device;
+  readonly #device: KernelHost;
   readonly #layout: GPUBindGroupLayout;
   readonly #bindings = new Map<string, number>();
   readonly #params: { name: string; type: string }[];
 
-  constructor(device: Device, { name, source, constants = {}, snippets = [] }: KernelSource) {
+  constructor(device: KernelHost, { name, source, constants = {}, snippets = [] }: KernelSource) {
     this.name = name;
     this.#device = device;
     const text = [...snippets, source].join("\n");

@@ -3,12 +3,10 @@
 
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import type { ModelManager } from "../engine/manager.ts";
-import type { ModelStore } from "../engine/store.ts";
+import type { AppEnvironment, AppOptions } from "./app_types.ts";
 import { HttpError, messageOf, statusOf } from "./errors.ts";
 import { isLoopback } from "./host.ts";
-import type { Log } from "./log.ts";
-import { accessLog, type AccessVariables } from "./middleware/access_log.ts";
+import { accessLog } from "./middleware/access_log.ts";
 import { hostGuard } from "./middleware/host_guard.ts";
 import { originGuard } from "./middleware/origin_guard.ts";
 import { WaitingQueue } from "./queue.ts";
@@ -20,32 +18,6 @@ import { ollamaRoutes } from "./routes/ollama.ts";
 const MAX_BODY_BYTES = 64 * 2 ** 20;
 /** When a client that found no place should come back. */
 const RETRY_AFTER_SECONDS = "1";
-
-/** What the application may be given besides the models. */
-export interface AppOptions {
-  store: Pick<ModelStore, "find" | "list" | "digest">;
-  manager: Pick<ModelManager, "acquire" | "unload" | "running">;
-  log: Log;
-  version: string;
-  /** Address that the server is bound to; decides whether Host is checked. Default loopback. */
-  boundTo?: string;
-  /** Names and addresses of this machine that Host may be. */
-  ownNames?: string[];
-  /** Further origins of web pages. */
-  origins?: string[];
-  /** Most requests that wait for their first token. Default 512. */
-  maxQueue?: number;
-  /** Default 64 MiB. */
-  maxBodyBytes?: number;
-}
-
-/** What the routes work with. */
-export type AppDependencies = AppOptions & { queue: WaitingQueue };
-
-/** Hono's type parameters. */
-export interface AppEnvironment {
-  Variables: AccessVariables;
-}
 
 /**
  * Builds the application.

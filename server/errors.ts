@@ -9,7 +9,7 @@ import {
   ModelNotFoundError,
   RequestError,
   UnsupportedModelError,
-} from "../engine/errors.ts";
+} from "../engine/mod.ts";
 
 /** An error that the HTTP layer itself finds, with its status. */
 export class HttpError extends Error {

@@ -3,8 +3,7 @@
 // Knows no wire format. `start` returns with the first event at hand, so that all that can go
 // wrong before it is still answered by a status.
 
-import type { Lease, ModelManager } from "../engine/manager.ts";
-import type { ChatEvent, ChatModel, Usage } from "../engine/types.ts";
+import type { ChatEvent, ChatModel, Lease, ModelManager, Usage } from "../engine/mod.ts";
 import { CLIENT_CLOSED_REQUEST, HttpError } from "./errors.ts";
 import type { WaitingQueue } from "./queue.ts";
 

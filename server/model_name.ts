@@ -1,7 +1,7 @@
 // What may stand as `model` in a request: `[host/][namespace/]model[:tag]`, or the path of a .gguf
 // file (which the store takes only where it allows paths).
 
-import { isModelPath } from "../engine/store.ts";
+import { isModelPath } from "../engine/mod.ts";
 import { HttpError } from "./errors.ts";
 
 const PART = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}";

@@ -3,6 +3,7 @@
 
 /** A vocabulary that cannot be used as asked: unsupported, broken, or without text. */
 export class TokenizerError extends Error {
+  /** Name of the class. */
   override name = "TokenizerError";
 }
 
@@ -14,8 +15,10 @@ export type ChatTemplateFault = "syntax" | "refused" | "failed";
 
 /** A chat template gave no prompt; `fault` says whose doing it is. */
 export class ChatTemplateError extends Error {
+  /** Name of the class. */
   override name = "ChatTemplateError";
 
+  /** Says why there is no prompt. @param fault whose doing it is */
   constructor(readonly fault: ChatTemplateFault, message: string, options?: ErrorOptions) {
     super(message, options);
   }

@@ -41,7 +41,9 @@ export interface Tokenizer {
   readonly vocabularySize: number;
   /** False for a vocabulary of ids only: encode and decode throw. */
   readonly hasText: boolean;
+  /** Token that begins a text. */
   readonly bosToken?: number;
+  /** Token that ends a text. */
   readonly eosToken?: number;
   /** The tokens that end an answer: EOS, end of turn, end of message, and their like. */
   readonly endOfGeneration: ReadonlySet<number>;

@@ -2,8 +2,14 @@
 // error with the key's name. It does not know the keys.
 
 import { GgufError } from "../errors.ts";
-import type { GgufFile } from "./read_gguf.ts";
 import type { MetadataValue } from "./value_types.ts";
+
+/** What the metadata is read from. */
+export interface MetadataSource {
+  /** File, for errors. */
+  readonly path: string;
+  readonly metadata: Readonly<Record<string, MetadataValue>>;
+}
 
 /** The value as T, or undefined if it is something else. */
 type Conversion<T> = (value: MetadataValue) => T | undefined;
@@ -13,10 +19,10 @@ type Conversion<T> = (value: MetadataValue) => T | undefined;
  * also where the key is missing.
  */
 export class MetadataReader {
-  readonly #file: Pick<GgufFile, "path" | "metadata">;
+  readonly #file: MetadataSource;
 
   /** Reads from the header of a file. */
-  constructor(file: Pick<GgufFile, "path" | "metadata">) {
+  constructor(file: MetadataSource) {
     this.#file = file;
   }
 

@@ -7,7 +7,7 @@ import { GgufError, UnsupportedModelError } from "../errors.ts";
 import type { MetadataReader } from "../gguf/mod.ts";
 import type { Network } from "../nn/mod.ts";
 import type { WeightLoader } from "../weights.ts";
-import type { Hyperparameters } from "./registry.ts";
+import type { Hyperparameters } from "./architecture.ts";
 
 /** The model's numbers, beside their GGUF keys. */
 function readConfig(metadata: MetadataReader, path: string) {

@@ -12,9 +12,9 @@ export class EventQueue<T> implements AsyncIterableIterator<T> {
     this.#abandon = abandon;
   }
 
-  /** Adds an event. */
+  /** Adds an event; after the end of the stream it is dropped. */
   push(event: T): void {
-    this.#events.push(event);
+    if (!this.#end) this.#events.push(event);
     this.#wake?.();
   }
 
@@ -38,6 +38,7 @@ export class EventQueue<T> implements AsyncIterableIterator<T> {
 
   return(): Promise<IteratorResult<T>> {
     this.#abandon();
+    this.#events.length = 0;
     this.close();
     return Promise.resolve({ done: true, value: undefined });
   }

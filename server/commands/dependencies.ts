@@ -1,6 +1,6 @@
 // What the commands get from outside: the engine, the terminal, the environment, the network.
 
-import type { ChatModel, LoadOptions, ModelInfo } from "../../engine/types.ts";
+import type { ChatModel, LoadOptions, ModelInfo } from "../../engine/mod.ts";
 import type { Environment } from "../settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 

@@ -1,6 +1,6 @@
 // `quern list`: the models of the store, read without a server.
 
-import { ModelStore } from "../../engine/store.ts";
+import { ModelStore } from "../../engine/mod.ts";
 import { messageOf } from "../errors.ts";
 import { readSettings } from "../settings.ts";
 import { formatBytes, formatRelative, formatTable } from "../terminal/format.ts";

@@ -3,16 +3,16 @@
 // prompt as it stands, so an empty one makes it begin from BOS alone.
 
 import { resolve } from "node:path";
-import { ModelClosedError } from "../../engine/errors.ts";
-import { ModelStore } from "../../engine/store.ts";
-import type {
-  ChatEvent,
-  ChatMessage,
-  ChatModel,
-  LimitOptions,
-  SamplingOptions,
-  Usage,
-} from "../../engine/types.ts";
+import {
+  type ChatEvent,
+  type ChatMessage,
+  type ChatModel,
+  type LimitOptions,
+  ModelClosedError,
+  ModelStore,
+  type SamplingOptions,
+  type Usage,
+} from "../../engine/mod.ts";
 import { messageOf } from "../errors.ts";
 import { readSettings } from "../settings.ts";
 import { showLoadProgress } from "../terminal/progress.ts";

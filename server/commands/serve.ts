@@ -1,7 +1,6 @@
 // `quern serve`: store, manager and HTTP application behind a port, until a signal comes.
 
-import { ModelManager } from "../../engine/manager.ts";
-import { ModelStore } from "../../engine/store.ts";
+import { ModelManager, ModelStore } from "../../engine/mod.ts";
 import { createApp } from "../app.ts";
 import { messageOf } from "../errors.ts";
 import { type HostAddress, isLoopback } from "../host.ts";

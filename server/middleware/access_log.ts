@@ -2,7 +2,7 @@
 // token, with exact counts and rates.
 
 import type { MiddlewareHandler } from "hono";
-import type { Usage } from "../../engine/types.ts";
+import type { Usage } from "../../engine/mod.ts";
 import { CLIENT_CLOSED_REQUEST, messageOf, statusOf } from "../errors.ts";
 import type { Generation } from "../generation.ts";
 import type { Log } from "../log.ts";

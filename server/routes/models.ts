@@ -1,7 +1,7 @@
 // GET /api/tags, /api/ps and /api/version: what there is, what is loaded, who answers.
 
 import { Hono } from "hono";
-import type { AppDependencies, AppEnvironment } from "../app.ts";
+import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { toProcess, toTag } from "../wire/models.ts";
 import { json } from "./json.ts";
 

@@ -2,9 +2,8 @@
 // they differ in their schema, in how the body is translated, and in where the text stands.
 
 import { type Context, Hono } from "hono";
-import type { AcquireOptions } from "../../engine/manager.ts";
-import type { ChatEvent, ChatModel, ModelInfo } from "../../engine/types.ts";
-import type { AppDependencies, AppEnvironment } from "../app.ts";
+import type { AcquireOptions, ChatEvent, ChatModel, ModelInfo } from "../../engine/mod.ts";
+import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { Generation } from "../generation.ts";
 import { requireModelName } from "../model_name.ts";
 import { ndjsonResponse } from "../ndjson.ts";

@@ -1,6 +1,6 @@
 // Progress of a load on one line of standard error that overwrites itself and then goes away.
 
-import type { LoadProgress } from "../../engine/types.ts";
+import type { LoadProgress } from "../../engine/mod.ts";
 import { formatBytes } from "./format.ts";
 import type { Terminal } from "./terminal.ts";
 

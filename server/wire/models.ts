@@ -1,8 +1,6 @@
 // Models as /api/tags and /api/ps show them. Pure.
 
-import type { RunningModel } from "../../engine/manager.ts";
-import type { StoreEntry } from "../../engine/store.ts";
-import type { ModelInfo } from "../../engine/types.ts";
+import type { ModelInfo, RunningModel, StoreEntry } from "../../engine/mod.ts";
 import type { OllamaDetails, OllamaProcess, OllamaTag } from "./ollama_types.ts";
 
 /** "For ever" as a date: what clients know it by is that it lies centuries ahead. */

@@ -8,7 +8,7 @@ import type {
   GenerateRequest,
   ModelInfo,
   Usage,
-} from "../../engine/types.ts";
+} from "../../engine/mod.ts";
 import { parseDuration } from "../duration.ts";
 import { HttpError } from "../errors.ts";
 import type {

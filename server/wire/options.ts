@@ -1,7 +1,7 @@
 // `options` of a native request -> the engine's sampling, limits and window.
 // Types have been checked by the schema; ranges are the engine's business.
 
-import type { LimitOptions, SamplingOptions } from "../../engine/types.ts";
+import type { LimitOptions, SamplingOptions } from "../../engine/mod.ts";
 import type { OllamaOptions } from "./ollama_types.ts";
 
 /** The options that the engine takes, under its names. */

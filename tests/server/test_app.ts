@@ -1,6 +1,7 @@
 // The application on a real manager, over fake models: everything but the port and the GPU.
 
-import { type AppOptions, createApp } from "../../server/app.ts";
+import { createApp } from "../../server/app.ts";
+import type { AppOptions } from "../../server/app_types.ts";
 import { ModelNotFoundError } from "../../engine/errors.ts";
 import { ModelManager } from "../../engine/manager.ts";
 import type { StoreEntry } from "../../engine/store.ts";

@@ -1,0 +1,54 @@
+// Errors as plain data and back: postMessage keeps neither the class nor the fields of an error.
+// The known classes come back as themselves; any other error comes back as an EngineError.
+
+import { DeviceLostError, GpuError, GpuMemoryError } from "../kernels/mod.ts";
+import { ChatTemplateError, TokenizerError } from "../tokenizer/mod.ts";
+import {
+  ContextLengthError,
+  EngineError,
+  GgufError,
+  ModelClosedError,
+  ModelNotFoundError,
+  RequestError,
+  UnsupportedModelError,
+} from "./errors.ts";
+
+/** An error without its class. */
+export interface ErrorRecord {
+  name: string;
+  message: string;
+  stack?: string;
+  /** The fields that its class adds. */
+  fields: Record<string, unknown>;
+}
+
+const CLASSES = {
+  ChatTemplateError,
+  ContextLengthError,
+  DeviceLostError,
+  EngineError,
+  GgufError,
+  GpuError,
+  GpuMemoryError,
+  ModelClosedError,
+  ModelNotFoundError,
+  RequestError,
+  TokenizerError,
+  UnsupportedModelError,
+};
+
+/** Takes an error apart. What was thrown need not be one. */
+export function packError(error: unknown): ErrorRecord {
+  if (!(error instanceof Error)) return { name: "Error", message: String(error), fields: {} };
+  const { name, message, stack } = error;
+  const fields = Object.hasOwn(CLASSES, name) ? { ...error } : {};
+  return { name, message, fields, ...(stack !== undefined && { stack }) };
+}
+
+/** Puts an error together again: `instanceof` and the fields of its class hold. */
+export function unpackError({ name, message, stack, fields }: ErrorRecord): Error {
+  const known = Object.hasOwn(CLASSES, name) ? name as keyof typeof CLASSES : "EngineError";
+  // The constructors take other arguments than what they make of them, so they are gone around.
+  const error = Object.setPrototypeOf(new Error(message), CLASSES[known].prototype);
+  return Object.assign(error, fields, { name: known }, stack !== undefined && { stack });
+}

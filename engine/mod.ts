@@ -1,0 +1,25 @@
+// What the server and library users may use of the engine: loading and running models, looking at
+// them without a GPU, the store and the manager of a machine's models, and the errors of all layers
+// below.
+
+export { DeviceLostError, GpuError, GpuMemoryError } from "../kernels/mod.ts";
+export type { DeviceOptions } from "../kernels/mod.ts";
+export { ChatTemplateError, TokenizerError } from "../tokenizer/mod.ts";
+export type {
+  ChatTemplateFault,
+  DecodeOptions,
+  EncodeOptions,
+  StreamDecoder,
+  StreamDecoderOptions,
+  Tokenizer,
+} from "../tokenizer/mod.ts";
+export * from "./errors.ts";
+export { inspectModel, loadTokenizer } from "./inspect.ts";
+export { ModelManager } from "./manager.ts";
+export type { AcquireOptions, Clock, Lease, ManagerOptions, RunningModel } from "./manager.ts";
+export { loadModel } from "./model.ts";
+export type { LocalLoadOptions, Model } from "./model.ts";
+export { isModelPath, ModelStore } from "./store.ts";
+export type { StoreEntry, StoreOptions } from "./store.ts";
+export type * from "./types.ts";
+export { openModelInWorker } from "./worker_client.ts";

@@ -1,0 +1,177 @@
+// A model in a worker of its own, for programs that must not stand still while the GPU works: the
+// client's side of worker_protocol.ts. Closing it, or a crash, ends the worker, and with it all
+// that the model held on the GPU.
+
+import { unpackError } from "./error_record.ts";
+import { EngineError, ModelClosedError } from "./errors.ts";
+import { EventQueue } from "./text/event_queue.ts";
+import type {
+  ChatEvent,
+  ChatModel,
+  ChatRequest,
+  GenerateEvent,
+  GenerateRequest,
+  LoadOptions,
+  MemoryUse,
+  ModelInfo,
+} from "./types.ts";
+import type { LoadedModel, Method, ToClient, ToWorker } from "./worker_protocol.ts";
+
+/** How long a worker may take to close in good order before it is ended as it is. */
+const CLOSE_MILLISECONDS = 3000;
+
+/**
+ * Loads a GGUF model in a worker. The stream of a call raises what went wrong at its first read.
+ *
+ * @param path a file path
+ * @throws as loadModel() does; files that cannot be opened: EngineError
+ */
+export async function openModelInWorker(
+  path: string,
+  { onProgress, signal, ...options }: LoadOptions = {},
+): Promise<ChatModel> {
+  signal?.throwIfAborted();
+  const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  const { promise: loaded, resolve, reject } = Promise.withResolvers<LoadedModel>();
+  const abort = () => reject(signal?.reason);
+  signal?.addEventListener("abort", abort);
+  listen(worker, {
+    receive(message) {
+      if (message.kind === "progress") onProgress?.(message.progress);
+      if (message.kind === "loaded") resolve(message.model);
+      if (message.kind === "failed") reject(unpackError(message.error));
+    },
+    crash: (state) =>
+      reject(new EngineError(`Cannot load "${path}": its worker crashed: ${state}`)),
+  });
+  try {
+    send(worker, { kind: "load", path, options });
+    return new WorkerModel(worker, await loaded);
+  } catch (error) {
+    worker.terminate();
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** A call whose end is still to come. */
+interface Call {
+  readonly events: EventQueue<unknown>;
+  end(error?: Error): void;
+}
+
+class WorkerModel implements ChatModel {
+  readonly info: ModelInfo;
+  readonly contextLength: number;
+  readonly memory: MemoryUse;
+  readonly #worker: Worker;
+  readonly #calls = new Map<number, Call>();
+  readonly #gone = Promise.withResolvers<void>();
+  #lastId = 0;
+  /** Why there are no more answers. */
+  #closed: ModelClosedError | undefined;
+
+  constructor(worker: Worker, { info, contextLength, memory }: LoadedModel) {
+    this.#worker = worker;
+    this.info = info;
+    this.contextLength = contextLength;
+    this.memory = memory;
+    listen(worker, {
+      receive: (message) => this.#receive(message),
+      crash: (state) => {
+        this.#refuse(new ModelClosedError(`Cannot go on: the model's worker crashed: ${state}`));
+        this.#gone.resolve();
+      },
+    });
+  }
+
+  generate(request: GenerateRequest): AsyncIterableIterator<GenerateEvent> {
+    return this.#call("generate", request);
+  }
+
+  chat(request: ChatRequest): AsyncIterableIterator<ChatEvent> {
+    return this.#call("chat", request);
+  }
+
+  async renderChat(request: ChatRequest): Promise<string> {
+    const { value } = await this.#call<string>("renderChat", request).next();
+    return value;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#closed) {
+      this.#refuse(new ModelClosedError("Cannot go on: the model was closed"));
+      send(this.#worker, { kind: "close" });
+    }
+    const grace = setTimeout(this.#gone.resolve, CLOSE_MILLISECONDS);
+    await this.#gone.promise;
+    clearTimeout(grace);
+    this.#worker.terminate();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** A rendered prompt is a stream of one event. */
+  #call<T>(
+    method: Method,
+    { signal, ...request }: GenerateRequest | ChatRequest,
+  ): EventQueue<T> {
+    const id = ++this.#lastId;
+    const events = new EventQueue<T>(() => this.#cancel(id));
+    if (this.#closed || signal?.aborted) {
+      events.close({ error: this.#closed });
+      return events;
+    }
+    send(this.#worker, { kind: "call", id, method, request });
+    // The worker's own end comes later, and finds the stream ended.
+    const abort = () => {
+      this.#cancel(id);
+      events.close();
+    };
+    signal?.addEventListener("abort", abort);
+    const end = (error?: Error) => {
+      this.#calls.delete(id);
+      signal?.removeEventListener("abort", abort);
+      events.close({ error });
+    };
+    this.#calls.set(id, { events, end });
+    return events;
+  }
+
+  #cancel(id: number): void {
+    if (this.#calls.has(id)) send(this.#worker, { kind: "cancel", id });
+  }
+
+  #receive(message: ToClient): void {
+    if (message.kind === "event") this.#calls.get(message.id)?.events.push(message.event);
+    if (message.kind === "end") {
+      this.#calls.get(message.id)?.end(message.error && unpackError(message.error));
+    }
+    if (message.kind === "closed") this.#gone.resolve();
+  }
+
+  /** Ends what runs and takes no more. */
+  #refuse(error: ModelClosedError): void {
+    this.#closed ??= error;
+    for (const { end } of [...this.#calls.values()]) end(error);
+  }
+}
+
+function send(worker: Worker, message: ToWorker): void {
+  worker.postMessage(message);
+}
+
+/** Hears a worker, in place of whoever did before. `crash` gets what was not caught in it. */
+function listen(
+  worker: Worker,
+  { receive, crash }: { receive: (message: ToClient) => void; crash: (state: string) => void },
+): void {
+  worker.onmessage = ({ data }: MessageEvent<ToClient>) => receive(data);
+  worker.onerror = (event) => {
+    event.preventDefault();
+    crash(event.message);
+  };
+}

@@ -1,0 +1,31 @@
+// What a model's worker and its client say to each other: plain data, as postMessage takes it.
+// The client sends `load` once, then calls; the worker answers each call with events and one end.
+
+import type { ErrorRecord } from "./error_record.ts";
+import type { LoadOptions, LoadProgress, MemoryUse, ModelInfo } from "./types.ts";
+
+/** The calls that a model in a worker takes, by the name of the method. */
+export type Method = "generate" | "chat" | "renderChat";
+
+/** From the client to the worker. */
+export type ToWorker =
+  | { kind: "load"; path: string; options: Omit<LoadOptions, "onProgress" | "signal"> }
+  | { kind: "call"; id: number; method: Method; request: unknown }
+  | { kind: "cancel"; id: number }
+  | { kind: "close" };
+
+/** What is fixed once a model is loaded. */
+export interface LoadedModel {
+  info: ModelInfo;
+  contextLength: number;
+  memory: MemoryUse;
+}
+
+/** From the worker to the client. An `end` without an error is the end of the stream. */
+export type ToClient =
+  | { kind: "progress"; progress: LoadProgress }
+  | { kind: "loaded"; model: LoadedModel }
+  | { kind: "failed"; error: ErrorRecord }
+  | { kind: "event"; id: number; event: unknown }
+  | { kind: "end"; id: number; error?: ErrorRecord }
+  | { kind: "closed" };

@@ -1,0 +1,86 @@
+/**
+ * Quern runs language models from GGUF files on the GPU, through WebGPU, in TypeScript alone.
+ * This is the library; run as a program, the same file is the command line and the server.
+ *
+ * Importing it needs no permissions. Loading a model reads its file and opens the GPU; nothing
+ * else is read, written or asked for.
+ *
+ * @example Continue a text
+ * ```ts
+ * import { loadModel } from "@quern/quern";
+ *
+ * const [path] = Deno.args;
+ * if (path) {
+ *   await using model = await loadModel(path, { contextLength: 256 });
+ *   for await (const event of model.generate({ prompt: "Once upon a time", maxTokens: 20 })) {
+ *     if (event.type === "text") console.log(event.text);
+ *     else console.log(event.reason, event.usage.completionTokens);
+ *   }
+ * }
+ * ```
+ *
+ * @example Look at a file and its vocabulary, without a GPU
+ * ```ts
+ * import { inspectModel, loadTokenizer } from "@quern/quern";
+ *
+ * const [path] = Deno.args;
+ * if (path) {
+ *   const { architecture, quantization, trainedContextLength } = await inspectModel(path);
+ *   console.log(architecture, quantization, trainedContextLength);
+ *   const tokenizer = await loadTokenizer(path);
+ *   console.log(tokenizer.encode("Hello"), tokenizer.decode(tokenizer.encode("Hello")));
+ * }
+ * ```
+ *
+ * @module
+ */
+
+export {
+  ChatTemplateError,
+  ContextLengthError,
+  DeviceLostError,
+  EngineError,
+  GgufError,
+  GpuError,
+  GpuMemoryError,
+  inspectModel,
+  loadModel,
+  loadTokenizer,
+  ModelClosedError,
+  openModelInWorker,
+  RequestError,
+  TokenizerError,
+  UnsupportedModelError,
+} from "./engine/mod.ts";
+export type {
+  ChatEvent,
+  ChatMessage,
+  ChatModel,
+  ChatRequest,
+  ChatTemplateFault,
+  DecodeOptions,
+  DeviceOptions,
+  DoneReason,
+  EncodeOptions,
+  GenerateEvent,
+  GenerateRequest,
+  LimitOptions,
+  LoadOptions,
+  LoadProgress,
+  LocalLoadOptions,
+  MemoryUse,
+  Model,
+  ModelInfo,
+  SamplingOptions,
+  StreamDecoder,
+  StreamDecoderOptions,
+  Tokenizer,
+  Tool,
+  ToolCall,
+  Usage,
+} from "./engine/mod.ts";
+
+if (import.meta.main) {
+  const { main } = await import("./server/mod.ts");
+  Deno.exit(await main(Deno.args));
+}

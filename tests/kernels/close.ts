@@ -1,0 +1,132 @@
+// Comparing activations on the GPU with a plain reference, value by value, by error bounds that
+// follow from the arithmetic. WGSL gives f32 + - * correct rounding, / 2.5 ULP, inverseSqrt 2 ULP
+// and exp(x) 3 + 2|x| ULP; a sum of n terms in any order is off by at most n half ULP of the sum of
+// their magnitudes (Higham 2002, 4.2). Bounds stated here and in the tests are such worst cases.
+
+import { assert } from "@std/assert";
+import {
+  type Activation,
+  type Device,
+  type FloatRows,
+  floatRows,
+  GROUP,
+  isQuantized,
+  type QuantizedRows,
+  quantizedRows,
+} from "../../kernels/mod.ts";
+import { readFloats, readWords, write } from "../gpu.ts";
+
+/** Distance of 1 to the next f32; half of it is the worst error of one rounding of a value in [1, 2). */
+export const ULP = 2 ** -23;
+
+/** Greatest absolute error of value `index`. */
+export type Tolerance = (index: number) => number;
+
+/** At most `ulps` units in the last place of each expected value: products, no cancellation. */
+export function relative(expected: ArrayLike<number>, ulps: number): Tolerance {
+  return (index) => ulps * ULP * Math.abs(expected[index]);
+}
+
+/** Fails unless each value is within its tolerance; a NaN never is. */
+export function assertClose(
+  actual: ArrayLike<number>,
+  expected: ArrayLike<number>,
+  tolerance: Tolerance,
+): void {
+  assert(actual.length === expected.length, `${actual.length} values, not ${expected.length}`);
+  for (let i = 0; i < expected.length; i++) {
+    const error = Math.abs(actual[i] - expected[i]);
+    if (error <= tolerance(i)) continue;
+    const state = `${actual[i]}, expected ${expected[i]} within ${tolerance(i)}`;
+    throw new Error(`Cannot accept value ${i} of ${expected.length}: ${state}`);
+  }
+}
+
+/** Rows on the GPU, from values without padding, [rows, columns]. */
+export function uploadRows(device: Device, values: Float32Array, columns: number): FloatRows {
+  const count = values.length / columns;
+  const rows = floatRows(device, "x", count, columns);
+  const padded = new Float32Array(count * rows.stride);
+  for (let row = 0; row < count; row++) {
+    padded.set(values.subarray(row * columns, (row + 1) * columns), row * rows.stride);
+  }
+  write(device, rows.floats, padded);
+  return rows;
+}
+
+/** Rows for a kernel to write, as f32 or as int8 groups, filled with what it must overwrite. */
+export function outputRows(
+  device: Device,
+  count: number,
+  columns: number,
+  quantized: boolean,
+): Activation {
+  const y = quantized
+    ? quantizedRows(device, "y", count, columns)
+    : floatRows(device, "y", count, columns);
+  for (const buffer of isQuantized(y) ? [y.quants, y.scales] : [y.floats]) {
+    write(device, buffer, new Float32Array(buffer.size / 4).fill(12345));
+  }
+  return y;
+}
+
+/**
+ * Fails unless the rows are `expected`, [rows, columns], and their padding columns zero. Of int8
+ * rows the tolerance holds for what is quantized: codes may be another half step off, the scale by
+ * the tolerance of the group's peak, the sums by those of their terms and of summing sixteen.
+ */
+export async function assertRows(
+  device: Device,
+  y: Activation,
+  expected: Float32Array,
+  tolerance: Tolerance,
+): Promise<void> {
+  const { columns, stride } = y;
+  const rows = expected.length / columns;
+  const padded = new Float32Array(rows * stride);
+  const errors = new Float64Array(rows * stride);
+  for (let i = 0; i < expected.length; i++) {
+    const at = Math.floor(i / columns) * stride + i % columns;
+    padded[at] = expected[i];
+    errors[at] = tolerance(i);
+  }
+  if (isQuantized(y)) await assertQuantized(device, y, padded, errors);
+  else assertClose(await readFloats(device, y.floats, padded.length), padded, (i) => errors[i]);
+}
+
+async function assertQuantized(
+  device: Device,
+  y: QuantizedRows,
+  expected: Float32Array,
+  errors: Float64Array,
+): Promise<void> {
+  const words = await readWords(device, y.quants, expected.length / 4);
+  const codes = new Int8Array(words.buffer);
+  const scales = await readFloats(device, y.scales, expected.length / GROUP * 4);
+  for (let group = 0; group < expected.length / GROUP; group++) {
+    const from = group * GROUP;
+    const values = expected.subarray(from, from + GROUP);
+    const error = (i: number) => errors[from + i] + 4 * ULP * Math.abs(values[i]);
+    const indices = values.map((_, i) => i);
+    const largest = indices.reduce((a, b) => Math.abs(values[b]) > Math.abs(values[a]) ? b : a);
+    const worst = indices.reduce((most, i) => Math.max(most, error(i)), 0);
+    const [scale, ...sums] = scales.subarray(4 * group, 4 * group + 4);
+    const expectedScale = Math.abs(values[largest]) / 127;
+    assertClose([scale], [expectedScale], () => worst / 127 + 3 * ULP * expectedScale);
+    // A code is x * (127 / peak) rounded to a whole number: half a step, and the error of x and of
+    // the scale, which counts once per unit of code.
+    assertClose(
+      Array.from(codes.subarray(from, from + GROUP), (code) => code * scale),
+      values,
+      (i) => scale * (0.5 + 127 * 8 * ULP) + error(i) + worst,
+    );
+    const halves = [values.subarray(0, 16), values.subarray(16)];
+    const total = (half: number, value: (i: number) => number) =>
+      halves[half].reduce((sum, _, i) => sum + value(16 * half + i), 0);
+    assertClose(
+      sums,
+      [total(0, (i) => values[i]), total(1, (i) => values[i]), 0],
+      (half) => half === 2 ? 0 : total(half, (i) => error(i) + 8 * ULP * Math.abs(values[i])),
+    );
+  }
+}

@@ -1,0 +1,76 @@
+// The look-up of embeddings and the resolution of a step's rows: tokens from the host and from
+// slots, tables in one part and in several, columns that end within a group.
+
+import { assert, assertEquals } from "@std/assert";
+import { Device, Embed, embedReference, type FloatRows, isQuantized } from "../../kernels/mod.ts";
+import { gpuTest, readWords, submit, upload } from "../gpu.ts";
+import { assertRows, outputRows, relative } from "./close.ts";
+import { formatNamed, randomMatrix } from "./weights.ts";
+
+const VOCABULARY = 70;
+const CONTEXT = 5;
+/** Rows of (token, position, slot, from the slot), three of them resolved by slots. */
+const PLAN = [
+  [0, 0, 0, 0],
+  [69, 1, 0, 0],
+  [7, 99, 1, 1],
+  [31, 4, 2, 0],
+  [32, 3, 2, 0],
+  [7, 99, 0, 1],
+  [64, 5, 1, 0], // beyond the context: looked up, but not noted
+  [7, 99, 2, 1],
+];
+/** (token, position) of each slot. */
+const SLOTS = [[63, 2], [68, 0], [33, 1]];
+const RESOLVED = PLAN.map(([token, position, slot, flag]) =>
+  flag ? [...SLOTS[slot], slot, 0] : [token, position, slot, 0]
+);
+
+async function assertEmbedding(device: Device, name: string, columns: number, parts: number) {
+  const { matrix, weights } = randomMatrix(device, formatNamed(name), {
+    rows: VOCABULARY,
+    columns,
+  });
+  assertEquals(matrix.parts.length, parts);
+  const rows = upload(device, new Uint32Array(4 * PLAN.length));
+  const history = upload(device, new Uint32Array(SLOTS.length * CONTEXT).fill(1000));
+  const step = {
+    plan: upload(device, Uint32Array.from(PLAN.flat())),
+    slots: upload(device, Uint32Array.from(SLOTS.flat())),
+    rows,
+    history,
+    context: CONTEXT,
+  };
+  const x = outputRows(device, PLAN.length, columns, false);
+  assert(!isQuantized(x));
+  const scale = 1.5;
+  const embed = new Embed(device, matrix, step, x as FloatRows, scale);
+  submit(device, (pass) => embed.encode(pass, PLAN.length));
+
+  const tokens = Uint32Array.from(RESOLVED, ([token]) => token);
+  const expected = embedReference(weights, tokens, columns).map((value) => value * scale);
+  // Two products, of scale and code and of both and the factor; here and in the reference.
+  await assertRows(device, x, expected, relative(expected, 2));
+  assertEquals(await readWords(device, rows, 4 * PLAN.length), Uint32Array.from(RESOLVED.flat()));
+  const noted = new Uint32Array(SLOTS.length * CONTEXT).fill(1000);
+  for (const [token, position, slot] of RESOLVED) {
+    if (position < CONTEXT) noted[slot * CONTEXT + position] = token;
+  }
+  assertEquals(await readWords(device, history, noted.length), noted);
+}
+
+const TABLES = [["F16", 45], ["Q4_0", 96], ["Q6_K", 768]] as const;
+
+for (const [name, columns] of TABLES) {
+  gpuTest(`Embed looks up ${name} rows of ${columns} columns`, async (device) => {
+    await assertEmbedding(device, name, columns, 1);
+  });
+}
+
+Deno.test("Embed looks up tables that are split in three parts", async () => {
+  for (const [name, columns] of TABLES) {
+    const widest = { F16: 128, Q4_0: 48, Q6_K: 384 }[name]; // bytes of a row in its widest plane
+    using device = await Device.open({ maxBindingSize: 40 * widest });
+    await device.scoped("embed", () => assertEmbedding(device, name, columns, 3));
+  }
+});

@@ -1,0 +1,31 @@
+// Quantization of activations: against the rule that a code is the nearest multiple of the group's
+// scale, and against its reference code by code.
+
+import { assert, assertEquals } from "@std/assert";
+import { GROUP, isQuantized, Quantize, quantizeReference } from "../../kernels/mod.ts";
+import { gpuTest, randomFloats, readWords, submit } from "../gpu.ts";
+import { assertRows, outputRows, relative, uploadRows } from "./close.ts";
+
+gpuTest("Quantize matches the rounded values for 1, 33 and 1100 columns", async (device) => {
+  for (const columns of [1, 33, 1100]) {
+    const values = randomFloats(3 * columns, columns);
+    values.fill(0, columns, columns + GROUP); // a group without a peak
+    const x = uploadRows(device, values, columns);
+    const y = outputRows(device, 3, columns, true);
+    assert(isQuantized(y));
+    submit(device, (pass) => new Quantize(device, x, y).encode(pass, 3));
+    await assertRows(device, y, values, relative(values, 0)); // its input is exact
+  }
+});
+
+gpuTest("Quantize gives the codes of quantizeReference()", async (device) => {
+  // A peak of 127 makes the codes the values rounded; none lies half way between two codes.
+  const values = randomFloats(GROUP, 5).map((value) => Math.fround(Math.round(value * 9) + 0.25));
+  values[7] = -127;
+  const x = uploadRows(device, values, GROUP);
+  const y = outputRows(device, 1, GROUP, true);
+  assert(isQuantized(y));
+  submit(device, (pass) => new Quantize(device, x, y).encode(pass, 1));
+  const words = await readWords(device, y.quants, GROUP / 4);
+  assertEquals(new Int8Array(words.buffer), quantizeReference(values).codes);
+});
