@@ -1,14 +1,15 @@
-// From a conversation to a prompt: the model's own Jinja template, and the oldest turns dropped
-// where the window is too small. What comes back is the generation's stream.
+// From a conversation to a prompt: the model's own Jinja template (without one, the texts as they
+// are, as Ollama has it), and the oldest turns dropped where the window is too small. What comes
+// back is the generation's stream.
 
 import type { ChatTemplate } from "../tokenizer/mod.ts";
-import { ContextLengthError, RequestError } from "./errors.ts";
+import { ContextLengthError } from "./errors.ts";
 import { encodePrompt, generate, type GenerateContext } from "./generate.ts";
 import type { ChatEvent, ChatMessage, ChatRequest, ToolCall } from "./types.ts";
 
 /** A model that can chat. */
 export interface ChatContext extends GenerateContext {
-  /** Undefined where the file has none: then a chat is refused. */
+  /** Undefined where the file has none: then the messages' texts are the prompt. */
   readonly template: ChatTemplate | undefined;
 }
 
@@ -39,11 +40,7 @@ function render(
   request: ChatRequest,
   messages: readonly ChatMessage[],
 ): string {
-  if (!context.template) {
-    throw new RequestError(
-      "Cannot chat: this model has no chat template; use a plain prompt (raw) instead",
-    );
-  }
+  if (!context.template) return plainPrompt(messages);
   const { think, tools } = request;
   const variables = think === undefined
     ? {}
@@ -54,6 +51,11 @@ function render(
     addGenerationPrompt: true,
     variables,
   });
+}
+
+/** What a model without a template continues: the texts alone, since it knows no roles. */
+function plainPrompt(messages: readonly ChatMessage[]): string {
+  return messages.map(({ content }) => content).filter((text) => text !== "").join("\n");
 }
 
 function effort(think: ChatRequest["think"]): Record<string, string> {

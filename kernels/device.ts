@@ -139,15 +139,15 @@ export class Device implements Disposable {
   async scoped<T>(what: string, create: () => T | Promise<T>): Promise<T> {
     this.gpu.pushErrorScope("out-of-memory");
     this.gpu.pushErrorScope("validation");
-    try {
-      return await create();
-    } finally {
-      const invalid = await this.gpu.popErrorScope();
-      const exhausted = await this.gpu.popErrorScope();
-      this.check();
-      if (invalid) throw new GpuError(`Cannot ${what}: ${invalid.message}`);
-      if (exhausted) throw new GpuMemoryError(what, 0, "the device is out of memory");
-    }
+    const [created] = await Promise.allSettled([Promise.resolve().then(create)]);
+    const invalid = await this.gpu.popErrorScope();
+    const exhausted = await this.gpu.popErrorScope();
+    // What the GPU refused is the reason for what failed after it.
+    if (exhausted) throw new GpuMemoryError(what, 0, "the device is out of memory");
+    if (invalid) throw new GpuError(`Cannot ${what}: ${invalid.message}`);
+    if (created.status === "rejected") throw created.reason;
+    this.check();
+    return created.value;
   }
 
   /** The compiled kernel of this source and these constants; compiled once per device. */

@@ -51,11 +51,10 @@ export const generateText: TextForm = (response) => ({ response });
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function planChat(body: OllamaChatRequest, info: ModelInfo): Plan {
+export function planChat(body: OllamaChatRequest): Plan {
   refuseInChat(body);
   const { plan, engine } = planCommon(body);
   if (!body.messages?.length) return { ...plan, task: { kind: "load" } };
-  if (!info.hasChatTemplate) throw new HttpError(400, `"${body.model}" does not support chat`);
   return { ...plan, task: chatTask(body, body.messages.map(toMessage), engine) };
 }
 
@@ -70,8 +69,8 @@ export function planGenerate(body: OllamaGenerateRequest, info: ModelInfo): Plan
   const { plan, engine } = planCommon(body);
   const prompt = body.prompt ?? "";
   if (!body.raw && prompt === "") return { ...plan, task: { kind: "load" } };
-  if (body.raw || !info.hasChatTemplate) {
-    if (body.system) throw new HttpError(400, `"${body.model}" does not support a system prompt`);
+  // Without a template and a system prompt there is nothing to lay out.
+  if (body.raw || !(info.hasChatTemplate || body.system)) {
     return { ...plan, task: { kind: "generate", request: { prompt, ...engine } } };
   }
   const messages: ChatMessage[] = [{ role: "user", content: prompt }];

@@ -109,6 +109,17 @@ Deno.test("POST /api/generate continues the prompt as it stands without a templa
   }
 });
 
+Deno.test("a model without a template chats: its messages reach the engine as they are", async () => {
+  const { post, loaded } = createTestApp();
+  await readLines(
+    await post("/api/chat", { model: "story", messages: [{ role: "user", content: "Once" }] }),
+  );
+  await readLines(
+    await post("/api/generate", { model: "story", prompt: "Once", system: "Be brief." }),
+  );
+  assertEquals(loaded[0]!.requests.map(({ kind }) => kind), ["chat", "chat"]);
+});
+
 Deno.test("POST /api/generate with raw and an empty prompt generates, without raw it loads", async () => {
   const { post, loaded } = createTestApp();
   const loading = await (await post("/api/generate", { model: "story", prompt: "" })).json();

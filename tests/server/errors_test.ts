@@ -48,7 +48,6 @@ const faults: [string, unknown, number, string][] = [
     400,
     "messages[0].role must be one of system",
   ],
-  ["/api/chat", { model: "story", messages }, 400, '"story" does not support chat'],
   ["/api/chat", { model: "tiny", messages, stream: "no" }, 400, "stream must be of type boolean"],
   [
     "/api/chat",
@@ -152,12 +151,6 @@ const faults: [string, unknown, number, string][] = [
     { model: "tiny", prompt: "x", raw: true, system: "y" },
     400,
     "raw mode does not support template, system, or context",
-  ],
-  [
-    "/api/generate",
-    { model: "story", prompt: "x", system: "y" },
-    400,
-    '"story" does not support a system prompt',
   ],
 ];
 

@@ -1,0 +1,101 @@
+// A step runner without a GPU. It keeps the paged KV cache as plain memory, and what a step samples
+// depends on every token that it reads back through the block table: a block that is handed out
+// twice, a step that is laid out wrong or a token that is lost changes the text.
+
+import type { StepPlan, StepRunner } from "../../engine/step_runner.ts";
+
+const BLOCK = 32;
+const VOCABULARY = 1000;
+
+/** Sizes of the fake model. */
+export interface FakeRunnerOptions {
+  slots: number;
+  context: number;
+  blocks: number;
+  chunk: number;
+}
+
+/** The token that follows these. */
+export function nextToken(tokens: readonly number[]): number {
+  let hash = 17;
+  for (const token of tokens) hash = Math.imul(hash ^ token, 0x01000193) >>> 0;
+  return hash % VOCABULARY;
+}
+
+/** The tokens that a model alone would give. */
+export function continuation(prompt: readonly number[], count: number): number[] {
+  const tokens = [...prompt];
+  for (let i = 0; i < count; i++) tokens.push(nextToken(tokens));
+  return tokens.slice(prompt.length);
+}
+
+/** The runner; `asStepRunner` is what a scheduler takes. */
+export class FakeRunner {
+  readonly limits;
+  readonly tileRows = 4;
+  /** How often a sequence was given a slot. */
+  admissions = 0;
+  /** Raised by the next step. */
+  failure: Error | undefined;
+  readonly #cache: Int32Array;
+  readonly #table: number[][];
+  readonly #slots: { token: number; position: number }[];
+
+  constructor({ slots, context, blocks, chunk }: FakeRunnerOptions) {
+    this.limits = { rows: chunk + slots, outputs: slots, slots, context };
+    this.#cache = new Int32Array(blocks * BLOCK).fill(-1);
+    this.#table = Array.from({ length: slots }, () => []);
+    this.#slots = Array.from({ length: slots }, () => ({ token: -1, position: -1 }));
+  }
+
+  get asStepRunner(): StepRunner {
+    return this as unknown as StepRunner;
+  }
+
+  blocksFor(positions: number): number {
+    return Math.ceil(positions / BLOCK);
+  }
+
+  assignSlot(slot: number): void {
+    this.admissions++;
+    this.#slots[slot] = { token: -1, position: -1 };
+  }
+
+  assignBlocks(slot: number, first: number, blocks: readonly number[]): void {
+    blocks.forEach((block, i) => this.#table[slot][first + i] = block);
+  }
+
+  submit(plan: StepPlan, repeats: number): () => Promise<Uint32Array> {
+    if (this.failure) throw this.failure;
+    const sampled: number[] = [];
+    for (let i = 0; i < repeats; i++) sampled.push(...this.#step(plan));
+    return async () => {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      return Uint32Array.from(sampled);
+    };
+  }
+
+  /** All rows write before any reads, as a layer does. */
+  #step({ rows, outputs }: StepPlan): number[] {
+    const at = (row: number) => {
+      const [token, position, slot, known] = rows.subarray(row * 4, row * 4 + 4);
+      return known ? { ...this.#slots[slot], slot } : { token, position, slot };
+    };
+    const all = Array.from({ length: rows.length / 4 }, (_, row) => at(row));
+    for (const { token, position, slot } of all) this.#cache[this.#address(slot, position)] = token;
+    return [...outputs].map((row) => {
+      const { position, slot } = all[row];
+      const tokens = Array.from(
+        { length: position + 1 },
+        (_, i) => this.#cache[this.#address(slot, i)],
+      );
+      const token = nextToken(tokens);
+      this.#slots[slot] = { token, position: position + 1 };
+      return token;
+    });
+  }
+
+  #address(slot: number, position: number): number {
+    return this.#table[slot][Math.floor(position / BLOCK)] * BLOCK + position % BLOCK;
+  }
+}

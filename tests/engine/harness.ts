@@ -1,0 +1,47 @@
+// What the tests of whole models share: the tiny model as a file, and streams read to their end.
+
+import { assert } from "@std/assert";
+import type { GenerateEvent, LoadOptions } from "../../engine/mod.ts";
+import { writeTinyLlama } from "../tiny_model.ts";
+
+/** A folder that goes away with the process. */
+export const folder = await Deno.makeTempDir();
+globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+
+/** The tiny chat model. */
+export const tinyPath = `${folder}/tiny.gguf`;
+await writeTinyLlama(tinyPath);
+
+/** How tests load it, one shape for all: software drivers compile every new one for seconds. */
+export const tinyLoad: LoadOptions = { contextLength: 128, maxSequences: 4 };
+
+/** A stream that has been read. */
+export interface Answer {
+  text: string;
+  tokens: number[];
+  /** Undefined if the stream ended without it. */
+  done?: GenerateEvent & { type: "done" };
+}
+
+/** Reads a stream to its end. Fails if anything comes after `done`. */
+export async function readAnswer(events: AsyncIterable<GenerateEvent>): Promise<Answer> {
+  const answer: Answer = { text: "", tokens: [] };
+  for await (const event of events) {
+    assert(!answer.done, "an event after done");
+    if (event.type === "done") answer.done = event;
+    else {
+      answer.text += event.text;
+      answer.tokens.push(...event.tokens);
+    }
+  }
+  return answer;
+}
+
+/** Waits until the condition holds. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!await condition()) {
+    assert(Date.now() < deadline, "Expected the condition to come true");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

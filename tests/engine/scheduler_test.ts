@@ -1,0 +1,149 @@
+// The scheduler over a runner without a GPU: whatever else runs, is cut short or has to step back,
+// every sequence gets the tokens that it would get alone.
+
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { ModelClosedError } from "../../engine/errors.ts";
+import { Scheduler } from "../../engine/scheduler.ts";
+import type { Sequence, SequenceEnd } from "../../engine/sequence.ts";
+import { continuation, FakeRunner, type FakeRunnerOptions } from "./fake_runner.ts";
+import { until } from "./harness.ts";
+
+interface Run {
+  tokens: number[];
+  sequence: Sequence;
+  ended: Promise<SequenceEnd>;
+}
+
+function start(options: Partial<FakeRunnerOptions> = {}) {
+  const sizes = { slots: 4, context: 256, blocks: 20, chunk: 16, ...options };
+  const runner = new FakeRunner(sizes);
+  return { runner, scheduler: new Scheduler(runner.asStepRunner, sizes.blocks, sizes.chunk) };
+}
+
+function promptOf(length: number, seed = 1): number[] {
+  return Array.from({ length }, (_, i) => (seed * 131 + i * 7) % 1000);
+}
+
+function add(
+  scheduler: Scheduler,
+  prompt: number[],
+  maxTokens: number,
+  accept: (count: number) => boolean = () => true,
+): Run {
+  const { promise: ended, resolve: end } = Promise.withResolvers<SequenceEnd>();
+  const tokens: number[] = [];
+  const sequence = scheduler.add({
+    prompt,
+    maxTokens,
+    sampling: { temperature: 0 } as Sequence["request"]["sampling"],
+    accept: (token) => accept(tokens.push(token)),
+    end,
+  });
+  return { tokens, sequence, ended };
+}
+
+Deno.test("a sequence gets its tokens, and ends at the limit, the window or a refusal", async () => {
+  const { scheduler } = start();
+  const prompt = promptOf(40);
+  const limited = add(scheduler, prompt, 30);
+  const refused = add(scheduler, prompt, 30, (count) => count < 7);
+  const full = add(scheduler, prompt, Infinity);
+  assertEquals([await limited.ended, await refused.ended, await full.ended], [
+    "length",
+    "stop",
+    "length",
+  ]);
+  assertEquals(limited.tokens, continuation(prompt, 30));
+  assertEquals(refused.tokens, continuation(prompt, 7));
+  assertEquals(full.tokens, continuation(prompt, 256 - 40));
+  assertEquals(scheduler.load, 0);
+});
+
+Deno.test("prompts of every length around chunks and blocks give the same as alone", async () => {
+  const { scheduler } = start({ context: 128 });
+  const runs = [1, 15, 16, 17, 31, 32, 33, 63, 64, 65].map((length) => ({
+    prompt: promptOf(length, length),
+    run: add(scheduler, promptOf(length, length), 20),
+  }));
+  for (const { prompt, run } of runs) {
+    assertEquals(await run.ended, "length");
+    assertEquals(run.tokens, continuation(prompt, 20));
+  }
+});
+
+Deno.test("sequences step back when the cache is full, and lose nothing", async () => {
+  const { scheduler, runner } = start({ slots: 4, blocks: 12 });
+  // Four sequences of 200 positions need 28 blocks of 12.
+  const prompts = [1, 2, 3, 4].map((seed) => promptOf(20 * seed, seed));
+  const runs = prompts.map((prompt) => add(scheduler, prompt, 200 - prompt.length));
+  for (const [i, run] of runs.entries()) {
+    assertEquals(await run.ended, "length");
+    assertEquals(run.tokens, continuation(prompts[i], 200 - prompts[i].length));
+  }
+  assert(runner.admissions > 4, "nothing stepped back");
+  assertEquals(scheduler.load, 0);
+});
+
+Deno.test("aborted sequences give back their slots and blocks, running or waiting", async () => {
+  const { scheduler } = start({ slots: 2, blocks: 10 });
+  const runs = [1, 2, 3, 4, 5].map((seed) => add(scheduler, promptOf(30, seed), Infinity));
+  await until(() => runs[0].tokens.length > 5);
+  for (const { sequence } of runs) sequence.aborted = true;
+  for (const { ended } of runs) assertEquals(await ended, "aborted");
+  assertEquals(scheduler.load, 0);
+  // All ten blocks and both slots are there again.
+  const pair = [7, 8].map((seed) => add(scheduler, promptOf(20, seed), 130));
+  for (const [i, { ended, tokens }] of pair.entries()) {
+    assertEquals(await ended, "length");
+    assertEquals(tokens, continuation(promptOf(20, 7 + i), 130));
+  }
+});
+
+Deno.test("close() ends what runs and waits with ModelClosedError, and refuses more", async () => {
+  const { scheduler } = start({ slots: 1 });
+  const runs = [1, 2].map((seed) => add(scheduler, promptOf(30, seed), Infinity));
+  await until(() => runs[0].tokens.length > 0);
+  await scheduler.close();
+  for (const { ended } of runs) {
+    const end = await ended as { error: unknown };
+    assert(end.error instanceof ModelClosedError);
+  }
+  assertThrows(() => add(scheduler, promptOf(3), 1), ModelClosedError);
+  await assertRejects(() => scheduler.logits([1]), ModelClosedError);
+});
+
+Deno.test("a step that fails ends everything with ModelClosedError, with its message", async () => {
+  const { scheduler, runner } = start();
+  const run = add(scheduler, promptOf(30), Infinity);
+  await until(() => run.tokens.length > 0);
+  runner.failure = new Error("Cannot use the GPU: device lost");
+  const { error } = await run.ended as { error: ModelClosedError };
+  assert(error instanceof ModelClosedError);
+  assertEquals([error.message, error.cause], [runner.failure.message, runner.failure]);
+  assertThrows(() => add(scheduler, promptOf(3), 1), ModelClosedError, "device lost");
+});
+
+Deno.test("300 random sequences with aborts in a small cache get their own tokens", async () => {
+  let state = 42;
+  const random = (below: number) => (state = Math.imul(state, 1103515245) + 12345 >>> 0) % below;
+  for (let round = 0; round < 6; round++) {
+    const slots = 1 + random(5);
+    const context = 64 + random(128);
+    const blocks = 2 * Math.ceil(context / 32) + random(3);
+    const { scheduler } = start({ slots, context, blocks, chunk: 1 + random(40) });
+    const ended = Array.from({ length: 50 }, async (_, i) => {
+      await new Promise((resolve) => setTimeout(resolve, random(60)));
+      const prompt = promptOf(1 + random(context - 1), i);
+      const abortAt = random(4) === 0 ? 1 + random(20) : Infinity;
+      const run = add(scheduler, prompt, 1 + random(80), (count) => {
+        if (count === abortAt) run.sequence.aborted = true;
+        return true;
+      });
+      const end = await run.ended;
+      assert(end === "length" || abortAt < Infinity && end === "aborted", JSON.stringify(end));
+      assertEquals(run.tokens, continuation(prompt, run.tokens.length));
+    });
+    await Promise.all(ended);
+    assertEquals(scheduler.load, 0);
+  }
+});
