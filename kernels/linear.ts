@@ -1,9 +1,10 @@
-// y = x W^T for weights of any format: the binding of linear.wgsl, and the choice of its tile.
-// One operation for decode (few tokens, columns split over a team) and prefill (register tiles).
+// y = x W^T for weights of any format: the bindings of linear.wgsl (few tokens, or a driver without
+// fast workgroup memory) and matmul.wgsl (many tokens), and the choice between their tiles.
 // Not for matrices that are gathered per token (experts).
 
 import groupSource from "./quants/group.wgsl" with { type: "text" };
 import linearSource from "./linear.wgsl" with { type: "text" };
+import matmulSource from "./matmul.wgsl" with { type: "text" };
 import quantizeSource from "./quantize_group.wgsl" with { type: "text" };
 import { type Activation, bindInput, bindOutput, GROUP, isQuantized } from "./activation.ts";
 import type { Capabilities, Device } from "./device.ts";
@@ -30,8 +31,15 @@ export interface LinearOptions {
   /** Column of y that row 0 of the matrix goes to. */
   first?: number;
   /** Overrides the choice of the tile, for tests and tuning. */
-  tile?: LinearTile;
+  tile?: LinearTile | typeof STAGED;
 }
+
+/** 64 rows by 64 tokens in workgroup memory: matmul.wgsl. */
+export const STAGED = "staged";
+const STAGED_SIZE = 64;
+
+/** Tokens from which a staged tile is worth its idle part. */
+const STAGED_TOKENS = 33;
 
 /** Tokens from which register tiles beat teams that split the columns. */
 const PREFILL_TOKENS = 9;
@@ -41,7 +49,7 @@ export function chooseTile(
   capabilities: Capabilities,
   tokens: number,
   { paired, integer }: { paired: boolean; integer: boolean },
-): LinearTile {
+): LinearTile | typeof STAGED {
   const cols = tokens <= 1 ? 1 : tokens <= 2 ? 2 : tokens <= 4 ? 4 : 8;
   if (capabilities.software) {
     // No barriers and no idle lanes: each invocation owns its rows whole.
@@ -50,6 +58,7 @@ export function chooseTile(
     const rows = (integer ? 4 : 2) / (paired ? 2 : 1);
     return { rows, cols: Math.min(4, cols), lanes: 1, workgroup: 32 / rows };
   }
+  if (tokens >= STAGED_TOKENS) return STAGED;
   if (tokens >= PREFILL_TOKENS) return { rows: paired ? 2 : 4, cols: 4, lanes: 1, workgroup: 64 };
   const lanes = capabilities.subgroupSize || 32;
   const rows = cols >= 8 ? 2 : 4;
@@ -86,37 +95,35 @@ export class Linear {
       paired: this.#matrix.sides === 2,
       integer: isQuantized(this.#x),
     });
-    const key = `${tile.rows} ${tile.cols} ${tile.lanes} ${tile.workgroup}`;
+    const key = JSON.stringify(tile);
     let dispatches = this.#variants.get(key);
     if (!dispatches) {
       dispatches = this.#matrix.parts.map((part) => this.#bind(part, tile));
       this.#variants.set(key, dispatches);
     }
+    const staged = tile === STAGED;
+    const rows = staged
+      ? STAGED_SIZE / this.#matrix.sides
+      : tile.rows * tile.workgroup / tile.lanes;
+    const cols = staged ? STAGED_SIZE : tile.cols;
     dispatches.forEach((dispatch, i) => {
-      const rows = tile.rows * tile.workgroup / tile.lanes;
       const tiles = Math.ceil(this.#matrix.parts[i].rows / rows);
       const x = Math.min(tiles, 32768);
-      encodeDispatch(pass, dispatch, [x, Math.ceil(tokens / tile.cols), Math.ceil(tiles / x)]);
+      encodeDispatch(pass, dispatch, [x, Math.ceil(tokens / cols), Math.ceil(tiles / x)]);
     });
   }
 
-  #bind(part: MatrixPart, tile: LinearTile): Dispatch {
+  #bind(part: MatrixPart, tile: LinearTile | typeof STAGED): Dispatch {
     const { format, sides } = this.#matrix;
-    const { capabilities } = this.#device;
-    const subgroups = tile.lanes > 1 && tile.lanes === capabilities.subgroupSize;
+    const staged = tile === STAGED;
     const kernel = this.#device.kernel({
-      name: `linear ${format.name}`,
-      source: linearSource,
+      name: `${staged ? "matmul" : "linear"} ${format.name}`,
+      source: staged ? matmulSource : linearSource,
       constants: {
         ...weightConstants(format),
-        ROWS: tile.rows,
-        COLS: tile.cols,
-        LANES: tile.lanes,
-        WORKGROUP: tile.workgroup,
+        ...(staged ? this.#stagedConstants() : this.#tileConstants(tile)),
         SIDES: sides,
         PAIRED: sides === 2,
-        SUBGROUPS: subgroups,
-        SHARED: tile.lanes > 1 && !subgroups,
         INTEGER: isQuantized(this.#x),
         QUANTIZED_OUTPUT: isQuantized(this.#y),
         AFFINE: part.affine !== undefined,
@@ -135,6 +142,18 @@ export class Linear {
       first: (this.#options.first ?? 0) + part.first,
       stride: this.#y.stride,
     });
+  }
+
+  /** One group a step where two would not fit the 16 KiB that every device has. */
+  #stagedConstants() {
+    const small = isQuantized(this.#x) && !isQuantized(this.#y);
+    return { GROUPS: small ? 2 : 1, OUTPUT_ROWS: 4 / this.#matrix.sides };
+  }
+
+  #tileConstants({ rows, cols, lanes, workgroup }: LinearTile) {
+    const SUBGROUPS = lanes > 1 && lanes === this.#device.capabilities.subgroupSize;
+    const SHARED = lanes > 1 && !SUBGROUPS;
+    return { ROWS: rows, COLS: cols, LANES: lanes, WORKGROUP: workgroup, SUBGROUPS, SHARED };
   }
 }
 

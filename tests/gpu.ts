@@ -80,10 +80,17 @@ export function nmse(actual: ArrayLike<number>, expected: ArrayLike<number>): nu
   return power === 0 ? error : error / power;
 }
 
-/** Dawn, another implementation of WebGPU; undefined where its package or a driver is missing. */
+/**
+ * Dawn, another implementation of WebGPU; undefined where its package or a driver is missing. It
+ * polls by `setImmediate`, and Deno takes a time proportional to all polls so far to clean up after
+ * each: while a driver compiles, 300,000 polls pile up and then block the process for minutes. One
+ * poll a millisecond keeps them few.
+ */
 async function loadDawn(): Promise<GPU | undefined> {
   try {
     const { create } = await import("webgpu");
+    const pollSlowly = (poll: () => void) => setTimeout(poll, 1);
+    Object.defineProperty(globalThis, "setImmediate", { value: pollSlowly });
     const gpu = create([]) as GPU;
     return await gpu.requestAdapter() ? gpu : undefined;
   } catch {

@@ -190,10 +190,9 @@ for (const [fault, state] of [["crash", "the test wants it so"], ["lose", "devic
         readAnswer(lease.model.generate({ ...endless, prompt }))
       );
       spies[0].worker.postMessage({ kind: fault } as never);
-      for (const stream of streams) {
-        lease.release(await assertRejects(() => stream, ModelClosedError, state));
-      }
-      await assertRejects(() => readAnswer(lease.model.generate(endless)), ModelClosedError, state);
+      const ends = streams.map((stream) => assertRejects(() => stream, ModelClosedError, state));
+      lease.release((await Promise.all(ends))[0]);
+      await assertRejects(() => readAnswer(lease.model.generate(endless)), ModelClosedError);
 
       const again = await manager.acquire("tiny");
       assertEquals(
