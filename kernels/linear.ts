@@ -5,6 +5,7 @@
 import groupSource from "./quants/group.wgsl" with { type: "text" };
 import linearSource from "./linear.wgsl" with { type: "text" };
 import matmulSource from "./matmul.wgsl" with { type: "text" };
+import productSource from "./product.wgsl" with { type: "text" };
 import quantizeSource from "./quantize_group.wgsl" with { type: "text" };
 import { type Activation, bindInput, bindOutput, GROUP, isQuantized } from "./activation.ts";
 import type { Capabilities, Device } from "./device.ts";
@@ -129,7 +130,10 @@ export class Linear {
         AFFINE: part.affine !== undefined,
         ACCUMULATE: Boolean(this.#options.accumulate),
       },
-      snippets: weightSnippets(format, isQuantized(this.#y) ? [quantizeSource] : []),
+      snippets: weightSnippets(format, [
+        ...(isQuantized(this.#y) ? [quantizeSource] : []),
+        productSource,
+      ]),
     });
     return kernel.bind({
       ...bindInput(this.#x),

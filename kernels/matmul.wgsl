@@ -4,28 +4,6 @@
 // is 32 gate rows and the 32 up rows that belong to them. Grid: x over row tiles, y over token tiles.
 // The last token tile may reach past the buffers: reads there are harmless, writes are left out.
 // Staged vectors lie [half or quarter of a group][row], so that neighbours read without conflicts.
-struct Params {
-  rows: u32,        // outputs
-  groups: u32,      // groups of 32 columns in a row of weights
-  first: u32,       // column of y that the first output goes to
-  stride: u32,      // columns of y
-}
-@group(0) @binding(0) var<uniform> params: Params;
-#if INTEGER
-@group(0) @binding(1) var<storage, read> x_quants: array<vec4<u32>>;  // [tokens, groups, 2]
-@group(0) @binding(2) var<storage, read> x_scales: array<vec4<f32>>;  // [tokens, groups]
-#else
-@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;         // [tokens, groups, 8]
-#end
-#if AFFINE
-@group(0) @binding(3) var<storage, read> affine: array<vec2<f32>>;    // [rows of w] (scale, bias)
-#end
-#if QUANTIZED_OUTPUT
-@group(0) @binding(4) var<storage, read_write> y_quants: array<vec4<u32>>;
-@group(0) @binding(5) var<storage, read_write> y_scales: array<vec4<f32>>;
-#else
-@group(0) @binding(4) var<storage, read_write> y: array<f32>;         // [tokens, stride]
-#end
 
 const TILE = 64u;
 const TILE_ROWS = TILE / SIDES;   // rows of each side
@@ -47,17 +25,6 @@ fn result4(at: u32) -> vec4<f32> {
   return vec4(results[at], results[at + 1u], results[at + 2u], results[at + 3u]);
 }
 #end
-
-#if INTEGER
-fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
-  return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) +
-    dot4I8Packed(a.w, b.w);
-}
-#end
-
-fn silu(x: f32) -> f32 {
-  return x / (1.0 + exp(-x));
-}
 
 // Row of w that row `i` of the tile holds; tiles past the end repeat the last row.
 fn row_of(tile: u32, i: u32) -> u32 {

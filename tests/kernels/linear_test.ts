@@ -1,121 +1,131 @@
-// The matrix product of every weight format against plain loops, over shapes that are multiples of
-// nothing, on both paths (float activations, int8 groups) and with each tile.
+// The matrix product against plain loops: every weight format, both kinds of activations, the tiles
+// that devices choose, and each way of writing the result. Shapes are multiples of nothing.
+// Drivers compile each variant anew, for up to seconds: few variants, each with many cases.
 
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
-  allocateMatrix,
-  type Device,
-  floatRows,
+  type Activation,
+  Device,
+  GROUP,
   isQuantized,
   Linear,
+  type LinearOptions,
   linearReference,
-  type LinearTile,
-  MatrixWriter,
-  type QuantFormat,
+  padTo,
+  Quantize,
   quantFormats,
   quantizedRows,
+  setAffine,
+  swigluReference,
 } from "../../kernels/mod.ts";
-import { Quantize } from "../../kernels/quantize.ts";
-import { gpuTest, nmse, randomFloats, readFloats, submit, upload, write } from "../gpu.ts";
-import { randomBlocks } from "./quants/random_blocks.ts";
+import { gpuTest, randomFloats, submit, write } from "../gpu.ts";
+import { assertRows, outputRows, type Tolerance, ULP, uploadRows } from "./close.ts";
+import { formatNamed, randomMatrix } from "./weights.ts";
 
 interface Case {
+  format: string;
   rows: number;
   columns: number;
   tokens: number;
+  /** Int8 activations. */
   integer?: boolean;
-  tile?: LinearTile;
+  /** Int8 outputs. */
+  quantized?: boolean;
+  /** Two matrices, y = silu(gate) * up. */
+  paired?: boolean;
+  /** Rows get a scale and a bias. */
+  affine?: boolean;
+  /** Parts that the device shall split the matrix in. */
+  parts?: number;
+  options?: LinearOptions;
 }
 
-/** Blocks of the format; random bytes would be NaN here and there in a float format. */
-function randomWeights(format: QuantFormat, blocks: number): Uint8Array {
-  if (format.kind === "integer") return randomBlocks(format, blocks, blocks);
-  const words = new Uint32Array(randomFloats(blocks, blocks).buffer);
-  if (format.name === "F32") return new Uint8Array(words.buffer);
-  if (format.name === "BF16") {
-    return new Uint8Array(Uint16Array.from(words, (w) => w >>> 16).buffer);
-  }
-  return new Uint8Array(Float16Array.from(new Float32Array(words.buffer)).buffer);
-}
+/** The narrowest variant: one row and one token per invocation. */
+const NARROW = { rows: 1, cols: 1, lanes: 1, workgroup: 8 };
 
-/** NMSE of the GPU's product against the reference. */
-async function errorOf(device: Device, format: QuantFormat, shape: Case): Promise<number> {
-  const { rows, columns, tokens, integer = false, tile } = shape;
-  const blocks = rows * columns / format.blockSize;
-  const source = randomWeights(format, blocks);
-  const matrix = allocateMatrix(device, "w", format, { rows, columns });
-  const writer = new MatrixWriter(device, matrix);
-  const half = Math.floor(rows / 2) * columns / format.blockSize * format.blockBytes;
-  writer.append(source.subarray(0, half)); // in two pieces, as from a file
-  writer.append(source.subarray(half));
-  writer.finish();
-
-  const x = floatRows(device, "x", tokens, columns);
-  const values = randomFloats(tokens * columns, 7);
-  const padded = new Float32Array(tokens * x.stride);
-  for (let t = 0; t < tokens; t++) {
-    padded.set(values.subarray(t * columns, (t + 1) * columns), t * x.stride);
-  }
-  write(device, x.floats, padded);
-  const input = integer ? quantizedRows(device, "xq", tokens, columns) : x;
-  const y = floatRows(device, "y", tokens, rows);
-  const linear = new Linear(device, matrix, input, y, tile ? { tile } : {});
-  submit(device, (pass) => {
-    if (isQuantized(input)) new Quantize(device, x, input).encode(pass, tokens);
-    linear.encode(pass, tokens);
+/** Values that int8 groups hold without loss: whole multiples of a power of two, peak 127. */
+function activations(tokens: number, columns: number): Float32Array {
+  return randomFloats(tokens * columns, 7).map((value, i) => {
+    const column = i % columns;
+    const unit = 2 ** (Math.floor(i / GROUP) % 5 - 5);
+    return unit * (column % GROUP === 0 ? -127 : Math.round(value * 15));
   });
-  const actual = new Float32Array(tokens * rows);
-  const result = await readFloats(device, y.floats, tokens * y.stride);
+}
+
+/** Fails unless the product on the GPU is the reference's. */
+async function assertLinear(device: Device, shape: Case): Promise<void> {
+  const { columns, tokens, quantized = false, paired = false, options = {} } = shape;
+  const format = formatNamed(shape.format);
+  const sides = paired ? 2 : 1;
+  const { matrix, weights } = randomMatrix(device, format, { ...shape, sides });
+  if (shape.parts) assertEquals(matrix.parts.length, shape.parts);
+  const rows = sides * shape.rows;
+  const scale = shape.affine ? randomFloats(rows, 8) : new Float32Array(rows).fill(1);
+  const bias = shape.affine ? randomFloats(rows, 9) : new Float32Array(rows);
+  if (shape.affine) setAffine(device, matrix, { scale, bias });
+
+  const values = activations(tokens, columns);
+  const floats = uploadRows(device, values, columns);
+  const x = shape.integer ? quantizedRows(device, "x", tokens, columns) : floats;
+  const { first = 0, accumulate = false } = options;
+  const width = first + shape.rows + (first ? 3 : 0); // columns to the right are not written
+  const y = outputRows(device, tokens, width, quantized);
+  const before = randomFloats(tokens * width, 10);
+  if (!isQuantized(y)) writeRows(device, y, before);
+  submit(device, (pass) => {
+    if (isQuantized(x)) new Quantize(device, floats, x).encode(pass, tokens);
+    new Linear(device, matrix, x, y, options).encode(pass, tokens);
+  });
+
+  const plain = linearReference(weights, values, { rows, columns, tokens });
+  const sums = linearReference(weights.map(Math.abs), values.map(Math.abs), {
+    rows,
+    columns,
+    tokens,
+  });
+  // A sum of `columns` products, each of weight, scale and code. Of a format with a minimum, the
+  // terms of scale and of minimum can each be some times the weight: random codes make that few.
+  const ulps = (columns / 2 + 8) * (format.hasMinimum ? 8 : 1);
+  const product = plain.map((value, i) => value * scale[i % rows] + bias[i % rows]);
+  const errors = sums.map((sum, i) =>
+    ULP * (ulps * sum * Math.abs(scale[i % rows]) + 2 * Math.abs(product[i]))
+  );
+  const result = paired ? swiglu(product, errors, shape.rows) : { values: product, errors };
+
+  const expected = quantized ? new Float32Array(before.length) : before.slice();
+  const tolerance = new Float64Array(expected.length);
   for (let t = 0; t < tokens; t++) {
-    actual.set(result.subarray(t * y.stride, t * y.stride + rows), t * rows);
+    for (let n = 0; n < shape.rows; n++) {
+      const [from, to] = [t * shape.rows + n, t * width + first + n];
+      expected[to] = result.values[from] + (accumulate ? expected[to] : 0);
+      tolerance[to] = result.errors[from] + ULP * Math.abs(expected[to]);
+    }
   }
-  const weights = format.dequantize(source, blocks);
-  return nmse(actual, linearReference(weights, values, { rows, columns, tokens }));
+  await assertProduct(device, y, expected, (i) => tolerance[i]);
 }
 
-for (const format of quantFormats) {
-  const columns = 3 * Math.max(32, format.blockSize);
-  gpuTest(
-    `Linear with float activations matches the reference for ${format.name}`,
-    async (device) => {
-      for (const tokens of [1, 3, 13]) {
-        const error = await errorOf(device, format, { rows: 37, columns, tokens });
-        assert(error <= 1e-10, `${tokens} tokens: NMSE ${error}`);
-      }
-    },
-    { dawn: false },
-  );
-  gpuTest(
-    `Linear with float activations and one row a team matches it for ${format.name}`,
-    async (device) => {
-      const tile = {
-        rows: 1,
-        cols: 1,
-        lanes: device.capabilities.subgroupSize || 4,
-        workgroup: 16,
-      };
-      const error = await errorOf(device, format, { rows: 19, columns, tokens: 2, tile });
-      assert(error <= 1e-10, `NMSE ${error}`);
-    },
-  );
-  if (format.kind === "float") continue;
-  gpuTest(
-    `Linear with int8 activations matches the reference for ${format.name}`,
-    async (device) => {
-      if (!device.capabilities.packedDot) return;
-      for (const tokens of [1, 3, 13]) {
-        const shape = { rows: 37, columns, tokens, integer: true };
-        const error = await errorOf(device, format, shape);
-        assert(error <= 1e-3, `${tokens} tokens: NMSE ${error}`);
-      }
-    },
-    { dawn: false },
-  );
+/** silu(gate) * up of [tokens, 2, rows], and its error: silu has a slope of at most 1.1. */
+function swiglu(product: Float32Array, errors: Float32Array, rows: number) {
+  const side = (values: Float32Array, side: number) =>
+    values.filter((_, i) => Math.floor(i / rows) % 2 === side);
+  const [gate, up] = [side(product, 0), side(product, 1)];
+  const [gateErrors, upErrors] = [side(errors, 0), side(errors, 1)];
+  const values = swigluReference(gate, up);
+  return {
+    values,
+    errors: values.map((value, i) =>
+      1.1 * gateErrors[i] * (Math.abs(up[i]) + upErrors[i]) + Math.abs(gate[i]) * upErrors[i] +
+      (8 + 2 * Math.abs(gate[i])) * ULP * Math.abs(value) + 1e-36
+    ),
+  };
 }
 
-gpuTest("Linear pads float rows that end within a group", async (device) => {
-  const tile = { rows: 1, cols: 1, lanes: 4, workgroup: 8 };
-  const format = quantFormats.find(({ name }) => name === "F16")!;
-  const error = await errorOf(device, format, { rows: 5, columns: 45, tokens: 2, tile });
-  assert(error <= 1e-10, `NMSE ${error}`);
-});
+function writeRows(device: Device, y: Activation, values: Float32Array): void {
+  if (isQuantized(y)) return;
+  const rows = values.length / y.columns;
+  const padded = new Float32Array(rows * y.stride);
+  for (let row = 0; row < rows; row++) {
+    padded.set(values.subarray(row * y.columns, (row + 1) * y.columns), row * y.stride);
+  }
+  write(device, y.floats, padded);
+}

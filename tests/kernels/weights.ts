@@ -18,14 +18,30 @@ export function formatNamed(name: string): QuantFormat {
   return format;
 }
 
-/** Blocks of a format; a float format's are values as weights have, not all kinds of numbers. */
+/** Blocks of a format whose weights are neither tiny nor huge, so that none hides in a sum. */
 export function randomWeights(format: QuantFormat, blocks: number): Uint8Array {
-  if (format.kind === "integer") return randomBlocks(format, blocks, blocks);
-  const values = randomFloats(blocks, blocks);
+  const { blockBytes, blockSize } = format;
+  if (format.kind === "float") return floatWeights(format, randomFloats(blocks, blocks));
+  const chosen = new Uint8Array(blocks * blockBytes);
+  for (let seed = 1, count = 0; count < blocks; seed++) {
+    const candidates = randomBlocks(format, blocks, seed);
+    const weights = format.dequantize(candidates, blocks);
+    for (let block = 0; block < blocks && count < blocks; block++) {
+      const values = weights.subarray(block * blockSize, (block + 1) * blockSize);
+      const peak = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      if (peak < 2 ** -4 || peak > 2 ** 4) continue;
+      const bytes = candidates.subarray(block * blockBytes, (block + 1) * blockBytes);
+      chosen.set(bytes, blockBytes * count++);
+    }
+  }
+  return chosen;
+}
+
+function floatWeights(format: QuantFormat, values: Float32Array): Uint8Array {
+  if (format.name === "F16") return new Uint8Array(Float16Array.from(values).buffer);
   const words = new Uint32Array(values.buffer);
   if (format.name === "F32") return new Uint8Array(words.buffer);
-  if (format.name === "F16") return new Uint8Array(Float16Array.from(values).buffer);
-  return new Uint8Array(Uint16Array.from(words, (word) => word >>> 16).buffer);
+  return new Uint8Array(Uint16Array.from(words, (word) => word >>> 16).buffer); // BF16
 }
 
 /** A random matrix: on the GPU, written in two pieces a side, and decoded, [sides * rows, columns]. */
