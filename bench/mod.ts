@@ -11,6 +11,7 @@ import {
   writeSyntheticLlama,
 } from "./synthetic_model.ts";
 import { copyBandwidth } from "./bandwidth.ts";
+import { driverVersion } from "./driver.ts";
 import { Device } from "../kernels/mod.ts";
 
 const SHAPES: Record<string, LlamaShape> = {
@@ -89,7 +90,9 @@ try {
     return { description: device.description, bandwidth: await copyBandwidth(device) };
   })();
   const lines = [
-    `${new Date().toISOString().slice(0, 10)}, ${description}, Deno ${Deno.version.deno}, ` +
+    `${new Date().toISOString().slice(0, 10)}, ${description}, ${await driverVersion(
+      description,
+    )}, Deno ${Deno.version.deno}, ` +
     `reads ${(bandwidth / 1e9).toFixed(1)} GB/s`,
     "",
     `| model | prefill ${PROMPT_TOKENS} tok/s | decode tok/s | decode x${BATCH} tok/s | weights GB/s | of bandwidth |`,

@@ -10,6 +10,8 @@ interface Block {
   lines: string[];
   /** `#if`: whether these lines are kept. */
   keep?: boolean;
+  /** `#if`: whether these lines come after its `#else`. */
+  otherwise?: boolean;
   /** `#for`: name of the variable and its range. */
   variable?: string;
   range?: [number, number];
@@ -28,9 +30,12 @@ export function expandTemplate(source: string, constants: Constants): string {
     } else if (directive[1] === "for") stack.push(parseFor(directive[2], constants));
     else if (stack.length === 1) throw new SyntaxError(`Cannot expand WGSL: stray ${line.trim()}`);
     else if (directive[1] === "else") {
+      if (top.kind !== "if" || top.otherwise) {
+        throw new SyntaxError("Cannot expand WGSL: #else without its own #if");
+      }
       const kept = closeBlock(top);
       stack[stack.length - 2].lines.push(...kept);
-      stack[stack.length - 1] = { kind: "if", lines: [], keep: !top.keep };
+      stack[stack.length - 1] = { kind: "if", lines: [], keep: !top.keep, otherwise: true };
     } else {
       stack.pop();
       stack[stack.length - 1].lines.push(...closeBlock(top));

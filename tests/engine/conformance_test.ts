@@ -64,12 +64,12 @@ for (const type of TYPES) {
 conformanceTest(
   "a prompt whole, in chunks of 7 and token by token has the same logits",
   async () => {
-    const expected = await expectedLogits("Q4_K_M");
+    const expected = await expectedLogits("Q4_0");
     for (const [exact, toExpected, toWhole] of [[true, 1e-6, 1e-8], [false, 2e-3, 1e-6]] as const) {
-      const whole = await quantizedLogits("Q4_K_M", { exact });
+      const whole = await quantizedLogits("Q4_0", { exact });
       assert(nmse(whole, expected) <= toExpected);
       for (const prefillChunk of [7, 1]) {
-        const parts = await quantizedLogits("Q4_K_M", { exact, prefillChunk });
+        const parts = await quantizedLogits("Q4_0", { exact, prefillChunk });
         const error = nmse(parts, whole);
         assert(error <= toWhole, `exact ${exact}, chunks of ${prefillChunk}: NMSE ${error}`);
       }

@@ -111,7 +111,7 @@ Deno.test("nine sequences on four slots, begun together, give the same as alone"
 });
 
 Deno.test("full windows on a cache for half of them give the same as alone", async () => {
-  const prompts = [1, 2, 3, 4].map((seed) => Array.from({ length: 30 }, (_, i) => seed * 40 + i));
+  const prompts = [0, 2, 3, 4].map((seed) => Array.from({ length: 30 }, (_, i) => seed * 40 + i));
   const ask = (prompt: number[]) => readAnswer(model.generate({ prompt, temperature: 0 }));
   const alone = [];
   for (const prompt of prompts) alone.push(await ask(prompt));

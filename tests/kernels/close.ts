@@ -42,15 +42,21 @@ export function assertClose(
   }
 }
 
-/** Rows on the GPU, from values without padding, [rows, columns]. */
-export function uploadRows(device: Device, values: Float32Array, columns: number): FloatRows {
+/** Writes values without padding, [rows, columns], into rows, whose padding becomes zero. */
+export function writeRows(device: Device, rows: FloatRows, values: Float32Array): void {
+  const { columns, stride } = rows;
   const count = values.length / columns;
-  const rows = floatRows(device, "x", count, columns);
-  const padded = new Float32Array(count * rows.stride);
+  const padded = new Float32Array(count * stride);
   for (let row = 0; row < count; row++) {
-    padded.set(values.subarray(row * columns, (row + 1) * columns), row * rows.stride);
+    padded.set(values.subarray(row * columns, (row + 1) * columns), row * stride);
   }
   write(device, rows.floats, padded);
+}
+
+/** Rows on the GPU, from values without padding, [rows, columns]. */
+export function uploadRows(device: Device, values: Float32Array, columns: number): FloatRows {
+  const rows = floatRows(device, "x", values.length / columns, columns);
+  writeRows(device, rows, values);
   return rows;
 }
 

@@ -1,0 +1,161 @@
+// Opening devices, of adapters that hide or refuse features or are missing; the account of buffers;
+// the errors of devices that are lost or out of memory; kernels compiled once.
+
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { Device, DeviceLostError, GpuError, GpuMemoryError } from "../../kernels/mod.ts";
+
+/** What a fake adapter was asked for. */
+interface Requests {
+  features: string[][];
+  limits: Record<string, number>[];
+}
+
+/** An implementation whose adapter lists some features and grants some, which may be others. */
+function fakeGpu(listed: string[], granted: string[], requests: Requests): GPU {
+  const limits = { maxStorageBufferBindingSize: 1000, maxBufferSize: 2000 };
+  const adapter = {
+    features: new Set(listed),
+    limits,
+    info: { description: "Test adapter", subgroupMinSize: 4, subgroupMaxSize: 4 },
+    requestDevice({ requiredFeatures = [], requiredLimits = {} }: GPUDeviceDescriptor) {
+      requests.features.push([...requiredFeatures]);
+      requests.limits.push(requiredLimits as Record<string, number>);
+      const refused = requiredFeatures.find((name) => !granted.includes(name));
+      if (refused) return Promise.reject(new TypeError(`no ${refused}`));
+      const device = Object.assign(new EventTarget(), {
+        features: new Set(requiredFeatures),
+        limits,
+        lost: new Promise(() => {}),
+        destroy() {},
+      });
+      return Promise.resolve(device);
+    },
+  };
+  return { requestAdapter: () => Promise.resolve(adapter) } as unknown as GPU;
+}
+
+const noRequests = (): Requests => ({ features: [], limits: [] });
+
+Deno.test("Device.open() says which package to install where there is no adapter", async () => {
+  const gpu = { requestAdapter: () => Promise.resolve(null) } as unknown as GPU;
+  const error = await assertRejects(() => Device.open({ gpu }), GpuError, "no adapter found");
+  assert(error.message.includes("mesa-vulkan-drivers"));
+});
+
+Deno.test("Device.open() uses a feature that the adapter has but hides", async () => {
+  const requests = noRequests();
+  const gpu = fakeGpu(["timestamp-query"], ["timestamp-query", "subgroups"], requests);
+  const { capabilities, description } = await Device.open({ gpu });
+  assert(capabilities.subgroups && capabilities.timestamps && !capabilities.software);
+  assertEquals(capabilities.subgroupSize, 4);
+  assertEquals(description, "Test adapter");
+  assertEquals(requests.features.length, 1);
+  assertEquals(requests.limits[0], { maxStorageBufferBindingSize: 1000, maxBufferSize: 2000 });
+});
+
+Deno.test("Device.open() drops the features that the adapter refuses and keeps the rest", async () => {
+  for (const granted of [["timestamp-query"], ["subgroups"], []]) {
+    const requests = noRequests();
+    const { capabilities } = await Device.open({ gpu: fakeGpu(granted, granted, requests) });
+    assertEquals(capabilities.subgroups, granted.includes("subgroups"));
+    assertEquals(capabilities.timestamps, granted.includes("timestamp-query"));
+    assertEquals(requests.features.at(-1), granted);
+  }
+});
+
+Deno.test("Device.open() keeps a listed feature when it drops a hidden one", async () => {
+  // Neither refusal says which feature it is about.
+  const gpu = fakeGpu(["subgroups"], ["subgroups"], noRequests());
+  assert((await Device.open({ gpu })).capabilities.subgroups);
+});
+
+Deno.test("Device.open() fails where an adapter gives no device at all", async () => {
+  const adapter = {
+    features: new Set(),
+    limits: {},
+    info: {},
+    requestDevice: () => Promise.reject(new Error("out of order")),
+  };
+  const gpu = { requestAdapter: () => Promise.resolve(adapter) } as unknown as GPU;
+  await assertRejects(() => Device.open({ gpu }), GpuError, "out of order");
+});
+
+Deno.test("Device.open() does not use what it shall do without", async () => {
+  using device = await Device.open({ without: ["subgroups", "packedDot"], maxBindingSize: 4096 });
+  const { subgroups, subgroupSize, packedDot } = device.capabilities;
+  assertEquals([subgroups, subgroupSize, packedDot], [false, 0, false]);
+  assertEquals(device.maxBindingSize, 4096);
+});
+
+Deno.test("Device accounts for its buffers by purpose", async () => {
+  using device = await Device.open();
+  const first = device.buffer("a", 1, "weights");
+  const second = device.buffer("b", 100, "weights");
+  device.buffer("c", 32, "scratch");
+  assertEquals([first.size, second.size], [16, 112]);
+  assertEquals(Object.fromEntries(device.allocated), { weights: 128, scratch: 32 });
+  device.free(first);
+  device.free(first); // twice is once
+  assertEquals(device.allocated.get("weights"), 112);
+  device.write(second, 0, new Uint8Array(0));
+  device.check();
+});
+
+Deno.test("Device refuses a buffer beyond its limits and does not count it", async () => {
+  using device = await Device.open();
+  const create = () => device.buffer("absurd", 2 ** 50, "weights");
+  const error = assertThrows(create, GpuMemoryError, '"absurd" of 1073741824.0 MiB');
+  assertEquals(error.bytes, 2 ** 50);
+  assertEquals(device.allocated.size, 0);
+});
+
+Deno.test("Device.scoped() makes an exception of what the device refuses", async () => {
+  using device = await Device.open();
+  const create = () => {
+    device.kernel({ name: "wrong", source: "@compute @workgroup_size(1) fn main() { wrong(); }" });
+  };
+  await assertRejects(() => device.scoped("compile", create), GpuError, "Cannot compile");
+  assertEquals(await device.scoped("count", () => 3), 3);
+});
+
+Deno.test("Device.check() throws what went wrong outside of scopes, once", async () => {
+  using device = await Device.open();
+  device.gpu.createBuffer({ size: 16, usage: 1 | 2 }); // MAP_READ and MAP_WRITE exclude each other
+  await device.gpu.queue.onSubmittedWorkDone();
+  assertThrows(() => device.check(), GpuError, "Cannot run GPU commands");
+  device.check();
+});
+
+Deno.test("Device is lost with a DeviceLostError that stays", async () => {
+  const device = await Device.open();
+  device.check();
+  device.gpu.destroy();
+  const error = await device.lost;
+  assert(error instanceof DeviceLostError);
+  for (let i = 0; i < 2; i++) assertThrows(() => device.check(), DeviceLostError, "device lost");
+  await assertRejects(() => device.scoped("run", () => {}), DeviceLostError);
+});
+
+const ADD = `
+struct Params {
+  value: u32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> sums: array<u32>;
+@compute @workgroup_size(1)
+fn main() {
+  sums[0] += params.value * FACTOR;
+}`;
+
+Deno.test("Device.kernel() compiles a variant once, and names what is not bound", async () => {
+  using device = await Device.open();
+  const source = { name: "add", source: ADD, constants: { FACTOR: 2 } };
+  const kernel = device.kernel(source);
+  assert(device.kernel({ ...source, constants: { FACTOR: 2 } }) === kernel);
+  assert(device.kernel({ ...source, constants: { FACTOR: 3 } }) !== kernel);
+  const sums = device.buffer("sums", 4, "test");
+  assertThrows(() => kernel.bind({}, { value: 1 }), GpuError, 'nothing given for "sums"');
+  assertThrows(() => kernel.bind({ sums }), GpuError, 'nothing given for "params.value"');
+  const more = () => kernel.bind({ sums, other: sums }, { value: 1 });
+  assertThrows(more, GpuError, 'it does not declare "other"');
+});
