@@ -3,6 +3,7 @@
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import {
+  ChatTemplateError,
   ContextLengthError,
   GgufError,
   ModelClosedError,
@@ -28,6 +29,8 @@ export function statusOf(error: unknown): ContentfulStatusCode {
   if (error instanceof ModelNotFoundError) return 404;
   if (error instanceof ContextLengthError) return 400;
   if (error instanceof RequestError) return 400;
+  // A template that raises does not take these messages; any other fault is the file's.
+  if (error instanceof ChatTemplateError) return error.fault === "refused" ? 400 : 500;
   if (error instanceof UnsupportedModelError) return 400;
   if (error instanceof ModelClosedError) return 503;
   if (error instanceof GgufError) return 500;

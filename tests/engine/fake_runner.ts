@@ -5,7 +5,8 @@
 import type { StepPlan, StepRunner } from "../../engine/step_runner.ts";
 
 const BLOCK = 32;
-const VOCABULARY = 1000;
+/** The tokens of the tiny model that are bytes: none of them ends a text. */
+const VOCABULARY = 256;
 
 /** Sizes of the fake model. */
 export interface FakeRunnerOptions {
@@ -35,6 +36,8 @@ export class FakeRunner {
   readonly tileRows = 4;
   /** How often a sequence was given a slot. */
   admissions = 0;
+  /** Steps so far: each gives a token to every output. */
+  steps = 0;
   /** Raised by the next step. */
   failure: Error | undefined;
   readonly #cache: Int32Array;
@@ -77,6 +80,7 @@ export class FakeRunner {
 
   /** All rows write before any reads, as a layer does. */
   #step({ rows, outputs }: StepPlan): number[] {
+    this.steps++;
     const at = (row: number) => {
       const [token, position, slot, known] = rows.subarray(row * 4, row * 4 + 4);
       return known ? { ...this.#slots[slot], slot } : { token, position, slot };

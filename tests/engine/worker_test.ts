@@ -152,16 +152,26 @@ Deno.test("an abort during a load ends the load with its reason, and the worker"
   });
 });
 
-Deno.test("an abort and a reader that leaves free the slot in the worker", async () => {
-  await using model = await openModelInWorker(tinyPath, { ...tinyLoad, maxSequences: 1 });
-  for (let i = 0; i < 3; i++) {
+Deno.test("an abort and a reader that leaves end the stream in the worker", async () => {
+  await withSpies(async (spies) => {
+    await using model = await open();
+    const events: number[] = [];
+    const ended: number[] = [];
+    spies[0].worker.addEventListener("message", ({ data }) => {
+      if (data.kind === "event") events[data.id] = (events[data.id] ?? 0) + 1;
+      if (data.kind === "end") ended.push(data.id);
+    });
+    const whole = await readAnswer(model.generate(endless));
     const abort = new AbortController();
     for await (const _ of model.generate({ ...endless, signal: abort.signal })) abort.abort();
     for await (const _ of model.generate(endless)) break;
-  }
-  const { done } = await readAnswer(model.generate({ ...endless, signal: AbortSignal.abort() }));
-  assertEquals(done, undefined);
-  assertEquals((await readAnswer(model.generate({ ...endless, ...greedy }))).tokens.length, 24);
+    await until(() => ended.length === 3);
+    assert(events[2] < events[1] / 2 && events[3] < events[1] / 2, events.join());
+
+    const { done } = await readAnswer(model.generate({ ...endless, signal: abort.signal }));
+    assertEquals(done, undefined);
+    assertEquals((await readAnswer(model.generate(endless))).tokens, whole.tokens);
+  });
 });
 
 Deno.test("close() ends streams with ModelClosedError and the worker in good order", async () => {
