@@ -161,7 +161,7 @@ gpuTest("Linear adds scaled and biased rows to some columns of wider rows", asyn
 gpuTest("Linear gates paired rows, also into int8 groups", async (device) => {
   const integer = device.capabilities.packedDot;
   const tile = { rows: 2, cols: 1, lanes: 1, workgroup: 16 };
-  const shape = { format: "Q4_0", columns: 96, tokens: 3, integer, paired: true };
+  const shape = { format: "Q4_0", columns: 224, tokens: 3, integer, paired: true };
   await assertLinear(device, { ...shape, rows: 36, affine: true, options: { tile } });
   const lanes = 4;
   const shared = { rows: 4, cols: 2, lanes, workgroup: 8 * lanes };
