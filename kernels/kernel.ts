@@ -133,7 +133,7 @@ function parseParams(code: string): { name: string; type: string }[] {
   return [...body.matchAll(/(\w+):\s*(u32|i32|f32)/g)].map(([, name, type]) => ({ name, type }));
 }
 
-/** Records a dispatch into a pass. More than 65,535 workgroups in x are wrapped into y. */
+/** Records a dispatch into a pass, of at most 65,535 workgroups a dimension; nothing for none. */
 export function encodeDispatch(
   pass: GPUComputePassEncoder,
   dispatch: Dispatch,
