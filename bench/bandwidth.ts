@@ -17,7 +17,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) w
 }`;
 
 /** Bytes per second read by the best of five runs over the largest binding, at most 128 MiB. */
-export async function copyBandwidth(device: Device): Promise<number> {
+export async function readBandwidth(device: Device): Promise<number> {
   const bytes = Math.min(device.maxBindingSize, 128 * 2 ** 20);
   const workgroups = device.capabilities.software ? 64 : 4096;
   const x = device.buffer("bandwidth", bytes, "bench");

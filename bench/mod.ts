@@ -10,7 +10,7 @@ import {
   SMOLLM2_135M,
   writeSyntheticLlama,
 } from "./synthetic_model.ts";
-import { copyBandwidth } from "./bandwidth.ts";
+import { readBandwidth } from "./bandwidth.ts";
 import { driverVersion } from "./driver.ts";
 import { Device } from "../kernels/mod.ts";
 
@@ -87,7 +87,7 @@ const directory = await Deno.makeTempDir();
 try {
   const { description, bandwidth } = await (async () => {
     using device = await Device.open();
-    return { description: device.description, bandwidth: await copyBandwidth(device) };
+    return { description: device.description, bandwidth: await readBandwidth(device) };
   })();
   const lines = [
     `${new Date().toISOString().slice(0, 10)}, ${description}, ${await driverVersion(

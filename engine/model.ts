@@ -1,7 +1,7 @@
 // A model in this process: the GGUF file, its weights on a device of its own, its tokenizer and
 // template, and the scheduler that runs its sequences. Closing it gives everything back.
 
-import { type Capabilities, Device, type DeviceOptions } from "../kernels/mod.ts";
+import { BLOCK, type Capabilities, Device, type DeviceOptions } from "../kernels/mod.ts";
 import {
   type ChatTemplate,
   createChatTemplate,
@@ -94,7 +94,7 @@ class LocalModel implements Model {
     const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
     const chunk = options.prefillChunk ?? defaultChunk(device.capabilities);
     // Enough for two full windows: more sequences share them as long as they are short.
-    const cacheBlocks = 2 * Math.ceil(context / 32) + slots;
+    const cacheBlocks = 2 * Math.ceil(context / BLOCK) + slots;
     const limits = {
       rows: chunk + slots,
       outputs: Math.max(slots, Math.min(chunk, 32)),
@@ -111,13 +111,7 @@ class LocalModel implements Model {
     });
     using reader = await TensorReader.open(gguf);
     const weights = new WeightLoader(device, gguf, reader, options);
-    const hyperparameters = {
-      metadata,
-      path: gguf.path,
-      architecture: info.architecture,
-      vocabulary: tokenizer.vocabularySize,
-    };
-    const logits = await architecture(network, weights, hyperparameters);
+    const logits = await architecture(network, weights, { metadata, path: gguf.path });
     const model = { logits, vocabulary: logits.columns };
     const runner = new StepRunner(device, network, state, limits, model);
     const scheduler = new Scheduler(runner, cacheBlocks, chunk);

@@ -143,7 +143,10 @@ export class Device implements Disposable {
     const invalid = await this.gpu.popErrorScope();
     const exhausted = await this.gpu.popErrorScope();
     // What the GPU refused is the reason for what failed after it.
-    if (exhausted) throw new GpuMemoryError(what, 0, "the device is out of memory");
+    if (exhausted) {
+      const bytes = [...this.allocated.values()].reduce((sum, size) => sum + size, 0);
+      throw new GpuMemoryError(what, bytes, "the device is out of memory");
+    }
     if (invalid) throw new GpuError(`Cannot ${what}: ${invalid.message}`);
     if (created.status === "rejected") throw created.reason;
     this.check();

@@ -11,10 +11,6 @@ var<workgroup> partials: array<f32, SIDES * ROWS * COLS * WORKGROUP>;
 #if QUANTIZED_OUTPUT
 const OUTPUTS = ROWS * WORKGROUP / LANES;  // a multiple of 32
 var<workgroup> results: array<f32, COLS * OUTPUTS>;
-
-fn result4(at: u32) -> vec4<f32> {
-  return vec4(results[at], results[at + 1u], results[at + 2u], results[at + 3u]);
-}
 #end
 
 @compute @workgroup_size(WORKGROUP)
@@ -178,10 +174,7 @@ fn main(
     let token = job / (OUTPUTS / 32u);
     if (tile * OUTPUTS + column < params.rows) {
       let start = token * OUTPUTS + column;
-      let quantized = quantize_group(
-        result4(start), result4(start + 4u), result4(start + 8u), result4(start + 12u),
-        result4(start + 16u), result4(start + 20u), result4(start + 24u), result4(start + 28u),
-      );
+      let quantized = quantize_results(start);
       let at =
         ((first_token + token) * params.stride + params.first + tile * OUTPUTS + column) / 32u;
       y_quants[2u * at] = quantized.low;

@@ -20,10 +20,6 @@ var<workgroup> x_tile: array<vec4<f32>, GROUPS * VECTORS * TILE>;
 #end
 #if QUANTIZED_OUTPUT
 var<workgroup> results: array<f32, TILE * TILE_ROWS>;  // [tokens, rows]
-
-fn result4(at: u32) -> vec4<f32> {
-  return vec4(results[at], results[at + 1u], results[at + 2u], results[at + 3u]);
-}
 #end
 
 // Row of w that row `i` of the tile holds; tiles past the end repeat the last row.
@@ -180,10 +176,7 @@ fn main(
   workgroupBarrier();
   if (thread < TILE && first_token + thread < arrayLength(&y_scales) * 32u / params.stride) {
     let start = thread * TILE_ROWS;
-    let quantized = quantize_group(
-      result4(start), result4(start + 4u), result4(start + 8u), result4(start + 12u),
-      result4(start + 16u), result4(start + 20u), result4(start + 24u), result4(start + 28u),
-    );
+    let quantized = quantize_results(start);
     let at = ((first_token + thread) * params.stride + params.first + tile * TILE_ROWS) / 32u;
     y_quants[2u * at] = quantized.low;
     y_quants[2u * at + 1u] = quantized.high;

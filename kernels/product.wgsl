@@ -34,3 +34,17 @@ fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
 fn silu(x: f32) -> f32 {
   return x / (1.0 + exp(-x));
 }
+
+#if QUANTIZED_OUTPUT
+// `results` is the kernel's own array of outputs in workgroup memory.
+fn result4(at: u32) -> vec4<f32> {
+  return vec4(results[at], results[at + 1u], results[at + 2u], results[at + 3u]);
+}
+
+fn quantize_results(start: u32) -> QuantizedGroup {
+  return quantize_group(
+    result4(start), result4(start + 4u), result4(start + 8u), result4(start + 12u),
+    result4(start + 16u), result4(start + 20u), result4(start + 24u), result4(start + 28u),
+  );
+}
+#end

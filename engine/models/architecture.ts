@@ -11,10 +11,6 @@ export interface Hyperparameters {
   readonly metadata: MetadataReader;
   /** File, for errors. */
   readonly path: string;
-  /** Prefix of its keys, such as "llama". */
-  readonly architecture: string;
-  /** Tokens in the vocabulary. */
-  readonly vocabulary: number;
 }
 
 /** Loads the weights and appends the forward step to `network`; gives the logits [outputs, vocabulary]. */
