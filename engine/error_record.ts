@@ -4,6 +4,7 @@
 import { DeviceLostError, GpuError, GpuMemoryError } from "../kernels/mod.ts";
 import { ChatTemplateError, TokenizerError } from "../tokenizer/mod.ts";
 import {
+  AdapterError,
   ContextLengthError,
   EngineError,
   GgufError,
@@ -23,6 +24,7 @@ export interface ErrorRecord {
 }
 
 const CLASSES = {
+  AdapterError,
   ChatTemplateError,
   ContextLengthError,
   DeviceLostError,

@@ -64,3 +64,13 @@ export class ModelClosedError extends EngineError {
   /** Name of the class. */
   override name = "ModelClosedError";
 }
+
+/** A LoRA adapter that does not fit the model. */
+export class AdapterError extends EngineError {
+  /** Name of the class. */
+  override name = "AdapterError";
+  /** Says the file and what is wrong with it. */
+  constructor(readonly path: string, state: string) {
+    super(`Cannot apply adapter "${path}": ${state}`);
+  }
+}

@@ -4,6 +4,21 @@ import { createTokenizer, type Tokenizer } from "../tokenizer/mod.ts";
 import { fileTypeName, type GgufFile, MetadataReader, readGguf } from "./gguf/mod.ts";
 import type { ModelInfo } from "./types.ts";
 
+/** Architectures that see a text from both sides at once, and so cannot continue it. */
+const ENCODERS = new Set([
+  "bert",
+  "eurobert",
+  "gemma-embedding",
+  "jina-bert-v2",
+  "jina-bert-v3",
+  "llama-embed",
+  "modern-bert",
+  "neo-bert",
+  "nomic-bert",
+  "nomic-bert-moe",
+  "t5encoder",
+]);
+
 /** Reads a file's header. Errors: GgufError. */
 export async function inspectModel(path: string | URL): Promise<ModelInfo> {
   return describeModel(await readGguf(path));
@@ -29,6 +44,7 @@ export function describeModel(gguf: GgufFile): ModelInfo {
     embeddingLength: metadata.optionalCount(`${architecture}.embedding_length`, 0),
     fileSize: gguf.fileSize,
     hasChatTemplate: typeof template === "string" && template !== "",
+    isEmbeddingModel: ENCODERS.has(architecture) || metadata.has(`${architecture}.pooling_type`),
   };
 }
 

@@ -1,39 +1,48 @@
 // A model in this process: the GGUF file, its weights on a device of its own, its tokenizer and
 // template, and the scheduler that runs its sequences. Closing it gives everything back.
 
-import { BLOCK, type Capabilities, Device, type DeviceOptions } from "../kernels/mod.ts";
+import { Device, type DeviceOptions } from "../kernels/mod.ts";
 import {
   type ChatTemplate,
   createChatTemplate,
   createTokenizer,
   type Tokenizer,
 } from "../tokenizer/mod.ts";
+import { assemble, type Assembly } from "./assemble.ts";
 import { chat, type ChatContext, renderChat } from "./chat.ts";
+import { embed } from "./embed.ts";
 import { encodePrompt, generate } from "./generate.ts";
-import { type GgufFile, MetadataReader, readGguf, TensorReader } from "./gguf/mod.ts";
+import { type GgufFile, readGguf } from "./gguf/mod.ts";
 import { describeModel } from "./inspect.ts";
-import { architectureOf } from "./models/registry.ts";
-import { allocateStep, Network } from "./nn/mod.ts";
-import { Scheduler } from "./scheduler.ts";
-import { StepRunner } from "./step_runner.ts";
 import type {
   ChatEvent,
   ChatModel,
   ChatRequest,
+  EmbedInput,
+  EmbedOptions,
+  EmbedRequest,
+  EmbedResult,
   GenerateEvent,
   GenerateRequest,
   LoadOptions,
   MemoryUse,
   ModelInfo,
 } from "./types.ts";
-import { WeightLoader } from "./weights.ts";
 
 /** A model in this process, with what experiments need beyond {@linkcode ChatModel}. */
 export interface Model extends ChatModel {
   /** The vocabulary of the file. */
   readonly tokenizer: Tokenizer;
-  /** Logits of every position of `tokens` as a fresh sequence: [tokens, vocabulary]. */
-  logits(tokens: readonly number[]): Promise<Float32Array>;
+  /**
+   * Logits of every position of `tokens` as a fresh sequence: [tokens, vocabulary].
+   * @param options chunk: most tokens per step; default as many as there is room for
+   */
+  logits(tokens: readonly number[], options?: { chunk?: number }): Promise<Float32Array>;
+  /** The same for several sequences, whose rows share steps. */
+  batchLogits(
+    sequences: readonly (readonly number[])[],
+    options?: { chunk?: number },
+  ): Promise<Float32Array[]>;
 }
 
 /** How {@linkcode loadModel} loads. */
@@ -41,9 +50,6 @@ export interface LocalLoadOptions extends LoadOptions {
   /** The GPU to use; see {@linkcode DeviceOptions}. */
   device?: DeviceOptions;
 }
-
-const DEFAULT_CONTEXT = 4096;
-const DEFAULT_SEQUENCES = 8;
 
 /**
  * Loads a GGUF model into the memory of the GPU.
@@ -67,10 +73,10 @@ export async function loadModel(
 
 class LocalModel implements Model {
   readonly info: ModelInfo;
-  readonly #context: ChatContext;
+  readonly #context: ChatContext & Assembly;
   readonly #device: Device;
 
-  private constructor(info: ModelInfo, context: ChatContext, device: Device) {
+  private constructor(info: ModelInfo, context: ChatContext & Assembly, device: Device) {
     this.info = info;
     this.#context = context;
     this.#device = device;
@@ -84,39 +90,10 @@ class LocalModel implements Model {
     options: LocalLoadOptions,
   ): Promise<LocalModel> {
     const info = describeModel(gguf);
-    const metadata = new MetadataReader(gguf);
-    const architecture = architectureOf(info.architecture);
     const tokenizer = createTokenizer(gguf.metadata);
-    const context = Math.max(
-      4,
-      Math.min(options.contextLength ?? DEFAULT_CONTEXT, info.trainedContextLength),
-    );
-    const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
-    const chunk = options.prefillChunk ?? defaultChunk(device.capabilities);
-    // Enough for two full windows: more sequences share them as long as they are short.
-    const cacheBlocks = 2 * Math.ceil(context / BLOCK) + slots;
-    const limits = {
-      rows: chunk + slots,
-      outputs: Math.max(slots, Math.min(chunk, 32)),
-      slots,
-      context,
-    };
-    const state = allocateStep(device, limits);
-    const exact = options.exact ?? false;
-    const network = new Network(device, state, {
-      limits,
-      integer: !exact && device.capabilities.packedDot,
-      halfCache: !exact,
-      cacheBlocks,
-    });
-    using reader = await TensorReader.open(gguf);
-    const weights = new WeightLoader(device, gguf, reader, options);
-    const logits = await architecture(network, weights, { metadata, path: gguf.path });
-    const model = { logits, vocabulary: logits.columns };
-    const runner = new StepRunner(device, network, state, limits, model);
-    const scheduler = new Scheduler(runner, cacheBlocks, chunk);
+    const assembly = await assemble(gguf, info, device, options);
     const template = templateOf(gguf, tokenizer);
-    return new LocalModel(info, { scheduler, tokenizer, contextLength: context, template }, device);
+    return new LocalModel(info, { ...assembly, tokenizer, template }, device);
   }
 
   get tokenizer(): Tokenizer {
@@ -144,15 +121,29 @@ class LocalModel implements Model {
     return Promise.resolve().then(() => renderChat(this.#context, request));
   }
 
-  async logits(tokens: readonly number[]): Promise<Float32Array> {
-    const chunks = await this.#context.scheduler.logits(encodePrompt(this.#context, tokens));
-    const all = new Float32Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-    let at = 0;
-    for (const chunk of chunks) {
-      all.set(chunk, at);
-      at += chunk.length;
-    }
-    return all;
+  async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
+    return (await this.embedWithUsage({ ...options, inputs })).embeddings;
+  }
+
+  embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
+    return embed(this.#context, request);
+  }
+
+  async logits(tokens: readonly number[], options?: { chunk?: number }): Promise<Float32Array> {
+    const [logits] = await this.batchLogits([tokens], options);
+    return logits;
+  }
+
+  async batchLogits(
+    sequences: readonly (readonly number[])[],
+    { chunk }: { chunk?: number } = {},
+  ): Promise<Float32Array[]> {
+    return await this.#context.scheduler.evaluate({
+      sequences: sequences.map((tokens) => encodePrompt(this.#context, tokens)),
+      output: "logits",
+      wanted: "all",
+      chunk: Math.min(chunk ?? Infinity, this.#context.chunk),
+    });
   }
 
   async close(): Promise<void> {
@@ -163,11 +154,6 @@ class LocalModel implements Model {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
-}
-
-/** Prompt tokens per step: on a CPU driver few, so that an abort is seen soon. */
-function defaultChunk({ software }: Capabilities): number {
-  return software ? 64 : 256;
 }
 
 function templateOf(gguf: GgufFile, tokenizer: Tokenizer): ChatTemplate | undefined {

@@ -33,14 +33,23 @@ export function shareOut(sequences: readonly Sequence[], rows: number): Share[] 
   return shares.sort((a, b) => Math.min(a.count, 2) - Math.min(b.count, 2));
 }
 
-/** The plan of these shares. `allOutputs`: logits of every row, not of the last ones only. */
-export function layOut(shares: readonly Share[], tileRows: number, allOutputs = false): StepPlan {
+/** Rows of a sequence whose output is wanted. */
+export type WantedRows = "first" | "last" | "all";
+
+/** The plan of these shares. `wanted`: outputs of every row, or of each sequence's first or last. */
+export function layOut(
+  shares: readonly Share[],
+  tileRows: number,
+  wanted: WantedRows = "last",
+): StepPlan {
   const rowCount = shares.reduce((sum, { count }) => sum + count, 0);
   const rows = new Uint32Array(rowCount * 4);
   const outputs: number[] = [];
   const tiles: number[] = [];
+  const segments = new Uint32Array(shares.length * 4);
   const shape = {
     rows: rowCount,
+    sequences: shares.length,
     outputs: 0,
     decodeRows: 0,
     decodeContext: 0,
@@ -48,23 +57,34 @@ export function layOut(shares: readonly Share[], tileRows: number, allOutputs = 
     prefillContext: 0,
   };
   let row = 0;
-  for (const { sequence, count, output } of shares) {
+  shares.forEach(({ sequence, count, output }, share) => {
     const { slot, submitted, decoding, tokens } = sequence;
     const context = submitted + count;
+    segments.set([row, count], share * 4);
     if (count === 1) {
       shape.decodeRows++;
       shape.decodeContext = Math.max(shape.decodeContext, context);
     } else {
       shape.prefillContext = Math.max(shape.prefillContext, context);
-      for (let i = 0; i < count; i += tileRows) tiles.push(row + i, Math.min(tileRows, count - i));
+      for (let i = 0; i < count; i += tileRows) {
+        tiles.push(row + i, Math.min(tileRows, count - i), context, 0);
+      }
     }
     for (let i = 0; i < count; i++, row++) {
       const known = decoding ? [0, 0, slot, 1] : [tokens[submitted + i], submitted + i, slot, 0];
       rows.set(known, row * 4);
-      if (allOutputs || (output && i === count - 1)) outputs.push(row);
+      const isWanted = wanted === "all" || (wanted === "first" && submitted + i === 0) ||
+        (wanted === "last" && output && i === count - 1);
+      if (isWanted) outputs.push(row);
     }
-  }
+  });
   shape.outputs = outputs.length;
-  shape.prefillTiles = tiles.length / 2;
-  return { rows, outputs: Uint32Array.from(outputs), prefillTiles: Uint32Array.from(tiles), shape };
+  shape.prefillTiles = tiles.length / 4;
+  return {
+    rows,
+    outputs: Uint32Array.from(outputs),
+    prefillTiles: Uint32Array.from(tiles),
+    segments,
+    shape,
+  };
 }

@@ -5,6 +5,7 @@
 
 import { BlockPool } from "./block_pool.ts";
 import { ModelClosedError } from "./errors.ts";
+import { evaluate, type Evaluation } from "./evaluation.ts";
 import { layOut, type Share, shareOut } from "./planner.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
 import { MOST_REPEATS, type StepPlan, type StepRunner } from "./step_runner.ts";
@@ -28,6 +29,8 @@ export class Scheduler {
   /** In order of admission. */
   #running: Sequence[] = [];
   #loop: Promise<void> | undefined;
+  /** Evaluations that run or wait. */
+  #evaluations = 0;
   #failure: ModelClosedError | undefined;
   #stepMilliseconds = Infinity;
   #decodePlan: { slots: string; plan: StepPlan } | undefined;
@@ -57,16 +60,26 @@ export class Scheduler {
     return sequence;
   }
 
-  /** Logits of every position of `tokens` as a fresh sequence, once nothing else runs. */
-  async logits(tokens: readonly number[]): Promise<Float32Array[]> {
-    while (this.#loop) await this.#loop;
-    if (this.#failure) throw this.#failure;
-    const work = this.#allLogits(tokens);
-    this.#loop = work.then(() => {}, () => {}).finally(() => {
-      this.#loop = undefined;
+  /**
+   * Evaluates fresh sequences, whose rows share steps, once nothing else runs. Nothing new is
+   * admitted while it waits.
+   */
+  async evaluate(evaluation: Evaluation): Promise<Float32Array[]> {
+    this.#evaluations++;
+    try {
+      while (this.#loop) await this.#loop;
+      if (this.#failure) throw this.#failure;
+      const work = evaluate(this.#runner, { slots: this.#freeSlots, pool: this.#pool }, evaluation);
+      this.#decodePlan = undefined;
+      this.#loop = work.then(() => {}, () => {}).finally(() => {
+        this.#loop = undefined;
+        this.#wake();
+      });
+      return await work;
+    } finally {
+      this.#evaluations--;
       this.#wake();
-    });
-    return await work;
+    }
   }
 
   /** Ends every sequence with ModelClosedError, and refuses new ones. */
@@ -77,7 +90,7 @@ export class Scheduler {
   }
 
   #wake(): void {
-    if (this.#loop || this.load === 0 || this.#failure) return;
+    if (this.#loop || this.load === 0 || this.#evaluations > 0 || this.#failure) return;
     this.#loop = this.#run().finally(() => {
       this.#loop = undefined;
       this.#wake();
@@ -121,7 +134,7 @@ export class Scheduler {
   }
 
   #admit(): void {
-    while (this.#waiting.length > 0 && this.#freeSlots.length > 0) {
+    while (this.#evaluations === 0 && this.#waiting.length > 0 && this.#freeSlots.length > 0) {
       const [sequence] = this.#waiting;
       if (sequence.underWay > 0) return;
       if (this.#runner.blocksFor(sequence.tokens.length + 1) > this.#pool.available) return;
@@ -246,26 +259,5 @@ export class Scheduler {
     sequence.blocks = [];
     if (sequence.slot >= 0) this.#freeSlots.push(sequence.slot);
     sequence.slot = -1;
-  }
-
-  async #allLogits(tokens: readonly number[]): Promise<Float32Array[]> {
-    const sampling = { temperature: 0 } as SequenceRequest["sampling"];
-    const request = { prompt: tokens, sampling, maxTokens: 0, accept: () => false, end: () => {} };
-    const sequence = new Sequence(request);
-    sequence.slot = this.#freeSlots.pop()!;
-    const chunks: Float32Array[] = [];
-    try {
-      this.#growBlocks(sequence, tokens.length);
-      const most = Math.min(this.#chunk, this.#runner.limits.outputs);
-      while (sequence.submitted < tokens.length) {
-        const shares = shareOut([sequence], most);
-        chunks.push(await this.#runner.logits(layOut(shares, this.#runner.tileRows, true)));
-        sequence.submitted += shares[0].count;
-      }
-      return chunks;
-    } finally {
-      this.#decodePlan = undefined;
-      this.#release(sequence);
-    }
   }
 }

@@ -14,7 +14,8 @@ import {
   SAMPLING_BYTES,
   type SamplingNeeds,
 } from "../kernels/mod.ts";
-import type { Network, StepLimits, StepShape, StepState } from "./nn/mod.ts";
+import { UnsupportedModelError } from "./errors.ts";
+import type { Network, OutputKind, StepLimits, StepShape, StepState } from "./nn/mod.ts";
 
 /** What a step does. Rows of decoding sequences come first. */
 export interface StepPlan {
@@ -22,8 +23,10 @@ export interface StepPlan {
   rows: Uint32Array<ArrayBuffer>;
   /** Row of each output. */
   outputs: Uint32Array<ArrayBuffer>;
-  /** [tiles, 2]: first row and rows of each query tile in prefill. */
+  /** [tiles, 4] in prefill: first row, rows, positions of the sequence after this step, 0. */
   prefillTiles: Uint32Array<ArrayBuffer>;
+  /** [sequences, 4]: first row, rows, 0, 0. */
+  segments: Uint32Array<ArrayBuffer>;
   shape: StepShape;
 }
 
@@ -39,13 +42,13 @@ export class StepRunner {
   readonly #network: Network;
   readonly #state: StepState;
   readonly #limits: StepLimits;
-  readonly #sampler: Sampler;
-  readonly #logits: FloatRows;
+  /** Missing where the model has no logits. */
+  readonly #sampler: Sampler | undefined;
   readonly #sampled: GPUBuffer;
   readonly #sampling: GPUBuffer;
   readonly #options: (ResolvedSampling | undefined)[] = [];
   readonly #readbacks: Readback[];
-  #logitsReadback: Readback | undefined;
+  readonly #rowReadbacks = new Map<OutputKind, Readback>();
   #turn = 0;
   #written: Uint32Array | undefined;
 
@@ -54,32 +57,16 @@ export class StepRunner {
     network: Network,
     state: StepState,
     limits: StepLimits,
-    model: { logits: FloatRows; vocabulary: number },
   ) {
     this.#device = device;
     this.#network = network;
     this.#state = state;
     this.#limits = limits;
-    this.#logits = model.logits;
-    const { outputs, slots, context } = limits;
+    const { outputs, slots } = limits;
     this.#sampled = device.buffer("sampled", outputs * 4, "scratch");
     this.#sampling = device.buffer("sampling", slots * SAMPLING_BYTES, "scratch");
-    const mask = device.buffer("mask", slots * Math.ceil(model.vocabulary / 32) * 4, "scratch");
-    this.#sampler = new Sampler(device, {
-      buffers: {
-        logits: model.logits.floats,
-        outputs: state.outputs,
-        rows: state.rows,
-        sampling: this.#sampling,
-        history: state.history,
-        mask,
-        sampled: this.#sampled,
-        slots: state.slots,
-      },
-      vocabulary: model.vocabulary,
-      context,
-      outputs: slots,
-    });
+    const logits = network.outputRows("logits");
+    if (logits) this.#sampler = this.#createSampler(logits);
     this.#readbacks = Array.from(
       { length: IN_FLIGHT },
       () => new Readback(device, "tokens readback", MOST_REPEATS * outputs * 4),
@@ -113,8 +100,8 @@ export class StepRunner {
     const bytes = shape.outputs * 4;
     for (let i = 0; i < repeats; i++) {
       const pass = encoder.beginComputePass();
-      this.#network.encode(pass, shape);
-      if (shape.outputs > 0) this.#sampler.encode(pass, shape.outputs, this.#needs(plan));
+      this.#network.encode(pass, shape, "logits");
+      if (shape.outputs > 0) this.#sampler?.encode(pass, shape.outputs, this.#needs(plan));
       pass.end();
       if (bytes > 0) {
         encoder.copyBufferToBuffer(this.#sampled, 0, readback.buffer, i * bytes, bytes);
@@ -124,25 +111,36 @@ export class StepRunner {
     return () => this.#read(readback, repeats * bytes);
   }
 
-  /** Runs a plan and reads its logits: [outputs, vocabulary]. Nothing else may be under way. */
-  async logits(plan: StepPlan): Promise<Float32Array> {
+  /** Runs a plan and reads an output of it: [outputs, columns]. Nothing else may be under way. */
+  async evaluate(plan: StepPlan, output: OutputKind): Promise<Float32Array> {
     this.#device.check();
     this.#write(plan);
+    const rows = this.#network.outputRows(output);
+    if (!rows) throw new UnsupportedModelError(`Cannot read ${output}: the model has none`);
+    // Rows are padded, and what is read is not.
+    const { columns, stride, floats } = rows;
     const { outputs } = plan.shape;
-    const bytes = outputs * this.#logits.columns * 4;
-    this.#logitsReadback ??= new Readback(
-      this.#device,
-      "logits readback",
-      this.#limits.outputs * this.#logits.columns * 4,
-    );
+    const bytes = outputs * stride * 4;
+    let readback = this.#rowReadbacks.get(output);
+    if (!readback) {
+      const most = this.#limits.outputs * stride * 4;
+      readback = new Readback(this.#device, `${output} readback`, most);
+      this.#rowReadbacks.set(output, readback);
+    }
     const encoder = this.#device.gpu.createCommandEncoder();
     const pass = encoder.beginComputePass();
-    this.#network.encode(pass, plan.shape);
+    this.#network.encode(pass, plan.shape, output);
     pass.end();
-    encoder.copyBufferToBuffer(this.#logits.floats, 0, this.#logitsReadback.buffer, 0, bytes);
+    encoder.copyBufferToBuffer(floats, 0, readback.buffer, 0, bytes);
     this.#device.gpu.queue.submit([encoder.finish()]);
     // The host waits for each chunk, so there is nothing to overlap a sleep with.
-    return new Float32Array(await this.#logitsReadback.readNow(bytes));
+    const padded = new Float32Array(await readback.readNow(bytes));
+    if (columns === stride) return padded;
+    const values = new Float32Array(outputs * columns);
+    for (let row = 0; row < outputs; row++) {
+      values.set(padded.subarray(row * stride, row * stride + columns), row * columns);
+    }
+    return values;
   }
 
   /** Blocks that `positions` positions need. */
@@ -159,12 +157,26 @@ export class StepRunner {
     return this.#network.tileRows;
   }
 
+  #createSampler({ floats: logits, columns: vocabulary }: FloatRows): Sampler {
+    const { slots, context } = this.#limits;
+    const { outputs, rows, history, slots: slotStates } = this.#state;
+    const mask = this.#device.buffer("mask", slots * Math.ceil(vocabulary / 32) * 4, "scratch");
+    const [sampling, sampled] = [this.#sampling, this.#sampled];
+    return new Sampler(this.#device, {
+      buffers: { logits, outputs, rows, sampling, history, mask, sampled, slots: slotStates },
+      vocabulary,
+      context,
+      outputs: slots,
+    });
+  }
+
   /** A decode step that follows one with the same plan needs nothing from the host. */
   #write(plan: StepPlan): void {
     if (plan.rows === this.#written) return;
     this.#device.write(this.#state.plan, 0, plan.rows);
     this.#device.write(this.#state.outputs, 0, plan.outputs);
     this.#device.write(this.#state.prefillTiles, 0, plan.prefillTiles);
+    this.#device.write(this.#state.segments, 0, plan.segments);
     this.#written = plan.rows;
   }
 

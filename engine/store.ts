@@ -1,24 +1,27 @@
 // The models on this machine: a folder of .gguf files, one level of subfolders included.
-// `stories260K.gguf` is `stories260K:latest`, `tiny/a.gguf` is `tiny/a:latest`; characters that a
-// model name cannot have become "-". Reads no weights: header facts come from `inspect`.
+// `stories260K.gguf` is `stories260K:latest`, `tiny/a.gguf` is `tiny/a:latest`, the files of a split
+// model are one, without their numbers; characters that a model name cannot have become "-".
+// Reads no weights: header facts come from `inspect`.
 
 import { join, resolve } from "node:path";
 import { ModelNotFoundError } from "./errors.ts";
+import { parseShardName, shardPath } from "./gguf/mod.ts";
 import type { ModelInfo } from "./types.ts";
 
 /** Files up to this size are hashed whole, in well under a second. */
 const FULL_DIGEST_BYTES = 64 * 2 ** 20;
-/** Of larger files, the digest covers this much from the start, the size and the time of change. */
+/** Of other models, the digest covers this much from the start, the size and the time of change. */
 const DIGEST_HEAD_BYTES = 2 ** 20;
 
 /** A model of the store. */
 export interface StoreEntry {
   /** Full name with tag, or the path by which it was asked for. */
   readonly name: string;
-  /** Absolute path of the file. */
+  /** Absolute path of the file; of a split model, its first shard. */
   readonly path: string;
-  /** Size of the file in bytes. */
+  /** Size in bytes, of all shards together. */
   readonly size: number;
+  /** When the last of its files was changed. */
   readonly modified: Date;
   readonly info: ModelInfo;
 }
@@ -38,7 +41,7 @@ export interface StoreOptions {
   onBroken?: (path: string, error: unknown) => void;
 }
 
-/** What is remembered of a file for as long as its size and time of change stay the same. */
+/** What is remembered of a model for as long as its size and time of change stay the same. */
 interface Facts {
   readonly stamp: string;
   info?: Promise<ModelInfo>;
@@ -58,7 +61,7 @@ export class ModelStore {
   /** All models whose header can be read, the latest first. */
   async list(): Promise<StoreEntry[]> {
     const entries: StoreEntry[] = [];
-    for (const file of await ggufFiles(this.#options.folder)) {
+    for (const file of await modelFiles(this.#options.folder)) {
       const path = resolve(this.#options.folder, file);
       try {
         entries.push(await this.#entry(nameOf(file), path));
@@ -81,7 +84,7 @@ export class ModelStore {
       return this.#entry(name, resolve(name));
     }
     const wanted = comparable(name);
-    for (const file of await ggufFiles(this.#options.folder)) {
+    for (const file of await modelFiles(this.#options.folder)) {
       const found = nameOf(file);
       if (comparable(found) === wanted) {
         return this.#entry(found, resolve(this.#options.folder, file));
@@ -91,8 +94,8 @@ export class ModelStore {
   }
 
   /**
-   * SHA-256 of the file in hex; of a file over 64 MiB, of its first MiB, its size and its time of
-   * change. Computed when first asked for.
+   * SHA-256 of the file in hex; of a file over 64 MiB or a split model, of the first MiB, the size
+   * and the time of change. Computed when first asked for.
    */
   digest(entry: StoreEntry): Promise<string> {
     const facts = this.#factsOf(entry.path, entry.size, entry.modified);
@@ -100,8 +103,7 @@ export class ModelStore {
   }
 
   async #entry(name: string, path: string): Promise<StoreEntry> {
-    const { size, mtime } = await Deno.stat(path);
-    const modified = mtime ?? new Date(0);
+    const { size, modified } = await statModel(path);
     const facts = this.#factsOf(path, size, modified);
     facts.info ??= this.#options.inspect(path);
     try {
@@ -133,7 +135,32 @@ export function isModelPath(name: string): boolean {
   return /[\\/]/.test(name) && /\.gguf$/i.test(name);
 }
 
-/** Paths of the .gguf files, relative to the folder, in a fixed order. */
+/** The .gguf files, of split models the first shards, relative to the folder, in a fixed order. */
+async function modelFiles(folder: string): Promise<string[]> {
+  const files = await ggufFiles(folder);
+  const all = new Set(files);
+  return files.filter((file) => {
+    const shard = parseShardName(file);
+    // A shard without its first one stays, so that what is wrong with it is reported.
+    return !shard || shard.number === 1 || !all.has(shardPath(shard, 1));
+  });
+}
+
+/** Size of a model's files together in bytes, and the time of the last change. */
+async function statModel(path: string): Promise<Pick<StoreEntry, "size" | "modified">> {
+  const shard = parseShardName(path);
+  const others = Array.from({ length: shard?.count ?? 0 }, (_, i) => shardPath(shard!, i + 1))
+    .filter((other) => other !== path);
+  const stats = [await Deno.stat(path)];
+  for (const result of await Promise.allSettled(others.map((other) => Deno.stat(other)))) {
+    if (result.status === "fulfilled") stats.push(result.value);
+  }
+  return {
+    size: stats.reduce((sum, { size }) => sum + size, 0),
+    modified: new Date(Math.max(...stats.map(({ mtime }) => mtime?.getTime() ?? 0))),
+  };
+}
+
 async function ggufFiles(folder: string): Promise<string[]> {
   const files: string[] = [];
   for (const entry of await entriesOf(folder)) {
@@ -168,7 +195,8 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 function nameOf(file: string): string {
-  return file.replace(/\.gguf$/i, "").replace(/[^\w./-]/g, "-") + ":latest";
+  const base = parseShardName(file)?.base ?? file.replace(/\.gguf$/i, "");
+  return base.replace(/[^\w./-]/g, "-") + ":latest";
 }
 
 function comparable(name: string): string {
@@ -177,7 +205,7 @@ function comparable(name: string): string {
 }
 
 async function digestFile({ path, size, modified }: StoreEntry): Promise<string> {
-  if (size <= FULL_DIGEST_BYTES) return sha256(await Deno.readFile(path));
+  if (size <= FULL_DIGEST_BYTES && !parseShardName(path)) return sha256(await Deno.readFile(path));
   using file = await Deno.open(path);
   const stamp = new TextEncoder().encode(`${size}:${modified.getTime()}`);
   const bytes = new Uint8Array(DIGEST_HEAD_BYTES + stamp.length);

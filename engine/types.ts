@@ -107,6 +107,33 @@ export type GenerateEvent =
   | { type: "text"; text: string; tokens: number[] }
   | { type: "done"; reason: DoneReason; stopString?: string; usage: Usage };
 
+/** What becomes a vector: text (with the special tokens that the model wants) or token ids as they are. */
+export type EmbedInput = string | readonly number[];
+
+/** How inputs become vectors. */
+export interface EmbedOptions {
+  /** Cut off the end of an input that does not fit the window. Default true; false raises ContextLengthError. */
+  truncate?: boolean;
+  /** Keep the first so many elements of each vector, of length 1 again. Default: all there are. */
+  dimensions?: number;
+  /** Aborting it ends the call with its reason. */
+  signal?: AbortSignal;
+}
+
+/** Inputs to embed. */
+export interface EmbedRequest extends EmbedOptions {
+  /** One vector each. */
+  inputs: readonly EmbedInput[];
+}
+
+/** What an embedding gives. */
+export interface EmbedResult {
+  /** One vector per input, in order; each of length 1 and with memory of its own. */
+  embeddings: Float32Array[];
+  /** Tokens of all inputs, after cutting, special tokens included. */
+  promptTokens: number;
+}
+
 /** What a chat gives out. For now the same as a generation; thinking and tool calls join it later. */
 export type ChatEvent = GenerateEvent;
 
@@ -122,10 +149,12 @@ export interface ModelInfo {
   trainedContextLength: number;
   /** Width of the embeddings. */
   embeddingLength: number;
-  /** Size of the file. */
+  /** Size of the file; of a split model, of all its files. */
   fileSize: number;
   /** Whether the file carries a chat template. */
   hasChatTemplate: boolean;
+  /** Whether it is made to give vectors (`embed`) and no text. */
+  isEmbeddingModel: boolean;
 }
 
 /** Progress of a load: bytes of weights on the GPU so far. */
@@ -160,6 +189,10 @@ export interface ChatModel extends AsyncDisposable {
   chat(request: ChatRequest): AsyncIterable<ChatEvent>;
   /** The prompt text that `chat` would run. */
   renderChat(request: ChatRequest): Promise<string>;
+  /** One vector of length 1 per input, in order. Errors: ContextLengthError, RequestError, UnsupportedModelError. */
+  embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]>;
+  /** The same, with the count of tokens. */
+  embedWithUsage(request: EmbedRequest): Promise<EmbedResult>;
   /** Ends what runs (ModelClosedError) and frees the GPU memory. */
   close(): Promise<void>;
 }
@@ -172,6 +205,8 @@ export interface LoadOptions {
   maxSequences?: number;
   /** Float activations and an f32 KV cache instead of int8 activations and f16. Slower, exact. */
   exact?: boolean;
+  /** LoRA adapters to apply, each with a factor on its own scale; default 1. */
+  adapters?: readonly { path: string; scale?: number }[];
   /** Most prompt tokens per step. Default by the device. */
   prefillChunk?: number;
   /** Called as weights arrive on the GPU. */

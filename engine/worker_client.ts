@@ -9,6 +9,10 @@ import type {
   ChatEvent,
   ChatModel,
   ChatRequest,
+  EmbedInput,
+  EmbedOptions,
+  EmbedRequest,
+  EmbedResult,
   GenerateEvent,
   GenerateRequest,
   LoadOptions,
@@ -99,6 +103,16 @@ class WorkerModel implements ChatModel {
     return value;
   }
 
+  async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
+    return (await this.embedWithUsage({ ...options, inputs })).embeddings;
+  }
+
+  async embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
+    const { value } = await this.#call<EmbedResult>("embedWithUsage", request).next();
+    request.signal?.throwIfAborted();
+    return value;
+  }
+
   async close(): Promise<void> {
     if (!this.#closed) {
       this.#refuse(new ModelClosedError("Cannot go on: the model was closed"));
@@ -114,10 +128,10 @@ class WorkerModel implements ChatModel {
     await this.close();
   }
 
-  /** A rendered prompt is a stream of one event. */
+  /** A single result, such as a rendered prompt, is a stream of one event. */
   #call<T>(
     method: Method,
-    { signal, ...request }: GenerateRequest | ChatRequest,
+    { signal, ...request }: GenerateRequest | ChatRequest | EmbedRequest,
   ): EventQueue<T> {
     const id = ++this.#lastId;
     const events = new EventQueue<T>(() => this.#cancel(id));

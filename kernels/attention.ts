@@ -1,98 +1,17 @@
-// Attention over the paged KV cache: the bindings of rotate.wgsl (RoPE, and keys and values into
-// the cache), attention.wgsl and attention_merge.wgsl, and the cache's shape.
+// Attention over the paged KV cache: the bindings of attention.wgsl and attention_merge.wgsl, and how
+// query rows, heads and positions are shared out over workgroups. What differs between models is an
+// option; those not used are not in the WGSL.
 
 import attentionSource from "./attention.wgsl" with { type: "text" };
 import cacheSource from "./kv_cache.wgsl" with { type: "text" };
 import mergeSource from "./attention_merge.wgsl" with { type: "text" };
 import quantizeGroupSource from "./quantize_group.wgsl" with { type: "text" };
-import rotateSource from "./rotate.wgsl" with { type: "text" };
+import windowSource from "./attention_window.wgsl" with { type: "text" };
 import { type Activation, bindOutput, type FloatRows, GROUP, isQuantized } from "./activation.ts";
+import { alibiSlopes, type AttentionOptions } from "./attention_options.ts";
 import type { Device } from "./device.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
-
-/** Heads of an attention layer. */
-export interface HeadShape {
-  /** Query heads. */
-  heads: number;
-  /** Key and value heads; divides `heads`. */
-  kvHeads: number;
-  /** Elements of a head, a multiple of four. */
-  headDim: number;
-}
-
-/** Tokens in a block of the KV cache. */
-export const BLOCK = 32;
-
-/** Keys and values of one layer: [blocks, kvHeads, BLOCK, headDim], f32 or f16. */
-export interface LayerCache {
-  readonly keys: GPUBuffer;
-  readonly values: GPUBuffer;
-  readonly half: boolean;
-}
-
-/** Bytes of the keys (or the values) of one layer. */
-export function layerCacheBytes(shape: HeadShape, blocks: number, half: boolean): number {
-  return blocks * BLOCK * shape.kvHeads * shape.headDim * (half ? 2 : 4);
-}
-
-/** What every attention layer of a model shares. */
-export interface AttentionState {
-  /** Rows of the step: token, position, slot. */
-  rows: GPUBuffer;
-  /** Block numbers of each slot's sequence: [slots, maxBlocks]. */
-  table: GPUBuffer;
-  maxBlocks: number;
-}
-
-/** RoPE on queries and keys; keys and values into the cache. */
-export class Rotate {
-  readonly #dispatch: Dispatch;
-  readonly #workgroups: number;
-
-  /** @param qkv [rows, heads + 2 * kvHeads, headDim]: q is rotated in place */
-  constructor(
-    device: Device,
-    qkv: FloatRows,
-    cache: LayerCache,
-    state: AttentionState,
-    options: HeadShape & {
-      rotary: number;
-      /** Pairs (i, i + rotary/2) instead of (2i, 2i + 1). */
-      halfPairs: boolean;
-      lowTurns: GPUBuffer;
-      highTurns: GPUBuffer;
-    },
-  ) {
-    const { heads, kvHeads, headDim, rotary, halfPairs, lowTurns, highTurns } = options;
-    const WORKGROUP = 32;
-    this.#workgroups = Math.ceil((heads + 2 * kvHeads) * headDim / 4 / WORKGROUP);
-    this.#dispatch = device.kernel({
-      name: "rotate",
-      source: rotateSource,
-      constants: {
-        WORKGROUP,
-        BLOCK,
-        HEAD_DIM: headDim,
-        HALF_CACHE: cache.half,
-        HALF_PAIRS: halfPairs,
-      },
-      snippets: [cacheSource],
-    }).bind({
-      rows: state.rows,
-      table: state.table,
-      low_turns: lowTurns,
-      high_turns: highTurns,
-      qkv: qkv.floats,
-      keys: cache.keys,
-      values: cache.values,
-    }, { heads, kv_heads: kvHeads, rotary, stride: qkv.stride, max_blocks: state.maxBlocks });
-  }
-
-  /** Records the first `rows` rows. */
-  encode(pass: GPUComputePassEncoder, rows: number): void {
-    encodeDispatch(pass, this.#dispatch, [this.#workgroups, rows]);
-  }
-}
+import { type AttentionState, BLOCK, type HeadShape, type LayerCache } from "./kv_cache.ts";
 
 /** How query rows and positions are shared out over workgroups. */
 export interface AttentionTiling {
@@ -102,7 +21,7 @@ export interface AttentionTiling {
   split: number;
   /** Splits that the longest context has. */
   maxSplits: number;
-  /** [tiles] of (first row, rows). */
+  /** [tiles] of (first row, rows, positions of the sequence after this step or 0, 0). */
   tiles: GPUBuffer;
   /** Scratch of `partialBytes`, shared by all layers. */
   partials: GPUBuffer;
@@ -110,44 +29,76 @@ export interface AttentionTiling {
 
 /** Bytes of the splits' partial results. */
 export function partialBytes(shape: HeadShape, rows: number, maxSplits: number): number {
-  return rows * shape.heads * maxSplits * (16 + shape.headDim * 4);
-}
-
-/** Most rows per tile whose queries and scores fit the workgroup memory. */
-export function mostTileRows(device: Device, shape: HeadShape): number {
-  const group = shape.heads / shape.kvHeads;
-  const bytes = device.gpu.limits.maxComputeWorkgroupStorageSize - 2048;
-  const fits = Math.floor(bytes / (group * (shape.headDim * 4 + WORKGROUP * 4 + 12)));
-  const queries = device.capabilities.software ? 12 : 32; // accumulators that stay in registers
-  return Math.max(1, Math.min(8, fits, Math.floor(queries / group)));
+  const { heads, headDim, valueDim = headDim } = shape;
+  return rows * heads * maxSplits * (16 + valueDim * 4);
 }
 
 const WORKGROUP = 64;
 
-/** Causal attention of query tiles over their sequences, then the merge of the splits. */
+/** Most queries, rows times heads, whose vectors, scores and results one workgroup holds. */
+function mostQueries(device: Device, shape: HeadShape): number {
+  const { headDim, valueDim = headDim } = shape;
+  const bytes = device.gpu.limits.maxComputeWorkgroupStorageSize - 2048;
+  const fits = Math.floor(bytes / (headDim * 4 + WORKGROUP * 4 + 12));
+  const results = 32 * WORKGROUP; // vec4 of output, in registers
+  return Math.max(1, Math.min(32, fits, Math.floor(results / (valueDim / 4))));
+}
+
+/** Query heads of a KV head that one workgroup handles: all, or an even part where they are many. */
+function chunkOf(device: Device, shape: HeadShape): { chunk: number; chunks: number } {
+  const group = shape.heads / shape.kvHeads;
+  const chunks = Math.ceil(group / mostQueries(device, shape));
+  return { chunk: Math.ceil(group / chunks), chunks };
+}
+
+/** Most rows per tile whose queries and scores fit the workgroup memory: one to eight. */
+export function mostTileRows(device: Device, shape: HeadShape): number {
+  const { chunk } = chunkOf(device, shape);
+  const registers = device.capabilities.software ? 12 : 32; // accumulators that stay in them
+  const queries = Math.min(registers, mostQueries(device, shape));
+  return Math.max(1, Math.min(8, Math.floor(queries / chunk)));
+}
+
+/** Attention of query tiles over their sequences, then the merge of the splits. */
 export class Attention {
   readonly #scores: Dispatch;
   readonly #merge: Dispatch;
-  readonly #shape: HeadShape;
+  readonly #options: AttentionOptions;
   readonly #tiling: AttentionTiling;
   readonly #groups: number;
+  readonly #chunks: number;
 
-  /** @param qkv rotated, [rows, heads + 2 * kvHeads, headDim] @param y [rows, heads * headDim] */
+  /**
+   * @param qkv rotated, [rows, columns] with the query heads from column `first` on
+   * @param y [rows, heads * valueDim]
+   */
   constructor(
     device: Device,
     qkv: FloatRows,
     cache: LayerCache,
     state: AttentionState,
     y: Activation,
-    shape: HeadShape & { scale: number },
+    options: AttentionOptions,
     tiling: AttentionTiling,
   ) {
-    const { heads, kvHeads, headDim, scale } = shape;
+    const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
+    const { scale, softcap = 0, window, sinks, alibi = 0, causal = true, first = 0 } = options;
+    const { temperature } = options;
     const { tileRows, split, maxSplits, tiles, partials } = tiling;
-    this.#shape = shape;
+    const { chunk, chunks } = chunkOf(device, options);
+    this.#options = options;
     this.#tiling = tiling;
     this.#groups = y.stride / GROUP;
-    const group = heads / kvHeads;
+    this.#chunks = chunks;
+    const seen = {
+      CAUSAL: causal,
+      WINDOWED: window !== undefined,
+      SLIDING: window?.kind === "sliding",
+      CHUNKED: window?.kind === "chunked",
+      SYMMETRIC: window?.kind === "symmetric",
+    };
+    const LANES = Math.min(WORKGROUP, valueDim / 4);
+    const ROWS = Math.floor(WORKGROUP / LANES);
     this.#scores = device.kernel({
       name: "attention",
       source: attentionSource,
@@ -155,80 +106,78 @@ export class Attention {
         WORKGROUP,
         BLOCK,
         HEAD_DIM: headDim,
+        VALUE_DIM: valueDim,
+        SHARED_VALUES: sharedValues,
         HALF_CACHE: cache.half,
         TILE: tileRows,
-        GROUP: group,
-        QUERIES_COUNT: tileRows * group,
-        ITEMS: Math.ceil(tileRows * group * headDim / 4 / WORKGROUP),
-        SAME_COLUMN: WORKGROUP % (headDim / 4) === 0,
+        GROUP: heads / kvHeads,
+        CHUNK: chunk,
+        CHUNKS: chunks,
+        QUERIES_COUNT: tileRows * chunk,
+        LANES,
+        ROWS,
+        ITEMS: Math.ceil(tileRows * chunk / ROWS),
+        COLUMNS: Math.ceil(valueDim / 4 / WORKGROUP),
+        SOFTCAP: softcap > 0,
+        ALIBI: alibi > 0,
+        TEMPERATURE: temperature !== undefined,
+        ...seen,
       },
-      snippets: [cacheSource],
+      snippets: [cacheSource, windowSource],
     }).bind({
       rows: state.rows,
       tiles,
       table: state.table,
       qkv: qkv.floats,
       keys: cache.keys,
-      values: cache.values,
+      ...(sharedValues ? {} : { values: cache.values! }),
       partials,
+      ...(alibi > 0 ? { slopes: slopesBuffer(device, heads, alibi) } : {}),
     }, {
       stride: qkv.stride,
+      first,
       kv_heads: kvHeads,
       max_blocks: state.maxBlocks,
       split,
       max_splits: maxSplits,
+      window: window?.size ?? 0,
       scale,
+      softcap,
+      temperature: temperature?.scale ?? 0,
+      stretch: temperature?.length ?? 1,
+      stretch_offset: temperature?.offset ?? 0,
     });
     const QUANTIZED_OUTPUT = isQuantized(y);
+    const SINKS = sinks !== undefined;
     this.#merge = device.kernel({
       name: "attention merge",
       source: mergeSource,
-      constants: { WORKGROUP: 32, HEAD_DIM: headDim, QUANTIZED_OUTPUT },
-      snippets: QUANTIZED_OUTPUT ? [quantizeGroupSource] : [],
+      constants: { WORKGROUP: 32, VALUE_DIM: valueDim, QUANTIZED_OUTPUT, SINKS, ...seen },
+      snippets: [windowSource, ...(QUANTIZED_OUTPUT ? [quantizeGroupSource] : [])],
     }).bind(
-      { rows: state.rows, tiles, partials, ...bindOutput(y) },
-      { heads, groups: this.#groups, split, max_splits: maxSplits },
+      { rows: state.rows, tiles, partials, ...bindOutput(y), ...(sinks ? { sinks } : {}) },
+      { heads, groups: this.#groups, split, max_splits: maxSplits, window: window?.size ?? 0 },
     );
   }
 
   /** Records `tiles` tiles whose sequences have at most `positions` positions. */
   encode(pass: GPUComputePassEncoder, tiles: number, positions: number): void {
     const { split, tileRows } = this.#tiling;
-    const splits = Math.ceil(positions / split);
-    encodeDispatch(pass, this.#scores, [splits, this.#shape.kvHeads, tiles]);
+    const splits = Math.ceil(Math.min(positions, mostSeen(this.#options, tileRows)) / split);
+    encodeDispatch(pass, this.#scores, [splits, this.#options.kvHeads * this.#chunks, tiles]);
     encodeDispatch(pass, this.#merge, [Math.ceil(this.#groups / 32), tileRows, tiles]);
   }
 }
 
-/** Causal attention in plain loops: q [tokens, heads, headDim], k and v [tokens, kvHeads, headDim]. */
-export function attentionReference(
-  q: Float32Array,
-  k: Float32Array,
-  v: Float32Array,
-  shape: HeadShape & { scale: number },
-): Float32Array {
-  const { heads, kvHeads, headDim, scale } = shape;
-  const tokens = q.length / (heads * headDim);
-  const y = new Float32Array(q.length); // [tokens, heads, headDim]
-  for (let t = 0; t < tokens; t++) {
-    for (let h = 0; h < heads; h++) {
-      const query = (t * heads + h) * headDim;
-      const kv = Math.floor(h * kvHeads / heads);
-      const scores: number[] = [];
-      for (let p = 0; p <= t; p++) {
-        let dot = 0;
-        for (let d = 0; d < headDim; d++) dot += q[query + d] * k[(p * kvHeads + kv) * headDim + d];
-        scores.push(dot * scale);
-      }
-      const peak = Math.max(...scores);
-      const weights = scores.map((score) => Math.exp(score - peak));
-      const sum = weights.reduce((a, b) => a + b);
-      for (let d = 0; d < headDim; d++) {
-        let value = 0;
-        for (let p = 0; p <= t; p++) value += weights[p] * v[(p * kvHeads + kv) * headDim + d];
-        y[query + d] = value / sum;
-      }
-    }
-  }
-  return y;
+/** Most positions that the rows of a tile see together. */
+function mostSeen({ window, causal = true }: AttentionOptions, tileRows: number): number {
+  const bounded = window && (causal || window.kind === "symmetric");
+  return bounded ? window.size + tileRows : Infinity;
+}
+
+function slopesBuffer(device: Device, heads: number, maxBias: number): GPUBuffer {
+  const slopes = alibiSlopes(heads, maxBias);
+  const buffer = device.buffer("slopes", slopes.byteLength, "weights");
+  device.write(buffer, 0, slopes);
+  return buffer;
 }

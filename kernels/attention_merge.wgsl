@@ -1,14 +1,16 @@
-// Joins the splits of attention.wgsl into its output [rows, heads, HEAD_DIM], as f32 or as int8
+// Joins the splits of attention.wgsl into its output [rows, heads, VALUE_DIM], as f32 or as int8
 // groups of 32 for the output projection. One invocation per group of 32 columns of one row.
+// A sink (Xiao et al. 2023) is a logit of its head that takes weight and has no value.
 struct Params {
   heads: u32,
   groups: u32,      // groups of 32 columns of the output, padding included
   split: u32,       // positions per split
   max_splits: u32,
+  window: u32,      // positions in a window
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;     // [rows] token, position, slot
-@group(0) @binding(2) var<storage, read> tiles: array<vec2<u32>>;    // [tiles] first row, rows
+@group(0) @binding(2) var<storage, read> tiles: array<vec4<u32>>;    // [tiles] first row, rows, end
 @group(0) @binding(3) var<storage, read> partials: array<vec4<f32>>; // see attention.wgsl
 #if QUANTIZED_OUTPUT
 @group(0) @binding(4) var<storage, read_write> y_quants: array<vec4<u32>>;
@@ -16,8 +18,11 @@ struct Params {
 #else
 @group(0) @binding(4) var<storage, read_write> y: array<vec4<f32>>;  // [rows, groups, 8]
 #end
+#if SINKS
+@group(0) @binding(6) var<storage, read> sinks: array<f32>;          // [heads]
+#end
 
-const QUADS = HEAD_DIM / 4u;
+const QUADS = VALUE_DIM / 4u;
 
 // Output column `column` (in vec4) of a row whose sequence has `splits` splits.
 fn merged(row: u32, column: u32, splits: u32) -> vec4<f32> {
@@ -31,6 +36,10 @@ fn merged(row: u32, column: u32, splits: u32) -> vec4<f32> {
     maximum = max(maximum, partials[first + s * (1u + QUADS)].x);
   }
   var sum = 0.0;
+  #if SINKS
+  maximum = max(maximum, sinks[head]);
+  sum = exp(sinks[head] - maximum);
+  #end
   var value = vec4(0.0);
   for (var s = 0u; s < splits; s++) {
     let at = first + s * (1u + QUADS);
@@ -49,8 +58,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     return;
   }
   let row = tile.x + id.y;
-  // Splits of the tile, not of the row: a split past the row's own position has sum 0.
-  let splits = (rows[tile.x].y + tile.y + params.split - 1u) / params.split;
+  // Splits of the tile, not of the row: a split of which the row sees nothing has sum 0.
+  let seen = seen_by_tile(tile, rows[tile.x].y);
+  let splits = (seen.y - seen.x + params.split - 1u) / params.split;
   #for j in 0..8
   let x$j = merged(row, group * 8u + $j, splits);
   #end

@@ -1,4 +1,5 @@
-// The beginning of a step: rows resolved, tokens looked up. The binding of embed.wgsl.
+// Table look-ups by token or position, and the beginning of a step, which resolves its rows: the
+// binding of embed.wgsl.
 
 import embedSource from "./embed.wgsl" with { type: "text" };
 import type { FloatRows } from "./activation.ts";
@@ -24,22 +25,45 @@ export interface StepRows {
 
 const WORKGROUP = 32;
 
-/** x[row] = scale * table[token of row]. */
+/** How rows are looked up. */
+export interface EmbedOptions {
+  /** Default 1. */
+  scale?: number;
+  /** "step": by token, and resolves the rows of the step first. Default. */
+  by?: "step" | "token" | "position";
+  /** Adds to x instead of replacing it. */
+  accumulate?: boolean;
+}
+
+/** x[row] = scale * table[token or position of row]. */
 export class Embed {
   readonly #dispatches: Dispatch[];
 
   /** @param table [vocabulary, columns] @param x [rows, columns] */
-  constructor(device: Device, table: Matrix, step: StepRows, x: FloatRows, scale = 1) {
+  constructor(
+    device: Device,
+    table: Matrix,
+    step: StepRows,
+    x: FloatRows,
+    { scale = 1, by = "step", accumulate = false }: EmbedOptions = {},
+  ) {
     const kernel = device.kernel({
       name: `embed ${table.format.name}`,
       source: embedSource,
-      constants: { ...weightConstants(table.format), WORKGROUP },
+      constants: {
+        ...weightConstants(table.format),
+        WORKGROUP,
+        RESOLVE: by === "step",
+        BY_POSITION: by === "position",
+        ADD: accumulate,
+      },
       snippets: weightSnippets(table.format),
     });
     const { plan, slots, rows, history, context } = step;
+    const bindings = by === "step" ? { plan, slots, rows, history } : { rows };
     this.#dispatches = table.parts.map((part) =>
       kernel.bind(
-        { plan, slots, rows, history, x: x.floats, ...bindWeights(table, part) },
+        { ...bindings, x: x.floats, ...bindWeights(table, part) },
         { groups: x.stride / GROUP, first: part.first, rows: part.rows, context, scale },
       )
     );

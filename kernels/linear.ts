@@ -1,6 +1,6 @@
 // y = x W^T for weights of any format: the bindings of linear.wgsl (few tokens, or a driver without
 // fast workgroup memory) and matmul.wgsl (many tokens), and the choice between their tiles.
-// Not for matrices that are gathered per token (experts).
+// Matrices that are gathered per token are experts.ts's, which binds the same two.
 
 import groupSource from "./quants/group.wgsl" with { type: "text" };
 import linearSource from "./linear.wgsl" with { type: "text" };
@@ -8,8 +8,9 @@ import matmulSource from "./matmul.wgsl" with { type: "text" };
 import productSource from "./product.wgsl" with { type: "text" };
 import quantizeSource from "./quantize_group.wgsl" with { type: "text" };
 import { type Activation, bindInput, bindOutput, GROUP, isQuantized } from "./activation.ts";
+import { type ActivationFunction, activationFunction } from "./activation_function.ts";
 import type { Capabilities, Device } from "./device.ts";
-import { type Dispatch, encodeDispatch } from "./kernel.ts";
+import { type Dispatch, encodeDispatch, type Resource } from "./kernel.ts";
 import { bindWeights, type Matrix, type MatrixPart } from "./matrix.ts";
 import type { QuantFormat } from "./quants/mod.ts";
 
@@ -31,6 +32,8 @@ export interface LinearOptions {
   accumulate?: boolean;
   /** Column of y that row 0 of the matrix goes to. */
   first?: number;
+  /** What a paired matrix applies to its gate. Default "silu". */
+  activation?: ActivationFunction;
   /** Overrides the choice of the tile, for tests and tuning. */
   tile?: LinearTile | typeof STAGED;
 }
@@ -69,9 +72,7 @@ export function chooseTile(
 /** A matrix product with its input and output bound. */
 export class Linear {
   readonly #device: Device;
-  readonly #matrix: Matrix;
-  readonly #x: Activation;
-  readonly #y: Activation;
+  readonly #product: Product;
   readonly #options: LinearOptions;
   readonly #variants = new Map<string, Dispatch[]>();
 
@@ -84,81 +85,124 @@ export class Linear {
     options: LinearOptions = {},
   ) {
     this.#device = device;
-    this.#matrix = matrix;
-    this.#x = x;
-    this.#y = y;
+    this.#product = { matrix, x, y, ...options };
     this.#options = options;
   }
 
   /** Records the product for the first `tokens` rows of x. */
   encode(pass: GPUComputePassEncoder, tokens: number): void {
+    const { matrix, x } = this.#product;
     const tile = this.#options.tile ?? chooseTile(this.#device.capabilities, tokens, {
-      paired: this.#matrix.sides === 2,
-      integer: isQuantized(this.#x),
+      paired: matrix.sides === 2,
+      integer: isQuantized(x),
     });
     const key = JSON.stringify(tile);
     let dispatches = this.#variants.get(key);
     if (!dispatches) {
-      dispatches = this.#matrix.parts.map((part) => this.#bind(part, tile));
+      const first = this.#options.first ?? 0;
+      dispatches = matrix.parts.map((part) =>
+        bindProduct(this.#device, this.#product, part, tile, {
+          constants: { GATHER: false, PLANNED: false },
+          resources: {},
+          params: { rows: part.rows, first: first + part.first },
+        })
+      );
       this.#variants.set(key, dispatches);
     }
-    const staged = tile === STAGED;
-    const rows = staged
-      ? STAGED_SIZE / this.#matrix.sides
-      : tile.rows * tile.workgroup / tile.lanes;
-    const cols = staged ? STAGED_SIZE : tile.cols;
+    const tokenTiles = Math.ceil(tokens / columnsOf(tile));
     dispatches.forEach((dispatch, i) => {
-      const tiles = Math.ceil(this.#matrix.parts[i].rows / rows);
-      const x = Math.min(tiles, 32768);
-      encodeDispatch(pass, dispatch, [x, Math.ceil(tokens / cols), Math.ceil(tiles / x)]);
+      encodeTiles(pass, dispatch, matrix.parts[i].rows / rowsOf(tile, matrix), tokenTiles);
     });
   }
+}
 
-  #bind(part: MatrixPart, tile: LinearTile | typeof STAGED): Dispatch {
-    const { format, sides } = this.#matrix;
-    const staged = tile === STAGED;
-    const kernel = this.#device.kernel({
-      name: `${staged ? "matmul" : "linear"} ${format.name}`,
-      source: staged ? matmulSource : linearSource,
-      constants: {
-        ...weightConstants(format),
-        ...(staged ? this.#stagedConstants() : this.#tileConstants(tile)),
-        SIDES: sides,
-        PAIRED: sides === 2,
-        INTEGER: isQuantized(this.#x),
-        QUANTIZED_OUTPUT: isQuantized(this.#y),
-        AFFINE: part.affine !== undefined,
-        ACCUMULATE: Boolean(this.#options.accumulate),
-      },
-      snippets: weightSnippets(format, [
-        ...(isQuantized(this.#y) ? [quantizeSource] : []),
-        productSource,
-      ]),
-    });
-    return kernel.bind({
-      ...bindInput(this.#x),
-      ...bindOutput(this.#y),
-      ...bindWeights(this.#matrix, part),
-      ...(part.affine ? { affine: part.affine } : {}),
-    }, {
-      rows: part.rows,
-      groups: Math.ceil(this.#matrix.columns / GROUP),
-      first: (this.#options.first ?? 0) + part.first,
-      stride: this.#y.stride,
-    });
-  }
+/** What a product reads and writes. */
+export interface Product {
+  readonly matrix: Matrix;
+  readonly x: Activation;
+  readonly y: Activation;
+  readonly accumulate?: boolean;
+  readonly activation?: ActivationFunction;
+}
 
-  /** One group a step where two would not fit the 16 KiB that every device has. */
-  #stagedConstants() {
-    const small = isQuantized(this.#x) && !isQuantized(this.#y);
-    return { GROUPS: small ? 2 : 1, OUTPUT_ROWS: 4 / this.#matrix.sides };
-  }
+/** Rows of each side that one workgroup of a tile makes. */
+export function rowsOf(tile: LinearTile | typeof STAGED, { sides }: Matrix): number {
+  return tile === STAGED ? STAGED_SIZE / sides : tile.rows * tile.workgroup / tile.lanes;
+}
 
-  #tileConstants({ rows, cols, lanes, workgroup }: LinearTile) {
-    const SUBGROUPS = lanes > 1 && lanes === this.#device.capabilities.subgroupSize;
-    const SHARED = lanes > 1 && !SUBGROUPS;
-    return { ROWS: rows, COLS: cols, LANES: lanes, WORKGROUP: workgroup, SUBGROUPS, SHARED };
-  }
+/** Tokens in a tile. */
+export function columnsOf(tile: LinearTile | typeof STAGED): number {
+  return tile === STAGED ? STAGED_SIZE : tile.cols;
+}
+
+/** Records a product over `rowTiles` (rounded up) times `tokenTiles` tiles. */
+export function encodeTiles(
+  pass: GPUComputePassEncoder,
+  dispatch: Dispatch,
+  rowTiles: number,
+  tokenTiles: number,
+): void {
+  const x = Math.min(Math.ceil(rowTiles), 32768);
+  encodeDispatch(pass, dispatch, [x, tokenTiles, Math.ceil(rowTiles / x)]);
+}
+
+/** Binds the kernel of a tile to a part of a product's matrix; `more` is what the caller decides. */
+export function bindProduct(
+  device: Device,
+  product: Product,
+  part: MatrixPart,
+  tile: LinearTile | typeof STAGED,
+  more: {
+    constants: { GATHER: boolean; PLANNED: boolean };
+    resources: Record<string, Resource>;
+    params: Record<string, number>;
+  },
+): Dispatch {
+  const { matrix, x, y, accumulate = false, activation = "silu" } = product;
+  const { format, sides } = matrix;
+  const staged = tile === STAGED;
+  const gate = sides === 2 ? activationFunction(activation) : undefined;
+  const kernel = device.kernel({
+    name: `${staged ? "matmul" : "linear"} ${format.name}`,
+    source: staged ? matmulSource : linearSource,
+    constants: {
+      ...weightConstants(format),
+      ...(staged ? stagedConstants(product) : tileConstants(device, tile)),
+      ...gate?.constants,
+      ...more.constants,
+      COLS: columnsOf(tile),
+      SIDES: sides,
+      PAIRED: sides === 2,
+      INTEGER: isQuantized(x),
+      QUANTIZED_OUTPUT: isQuantized(y),
+      AFFINE: part.affine !== undefined,
+      ACCUMULATE: accumulate,
+    },
+    snippets: weightSnippets(format, [
+      ...(isQuantized(y) ? [quantizeSource] : []),
+      ...(gate ? [gate.snippet] : []),
+      productSource,
+    ]),
+  });
+  return kernel.bind({
+    ...bindInput(x),
+    ...bindOutput(y),
+    ...bindWeights(matrix, part),
+    ...(part.affine ? { affine: part.affine } : {}),
+    ...more.resources,
+  }, { groups: Math.ceil(matrix.columns / GROUP), stride: y.stride, ...more.params });
+}
+
+/** One group a step where two would not fit the 16 KiB that every device has. */
+function stagedConstants({ matrix, x, y }: Product) {
+  const small = isQuantized(x) && !isQuantized(y);
+  return { GROUPS: small ? 2 : 1, OUTPUT_ROWS: 4 / matrix.sides };
+}
+
+function tileConstants(device: Device, { rows, lanes, workgroup }: LinearTile) {
+  const SUBGROUPS = lanes > 1 && lanes === device.capabilities.subgroupSize;
+  const SHARED = lanes > 1 && !SUBGROUPS;
+  return { ROWS: rows, LANES: lanes, WORKGROUP: workgroup, SUBGROUPS, SHARED };
 }
 
 /** Constants that tell a kernel what a format's snippet gives. */
@@ -170,12 +214,14 @@ export function weightConstants(format: QuantFormat): Record<string, boolean> {
   };
 }
 
-/** Declarations of a format's planes from binding 8 on, and its snippet. */
+/** Declarations of a format's planes and codebook from binding 8 on, and its snippet. */
 export function weightSnippets(format: QuantFormat, more: readonly string[] = []): string[] {
-  const planes = format.planes.map((plane, i) =>
-    `@group(0) @binding(${8 + i}) var<storage, read> w_${plane.name}: array<${plane.type}>;`
+  const { planes, codebook } = format;
+  const tables = codebook ? [...planes, { ...codebook, name: "codebook" }] : planes;
+  const bindings = tables.map(({ name, type }, i) =>
+    `@group(0) @binding(${8 + i}) var<storage, read> w_${name}: array<${type}>;`
   );
-  return [planes.join("\n"), groupSource, format.snippet, ...more];
+  return [bindings.join("\n"), groupSource, format.snippet, ...more];
 }
 
 /** The product in plain loops, summed in f64: weights [rows, columns], x [tokens, columns]. */

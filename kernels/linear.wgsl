@@ -3,7 +3,7 @@
 // registers. LANES > 1 reads weights once for few tokens (decode), LANES = 1 is a register tile
 // (prefill). Grid: x (then z) over row tiles, y over token tiles. Activations are padded with rows
 // to whole token tiles and with zero columns to whole groups.
-// SIDES = 2: row i of w is a gate, row i + params.rows its up projection; y = silu(gate) * up.
+// SIDES = 2: row i of w is a gate, row i of its second side the up projection; y = f(gate) * up.
 
 #if SHARED
 var<workgroup> partials: array<f32, SIDES * ROWS * COLS * WORKGROUP>;
@@ -23,21 +23,32 @@ fn main(
   let lane = thread % LANES;
   let tile = workgroup.x + workgroup.z * workgroups.x;
   let first_row = (tile * (WORKGROUP / LANES) + team) * ROWS;
-  let first_token = workgroup.y * COLS;
+  #if GATHER
+  let expert = expert_of(workgroup.y);
+  if (expert >= params.experts) {
+    return;
+  }
+  #else
+  let expert = 0u;
+  #end
   let groups = params.groups;
 
   #for s in 0..SIDES
   #for r in 0..ROWS
-  let row$s_$r = min(first_row + $r, params.rows - 1u) + $s * params.rows;
+  let row$s_$r = weight_row(expert, $s, first_row + $r);
   #for c in 0..COLS
   var sum$s_$r_$c = 0.0;
   #end
   #end
   #end
+  #for c in 0..COLS
+  let token$c = token_of(workgroup.y, $c);
+  let from$c = input_of(token$c) * groups;
+  #end
 
   for (var group = lane; group < groups; group += LANES) {
     #for c in 0..COLS
-    let at$c = (first_token + $c) * groups + group;
+    let at$c = from$c + group;
     #end
     #if INTEGER
     #for c in 0..COLS
@@ -149,13 +160,13 @@ fn main(
     #for r in 0..ROWS
     #for c in 0..COLS
     #if PAIRED
-    sum0_$r_$c = silu(sum0_$r_$c) * sum1_$r_$c;
+    sum0_$r_$c = gate(sum0_$r_$c, sum1_$r_$c);
     #end
     #if QUANTIZED_OUTPUT
     results[$c * OUTPUTS + team * ROWS + $r] = select(0.0, sum0_$r_$c, first_row + $r < params.rows);
     #else
-    if (first_row + $r < params.rows) {
-      let at = (first_token + $c) * params.stride + params.first + first_row + $r;
+    if (first_row + $r < params.rows && token$c != NONE) {
+      let at = token$c * params.stride + params.first + first_row + $r;
       #if ACCUMULATE
       y[at] += sum0_$r_$c;
       #else
@@ -171,12 +182,11 @@ fn main(
   workgroupBarrier();
   for (var job = thread; job < COLS * OUTPUTS / 32u; job += WORKGROUP) {
     let column = job % (OUTPUTS / 32u) * 32u;
-    let token = job / (OUTPUTS / 32u);
-    if (tile * OUTPUTS + column < params.rows) {
-      let start = token * OUTPUTS + column;
+    let start = job * 32u;
+    let token = token_of(workgroup.y, start / OUTPUTS);
+    if (tile * OUTPUTS + column < params.rows && token != NONE) {
       let quantized = quantize_results(start);
-      let at =
-        ((first_token + token) * params.stride + params.first + tile * OUTPUTS + column) / 32u;
+      let at = (token * params.stride + params.first + tile * OUTPUTS + column) / 32u;
       y_quants[2u * at] = quantized.low;
       y_quants[2u * at + 1u] = quantized.high;
       y_scales[at] = quantized.scales;

@@ -3,6 +3,7 @@
 // of 32 columns. Same bindings, epilogue and meaning of SIDES as linear.wgsl; with two sides a tile
 // is 32 gate rows and the 32 up rows that belong to them. Grid: x over row tiles, y over token tiles.
 // The last token tile may reach past the buffers: reads there are harmless, writes are left out.
+// So it is with idle columns.
 // Staged vectors lie [half or quarter of a group][row], so that neighbours read without conflicts.
 
 const TILE = 64u;
@@ -22,12 +23,13 @@ var<workgroup> x_tile: array<vec4<f32>, GROUPS * VECTORS * TILE>;
 var<workgroup> results: array<f32, TILE * TILE_ROWS>;  // [tokens, rows]
 #end
 
-// Row of w that row `i` of the tile holds; tiles past the end repeat the last row.
-fn row_of(tile: u32, i: u32) -> u32 {
-  return min(tile * TILE_ROWS + i % TILE_ROWS, params.rows - 1u) + i / TILE_ROWS * params.rows;
+// Row of w that row `i` of the tile holds.
+fn row_of(expert: u32, tile: u32, i: u32) -> u32 {
+  return weight_row(expert, i / TILE_ROWS, tile * TILE_ROWS + i % TILE_ROWS);
 }
 
-fn stage(tile: u32, first_token: u32, first_group: u32, thread: u32) {
+// Stages row `row` of w or of x, whichever is the thread's.
+fn stage(row: u32, first_group: u32, thread: u32) {
   let i = thread % TILE;
   let step = thread / TILE % 2u;
   let group = min(first_group + step, params.groups - 1u);
@@ -36,7 +38,7 @@ fn stage(tile: u32, first_token: u32, first_group: u32, thread: u32) {
     return;
   }
   if (thread < 2u * TILE) {
-    let at = row_of(tile, i) * params.groups + group;
+    let at = row * params.groups + group;
     let to = step * VECTORS * TILE + i;
     #if FLOAT_WEIGHTS
     #for j in 0..8
@@ -58,7 +60,7 @@ fn stage(tile: u32, first_token: u32, first_group: u32, thread: u32) {
     #end
     #end
   } else {
-    let at = (first_token + i) * params.groups + group;
+    let at = row * params.groups + group;
     let to = step * VECTORS * TILE + i;
     #if INTEGER
     x_tile[to] = x_quants[2u * at];
@@ -79,7 +81,18 @@ fn main(
   @builtin(local_invocation_index) thread: u32,
 ) {
   let tile = workgroup.x + workgroup.z * workgroups.x;
-  let first_token = workgroup.y * TILE;
+  #if GATHER
+  let expert = expert_of(workgroup.y);
+  if (expert >= params.experts) {
+    return;
+  }
+  #else
+  let expert = 0u;
+  #end
+  let staged = thread % TILE;
+  let staged_token = token_of(workgroup.y, staged);
+  let staged_row =
+    select(input_of(staged_token), row_of(expert, tile, staged), thread < 2u * TILE);
   let row = thread % 16u;
   let column = thread / 16u;
   #for r in 0..4
@@ -89,7 +102,7 @@ fn main(
   #end
 
   for (var group = 0u; group < params.groups; group += GROUPS) {
-    stage(tile, first_token, group, thread);
+    stage(staged_row, group, thread);
     workgroupBarrier();
     #for g in 0..GROUPS
     #if INTEGER
@@ -139,7 +152,7 @@ fn main(
 
   #for r in 0..4
   #if AFFINE
-  let affine$r = affine[row_of(tile, row + 16u * $r)];
+  let affine$r = affine[row_of(expert, tile, row + 16u * $r)];
   #for c in 0..4
   sum$r_$c = sum$r_$c * affine$r.x + affine$r.y;
   #end
@@ -147,9 +160,12 @@ fn main(
   #end
   #if PAIRED
   #for c in 0..4
-  sum0_$c = silu(sum0_$c) * sum2_$c;
-  sum1_$c = silu(sum1_$c) * sum3_$c;
+  sum0_$c = gate(sum0_$c, sum2_$c);
+  sum1_$c = gate(sum1_$c, sum3_$c);
   #end
+  #end
+  #for c in 0..4
+  let token$c = token_of(workgroup.y, column + 16u * $c);
   #end
   #for r in 0..OUTPUT_ROWS
   {
@@ -159,8 +175,8 @@ fn main(
     results[(column + 16u * $c) * TILE_ROWS + row + 16u * $r] =
       select(0.0, sum$r_$c, output < params.rows);
     #else
-    if (output < params.rows && first_token + column + 16u * $c < arrayLength(&y) / params.stride) {
-      let at = (first_token + column + 16u * $c) * params.stride + params.first + output;
+    if (output < params.rows && token$c < arrayLength(&y) / params.stride) {
+      let at = token$c * params.stride + params.first + output;
       #if ACCUMULATE
       y[at] += sum$r_$c;
       #else
@@ -174,10 +190,9 @@ fn main(
 
   #if QUANTIZED_OUTPUT
   workgroupBarrier();
-  if (thread < TILE && first_token + thread < arrayLength(&y_scales) * 32u / params.stride) {
-    let start = thread * TILE_ROWS;
-    let quantized = quantize_results(start);
-    let at = ((first_token + thread) * params.stride + params.first + tile * TILE_ROWS) / 32u;
+  if (thread < TILE && staged_token < arrayLength(&y_scales) * 32u / params.stride) {
+    let quantized = quantize_results(thread * TILE_ROWS);
+    let at = (staged_token * params.stride + params.first + tile * TILE_ROWS) / 32u;
     y_quants[2u * at] = quantized.low;
     y_quants[2u * at + 1u] = quantized.high;
     y_scales[at] = quantized.scales;

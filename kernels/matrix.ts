@@ -3,6 +3,7 @@
 // file is never held in memory. Two matrices of one shape can be paired (gate and up projections).
 
 import { GROUP, padTo } from "./activation.ts";
+import { codebookBuffer } from "./codebook.ts";
 import type { Device } from "./device.ts";
 import type { Resource } from "./kernel.ts";
 import type { QuantFormat } from "./quants/mod.ts";
@@ -28,6 +29,8 @@ export interface Matrix {
   readonly columns: number;
   readonly sides: 1 | 2;
   readonly parts: readonly MatrixPart[];
+  /** What the codes of its format stand for, if that is a table. */
+  readonly codebook?: GPUBuffer;
 }
 
 /** Blocks of a row, padded to whole groups of 32 columns. */
@@ -35,9 +38,25 @@ function blocksPerRow(format: QuantFormat, columns: number): number {
   return padTo(columns, GROUP) / format.blockSize;
 }
 
+/** Blocks that are whole words in every plane: what is written begins on them. */
+function blocksPerWord(format: QuantFormat): number {
+  const bits = format.planes.reduce((bits, plane) => bits | plane.bytesPerBlock, 4);
+  return 4 / (bits & -bits);
+}
+
 /** Whether two matrices of this shape can be one paired matrix: both sides begin on a whole word. */
 export function canPair(format: QuantFormat, rows: number, columns: number): boolean {
-  return rows * blocksPerRow(format, columns) % 2 === 0 || format.kind === "float";
+  return rows * blocksPerRow(format, columns) % blocksPerWord(format) === 0;
+}
+
+/** Rows and columns of a matrix, and what they consist of. */
+export interface MatrixShape {
+  rows: number;
+  columns: number;
+  /** 2 for a pair. */
+  sides?: 1 | 2;
+  /** Rows that stay in one part: those of an expert. Default 32. */
+  unit?: number;
 }
 
 /** Allocates a matrix; its weights are written by {@linkcode MatrixWriter}. Errors: GpuMemoryError. */
@@ -45,9 +64,11 @@ export function allocateMatrix(
   device: Device,
   label: string,
   format: QuantFormat,
-  shape: { rows: number; columns: number; sides?: 1 | 2 },
+  shape: MatrixShape,
 ): Matrix {
-  const { rows, columns, sides = 1 } = shape;
+  // Parts of whole groups of 32 rows, since a paired product writes int8 groups of 32 outputs; the
+  // groups of an expert begin anew.
+  const { rows, columns, sides = 1, unit = GROUP } = shape;
   const rowBlocks = blocksPerRow(format, columns);
   const rowBytes = format.planes.map((plane) => plane.bytesPerBlock * rowBlocks);
   const widest = sides * Math.max(...rowBytes);
@@ -56,8 +77,9 @@ export function allocateMatrix(
     device.maxBindingSize / widest,
     device.gpu.limits.maxBufferSize / whole,
   );
-  // Parts of whole groups of 32 rows: a paired product writes int8 groups of 32 outputs.
-  const partRows = most >= rows ? rows : Math.max(GROUP, Math.floor(most / GROUP) * GROUP);
+  // And they begin on a whole word.
+  const step = canPair(format, unit, columns) ? unit : blocksPerWord(format) * unit;
+  const partRows = most >= rows ? rows : Math.max(step, Math.floor(most / step) * step);
   const parts: MatrixPart[] = [];
   for (let first = 0; first < rows; first += partRows) {
     const count = Math.min(partRows, rows - first);
@@ -71,12 +93,14 @@ export function allocateMatrix(
     const buffer = device.buffer(label, size, "weights");
     parts.push({ first, rows: count, buffer, offsets, sizes });
   }
-  return { label, format, rows, columns, sides, parts };
+  const codebook = codebookBuffer(device, format);
+  return { label, format, rows, columns, sides, parts, ...(codebook ? { codebook } : {}) };
 }
 
 /** The bindings of a part's planes, named as its format's snippet reads them. */
 export function bindWeights(matrix: Matrix, part: MatrixPart): Record<string, Resource> {
   const bindings: Record<string, Resource> = {};
+  if (matrix.codebook) bindings.w_codebook = matrix.codebook;
   matrix.format.planes.forEach((plane, i) => {
     const [offset, size] = [part.offsets[i], part.sizes[i]];
     bindings[`w_${plane.name}`] = { buffer: part.buffer, offset, size };
@@ -110,7 +134,7 @@ export class MatrixWriter {
   readonly #rowBlocks: number;
   /** Blocks of this side that are on the GPU. */
   #written = 0;
-  /** An odd block that waits for its neighbour: writes begin and end on whole words. */
+  /** Blocks that wait for their neighbours: writes begin and end on whole words. */
   #pending = new Uint8Array(0);
 
   constructor(device: Device, matrix: Matrix, side: 0 | 1 = 0) {
@@ -125,9 +149,10 @@ export class MatrixWriter {
     const { blockBytes } = this.#matrix.format;
     const padded = this.#padRows(rows);
     const bytes = this.#pending.length > 0 ? concat(this.#pending, padded) : padded;
-    const even = Math.floor(bytes.length / (2 * blockBytes)) * 2 * blockBytes;
-    this.#write(bytes.subarray(0, even));
-    this.#pending = bytes.slice(even);
+    const words = blocksPerWord(this.#matrix.format) * blockBytes;
+    const whole = bytes.length - bytes.length % words;
+    this.#write(bytes.subarray(0, whole));
+    this.#pending = bytes.slice(whole);
   }
 
   /** Writes what is left. Call once, after the last row. */

@@ -1,11 +1,17 @@
 // What linear.wgsl and matmul.wgsl share: the bindings of y = x W^T and the pieces of its epilogue.
 // INTEGER: x is int8 groups. AFFINE: each row of w has a scale and a bias. QUANTIZED_OUTPUT: y is
-// int8 groups. The planes of w follow from binding 8 on, see its format.
+// int8 groups. GATHER: w is a stack of matrices, the experts, and a token is a pair of a row of x and
+// one of the experts chosen for it. The planes of w follow from binding 8 on, see its format.
 struct Params {
-  rows: u32,        // outputs
+  rows: u32,        // outputs; GATHER: of one expert
   groups: u32,      // groups of 32 columns in a row of weights
   first: u32,       // column of y that the first output goes to
   stride: u32,      // columns of y
+  #if GATHER
+  share: u32,          // pairs that read the same row of x
+  experts: u32,        // in the bound part of w
+  first_expert: u32,   // the first of these
+  #end
 }
 @group(0) @binding(0) var<uniform> params: Params;
 #if INTEGER
@@ -24,16 +30,64 @@ struct Params {
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;         // [tokens, stride]
 #end
 
+// Which tokens the columns of a tile are, COLS of them. NONE: the column is idle.
+const NONE = 0xffffffffu;
+#if GATHER
+#if PLANNED
+@group(0) @binding(6) var<storage, read> plan: array<u32>;            // see expert_plan.wgsl
+#else
+@group(0) @binding(6) var<storage, read> ids: array<u32>;             // [pairs] experts
+#end
+#end
+
+fn token_of(tile: u32, column: u32) -> u32 {
+  #if !GATHER
+  return tile * COLS + column;
+  #else
+  #if PLANNED
+  return plan[tile * (COLS + 1u) + 1u + column];
+  #else
+  return tile;
+  #end
+  #end
+}
+
+// The row of x that a token reads.
+fn input_of(token: u32) -> u32 {
+  #if GATHER
+  return token / params.share;
+  #else
+  return token;
+  #end
+}
+
+#if GATHER
+// The expert of a tile, counted from the first of the bound part: not less than params.experts where
+// it is in another part, or the tile is empty.
+fn expert_of(tile: u32) -> u32 {
+  #if PLANNED
+  return plan[tile * (COLS + 1u)] - params.first_expert;
+  #else
+  return ids[tile] - params.first_expert;
+  #end
+}
+#end
+
+// A row of a side of w; rows past the end repeat the last one.
+fn weight_row(expert: u32, side: u32, row: u32) -> u32 {
+  #if GATHER
+  return (side * params.experts + expert) * params.rows + min(row, params.rows - 1u);
+  #else
+  return side * params.rows + min(row, params.rows - 1u);
+  #end
+}
+
 #if INTEGER
 fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
   return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) +
     dot4I8Packed(a.w, b.w);
 }
 #end
-
-fn silu(x: f32) -> f32 {
-  return x / (1.0 + exp(-x));
-}
 
 #if QUANTIZED_OUTPUT
 // `results` is the kernel's own array of outputs in workgroup memory.

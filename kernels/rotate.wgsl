@@ -1,27 +1,24 @@
 // Rotary position embedding (Su et al. 2021) on queries in place and on keys, which go to the paged
 // KV cache with the values. One invocation handles four elements of one head of one row.
-// HALF_PAIRS: element i is paired with i + rotary/2 (NeoX); otherwise 2i with 2i + 1 (Llama).
+// HALF_PAIRS: element i is paired with i + rotary/2 (NeoX); otherwise 2i with 2i + 1 (Llama), both
+// counted from the first rotated element. ROTATED, CACHED, VALUES: whether there is any of that.
 // The angle position * frequency comes from two small tables, position = 256 * high + low, as unit
 // vectors that multiply: exact at any position, where sin and cos of a large f32 are not.
 struct Params {
   heads: u32,
   kv_heads: u32,
-  rotary: u32,      // rotated elements of a head, a multiple of four
-  stride: u32,      // floats in a row of qkv
-  max_blocks: u32,  // blocks per row of the table
+  rotary: u32,        // rotated elements of a head, a multiple of four
+  rotary_start: u32,  // the first of them, a multiple of four
+  stride: u32,        // floats in a row of qkv
+  first: u32,         // column of the first head
+  max_blocks: u32,    // blocks per row of the table
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;          // [rows] token, position, slot
-@group(0) @binding(2) var<storage, read> table: array<u32>;               // [slots, max_blocks]
+@group(0) @binding(2) var<storage, read_write> qkv: array<f32>;           // [rows, stride]: q, k, v heads
+#if ROTATED
 @group(0) @binding(3) var<storage, read> low_turns: array<vec4<f32>>;     // [256, rotary/4] (cos, sin) twice
 @group(0) @binding(4) var<storage, read> high_turns: array<vec4<f32>>;    // [positions/256, rotary/4]
-@group(0) @binding(5) var<storage, read_write> qkv: array<f32>;           // [rows, stride]: q, k, v heads
-#if HALF_CACHE
-@group(0) @binding(6) var<storage, read_write> keys: array<u32>;
-@group(0) @binding(7) var<storage, read_write> values: array<u32>;
-#else
-@group(0) @binding(6) var<storage, read_write> keys: array<vec2<f32>>;
-@group(0) @binding(7) var<storage, read_write> values: array<vec2<f32>>;
 #end
 
 #if HALF_CACHE
@@ -29,6 +26,16 @@ alias CachePair = u32;
 #else
 alias CachePair = vec2<f32>;
 #end
+#if CACHED
+@group(0) @binding(5) var<storage, read> table: array<u32>;               // [slots, max_blocks]
+@group(0) @binding(6) var<storage, read_write> keys: array<CachePair>;
+#end
+#if VALUES
+@group(0) @binding(7) var<storage, read_write> values: array<CachePair>;
+#end
+
+const QUADS = HEAD_DIM / 4u;
+const VALUE_QUADS = VALUE_DIM / 4u;
 
 fn packed(pair: vec2<f32>) -> CachePair {
   #if HALF_CACHE
@@ -48,32 +55,46 @@ fn turn(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  const QUADS = HEAD_DIM / 4u;
   let head = id.x / QUADS;
   let quad = id.x % QUADS;
-  let all_heads = params.heads + 2u * params.kv_heads;
-  if (head >= all_heads) {
-    return;
-  }
+  let turned_heads = params.heads + params.kv_heads;
   let entry = rows[id.y];
   let position = entry.y;
-  let base = id.y * params.stride + head * HEAD_DIM;
-  let is_value = head >= params.heads + params.kv_heads;
-  let rotated = !is_value && quad * 4u < params.rotary;
+  let row = id.y * params.stride + params.first;
+  if (head >= turned_heads) {
+    #if VALUES
+    let rest = id.x - turned_heads * QUADS;
+    let kv_head = rest / VALUE_QUADS;
+    if (kv_head >= params.kv_heads) {
+      return;
+    }
+    let block = table[entry.z * params.max_blocks + position / BLOCK];
+    let cached = cached_head(block, kv_head, params.kv_heads, position);
+    let to = 2u * (cached * VALUE_QUADS + rest % VALUE_QUADS);
+    let from_value = row + turned_heads * HEAD_DIM + 4u * rest;
+    values[to] = packed(vec2(qkv[from_value], qkv[from_value + 1u]));
+    values[to + 1u] = packed(vec2(qkv[from_value + 2u], qkv[from_value + 3u]));
+    #end
+    return;
+  }
 
   // Where the two pairs of this invocation begin, and how far apart their partners are.
+  let base = row + head * HEAD_DIM;
   var first = quad * 4u;
   var second = first + 2u;
   var a = vec2(qkv[base + first], qkv[base + first + 1u]);
   var b = vec2(qkv[base + second], qkv[base + second + 1u]);
-  if (rotated) {
-    let quarter = params.rotary / 4u;
+  #if ROTATED
+  let start = params.rotary_start;
+  let quarter = params.rotary / 4u;
+  let pairs = quad - start / 4u;   // wraps, and so is too large, before the first
+  if (pairs < quarter) {
     let angles = turn(
-      low_turns[(position % 256u) * quarter + quad],
-      high_turns[(position / 256u) * quarter + quad],
+      low_turns[(position % 256u) * quarter + pairs],
+      high_turns[(position / 256u) * quarter + pairs],
     );
     #if HALF_PAIRS
-    first = quad * 2u;
+    first = start + pairs * 2u;
     second = first + params.rotary / 2u;
     let p = vec2(qkv[base + first], qkv[base + first + 1u]);
     let q = vec2(qkv[base + second], qkv[base + second + 1u]);
@@ -84,21 +105,20 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     b = vec2(b.x * angles.z - b.y * angles.w, b.y * angles.z + b.x * angles.w);
     #end
   }
+  #end
   if (head < params.heads) {
+    #if ROTATED
     qkv[base + first] = a.x;
     qkv[base + first + 1u] = a.y;
     qkv[base + second] = b.x;
     qkv[base + second + 1u] = b.y;
+    #end
     return;
   }
+  #if CACHED
   let block = table[entry.z * params.max_blocks + position / BLOCK];
-  let kv_head = (head - params.heads) % params.kv_heads;
-  let at = cache_index(block, kv_head, params.kv_heads, position) * 2u;
-  if (is_value) {
-    values[at + first / 2u] = packed(a);
-    values[at + second / 2u] = packed(b);
-  } else {
-    keys[at + first / 2u] = packed(a);
-    keys[at + second / 2u] = packed(b);
-  }
+  let at = 2u * cached_head(block, head - params.heads, params.kv_heads, position) * QUADS;
+  keys[at + first / 2u] = packed(a);
+  keys[at + second / 2u] = packed(b);
+  #end
 }

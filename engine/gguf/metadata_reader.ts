@@ -91,6 +91,15 @@ export class MetadataReader {
     return this.#get(key, "an array of numbers", toNumbers) ?? fallback;
   }
 
+  /** A number or boolean (as 0 or 1) for each layer: an array, or one for all; else `fallback`. */
+  perLayer(key: string, layers: number, fallback: number): readonly number[] {
+    const value = this.#get(key, "a number, a boolean or an array of them", toNumberList);
+    if (value === undefined) return new Array(layers).fill(fallback);
+    if (value.length === 1) return new Array(layers).fill(value[0]);
+    if (value.length >= layers) return value;
+    throw new GgufError(this.#file.path, key, `it has ${value.length} values for ${layers} layers`);
+  }
+
   #require<T>(key: string, kind: string, convert: Conversion<T>): T {
     const value = this.#get(key, kind, convert);
     if (value === undefined) throw new GgufError(this.#file.path, key, "the key is missing");
@@ -129,6 +138,12 @@ function toStrings(value: MetadataValue): readonly string[] | undefined {
 
 function toNumbers(value: MetadataValue): readonly number[] | undefined {
   return typeof value === "object" && !Array.isArray(value) ? Array.from(value, Number) : undefined;
+}
+
+function toNumberList(value: MetadataValue): readonly number[] | undefined {
+  const isScalar = (item: MetadataValue) => typeof item === "number" || typeof item === "boolean";
+  if (isScalar(value)) return [Number(value)];
+  return Array.isArray(value) && value.every(isScalar) ? value.map(Number) : toNumbers(value);
 }
 
 function describe(value: MetadataValue): string {

@@ -3,6 +3,8 @@
 
 export { readGguf } from "./read_gguf.ts";
 export type { GgufFile, TensorInfo } from "./read_gguf.ts";
+export { parseShardName, shardPath } from "./shard_name.ts";
+export type { ShardName } from "./shard_name.ts";
 export { TensorReader } from "./tensor_reader.ts";
 export type { TensorChunk } from "./tensor_reader.ts";
 export { MetadataReader } from "./metadata_reader.ts";

@@ -1,5 +1,5 @@
 // Reads the header of a GGUF file, metadata and tensor table, and holds it against the file's size.
-// Tensor data is left alone (tensor_reader.ts). Versions 2 and 3, little-endian; the format is
+// Tensor data is left alone (tensor_reader.ts); split models are put together in shards.ts. Versions 2 and 3, little-endian; the format is
 // fixed by docs/gguf.md of the ggml project.
 
 import { fileURLToPath } from "node:url";
@@ -7,26 +7,29 @@ import { GgufError } from "../errors.ts";
 import { HeaderReader, MIN_STRING_BYTES } from "./header_reader.ts";
 import { readMetadata } from "./metadata.ts";
 import { MetadataReader } from "./metadata_reader.ts";
+import { joinShards } from "./shards.ts";
 import { placeTensors, readTensorTable, type TensorInfo } from "./tensor_table.ts";
 import type { MetadataValue } from "./value_types.ts";
 
 export type { TensorInfo } from "./tensor_table.ts";
 
-/** The header of a GGUF file. Offsets and sizes in bytes. */
+/** The header of a GGUF file, or of the files of a split model. Offsets and sizes in bytes. */
 export interface GgufFile {
-  /** As it was opened. */
+  /** As it was opened; of a split model, the first shard. */
   readonly path: string;
+  /** All its files in order: itself, or the shards of a split model. */
+  readonly shards: readonly string[];
   /** Of the format. */
   readonly version: 2 | 3;
   /** In the order of the file, without a prototype. */
   readonly metadata: Record<string, MetadataValue>;
   /** In the order of the file. */
   readonly tensors: ReadonlyMap<string, TensorInfo>;
-  /** Where the tensor data starts. */
+  /** Where the tensor data starts, in the first file. */
   readonly dataOffset: number;
-  /** Of the whole file. */
+  /** Of all files together. */
   readonly fileSize: number;
-  /** Of which every tensor's offset is a multiple. */
+  /** Of which every tensor's offset in the first file is a multiple. */
   readonly alignment: number;
 }
 
@@ -37,26 +40,33 @@ const DEFAULT_ALIGNMENT = 32;
 const MAX_ALIGNMENT = 2 ** 31;
 
 /**
- * Reads the header of a local GGUF file.
- * @throws GgufError naming the file and the field, if anything in the header is not sound
+ * Reads the header of a local GGUF file; of a split model's first shard, those of all shards.
+ * @throws GgufError naming the file and the field, if anything in a header is not sound, or a shard
+ *   is missing or not the first
  * @throws Deno.errors.NotFound and its like, if the file cannot be opened
  */
 export async function readGguf(path: string | URL): Promise<GgufFile> {
+  const file = await readHeader(path instanceof URL ? fileURLToPath(path) : path);
+  return joinShards(file, readHeader);
+}
+
+/** Reads the header of one file. */
+async function readHeader(path: string): Promise<GgufFile> {
   using file = await Deno.open(path);
   const { size } = await file.stat();
-  const name = path instanceof URL ? fileURLToPath(path) : path;
-  const header = new HeaderReader(file, name, size);
+  const header = new HeaderReader(file, path, size);
 
   const version = readVersion(header);
   header.field = "tensor count";
   const tensorCount = header.count(MIN_TENSOR_BYTES);
   header.field = "metadata count";
   const metadata = readMetadata(header, header.count(MIN_PAIR_BYTES));
-  const alignment = readAlignment(name, metadata);
+  const alignment = readAlignment(path, metadata);
   const table = readTensorTable(header, tensorCount);
   const dataOffset = Math.ceil(header.position / alignment) * alignment;
   const tensors = placeTensors(header, table, { dataOffset, alignment, fileSize: size });
-  return { path: name, version, metadata, tensors, dataOffset, fileSize: size, alignment };
+  const shards = [path];
+  return { path, shards, version, metadata, tensors, dataOffset, fileSize: size, alignment };
 }
 
 function readVersion(header: HeaderReader): 2 | 3 {

@@ -1,5 +1,5 @@
-// Reads the bytes of tensors from a GGUF file in pieces, through one buffer, so that a model never
-// has to fit in memory. It does not decode them.
+// Reads the bytes of tensors from a GGUF file, or the files of a split model, in pieces, through one
+// buffer, so that a model never has to fit in memory. It does not decode them.
 
 import { GgufError } from "../errors.ts";
 import type { GgufFile, TensorInfo } from "./read_gguf.ts";
@@ -16,24 +16,30 @@ export interface TensorChunk {
 /** Longer reads are no faster, shorter ones leave bandwidth unused. */
 const CHUNK_BYTES = 8 << 20;
 
-/** An open GGUF file. Dispose of it with `using` or `close()`. */
+/** The open files of a model. Dispose of it with `using` or `close()`. */
 export class TensorReader implements Disposable {
-  readonly #path: string;
-  readonly #file: Deno.FsFile;
+  readonly #paths: readonly string[];
+  readonly #files: Deno.FsFile[] = [];
   readonly #buffer: Uint8Array<ArrayBuffer>;
 
-  private constructor(path: string, file: Deno.FsFile, chunkBytes: number) {
-    this.#path = path;
-    this.#file = file;
+  private constructor(paths: readonly string[], chunkBytes: number) {
+    this.#paths = paths;
     this.#buffer = new Uint8Array(chunkBytes);
   }
 
   /**
-   * Opens the file that a header was read from.
+   * Opens the files that a header was read from.
    * @param chunkBytes the most bytes in memory at a time
    */
-  static async open(gguf: GgufFile, chunkBytes = CHUNK_BYTES): Promise<TensorReader> {
-    return new TensorReader(gguf.path, await Deno.open(gguf.path), chunkBytes);
+  static async open({ shards }: GgufFile, chunkBytes = CHUNK_BYTES): Promise<TensorReader> {
+    const reader = new TensorReader(shards, chunkBytes);
+    try {
+      for (const path of shards) reader.#files.push(await Deno.open(path));
+      return reader;
+    } catch (error) {
+      reader.close();
+      throw error;
+    }
   }
 
   /**
@@ -70,22 +76,24 @@ export class TensorReader implements Disposable {
           `are not within its ${tensor.byteLength}`,
       );
     }
-    this.#file.seekSync(tensor.offset + start, Deno.SeekMode.Start);
+    const file = this.#files[tensor.shard];
+    file.seekSync(tensor.offset + start, Deno.SeekMode.Start);
     for (let filled = 0; filled < target.length;) {
-      const count = this.#file.readSync(target.subarray(filled));
+      const count = file.readSync(target.subarray(filled));
       if (count === null) {
-        throw new GgufError(this.#path, `tensor "${tensor.name}"`, "the file has become shorter");
+        const path = this.#paths[tensor.shard];
+        throw new GgufError(path, `tensor "${tensor.name}"`, "the file has become shorter");
       }
       filled += count;
     }
   }
 
-  /** Closes the file. */
+  /** Closes the files. */
   close(): void {
-    this.#file.close();
+    for (const file of this.#files) file.close();
   }
 
-  /** Closes the file. */
+  /** Closes the files. */
   [Symbol.dispose](): void {
     this.close();
   }

@@ -14,6 +14,8 @@ export interface TensorInfo {
   readonly type: number;
   /** GGML name of the type, such as "Q4_K". */
   readonly typeName: string;
+  /** Index in `GgufFile.shards` of the file that it is in: 0 unless the model is split. */
+  readonly shard: number;
   /** Of its first byte, from the start of the file. */
   readonly offset: number;
   /** Without the padding after it. */
@@ -44,7 +46,7 @@ export function readTensorTable(header: HeaderReader, count: number): TensorInfo
     if (type === undefined) throw header.error(`unknown tensor type ${typeId}`);
     const byteLength = tensorBytes(header, shape, type);
     const offset = header.uint64();
-    return { name, shape, type: type.id, typeName: type.name, offset, byteLength };
+    return { name, shape, type: type.id, typeName: type.name, shard: 0, offset, byteLength };
   });
 }
 

@@ -1,4 +1,16 @@
 // The building blocks that architectures share.
 
-export { Network, type NetworkOptions } from "./network.ts";
+export { attend, type AttentionConfig, rotate } from "./attention.ts";
+export { ModelBuilder } from "./builder.ts";
+export { Config, type Heads } from "./config.ts";
+export type { Layer } from "./layer.ts";
+export {
+  type Input,
+  Network,
+  type NetworkOptions,
+  type Operation,
+  type OutputKind,
+  type Reader,
+} from "./network.ts";
+export { longRopeFactors, type Rope, type RopeChoice } from "./rope.ts";
 export { allocateStep, type StepLimits, type StepShape, type StepState } from "./step.ts";

@@ -1,268 +1,278 @@
-// The vocabulary in which an architecture is written: embed, norm, project, attend. Each call
-// allocates what it needs once and appends an operation; a step replays the operations in order
-// for its number of rows. Activations are int8 groups where their products allow it, else f32.
+// A model's forward step as a list of operations, and the vocabulary in which blocks are written:
+// embed, norm, project. Each call allocates what it needs once and appends an operation; a step
+// replays the operations in order for its number of rows.
 
 import {
+  Activate,
   type Activation,
-  Attention,
-  type AttentionTiling,
+  type ActivationFunction,
+  type Columns,
   type Device,
+  Elementwise,
+  type ElementwiseOperation,
+  type ElementwiseOptions,
   Embed,
+  type EmbedOptions,
   type FloatRows,
-  floatRows,
   GROUP,
-  type HeadShape,
-  type LayerCache,
-  layerCacheBytes,
   Linear,
   type Matrix,
-  mostTileRows,
+  type Norm,
+  Normalize,
   padTo,
-  partialBytes,
-  quantizedRows,
-  RmsNorm,
-  type RopeOptions,
-  ropeTables,
-  Rotate,
+  Quantize,
+  type QuantizedRows,
   ROW_PADDING,
-  SwiGlu,
 } from "../../kernels/mod.ts";
 import type { GatedStack, Stack } from "../weights.ts";
-import type { StepLimits, StepShape, StepState } from "./step.ts";
+import { type MemoryOptions, StepMemory } from "./memory.ts";
+import type { StepShape, StepState } from "./step.ts";
 
 /** How a model computes. */
-export interface NetworkOptions {
-  limits: StepLimits;
+export interface NetworkOptions extends MemoryOptions {
   /** int8 activations where weights are quantized. */
   integer: boolean;
-  /** f16 keys and values. */
-  halfCache: boolean;
-  /** Blocks of the KV cache, shared by all sequences. */
-  cacheBlocks: number;
 }
 
-type Operation = (pass: GPUComputePassEncoder, step: StepShape) => void;
+/** Records one operation of a step. */
+export type Operation = (pass: GPUComputePassEncoder, step: StepShape) => void;
 
-/** Whoever reads an activation decides its form. */
-type Readers = Stack | GatedStack | Matrix;
+/** An activation in the forms that its readers take: int8 groups where their products allow it. */
+export interface Input {
+  readonly columns: number;
+  readonly floats?: FloatRows;
+  readonly quantized?: QuantizedRows;
+}
+
+/** Whoever reads an activation decides its forms. */
+export interface Reader {
+  readonly readers: readonly Matrix[];
+}
+
+/** What a step gives of the rows that are asked for: logits, or the hidden state before them. */
+export type OutputKind = "logits" | "hidden";
 
 /** A model's forward step, built once and replayed. */
 export class Network {
-  readonly #device: Device;
-  readonly #state: StepState;
-  readonly #options: NetworkOptions;
-  readonly #operations: Operation[] = [];
-  readonly #scratch = new Map<string, Activation>();
-  readonly #buffers = new Map<string, GPUBuffer>();
+  readonly memory: StepMemory;
   /** Query rows per workgroup of prefill attention, fixed by the first attention layer. */
   tileRows = 1;
+  readonly #operations: Operation[] = [];
+  #recording = this.#operations;
+  readonly #outputs: Record<OutputKind, { rows?: FloatRows; operations: Operation[] }> = {
+    logits: { operations: [] },
+    hidden: { operations: [] },
+  };
 
-  constructor(device: Device, state: StepState, options: NetworkOptions) {
-    this.#device = device;
-    this.#state = state;
-    this.#options = options;
+  constructor(
+    readonly device: Device,
+    readonly state: StepState,
+    readonly options: NetworkOptions,
+  ) {
+    this.memory = new StepMemory(device, options);
   }
 
   /** Records all operations of one step. */
-  encode(pass: GPUComputePassEncoder, step: StepShape): void {
+  encode(pass: GPUComputePassEncoder, step: StepShape, output: OutputKind): void {
     for (const operation of this.#operations) operation(pass, step);
+    if (step.outputs === 0) return;
+    for (const operation of this.#outputs[output].operations) operation(pass, step);
   }
 
-  /** The residual stream [rows, columns]: the embeddings of the step's tokens. */
-  embed(table: Matrix, scale = 1): FloatRows {
-    const x = this.#floats("residual", table.columns);
-    const embed = new Embed(this.#device, table, this.#state, x, scale);
-    this.#operations.push((pass, step) => embed.encode(pass, step.rows));
-    return x;
+  /** What {@linkcode Network.output} was told: [outputs, columns], if the model has such an output. */
+  outputRows(kind: OutputKind): FloatRows | undefined {
+    return this.#outputs[kind].rows;
   }
 
-  /** RMSNorm of every row, for the matrices that read it. */
-  rmsNorm(x: FloatRows, weight: GPUBuffer, epsilon: number, readers: Readers): Activation {
-    const y = this.#activation("normed", x.columns, readers);
-    const norm = new RmsNorm(this.#device, x, y, { weight, epsilon });
-    this.#operations.push((pass, step) => norm.encode(pass, step.rows));
-    return y;
+  /** Appends an operation. */
+  add(operation: Operation): void {
+    this.#recording.push(operation);
   }
 
-  /** RMSNorm of the rows whose logits are wanted: [outputs, columns]. */
-  outputNorm(x: FloatRows, weight: GPUBuffer, epsilon: number, readers: Readers): Activation {
-    const y = this.#activation("output", x.columns, readers, this.#options.limits.outputs);
-    const source = this.#state.outputs;
-    const norm = new RmsNorm(this.#device, x, y, { weight, epsilon, source });
-    this.#operations.push((pass, step) => norm.encode(pass, step.outputs));
-    return y;
+  /** x[row] = scale * table[token], or by position, or added to what is there. */
+  embed(table: Matrix, x: FloatRows, options: EmbedOptions = {}): void {
+    const embed = new Embed(this.device, table, this.state, x, options);
+    this.add((pass, step) => embed.encode(pass, step.rows));
   }
 
-  /** x W^T, as new rows. `label` names the scratch memory, which layers share. */
-  linear(x: Activation, stack: Stack, label: string): FloatRows {
-    const last = stack[stack.length - 1];
-    const y = this.#floats(label, last.first + last.matrix.rows);
-    this.#project(x, stack, y, false);
-    return y;
-  }
-
-  /** y += x W^T: back onto the residual stream. */
-  addLinear(x: Activation, stack: Stack, y: FloatRows): void {
-    this.#project(x, stack, y, true);
-  }
-
-  /** Logits [outputs, vocabulary] of what outputNorm gave. */
-  logits(x: Activation, head: Matrix): FloatRows {
-    const rows = padTo(this.#options.limits.outputs, ROW_PADDING);
-    // Not padded to groups: no product reads it, and the sampler takes rows as they are.
-    const floats = this.#buffer("logits", rows * head.rows * 4);
-    const y = { columns: head.rows, stride: head.rows, floats };
-    const linear = new Linear(this.#device, head, x, y);
-    this.#operations.push((pass, step) => linear.encode(pass, step.outputs));
-    return y;
-  }
-
-  /** silu(x W_gate^T) * (x W_up^T), for the matrix that reads it. */
-  swiglu(x: Activation, weights: GatedStack, readers: Readers): Activation {
-    if ("paired" in weights) {
-      const y = this.#activation("hidden", weights.paired.rows, readers);
-      const linear = new Linear(this.#device, weights.paired, x, y);
-      this.#operations.push((pass, step) => linear.encode(pass, step.rows));
-      return y;
-    }
-    const both = this.#floats("gate and up", 2 * padTo(weights.columns, GROUP));
-    this.#project(x, weights.stack, both, false);
-    const y = this.#activation("hidden", weights.columns, readers);
-    const swiglu = new SwiGlu(this.#device, both, y);
-    this.#operations.push((pass, step) => swiglu.encode(pass, step.rows));
-    return y;
-  }
-
-  /** The KV cache of a new layer. */
-  layerCache(shape: HeadShape): LayerCache {
-    const { halfCache, cacheBlocks } = this.#options;
-    const bytes = layerCacheBytes(shape, cacheBlocks, halfCache);
-    return {
-      keys: this.#device.buffer("keys", bytes, "cache"),
-      values: this.#device.buffer("values", bytes, "cache"),
-      half: halfCache,
-    };
-  }
-
-  /** RoPE on q and k in place; k and v into the cache. qkv: [rows, q, k and v heads]. */
-  rotate(
-    qkv: FloatRows,
-    cache: LayerCache,
-    shape: HeadShape,
-    rope: RopeOptions & { halfPairs: boolean },
-  ): void {
-    const { low, high } = ropeTables(rope, this.#options.limits.context);
-    const rotate = new Rotate(this.#device, qkv, cache, this.#state, {
-      ...shape,
-      rotary: rope.rotary,
-      halfPairs: rope.halfPairs,
-      lowTurns: this.#constant(`rope low ${rope.base} ${rope.rotary}`, low),
-      highTurns: this.#constant(`rope high ${rope.base} ${rope.rotary}`, high),
+  /** The norm of every row, for the matrices that read it. `label` tells inputs apart that live together. */
+  norm(x: FloatRows, norm: Norm, readers: Reader | readonly Reader[], label = "normed"): Input {
+    return this.produce(label, x.columns, readers, (y) => {
+      const normalize = new Normalize(this.device, x, y, norm);
+      return (pass, step) => normalize.encode(pass, step.rows);
     });
-    this.#operations.push((pass, step) => rotate.encode(pass, step.rows));
   }
 
-  /** softmax(q k^T * scale) v over the cache, causal, for the matrix that reads it. */
-  attention(
-    qkv: FloatRows,
-    cache: LayerCache,
-    shape: HeadShape & { scale: number },
-    readers: Readers,
-  ): Activation {
-    const { limits } = this.#options;
-    const y = this.#activation("attended", shape.heads * shape.headDim, readers);
-    this.tileRows = mostTileRows(this.#device, shape);
-    const split = this.#device.capabilities.software ? 1024 : 256;
-    const maxSplits = Math.ceil(limits.context / split);
-    const decode = this.#attend(qkv, cache, y, shape, {
-      tileRows: 1,
-      split,
-      maxSplits,
-      tiles: this.#state.decodeTiles,
-      partials: this.#partials("decode", partialBytes(shape, limits.slots, maxSplits)),
-    });
-    const prefill = this.#attend(qkv, cache, y, shape, {
-      tileRows: this.tileRows,
-      split: limits.context,
-      maxSplits: 1,
-      tiles: this.#state.prefillTiles,
-      partials: this.#partials("prefill", partialBytes(shape, limits.rows, 1)),
-    });
-    this.#operations.push((pass, step) => {
-      if (step.decodeRows > 0) decode().encode(pass, step.decodeRows, step.decodeContext);
-      if (step.prefillTiles > 0) prefill().encode(pass, step.prefillTiles, step.prefillContext);
-    });
-    return y;
-  }
-
-  /** Compiled when first used: a model that never decodes two ways never pays for both. */
-  #attend(
-    qkv: FloatRows,
-    cache: LayerCache,
-    y: Activation,
-    shape: HeadShape & { scale: number },
-    tiling: AttentionTiling,
-  ): () => Attention {
-    let attention: Attention | undefined;
-    return () =>
-      attention ??= new Attention(this.#device, qkv, cache, this.#state, y, shape, tiling);
-  }
-
-  #project(x: Activation, stack: Stack, y: FloatRows, accumulate: boolean): void {
-    for (const { matrix, first } of stack) {
-      const linear = new Linear(this.#device, matrix, x, y, { accumulate, first });
-      this.#operations.push((pass, step) => linear.encode(pass, step.rows));
-    }
-  }
-
-  /** int8 groups where all readers have integer weights, else f32. */
-  #activation(
+  /** Appends an operation that writes new rows, in the forms that their readers take. */
+  produce(
     label: string,
     columns: number,
-    readers: Readers,
-    rows = this.#options.limits.rows,
-  ): Activation {
-    const integer = this.#options.integer &&
-      matricesOf(readers).every((matrix) => matrix.format.kind === "integer");
-    if (!integer) return this.#floats(label, columns, rows);
-    return this.#reuse(
-      `${label} int8 ${columns}`,
-      () => quantizedRows(this.#device, label, rows, columns),
+    readers: Reader | readonly Reader[],
+    operation: (y: Activation) => Operation,
+  ): Input {
+    const { integer, float } = this.#formsFor(readers);
+    if (integer && !float) {
+      const quantized = this.memory.quantized(label, columns);
+      this.add(operation(quantized));
+      return { columns, quantized };
+    }
+    const y = this.memory.floats(label, columns);
+    this.add(operation(y));
+    return this.input(y, readers, label);
+  }
+
+  /** Rows as they are, for the matrices that read them. */
+  input(x: FloatRows, readers: Reader | readonly Reader[], label = "rows"): Input {
+    if (!this.#formsFor(readers).integer) return { columns: x.columns, floats: x };
+    const quantized = this.memory.quantized(label, x.columns);
+    const quantize = new Quantize(this.device, x, quantized);
+    this.add((pass, step) => quantize.encode(pass, step.rows));
+    return { columns: x.columns, floats: x, quantized };
+  }
+
+  /** y = norm(x), in place where y is x; or y += norm(x). */
+  normInto(x: FloatRows, y: FloatRows, norm: Norm, { accumulate = false } = {}): void {
+    const normalize = new Normalize(this.device, x, y, norm, { accumulate });
+    this.add((pass, step) => normalize.encode(pass, step.rows));
+  }
+
+  /** The norm of vectors within each row, such as heads, in place. */
+  normVectors(
+    x: FloatRows,
+    norm: Norm,
+    vectors: { first: number; count: number; columns: number },
+  ): void {
+    const normalize = new Normalize(this.device, x, x, norm, { vectors });
+    this.add((pass, step) => normalize.encode(pass, step.rows));
+  }
+
+  /** x W^T as new rows. `label` names the scratch memory, which layers share. */
+  linear(x: Input, stack: Stack, label: string): FloatRows {
+    const y = this.memory.floats(label, stack.columns);
+    this.project(x, stack, y);
+    return y;
+  }
+
+  /** y += x W^T: back onto the residual stream; y += norm(x W^T) where a block has a norm at its end. */
+  addLinear(x: Input, stack: Stack, y: FloatRows, postNorm?: Norm): void {
+    if (!postNorm) return this.project(x, stack, y, { accumulate: true });
+    this.normInto(this.linear(x, stack, "projected"), y, postNorm, { accumulate: true });
+  }
+
+  /** y = x W^T or y += x W^T, LoRA included. */
+  project(x: Input, stack: Stack, y: FloatRows, { accumulate = false } = {}): void {
+    for (const { matrix, first } of stack.parts) {
+      const linear = new Linear(this.device, matrix, this.formOf(x, matrix), y, {
+        accumulate,
+        first,
+      });
+      this.add((pass, step) => linear.encode(pass, step.rows));
+    }
+    for (const { down, up, first } of stack.adapters) {
+      const low = this.memory.floats("low rank", down.rows);
+      const lower = new Linear(this.device, down, this.formOf(x, down), low);
+      const raise = new Linear(this.device, up, low, y, { accumulate: true, first });
+      this.add((pass, step) => {
+        lower.encode(pass, step.rows);
+        raise.encode(pass, step.rows);
+      });
+    }
+  }
+
+  /** f(x W_gate^T) * (x W_up^T), for the matrix that reads it. */
+  gated(x: Input, weights: GatedStack, activation: ActivationFunction, reader: Reader): Input {
+    if (!("paired" in weights)) {
+      const both = this.memory.floats("gate and up", 2 * padTo(weights.columns, GROUP));
+      this.project(x, weights.stack, both);
+      return this.activate(both, weights.columns, activation, reader, { gated: true });
+    }
+    const form = this.formOf(x, weights.paired);
+    return this.produce("hidden", weights.columns, reader, (y) => {
+      const linear = new Linear(this.device, weights.paired, form, y, { activation });
+      return (pass, step) => linear.encode(pass, step.rows);
+    });
+  }
+
+  /** f(x), or f(gate) * up of the two halves of x, for the matrix that reads it. */
+  activate(
+    x: FloatRows,
+    columns: number,
+    activation: ActivationFunction,
+    reader: Reader,
+    { gated = false } = {},
+  ): Input {
+    return this.produce("hidden", columns, reader, (y) => {
+      const activate = new Activate(this.device, x, y, { activation, gated });
+      return (pass, step) => activate.encode(pass, step.rows);
+    });
+  }
+
+  /** A small operation on columns of every row, in place. */
+  elementwise(
+    operation: ElementwiseOperation,
+    y: Columns,
+    options: ElementwiseOptions = {},
+  ): void {
+    const elementwise = new Elementwise(this.device, operation, y, options);
+    this.add((pass, step) => elementwise.encode(pass, step.rows));
+  }
+
+  /**
+   * Ends the step: norm(x) of the rows asked for, through the dense layers of an encoder, is the
+   * hidden state, and times the head, held to +-softcap, the logits.
+   */
+  output(
+    x: FloatRows,
+    norm: Norm,
+    { head, softcap = 0, dense = [] }: {
+      head?: Stack | undefined;
+      softcap?: number;
+      dense?: readonly Stack[];
+    } = {},
+  ): void {
+    const rows = padTo(this.options.limits.outputs, ROW_PADDING);
+    let hidden = this.memory.floats("hidden output", x.columns, rows);
+    const options = { source: this.state.outputs };
+    const normalize = new Normalize(this.device, x, hidden, norm, options);
+    const operations: Operation[] = [(pass, step) => normalize.encode(pass, step.outputs)];
+    for (const stack of dense) {
+      const y = this.memory.floats("dense output", stack.columns, rows);
+      operations.push(...this.#onOutputs(hidden, stack, y));
+      hidden = y;
+    }
+    this.#outputs.hidden = { rows: hidden, operations };
+    if (!head) return;
+    // Not padded to groups: no product reads it, and the sampler takes rows as they are.
+    const { columns } = head;
+    const floats = this.memory.buffer("logits", rows * columns * 4);
+    const logits: FloatRows = { columns, stride: columns, floats };
+    const product = this.#onOutputs(hidden, head, logits);
+    this.#outputs.logits = { rows: logits, operations: [...operations, ...product] };
+    if (softcap === 0) return;
+    const cap = new Elementwise(this.device, "softcap", { rows: logits }, { factor: softcap });
+    this.#outputs.logits.operations.push((pass, step) => cap.encode(pass, step.outputs));
+  }
+
+  /** The form of an activation that a matrix multiplies. */
+  formOf(x: Input, matrix: Matrix): FloatRows | QuantizedRows {
+    return matrix.format.kind === "integer" && x.quantized ? x.quantized : x.floats!;
+  }
+
+  #formsFor(readers: Reader | readonly Reader[]): { integer: boolean; float: boolean } {
+    const { integer } = this.options;
+    const matrices = [readers].flat().flatMap((reader) => reader.readers);
+    const integers = matrices.filter(({ format }) => format.kind === "integer").length;
+    return { integer: integer && integers > 0, float: !integer || integers < matrices.length };
+  }
+
+  /** The operations of y = x W^T for the rows asked for. */
+  #onOutputs(x: FloatRows, stack: Stack, y: FloatRows): Operation[] {
+    const operations: Operation[] = [];
+    this.#recording = operations;
+    this.project(this.input(x, stack, "output rows"), stack, y);
+    this.#recording = this.#operations;
+    return operations.map((operation) => (pass, step) =>
+      operation(pass, { ...step, rows: step.outputs })
     );
   }
-
-  #floats(label: string, columns: number, rows = this.#options.limits.rows): FloatRows {
-    return this.#reuse(`${label} ${columns}`, () => floatRows(this.#device, label, rows, columns));
-  }
-
-  #reuse<T extends Activation>(key: string, allocate: () => T): T {
-    let activation = this.#scratch.get(key) as T | undefined;
-    if (!activation) this.#scratch.set(key, activation = allocate());
-    return activation;
-  }
-
-  #partials(label: string, bytes: number): GPUBuffer {
-    return this.#buffer(`${label} partials ${bytes}`, bytes);
-  }
-
-  #constant(label: string, values: Float32Array): GPUBuffer {
-    const known = this.#buffers.get(label);
-    if (known) return known;
-    const buffer = this.#buffer(label, values.byteLength);
-    this.#device.write(buffer, 0, values);
-    return buffer;
-  }
-
-  #buffer(key: string, bytes: number): GPUBuffer {
-    let buffer = this.#buffers.get(key);
-    if (!buffer) this.#buffers.set(key, buffer = this.#device.buffer(key, bytes, "scratch"));
-    return buffer;
-  }
-}
-
-function matricesOf(readers: Readers): readonly Matrix[] {
-  if ("format" in readers) return [readers];
-  if ("paired" in readers) return [readers.paired];
-  const stack = "stack" in readers ? readers.stack : readers;
-  return stack.map(({ matrix }) => matrix);
 }

@@ -8,6 +8,8 @@ import { BLOCK, type Device, padTo, ROW_PADDING, type StepRows } from "../../ker
 export interface StepShape {
   /** All rows. */
   rows: number;
+  /** Sequences that these rows are of. */
+  sequences: number;
   /** Rows whose logits are wanted. */
   outputs: number;
   /** Rows that decode one token, each a sequence of its own. */
@@ -36,10 +38,12 @@ export interface StepLimits {
 export interface StepState extends StepRows {
   /** Row of each output: [outputs]. */
   readonly outputs: GPUBuffer;
-  /** Query tiles (first row, rows) of the decoding rows: row i alone. */
+  /** Query tiles (first row, rows, 0, 0) of the decoding rows: row i alone. */
   readonly decodeTiles: GPUBuffer;
-  /** Query tiles (first row, rows) of the rows in prefill. */
+  /** Query tiles (first row, rows, positions of the sequence after this step, 0) in prefill. */
   readonly prefillTiles: GPUBuffer;
+  /** Rows of each sequence (first row, rows, 0, 0), in row order. */
+  readonly segments: GPUBuffer;
   /** KV blocks of each slot: [slots, maxBlocks]. */
   readonly table: GPUBuffer;
   readonly maxBlocks: number;
@@ -51,9 +55,9 @@ export function allocateStep(device: Device, limits: StepLimits): StepState {
   const rows = padTo(limits.rows, ROW_PADDING);
   const maxBlocks = Math.ceil(context / BLOCK);
   const words = (label: string, count: number) => device.buffer(label, count * 4, "scratch");
-  const decodeTiles = words("decode tiles", slots * 2);
-  const tiles = new Uint32Array(slots * 2);
-  for (let row = 0; row < slots; row++) tiles.set([row, 1], 2 * row);
+  const decodeTiles = words("decode tiles", slots * 4);
+  const tiles = new Uint32Array(slots * 4);
+  for (let row = 0; row < slots; row++) tiles.set([row, 1], 4 * row);
   device.write(decodeTiles, 0, tiles);
   return {
     plan: words("plan", rows * 4),
@@ -63,7 +67,8 @@ export function allocateStep(device: Device, limits: StepLimits): StepState {
     context,
     outputs: words("outputs", padTo(outputs, ROW_PADDING)),
     decodeTiles,
-    prefillTiles: words("prefill tiles", rows * 2),
+    prefillTiles: words("prefill tiles", rows * 4),
+    segments: words("segments", rows * 4),
     table: words("block table", slots * maxBlocks),
     maxBlocks,
   };

@@ -42,3 +42,17 @@ export function spreadBits(plane: Uint8Array): void {
       (SPREAD[(word >>> 16) & 255] << 4) | (SPREAD[word >>> 24] << 6);
   }
 }
+
+/** Each word as a matrix of 4 x 4 quarters of a byte with a row per byte: transposes it. */
+export function transposeQuarters(plane: Uint8Array): void {
+  const words = wordsOf(plane);
+  for (let i = 0; i < words.length; i++) {
+    words[i] = exchangeBits(exchangeBits(words[i], 6, 0x00cc00cc), 12, 0x0000f0f0);
+  }
+}
+
+/** Lets the bits of a mask trade places with those `distance` above them. */
+function exchangeBits(word: number, distance: number, mask: number): number {
+  const difference = (word ^ (word >>> distance)) & mask;
+  return word ^ difference ^ (difference << distance);
+}

@@ -48,8 +48,8 @@ function halvesOf(bytes: Uint8Array): Uint16Array {
   return new Uint16Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 2);
 }
 
-/** A plane of whole words as such. */
-export function wordsOf(plane: Uint8Array): Uint32Array {
+/** Bytes as the words that they make up. */
+export function wordsOf(plane: Uint8Array | Int8Array): Uint32Array {
   return new Uint32Array(plane.buffer, plane.byteOffset, plane.byteLength / 4);
 }
 

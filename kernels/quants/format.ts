@@ -12,6 +12,13 @@ export interface Plane {
   readonly bytesPerBlock: number;
 }
 
+/** A constant table that a format's snippet reads: a storage buffer binding named `w_codebook`. */
+export interface Codebook {
+  /** WGSL element type of the binding. */
+  readonly type: "u32" | "vec2<u32>";
+  readonly words: Uint32Array;
+}
+
 /** A weight format. Groups of 32 consecutive weights are numbered row after row over the matrix. */
 export interface QuantFormat {
   /** GGML name, such as "Q4_0". */
@@ -22,8 +29,10 @@ export interface QuantFormat {
   readonly blockSize: number;
   /** Bytes per GGUF block. */
   readonly blockBytes: number;
-  /** Planes in binding order, at most three. */
+  /** Planes in binding order, at most three, or two and a codebook. */
   readonly planes: readonly Plane[];
+  /** What codes stand for, where that is too much to compute: one buffer for all matrices. */
+  readonly codebook?: Codebook;
   /**
    * "integer": the snippet gives int8 codes, `fn load_group(group: u32) -> Group`.
    * "float": it gives weights 4*index to 4*index+3, `fn load_floats(index: u32) -> vec4<f32>`.

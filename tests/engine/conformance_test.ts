@@ -47,6 +47,7 @@ async function expectedLogits(type: string): Promise<Float32Array> {
 const TYPES = [
   ...["F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K"],
   ...["Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K"],
+  ...["IQ3_S", "IQ3_M", "IQ4_NL", "IQ4_XS", "Q1_0", "Q2_0", "TQ1_0", "TQ2_0", "MXFP4_MOE"],
 ];
 
 for (const type of TYPES) {

@@ -64,6 +64,38 @@ Deno.test("list() of a missing folder is empty", async () => {
   });
 });
 
+Deno.test("list() and find() take the files of a split model for one", async () => {
+  const files = {
+    "big-00001-of-00003.gguf": "A",
+    "big-00002-of-00003.gguf": "BB",
+    "big-00003-of-00003.gguf": "CCCC",
+    "sub/b-00001-of-00001.GGUF": "D",
+    "part-00002-of-00002.gguf": "!",
+  };
+  await withFiles(files, async ({ folder, inspected, broken, createStore }) => {
+    const store = createStore({ allowPaths: true });
+    await Deno.utime(`${folder}/sub/b-00001-of-00001.GGUF`, 1000, 1000);
+    const entries = await store.list();
+    assertEquals(entries.map(({ name, size }) => [name, size]), [
+      ["big:latest", 7],
+      ["sub/b:latest", 1],
+    ]);
+    assertEquals(broken, ["part-00002-of-00002.gguf"]);
+    const path = `${folder}/big-00001-of-00003.gguf`;
+    assertEquals([(await store.find("BIG")).path, (await store.find(path)).size], [path, 7]);
+    assertEquals(inspected.filter((file) => file.startsWith("big")).length, 1);
+    await assertRejects(() => store.find("big-00001-of-00003"), ModelNotFoundError);
+
+    const before = await store.digest(await store.find("big"));
+    await Deno.writeTextFile(`${folder}/big-00003-of-00003.gguf`, "changed");
+    const changed = await store.find("big");
+    assertEquals(changed.size, 10);
+    assertNotEquals(await store.digest(changed), before);
+    await Deno.remove(`${folder}/big-00002-of-00003.gguf`);
+    assertEquals((await store.find("big")).size, 8);
+  });
+});
+
 Deno.test("list() leaves broken files out and reports each once; find() says what is wrong", async () => {
   await withFiles({ "a.gguf": "A", "b.gguf": "!" }, async ({ folder, broken, createStore }) => {
     const store = createStore();

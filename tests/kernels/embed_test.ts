@@ -4,7 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Device, Embed, embedReference, type FloatRows, isQuantized } from "../../kernels/mod.ts";
 import { gpuTest, readWords, submit, upload } from "../gpu.ts";
-import { assertRows, outputRows, relative } from "./close.ts";
+import { assertRows, outputRows, relative, ULP } from "./close.ts";
 import { formatNamed, randomMatrix } from "./weights.ts";
 
 const VOCABULARY = 70;
@@ -44,13 +44,27 @@ async function assertEmbedding(device: Device, name: string, columns: number, pa
   const x = outputRows(device, PLAN.length, columns, false);
   assert(!isQuantized(x));
   const scale = 1.5;
-  const embed = new Embed(device, matrix, step, x as FloatRows, scale);
+  const embed = new Embed(device, matrix, step, x as FloatRows, { scale });
   submit(device, (pass) => embed.encode(pass, PLAN.length));
 
   const tokens = Uint32Array.from(RESOLVED, ([token]) => token);
   const expected = embedReference(weights, tokens, columns).map((value) => value * scale);
   // Two products, of scale and code and of both and the factor; here and in the reference.
   await assertRows(device, x, expected, relative(expected, 2));
+  // The same again by position, on top of what is there.
+  const positions = Uint32Array.from(RESOLVED, ([, position]) => position);
+  const added = new Embed(device, matrix, step, x as FloatRows, {
+    by: "position",
+    accumulate: true,
+  });
+  submit(device, (pass) => added.encode(pass, PLAN.length));
+  const terms = embedReference(weights, positions, columns);
+  await assertRows(
+    device,
+    x,
+    expected.map((value, i) => value + terms[i]),
+    (i) => 3 * ULP * (Math.abs(expected[i]) + Math.abs(terms[i])),
+  );
   assertEquals(await readWords(device, rows, 4 * PLAN.length), Uint32Array.from(RESOLVED.flat()));
   const noted = new Uint32Array(SLOTS.length * CONTEXT).fill(1000);
   for (const [token, position, slot] of RESOLVED) {

@@ -5,6 +5,7 @@
 import { assertEquals } from "@std/assert";
 import {
   Device,
+  gateReference,
   GROUP,
   isQuantized,
   Linear,
@@ -14,7 +15,6 @@ import {
   Quantize,
   quantizedRows,
   setAffine,
-  swigluReference,
 } from "../../kernels/mod.ts";
 import { gpuTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, outputRows, ULP, uploadRows, writeRows } from "./close.ts";
@@ -110,7 +110,7 @@ function swiglu(product: Float32Array, errors: Float32Array, rows: number) {
     values.filter((_, i) => Math.floor(i / rows) % 2 === side);
   const [gate, up] = [side(product, 0), side(product, 1)];
   const [gateErrors, upErrors] = [side(errors, 0), side(errors, 1)];
-  const values = swigluReference(gate, up);
+  const values = gate.map((value, i) => gateReference("silu", value, up[i]));
   return {
     values,
     errors: values.map((value, i) =>

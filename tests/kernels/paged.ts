@@ -1,9 +1,16 @@
 // A paged KV cache for tests: sequences whose blocks lie in the cache in no order, and which
 // element belongs to which token.
 
-import { BLOCK, type Device, type HeadShape, type LayerCache } from "../../kernels/mod.ts";
-import { layerCacheBytes } from "../../kernels/mod.ts";
+import {
+  BLOCK,
+  type Device,
+  type HeadShape,
+  type LayerCache,
+  layerCacheBytes,
+} from "../../kernels/mod.ts";
 import { readFloats, readWords, upload, write } from "../gpu.ts";
+
+type Part = "keys" | "values";
 
 /** A cache with a table of blocks for slots 0, 1, .... */
 export class PagedCache {
@@ -41,34 +48,44 @@ export class PagedCache {
       table[slot * shape.maxBlocks + index] = (7 * block + 3) % prime;
     }
     this.table = upload(device, table);
-    const bytes = layerCacheBytes(shape, prime, shape.half);
-    const keys = device.buffer("keys", bytes, "test");
-    const values = device.buffer("values", bytes, "test");
-    this.layer = { keys, values, half: shape.half };
+    const buffer = (part: Part) =>
+      device.buffer(part, layerCacheBytes(shape, prime, shape.half, part), "test");
+    this.layer = {
+      keys: buffer("keys"),
+      ...(shape.sharedValues ? {} : { values: buffer("values") }),
+      half: shape.half,
+    };
   }
 
   /** Where the elements of a head at a position begin. */
-  at(slot: number, position: number, kvHead: number): number {
-    const { kvHeads, headDim } = this.#shape;
+  at(part: Part, slot: number, position: number, kvHead: number): number {
     const block = this.#blocks.get(`${slot} ${Math.floor(position / BLOCK)}`)!;
-    return ((block * kvHeads + kvHead) * BLOCK + position % BLOCK) * headDim;
+    const { kvHeads } = this.#shape;
+    return ((block * kvHeads + kvHead) * BLOCK + position % BLOCK) * this.#columns(part);
   }
 
-  /** All elements, zero unless written: to be filled for `write`, or as the GPU has them. */
-  get elements(): number {
-    return this.#count * this.#shape.kvHeads * BLOCK * this.#shape.headDim;
+  /** Elements of all keys or all values, zero: to be filled for `write`, or compared with `read`. */
+  zeros(part: Part): Float32Array {
+    return new Float32Array(this.#count * this.#shape.kvHeads * BLOCK * this.#columns(part));
   }
 
   /** Writes all keys or all values, rounded to half precision where the cache is. */
-  write(buffer: GPUBuffer, values: Float32Array): void {
+  write(part: Part, values: Float32Array): void {
     const words = this.layer.half ? new Uint32Array(Float16Array.from(values).buffer) : values;
-    write(this.device, buffer, words);
+    write(this.device, this.layer[part]!, words);
   }
 
   /** Reads all keys or all values back. */
-  async read(buffer: GPUBuffer): Promise<Float32Array> {
-    if (!this.layer.half) return await readFloats(this.device, buffer, this.elements);
-    const words = await readWords(this.device, buffer, this.elements / 2);
+  async read(part: Part): Promise<Float32Array> {
+    const { length } = this.zeros(part);
+    const buffer = this.layer[part]!;
+    if (!this.layer.half) return await readFloats(this.device, buffer, length);
+    const words = await readWords(this.device, buffer, length / 2);
     return new Float32Array(new Float16Array(words.buffer as ArrayBuffer));
+  }
+
+  #columns(part: Part): number {
+    const { headDim, valueDim = headDim } = this.#shape;
+    return part === "keys" ? headDim : valueDim;
   }
 }

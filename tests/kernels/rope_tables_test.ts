@@ -2,7 +2,13 @@
 // unit vectors against the angle in double precision.
 
 import { assert, assertEquals } from "@std/assert";
-import { ropeFrequencies, type RopeOptions, ropeTables, TURN } from "../../kernels/mod.ts";
+import {
+  ropeFrequencies,
+  type RopeOptions,
+  ropeTables,
+  TURN,
+  yarnLength,
+} from "../../kernels/mod.ts";
 import { assertClose, relative, ULP } from "./close.ts";
 
 /** Rounding of a few operations in doubles, and of the constants below, in 15 digits. */
@@ -22,6 +28,7 @@ Deno.test("ropeFrequencies() are divided by the factor of linear scaling", () =>
   const options = { rotary: 8, base: 10000, scaling: "linear", factor: 4 } as const;
   assertFrequencies(options, [0.25, 0.025, 0.0025, 0.00025]);
   assertFrequencies({ ...options, scaling: "none" }, [1, 0.1, 0.01, 0.001]);
+  assertFrequencies({ ...options, factor: 0 }, [1, 0.1, 0.01, 0.001]);
 });
 
 Deno.test("ropeFrequencies() are divided by the factors of the file", () => {
@@ -48,6 +55,53 @@ Deno.test("ropeFrequencies() ramp from extrapolation to interpolation with YaRN"
   const plain = { ...options, extensionFactor: 0, attentionFactor: 0.5 };
   assertFrequencies(plain, [0.25, 0.025, 0.0025, 0.00025]);
   assertEquals(ropeFrequencies(plain).length, 0.5);
+});
+
+Deno.test("ropeFrequencies() give YaRN's vectors the length that its multipliers ask for", () => {
+  const options = { rotary: 8, base: 10000, scaling: "yarn", originalContext: 4096 } as const;
+  const length = (more: Partial<RopeOptions>) => ropeFrequencies({ ...options, ...more }).length;
+  // As DeepSeek-V2 has them, equal: the length is left to the scale of the scores.
+  const equal = { factor: 40, lengthMultiplier: 0.707, scoreMultiplier: 0.707 };
+  assertEquals(length(equal), 1);
+  assertEquals(length({ ...equal, attentionFactor: 3 }), 3);
+  // ln 40 = 3.688879454113936: 1.3688879 over 1 + 0.1 * 0.5 * 3.6888795 = 1.1844440.
+  const half = length({ factor: 40, scoreMultiplier: 0.5 });
+  assertClose([half], [1.3688879454113936 / 1.1844439727056968], () => 1e-15);
+  assertClose([yarnLength(40, 0.5)], [1.1844439727056968], () => 1e-15);
+  // A context that is not stretched makes nothing longer.
+  assertEquals(length({ factor: 0 }), 1);
+  assertEquals(length({ factor: 0.5 }), 1);
+});
+
+Deno.test("ropeFrequencies() rotate what three sections of a text's position have", () => {
+  const rope = { rotary: 12, base: 10 ** 6 }; // frequencies 1, 0.1, ...
+  const turned = (options: Partial<RopeOptions>) =>
+    [...ropeFrequencies({ ...rope, ...options }).frequencies].map((frequency) => frequency > 0);
+  assertFrequencies({ ...rope, sections: [1, 2, 3, 0] }, [1, 0.1, 0.01, 1e-3, 1e-4, 1e-5]);
+  assertEquals(turned({ sections: [1, 1, 1, 2] }), [true, true, true, false, false, true]);
+  // Taking turns, pairs 0 and 3 are time's, 1 and 4 height's, 2 and 5 width's, while they have any.
+  const interleaved = true;
+  assertFrequencies(
+    { ...rope, sections: [2, 2, 2, 0], interleaved },
+    [1, 0.1, 0.01, 1e-3, 1e-4, 1e-5],
+  );
+  assertEquals(
+    turned({ sections: [3, 2, 1, 0], interleaved }),
+    [true, true, true, true, true, false],
+  );
+});
+
+Deno.test("ropeTables() leave pairs alone whose divisor is 1e30", () => {
+  const frequencyFactors = Float32Array.of(1, 1e30);
+  for (const scaling of ["none", "yarn"] as const) {
+    const yarn = { scaling, factor: 1, originalContext: 64 };
+    const { low, high } = ropeTables({ rotary: 4, base: 10000, frequencyFactors, ...yarn }, 1000);
+    for (const table of [low, high]) {
+      for (let at = 2; at < table.length; at += 4) {
+        assertEquals([...table.subarray(at, at + 2)], [1, 0]);
+      }
+    }
+  }
 });
 
 /** The largest distance of the tables' vector from the true one, over positions and pairs. */

@@ -1,5 +1,6 @@
 // RoPE on queries and keys, and keys and values on their way into the paged cache, against the
-// rotation by the angle in double precision: both pairings, whole and part of a head, both caches.
+// rotation by the angle in double precision: both pairings, whole and part of a head, both caches,
+// and each half of the work alone.
 
 import {
   BLOCK,
@@ -15,8 +16,10 @@ import { PagedCache } from "./paged.ts";
 
 interface Case extends HeadShape {
   rotary: number;
+  rotaryStart?: number;
   halfPairs: boolean;
   half: boolean;
+  first?: number;
 }
 
 /** Position and slot of each row, on both sides of the edges of blocks and of tables. */
@@ -26,13 +29,13 @@ const LENGTH = 1.25;
 
 /** One head turned to its position. Errors are relative to the length of each pair. */
 function rotateReference(head: Float32Array, position: number, shape: Case) {
-  const { rotary, halfPairs } = shape;
+  const { rotary, rotaryStart = 0, halfPairs } = shape;
   const { frequencies } = ropeFrequencies({ rotary, base: 10000 });
   const rotated = head.slice();
   const errors = new Float64Array(head.length);
   frequencies.forEach((frequency, pair) => {
-    const first = halfPairs ? pair : 2 * pair;
-    const second = halfPairs ? pair + rotary / 2 : 2 * pair + 1;
+    const first = rotaryStart + (halfPairs ? pair : 2 * pair);
+    const second = first + (halfPairs ? rotary / 2 : 1);
     const [x, y] = [head[first], head[second]];
     const cos = LENGTH * Math.cos(position * frequency);
     const sin = LENGTH * Math.sin(position * frequency);
@@ -46,8 +49,11 @@ function rotateReference(head: Float32Array, position: number, shape: Case) {
 }
 
 async function assertRotated(device: Device, shape: Case) {
-  const { heads, kvHeads, headDim, half } = shape;
-  const columns = (heads + 2 * kvHeads) * headDim;
+  const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false, half } = shape;
+  const { first = 0, rotary } = shape;
+  const valueHeads = sharedValues ? 0 : kvHeads;
+  // Four columns behind the heads, too, are none of Rotate's business.
+  const columns = first + (heads + kvHeads) * headDim + valueHeads * valueDim + 4;
   const values = randomFloats(ROWS.length * columns, headDim);
   const qkv = uploadRows(device, values, columns);
   const slots = [0, 1, 2].map((slot) =>
@@ -55,49 +61,53 @@ async function assertRotated(device: Device, shape: Case) {
   );
   const maxBlocks = Math.ceil(CONTEXT / BLOCK);
   const cache = new PagedCache(device, { ...shape, maxBlocks }, slots);
-  const tables = ropeTables({ ...shape, base: 10000, attentionFactor: LENGTH }, CONTEXT);
+  const tables = ropeTables({ rotary, base: 10000, attentionFactor: LENGTH }, CONTEXT);
   const rows = Uint32Array.from(ROWS.flatMap(([position, slot]) => [0, position, slot, 0]));
   const state = { rows: upload(device, rows), table: cache.table, maxBlocks };
-  const rotate = new Rotate(device, qkv, cache.layer, state, {
+  const rotate = new Rotate(device, qkv, kvHeads > 0 ? cache.layer : undefined, state, {
     ...shape,
-    lowTurns: upload(device, tables.low),
-    highTurns: upload(device, tables.high),
+    ...(rotary > 0
+      ? { lowTurns: upload(device, tables.low), highTurns: upload(device, tables.high) }
+      : {}),
   });
   submit(device, (pass) => rotate.encode(pass, ROWS.length));
 
   const expected = values.slice();
   const errors = new Float64Array(expected.length);
-  const keys = new Float32Array(cache.elements);
+  const keys = cache.zeros("keys");
   const keyErrors = new Float64Array(keys.length);
-  const cachedValues = new Float32Array(keys.length);
+  const cachedValues = cache.zeros("values");
   ROWS.forEach(([position, slot], row) => {
-    const headOf = (head: number) => {
-      const from = row * columns + head * headDim;
-      return values.subarray(from, from + headDim);
-    };
+    const start = row * columns + first;
+    const headOf = (head: number) =>
+      values.subarray(start + head * headDim, start + (head + 1) * headDim);
     for (let head = 0; head < heads; head++) {
       const turned = rotateReference(headOf(head), position, shape);
-      expected.set(turned.rotated, row * columns + head * headDim);
-      errors.set(turned.errors, row * columns + head * headDim);
+      expected.set(turned.rotated, start + head * headDim);
+      errors.set(turned.errors, start + head * headDim);
     }
     for (let head = 0; head < kvHeads; head++) {
-      const at = cache.at(slot, position, head);
+      const at = cache.at("keys", slot, position, head);
       const turned = rotateReference(headOf(heads + head), position, shape);
       keys.set(turned.rotated, at);
       keyErrors.set(turned.errors, at);
-      cachedValues.set(headOf(heads + kvHeads + head), at);
+      const value = start + (heads + kvHeads) * headDim + head * valueDim;
+      const to = cache.at("values", slot, position, head);
+      cachedValues.set(values.subarray(value, value + (sharedValues ? 0 : valueDim)), to);
     }
   });
   await assertRows(device, qkv, expected, (i) => errors[i]);
+  if (kvHeads === 0) return;
   // WGSL leaves open which way pack2x16float rounds: one unit of a half, 2^-10, or 2^-24 at least.
   const rounding = (value: number) => half ? 2 ** -10 * Math.abs(value) + 2 ** -24 : 0;
   assertClose(
-    await cache.read(cache.layer.keys),
+    await cache.read("keys"),
     keys,
     (i) => keyErrors[i] + (keys[i] === 0 ? 0 : rounding(keys[i])),
   );
+  if (sharedValues) return;
   assertClose(
-    await cache.read(cache.layer.values),
+    await cache.read("values"),
     cachedValues,
     (i) => cachedValues[i] === 0 ? 0 : rounding(cachedValues[i]),
   );
@@ -117,4 +127,23 @@ gpuTest("Rotate leaves the rest of partly rotated heads", async (device) => {
   const shape = { heads: 5, kvHeads: 1, headDim: 80, rotary: 32, halfPairs: true, half: true };
   await assertRotated(device, shape);
   await assertRotated(device, { ...shape, headDim: 64, rotary: 20, halfPairs: false, half: false });
+});
+
+gpuTest("Rotate turns the end of a head, and takes shorter or longer values", async (device) => {
+  const shape = { heads: 3, kvHeads: 2, headDim: 48, rotary: 16, rotaryStart: 32, half: true };
+  await assertRotated(device, { ...shape, valueDim: 20, halfPairs: false });
+  await assertRotated(device, { ...shape, valueDim: 52, halfPairs: true, rotaryStart: 20 });
+});
+
+gpuTest("Rotate caches keys that are values, too", async (device) => {
+  const shape = { kvHeads: 1, headDim: 72, valueDim: 64, sharedValues: true, half: true };
+  const rope = { rotary: 8, rotaryStart: 64, halfPairs: false };
+  await assertRotated(device, { ...shape, ...rope, heads: 0, first: 12 });
+});
+
+gpuTest("Rotate turns queries alone, or caches alone", async (device) => {
+  const shape = { headDim: 16, halfPairs: true, half: false, first: 8 };
+  await assertRotated(device, { ...shape, heads: 5, kvHeads: 0, rotary: 16 });
+  await assertRotated(device, { ...shape, heads: 0, kvHeads: 3, rotary: 0 });
+  await assertRotated(device, { ...shape, heads: 2, kvHeads: 1, rotary: 0 });
 });

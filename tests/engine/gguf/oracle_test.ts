@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import {
   fileTypeName,
   type MetadataValue,
+  parseShardName,
   readGguf,
   tensorTypeById,
   tensorTypeByName,
@@ -23,9 +24,11 @@ function exists(url: URL): boolean {
   }
 }
 
+/** The GGUF files of a folder, but for shards: they are held against a whole file elsewhere. */
 function filesIn(folder: string): URL[] {
   const url = new URL(folder, shared);
-  return [...Deno.readDirSync(url)].filter(({ name }) => name.endsWith(".gguf"))
+  return [...Deno.readDirSync(url)]
+    .filter(({ name }) => name.endsWith(".gguf") && !parseShardName(name))
     .map(({ name }) => new URL(name, url));
 }
 

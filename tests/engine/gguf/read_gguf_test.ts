@@ -25,9 +25,25 @@ Deno.test("readGguf() reads a value of every type and the tensor table", async (
   });
   const at = file.dataOffset;
   assertEquals([...file.tensors.values()], [
-    { name: "one", shape: [8], type: 0, typeName: "F32", offset: at, byteLength: 32 },
-    { name: "two", shape: [32, 2], type: 2, typeName: "Q4_0", offset: at + 64, byteLength: 36 },
-    { name: "three", shape: [], type: 1, typeName: "F16", offset: at + 128, byteLength: 2 },
+    { name: "one", shape: [8], type: 0, typeName: "F32", shard: 0, offset: at, byteLength: 32 },
+    {
+      name: "two",
+      shape: [32, 2],
+      type: 2,
+      typeName: "Q4_0",
+      shard: 0,
+      offset: at + 64,
+      byteLength: 36,
+    },
+    {
+      name: "three",
+      shape: [],
+      type: 1,
+      typeName: "F16",
+      shard: 0,
+      offset: at + 128,
+      byteLength: 2,
+    },
   ]);
 });
 

@@ -35,7 +35,9 @@ const EXPAND_FLOATS = `
 }`;
 
 function shaderOf(format: QuantFormat): string {
-  const bindings = format.planes.map(({ name, type }, index) =>
+  const { planes, codebook } = format;
+  const tables = codebook ? [...planes, { ...codebook, name: "codebook" }] : planes;
+  const bindings = tables.map(({ name, type }, index) =>
     `@group(0) @binding(${index + 1}) var<storage, read> w_${name}: array<${type}>;\n`
   );
   const result = "@group(0) @binding(0) var<storage, read_write> result: array<vec4<f32>>;\n";
@@ -106,6 +108,7 @@ for (const format of quantFormats) {
         const blocks = format.kind === "integer" ? count : 4 * count;
         const source = randomBlocks(format, blocks, 1000 * format.ggmlType + count);
         const planes = format.repack(source, blocks);
+        if (format.codebook) planes.push(new Uint8Array(format.codebook.words.slice().buffer));
         const actual = await expand(device, format, planes, blocks * format.blockSize);
         assertEquals(actual.map(positiveZero), format.dequantize(source, blocks).map(positiveZero));
       }

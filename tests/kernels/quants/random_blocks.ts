@@ -16,6 +16,18 @@ const HALVES: Record<string, readonly number[]> = {
   Q4_K: [0, 2],
   Q5_K: [0, 2],
   Q6_K: [208],
+  IQ1_S: [0],
+  IQ2_XXS: [0],
+  IQ2_XS: [0],
+  IQ2_S: [0],
+  IQ3_XXS: [0],
+  IQ3_S: [0],
+  IQ4_NL: [0],
+  IQ4_XS: [0],
+  TQ1_0: [52],
+  TQ2_0: [64],
+  Q1_0: [0],
+  Q2_0: [0],
 };
 
 /** Zeros, the least and greatest subnormals, the least normal, one, and the greatest half. */
@@ -41,10 +53,19 @@ export function randomBlocks(format: QuantFormat, blocks: number, seed: number):
     for (const offset of HALVES[format.name] ?? []) {
       view.setUint16(at + offset, finiteHalf(next()), true);
     }
+    if (format.name === "IQ1_M") setScattered(view, at + 48, finiteHalf(next()));
     if (format.name === "F32") view.setUint32(at, finite(next(), 0x7f800000), true);
     if (format.name === "BF16") view.setUint16(at, finite(next() & 0xffff, 0x7f80), true);
   }
   return bytes;
+}
+
+/** The half of an IQ1_M block, in the top nibbles of four pairs of bytes, the lowest first. */
+function setScattered(view: DataView, at: number, half: number): void {
+  for (let i = 0; i < 4; i++) {
+    const rest = view.getUint16(at + 2 * i, true) & 0x0fff;
+    view.setUint16(at + 2 * i, rest | (half >> 4 * i & 15) << 12, true);
+  }
 }
 
 function finiteHalf(word: number): number {

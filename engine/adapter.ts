@@ -1,0 +1,124 @@
+// LoRA adapters (Hu et al. 2021) from GGUF files: for a weight W the pair A [rank, in], B [out, rank]
+// as two small products beside it, so that W stays quantized as it is: y = W x + s * B (A x).
+
+import {
+  allocateMatrix,
+  type Device,
+  type Matrix,
+  MatrixWriter,
+  quantFormat,
+  setAffine,
+} from "../kernels/mod.ts";
+import { AdapterError } from "./errors.ts";
+import {
+  type GgufFile,
+  MetadataReader,
+  readGguf,
+  type TensorInfo,
+  TensorReader,
+} from "./gguf/mod.ts";
+import { nameOf, type Rows } from "./weights.ts";
+
+/** One weight's adapter on the GPU. */
+export interface LowRankPair {
+  /** A [rank, in]. */
+  readonly down: Matrix;
+  /** B [out, rank], scaled. */
+  readonly up: Matrix;
+}
+
+/** An open adapter file. Dispose of it once the model is loaded. */
+export class Adapter implements Disposable {
+  readonly #gguf: GgufFile;
+  readonly #reader: TensorReader;
+  readonly #scale: number;
+  readonly #alpha: number;
+  readonly #used = new Set<string>();
+
+  private constructor(gguf: GgufFile, reader: TensorReader, scale: number) {
+    this.#gguf = gguf;
+    this.#reader = reader;
+    this.#scale = scale;
+    this.#alpha = new MetadataReader(gguf).optionalNumber("adapter.lora.alpha", 0);
+  }
+
+  /**
+   * Opens an adapter for a model of this architecture.
+   * @param scale multiplies the adapter's own scale
+   * @throws GgufError; AdapterError if it is none, or for another architecture
+   */
+  static async open(path: string | URL, scale: number, architecture: string): Promise<Adapter> {
+    const gguf = await readGguf(path);
+    const metadata = new MetadataReader(gguf);
+    const kind = metadata.optionalString("general.type", "model");
+    const type = metadata.optionalString("adapter.type", "");
+    if (kind !== "adapter" || type !== "lora") {
+      const state = kind !== "adapter" ? `it is a ${kind}, no adapter` : `its type is "${type}"`;
+      throw new AdapterError(gguf.path, `${state}; only LoRA adapters can be applied`);
+    }
+    const made = metadata.optionalString("general.architecture", architecture);
+    if (made !== architecture) {
+      throw new AdapterError(gguf.path, `it is for architecture "${made}", not "${architecture}"`);
+    }
+    return new Adapter(gguf, await TensorReader.open(gguf), scale);
+  }
+
+  /** The pairs for a weight's rows: one, or none where the adapter leaves the weight alone. */
+  pairsFor(device: Device, source: Rows, gain: number): LowRankPair[] {
+    const name = nameOf(source);
+    const down = this.#gguf.tensors.get(`${name}.lora_a`);
+    const up = this.#gguf.tensors.get(`${name}.lora_b`);
+    if (!down || !up) return [];
+    this.#used.add(down.name).add(up.name);
+    const [columns, rank = 1] = down.shape;
+    const [inner, rows = 1] = up.shape;
+    if (inner !== rank || down.shape.length > 2) {
+      throw new AdapterError(this.#gguf.path, `"${name}" has pairs of another shape than LoRA's`);
+    }
+    const scale = gain * this.#scale * (this.#alpha === 0 ? 1 : this.#alpha / rank);
+    const ranges = typeof source === "string" ? [[0, rows] as const] : source.ranges;
+    const count = ranges.reduce((sum, [, size]) => sum + size, 0);
+    const upMatrix = this.#matrix(device, up, { rows: count, columns: rank }, ranges);
+    setAffine(device, upMatrix, {
+      scale: new Float32Array(count).fill(scale),
+      bias: new Float32Array(count),
+    });
+    return [{ down: this.#matrix(device, down, { rows: rank, columns }), up: upMatrix }];
+  }
+
+  /** @throws AdapterError naming a tensor that no weight of the model took */
+  checkAllUsed(): void {
+    const left = [...this.#gguf.tensors.keys()].find((name) => !this.#used.has(name));
+    if (left === undefined) return;
+    throw new AdapterError(
+      this.#gguf.path,
+      `its tensor "${left}" changes a weight that the model lacks or that cannot be adapted`,
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.#reader.close();
+  }
+
+  #matrix(
+    device: Device,
+    tensor: TensorInfo,
+    shape: { rows: number; columns: number },
+    ranges: readonly (readonly [number, number])[] = [[0, shape.rows]],
+  ): Matrix {
+    const format = quantFormat(tensor.type);
+    if (!format) {
+      throw new AdapterError(this.#gguf.path, `"${tensor.name}" is of type ${tensor.typeName}`);
+    }
+    const matrix = allocateMatrix(device, tensor.name, format, shape);
+    const writer = new MatrixWriter(device, matrix);
+    const rowBytes = tensor.byteLength / (tensor.shape[1] ?? 1);
+    for (const [first, count] of ranges) {
+      const bytes = new Uint8Array(count * rowBytes);
+      this.#reader.read(tensor, first * rowBytes, bytes);
+      writer.append(bytes);
+    }
+    writer.finish();
+    return matrix;
+  }
+}

@@ -1,0 +1,78 @@
+// Puts a model together on a device: step memory, network, weights with their adapters, runner and
+// scheduler. How large everything is gets decided here.
+
+import { BLOCK, type Capabilities, type Device } from "../kernels/mod.ts";
+import { Adapter } from "./adapter.ts";
+import { type GgufFile, MetadataReader, TensorReader } from "./gguf/mod.ts";
+import { architectureOf } from "./models/registry.ts";
+import { allocateStep, Config, ModelBuilder, Network } from "./nn/mod.ts";
+import { Scheduler } from "./scheduler.ts";
+import { StepRunner } from "./step_runner.ts";
+import type { LoadOptions, ModelInfo } from "./types.ts";
+import { WeightLoader } from "./weights.ts";
+
+const DEFAULT_CONTEXT = 4096;
+const DEFAULT_SEQUENCES = 8;
+
+/** A model ready to run. */
+export interface Assembly {
+  scheduler: Scheduler;
+  config: Config;
+  /** Window in tokens. */
+  contextLength: number;
+  /** Most tokens of a sequence per step. */
+  chunk: number;
+  /** Whether tokens see later ones, so that a text has to run in one step. */
+  encoder: boolean;
+}
+
+/** Loads the weights and builds what runs them. */
+export async function assemble(
+  gguf: GgufFile,
+  info: ModelInfo,
+  device: Device,
+  options: LoadOptions,
+): Promise<Assembly> {
+  const { load, encoder } = architectureOf(info.architecture);
+  const context = Math.max(
+    4,
+    Math.min(options.contextLength ?? DEFAULT_CONTEXT, info.trainedContextLength),
+  );
+  const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
+  const chunk = encoder ? context : options.prefillChunk ?? defaultChunk(device.capabilities);
+  // Enough for two full windows: more sequences share them as long as they are short.
+  const cacheBlocks = 2 * Math.ceil(context / BLOCK) + slots;
+  const rows = chunk + slots;
+  const limits = {
+    rows,
+    outputs: encoder ? rows : Math.max(slots, Math.min(chunk, 64)),
+    slots,
+    context,
+  };
+  const state = allocateStep(device, limits);
+  const exact = options.exact ?? false;
+  const network = new Network(device, state, {
+    limits,
+    integer: !exact && device.capabilities.packedDot,
+    halfCache: !exact,
+    cacheBlocks,
+  });
+  const config = new Config(new MetadataReader(gguf), gguf.path, info.architecture);
+  using resources = new DisposableStack();
+  const reader = resources.use(await TensorReader.open(gguf));
+  const adapters: Adapter[] = [];
+  for (const { path, scale = 1 } of options.adapters ?? []) {
+    adapters.push(resources.use(await Adapter.open(path, scale, info.architecture)));
+  }
+  const weights = new WeightLoader(device, gguf, reader, { ...options, adapters });
+  await load(new ModelBuilder(network, weights, config));
+  for (const adapter of adapters) adapter.checkAllUsed();
+  const runner = new StepRunner(device, network, state, limits);
+  const scheduler = new Scheduler(runner, cacheBlocks, chunk);
+  return { scheduler, config, contextLength: context, chunk, encoder };
+}
+
+/** Prompt tokens per step: on a CPU driver few, so that an abort is seen soon. */
+function defaultChunk({ software }: Capabilities): number {
+  return software ? 64 : 256;
+}

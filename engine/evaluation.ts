@@ -1,0 +1,141 @@
+// Runs whole sequences for what the model makes of them, not for tokens to follow: the logits of
+// every position, or hidden states for embeddings. Sequences share steps as long as they fit.
+
+import type { BlockPool } from "./block_pool.ts";
+import { layOut, type Share, type WantedRows } from "./planner.ts";
+import type { OutputKind } from "./nn/mod.ts";
+import { Sequence } from "./sequence.ts";
+import type { StepRunner } from "./step_runner.ts";
+
+/** What to run and what to read of it. */
+export interface Evaluation {
+  /** Tokens of each sequence, at least one. */
+  sequences: readonly (readonly number[])[];
+  output: OutputKind;
+  /** Positions whose output is wanted. */
+  wanted: WantedRows;
+  /** Most tokens of a sequence per step; default as many as there is room for. */
+  chunk?: number | undefined;
+  /** Every sequence has to run whole in one step, because its tokens see later ones. */
+  whole?: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+/** What sequences take while they run, and give back. */
+interface Resources {
+  slots: number[];
+  pool: BlockPool;
+}
+
+/** A sequence, where its outputs go, and how many of them are there. */
+interface Running {
+  sequence: Sequence;
+  outputs: Float32Array[];
+}
+
+const NOTHING_TO_SAMPLE = {
+  sampling: { temperature: 0 } as Sequence["request"]["sampling"],
+  maxTokens: 0,
+  accept: () => false,
+  end: () => {},
+};
+
+/** The outputs of each sequence: [wanted positions, columns]. The runner must be idle. */
+export async function evaluate(
+  runner: StepRunner,
+  resources: Resources,
+  { sequences, output, wanted, chunk = Infinity, whole = false, signal }: Evaluation,
+): Promise<Float32Array[]> {
+  const all: Running[] = sequences.map((prompt) => ({
+    sequence: new Sequence({ ...NOTHING_TO_SAMPLE, prompt }),
+    outputs: [],
+  }));
+  const waiting = [...all];
+  let running: Running[] = [];
+  try {
+    while (waiting.length + running.length > 0) {
+      signal?.throwIfAborted();
+      while (waiting.length > 0 && start(waiting[0].sequence, runner, resources)) {
+        running.push(waiting.shift()!);
+      }
+      const shares = shareEvenly(running, runner, { chunk, whole });
+      if (shares.length === 0) throw new RangeError("Cannot evaluate: a sequence fits no step");
+      const plan = layOut(shares.map(({ share }) => share), runner.tileRows, wanted);
+      distribute(await runner.evaluate(plan, output), shares, wanted);
+      for (const { share } of shares) share.sequence.submitted += share.count;
+      for (const { sequence } of running) {
+        if (sequence.submitted === sequence.tokens.length) stop(sequence, resources);
+      }
+      running = running.filter(({ sequence }) => sequence.slot >= 0);
+    }
+    return all.map(({ outputs }) => concat(outputs));
+  } finally {
+    for (const { sequence } of running) stop(sequence, resources);
+  }
+}
+
+/** Gives a sequence its slot and blocks, if there are enough. */
+function start(sequence: Sequence, runner: StepRunner, { slots, pool }: Resources): boolean {
+  const blocks = slots.length > 0 ? pool.take(runner.blocksFor(sequence.tokens.length)) : undefined;
+  if (!blocks) return false;
+  sequence.slot = slots.pop()!;
+  sequence.blocks = blocks;
+  runner.assignBlocks(sequence.slot, 0, blocks);
+  return true;
+}
+
+function stop(sequence: Sequence, { slots, pool }: Resources): void {
+  if (sequence.slot < 0) return;
+  pool.give(sequence.blocks);
+  slots.push(sequence.slot);
+  sequence.slot = -1;
+}
+
+/** Tokens of each sequence for the next step: the same number of each, or all of some. */
+function shareEvenly(
+  running: readonly Running[],
+  runner: StepRunner,
+  { chunk, whole }: { chunk: number; whole: boolean },
+): { share: Share; running: Running }[] {
+  let left = Math.min(runner.limits.rows, runner.limits.outputs);
+  const each = whole ? Infinity : Math.max(1, Math.min(chunk, Math.floor(left / running.length)));
+  const shares: { share: Share; running: Running }[] = [];
+  for (const entry of running) {
+    const { sequence } = entry;
+    const unfed = sequence.tokens.length - sequence.submitted;
+    const count = Math.min(unfed, each);
+    if (count > left) continue;
+    left -= count;
+    shares.push({ share: { sequence, count, output: count === unfed }, running: entry });
+  }
+  // A single row attends as a decoding row does, and these come first.
+  return shares.sort((a, b) => Math.min(a.share.count, 2) - Math.min(b.share.count, 2));
+}
+
+/** Hands the rows of a step's output to their sequences. */
+function distribute(
+  rows: Float32Array,
+  shares: readonly { share: Share; running: Running }[],
+  wanted: WantedRows,
+): void {
+  const outputsOf = ({ sequence, count, output }: Share) =>
+    wanted === "all" ? count : Number(wanted === "last" ? output : sequence.submitted === 0);
+  const total = shares.reduce((sum, { share }) => sum + outputsOf(share), 0);
+  const columns = total > 0 ? rows.length / total : 0;
+  let at = 0;
+  for (const { share, running } of shares) {
+    const end = at + outputsOf(share) * columns;
+    running.outputs.push(rows.slice(at, end));
+    at = end;
+  }
+}
+
+function concat(parts: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

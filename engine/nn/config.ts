@@ -1,0 +1,113 @@
+// The numbers of a model from its GGUF metadata, under the prefix of its architecture. Files write
+// zero for what they lack, so zero is as good as missing here.
+
+import { GgufError, UnsupportedModelError } from "../errors.ts";
+import type { MetadataReader } from "../gguf/mod.ts";
+
+/** Heads of a layer as GGUF has them. */
+export interface Heads {
+  heads: number;
+  kvHeads: number;
+  headDim: number;
+  valueDim: number;
+}
+
+/** Typed access to `<architecture>.*`. All throw GgufError for a value of another type. */
+export class Config {
+  constructor(
+    readonly metadata: MetadataReader,
+    /** File, for errors. */
+    readonly path: string,
+    readonly architecture: string,
+  ) {}
+
+  /** A whole number that has to be there. */
+  count(key: string): number {
+    return this.metadata.count(this.#key(key));
+  }
+
+  /** A whole number above zero, or `fallback`. */
+  countOr(key: string, fallback: number): number {
+    return this.metadata.optionalCount(this.#key(key), 0) || fallback;
+  }
+
+  /** A number that has to be there. */
+  number(key: string): number {
+    return this.metadata.number(this.#key(key));
+  }
+
+  /** A number other than zero, or `fallback`. */
+  numberOr(key: string, fallback: number): number {
+    return this.metadata.optionalNumber(this.#key(key), 0) || fallback;
+  }
+
+  /** A boolean, or `fallback`. */
+  booleanOr(key: string, fallback: boolean): boolean {
+    return this.metadata.optionalBoolean(this.#key(key), fallback);
+  }
+
+  /** A string, or `fallback`. */
+  stringOr(key: string, fallback: string): string {
+    return this.metadata.optionalString(this.#key(key), fallback);
+  }
+
+  /** An array of numbers, or an empty one. */
+  numbers(key: string): readonly number[] {
+    return this.metadata.optionalNumbers(this.#key(key), []);
+  }
+
+  /** A number or boolean for each layer: an array of them, or one for all; `fallback` if missing. */
+  perLayer(key: string, fallback: number): readonly number[] {
+    return this.metadata.perLayer(this.#key(key), this.layers, fallback);
+  }
+
+  /**
+   * Which layers see a sliding window only: what the file lists, else all but every `period`th, the
+   * last of its period (or with `globalFirst` the first).
+   */
+  slidingLayers(period: number, { globalFirst = false } = {}): readonly boolean[] {
+    const listed = this.perLayer("attention.sliding_window_pattern", -1);
+    if (listed.some((value) => value !== listed[0])) return listed.map(Boolean);
+    const every = listed[0] > 1 ? listed[0] : period;
+    const rest = globalFirst ? 0 : every - 1;
+    return listed.map((_, i) => every > 1 && i % every !== rest);
+  }
+
+  get layers(): number {
+    return this.count("block_count");
+  }
+
+  /** Columns of the residual stream. */
+  get width(): number {
+    return this.count("embedding_length");
+  }
+
+  /** Heads of a layer. Errors: GgufError where they do not divide, UnsupportedModelError. */
+  heads(layer = 0): Heads {
+    const heads = this.perLayer("attention.head_count", 0)[layer];
+    const kvHeads = this.perLayer("attention.head_count_kv", 0)[layer] || heads;
+    if (heads === 0 || heads % kvHeads !== 0) {
+      const state = `${kvHeads} does not divide ${heads} query heads`;
+      throw new GgufError(this.path, this.#key("attention.head_count_kv"), state);
+    }
+    const headDim = this.countOr("attention.key_length", this.width / heads);
+    const valueDim = this.countOr("attention.value_length", this.width / heads);
+    if (headDim % 4 !== 0 || valueDim % 4 !== 0) {
+      throw new UnsupportedModelError(
+        `Cannot load "${this.path}": heads of ${headDim} elements are not supported, only multiples of 4`,
+      );
+    }
+    return { heads, kvHeads, headDim, valueDim };
+  }
+
+  /** Epsilon of norms of a kind. */
+  epsilon(kind: "rms" | "layer"): number {
+    return kind === "rms"
+      ? this.numberOr("attention.layer_norm_rms_epsilon", 0)
+      : this.numberOr("attention.layer_norm_epsilon", 0);
+  }
+
+  #key(key: string): string {
+    return `${this.architecture}.${key}`;
+  }
+}

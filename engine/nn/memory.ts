@@ -1,0 +1,131 @@
+// The GPU memory of a forward step: activations that layers share by label, constants, the KV
+// caches of layers and the states of recurrent ones. Everything is allocated once, at load.
+
+import {
+  type Activation,
+  type Device,
+  type FloatRows,
+  floatRows,
+  type HeadShape,
+  type LayerCache,
+  layerCacheBytes,
+  type QuantizedRows,
+  quantizedRows,
+  type RopeOptions,
+  ropeTables,
+} from "../../kernels/mod.ts";
+import type { StepLimits } from "./step.ts";
+
+/** How a model's memory is laid out. */
+export interface MemoryOptions {
+  limits: StepLimits;
+  /** f16 keys and values. */
+  halfCache: boolean;
+  /** Blocks of the KV cache, shared by all sequences. */
+  cacheBlocks: number;
+}
+
+/** State of one recurrent layer: [slots, floats] f32. */
+export interface LayerState {
+  readonly buffer: GPUBuffer;
+  /** Floats of one sequence. */
+  readonly floats: number;
+}
+
+/** Hands out memory. */
+export class StepMemory {
+  readonly #device: Device;
+  readonly #options: MemoryOptions;
+  readonly #activations = new Map<string, Activation>();
+  readonly #buffers = new Map<string, GPUBuffer>();
+  readonly #turns = new Map<RopeOptions, { lowTurns: GPUBuffer; highTurns: GPUBuffer }>();
+  /** Of all attention layers. */
+  readonly caches: LayerCache[] = [];
+  /** Of all recurrent layers. */
+  readonly states: LayerState[] = [];
+
+  constructor(device: Device, options: MemoryOptions) {
+    this.#device = device;
+    this.#options = options;
+  }
+
+  /** Rows of f32, the same for the same label and width. */
+  floats(label: string, columns: number, rows = this.#options.limits.rows): FloatRows {
+    return this.#reuse(
+      `${label} ${columns} ${rows}`,
+      () => floatRows(this.#device, label, rows, columns),
+    );
+  }
+
+  /** Rows of int8 groups, likewise. */
+  quantized(label: string, columns: number, rows = this.#options.limits.rows): QuantizedRows {
+    return this.#reuse(
+      `${label} int8 ${columns} ${rows}`,
+      () => quantizedRows(this.#device, label, rows, columns),
+    );
+  }
+
+  /** A buffer of its own for each label. */
+  buffer(label: string, bytes: number): GPUBuffer {
+    let buffer = this.#buffers.get(label);
+    if (!buffer) this.#buffers.set(label, buffer = this.#device.buffer(label, bytes, "scratch"));
+    return buffer;
+  }
+
+  /** Values that never change, one buffer for each label. */
+  constant(label: string, values: Float32Array | Uint32Array): GPUBuffer {
+    const known = this.#buffers.get(label);
+    if (known) return known;
+    const buffer = this.buffer(label, values.byteLength);
+    this.#device.write(buffer, 0, values);
+    return buffer;
+  }
+
+  /** One row of values that never change. */
+  rows(label: string, values: Float32Array): FloatRows {
+    const floats = this.constant(label, values);
+    return { columns: values.length, stride: values.length, floats };
+  }
+
+  /** The tables of a rotary embedding, one pair for each options object. */
+  turns(rope: RopeOptions): { lowTurns: GPUBuffer; highTurns: GPUBuffer } {
+    let turns = this.#turns.get(rope);
+    if (!turns) {
+      const { low, high } = ropeTables(rope, this.#options.limits.context);
+      const label = `turns ${this.#turns.size}`;
+      turns = {
+        lowTurns: this.constant(`${label} low`, low),
+        highTurns: this.constant(`${label} high`, high),
+      };
+      this.#turns.set(rope, turns);
+    }
+    return turns;
+  }
+
+  /** The KV cache of a new layer. */
+  layerCache(shape: HeadShape): LayerCache {
+    const { halfCache, cacheBlocks } = this.#options;
+    const buffer = (part: "keys" | "values") =>
+      this.#device.buffer(part, layerCacheBytes(shape, cacheBlocks, halfCache, part), "cache");
+    const cache: LayerCache = {
+      keys: buffer("keys"),
+      ...(shape.sharedValues ? {} : { values: buffer("values") }),
+      half: halfCache,
+    };
+    this.caches.push(cache);
+    return cache;
+  }
+
+  /** The state of a new recurrent layer. A sequence's first row finds it to be zero. */
+  layerState(label: string, floats: number): GPUBuffer {
+    const buffer = this.#device.buffer(label, this.#options.limits.slots * floats * 4, "cache");
+    this.states.push({ buffer, floats });
+    return buffer;
+  }
+
+  #reuse<T extends Activation>(key: string, allocate: () => T): T {
+    let activation = this.#activations.get(key) as T | undefined;
+    if (!activation) this.#activations.set(key, activation = allocate());
+    return activation;
+  }
+}

@@ -1,0 +1,103 @@
+// A model behind a thread's messages: loads it and answers the calls of its client
+// (worker_client.ts) in the words of worker_protocol.ts. Which model it is comes with `load`.
+
+import { packError } from "./error_record.ts";
+import type {
+  ChatEvent,
+  ChatModel,
+  ChatRequest,
+  EmbedRequest,
+  EmbedResult,
+  GenerateRequest,
+  LoadOptions,
+} from "./types.ts";
+import type { Method, ToClient, ToWorker } from "./worker_protocol.ts";
+
+/** Loads the model of a path. */
+export type LoadModel = (path: string, options: LoadOptions) => Promise<ChatModel>;
+
+type LoadMessage = Extract<ToWorker, { kind: "load" }>;
+type CallMessage = Extract<ToWorker, { kind: "call" }>;
+
+/** What calls give: the events of a stream, or one result. */
+type Outcome = ChatEvent | EmbedResult | string;
+
+/** Answers the messages that come to a worker's thread. */
+export function serveModel(thread: DedicatedWorkerGlobalScope, load: LoadModel): void {
+  const service = new ModelService(load, (message, transfer = []) => {
+    thread.postMessage(message, transfer);
+  });
+  thread.addEventListener("message", ({ data }: MessageEvent<ToWorker>) => service.receive(data));
+}
+
+class ModelService {
+  readonly #load: LoadModel;
+  readonly #send: (message: ToClient, transfer?: Transferable[]) => void;
+  readonly #running = new Map<number, AbortController>();
+  #model!: ChatModel;
+
+  constructor(load: LoadModel, send: (message: ToClient, transfer?: Transferable[]) => void) {
+    this.#load = load;
+    this.#send = send;
+  }
+
+  async receive(message: ToWorker): Promise<void> {
+    switch (message.kind) {
+      case "load":
+        return await this.#open(message);
+      case "call":
+        return await this.#answer(message);
+      case "cancel":
+        return this.#running.get(message.id)?.abort();
+      case "close":
+        await this.#model.close();
+        return this.#send({ kind: "closed" });
+    }
+  }
+
+  async #open({ path, options }: LoadMessage): Promise<void> {
+    try {
+      this.#model = await this.#load(path, {
+        ...options,
+        onProgress: (progress) => this.#send({ kind: "progress", progress }),
+      });
+      const { info, contextLength, memory } = this.#model;
+      this.#send({ kind: "loaded", model: { info, contextLength, memory } });
+    } catch (error) {
+      this.#send({ kind: "failed", error: packError(error) });
+    }
+  }
+
+  async #answer({ id, method, request }: CallMessage): Promise<void> {
+    const abort = new AbortController();
+    this.#running.set(id, abort);
+    try {
+      for await (const event of this.#run(method, request, abort.signal)) {
+        this.#send({ kind: "event", id, event }, buffersOf(event));
+      }
+      this.#send({ kind: "end", id });
+    } catch (error) {
+      this.#send({ kind: "end", id, error: packError(error) });
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  async *#run(
+    method: Method,
+    request: unknown,
+    signal: AbortSignal,
+  ): AsyncGenerator<Outcome, void> {
+    const model = this.#model;
+    if (method === "generate") yield* model.generate({ ...request as GenerateRequest, signal });
+    else if (method === "chat") yield* model.chat({ ...request as ChatRequest, signal });
+    else if (method === "renderChat") yield await model.renderChat(request as ChatRequest);
+    else yield await model.embedWithUsage({ ...request as EmbedRequest, signal });
+  }
+}
+
+/** The memory of an embedding's vectors, which is megabytes for many texts: moved, not copied. */
+function buffersOf(event: Outcome): ArrayBuffer[] {
+  if (typeof event === "string" || !("embeddings" in event)) return [];
+  return [...new Set(event.embeddings.map(({ buffer }) => buffer as ArrayBuffer))];
+}

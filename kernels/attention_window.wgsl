@@ -1,0 +1,38 @@
+// Which keys a query sees: those up to itself (CAUSAL) or up to the end of the step, of these the
+// ones in its window, `params.window` positions wide (SLIDING, CHUNKED, SYMMETRIC, or none). What
+// no row of a query tile sees is not read.
+// First position that the query at `position` sees.
+fn first_seen(position: u32) -> u32 {
+  #if SLIDING
+  return position + 1u - min(position + 1u, params.window);
+  #end
+  #if CHUNKED
+  return position / params.window * params.window;
+  #end
+  #if SYMMETRIC
+  return position - min(position, params.window / 2u);
+  #end
+  #if !WINDOWED
+  return 0u;
+  #end
+}
+
+// One past the last position that the query at `position` sees, of a sequence that ends at `end`.
+fn after_seen(position: u32, end: u32) -> u32 {
+  #if CAUSAL
+  return position + 1u;
+  #end
+  #if !CAUSAL
+  #if SYMMETRIC
+  return min(end, position + params.window / 2u + 1u);
+  #else
+  return end;
+  #end
+  #end
+}
+
+// First position, and one past the last, that rows of a tile see. Its splits begin at the first.
+fn seen_by_tile(tile: vec4<u32>, first_position: u32) -> vec2<u32> {
+  let last = first_position + tile.y - 1u;
+  return vec2(first_seen(first_position), after_seen(last, max(tile.z, last + 1u)));
+}

@@ -1,0 +1,64 @@
+// y = f(y, x) for vectors of columns within each row of y; f is one constant's line below. Vector v
+// begins at column first + v * step. HAS_X: x has vectors likewise, or a single row for all where its
+// stride is 0, or a single vector where its step is; column c of y's vector reads column c / repeat
+// of x's. One invocation per value, rows over y, vectors over z.
+struct Params {
+  columns: u32,
+  first: u32,
+  step: u32,       // columns from one vector to the next
+  stride: u32,     // floats in a row of y
+  x_first: u32,
+  x_step: u32,
+  x_stride: u32,
+  repeat: u32,     // columns of y that share one of x
+  factor: f32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;   // [rows, stride]
+#if HAS_X
+@group(0) @binding(2) var<storage, read> x: array<f32>;         // [rows or 1, x_stride]
+#end
+
+#if GELU_GATE
+fn gelu(a: f32) -> f32 {
+  return a / (1.0 + exp(-1.5957691216057308 * (a + 0.044715 * a * a * a)));
+}
+#end
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x >= params.columns) {
+    return;
+  }
+  let at = id.y * params.stride + params.first + id.z * params.step + id.x;
+  let a = y[at];
+  #if HAS_X
+  let from_row = id.y * params.x_stride + params.x_first + id.z * params.x_step;
+  let b = x[from_row + id.x / params.repeat];
+  #end
+  #if COPY
+  y[at] = b * params.factor;
+  #end
+  #if ADD
+  y[at] = a + b * params.factor;
+  #end
+  #if MULTIPLY
+  y[at] = a * b;
+  #end
+  #if SCALE
+  y[at] = a * params.factor;
+  #end
+  #if SIGMOID_GATE
+  y[at] = a / (1.0 + exp(-b));
+  #end
+  #if GELU_GATE
+  y[at] = gelu(a) * b;
+  #end
+  #if SOFTCAP
+  // tanh(u) = 1 - 2 / (exp(2u) + 1), finite where exp overflows.
+  y[at] = params.factor * (1.0 - 2.0 / (exp(2.0 * a / params.factor) + 1.0));
+  #end
+  #if CLAMP
+  y[at] = clamp(a, -params.factor, params.factor);
+  #end
+}

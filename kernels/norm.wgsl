@@ -1,0 +1,125 @@
+// Normalization of vectors, one workgroup each: RMSNorm (Zhang and Sennrich 2019), or LAYER:
+// LayerNorm (Ba et al. 2016). A vector is `columns` wide and begins at column first + i * columns of
+// its row of x, i from 0 on: heads within a row, or whole rows.
+// WEIGHT: times a factor per column (weight_step apart for each i). BIAS: plus a term per column.
+// GATHER: row r of y is row source[r] of x. IN_PLACE: y is x. ADD: y += the result.
+// QUANTIZED_OUTPUT: y as int8 groups of 32. Columns past `columns` are padding, zero in x and in y.
+struct Params {
+  columns: u32,
+  width: u32,        // quads of a vector, with the padding of a whole row
+  first: u32,        // column of x, and of y unless it is int8, where vector 0 begins
+  stride: u32,       // floats in a row of x
+  y_stride: u32,     // floats in a row of y
+  weight_step: u32,  // 0 where all vectors of a row share their weights
+  epsilon: f32,
+}
+@group(0) @binding(0) var<uniform> params: Params;
+#if !IN_PLACE
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;       // [rows, stride / 4]
+#end
+#if WEIGHT
+@group(0) @binding(2) var<storage, read> weight: array<vec4<f32>>;
+#end
+#if BIAS
+@group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
+#end
+#if GATHER
+@group(0) @binding(4) var<storage, read> source: array<u32>;        // [rows of y]
+#end
+#if QUANTIZED_OUTPUT
+@group(0) @binding(5) var<storage, read_write> y_quants: array<vec4<u32>>;  // [rows, width / 8, 2]
+@group(0) @binding(6) var<storage, read_write> y_scales: array<vec4<f32>>;  // [rows, width / 8]
+#else
+@group(0) @binding(5) var<storage, read_write> y: array<vec4<f32>>;         // [rows, y_stride / 4]
+#end
+
+fn input(at: u32) -> vec4<f32> {
+  #if IN_PLACE
+  return y[at];
+  #else
+  return x[at];
+  #end
+}
+
+#if LAYER
+// Ones for the columns of four that are not padding.
+fn inside(i: u32) -> vec4<f32> {
+  return vec4<f32>(vec4(4u * i) + vec4(0u, 1u, 2u, 3u) < vec4(params.columns));
+}
+#end
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  @builtin(workgroup_id) workgroup: vec3<u32>,
+  @builtin(local_invocation_index) thread: u32,
+) {
+  let width = params.width;
+  let column = (params.first + workgroup.y * params.columns) / 4u;
+  #if GATHER
+  let from_row = source[workgroup.x] * (params.stride / 4u) + column;
+  #else
+  let from_row = workgroup.x * (params.stride / 4u) + column;
+  #end
+  let to_row = workgroup.x * (params.y_stride / 4u) + column;
+
+  #if LAYER
+  var sum = 0.0;
+  for (var i = thread; i < width; i += WORKGROUP) {
+    sum += dot(input(from_row + i), vec4(1.0));
+  }
+  let mean = workgroup_sum(sum, thread) / f32(params.columns);
+  #end
+  var squares = 0.0;
+  for (var i = thread; i < width; i += WORKGROUP) {
+    #if LAYER
+    let value = (input(from_row + i) - mean) * inside(i);
+    #else
+    let value = input(from_row + i);
+    #end
+    squares += dot(value, value);
+  }
+  let scale = inverseSqrt(workgroup_sum(squares, thread) / f32(params.columns) + params.epsilon);
+
+  #if QUANTIZED_OUTPUT
+  for (var group = thread; group < width / 8u; group += WORKGROUP) {
+    #for j in 0..8
+    let i$j = group * 8u + $j;
+    var x$j = input(from_row + i$j);
+    #if LAYER
+    x$j = (x$j - mean) * inside(i$j);
+    #end
+    x$j *= scale;
+    #if WEIGHT
+    x$j *= weight[i$j];
+    #end
+    #if BIAS
+    x$j += bias[i$j];
+    #end
+    #end
+    let quantized = quantize_group(x0, x1, x2, x3, x4, x5, x6, x7);
+    let at = workgroup.x * (width / 8u) + group;
+    y_quants[2u * at] = quantized.low;
+    y_quants[2u * at + 1u] = quantized.high;
+    y_scales[at] = quantized.scales;
+  }
+  #else
+  for (var i = thread; i < width; i += WORKGROUP) {
+    var value = input(from_row + i);
+    #if LAYER
+    value = (value - mean) * inside(i);
+    #end
+    value *= scale;
+    #if WEIGHT
+    value *= weight[workgroup.y * (params.weight_step / 4u) + i];
+    #end
+    #if BIAS
+    value += bias[i];
+    #end
+    #if ADD
+    y[to_row + i] += value;
+    #else
+    y[to_row + i] = value;
+    #end
+  }
+  #end
+}

@@ -1,0 +1,55 @@
+// What the recurrent kernels share: the step's sequences, inputs that are columns of wider rows, and
+// how a workgroup is split where several invocations carry one row of a state.
+
+import type { FloatRows } from "../activation.ts";
+
+/** The sequences of a step. */
+export interface StepSegments {
+  /** Rows of the step: token, position, slot. */
+  rows: GPUBuffer;
+  /** Rows of each sequence: (first row, rows, 0, 0). */
+  segments: GPUBuffer;
+}
+
+/** Columns of rows, `first` and those after it: one projection feeds several kernels uncopied. */
+export interface ColumnRange {
+  readonly rows: FloatRows;
+  readonly first: number;
+}
+
+/** Invocations of a workgroup that carries a state. */
+const WORKGROUP = 128;
+
+/** Floats of a row of the state that one invocation keeps in registers. */
+const CARRIED = 32;
+
+/** Floats of each input that are staged at a time: with the rest below the 16 KiB that all have. */
+const STAGED = 1024;
+
+/**
+ * Constants of a kernel whose workgroup carries WORKGROUP / TEAM rows of a state, `columns` floats
+ * each, QUADS quads to an invocation, through TILE rows of a step at a time. Of every `unit`
+ * neighbouring rows some may share a workgroup, but none with those of another unit.
+ */
+export function carryState(columns: number, unit?: number): Record<string, number> {
+  let team = 1;
+  while (columns / team > CARRIED && columns % (8 * team) === 0) team *= 2;
+  let rows = WORKGROUP / team;
+  while (unit !== undefined && unit % rows !== 0) rows /= 2;
+  return {
+    WORKGROUP: rows * team,
+    TEAM: team,
+    QUADS: columns / 4 / team,
+    TILE: Math.max(1, Math.min(8, Math.floor(STAGED / columns))),
+  };
+}
+
+/** softplus in double precision. */
+export function softplus(x: number): number {
+  return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
+}
+
+/** sigmoid in double precision. */
+export function sigmoid(x: number): number {
+  return 1 / (1 + Math.exp(-x));
+}

@@ -1,0 +1,86 @@
+// RoPE on queries and keys, and keys and values into the paged KV cache: the bindings of rotate.wgsl.
+// Any part of it can be left out: heads of one kind by having none, the rotation by `rotary: 0`.
+
+import cacheSource from "./kv_cache.wgsl" with { type: "text" };
+import rotateSource from "./rotate.wgsl" with { type: "text" };
+import type { FloatRows } from "./activation.ts";
+import type { Device } from "./device.ts";
+import { type Dispatch, encodeDispatch } from "./kernel.ts";
+import { type AttentionState, BLOCK, type HeadShape, type LayerCache } from "./kv_cache.ts";
+
+/** What is rotated, and what goes into the cache: keys and values where there are `kvHeads`. */
+export interface RotateOptions extends HeadShape {
+  /** Rotated elements of a head, a multiple of four; 0 for none. */
+  rotary: number;
+  /** The first of them, a multiple of four; default 0. */
+  rotaryStart?: number;
+  /** Pairs (i, i + rotary/2) instead of (2i, 2i + 1). */
+  halfPairs: boolean;
+  /** The tables of {@linkcode ropeTables}; not needed where nothing is rotated. */
+  lowTurns?: GPUBuffer;
+  highTurns?: GPUBuffer;
+  /** Column of the first head in its row, a multiple of four; default 0. */
+  first?: number;
+}
+
+const WORKGROUP = 32;
+
+/** RoPE on queries and keys; keys and values into the cache. */
+export class Rotate {
+  readonly #dispatch: Dispatch;
+  readonly #workgroups: number;
+
+  /**
+   * @param qkv [rows, q, k and v heads]: q is rotated in place
+   * @param cache not needed with `kvHeads: 0`
+   */
+  constructor(
+    device: Device,
+    qkv: FloatRows,
+    cache: LayerCache | undefined,
+    state: AttentionState,
+    options: RotateOptions,
+  ) {
+    const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
+    const { rotary, rotaryStart = 0, halfPairs, lowTurns, highTurns, first = 0 } = options;
+    const CACHED = kvHeads > 0;
+    const VALUES = CACHED && !sharedValues;
+    const elements = (heads + kvHeads) * headDim + (VALUES ? kvHeads * valueDim : 0);
+    this.#workgroups = Math.ceil(elements / 4 / WORKGROUP);
+    this.#dispatch = device.kernel({
+      name: "rotate",
+      source: rotateSource,
+      constants: {
+        WORKGROUP,
+        BLOCK,
+        HEAD_DIM: headDim,
+        VALUE_DIM: valueDim,
+        HALF_CACHE: CACHED && cache!.half,
+        HALF_PAIRS: rotary > 0 && halfPairs,
+        ROTATED: rotary > 0,
+        CACHED,
+        VALUES,
+      },
+      snippets: CACHED ? [cacheSource] : [],
+    }).bind({
+      rows: state.rows,
+      qkv: qkv.floats,
+      ...(rotary > 0 ? { low_turns: lowTurns!, high_turns: highTurns! } : {}),
+      ...(CACHED ? { table: state.table, keys: cache!.keys } : {}),
+      ...(VALUES ? { values: cache!.values! } : {}),
+    }, {
+      heads,
+      kv_heads: kvHeads,
+      rotary,
+      rotary_start: rotaryStart,
+      stride: qkv.stride,
+      first,
+      max_blocks: state.maxBlocks,
+    });
+  }
+
+  /** Records the first `rows` rows. */
+  encode(pass: GPUComputePassEncoder, rows: number): void {
+    encodeDispatch(pass, this.#dispatch, [this.#workgroups, rows]);
+  }
+}

@@ -1,0 +1,166 @@
+// Which experts each row of a mixture of experts goes to, and with what weights: the binding of
+// route.wgsl and its plain reference. The logits are an ordinary product's; what is done with the
+// choice is experts.ts's and combine.ts's.
+
+import routeSource from "./route.wgsl" with { type: "text" };
+import type { FloatRows } from "./activation.ts";
+import type { Device } from "./device.ts";
+import { GpuError } from "./errors.ts";
+import { type Dispatch, encodeDispatch } from "./kernel.ts";
+import { reduction } from "./workgroup.ts";
+
+/**
+ * How logits become weights: probabilities over all experts by softmax or sigmoid, or the softmax
+ * over the logits of the chosen ones (gpt-oss).
+ */
+export type Gating = "softmax" | "sigmoid" | "softmax of selected";
+
+/** How experts are chosen and weighted; in this order: choose, normalize, scale. */
+export interface RouteOptions {
+  gating: Gating;
+  /** [experts] f32, added to probabilities for the choice only (DeepSeek-V3). */
+  bias?: GPUBuffer;
+  /** Only experts of the `used` best of `count` groups are chosen: those whose two best scores sum highest. */
+  groups?: { count: number; used: number };
+  /** Divides the weights of a row by their sum, or by 2^-14 if that is more. */
+  normalize?: boolean;
+  /** Multiplies every weight. Default 1. */
+  scale?: number;
+  /** [experts] f32, multiplies the weight of each expert. */
+  expertScale?: GPUBuffer;
+}
+
+/** The pairs of a row and an expert chosen for it: pair = row * choices + choice, best first. */
+export interface Routing {
+  readonly experts: number;
+  /** Experts of each row. */
+  readonly choices: number;
+  /** [rows, choices] u32. */
+  readonly ids: GPUBuffer;
+  /** [rows, choices] f32. */
+  readonly weights: GPUBuffer;
+  /** [1] u32: pairs of the step. */
+  readonly count: GPUBuffer;
+}
+
+/** Allocates the pairs of `rows` rows. */
+export function allocateRouting(
+  device: Device,
+  rows: number,
+  shape: { experts: number; choices: number },
+): Routing {
+  const bytes = rows * shape.choices * 4;
+  const ids = device.buffer("expert ids", bytes, "scratch");
+  const weights = device.buffer("expert weights", bytes, "scratch");
+  const count = device.buffer("expert pairs", 4, "scratch");
+  return { ...shape, ids, weights, count };
+}
+
+/** Chooses experts by logits. Among equals the lower id comes first. */
+export class Route {
+  readonly #dispatch: Dispatch;
+
+  /**
+   * @param logits [rows, experts]
+   * Errors: GpuError for groups that do not divide the experts or hold too few.
+   */
+  constructor(device: Device, logits: FloatRows, routing: Routing, options: RouteOptions) {
+    const { gating, bias, groups, normalize = false, scale = 1, expertScale } = options;
+    const { experts, choices, ids, weights, count } = routing;
+    checkGroups(routing, groups ?? { count: 1, used: 1 });
+    const { constants, snippet } = reduction(device);
+    const GROUPED = groups !== undefined && groups.used < groups.count;
+    const PROBABILITIES = gating !== "softmax of selected";
+    this.#dispatch = device.kernel({
+      name: "route",
+      source: routeSource,
+      constants: {
+        ...constants,
+        EXPERTS: experts,
+        CHOICES: choices,
+        GROUPS: groups?.count ?? 1,
+        SOFTMAX: gating === "softmax",
+        SIGMOID: gating === "sigmoid",
+        PROBABILITIES,
+        PROBABLE: PROBABILITIES && (bias !== undefined || GROUPED),
+        BIASED: bias !== undefined,
+        GROUPED,
+        NORMALIZED: normalize || !PROBABILITIES,
+        SCALED: expertScale !== undefined,
+      },
+      snippets: [snippet],
+    }).bind({
+      logits: logits.floats,
+      ids,
+      weights,
+      count,
+      ...(bias ? { bias } : {}),
+      ...(expertScale ? { expert_scale: expertScale } : {}),
+    }, { stride: logits.stride, groups_used: groups?.used ?? 1, scale });
+  }
+
+  /** Records the first `rows` rows. */
+  encode(pass: GPUComputePassEncoder, rows: number): void {
+    encodeDispatch(pass, this.#dispatch, [rows]);
+  }
+}
+
+function checkGroups(
+  { experts, choices }: Routing,
+  { count, used }: { count: number; used: number },
+): void {
+  const state = `${choices} of ${experts} experts in ${used} of ${count} groups`;
+  if (experts % count !== 0 || choices > used * experts / count) {
+    throw new GpuError(`Cannot route: no way to choose ${state}`);
+  }
+  if (count > 1 && experts / count < 2) {
+    throw new GpuError(`Cannot route: groups need two experts each: ${state}`);
+  }
+}
+
+/** The choice for one row in plain numbers. */
+export function routeReference(
+  logits: Float32Array,
+  choices: number,
+  options: Omit<RouteOptions, "bias" | "expertScale"> & {
+    bias?: Float32Array;
+    expertScale?: Float32Array;
+  },
+): { ids: number[]; weights: number[] } {
+  const { gating, bias, groups, normalize = false, scale = 1, expertScale } = options;
+  const greatest = logits.reduce((a, b) => Math.max(a, b));
+  const total = logits.reduce((sum, logit) => sum + Math.exp(logit - greatest), 0);
+  const probability = (logit: number) =>
+    gating === "sigmoid" ? 1 / (1 + Math.exp(-logit)) : Math.exp(logit - greatest) / total;
+  const selected = gating === "softmax of selected";
+  const ranksLogits = selected || !(bias || groups && groups.used < groups.count);
+  const scores = Array.from(
+    logits,
+    (logit, i) => (ranksLogits ? logit : probability(logit)) + (bias?.[i] ?? 0),
+  );
+  if (groups) maskGroups(scores, groups);
+  const ids = best(scores).slice(0, choices);
+  const chosen = ids.map((id) => probability(logits[id]));
+  const sum = chosen.reduce((sum, weight) => sum + weight, 0);
+  const divisor = selected ? sum : normalize ? Math.max(sum, 2 ** -14) : 1;
+  const weights = chosen.map((weight, i) =>
+    weight / divisor * scale * (expertScale?.[ids[i]] ?? 1)
+  );
+  return { ids, weights };
+}
+
+/** Indices of values, highest value first, lowest index first among equals. */
+function best(values: number[]): number[] {
+  return values.map((_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
+}
+
+function maskGroups(scores: number[], { count, used }: { count: number; used: number }): void {
+  const size = scores.length / count;
+  const sums = Array.from({ length: count }, (_, group) => {
+    const members = scores.slice(group * size, (group + 1) * size);
+    return best(members).slice(0, 2).reduce((sum, i) => sum + members[i], 0);
+  });
+  for (const group of best(sums).slice(used)) {
+    scores.fill(-Infinity, group * size, (group + 1) * size);
+  }
+}

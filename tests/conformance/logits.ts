@@ -1,0 +1,87 @@
+// Runs a model of the conformance data in every way that rows can be batched, and compares the
+// logits with those computed elsewhere.
+
+import { loadModel, type Model } from "../../engine/mod.ts";
+import { nmse } from "../gpu.ts";
+
+/** The conformance data beside the project. */
+export const DATA = new URL("../../../shared/data/models/", import.meta.url);
+
+/** Whether it is there. */
+export const hasData: boolean = await Deno.stat(DATA).then(() => true, () => false);
+
+/** A model with known logits. */
+export interface Fixture {
+  name: string;
+  model: URL;
+  tokens: number[];
+  /** [tokens, vocabulary] */
+  expected: Float32Array;
+}
+
+/** NMSE of a model's logits, by how the rows were batched. */
+export interface Errors {
+  whole: number;
+  chunks: number;
+  single: number;
+  interleaved: number;
+}
+
+/** Names of the models in a folder of the data. */
+export async function namesIn(folder: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir(new URL(`${folder}/`, DATA))) {
+    if (name.endsWith(".gguf")) names.push(name.slice(0, -5));
+  }
+  return names.sort();
+}
+
+/** Reads f32 values. */
+export async function readFloats(path: string): Promise<Float32Array> {
+  return new Float32Array((await Deno.readFile(new URL(path, DATA))).buffer);
+}
+
+/** Reads a model of `architectures` or `text`. */
+export async function readFixture(folder: string, name: string): Promise<Fixture> {
+  const json = async (path: string) => JSON.parse(await Deno.readTextFile(new URL(path, DATA)));
+  const tokens = folder === "architectures"
+    ? await json(`${folder}/${name}.tokens.json`)
+    : findTokens(await json(`${folder}/manifest.json`), name);
+  return {
+    name,
+    model: new URL(`${folder}/${name}.gguf`, DATA),
+    tokens,
+    expected: await readFloats(`${folder}/${name}.logits.f32`),
+  };
+}
+
+function findTokens(manifest: Record<string, unknown>, name: string): number[] {
+  const entry = (manifest[name] ?? manifest) as Record<string, unknown>;
+  const { tokens } = { ...manifest, ...entry } as { tokens?: number[] };
+  if (!tokens) throw new Error(`Cannot test "${name}": the manifest has no tokens for it`);
+  return tokens;
+}
+
+/** Runs a fixture in all four ways. */
+export async function logitErrors({ model, tokens, expected }: Fixture): Promise<Errors> {
+  await using loaded: Model = await loadModel(model, {
+    contextLength: Math.max(64, tokens.length),
+    maxSequences: 2,
+    exact: true,
+  });
+  const error = (logits: Float32Array) => nmse(logits, expected);
+  const whole = error(await loaded.logits(tokens));
+  const chunks = error(await loaded.logits(tokens, { chunk: 7 }));
+  const single = error(await loaded.logits(tokens, { chunk: 1 }));
+  // Another sequence runs beside it, of which the result must know nothing.
+  const other = tokens.map((_, i) => tokens[tokens.length - 1 - i]);
+  const [first, second] = await loaded.batchLogits([tokens, other], { chunk: 5 });
+  const alone = await loaded.logits(other);
+  const interleaved = Math.max(error(first), nmse(second, alone));
+  return { whole, chunks, single, interleaved };
+}
+
+/** The largest of the errors; NaN if one is. */
+export function worst(errors: Errors): number {
+  return Math.max(...Object.values(errors));
+}

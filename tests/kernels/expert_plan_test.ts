@@ -1,0 +1,86 @@
+// The grouping of pairs by expert: equal to the plain loops, whatever the ids, for widths of tiles
+// that divide nothing.
+
+import { assertEquals } from "@std/assert";
+import {
+  allocateRouting,
+  type Device,
+  ExpertPlan,
+  expertPlanReference,
+  NONE,
+} from "../../kernels/mod.ts";
+import { gpuTest, randomFloats, readWords, submit, write } from "../gpu.ts";
+
+interface Case {
+  rows: number;
+  experts: number;
+  choices: number;
+  cols: number;
+  /** The id of each pair; default random. */
+  ids?: Uint32Array;
+}
+
+async function assertPlanned(device: Device, shape: Case): Promise<void> {
+  const { rows, experts, choices, cols } = shape;
+  const pairs = rows * choices;
+  const ids = shape.ids ??
+    Uint32Array.from(randomFloats(pairs, pairs), (value) => Math.abs(value) * 977 % experts);
+  const routing = allocateRouting(device, rows + 3, { experts, choices });
+  write(device, routing.ids, Uint32Array.of(...ids, ...new Uint32Array(3 * choices)));
+  write(device, routing.count, Uint32Array.of(pairs));
+  const plan = new ExpertPlan(device, routing, rows + 3, { cols });
+  const { tiles } = plan.tiling(rows);
+  const words = tiles * (1 + cols);
+  write(device, plan.tiles, new Uint32Array(words).fill(12345));
+  submit(device, (pass) => plan.encode(pass, rows));
+  const actual = await readWords(device, plan.tiles, words);
+  assertEquals(actual, expertPlanReference(ids, { experts, cols }));
+}
+
+gpuTest("ExpertPlan groups 1, 5 and 33 rows by 2, 6, 60 and 128 experts", async (device) => {
+  for (const rows of [1, 5, 33]) {
+    for (const experts of [2, 6, 60, 128]) {
+      for (const cols of [2, 4, 64]) {
+        await assertPlanned(device, { rows, experts, choices: 2, cols });
+      }
+    }
+  }
+  await assertPlanned(device, { rows: 517, experts: 128, choices: 8, cols: 4 });
+});
+
+gpuTest("ExpertPlan groups pairs that all go to one expert", async (device) => {
+  for (const expert of [0, 3, 5]) {
+    const ids = new Uint32Array(33).fill(expert);
+    await assertPlanned(device, { rows: 33, experts: 6, choices: 1, cols: 4, ids });
+  }
+});
+
+Deno.test("expertPlanReference() lists each pair once, under its expert, in order", () => {
+  const ids = [4, 0, 4, 4, 1, 4, 0, 4];
+  const tiles = Array.from(expertPlanReference(ids, { experts: 6, cols: 4 }));
+  const none = [NONE, NONE, NONE, NONE, NONE];
+  assertEquals(tiles, [
+    ...[0, 1, 6, NONE, NONE],
+    ...[1, 4, NONE, NONE, NONE],
+    ...none,
+    ...none, // of expert 3
+    ...[4, 0, 2, 3, 5],
+    ...[4, 7, NONE, NONE, NONE],
+    ...none,
+    ...none,
+  ]);
+});
+
+gpuTest("ExpertPlan leaves few pairs ungrouped", (device) => {
+  const plan = new ExpertPlan(
+    device,
+    allocateRouting(device, 512, { experts: 60, choices: 4 }),
+    512,
+  );
+  assertEquals(plan.tiling(1), { cols: 1, tiles: 4 });
+  assertEquals(plan.tiling(29), { cols: 1, tiles: 116 });
+  const { cols, tiles } = plan.tiling(512);
+  assertEquals(cols > 1, true);
+  assertEquals(tiles, Math.floor(2048 / cols) + 60);
+  return Promise.resolve();
+});
