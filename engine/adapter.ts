@@ -17,7 +17,7 @@ import {
   type TensorInfo,
   TensorReader,
 } from "./gguf/mod.ts";
-import { nameOf, type Rows } from "./weights.ts";
+import { nameOf, rangesOf, type Rows } from "./rows.ts";
 
 /** One weight's adapter on the GPU. */
 export interface LowRankPair {
@@ -76,7 +76,7 @@ export class Adapter implements Disposable {
       throw new AdapterError(this.#gguf.path, `"${name}" has pairs of another shape than LoRA's`);
     }
     const scale = gain * this.#scale * (this.#alpha === 0 ? 1 : this.#alpha / rank);
-    const ranges = typeof source === "string" ? [[0, rows] as const] : source.ranges;
+    const ranges = rangesOf(source, rows);
     const count = ranges.reduce((sum, [, size]) => sum + size, 0);
     const upMatrix = this.#matrix(device, up, { rows: count, columns: rank }, ranges);
     setAffine(device, upMatrix, {

@@ -2,7 +2,16 @@
 // of the architecture, which cost nothing when they ride along.
 
 import { type Matrix, setAffine } from "../kernels/mod.ts";
-import { nameOf, type Rows, type StackOptions, type WeightLoader } from "./weights.ts";
+import { nameOf, rangesOf, type Rows } from "./rows.ts";
+import type { TensorSource } from "./tensor_source.ts";
+
+/** How the scale and bias of a tensor are meant. */
+export interface StackOptions {
+  /** The scale multiplies the bias too, as GGUF has it in feed-forward blocks. */
+  biasFirst?: boolean;
+  /** Multiplies all outputs, biases included. */
+  gain?: number;
+}
 
 /**
  * Gives a matrix the scales and biases of its tensors, if there are any:
@@ -10,7 +19,7 @@ import { nameOf, type Rows, type StackOptions, type WeightLoader } from "./weigh
  * Tensors with experts have a scale for each of them.
  */
 export function loadAffine(
-  weights: WeightLoader,
+  weights: TensorSource,
   matrix: Matrix,
   sources: readonly Rows[],
   { biasFirst = false, gain = 1 }: StackOptions,
@@ -25,8 +34,7 @@ export function loadAffine(
     const rows = weights.rowsOf(nameOf(source));
     const scales = weights.has(`${bases[i]}.scale`) ? weights.values(`${bases[i]}.scale`) : [1];
     const biases = weights.has(`${bases[i]}.bias`) ? weights.values(`${bases[i]}.bias`) : undefined;
-    const ranges = typeof source === "string" ? [[0, rows] as const] : source.ranges;
-    for (const [first, count] of ranges) {
+    for (const [first, count] of rangesOf(source, rows)) {
       for (let from = first; from < first + count; from++, row++) {
         const factor = scales[Math.floor(from * scales.length / rows)];
         scale[row] = gain * factor;

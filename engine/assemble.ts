@@ -34,10 +34,8 @@ export async function assemble(
   options: LoadOptions,
 ): Promise<Assembly> {
   const { load, encoder } = architectureOf(info.architecture);
-  const context = Math.max(
-    4,
-    Math.min(options.contextLength ?? DEFAULT_CONTEXT, info.trainedContextLength),
-  );
+  const wanted = options.contextLength ?? DEFAULT_CONTEXT;
+  const context = Math.max(4, Math.min(wanted, info.trainedContextLength));
   const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
   const chunk = encoder ? context : options.prefillChunk ?? defaultChunk(device.capabilities);
   // Enough for two full windows: more sequences share them as long as they are short.
@@ -65,7 +63,7 @@ export async function assemble(
     adapters.push(resources.use(await Adapter.open(path, scale, info.architecture)));
   }
   const weights = new WeightLoader(device, gguf, reader, { ...options, adapters });
-  await load(new ModelBuilder(network, weights, config));
+  await load(new ModelBuilder(network, weights, config, wanted));
   for (const adapter of adapters) adapter.checkAllUsed();
   const runner = new StepRunner(device, network, state, limits);
   const scheduler = new Scheduler(runner, cacheBlocks, chunk);

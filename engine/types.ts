@@ -114,7 +114,7 @@ export type EmbedInput = string | readonly number[];
 export interface EmbedOptions {
   /** Cut off the end of an input that does not fit the window. Default true; false raises ContextLengthError. */
   truncate?: boolean;
-  /** Keep the first so many elements of each vector, of length 1 again. Default: all there are. */
+  /** Keep the first so many elements of each vector, normalized again. Default: all there are. */
   dimensions?: number;
   /** Aborting it ends the call with its reason. */
   signal?: AbortSignal;
@@ -128,7 +128,7 @@ export interface EmbedRequest extends EmbedOptions {
 
 /** What an embedding gives. */
 export interface EmbedResult {
-  /** One vector per input, in order; each of length 1 and with memory of its own. */
+  /** One unit vector per input, in order, in memory that is the caller's. */
   embeddings: Float32Array[];
   /** Tokens of all inputs, after cutting, special tokens included. */
   promptTokens: number;
@@ -189,7 +189,7 @@ export interface ChatModel extends AsyncDisposable {
   chat(request: ChatRequest): AsyncIterable<ChatEvent>;
   /** The prompt text that `chat` would run. */
   renderChat(request: ChatRequest): Promise<string>;
-  /** One vector of length 1 per input, in order. Errors: ContextLengthError, RequestError, UnsupportedModelError. */
+  /** One unit vector (L2) per input, in order. Errors: ContextLengthError, RequestError, UnsupportedModelError. */
   embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** The same, with the count of tokens. */
   embedWithUsage(request: EmbedRequest): Promise<EmbedResult>;

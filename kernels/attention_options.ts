@@ -1,5 +1,4 @@
-// What models do differently in attention, as options, and attention in plain loops: the reference
-// that attention.wgsl is tested against.
+// What models do differently in attention, as options of attention.ts and of its reference.
 // Papers: Press et al. 2022 (ALiBi); Beltagy et al. 2020 (sliding windows); Xiao et al. 2023 (sinks).
 
 import type { HeadShape } from "./kv_cache.ts";
@@ -30,7 +29,10 @@ export interface AttentionOptions extends HeadShape {
   alibi?: number;
   /** Whether queries see no later keys. Otherwise they see the sequence up to the step's end. */
   causal?: boolean;
-  /** Factor of a query at position p: 1 + scale * ln(floor((p + offset) / length) + 1). */
+  /**
+   * Factor of a query at position p: 1 + scale * ln(floor((p + offset) / length) + 1), with whole
+   * numbers for length and offset.
+   */
   temperature?: { scale: number; length: number; offset: number } | undefined;
   /** Column of the first query head in its row, a multiple of four; default 0. */
   first?: number;
@@ -45,63 +47,4 @@ export function alibiSlopes(heads: number, maxBias: number): Float32Array {
     { length: heads },
     (_, head) => 2 ** (-maxBias / regular * exponent(head)),
   );
-}
-
-/** Attention in plain loops: q [tokens, heads, headDim], k and v [tokens, kvHeads, ...]. */
-export function attentionReference(
-  q: Float32Array,
-  k: Float32Array,
-  v: Float32Array,
-  options: Omit<AttentionOptions, "sinks" | "first"> & { sinks?: Float32Array },
-): Float32Array {
-  const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
-  const { scale, softcap = 0, sinks, alibi = 0, temperature } = options;
-  const tokens = q.length / (heads * headDim);
-  const values = sharedValues ? k : v;
-  const valueStride = sharedValues ? headDim : valueDim;
-  const slopes = alibiSlopes(heads, alibi);
-  const y = new Float32Array(tokens * heads * valueDim); // [tokens, heads, valueDim]
-  for (let t = 0; t < tokens; t++) {
-    const seen = Array.from({ length: tokens }, (_, p) => p).filter((p) => sees(options, t, p));
-    const heat = temperature
-      ? 1 +
-        temperature.scale * Math.log(Math.floor((t + temperature.offset) / temperature.length) + 1)
-      : 1;
-    for (let h = 0; h < heads; h++) {
-      const query = (t * heads + h) * headDim;
-      const kv = Math.floor(h * kvHeads / heads);
-      const scores = seen.map((p) => {
-        let dot = 0;
-        for (let d = 0; d < headDim; d++) dot += q[query + d] * k[(p * kvHeads + kv) * headDim + d];
-        const score = dot * heat * scale;
-        const capped = softcap > 0 ? softcap * Math.tanh(score / softcap) : score;
-        return alibi > 0 ? capped - slopes[h] * Math.abs(t - p) : capped;
-      });
-      const sink = sinks?.[h] ?? -Infinity;
-      const peak = Math.max(sink, ...scores);
-      const weights = scores.map((score) => Math.exp(score - peak));
-      const sum = weights.reduce((a, b) => a + b) + Math.exp(sink - peak);
-      for (let d = 0; d < valueDim; d++) {
-        const value = seen.reduce(
-          (total, p, i) => total + weights[i] * values[(p * kvHeads + kv) * valueStride + d],
-          0,
-        );
-        y[(t * heads + h) * valueDim + d] = value / sum;
-      }
-    }
-  }
-  return y;
-}
-
-/** Whether the query at one position sees the key at another. */
-function sees(
-  { window, causal = true }: Pick<AttentionOptions, "window" | "causal">,
-  query: number,
-  key: number,
-): boolean {
-  if (causal && key > query) return false;
-  if (window?.kind === "sliding") return key > query - window.size;
-  if (window?.kind === "chunked") return key >= query - query % window.size;
-  if (window?.kind === "symmetric") return Math.abs(query - key) <= Math.floor(window.size / 2);
-  return true;
 }

@@ -17,22 +17,28 @@ export class Combine {
   /**
    * @param x [rows * choices, columns], one row a pair
    * @param y [rows, columns], as wide as x or wider
-   * @param options `accumulate` adds to y instead of replacing it
+   * @param options `accumulate` adds to y instead of replacing it; `weighted: false` where the
+   * weights have been used before
    */
   constructor(
     device: Device,
     routing: Routing,
     x: FloatRows,
     y: FloatRows,
-    { accumulate = false }: { accumulate?: boolean } = {},
+    { accumulate = false, weighted = true }: { accumulate?: boolean; weighted?: boolean } = {},
   ) {
     this.#columns = x.stride / 4;
     this.#dispatch = device.kernel({
       name: "combine",
       source: combineSource,
-      constants: { WORKGROUP, CHOICES: routing.choices, ACCUMULATE: accumulate },
+      constants: {
+        WORKGROUP,
+        CHOICES: routing.choices,
+        ACCUMULATE: accumulate,
+        WEIGHTED: weighted,
+      },
     }).bind(
-      { x: x.floats, weights: routing.weights, y: y.floats },
+      { x: x.floats, y: y.floats, ...(weighted ? { weights: routing.weights } : {}) },
       { columns: this.#columns, stride: y.stride / 4 },
     );
   }

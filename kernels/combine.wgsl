@@ -1,13 +1,16 @@
 // What a mixture of experts gives a row: y[row] = sum over c of weights[row, c] * x[row, c], the
 // experts' outputs in the order of choice. One invocation per four columns, y over rows.
-// ACCUMULATE: added to y, the residual stream.
+// WEIGHTED is false where the weights have been used before. ACCUMULATE: added to y, the residual
+// stream.
 struct Params {
   columns: u32,    // vectors in a row of x
   stride: u32,     // vectors in a row of y
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;          // [rows, CHOICES, columns]
+#if WEIGHTED
 @group(0) @binding(2) var<storage, read> weights: array<f32>;          // [rows, CHOICES]
+#end
 @group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;    // [rows, stride]
 
 @compute @workgroup_size(WORKGROUP)
@@ -18,7 +21,11 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let first = id.y * CHOICES;
   var sum = vec4(0.0);
   for (var c = 0u; c < CHOICES; c++) {
+    #if WEIGHTED
     sum += weights[first + c] * x[(first + c) * params.columns + id.x];
+    #else
+    sum += x[(first + c) * params.columns + id.x];
+    #end
   }
   let at = id.y * params.stride + id.x;
   #if ACCUMULATE

@@ -10,8 +10,9 @@ import type { Routing } from "./route.ts";
 /** The widest tile. */
 const MOST_COLUMNS = 64;
 
-/** Pairs per expert, on average, from which it is worth grouping them. */
+/** Pairs per expert, on average, from which it is worth grouping them: memory is the GPU's limit. */
 const PLANNED_PAIRS = 2;
+const PLANNED_PAIRS_SOFTWARE = 4;
 
 /** What a tile's expert is if it is empty, and a pair if there is none. */
 export const NONE = 0xffffffff;
@@ -35,7 +36,8 @@ export class ExpertPlan {
 
   /**
    * @param rows the most there are
-   * @param options `cols` overrides the choice of the width of tiles, for tests and tuning
+   * @param options `cols` instead of what the device would choose as the width of tiles; with 1,
+   * pairs are never grouped
    */
   constructor(device: Device, routing: Routing, rows: number, options: { cols?: number } = {}) {
     this.#device = device;
@@ -46,11 +48,13 @@ export class ExpertPlan {
     this.tiles = device.buffer("expert plan", words * 4, "scratch");
   }
 
-  /** Pairs that an expert has on average, rounded down, at least one. */
+  /** Pairs that share an expert, on average: what a product's tile is chosen for. One: ungrouped. */
   density(rows: number): number {
+    if (this.#cols !== undefined) return this.#cols;
     const { experts, choices } = this.routing;
+    const { software } = this.#device.capabilities;
     const density = Math.floor(rows * choices / experts);
-    return density < PLANNED_PAIRS ? 1 : density;
+    return density < (software ? PLANNED_PAIRS_SOFTWARE : PLANNED_PAIRS) ? 1 : density;
   }
 
   /** How the pairs of `rows` rows are tiled. */

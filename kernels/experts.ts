@@ -64,7 +64,7 @@ export class ExpertLinear {
     }
   }
 
-  /** Records the product for the pairs of the first `rows` rows. */
+  /** Records the product for the pairs of the first `rows` rows. Errors: GpuError, see `tile`. */
   encode(pass: GPUComputePassEncoder, rows: number): void {
     const { matrix, x } = this.#product;
     const tile = this.#options.tile ??
@@ -72,7 +72,11 @@ export class ExpertLinear {
         paired: matrix.sides === 2,
         integer: isQuantized(x),
       });
-    const { tiles } = this.#plan.tiling(rows);
+    const { cols, tiles } = this.#plan.tiling(rows);
+    if (columnsOf(tile) !== cols) {
+      const state = `a tile has ${columnsOf(tile)} columns, the plan ${cols}`;
+      throw new GpuError(`Cannot multiply by the experts of ${matrix.label}: ${state}`);
+    }
     const key = JSON.stringify(tile);
     let dispatches = this.#variants.get(key);
     if (!dispatches) {

@@ -9,6 +9,10 @@ import { GpuError } from "./errors.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 import { reduction } from "./workgroup.ts";
 
+const MOST_EXPERTS = 512;
+const MOST_CHOICES = 32;
+const ONE_GROUP = { count: 1, used: 1 };
+
 /**
  * How logits become weights: probabilities over all experts by softmax or sigmoid, or the softmax
  * over the logits of the chosen ones (gpt-oss).
@@ -62,23 +66,23 @@ export class Route {
 
   /**
    * @param logits [rows, experts]
-   * Errors: GpuError for groups that do not divide the experts or hold too few.
+   * Errors: GpuError for more than 32 of 512 experts, and for groups that hold too few.
    */
   constructor(device: Device, logits: FloatRows, routing: Routing, options: RouteOptions) {
-    const { gating, bias, groups, normalize = false, scale = 1, expertScale } = options;
-    const { experts, choices, ids, weights, count } = routing;
-    checkGroups(routing, groups ?? { count: 1, used: 1 });
+    const { gating, bias, groups = ONE_GROUP, normalize = false, scale = 1, expertScale } = options;
+    const { experts, choices } = routing;
+    const { count, used } = groups;
+    checkShape(routing, groups);
     const { constants, snippet } = reduction(device);
-    const GROUPED = groups !== undefined && groups.used < groups.count;
+    const GROUPED = used < count;
     const PROBABILITIES = gating !== "softmax of selected";
     this.#dispatch = device.kernel({
       name: "route",
       source: routeSource,
       constants: {
         ...constants,
-        EXPERTS: experts,
-        CHOICES: choices,
-        GROUPS: groups?.count ?? 1,
+        EXPERTS: MOST_EXPERTS,
+        CHOICES: MOST_CHOICES,
         SOFTMAX: gating === "softmax",
         SIGMOID: gating === "sigmoid",
         PROBABILITIES,
@@ -91,12 +95,12 @@ export class Route {
       snippets: [snippet],
     }).bind({
       logits: logits.floats,
-      ids,
-      weights,
-      count,
+      ids: routing.ids,
+      weights: routing.weights,
+      count: routing.count,
       ...(bias ? { bias } : {}),
       ...(expertScale ? { expert_scale: expertScale } : {}),
-    }, { stride: logits.stride, groups_used: groups?.used ?? 1, scale });
+    }, { experts, choices, stride: logits.stride, groups: count, groups_used: used, scale });
   }
 
   /** Records the first `rows` rows. */
@@ -105,16 +109,20 @@ export class Route {
   }
 }
 
-function checkGroups(
+function checkShape(
   { experts, choices }: Routing,
   { count, used }: { count: number; used: number },
 ): void {
   const state = `${choices} of ${experts} experts in ${used} of ${count} groups`;
+  if (experts > MOST_EXPERTS || choices > MOST_CHOICES) {
+    const most = `at most ${MOST_CHOICES} of ${MOST_EXPERTS}`;
+    throw new GpuError(`Cannot route to ${state}: the kernel has room for ${most}`);
+  }
   if (experts % count !== 0 || choices > used * experts / count) {
-    throw new GpuError(`Cannot route: no way to choose ${state}`);
+    throw new GpuError(`Cannot route to ${state}: there are not so many`);
   }
   if (count > 1 && experts / count < 2) {
-    throw new GpuError(`Cannot route: groups need two experts each: ${state}`);
+    throw new GpuError(`Cannot route to ${state}: a group needs two experts`);
   }
 }
 
@@ -127,18 +135,18 @@ export function routeReference(
     expertScale?: Float32Array;
   },
 ): { ids: number[]; weights: number[] } {
-  const { gating, bias, groups, normalize = false, scale = 1, expertScale } = options;
+  const { gating, bias, groups = ONE_GROUP, normalize = false, scale = 1, expertScale } = options;
   const greatest = logits.reduce((a, b) => Math.max(a, b));
   const total = logits.reduce((sum, logit) => sum + Math.exp(logit - greatest), 0);
   const probability = (logit: number) =>
     gating === "sigmoid" ? 1 / (1 + Math.exp(-logit)) : Math.exp(logit - greatest) / total;
   const selected = gating === "softmax of selected";
-  const ranksLogits = selected || !(bias || groups && groups.used < groups.count);
+  const ranksLogits = selected || !(bias || groups.used < groups.count);
   const scores = Array.from(
     logits,
     (logit, i) => (ranksLogits ? logit : probability(logit)) + (bias?.[i] ?? 0),
   );
-  if (groups) maskGroups(scores, groups);
+  maskGroups(scores, groups);
   const ids = best(scores).slice(0, choices);
   const chosen = ids.map((id) => probability(logits[id]));
   const sum = chosen.reduce((sum, weight) => sum + weight, 0);

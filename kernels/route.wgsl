@@ -1,4 +1,4 @@
-// The router of a mixture of experts: CHOICES experts of each row by their logits, and their weights.
+// The router of a mixture of experts: `choices` of them for each row, and their weights, by logits.
 // One workgroup per row. An expert's rank is the number of experts ahead of it: those of a higher
 // score, and those of the same score and a lower id. So nothing is sorted, and no order matters.
 // SOFTMAX, SIGMOID: an expert's weight is its probability; neither: the softmax over the chosen.
@@ -6,33 +6,34 @@
 // experts of the `groups_used` groups whose two best scores have the greatest sums are chosen.
 // The grid is the rows of the step: `count` tells later kernels how many pairs there are.
 struct Params {
+  experts: u32,       // at most EXPERTS
+  choices: u32,       // at most CHOICES
   stride: u32,        // columns of logits
+  groups: u32,        // at most EXPERTS / 2
   groups_used: u32,
   scale: f32,
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> logits: array<f32>;          // [rows, stride]
-@group(0) @binding(2) var<storage, read_write> ids: array<u32>;       // [rows, CHOICES]
-@group(0) @binding(3) var<storage, read_write> weights: array<f32>;   // [rows, CHOICES]
+@group(0) @binding(2) var<storage, read_write> ids: array<u32>;       // [rows, choices]
+@group(0) @binding(3) var<storage, read_write> weights: array<f32>;   // [rows, choices]
 @group(0) @binding(4) var<storage, read_write> count: array<u32>;     // [1] pairs
 #if BIASED
-@group(0) @binding(5) var<storage, read> bias: array<f32>;            // [EXPERTS]
+@group(0) @binding(5) var<storage, read> bias: array<f32>;            // [experts]
 #end
 #if SCALED
-@group(0) @binding(6) var<storage, read> expert_scale: array<f32>;    // [EXPERTS]
+@group(0) @binding(6) var<storage, read> expert_scale: array<f32>;    // [experts]
 #end
 
 const LOWEST = -3.402823e38f;
 const LEAST_SUM = 6.103515625e-5f;                  // the smallest normal f16
-const PADDED = (EXPERTS + 3u) / 4u * 4u;
 
-var<workgroup> scores: array<f32, PADDED>;          // padded with LOWEST
+var<workgroup> scores: array<f32, EXPERTS>;         // padded with LOWEST to whole vectors
 var<workgroup> chosen: array<u32, CHOICES>;
 var<workgroup> chosen_weights: array<f32, CHOICES>;
 #if GROUPED
-const GROUP_SIZE = EXPERTS / GROUPS;
-var<workgroup> group_scores: array<f32, GROUPS>;
-var<workgroup> group_is_used: array<u32, GROUPS>;
+var<workgroup> group_scores: array<f32, EXPERTS / 2>;
+var<workgroup> group_is_used: array<u32, EXPERTS / 2>;
 #end
 
 fn scores4(at: u32) -> vec4<f32> {
@@ -42,7 +43,7 @@ fn scores4(at: u32) -> vec4<f32> {
 fn rank_of(expert: u32) -> u32 {
   let score = vec4(scores[expert]);
   var ranks = vec4(0u);
-  for (var at = 0u; at < PADDED; at += 4u) {
+  for (var at = 0u; at < params.experts; at += 4u) {
     let others = scores4(at);
     let lower_id = vec4(at, at + 1u, at + 2u, at + 3u) < vec4(expert);
     ranks += vec4<u32>((others > score) | ((others == score) & lower_id));
@@ -54,8 +55,9 @@ fn rank_of(expert: u32) -> u32 {
 fn group_score(group: u32) -> f32 {
   var best = LOWEST;
   var second = LOWEST;
-  for (var i = 0u; i < GROUP_SIZE; i++) {
-    let score = scores[group * GROUP_SIZE + i];
+  let size = params.experts / params.groups;
+  for (var i = 0u; i < size; i++) {
+    let score = scores[group * size + i];
     second = max(second, min(best, score));
     best = max(best, score);
   }
@@ -65,7 +67,7 @@ fn group_score(group: u32) -> f32 {
 fn group_rank(group: u32) -> u32 {
   let score = group_scores[group];
   var rank = 0u;
-  for (var i = 0u; i < GROUPS; i++) {
+  for (var i = 0u; i < params.groups; i++) {
     let other = group_scores[i];
     rank += u32(other > score || (other == score && i < group));
   }
@@ -91,11 +93,13 @@ fn main(
 ) {
   let row = workgroup.x;
   let base = row * params.stride;
+  let experts = params.experts;
+  let choices = params.choices;
   if (row == 0u && thread == 0u) {
-    count[0] = workgroups.x * CHOICES;
+    count[0] = workgroups.x * choices;
   }
-  for (var at = thread; at < PADDED; at += WORKGROUP) {
-    scores[at] = select(LOWEST, logits[base + at], at < EXPERTS);
+  for (var at = thread; at < (experts + 3u) / 4u * 4u; at += WORKGROUP) {
+    scores[at] = select(LOWEST, logits[base + at], at < experts);
   }
   workgroupBarrier();
 
@@ -103,12 +107,12 @@ fn main(
   var total = 1.0;
   #if SOFTMAX
   var most = vec4(LOWEST);
-  for (var at = 0u; at < PADDED; at += 4u) {
+  for (var at = 0u; at < params.experts; at += 4u) {
     most = max(most, scores4(at));
   }
   greatest = max(max(most.x, most.y), max(most.z, most.w));
   var part = 0.0;
-  for (var expert = thread; expert < EXPERTS; expert += WORKGROUP) {
+  for (var expert = thread; expert < experts; expert += WORKGROUP) {
     part += exp(scores[expert] - greatest);
   }
   total = workgroup_sum(part, thread);
@@ -118,12 +122,12 @@ fn main(
   // Without a bias or groups, logits are the scores: they rank as probabilities do, and never round
   // to the same one.
   #if PROBABLE
-  for (var expert = thread; expert < EXPERTS; expert += WORKGROUP) {
+  for (var expert = thread; expert < experts; expert += WORKGROUP) {
     scores[expert] = weight_of(scores[expert], greatest, total);
   }
   #end
   #if BIASED
-  for (var expert = thread; expert < EXPERTS; expert += WORKGROUP) {
+  for (var expert = thread; expert < experts; expert += WORKGROUP) {
     scores[expert] += bias[expert];
   }
   workgroupBarrier();
@@ -131,25 +135,25 @@ fn main(
 
   #if GROUPED
   workgroupBarrier();
-  for (var group = thread; group < GROUPS; group += WORKGROUP) {
+  for (var group = thread; group < params.groups; group += WORKGROUP) {
     group_scores[group] = group_score(group);
   }
   workgroupBarrier();
-  for (var group = thread; group < GROUPS; group += WORKGROUP) {
+  for (var group = thread; group < params.groups; group += WORKGROUP) {
     group_is_used[group] = u32(group_rank(group) < params.groups_used);
   }
   workgroupBarrier();
-  for (var expert = thread; expert < EXPERTS; expert += WORKGROUP) {
-    if (group_is_used[expert / GROUP_SIZE] == 0u) {
+  for (var expert = thread; expert < experts; expert += WORKGROUP) {
+    if (group_is_used[expert / (experts / params.groups)] == 0u) {
       scores[expert] = LOWEST;
     }
   }
   workgroupBarrier();
   #end
 
-  for (var expert = thread; expert < EXPERTS; expert += WORKGROUP) {
+  for (var expert = thread; expert < experts; expert += WORKGROUP) {
     let rank = rank_of(expert);
-    if (rank < CHOICES) {
+    if (rank < choices) {
       chosen[rank] = expert;
     }
   }
@@ -158,7 +162,7 @@ fn main(
   #if !PROBABILITIES
   greatest = logits[base + chosen[0]];
   #end
-  for (var choice = thread; choice < CHOICES; choice += WORKGROUP) {
+  for (var choice = thread; choice < choices; choice += WORKGROUP) {
     chosen_weights[choice] = weight_of(logits[base + chosen[choice]], greatest, total);
   }
   workgroupBarrier();
@@ -166,13 +170,13 @@ fn main(
   var divisor = 1.0;
   #if NORMALIZED
   var sum = 0.0;
-  for (var choice = 0u; choice < CHOICES; choice++) {
+  for (var choice = 0u; choice < choices; choice++) {
     sum += chosen_weights[choice];
   }
   divisor = max(sum, LEAST_SUM);
   #end
-  for (var choice = thread; choice < CHOICES; choice += WORKGROUP) {
-    let at = row * CHOICES + choice;
+  for (var choice = thread; choice < choices; choice += WORKGROUP) {
+    let at = row * choices + choice;
     let expert = chosen[choice];
     ids[at] = expert;
     #if SCALED

@@ -10,9 +10,11 @@ import { accessLog } from "./middleware/access_log.ts";
 import { hostGuard } from "./middleware/host_guard.ts";
 import { originGuard } from "./middleware/origin_guard.ts";
 import { WaitingQueue } from "./queue.ts";
+import { embedRoutes } from "./routes/embed.ts";
 import { json } from "./routes/json.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { ollamaRoutes } from "./routes/ollama.ts";
+import { openAiError } from "./wire/openai.ts";
 
 /** Largest request body: several images in base64 fit. */
 const MAX_BODY_BYTES = 64 * 2 ** 20;
@@ -45,6 +47,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   app.get("/", (context) => context.text("Ollama is running"));
   app.route("/", modelRoutes(dependencies));
   app.route("/", ollamaRoutes(dependencies));
+  app.route("/", embedRoutes(dependencies));
   refuseOtherMethods(app);
 
   app.notFound((context) => context.text("404 page not found", 404));
@@ -52,7 +55,9 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
     const status = statusOf(error);
     if (status >= 500) log.error(`${context.req.path}: ${error.stack ?? error.message}`);
     const headers = status === 503 ? { "retry-after": RETRY_AFTER_SECONDS } : undefined;
-    return json({ error: messageOf(error) }, status, headers);
+    const message = messageOf(error);
+    const isOpenAi = context.req.path.startsWith("/v1/");
+    return json(isOpenAi ? openAiError(status, message) : { error: message }, status, headers);
   });
   return app;
 }

@@ -31,6 +31,11 @@ export class MetadataReader {
     return this.#file.metadata[key] !== undefined;
   }
 
+  /** Whether the key is there with a list of values. */
+  isList(key: string): boolean {
+    return typeof this.#file.metadata[key] === "object";
+  }
+
   /** A number. */
   number(key: string): number {
     return this.#require(key, "a number", toNumber);

@@ -2,7 +2,8 @@
 // What the metadata means is not known here. The format: docs/gguf.md of the ggml project.
 
 export { readGguf } from "./read_gguf.ts";
-export type { GgufFile, TensorInfo } from "./read_gguf.ts";
+export type { GgufFile } from "./gguf_file.ts";
+export type { TensorInfo } from "./tensor_table.ts";
 export { parseShardName, shardPath } from "./shard_name.ts";
 export type { ShardName } from "./shard_name.ts";
 export { TensorReader } from "./tensor_reader.ts";

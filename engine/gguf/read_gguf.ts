@@ -1,37 +1,16 @@
 // Reads the header of a GGUF file, metadata and tensor table, and holds it against the file's size.
-// Tensor data is left alone (tensor_reader.ts); split models are put together in shards.ts. Versions 2 and 3, little-endian; the format is
-// fixed by docs/gguf.md of the ggml project.
+// Tensor data is left alone (tensor_reader.ts); split models are put together in shards.ts.
+// Versions 2 and 3, little-endian; the format is fixed by docs/gguf.md of the ggml project.
 
 import { fileURLToPath } from "node:url";
 import { GgufError } from "../errors.ts";
+import type { GgufFile } from "./gguf_file.ts";
 import { HeaderReader, MIN_STRING_BYTES } from "./header_reader.ts";
 import { readMetadata } from "./metadata.ts";
 import { MetadataReader } from "./metadata_reader.ts";
 import { joinShards } from "./shards.ts";
-import { placeTensors, readTensorTable, type TensorInfo } from "./tensor_table.ts";
+import { placeTensors, readTensorTable } from "./tensor_table.ts";
 import type { MetadataValue } from "./value_types.ts";
-
-export type { TensorInfo } from "./tensor_table.ts";
-
-/** The header of a GGUF file, or of the files of a split model. Offsets and sizes in bytes. */
-export interface GgufFile {
-  /** As it was opened; of a split model, the first shard. */
-  readonly path: string;
-  /** All its files in order: itself, or the shards of a split model. */
-  readonly shards: readonly string[];
-  /** Of the format. */
-  readonly version: 2 | 3;
-  /** In the order of the file, without a prototype. */
-  readonly metadata: Record<string, MetadataValue>;
-  /** In the order of the file. */
-  readonly tensors: ReadonlyMap<string, TensorInfo>;
-  /** Where the tensor data starts, in the first file. */
-  readonly dataOffset: number;
-  /** Of all files together. */
-  readonly fileSize: number;
-  /** Of which every tensor's offset in the first file is a multiple. */
-  readonly alignment: number;
-}
 
 // A key, the id of its type and a value of one byte; a tensor's name, rank, type and offset.
 const MIN_PAIR_BYTES = MIN_STRING_BYTES + 4 + 1;

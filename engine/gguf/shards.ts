@@ -4,8 +4,8 @@
 
 import { basename } from "node:path";
 import { GgufError } from "../errors.ts";
+import type { GgufFile } from "./gguf_file.ts";
 import { MetadataReader } from "./metadata_reader.ts";
-import type { GgufFile } from "./read_gguf.ts";
 import { parseShardName, type ShardName, shardPath } from "./shard_name.ts";
 import type { TensorInfo } from "./tensor_table.ts";
 

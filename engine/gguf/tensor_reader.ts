@@ -2,7 +2,8 @@
 // buffer, so that a model never has to fit in memory. It does not decode them.
 
 import { GgufError } from "../errors.ts";
-import type { GgufFile, TensorInfo } from "./read_gguf.ts";
+import type { GgufFile } from "./gguf_file.ts";
+import type { TensorInfo } from "./tensor_table.ts";
 import { tensorTypeById } from "./tensor_types.ts";
 
 /** A piece of a tensor. */

@@ -14,7 +14,8 @@ import {
   partialBytes,
   Rotate,
 } from "../../kernels/mod.ts";
-import type { Rows, Stack } from "../weights.ts";
+import type { Rows } from "../rows.ts";
+import type { Stack } from "../weights.ts";
 import type { Layer } from "./layer.ts";
 import type { Input, Network } from "./network.ts";
 import type { Rope } from "./rope.ts";
@@ -151,14 +152,13 @@ export function rotate(
   network: Network,
   rows: FloatRows,
   cache: LayerCache | undefined,
-  shape: HeadShape & { first?: number },
+  shape: HeadShape & { first?: number; rotaryStart?: number },
   rope: Rope | undefined,
 ): void {
   if (!rope && !cache) return;
   const operation = new Rotate(network.device, rows, cache, network.state, {
     ...shape,
     rotary: rope?.rotary ?? 0,
-    rotaryStart: rope?.rotaryStart ?? 0,
     halfPairs: rope?.halfPairs ?? false,
     ...(rope ? network.memory.turns(rope) : {}),
   });

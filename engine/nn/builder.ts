@@ -1,12 +1,19 @@
 // What an architecture's file is written with: the model's numbers, its layers with their weights,
 // and the beginning and end that all models share.
 
-import type { FloatRows, Norm } from "../../kernels/mod.ts";
-import type { Stack, StackOptions, WeightLoader } from "../weights.ts";
+import type { AttentionOptions, FloatRows, Norm } from "../../kernels/mod.ts";
+import type { StackOptions } from "../affine.ts";
+import type { Stack, WeightLoader } from "../weights.ts";
 import type { Config, Heads } from "./config.ts";
 import { Layer } from "./layer.ts";
 import type { Network } from "./network.ts";
-import { readRope, type Rope, type RopeChoice } from "./rope.ts";
+import { longRopeFactors, readRope, type Rope, type RopeChoice } from "./rope.ts";
+
+/**
+ * Scales of feed-forward blocks, for {@linkcode WeightLoader.ignore}. GGUF allows one beside every
+ * matrix; llama.cpp, which fixes what files mean, applies these in some architectures only.
+ */
+export const FEED_FORWARD_SCALES: RegExp = /\bffn_\w+\.scale$/;
 
 /** A model while it is built. */
 export class ModelBuilder {
@@ -17,6 +24,8 @@ export class ModelBuilder {
     readonly network: Network,
     readonly weights: WeightLoader,
     readonly config: Config,
+    /** The window that was asked for, in tokens; what the model has may be less. */
+    readonly wantedContext: number,
   ) {
     this.top = new Layer(network, weights, config, -1, "");
   }
@@ -39,6 +48,23 @@ export class ModelBuilder {
   /** The rotary embedding of the file. */
   rope(choice: RopeChoice): Rope {
     return readRope(this.config, this.weights, choice);
+  }
+
+  /** The same with the factors of LongRoPE, those for long contexts or those for short ones. */
+  longRope(choice: RopeChoice): Rope {
+    return this.rope({
+      ...choice,
+      ...longRopeFactors(this.config, this.weights, this.wantedContext),
+    });
+  }
+
+  /** Queries' temperature that grows with the position, if the file has one (Mistral). */
+  temperature(): AttentionOptions["temperature"] {
+    const { config } = this;
+    const scale = config.numberOr("attention.temperature_scale", 0);
+    if (scale === 0) return undefined;
+    const trained = config.countOr("rope.scaling.original_context_length", 8192);
+    return { scale, length: config.countOr("attention.temperature_length", trained), offset: 0 };
   }
 
   /** The residual stream [rows, width]: the embeddings of the step's tokens, times `scale`. */

@@ -66,15 +66,18 @@ export class Config {
    * last of its period (or with `globalFirst` the first).
    */
   slidingLayers(period: number, { globalFirst = false } = {}): readonly boolean[] {
-    const listed = this.perLayer("attention.sliding_window_pattern", -1);
-    if (listed.some((value) => value !== listed[0])) return listed.map(Boolean);
-    const every = listed[0] > 1 ? listed[0] : period;
+    const key = this.#key("attention.sliding_window_pattern");
+    if (this.metadata.isList(key)) {
+      return this.metadata.perLayer(key, this.layers, 0).map(Boolean);
+    }
+    const every = this.metadata.optionalCount(key, 0) || period;
     const rest = globalFirst ? 0 : every - 1;
-    return listed.map((_, i) => every > 1 && i % every !== rest);
+    return Array.from({ length: this.layers }, (_, i) => every > 1 && i % every !== rest);
   }
 
+  /** Layers, but for those at the end that predict more than the next token. */
   get layers(): number {
-    return this.count("block_count");
+    return this.count("block_count") - this.countOr("nextn_predict_layers", 0);
   }
 
   /** Columns of the residual stream. */
@@ -82,16 +85,21 @@ export class Config {
     return this.count("embedding_length");
   }
 
-  /** Heads of a layer. Errors: GgufError where they do not divide, UnsupportedModelError. */
-  heads(layer = 0): Heads {
+  /**
+   * Heads of a layer; `suffix` "_swa" for those of layers with a sliding window.
+   * Errors: GgufError where they do not divide, UnsupportedModelError.
+   */
+  heads(layer = 0, suffix: "" | "_swa" = ""): Heads {
     const heads = this.perLayer("attention.head_count", 0)[layer];
     const kvHeads = this.perLayer("attention.head_count_kv", 0)[layer] || heads;
     if (heads === 0 || heads % kvHeads !== 0) {
       const state = `${kvHeads} does not divide ${heads} query heads`;
       throw new GgufError(this.path, this.#key("attention.head_count_kv"), state);
     }
-    const headDim = this.countOr("attention.key_length", this.width / heads);
-    const valueDim = this.countOr("attention.value_length", this.width / heads);
+    const sizeOf = (part: string) =>
+      this.countOr(`${part}${suffix}`, 0) || this.countOr(part, this.width / heads);
+    const headDim = sizeOf("attention.key_length");
+    const valueDim = sizeOf("attention.value_length");
     if (headDim % 4 !== 0 || valueDim % 4 !== 0) {
       throw new UnsupportedModelError(
         `Cannot load "${this.path}": heads of ${headDim} elements are not supported, only multiples of 4`,
@@ -100,10 +108,10 @@ export class Config {
     return { heads, kvHeads, headDim, valueDim };
   }
 
-  /** Epsilon of norms of a kind. */
+  /** Epsilon of norms of a kind. Some files of Gemma 3 leave theirs out. */
   epsilon(kind: "rms" | "layer"): number {
     return kind === "rms"
-      ? this.numberOr("attention.layer_norm_rms_epsilon", 0)
+      ? this.numberOr("attention.layer_norm_rms_epsilon", 1e-6)
       : this.numberOr("attention.layer_norm_epsilon", 0);
   }
 

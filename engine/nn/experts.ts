@@ -1,14 +1,251 @@
-// to be written
-import type { FloatRows, Norm } from "../../kernels/mod.ts";
+// A mixture of experts (Shazeer et al. 2017): a router gives each row its experts and their weights;
+// the block's output is the weighted sum of what these make of the row, plus what a shared expert
+// makes of every row (Dai et al. 2024) where the layer has one.
+
+import {
+  Activate,
+  type ActivationFunction,
+  allocateRouting,
+  Combine,
+  ExpertLinear,
+  ExpertPlan,
+  type FloatRows,
+  type Gating,
+  type Matrix,
+  type Norm,
+  Route,
+  type RouteOptions,
+} from "../../kernels/mod.ts";
+import type { Rows } from "../rows.ts";
+import type { Stack } from "../weights.ts";
+import type { FeedForwardBlock } from "./feed_forward.ts";
 import type { Layer } from "./layer.ts";
-import type { Input } from "./network.ts";
+import type { Input, Network } from "./network.ts";
+
+/**
+ * What a block computes. Weights: ffn_gate_inp (router), exp_probs_b, ffn_gate_exps and ffn_up_exps
+ * or ffn_gate_up_exps, ffn_down_exps; ffn_*_shexp, ffn_gate_inp_shexp. What is not given is read from
+ * the file.
+ */
 export interface ExpertsConfig {
+  /** Default: `expert_gating_func`, else "softmax". */
+  gating?: Gating;
+  /** Whether the weights of a row sum to one. Default: `expert_weights_norm`. */
   normalize?: boolean;
+  /** Factor of the weights. Default: `expert_weights_scale`. */
+  scale?: number;
+  /** Default "silu". */
+  activation?: ActivationFunction;
+  /** An expert's weight multiplies its input instead of its output (Llama 4). */
+  weightInput?: boolean;
+  /** Multiplies the block's output. */
+  gain?: number;
 }
-export interface ExpertsBlock {
-  readers: readonly never[];
-  add(x: Input, y: FloatRows, postNorm?: Norm): void;
+
+/** The gating functions by their number in GGUF. */
+const GATINGS: readonly Gating[] = ["softmax", "softmax", "sigmoid", "softmax of selected"];
+
+/** A mixture of experts with its weights. */
+export class ExpertsBlock {
+  readonly readers: readonly Matrix[];
+
+  constructor(
+    readonly network: Network,
+    readonly config: {
+      experts: number;
+      /** Experts of a row. */
+      choices: number;
+      route: RouteOptions;
+      activation: ActivationFunction;
+      weightInput: boolean;
+    },
+    readonly weights: {
+      router: Stack;
+      /** Gate and up paired, or up alone. */
+      up: Matrix;
+      down: Matrix;
+      shared?: FeedForwardBlock | undefined;
+      /** [1, columns]: the shared expert's output is multiplied by its sigmoid. */
+      sharedGate?: Stack | undefined;
+    },
+  ) {
+    const { router, up, shared, sharedGate } = weights;
+    this.readers = [router, shared, sharedGate].flatMap((part) => part?.readers ?? []).concat(up);
+  }
+
+  /** Inputs are weighted before they are multiplied. */
+  get readsFloats(): boolean {
+    return this.config.weightInput;
+  }
+
+  /** Who reads the router's input, where that is another than the experts'. */
+  get router(): Stack {
+    return this.weights.router;
+  }
+
+  /** Chooses each row's experts; what {@linkcode ExpertsBlock.add} does with its input by itself. */
+  route(x: Input): ExpertPlan {
+    const { network, weights, config } = this;
+    const { experts, choices } = config;
+    const { device, memory } = network;
+    const { rows } = network.options.limits;
+    const plan = memory.shared(`plan ${experts} ${choices}`, () => {
+      const routing = allocateRouting(device, rows, { experts, choices });
+      return new ExpertPlan(device, routing, rows);
+    });
+    const logits = network.linear(x, weights.router, "router");
+    const route = new Route(device, logits, plan.routing, config.route);
+    network.add((pass, step) => {
+      route.encode(pass, step.rows);
+      plan.encode(pass, step.rows);
+    });
+    return plan;
+  }
+
+  /** y += block(x), or y += norm(block(x)). `plan`: what route() gave, if it had another input. */
+  add(x: Input, y: FloatRows, postNorm?: Norm, plan = this.route(x)): void {
+    if (!postNorm) return this.#run(x, plan, y, true);
+    const sum = this.linear(x, "experts", plan);
+    this.network.normInto(sum, y, postNorm, { accumulate: true });
+  }
+
+  /** block(x) as new rows. */
+  linear(x: Input, label: string, plan = this.route(x)): FloatRows {
+    const sum = this.network.memory.floats(label, this.#columns);
+    this.#run(x, plan, sum, false);
+    return sum;
+  }
+
+  /** y += shared(x), by the gate if there is one. */
+  #addShared(x: Input, y: FloatRows): void {
+    const { network } = this;
+    const { shared, sharedGate } = this.weights;
+    if (!shared) return;
+    if (!sharedGate) return shared.add(x, y);
+    const rows = shared.linear(x, "shared expert");
+    const gate = network.linear(x, sharedGate, "shared gate"); // [rows, 1]
+    network.elementwise("sigmoid_gate", { rows }, { x: { rows: gate }, repeat: rows.columns });
+    network.elementwise("add", { rows: y, columns: rows.columns }, { x: { rows } });
+  }
+
+  get #columns(): number {
+    return this.weights.down.rows / this.config.experts;
+  }
+
+  #run(x: Input, plan: ExpertPlan, y: FloatRows, accumulate: boolean): void {
+    const { network, config, weights } = this;
+    const { device, memory } = network;
+    const { choices, activation } = config;
+    const { rows } = network.options.limits;
+    const scaled = config.weightInput ? this.#weighted(x, plan) : undefined;
+    const paired = weights.up.sides === 2;
+    const pairs = (label: string, columns: number) => memory.floats(label, columns, rows * choices); // [rows * choices, columns]
+    const integer = network.multipliesInteger(weights.down);
+    const hidden = integer
+      ? memory.quantized("expert hidden", weights.down.columns, rows * choices)
+      : pairs("expert hidden", weights.down.columns);
+    const raised = paired ? hidden : pairs("expert up", weights.down.columns);
+    const up = new ExpertLinear(
+      device,
+      weights.up,
+      plan,
+      scaled ?? network.formOf(x, weights.up),
+      raised,
+      { share: scaled ? 1 : choices, activation },
+    );
+    const results = pairs("expert results", this.#columns);
+    const down = new ExpertLinear(device, weights.down, plan, hidden, results, { share: 1 });
+    const combine = new Combine(device, plan.routing, results, y, {
+      accumulate,
+      weighted: !config.weightInput,
+    });
+    const activate = paired
+      ? undefined
+      : new Activate(device, raised as FloatRows, hidden, { activation, gated: false });
+    network.add((pass, step) => {
+      up.encode(pass, step.rows);
+      activate?.encode(pass, step.rows * choices);
+      down.encode(pass, step.rows);
+      combine.encode(pass, step.rows);
+    });
+    this.#addShared(x, y);
+  }
+
+  /** The input of each pair, times the weight of its expert: [rows * choices, columns]. */
+  #weighted(x: Input, { routing }: ExpertPlan): FloatRows {
+    const { network } = this;
+    const { choices } = this.config;
+    const { columns, stride } = x.floats!;
+    const { rows } = network.options.limits;
+    const pairs = network.memory.floats("weighted", columns, rows * choices);
+    const all: FloatRows = { ...pairs, columns: choices * stride, stride: choices * stride };
+    const vectors = { rows: all, columns, step: stride };
+    const weights: FloatRows = { columns: choices, stride: choices, floats: routing.weights };
+    network.elementwise("copy", vectors, { count: choices, x: { rows: x.floats!, step: 0 } });
+    network.elementwise("multiply", vectors, {
+      count: choices,
+      x: { rows: weights, step: 1 },
+      repeat: columns,
+    });
+    return pairs;
+  }
 }
-export function loadExperts(_layer: Layer, _config: ExpertsConfig): Promise<ExpertsBlock> {
-  throw new Error("not yet");
+
+/** Loads a block. Errors: GgufError, UnsupportedModelError. */
+export async function loadExperts(layer: Layer, config: ExpertsConfig): Promise<ExpertsBlock> {
+  const { weights, network } = layer;
+  const { width } = layer.config;
+  const experts = layer.config.count("expert_count");
+  const choices = layer.config.count("expert_used_count");
+  const groups = {
+    count: layer.config.countOr("expert_group_count", 1),
+    used: layer.config.countOr("expert_group_used_count", 1),
+  };
+  const downName = layer.name("ffn_down_exps.weight");
+  const [hidden] = weights.shapeOf(downName);
+  const router = await layer.stack(["ffn_gate_inp.weight"], width);
+  const up = await loadUp(layer, experts, hidden);
+  const down = await weights.experts(downName, hidden, experts);
+  const shared = layer.has("ffn_up_shexp.weight")
+    ? await layer.feedForward({ ...config, suffix: "_shexp" })
+    : undefined;
+  const sharedGate = shared && layer.has("ffn_gate_inp_shexp.weight")
+    ? await layer.stack(["ffn_gate_inp_shexp.weight"], width)
+    : undefined;
+  const scale = (config.scale ?? layer.config.numberOr("expert_weights_scale", 1)) *
+    (config.gain ?? 1);
+  return new ExpertsBlock(network, {
+    experts,
+    choices,
+    route: {
+      gating: config.gating ?? GATINGS[layer.config.countOr("expert_gating_func", 1)] ?? "softmax",
+      normalize: config.normalize ?? layer.config.booleanOr("expert_weights_norm", false),
+      scale,
+      ...(layer.has("exp_probs_b.bias") ? { bias: layer.vector("exp_probs_b.bias") } : {}),
+      ...(groups.count > 1 ? { groups } : {}),
+    },
+    activation: config.activation ?? "silu",
+    weightInput: config.weightInput ?? false,
+  }, { router, up, down, shared, sharedGate });
+}
+
+async function loadUp(layer: Layer, experts: number, hidden: number): Promise<Matrix> {
+  const { weights, config: { width } } = layer;
+  const [gate, up, both] = ["gate", "up", "gate_up"].map((part) =>
+    layer.name(`ffn_${part}_exps.weight`)
+  );
+  if (weights.has(both)) {
+    // Each expert's rows are its gate and then its up projection.
+    const half = (side: number): Rows => ({
+      name: both,
+      ranges: Array.from(
+        { length: experts },
+        (_, expert) => [(2 * expert + side) * hidden, hidden] as const,
+      ),
+    });
+    return await weights.gatedExperts(half(0), half(1), width, experts);
+  }
+  return weights.has(gate)
+    ? await weights.gatedExperts(gate, up, width, experts)
+    : await weights.experts(up, width, experts);
 }

@@ -1,13 +1,216 @@
-// to be written
+// Multi-head latent attention (DeepSeek-V2, 2024): keys and values are kept as one low-rank vector per
+// token. With attn_k_b and attn_v_b the up-projections are absorbed into queries and results, so that
+// the cache is that vector and one rotated key part, shared by all heads; older files with attn_kv_b
+// are run as ordinary attention over keys and values unfolded.
+
+import type { AttentionOptions, FloatRows, Matrix, Norm } from "../../kernels/mod.ts";
+import { UnsupportedModelError } from "../errors.ts";
+import type { Rows } from "../rows.ts";
+import type { Stack } from "../weights.ts";
+import { attend, rotate } from "./attention.ts";
+import { headLinear } from "./head_linear.ts";
 import type { Layer } from "./layer.ts";
-import type { ExpertsBlock } from "./experts.ts";
+import type { Input, Network } from "./network.ts";
+import type { Rope } from "./rope.ts";
+
+/**
+ * How a layer attends. Weights: attn_q, or attn_q_a, attn_q_a_norm and attn_q_b; attn_kv_a_mqa,
+ * attn_kv_a_norm; attn_k_b and attn_v_b, or attn_kv_b; attn_output.
+ */
 export interface LatentAttentionConfig {
+  /** Missing: no rotation. */
+  rope?: Rope | undefined;
+  /** Default 1 / sqrt(elements of a head's key). */
   scale?: number;
+  temperature?: AttentionOptions["temperature"];
 }
-export type LatentAttentionBlock = ExpertsBlock;
-export function loadLatentAttention(
-  _layer: Layer,
-  _config: LatentAttentionConfig,
+
+/** Sizes of a layer, in elements. */
+interface LatentShape {
+  heads: number;
+  /** Of the low-rank vector. */
+  rank: number;
+  /** Of a head's key that is rotated, and that is not. */
+  rotary: number;
+  plain: number;
+  /** Of a head's value. */
+  value: number;
+}
+
+/** A layer with its weights. */
+export class LatentAttentionBlock {
+  readonly readers: readonly Matrix[];
+
+  constructor(
+    readonly network: Network,
+    readonly config: LatentAttentionConfig,
+    readonly shape: LatentShape,
+    readonly weights: {
+      lowQuery?: { down: Stack; norm: Norm } | undefined;
+      /** All heads' unrotated parts, and all heads' rotated ones. */
+      query: { plain: Stack; rotary: Stack };
+      compress: Stack;
+      rotaryKey: Stack;
+      compressNorm: Norm;
+      up: { keys: Matrix; values: Matrix } | { keys: Stack; values: Stack };
+      output: Stack;
+    },
+  ) {
+    const { lowQuery, query, compress, rotaryKey } = weights;
+    const queries = lowQuery ? [lowQuery.down] : [query.plain, query.rotary];
+    this.readers = [...queries, compress, rotaryKey].flatMap((stack) => stack.readers);
+  }
+
+  /** y += attention(x), or y += norm(attention(x)). */
+  add(x: Input, y: FloatRows, postNorm?: Norm): void {
+    const { output } = this.weights;
+    this.network.addLinear(this.#run(x), output, y, postNorm);
+  }
+
+  #run(x: Input): Input {
+    const { network, weights } = this;
+    const { lowQuery, query } = weights;
+    const low = lowQuery && network.linear(x, lowQuery.down, "low query");
+    const readers = [query.plain, query.rotary];
+    const queryInput = low ? network.norm(low, lowQuery.norm, readers, "low query normed") : x;
+    const compressed = network.linear(x, weights.compress, "compressed"); // [rows, rank]
+    const rotaryKey = network.linear(x, weights.rotaryKey, "rotary key"); // [rows, rotary]
+    const rotaryQuery = network.linear(queryInput, query.rotary, "rotary query");
+    network.normInto(compressed, compressed, weights.compressNorm);
+    return "format" in weights.up.keys
+      ? this.#absorbed(queryInput, rotaryQuery, compressed, rotaryKey)
+      : this.#unfolded(queryInput, rotaryQuery, compressed, rotaryKey);
+  }
+
+  /** One KV head of rank + rotary elements, whose value is its first part. */
+  #absorbed(
+    x: Input,
+    rotaryQuery: FloatRows,
+    compressed: FloatRows,
+    rotaryKey: FloatRows,
+  ): Input {
+    const { network, weights, config } = this;
+    const { heads, rank, rotary, value } = this.shape;
+    const up = weights.up as { keys: Matrix; values: Matrix };
+    const headDim = rank + rotary;
+    const { memory } = network;
+    const queries = memory.floats("queries", heads * headDim); // [rows, heads, rank and rotary]
+    const plain = network.linear(x, weights.query.plain, "plain query");
+    const plainInput = network.input(plain, { readers: [up.keys] }, "plain query");
+    headLinear(network, up.keys, heads, plainInput, { rows: queries, step: headDim });
+    const part = { rows: queries, first: rank, columns: rotary, step: headDim };
+    network.elementwise("copy", part, { count: heads, x: { rows: rotaryQuery, step: rotary } });
+    const keys = memory.floats("latent keys", headDim);
+    network.elementwise("copy", { rows: keys, columns: rank }, { x: { rows: compressed } });
+    network.elementwise("copy", { rows: keys, first: rank }, { x: { rows: rotaryKey } });
+
+    const shape = { heads, kvHeads: 1, headDim, valueDim: rank, sharedValues: true };
+    const cache = memory.layerCache(shape);
+    const rotaryStart = rank;
+    rotate(network, queries, undefined, { ...shape, kvHeads: 0, rotaryStart }, config.rope);
+    rotate(network, keys, cache, { ...shape, heads: 0, rotaryStart }, config.rope);
+    const reader = { readers: [up.values] };
+    const attended = attend(network, queries, cache, { ...shape, ...this.#options }, reader);
+    const values = memory.floats("latent values", heads * value);
+    headLinear(network, up.values, heads, attended, { rows: values, step: value });
+    return network.input(values, weights.output, "latent values");
+  }
+
+  /** Ordinary heads: each key is an unfolded part and the rotated part that all share. */
+  #unfolded(
+    x: Input,
+    rotaryQuery: FloatRows,
+    compressed: FloatRows,
+    rotaryKey: FloatRows,
+  ): Input {
+    const { network, weights, config } = this;
+    const { heads, rotary, plain, value } = this.shape;
+    const up = weights.up as { keys: Stack; values: Stack };
+    const headDim = plain + rotary;
+    const keysAt = heads * headDim;
+    const rows = network.memory.floats("qkv", 2 * keysAt + heads * value);
+    const input = network.input(compressed, [up.keys, up.values], "compressed");
+    const copies = [
+      { first: 0, columns: plain, x: network.linear(x, weights.query.plain, "plain query") },
+      { first: plain, columns: rotary, x: rotaryQuery },
+      { first: keysAt, columns: plain, x: network.linear(input, up.keys, "plain key") },
+      { first: keysAt + plain, columns: rotary, x: rotaryKey, step: 0 },
+    ];
+    for (const { first, columns, x, step = columns } of copies) {
+      const part = { rows, first, columns, step: headDim };
+      network.elementwise("copy", part, { count: heads, x: { rows: x, step } });
+    }
+    const values = network.linear(input, up.values, "values");
+    network.elementwise("copy", { rows, first: 2 * keysAt }, { x: { rows: values } });
+
+    const shape = { heads, kvHeads: heads, headDim, valueDim: value };
+    const cache = network.memory.layerCache(shape);
+    rotate(network, rows, cache, { ...shape, rotaryStart: plain }, config.rope);
+    return attend(network, rows, cache, { ...shape, ...this.#options }, weights.output);
+  }
+
+  get #options(): Pick<AttentionOptions, "scale" | "temperature"> {
+    const { scale, temperature } = this.config;
+    const { plain, rotary } = this.shape;
+    return { scale: scale ?? 1 / Math.sqrt(plain + rotary), temperature };
+  }
+}
+
+/** Loads a layer. Errors: GgufError, UnsupportedModelError. */
+export async function loadLatentAttention(
+  layer: Layer,
+  config: LatentAttentionConfig,
 ): Promise<LatentAttentionBlock> {
-  throw new Error("not yet");
+  const { weights, network } = layer;
+  const { width } = layer.config;
+  const heads = layer.config.perLayer("attention.head_count", 0)[layer.index];
+  const rank = layer.config.count("attention.kv_lora_rank");
+  const rotary = layer.config.count("rope.dimension_count");
+  const key = layer.config.countOr("attention.key_length_mla", 0) ||
+    layer.config.count("attention.key_length");
+  const value = layer.config.countOr("attention.value_length_mla", 0) ||
+    layer.config.count("attention.value_length");
+  const plain = key - rotary;
+  const absorbed = layer.has("attn_k_b.weight");
+  if (absorbed && [plain, rank, rank + rotary, value].some((size) => size % 32 !== 0)) {
+    throw new UnsupportedModelError(
+      `Cannot load "${layer.config.path}": latent attention of ${rank} + ${rotary} elements, keys ` +
+        `of ${plain} and values of ${value}: only multiples of 32 are supported`,
+    );
+  }
+  /** The same part of every head's rows. */
+  const part = (tensor: string, first: number, count: number, step: number): Rows => ({
+    name: layer.name(tensor),
+    ranges: Array.from({ length: heads }, (_, head) => [head * step + first, count] as const),
+  });
+  const [queryRank] = layer.has("attn_q_a.weight")
+    ? weights.shapeOf(layer.name("attn_q_b.weight"))
+    : [0];
+  const lowQuery = queryRank > 0
+    ? {
+      down: await layer.stack(["attn_q_a.weight"], width),
+      norm: layer.norm("attn_q_a_norm"),
+    }
+    : undefined;
+  const query = lowQuery ? "attn_q_b.weight" : "attn_q.weight";
+  const stack = (rows: Rows, columns: number) => layer.stack([rows], columns);
+  const unfold = (first: number, count: number) =>
+    stack(part("attn_kv_b.weight", first, count, plain + value), rank);
+  return new LatentAttentionBlock(network, config, { heads, rank, rotary, plain, value }, {
+    lowQuery,
+    query: {
+      plain: await stack(part(query, 0, plain, key), queryRank || width),
+      rotary: await stack(part(query, plain, rotary, key), queryRank || width),
+    },
+    compress: await stack(layer.rows("attn_kv_a_mqa.weight", 0, rank), width),
+    rotaryKey: await stack(layer.rows("attn_kv_a_mqa.weight", rank, rotary), width),
+    compressNorm: layer.norm("attn_kv_a_norm"),
+    up: absorbed
+      ? {
+        keys: await weights.experts(layer.name("attn_k_b.weight"), plain, heads),
+        values: await weights.experts(layer.name("attn_v_b.weight"), rank, heads),
+      }
+      : { keys: await unfold(0, plain), values: await unfold(plain, value) },
+    output: await layer.stack(["attn_output.weight"], heads * value),
+  });
 }

@@ -2,7 +2,9 @@
 // that many architectures share, made of them.
 
 import type { Norm } from "../../kernels/mod.ts";
-import type { Rows, Stack, StackOptions, WeightLoader } from "../weights.ts";
+import type { StackOptions } from "../affine.ts";
+import type { Rows } from "../rows.ts";
+import type { Stack, WeightLoader } from "../weights.ts";
 import { type AttentionBlock, type AttentionConfig, loadAttention } from "./attention.ts";
 import type { Config } from "./config.ts";
 import { type ExpertsBlock, type ExpertsConfig, loadExperts } from "./experts.ts";

@@ -38,6 +38,7 @@ export class StepMemory {
   readonly #options: MemoryOptions;
   readonly #activations = new Map<string, Activation>();
   readonly #buffers = new Map<string, GPUBuffer>();
+  readonly #shared = new Map<string, unknown>();
   readonly #turns = new Map<RopeOptions, { lowTurns: GPUBuffer; highTurns: GPUBuffer }>();
   /** Of all attention layers. */
   readonly caches: LayerCache[] = [];
@@ -85,6 +86,13 @@ export class StepMemory {
   rows(label: string, values: Float32Array): FloatRows {
     const floats = this.constant(label, values);
     return { columns: values.length, stride: values.length, floats };
+  }
+
+  /** What layers share, made by the first that asks. */
+  shared<T>(label: string, create: () => T): T {
+    let known = this.#shared.get(label) as T | undefined;
+    if (known === undefined) this.#shared.set(label, known = create());
+    return known;
   }
 
   /** The tables of a rotary embedding, one pair for each options object. */

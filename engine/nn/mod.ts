@@ -1,7 +1,7 @@
 // The building blocks that architectures share.
 
 export { attend, type AttentionConfig, rotate } from "./attention.ts";
-export { ModelBuilder } from "./builder.ts";
+export { FEED_FORWARD_SCALES, ModelBuilder } from "./builder.ts";
 export { Config, type Heads } from "./config.ts";
 export type { Layer } from "./layer.ts";
 export {
@@ -12,5 +12,5 @@ export {
   type OutputKind,
   type Reader,
 } from "./network.ts";
-export { longRopeFactors, type Rope, type RopeChoice } from "./rope.ts";
+export type { Rope, RopeChoice } from "./rope.ts";
 export { allocateStep, type StepLimits, type StepShape, type StepState } from "./step.ts";

@@ -47,6 +47,8 @@ export interface Input {
 /** Whoever reads an activation decides its forms. */
 export interface Reader {
   readonly readers: readonly Matrix[];
+  /** Whether it reads f32 besides, for something else than a product. */
+  readonly readsFloats?: boolean;
 }
 
 /** What a step gives of the rows that are asked for: logits, or the hidden state before them. */
@@ -258,11 +260,19 @@ export class Network {
     return matrix.format.kind === "integer" && x.quantized ? x.quantized : x.floats!;
   }
 
+  /** Whether a matrix multiplies int8 activations. */
+  multipliesInteger(matrix: Matrix): boolean {
+    return this.options.integer && matrix.format.kind === "integer";
+  }
+
+  /** Which forms of an activation these matrices read. */
   #formsFor(readers: Reader | readonly Reader[]): { integer: boolean; float: boolean } {
     const { integer } = this.options;
-    const matrices = [readers].flat().flatMap((reader) => reader.readers);
+    const all = [readers].flat();
+    const matrices = all.flatMap((reader) => reader.readers);
     const integers = matrices.filter(({ format }) => format.kind === "integer").length;
-    return { integer: integer && integers > 0, float: !integer || integers < matrices.length };
+    const float = integers < matrices.length || all.some(({ readsFloats }) => readsFloats);
+    return { integer: integer && integers > 0, float: !integer || float };
   }
 
   /** The operations of y = x W^T for the rows asked for. */

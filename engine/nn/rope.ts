@@ -9,8 +9,6 @@ import type { Config } from "./config.ts";
 export interface Rope extends RopeOptions {
   /** Pairs (i, i + rotary/2), the NeoX way, instead of (2i, 2i + 1), the Llama way. */
   halfPairs: boolean;
-  /** First rotated element of a head. */
-  rotaryStart?: number;
 }
 
 /** What the architecture knows and the file does not say. */
@@ -21,12 +19,13 @@ export interface RopeChoice extends Partial<RopeOptions> {
   sections?: never;
   /** M-RoPE: "contiguous" sections or "interleaved" ones. */
   multiSection?: "contiguous" | "interleaved";
-  rotaryStart?: number;
+  /** Leaves rope_freqs to other layers. */
+  withoutFactors?: boolean;
 }
 
 /** The rotary embedding of a file; what `choice` names takes precedence. */
 export function readRope(config: Config, weights: WeightLoader, choice: RopeChoice): Rope {
-  const { pairs, multiSection, ...chosen } = choice;
+  const { pairs, multiSection, withoutFactors = false, ...chosen } = choice;
   const type = config.stringOr("rope.scaling.type", "linear");
   const yarn = type === "yarn";
   const extension = config.metadata.optionalNumber(
@@ -39,7 +38,7 @@ export function readRope(config: Config, weights: WeightLoader, choice: RopeChoi
     base: config.numberOr("rope.freq_base", 10000),
     scaling: yarn || type === "linear" ? type : "none",
     factor: config.numberOr("rope.scaling.factor", 1),
-    ...(weights.has("rope_freqs.weight")
+    ...(weights.has("rope_freqs.weight") && !withoutFactors
       ? { frequencyFactors: weights.values("rope_freqs.weight") }
       : {}),
     originalContext: config.countOr(
@@ -50,6 +49,7 @@ export function readRope(config: Config, weights: WeightLoader, choice: RopeChoi
     attentionFactor: config.numberOr("rope.scaling.attn_factor", 1),
     betaFast: config.numberOr("rope.scaling.yarn_beta_fast", 32),
     betaSlow: config.numberOr("rope.scaling.yarn_beta_slow", 1),
+    scoreMultiplier: config.numberOr("rope.scaling.yarn_log_multiplier", 0),
     ...(sections.some((size) => size > 0)
       ? { sections, interleaved: multiSection === "interleaved" }
       : {}),
@@ -58,13 +58,13 @@ export function readRope(config: Config, weights: WeightLoader, choice: RopeChoi
   };
 }
 
-/** Phi's long-context factors: those for short contexts up to the trained one, else the long ones. */
+/** LongRoPE: the short factors serve contexts up to the original one, the long factors all others. */
 export function longRopeFactors(
   config: Config,
   weights: WeightLoader,
   context: number,
-): Partial<RopeOptions> {
-  const trained = config.countOr("rope.scaling.original_context_length", context);
-  const name = `rope_factors_${context > trained ? "long" : "short"}.weight`;
+): Pick<RopeOptions, "frequencyFactors"> {
+  const original = config.countOr("rope.scaling.original_context_length", context);
+  const name = `rope_factors_${context > original ? "long" : "short"}.weight`;
   return weights.has(name) ? { frequencyFactors: weights.values(name) } : {};
 }

@@ -16,6 +16,7 @@ export interface Plane {
 export interface Codebook {
   /** WGSL element type of the binding. */
   readonly type: "u32" | "vec2<u32>";
+  /** Its elements one after the other. */
   readonly words: Uint32Array;
 }
 

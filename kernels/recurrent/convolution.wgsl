@@ -1,7 +1,7 @@
 // Causal depthwise convolution over time: y[t] = bias + sum_j weight[j] * x[t - WIDTH + 1 + j] for
-// each channel, with the last WIDTH - 1 inputs of a sequence kept between steps (Mamba, Gu and Dao
-// 2023, section 3.4). SILU: silu of it. GATED (LFM2): the input is the product of two column ranges,
-// and a third one multiplies the result.
+// each channel, with the last WIDTH - 1 inputs of a sequence kept between steps (Gu and Dao 2023,
+// section 3.4). SILU: silu of it. GATED (LFM2): the input is the product of two column ranges, and a
+// third one multiplies the result.
 // One invocation per channel and share of a segment's rows. Only the first share reads the state,
 // so it may write it too.
 struct Params {

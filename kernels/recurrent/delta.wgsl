@@ -25,10 +25,10 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(3) var<storage, read> qkv: array<vec4<f32>>;  // [rows, stride / 4]
-@group(0) @binding(4) var<storage, read> alpha: array<f32>;      // [rows, heads] or [rows, heads, DIM]
+@group(0) @binding(4) var<storage, read> alpha: array<f32>;      // [rows, heads(, DIM)]
 @group(0) @binding(5) var<storage, read> beta: array<f32>;       // [rows, heads]
 @group(0) @binding(6) var<storage, read> a: array<f32>;          // [heads]
-@group(0) @binding(7) var<storage, read> bias: array<f32>;       // [heads] or [heads, DIM]
+@group(0) @binding(7) var<storage, read> bias: array<f32>;       // [heads(, DIM)]
 @group(0) @binding(8) var<storage, read_write> state: array<vec4<f32>>;  // [slots, heads, KEYS, DIM]
 @group(0) @binding(9) var<storage, read_write> y: array<f32>;            // [rows, heads, DIM]
 
@@ -75,7 +75,8 @@ fn main(
   let key_head = head / params.key_share % params.key_heads;
   let lane = thread % ROWS;
   let first_quad = thread / ROWS * QUADS;
-  let state_at = ((segment.slot * params.heads + head) * KEYS + first_quad) * DIM + first_value + lane;
+  let first_key = (segment.slot * params.heads + head) * KEYS + first_quad;
+  let state_at = first_key * DIM + first_value + lane;
   #for j in 0..QUADS
   var s$j = select(state[state_at + $j * DIM], vec4(0.0), segment.fresh);
   #end

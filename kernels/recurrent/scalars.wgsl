@@ -7,7 +7,7 @@ fn silu(x: f32) -> f32 {
   return x / (1.0 + exp(-x));
 }
 
-// log(1 + exp(x)). With u = exp(-|x|) it is max(x, 0) + log(1 + u), and that is 2 atanh(u / (2 + u)),
+// log(1 + exp(x)). With u = exp(-|x|) it is max(x, 0) + log(1 + u), the latter 2 atanh(u / (2 + u)),
 // a series in at most 1/3: time steps may be far below 1, where log(1 + u) itself keeps few digits.
 fn softplus(x: f32) -> f32 {
   let u = exp(-abs(x));

@@ -35,7 +35,7 @@ struct Params {
 #end
 @group(0) @binding(8) var<storage, read> d: array<f32>;      // [heads]
 @group(0) @binding(9) var<storage, read> bias: array<f32>;   // [heads]
-@group(0) @binding(10) var<storage, read_write> state: array<vec4<f32>>;  // [slots, STATE_QUADS, channels]
+@group(0) @binding(10) var<storage, read_write> state: array<vec4<f32>>;  // [slots, quads, channels]
 @group(0) @binding(11) var<storage, read_write> y: array<f32>;            // [rows, y_stride]
 
 const CHANNELS = WORKGROUP / TEAM;
@@ -121,7 +121,8 @@ fn main(
       }
       var value = 0.0;
       if (column <= last_channel) {
-        value = d[column / params.head_channels] * x[row * params.x_stride + params.x_first + column];
+        let input = x[row * params.x_stride + params.x_first + column];
+        value = d[column / params.head_channels] * input;
         for (var part = 0u; part < TEAM; part++) {
           value += tile_sums[i / CHANNELS * WORKGROUP + part * CHANNELS + i % CHANNELS];
         }

@@ -1,5 +1,5 @@
 // What the recurrent kernels share: the step's sequences, inputs that are columns of wider rows, and
-// how a workgroup is split where several invocations carry one row of a state.
+// how a workgroup carries a state. The layouts of states are the kernels' own business.
 
 import type { FloatRows } from "../activation.ts";
 

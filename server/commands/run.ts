@@ -50,6 +50,9 @@ export async function run(
   const settings = readSettings(environment);
   const store = new ModelStore({ folder: settings.models, inspect, allowPaths: true });
   const entry = await store.find(/\.gguf$/i.test(name) ? resolve(name) : name);
+  if (entry.info.isEmbeddingModel) {
+    throw new Error(`Cannot run "${name}": it is an embedding model, which gives no text`);
+  }
 
   let abort = new AbortController();
   const forget = terminal.onInterrupt(() => abort.abort());

@@ -12,6 +12,8 @@ export interface AccessVariables {
   generation?: Generation;
   /** The model's name as the client wrote it. */
   model?: string;
+  /** Tokens that were read where nothing is generated. */
+  promptTokens?: number;
 }
 
 /** Middleware that logs every request. */
@@ -20,10 +22,11 @@ export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariab
     const started = performance.now();
     await next();
     const { method, path } = context.req;
-    const { generation, model } = context.var;
+    const { generation, model, promptTokens } = context.var;
     const write = () => {
       const parts = [`${method} ${path} ${context.res.status}`];
       if (model) parts.push(model);
+      if (promptTokens !== undefined) parts.push(`${promptTokens} in`);
       if (generation) parts.push(describeGeneration(generation));
       parts.push(seconds(performance.now() - started));
       log.info(parts.join(" - "));

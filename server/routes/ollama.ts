@@ -2,9 +2,10 @@
 // they differ in their schema, in how the body is translated, and in where the text stands.
 
 import { type Context, Hono } from "hono";
-import type { AcquireOptions, ChatEvent, ChatModel, ModelInfo } from "../../engine/mod.ts";
+import type { ChatEvent, ChatModel, ModelInfo } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { Generation } from "../generation.ts";
+import { loadOrUnload, withModel } from "../lending.ts";
 import { requireModelName } from "../model_name.ts";
 import { ndjsonResponse } from "../ndjson.ts";
 import { chatSchema, generateSchema } from "../schemas/ollama.ts";
@@ -76,17 +77,20 @@ async function answer<T extends OllamaRequest>(
 
   const { signal } = context.req.raw;
   const { task, ...loading } = plan;
+  const acquire = { ...loading, signal };
   if (task.kind === "load") {
-    return json(await load(dependencies, model, endpoint.text, { ...loading, signal }));
+    const reason = await loadOrUnload(dependencies, model, acquire);
+    return json(finalRecord(model, new Date(), endpoint.text(""), reason));
   }
   if (body._debug_render_only) {
-    return json(await renderOnly(dependencies, model, task, endpoint.text, { ...loading, signal }));
+    const render = (loaded: ChatModel) => renderTask(loaded, task);
+    const rendered = await withModel(dependencies, model, acquire, render);
+    return json(renderedRecord(model, new Date(), endpoint.text(""), rendered));
   }
 
   const generation = await Generation.start(dependencies, {
-    ...loading,
+    ...acquire,
     model,
-    signal,
     run: (loaded, aborted) => run(loaded, task, aborted),
   });
   context.set("generation", generation);
@@ -98,41 +102,9 @@ async function answer<T extends OllamaRequest>(
   });
 }
 
-/** A request without anything to answer: loads the model, or with keep-alive 0 unloads it. */
-async function load(
-  { manager, queue }: AppDependencies,
-  model: string,
-  text: TextForm,
-  options: AcquireOptions,
-): Promise<OllamaRecord> {
-  if (options.keepAlive === 0) {
-    await manager.unload(model);
-    return finalRecord(model, new Date(), text(""), "unload");
-  }
-  using _place = queue.enter();
-  const lease = await manager.acquire(model, options);
-  lease.release();
-  return finalRecord(model, new Date(), text(""), "load");
-}
-
 /** The prompt text that the task would run, which it takes the loaded model to know. */
-async function renderOnly(
-  { manager, queue }: AppDependencies,
-  model: string,
-  task: RunnableTask,
-  text: TextForm,
-  options: AcquireOptions,
-): Promise<OllamaRecord> {
-  using _place = queue.enter();
-  const lease = await manager.acquire(model, options);
-  try {
-    const rendered = task.kind === "chat"
-      ? await lease.model.renderChat(task.request)
-      : task.request.prompt;
-    return renderedRecord(model, new Date(), text(""), rendered);
-  } finally {
-    lease.release();
-  }
+async function renderTask(model: ChatModel, task: RunnableTask): Promise<string> {
+  return task.kind === "chat" ? await model.renderChat(task.request) : task.request.prompt;
 }
 
 type RunnableTask = Exclude<Task, { kind: "load" }>;

@@ -15,8 +15,13 @@ export function toTag(entry: StoreEntry, digest: string): OllamaTag {
     size: entry.size,
     digest,
     details: toDetails(entry.info),
-    capabilities: ["completion"],
+    capabilities: capabilitiesOf(entry.info),
   };
+}
+
+/** What a model can be asked for, in the words by which clients decide what to offer. */
+export function capabilitiesOf({ isEmbeddingModel }: ModelInfo): string[] {
+  return [isEmbeddingModel ? "embedding" : "completion"];
 }
 
 /** An entry of /api/ps. All memory that is counted is the GPU's. */

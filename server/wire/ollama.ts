@@ -9,7 +9,6 @@ import type {
   ModelInfo,
   Usage,
 } from "../../engine/mod.ts";
-import { parseDuration } from "../duration.ts";
 import { HttpError } from "../errors.ts";
 import type {
   OllamaChatRequest,
@@ -20,8 +19,8 @@ import type {
   OllamaRequest,
   OllamaText,
 } from "./ollama_types.ts";
-import { type EngineOptions, readOptions } from "./options.ts";
-import { refuseInChat, refuseInGenerate } from "./refusals.ts";
+import { type EngineOptions, nanoseconds, readKeepAlive, readOptions } from "./options.ts";
+import { refuseEmbeddingModel, refuseInChat, refuseInGenerate } from "./refusals.ts";
 
 /** What a request comes to for the engine. `load` only loads (or, with keepAlive 0, unloads). */
 export type Task =
@@ -51,10 +50,11 @@ export const generateText: TextForm = (response) => ({ response });
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function planChat(body: OllamaChatRequest): Plan {
+export function planChat(body: OllamaChatRequest, info: ModelInfo): Plan {
   refuseInChat(body);
   const { plan, engine } = planCommon(body);
   if (!body.messages?.length) return { ...plan, task: { kind: "load" } };
+  refuseEmbeddingModel(body, info, "chat");
   return { ...plan, task: chatTask(body, body.messages.map(toMessage), engine) };
 }
 
@@ -69,6 +69,7 @@ export function planGenerate(body: OllamaGenerateRequest, info: ModelInfo): Plan
   const { plan, engine } = planCommon(body);
   const prompt = body.prompt ?? "";
   if (!body.raw && prompt === "") return { ...plan, task: { kind: "load" } };
+  refuseEmbeddingModel(body, info, "generate");
   // Without a template and a system prompt there is nothing to lay out.
   if (body.raw || !(info.hasChatTemplate || body.system)) {
     return { ...plan, task: { kind: "generate", request: { prompt, ...engine } } };
@@ -143,15 +144,6 @@ function chatTask(body: OllamaRequest, messages: ChatMessage[], engine: EngineOp
   return { kind: "chat", request };
 }
 
-function readKeepAlive(value: string | number | null | undefined): number | undefined {
-  if (value === undefined || value === null || value === "") return undefined;
-  try {
-    return parseDuration(value);
-  } catch (error) {
-    throw new HttpError(400, `keep_alive: ${(error as Error).message}`);
-  }
-}
-
 function toMessage(message: OllamaMessage, index: number): ChatMessage {
   const turn: ChatMessage = { role: toRole(message.role, index), content: message.content ?? "" };
   if (message.thinking) turn.thinking = message.thinking;
@@ -175,8 +167,4 @@ function toRole(role: string, index: number): ChatMessage["role"] {
     400,
     `messages[${index}].role must be one of system, user, assistant, tool`,
   );
-}
-
-function nanoseconds(milliseconds: number): number {
-  return Math.round(milliseconds * 1e6);
 }

@@ -2,7 +2,7 @@
 // The schemas in schemas/ollama.ts see to it that a request is what its type says.
 
 /** A member that may be left out or null, both meaning "not given". */
-type Given<T> = T | null | undefined;
+export type Given<T> = T | null | undefined;
 
 /** Sampling and loading parameters; keys that are not listed here are ignored. */
 export interface OllamaOptions {

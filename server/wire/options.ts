@@ -1,7 +1,9 @@
-// `options` of a native request -> the engine's sampling, limits and window.
+// `options` and `keep_alive` of a native request -> the engine's sampling, limits, window and stay.
 // Types have been checked by the schema; ranges are the engine's business.
 
 import type { LimitOptions, SamplingOptions } from "../../engine/mod.ts";
+import { parseDuration } from "../duration.ts";
+import { HttpError } from "../errors.ts";
 import type { OllamaOptions } from "./ollama_types.ts";
 
 /** The options that the engine takes, under its names. */
@@ -52,4 +54,23 @@ export function readOptions(options: OllamaOptions | null | undefined): ReadOpti
     ignored,
     ...(window && window > 0 && { contextLength: Math.max(window, SMALLEST_WINDOW) }),
   };
+}
+
+/**
+ * Milliseconds that `keep_alive` asks for, Infinity for ever; undefined if it is not given.
+ *
+ * @throws {HttpError} 400 if it is no duration
+ */
+export function readKeepAlive(value: string | number | null | undefined): number | undefined {
+  if (value === undefined || value === null || value === "") return undefined;
+  try {
+    return parseDuration(value);
+  } catch (error) {
+    throw new HttpError(400, `keep_alive: ${(error as Error).message}`);
+  }
+}
+
+/** A time in the unit of the native API. */
+export function nanoseconds(milliseconds: number): number {
+  return Math.round(milliseconds * 1e6);
 }

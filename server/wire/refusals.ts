@@ -1,6 +1,7 @@
 // What a native request may ask for and this version does not do, each refused with a sentence of
 // its own: a client must never believe that something was obeyed which was dropped.
 
+import type { ModelInfo } from "../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
 import type { OllamaChatRequest, OllamaGenerateRequest, OllamaRequest } from "./ollama_types.ts";
 
@@ -23,6 +24,15 @@ export function refuseInGenerate(body: OllamaGenerateRequest): void {
   if (body.suffix) throw refusal(`"${body.model}" does not support insert`);
   if (body.template) throw refusal("template: overriding the model's template is not available");
   if (body.context?.length) throw refusal("context: continuing from token ids is not available");
+}
+
+/** @throws {HttpError} 400 if the model gives vectors and no text */
+export function refuseEmbeddingModel(
+  { model }: OllamaRequest,
+  { isEmbeddingModel }: ModelInfo,
+  task: "chat" | "generate",
+): void {
+  if (isEmbeddingModel) throw refusal(`"${model}" does not support ${task}`);
 }
 
 function refuseInBoth({ model, format, think, logprobs, top_logprobs }: OllamaRequest): void {

@@ -65,7 +65,7 @@ function findTokens(manifest: Record<string, unknown>, name: string): number[] {
 /** Runs a fixture in all four ways. */
 export async function logitErrors({ model, tokens, expected }: Fixture): Promise<Errors> {
   await using loaded: Model = await loadModel(model, {
-    contextLength: Math.max(64, tokens.length),
+    contextLength: 512, // that of the reference: LongRoPE chooses its factors by it
     maxSequences: 2,
     exact: true,
   });

@@ -84,6 +84,7 @@ Deno.test("inspectModel() and loadTokenizer() read the header alone", async () =
     embeddingLength: 64,
     fileSize: (await Deno.stat(tinyPath)).size,
     hasChatTemplate: true,
+    isEmbeddingModel: false,
   });
   const tokenizer = await library.loadTokenizer(new URL(`file://${tinyPath}`));
   assertEquals(tokenizer.decode(tokenizer.encode("héllo 😀")), "héllo 😀");

@@ -91,6 +91,28 @@ Deno.test("a worker streams what a model in this process does, several at a time
   }
 });
 
+Deno.test("a worker hands over its vectors, and an abort or a close ends an embedding", async () => {
+  await withSpies(async () => {
+    await using model = await open();
+    const first = await model.embedWithUsage({ inputs: ["abc", "d"], truncate: false });
+    assertEquals(first.promptTokens, 2);
+    assertEquals(first.embeddings.map((vector) => [...vector]), [[4, 0, -1, 3], [3]]);
+    const [again] = await model.embed([[7, 8]], { truncate: true, dimensions: 5 });
+    assertEquals([...again], [0, 1, 5, 2]);
+    await assertRejects(() => model.embed(["fail"]), RequestError, "the test wants it so");
+
+    const abort = new AbortController();
+    const reason = new Error("changed my mind");
+    const waiting = model.embed(["wait"], { signal: abort.signal });
+    abort.abort(reason);
+    assertEquals(await assertRejects(() => waiting), reason);
+    const closed = assertRejects(() => model.embed(["wait"]), ModelClosedError);
+    await model.close();
+    await closed;
+    await assertRejects(() => model.embed(["abc"]), ModelClosedError);
+  }, "./embedding_worker.ts");
+});
+
 Deno.test("errors come out of a worker as their classes, at the first read", async () => {
   await using model = await open();
   const read = (prompt: string | number[]) => readAnswer(model.generate({ prompt, ...greedy }));

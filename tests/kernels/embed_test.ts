@@ -73,7 +73,9 @@ async function assertEmbedding(device: Device, name: string, columns: number, pa
   assertEquals(await readWords(device, history, noted.length), noted);
 }
 
-const TABLES = [["F16", 45], ["Q4_0", 96], ["Q6_K", 768]] as const;
+const TABLES = [["F16", 45], ["Q4_0", 96], ["Q6_K", 768], ["IQ3_S", 768], ["MXFP4", 96]] as const;
+/** Bytes of a row in its widest plane. */
+const WIDEST = { F16: 128, Q4_0: 48, Q6_K: 384, IQ3_S: 324, MXFP4: 48 };
 
 for (const [name, columns] of TABLES) {
   gpuTest(`Embed looks up ${name} rows of ${columns} columns`, async (device) => {
@@ -83,8 +85,7 @@ for (const [name, columns] of TABLES) {
 
 Deno.test("Embed looks up tables that are split in three parts", async () => {
   for (const [name, columns] of TABLES) {
-    const widest = { F16: 128, Q4_0: 48, Q6_K: 384 }[name]; // bytes of a row in its widest plane
-    using device = await Device.open({ maxBindingSize: 40 * widest });
+    using device = await Device.open({ maxBindingSize: 40 * WIDEST[name] });
     await device.scoped("embed", () => assertEmbedding(device, name, columns, 3));
   }
 });

@@ -5,7 +5,6 @@
 import { assertEquals } from "@std/assert";
 import {
   Device,
-  gateReference,
   GROUP,
   isQuantized,
   Linear,
@@ -18,6 +17,7 @@ import {
 } from "../../kernels/mod.ts";
 import { gpuTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, outputRows, ULP, uploadRows, writeRows } from "./close.ts";
+import { activations, productUlps, swiglu } from "./product.ts";
 import { formatNamed, randomMatrix } from "./weights.ts";
 
 interface Case {
@@ -42,15 +42,6 @@ const openedDevice = Device.open();
 
 /** The narrowest variant: one row and one token per invocation. */
 const NARROW = { rows: 1, cols: 1, lanes: 1, workgroup: 8 };
-
-/** Values that int8 groups hold without loss: whole multiples of a power of two, peak 127. */
-function activations(tokens: number, columns: number): Float32Array {
-  return randomFloats(tokens * columns, 7).map((value, i) => {
-    const column = i % columns;
-    const unit = 2 ** (Math.floor(i / GROUP) % 5 - 5);
-    return unit * (column % GROUP === 0 ? -127 : Math.round(value * 15));
-  });
-}
 
 /** Fails unless the product on the GPU is the reference's. */
 async function assertLinear(device: Device, shape: Case): Promise<void> {
@@ -83,14 +74,14 @@ async function assertLinear(device: Device, shape: Case): Promise<void> {
     columns,
     tokens,
   });
-  // A sum of `columns` products, each of weight, scale and code. Of a format with a minimum, the
-  // terms of scale and of minimum can each be some times the weight: random codes make that few.
-  const ulps = (columns / 2 + 8) * (format.hasMinimum ? 8 : 1);
+  const ulps = productUlps(format, columns);
   const product = plain.map((value, i) => value * scale[i % rows] + bias[i % rows]);
   const errors = sums.map((sum, i) =>
     ULP * (ulps * sum * Math.abs(scale[i % rows]) + 2 * Math.abs(product[i]))
   );
-  const result = paired ? swiglu(product, errors, shape.rows) : { values: product, errors };
+  const result = paired
+    ? swiglu({ values: product, errors }, shape.rows)
+    : { values: product, errors };
 
   const expected = quantized ? new Float32Array(before.length) : before.slice();
   const tolerance = new Float64Array(expected.length);
@@ -102,22 +93,6 @@ async function assertLinear(device: Device, shape: Case): Promise<void> {
     }
   }
   await assertRows(device, y, expected, (i) => tolerance[i]);
-}
-
-/** silu(gate) * up of [tokens, 2, rows], and its error: silu has a slope of at most 1.1. */
-function swiglu(product: Float32Array, errors: Float32Array, rows: number) {
-  const side = (values: Float32Array, side: number) =>
-    values.filter((_, i) => Math.floor(i / rows) % 2 === side);
-  const [gate, up] = [side(product, 0), side(product, 1)];
-  const [gateErrors, upErrors] = [side(errors, 0), side(errors, 1)];
-  const values = gate.map((value, i) => gateReference("silu", value, up[i]));
-  return {
-    values,
-    errors: values.map((value, i) =>
-      1.1 * gateErrors[i] * (Math.abs(up[i]) + upErrors[i]) + Math.abs(gate[i]) * upErrors[i] +
-      (8 + 2 * Math.abs(gate[i])) * ULP * Math.abs(value) + 1e-36
-    ),
-  };
 }
 
 for (const { name, blockSize, kind } of quantFormats) {

@@ -77,9 +77,10 @@ async function assertWritten(device: Device, name: string, shape: Case): Promise
 }
 
 gpuTest("MatrixWriter takes rows of one block in any pieces", async (device) => {
-  // A scale of Q4_0 is half a word, so that each odd piece ends within one.
+  // A scale of Q4_0 is half a word and one of MXFP4 a quarter, so that odd pieces end within one.
   for (const pieces of [[1], [2, 1, 3], [7], [100]]) {
     await assertWritten(device, "Q4_0", { rows: 7, columns: 32, pieces });
+    await assertWritten(device, "MXFP4", { rows: 7, columns: 32, pieces });
   }
   await assertWritten(device, "Q6_K", { rows: 5, columns: 256, pieces: [1, 3] });
   await assertWritten(device, "Q3_K", { rows: 5, columns: 768, pieces: [2, 1] });
@@ -101,6 +102,20 @@ gpuTest("MatrixWriter writes the sides of a pair one after the other", async (de
 Deno.test("canPair() refuses sides that would begin within a word", () => {
   assertEquals(canPair(formatNamed("Q4_0"), 7, 96), false);
   assertEquals(canPair(formatNamed("Q4_0"), 7, 64), true);
+  assertEquals(canPair(formatNamed("MXFP4"), 7, 64), false);
+  assertEquals(canPair(formatNamed("MXFP4"), 6, 64), true);
+});
+
+Deno.test("allocateMatrix() uploads a codebook once per device", async () => {
+  using device = await Device.open();
+  const shape = { rows: 1, columns: 256 };
+  const [first, second] = ["IQ1_S", "IQ1_M"].map((name) =>
+    allocateMatrix(device, "w", formatNamed(name), shape)
+  );
+  assertEquals(first.codebook, second.codebook);
+  const words = formatNamed("IQ1_S").codebook!.words;
+  assertEquals(await readWords(device, first.codebook!, words.length), words);
+  assertEquals(allocateMatrix(device, "w", formatNamed("Q4_0"), shape).codebook, undefined);
 });
 
 Deno.test("MatrixWriter spreads rows over parts that fit a binding", async () => {

@@ -118,11 +118,16 @@ gpuTest("Route chooses 32 of 512 experts", async (device) => {
   await assertRouted(device, { experts: 512, choices: 32, gating: "softmax" });
 });
 
-gpuTest("Route refuses groups that hold too few experts", (device) => {
+gpuTest("Route refuses more than it has room for, and groups of too few experts", (device) => {
   const x = uploadRows(device, new Float32Array(60), 60);
   const routing = allocateRouting(device, 1, { experts: 60, choices: 8 });
   for (const groups of [{ count: 7, used: 4 }, { count: 12, used: 1 }, { count: 60, used: 10 }]) {
     const create = () => new Route(device, x, routing, { gating: "softmax", groups });
+    assertThrows(create, GpuError, "Cannot route");
+  }
+  for (const shape of [{ experts: 513, choices: 2 }, { experts: 60, choices: 33 }]) {
+    const create = () =>
+      new Route(device, x, allocateRouting(device, 1, shape), { gating: "softmax" });
     assertThrows(create, GpuError, "Cannot route");
   }
   return Promise.resolve();

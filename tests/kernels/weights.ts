@@ -4,6 +4,7 @@ import {
   allocateMatrix,
   type Device,
   type Matrix,
+  type MatrixShape,
   MatrixWriter,
   type QuantFormat,
   quantFormats,
@@ -48,7 +49,7 @@ function floatWeights(format: QuantFormat, values: Float32Array): Uint8Array {
 export function randomMatrix(
   device: Device,
   format: QuantFormat,
-  shape: { rows: number; columns: number; sides?: 1 | 2 },
+  shape: MatrixShape,
 ): { matrix: Matrix; weights: Float32Array } {
   const { rows, columns, sides = 1 } = shape;
   const matrix = allocateMatrix(device, "w", format, shape);

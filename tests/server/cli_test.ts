@@ -102,6 +102,15 @@ Deno.test("run takes the prompt from a pipe, and the model from a path", async (
   assertEquals(loads[0]!.path, "sub/b.gguf");
 });
 
+Deno.test("run refuses an embedding model before it loads", async () => {
+  const inspect = () => Promise.resolve({ ...fakeInfo, isEmbeddingModel: true });
+  const { code, terminal, loads } = await runCli(["run", "tiny", "Hi"], {
+    dependencies: { inspect },
+  });
+  const message = 'Error: Cannot run "tiny": it is an embedding model, which gives no text\n';
+  assertEquals([code, terminal.errors, loads.length], [1, message, 0]);
+});
+
 Deno.test("run at a terminal holds a conversation until /bye", async () => {
   const lines = ["One", "", "/?", "Two", "/clear", "Three", "/bye", "Four"];
   const { code, terminal, models } = await runCli(["run", "tiny"], {

@@ -6,6 +6,10 @@ import type {
   ChatEvent,
   ChatModel,
   ChatRequest,
+  EmbedInput,
+  EmbedOptions,
+  EmbedRequest,
+  EmbedResult,
   GenerateRequest,
   ModelInfo,
 } from "../../engine/types.ts";
@@ -18,6 +22,7 @@ export const fakeInfo: ModelInfo = {
   embeddingLength: 64,
   fileSize: 1000,
   hasChatTemplate: true,
+  isEmbeddingModel: false,
 };
 
 export const fakeUsage = {
@@ -62,9 +67,19 @@ export function failsAfter(words: string[], error: Error): Script {
   };
 }
 
+/** What a model makes of inputs. */
+export type Embedder = (request: EmbedRequest) => EmbedResult | Promise<EmbedResult>;
+
+/** An embedder whose vectors are [length of the input, 0.1, 0.2], cut to the dimensions. */
+export const measures: Embedder = ({ inputs, dimensions }) => ({
+  embeddings: inputs.map(({ length }) => Float32Array.of(length, 0.1, 0.2).slice(0, dimensions)),
+  promptTokens: inputs.reduce((sum, { length }) => sum + length, 0),
+});
+
 /** What a fake model is made of. */
 export interface FakeModelOptions {
   script?: Script;
+  embedder?: Embedder;
   info?: Partial<ModelInfo>;
   contextLength?: number;
 }
@@ -75,15 +90,19 @@ export class FakeModel implements ChatModel {
   readonly contextLength: number;
   readonly memory = { weights: 1000, keyValueCache: 200, scratch: 30 };
   readonly requests: { kind: "chat" | "generate"; request: ChatRequest | GenerateRequest }[] = [];
+  readonly embedRequests: EmbedRequest[] = [];
   closed = false;
   script: Script;
+  readonly #embedder: Embedder;
 
   constructor(
-    { script = says("Hel", "lo"), info = {}, contextLength = 4096 }: FakeModelOptions = {},
+    { script = says("Hel", "lo"), embedder = measures, info = {}, contextLength = 4096 }:
+      FakeModelOptions = {},
   ) {
     this.info = { ...fakeInfo, ...info };
     this.contextLength = Math.min(contextLength, this.info.trainedContextLength);
     this.script = script;
+    this.#embedder = embedder;
   }
 
   generate(request: GenerateRequest): AsyncIterable<ChatEvent> {
@@ -105,6 +124,15 @@ export class FakeModel implements ChatModel {
 
   renderChat({ messages }: ChatRequest): Promise<string> {
     return Promise.resolve(messages.map(({ role, content }) => `<${role}>${content}`).join(""));
+  }
+
+  async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
+    return (await this.embedWithUsage({ ...options, inputs })).embeddings;
+  }
+
+  async embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
+    this.embedRequests.push(request);
+    return await this.#embedder(request);
   }
 
   close(): Promise<void> {

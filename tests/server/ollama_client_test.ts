@@ -40,6 +40,22 @@ Deno.test("the ollama client generates, streaming and not", async () => {
   assertEquals(text, "grüß 😀");
 });
 
+Deno.test("the ollama client embeds, by both endpoints", async () => {
+  const client = clientOf(createTestApp({ info: { isEmbeddingModel: true } }));
+  const { embeddings, prompt_eval_count: count, model } = await client.embed({
+    model: "tiny",
+    input: ["four", "a"],
+    dimensions: 1,
+  });
+  assertEquals([embeddings, count, model], [[[4], [1]], 5, "tiny"]);
+  assertEquals((await client.embed({ model: "tiny", input: "abc" })).embeddings[0].length, 3);
+  const { embedding } = await client.embeddings({ model: "tiny", prompt: "four" });
+  assertEquals(embedding.map(Math.fround), [4, 0.1, 0.2].map(Math.fround));
+  const refused = () => client.embed({ model: "nope", input: "x" });
+  await assertRejects(refused, Error, 'model "nope" not found, try pulling it first');
+  await assertRejects(() => client.chat({ model: "tiny", messages }), Error, "not support chat");
+});
+
 Deno.test("the ollama client lists, shows what runs, and reads the version", async () => {
   const test = createTestApp();
   const client = clientOf(test);

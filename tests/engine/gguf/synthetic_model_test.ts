@@ -129,7 +129,11 @@ function decodeAll(type: string, values: number, distribution: Distribution): Fl
   return Float32Array.from(decoded.flatMap((floats) => [...floats]));
 }
 
+/** Their scales are no halves at a fixed place. */
+const NOT_MADE = ["IQ1_M", "MXFP4", "NVFP4"];
+
 for (const { name, ggmlType, blockSize, blockBytes } of quantFormats) {
+  if (NOT_MADE.includes(name)) continue;
   Deno.test(`randomWeights() gives ${name} weights of the deviation asked for`, () => {
     assertEquals(tensorTypeByName(name), { id: ggmlType, name, blockSize, blockBytes });
     const floats = decodeAll(name, 1 << 16, { mean: 0, deviation: 0.02, seed: 3 });
@@ -155,6 +159,8 @@ Deno.test("randomWeights() gives large tensors in pieces of whole blocks", () =>
 });
 
 Deno.test("randomWeights() refuses types that it cannot make", () => {
-  const weights = randomWeights("IQ4_NL", 32, { mean: 0, deviation: 1, seed: 1 });
-  assertThrows(() => weights.next(), RangeError, "IQ4_NL is not supported");
+  for (const type of NOT_MADE) {
+    const weights = randomWeights(type, 256, { mean: 0, deviation: 1, seed: 1 });
+    assertThrows(() => weights.next(), RangeError, `${type} is not supported`);
+  }
 });

@@ -15,8 +15,8 @@ function bytesOf(file: string): Uint8Array | undefined {
   }
 }
 
-/** The conformance data have no file for these: a test of our own is below. */
-const WITHOUT_DATA = ["F32", "F16"];
+/** The conformance data have no blocks of these: a test of our own is below. */
+const WITHOUT_DATA = ["F32", "F16", "Q1_0", "Q2_0"];
 
 for (const format of quantFormats.filter(({ name }) => !WITHOUT_DATA.includes(name))) {
   const source = bytesOf(`${format.name}.blocks.bin`);
@@ -50,4 +50,16 @@ Deno.test("dequantize() of Q4_0 reads low nibbles first and subtracts 8", () => 
   const source = Uint8Array.from([0x00, 0x40, ...Array.from({ length: 16 }, (_, i) => 0xf0 | i)]);
   const expected = Float32Array.from({ length: 32 }, (_, i) => i < 16 ? 2 * (i - 8) : 14);
   assertEquals(quantFormat(2)?.dequantize(source, 1), expected);
+});
+
+Deno.test("dequantize() of Q1_0 reads low bits first and takes 0 for -1", () => {
+  const source = Uint8Array.from([0x00, 0x40, 0x07, ...new Uint8Array(14), 0x80]);
+  const expected = Float32Array.from({ length: 128 }, (_, i) => i < 3 || i === 127 ? 2 : -2);
+  assertEquals(quantFormat(41)?.dequantize(source, 1), expected);
+});
+
+Deno.test("dequantize() of Q2_0 reads low bits first and subtracts 1", () => {
+  const source = Uint8Array.from([0x00, 0x40, ...new Uint8Array(16).fill(0b11_10_01_00)]);
+  const expected = Float32Array.from({ length: 64 }, (_, i) => 2 * (i % 4 - 1));
+  assertEquals(quantFormat(42)?.dequantize(source, 1), expected);
 });

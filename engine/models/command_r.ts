@@ -1,0 +1,43 @@
+// Command R and R+ (Cohere 2024): attention and feed-forward read the same LayerNorm and are added
+// together; R+ also norms queries and keys. As Cohere 2 (Command A, Cohere Team 2025): three layers of
+// four have a sliding window and rotary positions, the fourth sees all and has no positions.
+
+import { type AttentionConfig, FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a Command R. */
+export function loadCommandR(model: ModelBuilder): Promise<void> {
+  model.weights.ignore(FEED_FORWARD_SCALES);
+  const rope = model.rope({ pairs: "adjacent" });
+  const attention = { rope, queryKeyNorm: "head", queryKeyNormKind: "layer" } as const;
+  return loadParallelDecoder(model, () => attention);
+}
+
+/** Loads a Cohere 2. */
+export function loadCohere2(model: ModelBuilder): Promise<void> {
+  const { config } = model;
+  const local = {
+    rope: model.rope({ pairs: "adjacent" }),
+    window: { kind: "sliding", size: config.count("attention.sliding_window") },
+  } as const;
+  const isLocal = config.slidingLayers(4);
+  return loadParallelDecoder(model, (layer) => isLocal[layer] ? local : {});
+}
+
+async function loadParallelDecoder(
+  model: ModelBuilder,
+  attentionOf: (layer: number) => Partial<AttentionConfig>,
+): Promise<void> {
+  const { network, config } = model;
+  const heads = model.heads();
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention({ ...heads, ...attentionOf(layer.index) });
+    const feedForward = await layer.feedForward();
+    const normed = network.norm(x, layer.norm("attn_norm", "layer"), [attend, feedForward]);
+    attend.add(normed, x);
+    feedForward.add(normed, x);
+  }
+  // The scale of the logits is part of the norm: the head is the embeddings, which have none.
+  const gain = config.numberOr("logit_scale", 1);
+  await model.output(x, model.top.norm("output_norm", "layer", gain));
+}

@@ -1,0 +1,22 @@
+// DeepSeekMoE (Dai et al. 2024): a Llama whose layers, but for the first few, are mixtures of many
+// small experts beside shared ones, whose weights need not sum to one.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a DeepSeekMoE. */
+export async function loadDeepSeek(model: ModelBuilder): Promise<void> {
+  const { network, config } = model;
+  model.weights.ignore(FEED_FORWARD_SCALES);
+  const attention = { ...model.heads(), rope: model.rope({ pairs: "adjacent" }) };
+  const dense = config.countOr("leading_dense_block_count", 0);
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = layer.index < dense
+      ? await layer.feedForward()
+      : await layer.experts({ gating: "softmax", normalize: false });
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

@@ -1,0 +1,35 @@
+// DeepSeek-V2, V3 and R1 (2024): multi-head latent attention and mixtures of experts, in V3 chosen by
+// group with a bias that balances them. Mistral Large 3 (2025) is the same with a temperature that
+// grows with the position.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a DeepSeek-V2 or later, or a Mistral of that design. */
+export async function loadDeepSeek2(model: ModelBuilder): Promise<void> {
+  const { network, config } = model;
+  model.weights.ignore(FEED_FORWARD_SCALES);
+  // Files hold a tenth of YaRN's multiplier, which lengthens keys and queries and shortens scores.
+  const multiplier = config.numberOr("rope.scaling.yarn_log_multiplier", 0) / 0.1;
+  const rope = model.rope({
+    pairs: "adjacent",
+    lengthMultiplier: multiplier,
+    scoreMultiplier: multiplier,
+  });
+  const key = config.countOr("attention.key_length_mla", 0) || config.count("attention.key_length");
+  const stretch = (rope.attentionFactor ?? 1) *
+    (1 + 0.1 * multiplier * Math.log(rope.scaling === "none" ? 1 : rope.factor ?? 1));
+  const attention = {
+    rope,
+    scale: stretch ** 2 / Math.sqrt(key),
+    temperature: model.temperature(),
+  };
+  const dense = config.countOr("leading_dense_block_count", 0);
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.latentAttention(attention);
+    const feedForward = layer.index < dense ? await layer.feedForward() : await layer.experts();
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

@@ -1,0 +1,39 @@
+// dots.llm1 (Huo et al. 2025): norms of queries' and keys' heads; experts chosen by a sigmoid with a
+// bias, after a few dense layers. As BailingMoE 2 (Ling-lite and Ling-flash 2.0, Ling Team 2025), whose
+// files have queries, keys and values in one tensor; as GLM-4.5 (GLM-4.5 Team 2025), whose second norm
+// has another name.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a dots.llm1 or a BailingMoE 2. */
+export function loadDots1(model: ModelBuilder): Promise<void> {
+  return load(model, "ffn_norm");
+}
+
+/** Loads a GLM-4.5. */
+export function loadGlm4Moe(model: ModelBuilder): Promise<void> {
+  return load(model, "post_attention_norm");
+}
+
+async function load(model: ModelBuilder, feedForwardNorm: string): Promise<void> {
+  const { network, config, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const attention = {
+    ...model.heads(),
+    rope: model.rope({ pairs: "half", multiSection: "contiguous" }),
+    queryKeyNorm: "head",
+  } as const;
+  const dense = config.countOr("leading_dense_block_count", 0);
+  // GLM-4.5's files may leave the gating out.
+  const gating = config.countOr("expert_gating_func", 0) ? {} : { gating: "sigmoid" } as const;
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = layer.index < dense
+      ? await layer.feedForward()
+      : await layer.experts(gating);
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.norm(feedForwardNorm), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

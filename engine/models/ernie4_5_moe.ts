@@ -1,0 +1,25 @@
+// ERNIE 4.5 (Baidu ERNIE Team 2025) with experts in every so many layers from the first sparse one on,
+// chosen by their softmax with a bias.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads an ERNIE 4.5 MoE. */
+export async function loadErnieMoe(model: ModelBuilder): Promise<void> {
+  const { network, config, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  weights.ignore(/\battn_output\.bias$/);
+  const attention = { ...model.heads(), rope: model.rope({ pairs: "adjacent" }) };
+  const dense = config.countOr("leading_dense_block_count", 0);
+  const step = config.countOr("interleave_moe_layer_step", 1);
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const sparse = layer.index >= dense && (layer.index + 1) % step === 0;
+    const feedForward = sparse
+      ? await layer.experts({ gating: "softmax", normalize: true })
+      : await layer.feedForward();
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

@@ -1,0 +1,30 @@
+// EXAONE 4 (LG AI Research 2025): norms at the end of each block instead of its beginning, and of
+// queries and keys. The 32B has sliding windows in three layers of four; only these have positions.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Layers of the 32B, whose files do not have to say which layers have windows. */
+const LAYERS_WITH_WINDOWS = 64;
+
+/** Loads an EXAONE 4. */
+export async function loadExaone4(model: ModelBuilder): Promise<void> {
+  const { network, config, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const isLocal = config.slidingLayers(config.layers === LAYERS_WITH_WINDOWS ? 4 : 1);
+  const attention = { ...model.heads(), queryKeyNorm: "head" } as const;
+  const rope = model.rope({ pairs: "half" });
+  const size = config.countOr("attention.sliding_window", 4096);
+  const local = { rope, window: { kind: "sliding", size } } as const;
+  const global = isLocal.includes(true) ? {} : { rope };
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention({
+      ...attention,
+      ...(isLocal[layer.index] ? local : global),
+    });
+    const feedForward = await layer.feedForward();
+    attend.add(network.input(x, attend), x, layer.norm("post_attention_norm"));
+    feedForward.add(network.input(x, feedForward), x, layer.norm("post_ffw_norm"));
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

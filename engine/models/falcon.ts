@@ -1,0 +1,28 @@
+// Falcon (Almazrouei et al. 2023): decoder with LayerNorm, RoPE, few or one key head and GELU;
+// attention and feed-forward are added together. The 40B and larger have a norm for each of the two.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a Falcon. */
+export async function loadFalcon(model: ModelBuilder): Promise<void> {
+  const { network, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = await layer.feedForward({ activation: "gelu" });
+    const norm = layer.norm("attn_norm", "layer");
+    if (layer.has("attn_norm_2.weight")) {
+      const attentionNorm = layer.norm("attn_norm_2", "layer");
+      const normed = network.norm(x, norm, feedForward, "normed for feed-forward");
+      attend.add(network.norm(x, attentionNorm, attend), x);
+      feedForward.add(normed, x);
+    } else {
+      const normed = network.norm(x, norm, [attend, feedForward]);
+      attend.add(normed, x);
+      feedForward.add(normed, x);
+    }
+  }
+  await model.output(x, model.top.norm("output_norm", "layer"));
+}

@@ -1,0 +1,57 @@
+// Gemma 3 (Gemma Team 2025): Gemma 2 with norms of queries and keys instead of soft caps, and five
+// layers with a sliding window for each without. The former have a rotary embedding of their own, with
+// a lower base and never stretched.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder, type Rope } from "../nn/mod.ts";
+
+/** Layers of the 27B, whose scores are scaled by the model's width per head instead of the head's. */
+const LAYERS_OF_27B = 62;
+
+/** Loads a Gemma 3. */
+export async function loadGemma3(model: ModelBuilder): Promise<void> {
+  const { network, config, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const heads = model.heads();
+  const perHead = config.layers === LAYERS_OF_27B ? config.width / heads.heads : heads.headDim;
+  const attention = { ...heads, scale: 1 / Math.sqrt(perHead), queryKeyNorm: "head" } as const;
+  // Without a size there are no windows.
+  const size = config.countOr("attention.sliding_window", 0);
+  const isLocal = config.slidingLayers(6);
+  const ropes = readRopes(model);
+  const local = { rope: ropes.local, window: { kind: "sliding", size } } as const;
+  const global = { rope: ropes.global };
+  const x = await model.embed({ scale: Math.sqrt(config.width) });
+  for (const layer of model.layers()) {
+    const attend = await layer.attention({
+      ...attention,
+      ...(size > 0 && isLocal[layer.index] ? local : global),
+    });
+    const feedForward = await layer.feedForward({ activation: "gelu" });
+    const attentionNorm = layer.norm("attn_norm");
+    attend.add(network.norm(x, attentionNorm, attend), x, layer.norm("post_attention_norm"));
+    const feedForwardNorm = layer.norm("ffn_norm");
+    feedForward.add(network.norm(x, feedForwardNorm, feedForward), x, layer.norm("post_ffw_norm"));
+  }
+  const softcap = config.numberOr("final_logit_softcapping", 0);
+  await model.output(x, model.top.norm("output_norm"), { softcap });
+}
+
+/** The rotary embedding of layers with a window, and that of the others. */
+function readRopes(model: ModelBuilder): { local: Rope; global: Rope } {
+  const { config } = model;
+  const localBase = config.numberOr("rope.local.freq_base", 10_000);
+  const base = config.numberOr("rope.freq_base_swa", localBase);
+  const local = model.rope({ pairs: "half", base, scaling: "none" });
+  if (config.numberOr("rope.freq_base", 0) > 0) {
+    return { local, global: model.rope({ pairs: "half" }) };
+  }
+  // Files converted by Ollama have names of their own for the bases, or none, and leave out that the
+  // context of the larger models is stretched.
+  const stretched = config.count("context_length") >= 131_072;
+  const global = model.rope({
+    pairs: "half",
+    base: config.numberOr("rope.global.freq_base", 1_000_000),
+    factor: config.numberOr("rope.scaling.factor", stretched ? 8 : 1),
+  });
+  return { local, global };
+}

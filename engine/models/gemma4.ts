@@ -1,0 +1,94 @@
+// Gemma 4 (Google 2026): sliding and full layers with heads of different sizes; full layers rotate a
+// part of each pair's frequencies and may take their keys as values; values are normed. Some models
+// have experts beside the dense block, some per-layer embeddings and last layers that attend to the
+// keys and values of earlier ones, as Gemma 3n does.
+
+import { type Layer, type ModelBuilder, perLayerInputs } from "../nn/mod.ts";
+import type { FloatRows, LayerCache } from "../../kernels/mod.ts";
+
+/** Loads a Gemma 4. */
+export async function loadGemma4(model: ModelBuilder): Promise<void> {
+  const { network, config, weights, top } = model;
+  weights.ignore(/\bffn_gate_inp\.scale$/); // scales the router's input, see addExperts
+  const isSliding = config.slidingLayers(6);
+  const kvLayers = config.layers - config.countOr("attention.shared_kv_layers", 0);
+  const sliding = {
+    rope: model.rope({
+      pairs: "half",
+      rotary: config.countOr("rope.dimension_count_swa", config.heads().headDim),
+      base: config.numberOr("rope.freq_base_swa", 10_000),
+      withoutFactors: true,
+    }),
+    window: { kind: "sliding", size: config.count("attention.sliding_window") },
+  } as const;
+  const full = { rope: model.rope({ pairs: "half" }) };
+  const caches = new Map<boolean, LayerCache>(); // of the last sliding and full layer that has one
+  const x = await model.embed({ scale: Math.sqrt(config.width) });
+  const inputs = top.has("per_layer_token_embd.weight")
+    ? await perLayerInputs(model, x)
+    : undefined;
+  for (const layer of model.layers()) {
+    const isLocal = isSliding[layer.index];
+    const attend = await layer.attention({
+      ...config.heads(layer.index, isLocal ? "_swa" : ""),
+      ...(isLocal ? sliding : full),
+      scale: 1,
+      queryKeyNorm: "head",
+      valueNorm: true,
+      sharedCache: layer.index < kvLayers ? undefined : caches.get(isLocal),
+    });
+    caches.set(isLocal, attend.cache);
+    attend.add(
+      network.norm(x, layer.norm("attn_norm"), attend),
+      x,
+      layer.norm("post_attention_norm"),
+    );
+    await addFeedForward(layer, x);
+    if (inputs) await addPerLayerInput(layer, x, inputs);
+    if (layer.has("layer_output_scale.weight")) {
+      const [factor] = weights.values(layer.name("layer_output_scale.weight"));
+      network.elementwise("scale", { rows: x }, { factor });
+    }
+  }
+  const softcap = config.numberOr("final_logit_softcapping", 0);
+  await model.output(x, top.norm("output_norm"), { softcap });
+}
+
+/** x += norm(dense(norm(x))), or x += norm(norm(dense(norm(x))) + norm(experts(norm(x)))). */
+async function addFeedForward(layer: Layer, x: FloatRows): Promise<void> {
+  const { network } = layer;
+  const dense = await layer.feedForward({ activation: "gelu" });
+  const normed = network.norm(x, layer.norm("ffn_norm"), dense);
+  if (!layer.has("ffn_gate_inp.weight")) {
+    return dense.add(normed, x, layer.norm("post_ffw_norm"));
+  }
+  const sum = network.memory.floats("dense and experts", x.columns);
+  network.normInto(dense.linear(normed, "dense"), sum, layer.norm("post_ffw_norm_1"));
+  const experts = await layer.experts({ activation: "gelu", gating: "softmax", normalize: true });
+  // The router reads x / rms(x) / sqrt(width), column by column times a scale.
+  const plan = experts.route(network.norm(
+    x,
+    {
+      kind: "rms",
+      epsilon: layer.config.epsilon("rms"),
+      weight: layer.vector("ffn_gate_inp.scale", 1 / Math.sqrt(x.columns)),
+    },
+    experts.router,
+    "routed",
+  ));
+  const input = network.norm(x, layer.norm("pre_ffw_norm_2"), experts);
+  experts.add(input, sum, layer.norm("post_ffw_norm_2"), plan);
+  network.normInto(sum, x, layer.norm("post_ffw_norm"), { accumulate: true });
+}
+
+/** x += norm(project(gelu(gate(x)) * input of this layer)). */
+async function addPerLayerInput(layer: Layer, x: FloatRows, inputs: FloatRows): Promise<void> {
+  const { network } = layer;
+  const gate = await layer.stack(["inp_gate.weight"], x.columns);
+  const project = await layer.stack(["proj.weight"], gate.columns);
+  const rows = network.linear(network.input(x, gate), gate, "layer input");
+  const first = layer.index * gate.columns;
+  network.elementwise("gelu_gate", { rows }, { x: { rows: inputs, first } });
+  const input = network.input(rows, project, "layer input");
+  network.addLinear(input, project, x, layer.norm("post_norm"));
+}

@@ -1,0 +1,28 @@
+// GLM-4 (GLM Team 2024), as of the 0414 models: norms before and after each block, biases of queries,
+// keys and values, RoPE on half of each head, and gate and up as one tensor. Those that see images
+// have M-RoPE, and with it pairs of another kind.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a GLM-4. */
+export async function loadGlm4(model: ModelBuilder): Promise<void> {
+  const { network, config, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const multimodal = config.numbers("rope.dimension_sections").some((pairs) => pairs > 0);
+  const attention = {
+    ...model.heads(),
+    rope: model.rope(
+      multimodal ? { pairs: "half", multiSection: "contiguous" } : { pairs: "adjacent" },
+    ),
+  };
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = await layer.feedForward();
+    const attentionNorm = layer.norm("attn_norm");
+    attend.add(network.norm(x, attentionNorm, attend), x, layer.norm("post_attention_norm"));
+    const feedForwardNorm = layer.norm("ffn_norm");
+    feedForward.add(network.norm(x, feedForwardNorm, feedForward), x, layer.norm("post_ffw_norm"));
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

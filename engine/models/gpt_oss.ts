@@ -1,0 +1,27 @@
+// gpt-oss (OpenAI 2025): mixtures of experts with biases and a clamped swish, chosen by their logits;
+// attention sinks; every other layer sees a sliding window.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a gpt-oss. */
+export async function loadGptOss(model: ModelBuilder): Promise<void> {
+  const { network, config } = model;
+  model.weights.ignore(FEED_FORWARD_SCALES);
+  const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
+  const isSliding = config.slidingLayers(2);
+  const window = { kind: "sliding", size: config.count("attention.sliding_window") } as const;
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention({
+      ...attention,
+      window: isSliding[layer.index] ? window : undefined,
+    });
+    const experts = await layer.experts({
+      gating: "softmax of selected",
+      activation: "clamped_swish",
+    });
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    experts.add(network.norm(x, layer.norm("post_attention_norm"), experts), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

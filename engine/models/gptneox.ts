@@ -1,0 +1,28 @@
+// GPT-NeoX (Black et al. 2022) and Pythia (Biderman et al. 2023): decoder with LayerNorm, biases, GELU
+// and RoPE on a part of each head. Mostly, attention and feed-forward are added together.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a GPT-NeoX. */
+export async function loadGptNeox(model: ModelBuilder): Promise<void> {
+  const { network, config, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
+  const parallel = config.booleanOr("use_parallel_residual", true);
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = await layer.feedForward({ activation: "gelu" });
+    const attentionNorm = layer.norm("attn_norm", "layer");
+    const feedForwardNorm = layer.norm("ffn_norm", "layer");
+    if (parallel) {
+      const normed = network.norm(x, feedForwardNorm, feedForward, "normed for feed-forward");
+      attend.add(network.norm(x, attentionNorm, attend), x);
+      feedForward.add(normed, x);
+    } else {
+      attend.add(network.norm(x, attentionNorm, attend), x);
+      feedForward.add(network.norm(x, feedForwardNorm, feedForward), x);
+    }
+  }
+  await model.output(x, model.top.norm("output_norm", "layer"));
+}

@@ -1,0 +1,24 @@
+// Hunyuan (Tencent Hunyuan Team 2025), dense: Llama whose queries and keys are normed, after their
+// rotation.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a Hunyuan. */
+export async function loadHunyuan(model: ModelBuilder): Promise<void> {
+  const { network, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const attention = {
+    ...model.heads(),
+    rope: model.rope({ pairs: "half", multiSection: "contiguous" }),
+    queryKeyNorm: "head",
+    normAfterRope: true,
+  } as const;
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = await layer.feedForward();
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

@@ -1,0 +1,23 @@
+// Hunyuan-A13B (Tencent Hunyuan Team 2025): Hunyuan with experts in every layer, beside a shared one.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a Hunyuan MoE. */
+export async function loadHunyuanMoe(model: ModelBuilder): Promise<void> {
+  const { network, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const attention = {
+    ...model.heads(),
+    rope: model.rope({ pairs: "half" }),
+    queryKeyNorm: "head",
+    normAfterRope: true,
+  } as const;
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const experts = await layer.experts({ gating: "softmax", normalize: true });
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    experts.add(network.norm(x, layer.norm("ffn_norm"), experts), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

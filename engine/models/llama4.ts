@@ -1,0 +1,37 @@
+// Llama 4 (Meta 2025): three of four layers see chunks of 8192 positions and rotate, with norms of
+// queries and keys after it; the fourth sees everything, without positions but with a temperature
+// that grows with them. Experts take the weighted input, beside a shared one.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+const CHUNK = 8192;
+
+/** Loads a Llama 4. */
+export async function loadLlama4(model: ModelBuilder): Promise<void> {
+  const { network, config } = model;
+  model.weights.ignore(FEED_FORWARD_SCALES);
+  const rope = model.rope({ pairs: "adjacent" });
+  const isChunked = config.slidingLayers(4);
+  // A file that says the window is zero has none, and rotates in every layer.
+  const whole = config.metadata.optionalCount("llama4.attention.sliding_window", CHUNK) === 0;
+  // The largest of the family has no norms of queries and keys.
+  const plainNorm = config.countOr("expert_count", 0) !== 128;
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const rotates = whole || (layer.index + 1) % 4 !== 0;
+    const attend = await layer.attention({
+      ...model.heads(),
+      ...(config.numberOr("attention.scale", 0) ? { scale: config.number("attention.scale") } : {}),
+      ...(rotates
+        ? { rope, plainNorm, normAfterRope: true }
+        : { temperature: { scale: 0.1, length: CHUNK, offset: 1 } }),
+      ...(!whole && isChunked[layer.index] ? { window: { kind: "chunked", size: CHUNK } } : {}),
+    });
+    const feedForward = layer.has("ffn_gate_inp.weight")
+      ? await layer.experts({ gating: "sigmoid", normalize: false, weightInput: true })
+      : await layer.feedForward();
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

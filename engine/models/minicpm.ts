@@ -1,0 +1,27 @@
+// MiniCPM (Hu et al. 2024): Llama with the scales of muP on the embeddings, on what each block adds to
+// the residual stream, and on the logits. The first files lack these numbers; MiniCPM-2B's hold then.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Columns of the model whose learning rates were tuned, which muP transfers to wider ones. */
+const BASE_WIDTH = 256;
+
+/** Loads a MiniCPM. */
+export async function loadMiniCpm(model: ModelBuilder): Promise<void> {
+  const { network, config, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const gain = config.numberOr("residual_scale", 1.4 / Math.sqrt(config.layers));
+  const rope = model.longRope({ pairs: "adjacent" });
+  const attention = { ...model.heads(), rope, gain };
+  const x = await model.embed({ scale: config.numberOr("embedding_scale", 12) });
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = layer.has("ffn_gate_inp.weight")
+      ? await layer.experts({ gating: "softmax", normalize: true, gain })
+      : await layer.feedForward({ gain });
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  const logitScale = config.numberOr("logit_scale", config.width / BASE_WIDTH);
+  await model.output(x, model.top.norm("output_norm", "rms", 1 / logitScale));
+}

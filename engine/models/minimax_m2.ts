@@ -1,0 +1,23 @@
+// MiniMax-M2 (MiniMax 2025): experts in every layer, chosen by a sigmoid with a bias; queries and keys
+// are normed as whole rows and half of each head is rotated.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a MiniMax-M2. */
+export async function loadMiniMaxM2(model: ModelBuilder): Promise<void> {
+  const { network, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const attention = {
+    ...model.heads(),
+    rope: model.rope({ pairs: "half" }),
+    queryKeyNorm: "row",
+  } as const;
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const experts = await layer.experts({ normalize: true });
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    experts.add(network.norm(x, layer.norm("ffn_norm"), experts), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

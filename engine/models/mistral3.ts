@@ -1,0 +1,25 @@
+// Ministral 3 and later (Mistral AI 2025): Llama with YaRN (Peng et al. 2023) whose vectors keep their
+// length, and queries that grow with the position, as in Llama 4. Dense or a mixture of experts.
+
+import type { ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a Mistral 3. */
+export async function loadMistral3(model: ModelBuilder): Promise<void> {
+  const { network, config } = model;
+  const scoreMultiplier = config.numberOr("rope.scaling.yarn_log_multiplier", 0);
+  const rope = model.rope({ pairs: "adjacent", scoreMultiplier });
+  const scale = config.numberOr("attention.temperature_scale", 0);
+  const length = rope.originalContext!;
+  const temperature = scale === 0 ? undefined : { scale, length, offset: 0 };
+  const attention = { ...model.heads(), rope, temperature };
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = layer.has("ffn_gate_inp.weight")
+      ? await layer.experts({ gating: "softmax", normalize: true })
+      : await layer.feedForward();
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

@@ -1,0 +1,19 @@
+// Nemotron and Minitron (Parmar et al. 2024; Muralidharan et al. 2024): pre-norm decoder with
+// LayerNorm, RoPE on half of each head, and a feed-forward block of squared ReLU without a gate.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a Nemotron. */
+export async function loadNemotron(model: ModelBuilder): Promise<void> {
+  const { network, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = await layer.feedForward({ activation: "relu_squared" });
+    attend.add(network.norm(x, layer.norm("attn_norm", "layer"), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm", "layer"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm", "layer"));
+}

@@ -1,0 +1,43 @@
+// OLMo 2 and 3 (OLMo Team 2024, 2025): the norms come after attention and feed-forward block, before
+// the residual; queries and keys are normed over all heads. OLMo 3 has sliding windows, and YaRN in the
+// layers without. OLMoE (Muennighoff et al. 2024): pre-norm, with experts that keep their share of the
+// softmax.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads an OLMo 2 or 3. */
+export async function loadOlmo2(model: ModelBuilder): Promise<void> {
+  const { network, config, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const heads = { ...model.heads(), queryKeyNorm: "row" } as const;
+  const size = config.countOr("attention.sliding_window", 0);
+  const isLocal = config.slidingLayers(4);
+  const rope = model.rope({ pairs: "half" });
+  const localRope = model.rope({ pairs: "half", scaling: "none", attentionFactor: 1 });
+  const local = { rope: localRope, window: { kind: "sliding", size } } as const;
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const sight = size > 0 && isLocal[layer.index] ? local : { rope };
+    const attend = await layer.attention({ ...heads, ...sight });
+    const feedForward = await layer.feedForward();
+    attend.add(network.input(x, attend), x, layer.norm("post_attention_norm"));
+    feedForward.add(network.input(x, feedForward), x, layer.norm("post_ffw_norm"));
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}
+
+/** Loads an OLMoE. */
+export async function loadOlmoe(model: ModelBuilder): Promise<void> {
+  const { network, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const rope = model.rope({ pairs: "half" });
+  const attention = { ...model.heads(), rope, queryKeyNorm: "row" } as const;
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const experts = await layer.experts({ gating: "softmax", normalize: false });
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    experts.add(network.norm(x, layer.norm("ffn_norm"), experts), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

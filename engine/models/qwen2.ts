@@ -1,0 +1,29 @@
+// Qwen2 and Qwen2.5 (Yang et al. 2024): Llama with biases on queries, keys and values, and RoPE in
+// halves. As Qwen2-VL (Wang et al. 2024) with the sections of M-RoPE; as Qwen1.5-MoE and Qwen2-57B-A14B
+// with experts that keep their share of the softmax, beside a shared one behind a sigmoid gate.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads the language model of a Qwen2-VL. */
+export async function loadQwen2Vl(model: ModelBuilder): Promise<void> {
+  model.weights.ignore(/^output\.bias$/);
+  await loadQwen2(model);
+}
+
+/** Loads a Qwen2, dense or of experts. */
+export async function loadQwen2(model: ModelBuilder): Promise<void> {
+  const { network, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const rope = model.rope({ pairs: "half", multiSection: "contiguous" });
+  const attention = { ...model.heads(), rope };
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = layer.has("ffn_gate_inp.weight")
+      ? await layer.experts({ gating: "softmax", normalize: false })
+      : await layer.feedForward();
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

@@ -1,0 +1,28 @@
+// Qwen3 (Yang et al. 2025): Qwen2 with an RMSNorm of each head's query and key instead of biases. As
+// Qwen3-MoE with a mixture of experts; as Qwen3-VL (Bai et al. 2025) with M-RoPE whose sections take
+// turns.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads the language model of a Qwen3-VL, dense or of experts. */
+export async function loadQwen3Vl(model: ModelBuilder): Promise<void> {
+  model.weights.ignore(FEED_FORWARD_SCALES);
+  await loadQwen3(model);
+}
+
+/** Loads a Qwen3, dense or of experts. */
+export async function loadQwen3(model: ModelBuilder): Promise<void> {
+  const { network } = model;
+  const rope = model.rope({ pairs: "half", multiSection: "interleaved" });
+  const attention = { ...model.heads(), rope, queryKeyNorm: "head" } as const;
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = layer.has("ffn_gate_inp.weight")
+      ? await layer.experts({ gating: "softmax", normalize: true })
+      : await layer.feedForward();
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

@@ -1,0 +1,19 @@
+// Seed-OSS (ByteDance Seed 2025): Llama with biases on queries, keys and values, and RoPE in halves.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a Seed-OSS. */
+export async function loadSeedOss(model: ModelBuilder): Promise<void> {
+  const { network, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = await layer.feedForward();
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    // The name is that of a norm after attention; it comes before the feed-forward block as usual.
+    feedForward.add(network.norm(x, layer.norm("post_attention_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

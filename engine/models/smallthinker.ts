@@ -1,0 +1,31 @@
+// SmallThinker (Song et al. 2025): experts with ReLU, routed by the layer's input as it was before the
+// attention; three of four layers rotate and see a sliding window, the first of them neither.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Layers of which the first sees everything, without positions. */
+const PERIOD = 4;
+
+/** Loads a SmallThinker. */
+export async function loadSmallThinker(model: ModelBuilder): Promise<void> {
+  const { network, config, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const heads = model.heads();
+  const rope = model.rope({ pairs: "half" });
+  const size = config.countOr("attention.sliding_window", 0);
+  const window = { kind: "sliding", size } as const;
+  const isSliding = config.slidingLayers(PERIOD, { globalFirst: true });
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attend = await layer.attention({
+      ...heads,
+      rope: size === 0 || layer.index % PERIOD !== 0 ? rope : undefined,
+      window: size > 0 && isSliding[layer.index] ? window : undefined,
+    });
+    const experts = await layer.experts({ activation: "relu", normalize: true });
+    const plan = experts.route(network.input(x, experts.router));
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    experts.add(network.norm(x, layer.norm("ffn_norm"), experts), x, undefined, plan);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

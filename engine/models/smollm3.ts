@@ -1,0 +1,24 @@
+// SmolLM3 (Bakouch et al. 2025): Llama without RoPE in every fourth layer, which is then free to look
+// at any distance (NoPE: Yang et al. 2025, "Rope to Nope and Back Again").
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Every layer of this number has no rotation. No file says so. */
+const UNROTATED_STEP = 4;
+
+/** Loads a SmolLM3. */
+export async function loadSmolLm3(model: ModelBuilder): Promise<void> {
+  const { network, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const heads = model.heads();
+  const rope = model.rope({ pairs: "adjacent" });
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const isRotated = (layer.index + 1) % UNROTATED_STEP !== 0;
+    const attend = await layer.attention({ ...heads, rope: isRotated ? rope : undefined });
+    const feedForward = await layer.feedForward();
+    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

@@ -1,0 +1,48 @@
+// A product of each head's vector with that head's own matrix: what multi-head latent attention
+// absorbs into queries and results. Heads are to the kernel what experts are, all of them chosen.
+
+import {
+  chooseTile,
+  ExpertLinear,
+  ExpertPlan,
+  type FloatRows,
+  isQuantized,
+  type Matrix,
+  type QuantizedRows,
+} from "../../kernels/mod.ts";
+import type { Input, Network } from "./network.ts";
+
+/**
+ * y[row, head] = x[row, head] W[head]^T.
+ * @param matrix [heads * outputs, columns], loaded as experts
+ * @param x [rows, heads * columns], `columns` a multiple of 32
+ * @param y [rows, heads * step] of which the first `outputs` of every `step` columns are written
+ */
+export function headLinear(
+  network: Network,
+  matrix: Matrix,
+  heads: number,
+  x: Input,
+  y: { rows: FloatRows; step: number },
+): void {
+  const { device, memory } = network;
+  const { rows } = network.options.limits;
+  const plan = memory.shared(`heads ${heads}`, () => {
+    const everyHead = Uint32Array.from({ length: rows * heads }, (_, pair) => pair % heads);
+    const ids = memory.constant(`heads ${heads}`, everyHead);
+    const unused = memory.buffer("no weights", 16);
+    const routing = { experts: heads, choices: heads, ids, weights: unused, count: unused };
+    return new ExpertPlan(device, routing, rows, { cols: 1 });
+  });
+  const form = network.formOf(x, matrix);
+  const vectors = { ...form, columns: matrix.columns, stride: matrix.columns };
+  const results = { ...y.rows, columns: y.step, stride: y.step };
+  const tile = chooseTile(device.capabilities, 1, {
+    paired: false,
+    integer: isQuantized(form),
+  });
+  const options = { share: 1, tile };
+  const input = vectors as FloatRows | QuantizedRows;
+  const linear = new ExpertLinear(device, matrix, plan, input, results, options);
+  network.add((pass, step) => linear.encode(pass, step.rows));
+}
