@@ -1,16 +1,18 @@
 // Runs whole sequences for what the model makes of them, not for tokens to follow: the logits of
 // every position, or hidden states for embeddings. Sequences share steps as long as they fit.
 
-import type { BlockPool } from "./block_pool.ts";
 import { layOut, type Share, type WantedRows } from "./planner.ts";
 import type { OutputKind } from "./nn/mod.ts";
 import { Sequence } from "./sequence.ts";
+import type { SequencePool } from "./sequence_pool.ts";
 import type { StepRunner } from "./step_runner.ts";
 
 /** What to run and what to read of it. */
 export interface Evaluation {
   /** Tokens of each sequence, at least one. */
   sequences: readonly (readonly number[])[];
+  /** Tokens that come before each sequence; fed once, and remembered by all. */
+  prefix?: readonly number[];
   output: OutputKind;
   /** Positions whose output is wanted. */
   wanted: WantedRows;
@@ -19,12 +21,6 @@ export interface Evaluation {
   /** Every sequence has to run whole in one step, because its tokens see later ones. */
   whole?: boolean;
   signal?: AbortSignal | undefined;
-}
-
-/** What sequences take while they run, and give back. */
-interface Resources {
-  slots: number[];
-  pool: BlockPool;
 }
 
 /** A sequence, where its outputs go, and how many of them are there. */
@@ -43,59 +39,80 @@ const NOTHING_TO_SAMPLE = {
 /** The outputs of each sequence: [wanted positions, columns]. The runner must be idle. */
 export async function evaluate(
   runner: StepRunner,
-  resources: Resources,
-  { sequences, output, wanted, chunk = Infinity, whole = false, signal }: Evaluation,
+  pool: SequencePool,
+  evaluation: Evaluation,
 ): Promise<Float32Array[]> {
-  const all: Running[] = sequences.map((prompt) => ({
-    sequence: new Sequence({ ...NOTHING_TO_SAMPLE, prompt }),
+  const { prefix = [], sequences, signal } = evaluation;
+  const [trunk, ...all] = [[], ...sequences].map((tokens): Running => ({
+    sequence: new Sequence({ ...NOTHING_TO_SAMPLE, prompt: [...prefix, ...tokens] }),
     outputs: [],
   }));
   const waiting = [...all];
   let running: Running[] = [];
   try {
+    await feedPrefix(runner, pool, trunk, evaluation);
     while (waiting.length + running.length > 0) {
       signal?.throwIfAborted();
-      while (waiting.length > 0 && start(waiting[0].sequence, runner, resources)) {
+      while (waiting.length > 0 && start(pool, trunk.sequence, waiting[0].sequence)) {
         running.push(waiting.shift()!);
       }
-      const shares = shareEvenly(running, runner, { chunk, whole });
-      if (shares.length === 0) throw new RangeError("Cannot evaluate: a sequence fits no step");
-      const plan = layOut(shares.map(({ share }) => share), runner.tileRows, wanted);
-      distribute(await runner.evaluate(plan, output), shares, wanted);
-      for (const { share } of shares) share.sequence.submitted += share.count;
+      const shares = shareEvenly(running, runner, evaluation);
+      await step(runner, shares, evaluation);
       for (const { sequence } of running) {
-        if (sequence.submitted === sequence.tokens.length) stop(sequence, resources);
+        if (sequence.submitted === sequence.tokens.length) pool.release(sequence);
       }
       running = running.filter(({ sequence }) => sequence.slot >= 0);
     }
     return all.map(({ outputs }) => concat(outputs));
   } finally {
-    for (const { sequence } of running) stop(sequence, resources);
+    for (const { sequence } of [trunk, ...running]) pool.release(sequence);
   }
 }
 
-/** Gives a sequence its slot and blocks, if there are enough. */
-function start(sequence: Sequence, runner: StepRunner, { slots, pool }: Resources): boolean {
-  const blocks = slots.length > 0 ? pool.take(runner.blocksFor(sequence.tokens.length)) : undefined;
-  if (!blocks) return false;
-  sequence.slot = slots.pop()!;
-  sequence.blocks = blocks;
-  runner.assignBlocks(sequence.slot, 0, blocks);
-  return true;
+/** Feeds what all sequences begin with. */
+async function feedPrefix(
+  runner: StepRunner,
+  pool: SequencePool,
+  trunk: Running,
+  evaluation: Evaluation,
+): Promise<void> {
+  const { sequence } = trunk;
+  const { length } = sequence.tokens;
+  if (length === 0) return;
+  if (!pool.take(sequence, length)) {
+    throw new RangeError("Cannot evaluate: the prefix fits nowhere");
+  }
+  while (sequence.submitted < length) {
+    const shares = shareEvenly([trunk], runner, evaluation);
+    await step(runner, shares, { ...evaluation, wanted: "none" });
+  }
 }
 
-function stop(sequence: Sequence, { slots, pool }: Resources): void {
-  if (sequence.slot < 0) return;
-  pool.give(sequence.blocks);
-  slots.push(sequence.slot);
-  sequence.slot = -1;
+/** Gives a sequence its memory, what the trunk has been fed in it; false where there is too little. */
+function start(pool: SequencePool, trunk: Sequence, sequence: Sequence): boolean {
+  if (trunk.submitted === 0) return pool.take(sequence, sequence.tokens.length);
+  if (!pool.fork(trunk, sequence)) return false;
+  if (pool.grow(sequence, sequence.tokens.length)) return true;
+  pool.release(sequence);
+  return false;
+}
+
+async function step(
+  runner: StepRunner,
+  shares: readonly { share: Share; running: Running }[],
+  { output, wanted }: Evaluation,
+): Promise<void> {
+  if (shares.length === 0) throw new RangeError("Cannot evaluate: a sequence fits no step");
+  const plan = layOut(shares.map(({ share }) => share), runner.tileRows, wanted);
+  distribute(await runner.evaluate(plan, output), shares, wanted);
+  for (const { share } of shares) share.sequence.submitted += share.count;
 }
 
 /** Tokens of each sequence for the next step: the same number of each, or all of some. */
 function shareEvenly(
   running: readonly Running[],
   runner: StepRunner,
-  { chunk, whole }: { chunk: number; whole: boolean },
+  { chunk = Infinity, whole = false }: Evaluation,
 ): { share: Share; running: Running }[] {
   let left = Math.min(runner.limits.rows, runner.limits.outputs);
   const each = whole ? Infinity : Math.max(1, Math.min(chunk, Math.floor(left / running.length)));
@@ -119,7 +136,11 @@ function distribute(
   wanted: WantedRows,
 ): void {
   const outputsOf = ({ sequence, count, output }: Share) =>
-    wanted === "all" ? count : Number(wanted === "last" ? output : sequence.submitted === 0);
+    wanted === "none"
+      ? 0
+      : wanted === "all"
+      ? count
+      : Number(wanted === "last" ? output : sequence.submitted === 0);
   const total = shares.reduce((sum, { share }) => sum + outputsOf(share), 0);
   const columns = total > 0 ? rows.length / total : 0;
   let at = 0;

@@ -38,10 +38,13 @@ export interface Model extends ChatModel {
    * @param options chunk: most tokens per step; default as many as there is room for
    */
   logits(tokens: readonly number[], options?: { chunk?: number }): Promise<Float32Array>;
-  /** The same for several sequences, whose rows share steps. */
+  /**
+   * The same for several sequences, whose rows share steps.
+   * @param options prefix: tokens that come before each of them, which are run once
+   */
   batchLogits(
     sequences: readonly (readonly number[])[],
-    options?: { chunk?: number },
+    options?: { chunk?: number; prefix?: readonly number[] },
   ): Promise<Float32Array[]>;
 }
 
@@ -136,10 +139,13 @@ class LocalModel implements Model {
 
   async batchLogits(
     sequences: readonly (readonly number[])[],
-    { chunk }: { chunk?: number } = {},
+    { chunk, prefix = [] }: { chunk?: number; prefix?: readonly number[] } = {},
   ): Promise<Float32Array[]> {
+    // Each has to be a prompt by itself, and with the prefix.
+    for (const tokens of sequences) encodePrompt(this.#context, [...prefix, ...tokens]);
     return await this.#context.scheduler.evaluate({
       sequences: sequences.map((tokens) => encodePrompt(this.#context, tokens)),
+      prefix,
       output: "logits",
       wanted: "all",
       chunk: Math.min(chunk ?? Infinity, this.#context.chunk),

@@ -34,9 +34,9 @@ export function shareOut(sequences: readonly Sequence[], rows: number): Share[] 
 }
 
 /** Rows of a sequence whose output is wanted. */
-export type WantedRows = "first" | "last" | "all";
+export type WantedRows = "none" | "first" | "last" | "all";
 
-/** The plan of these shares. `wanted`: outputs of every row, or of each sequence's first or last. */
+/** The plan of these shares. `wanted`: outputs of every row, of each sequence's first or last, or none. */
 export function layOut(
   shares: readonly Share[],
   tileRows: number,

@@ -3,11 +3,11 @@
 // while the next submit runs. When the KV cache is full, the youngest sequence steps back and is
 // prefilled again later (Kwon et al. 2023). One loop, which ends when there is nothing to do.
 
-import { BlockPool } from "./block_pool.ts";
 import { ModelClosedError } from "./errors.ts";
 import { evaluate, type Evaluation } from "./evaluation.ts";
 import { layOut, type Share, shareOut } from "./planner.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
+import { SequencePool } from "./sequence_pool.ts";
 import { MOST_REPEATS, type StepPlan, type StepRunner } from "./step_runner.ts";
 
 /** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
@@ -22,9 +22,8 @@ interface Submit {
 /** All sequences of a model. */
 export class Scheduler {
   readonly #runner: StepRunner;
-  readonly #pool: BlockPool;
+  readonly #pool: SequencePool;
   readonly #chunk: number;
-  readonly #freeSlots: number[];
   #waiting: Sequence[] = [];
   /** In order of admission. */
   #running: Sequence[] = [];
@@ -38,12 +37,8 @@ export class Scheduler {
   /** @param chunk most prompt tokens per step */
   constructor(runner: StepRunner, cacheBlocks: number, chunk: number) {
     this.#runner = runner;
-    this.#pool = new BlockPool(cacheBlocks);
+    this.#pool = new SequencePool(runner, cacheBlocks);
     this.#chunk = chunk;
-    this.#freeSlots = Array.from(
-      { length: runner.limits.slots },
-      (_, i) => runner.limits.slots - 1 - i,
-    );
   }
 
   /** Sequences that run or wait. */
@@ -69,7 +64,7 @@ export class Scheduler {
     try {
       while (this.#loop) await this.#loop;
       if (this.#failure) throw this.#failure;
-      const work = evaluate(this.#runner, { slots: this.#freeSlots, pool: this.#pool }, evaluation);
+      const work = evaluate(this.#runner, this.#pool, evaluation);
       this.#decodePlan = undefined;
       this.#loop = work.then(() => {}, () => {}).finally(() => {
         this.#loop = undefined;
@@ -134,14 +129,11 @@ export class Scheduler {
   }
 
   #admit(): void {
-    while (this.#evaluations === 0 && this.#waiting.length > 0 && this.#freeSlots.length > 0) {
+    while (this.#evaluations === 0 && this.#waiting.length > 0) {
       const [sequence] = this.#waiting;
-      if (sequence.underWay > 0) return;
-      if (this.#runner.blocksFor(sequence.tokens.length + 1) > this.#pool.available) return;
+      if (sequence.underWay > 0 || !this.#pool.take(sequence, sequence.tokens.length + 1)) return;
       this.#waiting.shift();
-      sequence.slot = this.#freeSlots.pop()!;
       this.#runner.assignSlot(sequence.slot, sequence.request.sampling);
-      this.#growBlocks(sequence, sequence.tokens.length + 1);
       this.#running.push(sequence);
     }
   }
@@ -159,7 +151,7 @@ export class Scheduler {
       if (shares.length === 0) return undefined;
       const repeats = this.#repeats(shares);
       const short = shares.find(({ sequence, count }) =>
-        !this.#growBlocks(sequence, sequence.submitted + count * repeats)
+        !this.#pool.grow(sequence, sequence.submitted + count * repeats)
       );
       if (short) {
         this.#stepBack();
@@ -208,23 +200,10 @@ export class Scheduler {
     return Math.max(1, Math.min(MOST_REPEATS, wanted, ...left));
   }
 
-  /** Sees to it that the first `positions` positions have blocks; false if there are too few. */
-  #growBlocks(sequence: Sequence, positions: number): boolean {
-    const missing = this.#runner.blocksFor(positions) - sequence.blocks.length;
-    if (missing <= 0) return true;
-    const blocks = this.#pool.take(missing);
-    if (!blocks) return false;
-    this.#runner.assignBlocks(sequence.slot, sequence.blocks.length, blocks);
-    sequence.blocks.push(...blocks);
-    return true;
-  }
-
   /** The youngest sequence gives up its blocks and waits to be prefilled again. */
   #stepBack(): void {
     const sequence = this.#running.pop()!;
-    this.#release(sequence);
-    sequence.submitted = 0;
-    sequence.decoding = false;
+    this.#pool.release(sequence);
     this.#waiting.unshift(sequence);
   }
 
@@ -249,15 +228,7 @@ export class Scheduler {
     sequence.ended = true;
     this.#waiting = this.#waiting.filter((other) => other !== sequence);
     this.#running = this.#running.filter((other) => other !== sequence);
-    this.#release(sequence);
+    this.#pool.release(sequence);
     sequence.request.end(reason);
-  }
-
-  /** Commands under way may still use the blocks; the GPU runs later ones after them. */
-  #release(sequence: Sequence): void {
-    this.#pool.give(sequence.blocks);
-    sequence.blocks = [];
-    if (sequence.slot >= 0) this.#freeSlots.push(sequence.slot);
-    sequence.slot = -1;
   }
 }

@@ -133,6 +133,7 @@ export class StepRunner {
     pass.end();
     encoder.copyBufferToBuffer(floats, 0, readback.buffer, 0, bytes);
     this.#device.gpu.queue.submit([encoder.finish()]);
+    if (outputs === 0) return new Float32Array(0);
     // The host waits for each chunk, so there is nothing to overlap a sleep with.
     const padded = new Float32Array(await readback.readNow(bytes));
     if (columns === stride) return padded;
@@ -141,6 +142,37 @@ export class StepRunner {
       values.set(padded.subarray(row * stride, row * stride + columns), row * columns);
     }
     return values;
+  }
+
+  /** Whether the model keeps states that cannot go back. */
+  get hasStates(): boolean {
+    return this.#network.memory.states.length > 0;
+  }
+
+  /** Positions in a block of the KV cache. */
+  get blockSize(): number {
+    return BLOCK;
+  }
+
+  /** Copies what a slot remembers, its states and history, and the blocks `from` to those of `to`. */
+  copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]): void {
+    const encoder = this.#device.gpu.createCommandEncoder();
+    const { memory, options } = this.#network;
+    // Within a buffer WebGPU copies nothing: each piece goes by way of another one.
+    const copy = (buffer: GPUBuffer, bytes: number, source: number, destination: number) => {
+      const between = memory.buffer(`copy ${bytes}`, bytes);
+      encoder.copyBufferToBuffer(buffer, source * bytes, between, 0, bytes);
+      encoder.copyBufferToBuffer(between, 0, buffer, destination * bytes, bytes);
+    };
+    for (const { keys, values } of memory.caches) {
+      for (const buffer of values ? [keys, values] : [keys]) {
+        const bytes = buffer.size / options.cacheBlocks;
+        from.forEach((block, i) => copy(buffer, bytes, block, to[i]));
+      }
+    }
+    for (const { buffer, floats } of memory.states) copy(buffer, floats * 4, slot, target);
+    copy(this.#state.history, this.#limits.context * 4, slot, target);
+    this.#device.gpu.queue.submit([encoder.finish()]);
   }
 
   /** Blocks that `positions` positions need. */

@@ -55,7 +55,7 @@ fn token_of(tile: u32, column: u32) -> u32 {
 // The row of x that a token reads.
 fn input_of(token: u32) -> u32 {
   #if GATHER
-  return token;
+  return token / params.share;
   #else
   return token;
   #end

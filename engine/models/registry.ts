@@ -11,6 +11,7 @@ import { loadErnie } from "./ernie4_5.ts";
 import { loadErnieMoe } from "./ernie4_5_moe.ts";
 import { loadExaone4 } from "./exaone4.ts";
 import { loadFalcon } from "./falcon.ts";
+import { loadFalconH1 } from "./falcon_h1.ts";
 import { loadGemma } from "./gemma.ts";
 import { loadGemma2 } from "./gemma2.ts";
 import { loadGemma3 } from "./gemma3.ts";
@@ -24,18 +25,24 @@ import { loadGranite } from "./granite.ts";
 import { loadHunyuan } from "./hunyuan.ts";
 import { loadHunyuanMoe } from "./hunyuan_moe.ts";
 import { loadInternLm2 } from "./internlm2.ts";
+import { loadJamba } from "./jamba.ts";
+import { loadKimiLinear } from "./kimi_linear.ts";
+import { loadLfm2 } from "./lfm2.ts";
 import { loadLlama } from "./llama.ts";
 import { loadLlama4 } from "./llama4.ts";
+import { loadMamba } from "./mamba.ts";
 import { loadMiniCpm } from "./minicpm.ts";
 import { loadMiniMaxM2 } from "./minimax_m2.ts";
 import { loadMistral3 } from "./mistral3.ts";
 import { loadModernBert } from "./modern_bert.ts";
 import { loadNemotron } from "./nemotron.ts";
+import { loadNemotronH } from "./nemotron_h.ts";
 import { loadOlmo2, loadOlmoe } from "./olmo.ts";
 import { loadPhi2 } from "./phi2.ts";
 import { loadPhi3 } from "./phi3.ts";
 import { loadQwen2, loadQwen2Vl } from "./qwen2.ts";
 import { loadQwen3, loadQwen3Vl } from "./qwen3.ts";
+import { loadQwen3Next, loadQwen35 } from "./qwen3_next.ts";
 import { loadSeedOss } from "./seed_oss.ts";
 import { loadSmallThinker } from "./smallthinker.ts";
 import { loadSmolLm3 } from "./smollm3.ts";
@@ -54,6 +61,7 @@ const DECODERS: Readonly<Record<string, Architecture>> = {
   "ernie4_5-moe": loadErnieMoe,
   "exaone4": loadExaone4,
   "falcon": loadFalcon,
+  "falcon-h1": loadFalconH1,
   "gemma": loadGemma,
   "gemma2": loadGemma2,
   "gemma3": loadGemma3,
@@ -64,17 +72,26 @@ const DECODERS: Readonly<Record<string, Architecture>> = {
   "gpt2": loadGpt2,
   "gptneox": loadGptNeox,
   "granite": loadGranite,
+  "granitehybrid": loadGranite,
   "granitemoe": loadGranite,
   "hunyuan-dense": loadHunyuan,
   "hunyuan-moe": loadHunyuanMoe,
   "internlm2": loadInternLm2,
+  "jamba": loadJamba,
+  "kimi-linear": loadKimiLinear,
+  "lfm2": loadLfm2,
+  "lfm2moe": loadLfm2,
   "llama": loadLlama,
   "llama4": loadLlama4,
+  "mamba": loadMamba,
+  "mamba2": loadMamba,
   "minicpm": loadMiniCpm,
   "minimax-m2": loadMiniMaxM2,
   "mistral3": loadMistral3,
   "mistral4": loadDeepSeek2,
   "nemotron": loadNemotron,
+  "nemotron_h": loadNemotronH,
+  "nemotron_h_moe": loadNemotronH,
   "olmo2": loadOlmo2,
   "olmoe": loadOlmoe,
   "phi2": loadPhi2,
@@ -84,7 +101,10 @@ const DECODERS: Readonly<Record<string, Architecture>> = {
   "qwen2moe": loadQwen2,
   "qwen2vl": loadQwen2Vl,
   "qwen3": loadQwen3,
+  "qwen35": loadQwen35,
+  "qwen35moe": loadQwen35,
   "qwen3moe": loadQwen3,
+  "qwen3next": loadQwen3Next,
   "qwen3vl": loadQwen3Vl,
   "qwen3vlmoe": loadQwen3Vl,
   "seed_oss": loadSeedOss,

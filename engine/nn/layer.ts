@@ -12,6 +12,19 @@ import { type FeedForwardBlock, type FeedForwardConfig, loadFeedForward } from "
 import { type LatentAttentionBlock, loadLatentAttention } from "./latent_attention.ts";
 import type { LatentAttentionConfig } from "./latent_attention.ts";
 import type { Network } from "./network.ts";
+import {
+  type DeltaBlock,
+  type GatedDeltaConfig,
+  loadGatedDelta,
+  loadKimiDelta,
+  loadMamba,
+  loadMamba2,
+  loadShortConvolution,
+  type Mamba2Block,
+  type Mamba2Config,
+  type MambaBlock,
+  type ShortConvolutionBlock,
+} from "./recurrent/mod.ts";
 
 /** One layer, or with an empty prefix what belongs to none. */
 export class Layer {
@@ -81,5 +94,30 @@ export class Layer {
   /** A mixture of experts. */
   experts(config: ExpertsConfig = {}): Promise<ExpertsBlock> {
     return loadExperts(this, config);
+  }
+
+  /** A gated short convolution. */
+  shortConvolution(): Promise<ShortConvolutionBlock> {
+    return loadShortConvolution(this);
+  }
+
+  /** The mixer of Mamba. */
+  mamba(): Promise<MambaBlock> {
+    return loadMamba(this);
+  }
+
+  /** The mixer of Mamba 2. */
+  mamba2(config: Mamba2Config = {}): Promise<Mamba2Block> {
+    return loadMamba2(this, config);
+  }
+
+  /** A Gated DeltaNet. */
+  gatedDelta(config: GatedDeltaConfig = {}): Promise<DeltaBlock> {
+    return loadGatedDelta(this, config);
+  }
+
+  /** Kimi Delta Attention. */
+  kimiDelta(): Promise<DeltaBlock> {
+    return loadKimiDelta(this);
   }
 }

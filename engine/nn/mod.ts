@@ -12,5 +12,6 @@ export {
   type OutputKind,
   type Reader,
 } from "./network.ts";
+export { loadPerLayerBlock, perLayerInputs } from "./per_layer_inputs.ts";
 export type { Rope, RopeChoice } from "./rope.ts";
 export { allocateStep, type StepLimits, type StepShape, type StepState } from "./step.ts";

@@ -34,7 +34,7 @@ export function readRope(config: Config, weights: WeightLoader, choice: RopeChoi
   );
   const sections = multiSection ? config.numbers("rope.dimension_sections") : [];
   return {
-    rotary: config.countOr("rope.dimension_count", config.heads().headDim),
+    rotary: config.countOr("rope.dimension_count", 0) || config.heads().headDim,
     base: config.numberOr("rope.freq_base", 10000),
     scaling: yarn || type === "linear" ? type : "none",
     factor: config.numberOr("rope.scaling.factor", 1),

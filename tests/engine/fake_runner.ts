@@ -38,6 +38,8 @@ export class FakeRunner {
   admissions = 0;
   /** Steps so far: each gives a token to every output. */
   steps = 0;
+  /** Whether sequences cannot go back. */
+  hasStates = false;
   /** Raised by the next step. */
   failure: Error | undefined;
   readonly #cache: Int32Array;
@@ -57,6 +59,16 @@ export class FakeRunner {
 
   blocksFor(positions: number): number {
     return Math.ceil(positions / BLOCK);
+  }
+
+  get blockSize(): number {
+    return BLOCK;
+  }
+
+  copySequence(_slot: number, _target: number, from: readonly number[], to: readonly number[]) {
+    from.forEach((block, i) => {
+      this.#cache.copyWithin(to[i] * BLOCK, block * BLOCK, (block + 1) * BLOCK);
+    });
   }
 
   assignSlot(slot: number): void {

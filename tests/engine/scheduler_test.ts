@@ -109,7 +109,10 @@ Deno.test("close() ends what runs and waits with ModelClosedError, and refuses m
     assert(end.error instanceof ModelClosedError);
   }
   assertThrows(() => add(scheduler, promptOf(3), 1), ModelClosedError);
-  await assertRejects(() => scheduler.logits([1]), ModelClosedError);
+  await assertRejects(
+    () => scheduler.evaluate({ sequences: [[1]], output: "logits", wanted: "all" }),
+    ModelClosedError,
+  );
 });
 
 Deno.test("a step that fails ends everything with ModelClosedError, with its message", async () => {

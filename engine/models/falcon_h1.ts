@@ -1,0 +1,25 @@
+// Falcon-H1 (Falcon LLM Team, TII 2025): every layer has a mixer of Mamba 2 and attention beside one
+// another. Both read the same norm and are added together. The multipliers of its paper are in the
+// weights already.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a Falcon-H1. */
+export async function loadFalconH1(model: ModelBuilder): Promise<void> {
+  const { network, weights } = model;
+  for (const names of [FEED_FORWARD_SCALES, /^rope_freqs\./, /\battn_output\.bias$/]) {
+    weights.ignore(names);
+  }
+  const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const mixer = await layer.mamba2();
+    const attend = await layer.attention(attention);
+    const feedForward = await layer.feedForward();
+    const normed = network.norm(x, layer.norm("attn_norm"), [mixer, attend]);
+    mixer.add(normed, x);
+    attend.add(normed, x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

@@ -1,0 +1,22 @@
+// Jamba (AI21 Labs 2024): layers of Mamba, whose time steps, inputs and outputs are normed, and now and
+// then one of attention, which needs no positions beside them. Some layers have a mixture of experts.
+
+import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a Jamba. */
+export async function loadJamba(model: ModelBuilder): Promise<void> {
+  const { network, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const mixer = layer.has("ssm_in.weight")
+      ? await layer.mamba()
+      : await layer.attention(model.heads(layer.index));
+    const feedForward = layer.has("ffn_gate_inp.weight")
+      ? await layer.experts({ gating: "softmax", normalize: false })
+      : await layer.feedForward();
+    mixer.add(network.norm(x, layer.norm("attn_norm"), mixer), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

@@ -1,0 +1,25 @@
+// Kimi Linear (Kimi Team 2025): three layers of four have Kimi Delta Attention, the fourth multi-head
+// latent attention without positions. Experts are chosen by a sigmoid with a bias, beside a shared one,
+// after a dense layer.
+
+import type { ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a Kimi Linear. */
+export async function loadKimiLinear(model: ModelBuilder): Promise<void> {
+  const { network, weights } = model;
+  weights.ignore(/\battn_[qkv]\.bias$/);
+  weights.ignore(/(?<!\battn_output)\.scale$/);
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const isLinear = layer.has("ssm_a");
+    // Of all scales, the reference applies only that of latent attention's output.
+    if (isLinear) weights.ignore(new RegExp(`^${layer.prefix}attn_output\\.scale$`));
+    const mixer = isLinear ? await layer.kimiDelta() : await layer.latentAttention({});
+    const feedForward = layer.has("ffn_gate_inp.weight")
+      ? await layer.experts({ normalize: true })
+      : await layer.feedForward();
+    mixer.add(network.norm(x, layer.norm("attn_norm"), mixer), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

@@ -1,0 +1,31 @@
+// LFM2 (Liquid AI 2025): most layers have a gated short convolution, the others attention with norms
+// of queries' and keys' heads. As LFM2-MoE with experts chosen by a sigmoid, after a few dense layers.
+
+import { type AttentionConfig, FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+
+/** Loads an LFM2, dense or of experts. */
+export async function loadLfm2(model: ModelBuilder): Promise<void> {
+  const { network, config, weights } = model;
+  weights.ignore(FEED_FORWARD_SCALES);
+  const rope = model.rope({ pairs: "half" });
+  const size = config.countOr("attention.sliding_window", 0);
+  const isLocal = config.slidingLayers(1);
+  const x = await model.embed();
+  for (const layer of model.layers()) {
+    const attention = (): AttentionConfig => ({
+      ...model.heads(layer.index),
+      rope,
+      queryKeyNorm: "head",
+      window: size > 0 && isLocal[layer.index] ? { kind: "sliding", size } : undefined,
+    });
+    const mixer = layer.has("shortconv.conv.weight")
+      ? await layer.shortConvolution()
+      : await layer.attention(attention());
+    const feedForward = layer.has("ffn_gate_inp.weight")
+      ? await layer.experts({ normalize: true })
+      : await layer.feedForward();
+    mixer.add(network.norm(x, layer.norm("attn_norm"), mixer), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("token_embd_norm"));
+}

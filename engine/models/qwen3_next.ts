@@ -1,0 +1,41 @@
+// Qwen3-Next and Qwen3.5 (Qwen Team 2025, 2026): three layers of four have linear attention, a Gated
+// DeltaNet; the fourth has attention whose result passes a gate. Most are mixtures of experts beside a
+// shared one with a gate of its own. Qwen3.5 numbers the heads of keys otherwise, and has M-RoPE.
+
+import type { ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a Qwen3-Next. */
+export function loadQwen3Next(model: ModelBuilder): Promise<void> {
+  model.weights.ignore(/\b(ssm_\w+|attn_qkv|attn_gate)\.scale$/);
+  return load(model, { tiledHeads: false });
+}
+
+/** Loads a Qwen3.5, dense or of experts. */
+export function loadQwen35(model: ModelBuilder): Promise<void> {
+  return load(model, { tiledHeads: true });
+}
+
+async function load(model: ModelBuilder, delta: { tiledHeads: boolean }): Promise<void> {
+  const { network, config } = model;
+  const heads = model.heads();
+  const attention = {
+    ...heads,
+    rope: model.rope({ pairs: "half", multiSection: "interleaved" }),
+    scale: config.numberOr("attention.scale", 1 / Math.sqrt(heads.headDim)),
+    queryKeyNorm: "head",
+    gated: true,
+  } as const;
+  const x = await model.embed();
+  // Layers after these predict further tokens ahead.
+  for (const layer of model.layers(config.layers - config.countOr("nextn_predict_layers", 0))) {
+    const mixer = layer.has("ssm_a")
+      ? await layer.gatedDelta(delta)
+      : await layer.attention(attention);
+    const feedForward = layer.has("ffn_gate_inp.weight")
+      ? await layer.experts({ gating: "softmax", normalize: true })
+      : await layer.feedForward();
+    mixer.add(network.norm(x, layer.norm("attn_norm"), mixer), x);
+    feedForward.add(network.norm(x, layer.norm("post_attention_norm"), feedForward), x);
+  }
+  await model.output(x, model.top.norm("output_norm"));
+}

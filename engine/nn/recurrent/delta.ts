@@ -1,0 +1,196 @@
+// Linear attention by the gated delta rule: Gated DeltaNet (Yang et al. 2024), as Qwen3-Next and
+// Qwen3.5 have it, and Kimi Delta Attention (Kimi Team 2025), in which every element of a key decays
+// by itself. Queries, keys and values pass a convolution first; results are normed and gated.
+
+import type {
+  ColumnRange,
+  ConvolutionOptions,
+  DeltaShape,
+  DeltaWeights,
+  FloatRows,
+  GatedNormOptions,
+} from "../../../kernels/mod.ts";
+import { UnsupportedModelError } from "../../errors.ts";
+import type { Rows } from "../../rows.ts";
+import type { Stack } from "../../weights.ts";
+import type { Layer } from "../layer.ts";
+import type { Input, Network } from "../network.ts";
+import { convolve, deltaRule, gatedNorm, loadConvolution } from "./operations.ts";
+
+/** A projection in two factors. */
+interface LowRank {
+  readonly down: Stack;
+  readonly up: Stack;
+}
+
+/** A layer with its weights. */
+export class DeltaBlock {
+  readonly readers: Stack["readers"];
+
+  constructor(
+    readonly network: Network,
+    readonly shape: DeltaShape,
+    readonly weights: {
+      /** Queries, keys, values; the gate, unless it is low-rank; beta; alpha, unless it is. */
+      input: Stack;
+      gate?: LowRank | undefined;
+      alpha?: LowRank | undefined;
+      convolution: ConvolutionOptions;
+      delta: DeltaWeights;
+      norm: Omit<GatedNormOptions, "gate">;
+      gateActivation: "silu" | "sigmoid";
+      output: Stack;
+    },
+  ) {
+    const { input, gate, alpha } = weights;
+    this.readers = [input, gate?.down, alpha?.down].flatMap((stack) => stack?.readers ?? []);
+  }
+
+  /** y += attention(x). */
+  add(x: Input, y: FloatRows): void {
+    const { network, weights, shape } = this;
+    const { heads, keyHeads, dim } = shape;
+    const { output } = weights;
+    const keys = keyHeads * dim;
+    const values = heads * dim;
+    const channels = 2 * keys + values;
+    const rows = network.linear(x, weights.input, "delta inputs");
+    const gateAt = { rows, first: channels };
+    const betaAt = { rows, first: channels + (weights.gate ? 0 : values) };
+    const alphaAt = { rows, first: betaAt.first + heads };
+    const convolved = convolve(network, { rows, first: 0 }, channels, weights.convolution);
+    const result = deltaRule(
+      network,
+      {
+        qkv: { rows: convolved, q: 0, k: keys, v: 2 * keys },
+        alpha: weights.alpha ? this.#lowRank(x, weights.alpha, "alpha") : alphaAt,
+        beta: betaAt,
+      },
+      weights.delta,
+      shape,
+    );
+    const z = weights.gate ? this.#lowRank(x, weights.gate, "gate") : gateAt;
+    const normed = gatedNorm(network, result, {
+      ...weights.norm,
+      gate: { z, activation: weights.gateActivation, when: "after" },
+    });
+    network.addLinear(network.input(normed, output, "gated norm"), output, y);
+  }
+
+  #lowRank(x: Input, { down, up }: LowRank, label: string): ColumnRange {
+    const { network } = this;
+    const low = network.linear(x, down, `low ${label}`);
+    return { rows: network.linear(network.input(low, up, `low ${label}`), up, label), first: 0 };
+  }
+}
+
+/** How Qwen's files differ. */
+export interface GatedDeltaConfig {
+  /** Whether value head h has key head h % keyHeads, rather than neighbours sharing one. */
+  tiledHeads?: boolean;
+}
+
+/**
+ * Loads a Gated DeltaNet: attn_qkv and attn_gate, or ssm_in; ssm_beta and ssm_alpha, or ssm_ba;
+ * ssm_conv1d, ssm_a, ssm_dt, ssm_norm, ssm_out. Errors: GgufError, UnsupportedModelError.
+ */
+export async function loadGatedDelta(
+  layer: Layer,
+  { tiledHeads = false }: GatedDeltaConfig,
+): Promise<DeltaBlock> {
+  const { config, network } = layer;
+  const heads = config.count("ssm.time_step_rank");
+  const keyHeads = config.count("ssm.group_count");
+  const dim = config.count("ssm.state_size");
+  const shape = checked(layer, { heads, keyHeads, dim, tiledHeads });
+  const share = heads / keyHeads;
+  /** Rows of a tensor that has all that belongs to a key head in one place: a part of every head. */
+  const part = (tensor: string, first: number, count: number, step: number): Rows => ({
+    name: layer.name(tensor),
+    ranges: Array.from({ length: keyHeads }, (_, head) => [head * step + first, count] as const),
+  });
+  const group = (2 + 2 * share) * dim;
+  const mixed = layer.has("attn_qkv.weight") ? ["attn_qkv.weight", "attn_gate.weight"] : [
+    part("ssm_in.weight", 0, dim, group),
+    part("ssm_in.weight", dim, dim, group),
+    part("ssm_in.weight", 2 * dim, share * dim, group),
+    part("ssm_in.weight", (2 + share) * dim, share * dim, group),
+  ];
+  const scalars = layer.has("ssm_ba.weight")
+    ? [part("ssm_ba.weight", 0, share, 2 * share), part("ssm_ba.weight", share, share, 2 * share)]
+    : ["ssm_beta.weight", "ssm_alpha.weight"];
+  return new DeltaBlock(network, shape, {
+    input: await layer.stack([...mixed, ...scalars], config.width),
+    convolution: { ...loadConvolution(layer, "ssm_conv1d"), silu: true },
+    delta: loadDelta(layer, { vectorGate: false }),
+    norm: loadNorm(layer, heads),
+    gateActivation: "silu",
+    output: await layer.stack(["ssm_out.weight"], heads * dim),
+  });
+}
+
+/**
+ * Loads Kimi Delta Attention: attn_q, attn_k and attn_v, each with its ssm_conv1d; ssm_f_a and
+ * ssm_f_b; ssm_beta; attn_gate, or ssm_g_a and ssm_g_b; ssm_a, ssm_dt, ssm_norm, attn_output.
+ * Errors: GgufError, UnsupportedModelError.
+ */
+export async function loadKimiDelta(layer: Layer): Promise<DeltaBlock> {
+  const { config, network, weights } = layer;
+  const dim = config.count("kda.head_dim");
+  const heads = weights.rowsOf(layer.name("attn_q.weight")) / dim;
+  const shape = checked(layer, { heads, keyHeads: heads, dim });
+  const lowRank = async (tensor: string): Promise<LowRank> => ({
+    down: await layer.stack([`${tensor}_a.weight`], config.width),
+    up: await layer.stack([`${tensor}_b.weight`], dim),
+  });
+  const wholeGate = layer.has("attn_gate.weight");
+  const projections = [
+    "attn_q",
+    "attn_k",
+    "attn_v",
+    ...(wholeGate ? ["attn_gate"] : []),
+    "ssm_beta",
+  ];
+  return new DeltaBlock(network, shape, {
+    input: await layer.stack(projections.map((name) => `${name}.weight`), config.width),
+    gate: wholeGate ? undefined : await lowRank("ssm_g"),
+    alpha: await lowRank("ssm_f"),
+    convolution: { ...joinConvolutions(layer, ["q", "k", "v"]), silu: true },
+    delta: loadDelta(layer, { vectorGate: true }),
+    norm: loadNorm(layer, heads),
+    gateActivation: "sigmoid",
+    output: await layer.stack(["attn_output.weight"], heads * dim),
+  });
+}
+
+/** One convolution of the channels of several. */
+function joinConvolutions(layer: Layer, parts: readonly string[]): ConvolutionOptions {
+  const names = parts.map((part) => layer.name(`ssm_conv1d_${part}.weight`));
+  const [width] = layer.weights.shapeOf(names[0]);
+  const values = names.flatMap((name) => [...layer.weights.values(name)]);
+  const weight = layer.network.memory.constant(names[0], Float32Array.from(values));
+  return { width, weight };
+}
+
+function loadDelta(layer: Layer, { vectorGate }: { vectorGate: boolean }): DeltaWeights {
+  return {
+    a: layer.vector("ssm_a"),
+    bias: layer.vector("ssm_dt.bias"),
+    vectorGate,
+    epsilon: layer.config.epsilon("rms"),
+  };
+}
+
+function loadNorm(layer: Layer, heads: number): Omit<GatedNormOptions, "gate"> {
+  const weight = layer.vector("ssm_norm.weight");
+  return { groups: heads, weight, sharedWeight: true, epsilon: layer.config.epsilon("rms") };
+}
+
+function checked(layer: Layer, shape: DeltaShape): DeltaShape {
+  const { heads, keyHeads, dim } = shape;
+  if (dim % 32 === 0 && heads % keyHeads === 0) return shape;
+  throw new UnsupportedModelError(
+    `Cannot load "${layer.config.path}": a delta rule of ${heads} heads of ${dim} elements with ` +
+      `${keyHeads} heads of keys is not supported`,
+  );
+}

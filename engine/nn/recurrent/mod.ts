@@ -1,0 +1,6 @@
+// Layers that carry a state instead of a KV cache.
+
+export * from "./delta.ts";
+export * from "./mamba.ts";
+export * from "./mamba2.ts";
+export * from "./short_convolution.ts";

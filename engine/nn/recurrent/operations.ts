@@ -1,0 +1,95 @@
+// The operations of recurrent layers on rows of a step, each with the state that it keeps for every
+// sequence: the words that the blocks beside this file are written in.
+
+import {
+  CausalConvolution,
+  type ColumnRange,
+  type ConvolutionOptions,
+  convolutionStateBytes,
+  type DeltaInputs,
+  type DeltaShape,
+  deltaStateBytes,
+  type DeltaWeights,
+  type FloatRows,
+  GatedDeltaRule,
+  GatedNorm,
+  type GatedNormOptions,
+  type ScanInputs,
+  type ScanShape,
+  scanStateBytes,
+  type ScanWeights,
+  SelectiveScan,
+} from "../../../kernels/mod.ts";
+import type { Layer } from "../layer.ts";
+import type { Network } from "../network.ts";
+
+/** Bytes of a float. */
+const FLOAT = 4;
+
+/** The causal convolution of columns of x: [rows, channels]. */
+export function convolve(
+  network: Network,
+  x: ColumnRange,
+  channels: number,
+  options: ConvolutionOptions,
+): FloatRows {
+  const { device, memory, state } = network;
+  const y = memory.floats("convolved", channels);
+  const bytes = convolutionStateBytes(channels, options.width, 1);
+  const history = memory.layerState("convolution state", bytes / FLOAT);
+  const convolution = new CausalConvolution(device, x, y, state, history, options);
+  network.add((pass, step) => {
+    const longest = step.rows - step.sequences + 1; // at most: every sequence has a row
+    convolution.encode(pass, step.sequences, longest);
+  });
+  return y;
+}
+
+/** The weights of a convolution: `<tensor>.weight` [channels, width] and, if it is there, its bias. */
+export function loadConvolution(layer: Layer, tensor: string): ConvolutionOptions {
+  const [width] = layer.weights.shapeOf(layer.name(`${tensor}.weight`));
+  const bias = layer.has(`${tensor}.bias`);
+  return {
+    width,
+    weight: layer.vector(`${tensor}.weight`),
+    ...(bias ? { bias: layer.vector(`${tensor}.bias`) } : {}),
+  };
+}
+
+/** The selective scan: [rows, channels]. */
+export function scan(
+  network: Network,
+  inputs: ScanInputs,
+  weights: ScanWeights,
+  shape: ScanShape,
+): FloatRows {
+  const { device, memory, state } = network;
+  const y = memory.floats("scanned", shape.channels);
+  const carried = memory.layerState("scan state", scanStateBytes(shape, 1) / FLOAT);
+  const operation = new SelectiveScan(device, inputs, y, state, carried, weights, shape);
+  network.add((pass, step) => operation.encode(pass, step.sequences));
+  return y;
+}
+
+/** The gated delta rule: [rows, heads, dim]. */
+export function deltaRule(
+  network: Network,
+  inputs: DeltaInputs,
+  weights: DeltaWeights,
+  shape: DeltaShape,
+): FloatRows {
+  const { device, memory, state } = network;
+  const y = memory.floats("delta", shape.heads * shape.dim);
+  const carried = memory.layerState("delta state", deltaStateBytes(shape, 1) / FLOAT);
+  const operation = new GatedDeltaRule(device, inputs, y, state, carried, weights, shape);
+  network.add((pass, step) => operation.encode(pass, step.sequences));
+  return y;
+}
+
+/** The norm of each group of x with its gate, as new rows. */
+export function gatedNorm(network: Network, x: FloatRows, options: GatedNormOptions): FloatRows {
+  const y = network.memory.floats("gated norm", x.columns);
+  const operation = new GatedNorm(network.device, { rows: x, first: 0 }, y, options);
+  network.add((pass, step) => operation.encode(pass, step.rows));
+  return y;
+}

@@ -1,0 +1,65 @@
+// Every architecture of the conformance data, in every way that its rows can be batched, and every
+// embedding model: what `deno task conformance` prints, as tests. LoRA adapters and split files too.
+
+import { assert, assertEquals } from "@std/assert";
+import { loadModel, type LocalLoadOptions } from "../../engine/mod.ts";
+import { nmse } from "../gpu.ts";
+import { embeddingNames, leastCosine } from "./embeddings.ts";
+import { DATA, hasData, logitErrors, namesIn, readFixture, readFloats, worst } from "./logits.ts";
+
+/** Registers a test, ignored with the reason in its name where the data is missing. */
+function conformanceTest(name: string, run: () => Promise<void>): void {
+  const note = hasData ? "" : " (skipped: no conformance data beside the project)";
+  Deno.test({ name: name + note, ignore: !hasData, fn: run });
+}
+
+const names = async (folder: string) => hasData ? await namesIn(folder) : [];
+
+for (const folder of ["architectures", "text"]) {
+  for (const name of await names(folder)) {
+    conformanceTest(`${name} has the known logits, however its rows are batched`, async () => {
+      const errors = await logitErrors(await readFixture(folder, name));
+      assert(worst(errors) <= 1e-6, JSON.stringify(errors));
+    });
+  }
+}
+
+for (const name of hasData ? await embeddingNames() : []) {
+  conformanceTest(`${name} gives the known embeddings, of tokens and of texts`, async () => {
+    const cosine = await leastCosine(name);
+    assert(cosine >= 0.9999, `cosine ${cosine}`);
+  });
+}
+
+async function logitsOf(path: string, manifest: string, options: LocalLoadOptions = {}) {
+  const { tokens } = JSON.parse(await Deno.readTextFile(new URL(manifest, DATA)));
+  await using model = await loadModel(new URL(path, DATA), {
+    contextLength: 64,
+    maxSequences: 1,
+    exact: true,
+    ...options,
+  });
+  return await model.logits(tokens, { chunk: 1 });
+}
+
+const ADAPTER_SCALES = [[1, "scale1"], [0.5, "scale0.5"], [-1, "scale-1"]] as const;
+
+conformanceTest("a LoRA adapter gives the known logits at several scales", async () => {
+  const path = new URL("lora/adapter.gguf", DATA);
+  const base = await logitsOf("lora/base.gguf", "lora/manifest.json");
+  assert(nmse(base, await readFloats("lora/base.logits.f32")) <= 1e-6);
+  for (const [scale, name] of ADAPTER_SCALES) {
+    const adapters = [{ path, scale }];
+    const adapted = await logitsOf("lora/base.gguf", "lora/manifest.json", { adapters });
+    const error = nmse(adapted, await readFloats(`lora/${name}.logits.f32`));
+    assert(error <= 1e-6, `scale ${scale}: NMSE ${error}`);
+  }
+});
+
+conformanceTest("a split model has the logits of the whole one", async () => {
+  const whole = await logitsOf("split/whole.gguf", "split/manifest.json");
+  assert(nmse(whole, await readFloats("split/logits.f32")) <= 1e-6);
+  for (const first of ["model-00001-of-00003", "nofirst-00001-of-00004"]) {
+    assertEquals(await logitsOf(`split/${first}.gguf`, "split/manifest.json"), whole);
+  }
+});
