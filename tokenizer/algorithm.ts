@@ -1,5 +1,6 @@
 // What a tokenization algorithm is to the tokenizer: text that holds no special token to ids, and
-// a normal piece back to bytes. One implementation per file: bpe.ts, sentencepiece.ts, wordpiece.ts.
+// a normal piece back to bytes. One implementation per file: bpe.ts, sentencepiece.ts, unigram.ts,
+// wordpiece.ts.
 
 /** How a vocabulary splits text. Special tokens are cut out before and never reach it. */
 export interface Algorithm {
@@ -12,6 +13,7 @@ export interface Algorithm {
   /** What the algorithm's vocabularies assume where the metadata is silent. */
   readonly defaults: {
     readonly addBos: boolean;
+    readonly addEos?: boolean;
     readonly bosToken?: number | undefined;
     readonly eosToken?: number | undefined;
   };
@@ -19,4 +21,6 @@ export interface Algorithm {
   readonly requiresBos?: boolean;
   /** Ends every text, whatever the metadata says of EOS. */
   readonly separator?: number | undefined;
+  /** What it had to guess, as a sentence. */
+  readonly warning?: string;
 }

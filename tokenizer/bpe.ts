@@ -6,16 +6,13 @@
 import type { Algorithm } from "./algorithm.ts";
 import { fromByteAlphabet, toByteAlphabet } from "./byte_alphabet.ts";
 import { TokenizerError } from "./errors.ts";
-import { joinSymbols } from "./merge.ts";
 import { type Metadata, readString, readStrings } from "./metadata.ts";
-import { type Pretokenizer, pretokenizerOf, splitWords } from "./pretokenize.ts";
+import { forEachWord, type Pretokenizer } from "./pretokenize.ts";
+import { guessPretokenizer, pretokenizerOf } from "./pretokenizers.ts";
 import { SPACE_MARK } from "./sentencepiece.ts";
 import type { Vocabulary } from "./vocabulary.ts";
-
-/** Words repeat: most of a text comes from the cache. Longer ones than this hardly ever do. */
-const CACHED_WORD_LENGTH = 32;
-/** At most a few MB; a full cache starts anew, which costs less than tracking what is recent. */
-const CACHED_WORDS = 32768;
+import { WordCache } from "./word_cache.ts";
+import { WordMerger } from "./word_merger.ts";
 
 const encoder = new TextEncoder();
 
@@ -24,11 +21,12 @@ export class BytePairEncoding implements Algorithm {
   readonly addsSpacePrefix = false;
   readonly defaults;
   readonly requiresBos: boolean;
+  readonly warning?: string;
   readonly #vocabulary: Vocabulary;
   readonly #pretokenizer: Pretokenizer;
   readonly #merges: readonly string[];
-  readonly #cache = new Map<string, readonly number[]>();
-  #ranks: Map<string, number> | undefined;
+  readonly #cache = new WordCache();
+  #merger: WordMerger | undefined;
 
   /** Throws TokenizerError where the metadata has no merges. */
   constructor(vocabulary: Vocabulary, metadata: Metadata) {
@@ -37,80 +35,54 @@ export class BytePairEncoding implements Algorithm {
     if (merges === undefined) {
       throw new TokenizerError('Cannot read the vocabulary: "tokenizer.ggml.merges" is missing');
     }
+    const name = isGemma ? "gemma4" : readString(metadata, "tokenizer.ggml.pre");
+    const known = pretokenizerOf(name);
+    if (known === undefined) {
+      this.warning = `Cannot tell how "tokenizer.ggml.pre" of "${name}" cuts words: ` +
+        "taking the rule of most models, token ids may differ from those in training";
+    }
     this.#vocabulary = vocabulary;
     this.#merges = merges;
-    this.#pretokenizer = pretokenizerOf(
-      isGemma ? "gemma4" : readString(metadata, "tokenizer.ggml.pre"),
-    );
+    this.#pretokenizer = known ?? guessPretokenizer();
     this.defaults = { addBos: this.#pretokenizer.addBos ?? false };
-    // Files of Gemma 4 deny it, but without BOS the models fall apart.
-    this.requiresBos = isGemma;
+    this.requiresBos = this.#pretokenizer.requiresBos ?? false;
   }
 
   encode(text: string, _isFirst: boolean, ids: number[]): void {
-    const marked = this.#pretokenizer.marksSpaces ? text.replaceAll(" ", SPACE_MARK) : text;
-    for (const word of splitWords(marked, this.#pretokenizer)) {
-      for (const id of this.#encodeWord(word)) ids.push(id);
-    }
+    const cache = this.#cache;
+    const isMarked = this.#pretokenizer.alphabet === "marked";
+    const marked = isMarked ? text.replaceAll(" ", SPACE_MARK) : text;
+    forEachWord(marked, this.#pretokenizer, (part, start, end) => {
+      if (cache.append(part, start, end, ids)) return;
+      const word = part.slice(start, end);
+      const from = ids.length;
+      this.#encodeWord(word, ids);
+      cache.keep(word, ids, from);
+    });
   }
 
   bytesOf(piece: string): Uint8Array {
-    if (!this.#pretokenizer.marksSpaces) return fromByteAlphabet(piece);
-    return encoder.encode(piece.replaceAll(SPACE_MARK, " "));
+    switch (this.#pretokenizer.alphabet) {
+      case "marked":
+        return encoder.encode(piece.replaceAll(SPACE_MARK, " "));
+      case "plain":
+        return encoder.encode(piece);
+      default:
+        return fromByteAlphabet(piece);
+    }
   }
 
-  #encodeWord(word: string): readonly number[] {
-    const cached = this.#cache.get(word);
-    if (cached !== undefined) return cached;
-    const ids = this.#mergeWord(this.#pretokenizer.marksSpaces ? word : toByteAlphabet(word));
-    if (word.length <= CACHED_WORD_LENGTH) {
-      if (this.#cache.size >= CACHED_WORDS) this.#cache.clear();
-      this.#cache.set(word, ids);
-    }
-    return ids;
-  }
-
-  #mergeWord(word: string): readonly number[] {
-    if (this.#pretokenizer.wholeWords?.test(word)) {
-      const id = this.#vocabulary.idOf(word);
-      if (id !== undefined) return [id];
-    }
-    const ranks = this.#ranks ??= rankMerges(this.#merges);
-    const ends = joinSymbols(
-      word,
-      (start, middle, end) => ranks.get(`${word.slice(start, middle)} ${word.slice(middle, end)}`),
-    );
-    const ids: number[] = [];
-    let start = 0;
-    for (const end of ends) {
-      const symbol = word.slice(start, end);
-      const id = this.#vocabulary.idOf(symbol);
-      if (id === undefined) this.#encodeParts(symbol, ids);
-      else ids.push(id);
-      start = end;
-    }
-    return ids;
-  }
-
-  /** A symbol without a token: its characters, or their bytes; what has neither is dropped. */
-  #encodeParts(symbol: string, ids: number[]): void {
-    for (const character of symbol) {
-      const id = this.#vocabulary.idOf(character);
-      if (id !== undefined) ids.push(id);
-      else if (this.#pretokenizer.marksSpaces) {
-        for (const byte of encoder.encode(character)) {
-          const byteId = this.#vocabulary.idOfByte(byte);
-          if (byteId !== undefined) ids.push(byteId);
-        }
+  #encodeWord(word: string, ids: number[]): void {
+    const { alphabet = "bytes", wholeWords } = this.#pretokenizer;
+    const isByteLevel = alphabet === "bytes";
+    if (wholeWords?.test(word)) {
+      const id = this.#vocabulary.idOf(isByteLevel ? toByteAlphabet(word) : word);
+      if (id !== undefined) {
+        ids.push(id);
+        return;
       }
     }
+    this.#merger ??= new WordMerger(this.#merges, this.#vocabulary, isByteLevel);
+    this.#merger.encode(word, ids);
   }
-}
-
-/** Ranks by "left right", the way the file writes them: no splitting, no second table. */
-function rankMerges(merges: readonly string[]): Map<string, number> {
-  const ranks = new Map<string, number>();
-  // Downwards, so that the first of several equal merges counts.
-  for (let rank = merges.length - 1; rank >= 0; rank--) ranks.set(merges[rank]!, rank);
-  return ranks;
 }

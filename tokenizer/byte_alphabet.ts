@@ -2,7 +2,8 @@
 // Printable Latin-1 stands for itself, the other 68 bytes are numbered from U+0100 on.
 // Defined by the encoder of GPT-2 (Radford et al. 2019).
 
-const characterOfByte: string[] = [];
+/** The character that stands for each byte. */
+export const characterOfByte: string[] = [];
 const byteOfCharacter = new Map<string, number>();
 
 for (let byte = 0, shifted = 0x100; byte < 256; byte++) {
@@ -23,11 +24,12 @@ export function toByteAlphabet(text: string): string {
 
 /** The bytes that `piece` stands for; characters outside the alphabet stand for their UTF-8. */
 export function fromByteAlphabet(piece: string): Uint8Array {
-  const bytes: number[] = [];
+  const bytes = new Uint8Array(3 * piece.length);
+  let length = 0;
   for (const character of piece) {
     const byte = byteOfCharacter.get(character);
-    if (byte === undefined) bytes.push(...encoder.encode(character));
-    else bytes.push(byte);
+    if (byte !== undefined) bytes[length++] = byte;
+    else length += encoder.encodeInto(character, bytes.subarray(length)).written;
   }
-  return Uint8Array.from(bytes);
+  return bytes.slice(0, length);
 }

@@ -3,91 +3,126 @@
 // Linked list and heap make it n log n, so that a hostile text cannot stall it.
 // Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units".
 
-/** Rank of joining `text[start, middle)` with `text[middle, end)`, lower first; undefined: never. */
-export type JoinRank = (start: number, middle: number, end: number) => number | undefined;
-
-interface Join {
-  rank: number;
-  start: number;
-  middle: number;
-  end: number;
+/** Which neighbours join. Symbols are named by where they start. */
+export interface Joins {
+  /** Rank of joining `[left, right)` with `[right, end)`, lower first, below 2^24; -1: never. */
+  rankOf(left: number, right: number, end: number): number;
+  /** What starts at `left` is the result of the join of this rank now. */
+  onJoin(left: number, rank: number): void;
 }
 
-/**
- * Joins neighbours of `text` from its code points on, lowest rank first and leftmost among equals,
- * until no join has a rank. Returns where each remaining symbol ends, in UTF-16 units.
- */
-export function joinSymbols(text: string, rankOf: JoinRank): number[] {
-  // A symbol is named by where it starts; 0 in `endOf` says that none starts there any more.
-  const endOf = new Uint32Array(text.length);
-  const previousOf = new Int32Array(text.length + 1);
-  const joins = new JoinQueue();
-  const consider = (start: number, middle: number) => {
-    const end = endOf[middle]!;
-    const rank = rankOf(start, middle, end);
-    if (rank !== undefined) joins.push({ rank, start, middle, end });
-  };
+/** Ranks and places share one number: 24 bits and 29, which the longest string of V8 needs. */
+const PLACES = 2 ** 29;
 
-  let previous = -1;
-  for (let start = 0; start < text.length;) {
-    const end = start + (text.codePointAt(start)! > 0xffff ? 2 : 1);
-    endOf[start] = end;
-    previousOf[start] = previous;
-    if (previous >= 0) consider(previous, start);
-    previous = start;
-    start = end;
+/** The symbols that a text is made of, from single ones on to those that nothing joins. */
+export class SymbolList {
+  /** Where a symbol ends; 0 where none starts any more. */
+  #ends = new Int32Array(64);
+  #previous = new Int32Array(64);
+  /** Rank of joining a symbol with the next one. */
+  #ranks = new Int32Array(64);
+  readonly #queue = new JoinQueue();
+  #length = 0;
+  #last = -1;
+
+  /** Starts a text of at most `length` units. */
+  reset(length: number): void {
+    if (length > this.#ends.length) {
+      const capacity = Math.max(length, 2 * this.#ends.length);
+      this.#ends = new Int32Array(capacity);
+      this.#previous = new Int32Array(capacity);
+      this.#ranks = new Int32Array(capacity);
+    }
+    this.#length = 0;
+    this.#last = -1;
   }
 
-  for (let join = joins.pop(); join !== undefined; join = joins.pop()) {
-    const { start, middle, end } = join;
-    if (endOf[start] !== middle || endOf[middle] !== end) continue; // one side has changed since
-    endOf[start] = end;
-    endOf[middle] = 0;
-    previousOf[end] = start;
-    if (previousOf[start]! >= 0) consider(previousOf[start]!, start);
-    if (end < text.length) consider(start, end);
+  /** Appends a symbol that ends at `end`. */
+  append(end: number): void {
+    const start = this.#length;
+    this.#ends[start] = end;
+    this.#previous[start] = this.#last;
+    this.#last = start;
+    this.#length = end;
   }
 
-  const ends: number[] = [];
-  for (let start = 0; start < text.length; start = endOf[start]!) ends.push(endOf[start]!);
-  return ends;
+  /** Where the symbol that starts at `start` ends. */
+  endOf(start: number): number {
+    return this.#ends[start]!;
+  }
+
+  /** Joins neighbours, lowest rank first and leftmost among equals, until no join has a rank. */
+  join(joins: Joins): void {
+    const ends = this.#ends;
+    const previous = this.#previous;
+    const ranks = this.#ranks;
+    const queue = this.#queue;
+    const length = this.#length;
+    for (let start = 0; start < length; start = ends[start]!) this.#consider(start, joins);
+
+    for (let key = queue.pop(); key >= 0; key = queue.pop()) {
+      const rank = Math.floor(key / PLACES);
+      const left = key - rank * PLACES;
+      if (ends[left] === 0 || ranks[left] !== rank) continue; // one side has changed since
+      const right = ends[left]!;
+      const end = ends[right]!;
+      ends[left] = end;
+      ends[right] = 0;
+      if (end < length) previous[end] = left;
+      joins.onJoin(left, rank);
+      if (left > 0) this.#consider(previous[left]!, joins);
+      this.#consider(left, joins);
+    }
+  }
+
+  /** Queues the join of the symbol at `left` with the next one, if there is one. */
+  #consider(left: number, joins: Joins): void {
+    const right = this.#ends[left]!;
+    const rank = right < this.#length ? joins.rankOf(left, right, this.#ends[right]!) : -1;
+    this.#ranks[left] = rank;
+    if (rank >= 0) this.#queue.push(rank * PLACES + left);
+  }
 }
 
-function isBefore(left: Join, right: Join): boolean {
-  return left.rank < right.rank || (left.rank === right.rank && left.start < right.start);
-}
-
-/** A binary heap of joins, best first. */
+/** A binary heap of numbers that are not negative, lowest first. */
 class JoinQueue {
-  readonly #heap: Join[] = [];
+  #heap = new Float64Array(64);
+  #size = 0;
 
-  push(join: Join): void {
+  push(key: number): void {
+    if (this.#size === this.#heap.length) {
+      const smaller = this.#heap;
+      this.#heap = new Float64Array(2 * smaller.length);
+      this.#heap.set(smaller);
+    }
     const heap = this.#heap;
-    let index = heap.length;
+    let index = this.#size++;
     while (index > 0) {
       const parent = (index - 1) >> 1;
-      if (!isBefore(join, heap[parent]!)) break;
+      if (key >= heap[parent]!) break;
       heap[index] = heap[parent]!;
       index = parent;
     }
-    heap[index] = join;
+    heap[index] = key;
   }
 
-  pop(): Join | undefined {
+  /** The lowest number, or -1. */
+  pop(): number {
+    if (this.#size === 0) return -1;
     const heap = this.#heap;
-    const best = heap[0];
-    const last = heap.pop();
-    if (last === undefined || heap.length === 0) return best;
+    const lowest = heap[0]!;
+    const size = --this.#size;
+    const key = heap[size]!;
     let index = 0;
     for (;;) {
       let child = 2 * index + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
-      if (!isBefore(heap[child]!, last)) break;
+      if (child >= size) break;
+      if (child + 1 < size && heap[child + 1]! < heap[child]!) child++;
+      if (heap[child]! >= key) break;
       heap[index] = heap[child]!;
       index = child;
     }
-    heap[index] = last;
-    return best;
+    heap[index] = key;
+    return lowest;
   }
 }

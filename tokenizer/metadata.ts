@@ -71,3 +71,14 @@ export function readNumbers(metadata: Metadata, key: string): ArrayLike<number> 
   }
   throw mismatch(key, "an array of numbers");
 }
+
+/** The array of bytes at `key`, signed or not. Throws TokenizerError on another type. */
+export function readBytes(metadata: Metadata, key: string): Uint8Array | undefined {
+  const value = metadata[key];
+  if (value === undefined) return undefined;
+  if (value instanceof Uint8Array || value instanceof Int8Array) {
+    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  }
+  if (Array.isArray(value) && value.length === 0) return new Uint8Array(0);
+  throw mismatch(key, "an array of bytes");
+}

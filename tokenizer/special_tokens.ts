@@ -3,20 +3,16 @@
 // Also corrects the kinds of well-known control pieces that converters have marked wrongly.
 
 import { type Metadata, readString } from "./metadata.ts";
+import { ROOT, Trie, unitsOf } from "./trie.ts";
 import { PieceKind, type Vocabulary } from "./vocabulary.ts";
-
-interface Node {
-  readonly next: Map<number, Node>;
-  token?: number;
-}
 
 interface Special {
   readonly token: number;
   readonly length: number;
   /** Control and unknown pieces count only where the caller has special tokens parsed. */
   readonly isControl: boolean;
-  /** Takes the white space that follows along. */
-  readonly stripsRight: boolean;
+  /** Takes the white space before it along, or what follows. */
+  readonly strips: "left" | "right" | undefined;
 }
 
 const spaces = " \t\n\v\f\r";
@@ -25,23 +21,23 @@ const spaces = " \t\n\v\f\r";
 export class SpecialTokens {
   /** Longest first: the order in which they claim text. */
   readonly #specials: Special[] = [];
-  readonly #root: Node = { next: new Map() };
+  readonly #pieces = new Trie();
+  /** Matches the unit that a special token may begin with: most of a text is skipped by it. */
+  readonly #firstUnit: RegExp;
 
   constructor(vocabulary: Vocabulary, metadata: Metadata) {
-    const stripsRight = rightStripping(metadata);
+    const firstUnits = new Set<string>();
+    const stripping = strippingOf(metadata);
     for (let token = 0; token < vocabulary.size; token++) {
       const kind = vocabulary.kindOf(token);
       const isControl = kind === PieceKind.control || kind === PieceKind.unknown;
       const piece = vocabulary.pieces[token]!;
       if (piece === "" || !(isControl || kind === PieceKind.userDefined)) continue;
-      this.#specials.push({
-        token,
-        length: piece.length,
-        isControl,
-        stripsRight: stripsRight(piece),
-      });
-      this.#insert(piece, token);
+      this.#specials.push({ token, length: piece.length, isControl, strips: stripping(piece) });
+      this.#pieces.insert(unitsOf(piece), token);
+      firstUnits.add(piece.charCodeAt(0).toString(16).padStart(4, "0"));
     }
+    this.#firstUnit = new RegExp(`[${[...firstUnits].map((unit) => `\\u${unit}`).join("")}]`, "g");
     this.#specials.sort((left, right) => right.length - left.length);
   }
 
@@ -62,29 +58,23 @@ export class SpecialTokens {
     return parts;
   }
 
-  #insert(piece: string, token: number): void {
-    let node = this.#root;
-    for (let index = 0; index < piece.length; index++) {
-      const unit = piece.charCodeAt(index);
-      let next = node.next.get(unit);
-      if (next === undefined) node.next.set(unit, next = { next: new Map() });
-      node = next;
-    }
-    node.token ??= token;
-  }
-
   /** Every place where a special token stands, overlapping ones too. */
   #find(text: string): Map<number, number[]> {
+    const pieces = this.#pieces;
+    const firstUnit = this.#firstUnit;
     const places = new Map<number, number[]>();
-    for (let start = 0; start < text.length; start++) {
-      let node = this.#root.next.get(text.charCodeAt(start));
-      for (let index = start + 1; node !== undefined; index++) {
-        if (node.token !== undefined) {
-          const known = places.get(node.token);
-          if (known === undefined) places.set(node.token, [start]);
+    firstUnit.lastIndex = 0;
+    while (firstUnit.test(text)) {
+      const start = firstUnit.lastIndex - 1;
+      let node = pieces.step(ROOT, text.charCodeAt(start));
+      for (let index = start + 1; node >= 0; index++) {
+        const token = pieces.valueAt(node);
+        if (token >= 0) {
+          const known = places.get(token);
+          if (known === undefined) places.set(token, [start]);
           else known.push(start);
         }
-        node = node.next.get(text.charCodeAt(index));
+        node = index < text.length ? pieces.step(node, text.charCodeAt(index)) : -1;
       }
     }
     return places;
@@ -92,16 +82,17 @@ export class SpecialTokens {
 
   #claim(text: string, places: Map<number, number[]>, parseControl: boolean) {
     const taken = new Uint8Array(text.length);
+    const isFreeSpace = (index: number) => !taken[index] && spaces.includes(text.charAt(index));
     const claims: { token: number; start: number; end: number }[] = [];
-    for (const { token, length, isControl, stripsRight } of this.#specials) {
+    for (const { token, length, isControl, strips } of this.#specials) {
       if (isControl && !parseControl) continue;
-      for (const start of places.get(token) ?? []) {
-        let end = start + length;
+      for (const place of places.get(token) ?? []) {
+        let start = place;
+        let end = place + length;
         // What is taken is at least as long as this, so that it covers an end if it overlaps.
         if (taken[start] || taken[end - 1]) continue;
-        while (stripsRight && end < text.length && !taken[end] && spaces.includes(text[end]!)) {
-          end++;
-        }
+        while (strips === "left" && start > 0 && isFreeSpace(start - 1)) start--;
+        while (strips === "right" && end < text.length && isFreeSpace(end)) end++;
         taken.fill(1, start, end);
         claims.push({ token, start, end });
       }
@@ -110,10 +101,16 @@ export class SpecialTokens {
   }
 }
 
-/** Which pieces take the white space after them along: GGUF has no field for it, Phi-3 needs it. */
-function rightStripping(metadata: Metadata): (piece: string) => boolean {
+/** Which pieces take white space along: GGUF has no field for it, but some families need it. */
+function strippingOf(metadata: Metadata): (piece: string) => "left" | "right" | undefined {
   const name = (readString(metadata, "general.name") ?? "").toLowerCase();
-  if (!name.includes("phi-3") && !name.includes("phi3")) return () => false;
-  const exceptions = new Set(["<unk>", "<s>", "<|endoftext|>"]);
-  return (piece) => !exceptions.has(piece);
+  const pre = readString(metadata, "tokenizer.ggml.pre") ?? "";
+  const architecture = readString(metadata, "general.architecture") ?? "";
+  const hasMask = /^jina-v2-(?:de|es|code)$/.test(pre) ||
+    ["nomic-bert-moe", "jina-bert-v3"].includes(architecture);
+  if (hasMask) return (piece) => piece === "<mask>" ? "left" : undefined;
+  if (name.includes("phi-3") || name.includes("phi3")) {
+    return (piece) => ["<unk>", "<s>", "<|endoftext|>"].includes(piece) ? undefined : "right";
+  }
+  return (piece) => name.includes("modern-bert") && piece === "[MASK]" ? "left" : undefined;
 }

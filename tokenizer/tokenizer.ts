@@ -10,6 +10,7 @@ import { type Metadata, readBoolean, readInteger, readString } from "./metadata.
 import { SentencePiece } from "./sentencepiece.ts";
 import { SpecialTokens } from "./special_tokens.ts";
 import { type StreamDecoder, Utf8StreamDecoder } from "./stream_decoder.ts";
+import { Unigram } from "./unigram.ts";
 import { PieceKind, Vocabulary } from "./vocabulary.ts";
 import { WordPiece } from "./wordpiece.ts";
 
@@ -49,6 +50,8 @@ export interface Tokenizer {
   readonly endOfGeneration: ReadonlySet<number>;
   /** Whether prompts of this vocabulary begin with BOS. */
   readonly addBos: boolean;
+  /** What had to be guessed about the vocabulary, as sentences for a log; mostly none. */
+  readonly warnings: readonly string[];
   /** Token ids of `text`. Throws TokenizerError where the vocabulary has no text. */
   encode(text: string, options?: EncodeOptions): number[];
   /** The text of `tokens`, the inverse of encode. Throws TokenizerError on an id out of range. */
@@ -74,23 +77,35 @@ export function createTokenizer(metadata: Metadata): Tokenizer {
 const noBytes = new Uint8Array(0);
 const encoder = new TextEncoder();
 
+type MakeAlgorithm = (vocabulary: Vocabulary, metadata: Metadata) => Algorithm;
+
+/** The algorithm of each `tokenizer.ggml.model`; null where a vocabulary has ids only. */
+const algorithms: ReadonlyMap<string, MakeAlgorithm | null> = new Map<string, MakeAlgorithm | null>(
+  [
+    ["llama", (vocabulary, metadata) => new SentencePiece(vocabulary, metadata)],
+    ["gpt2", (vocabulary, metadata) => new BytePairEncoding(vocabulary, metadata)],
+    ["gemma4", (vocabulary, metadata) => new BytePairEncoding(vocabulary, metadata)],
+    ["bert", (vocabulary, metadata) => new WordPiece(vocabulary, metadata)],
+    ["t5", (vocabulary, metadata) => new Unigram(vocabulary, metadata)],
+    ["none", null],
+    ["no_vocab", null],
+    ["test", null],
+  ],
+);
+
 function createAlgorithm(vocabulary: Vocabulary, metadata: Metadata): Algorithm | undefined {
-  const model = readString(metadata, "tokenizer.ggml.model");
-  switch (model) {
-    case "llama":
-      return new SentencePiece(vocabulary, metadata);
-    case "gpt2":
-    case "gemma4":
-      return new BytePairEncoding(vocabulary, metadata);
-    case "bert":
-      return new WordPiece(vocabulary, metadata);
-    case undefined:
-    case "none":
-    case "no_vocab":
-    case "test":
-      return undefined;
+  const model = readString(metadata, "tokenizer.ggml.model") ?? "none";
+  const make = algorithms.get(model);
+  if (make === undefined) {
+    throw new TokenizerError(
+      `Cannot use the vocabulary: its model "${model}" is not one of ` +
+        [...algorithms.keys()].join(", "),
+    );
   }
-  throw new TokenizerError(`Cannot use the vocabulary: its model "${model}" is not supported`);
+  if (make !== null && vocabulary.size === 0) {
+    throw new TokenizerError('Cannot read the vocabulary: "tokenizer.ggml.tokens" is missing');
+  }
+  return make?.(vocabulary, metadata);
 }
 
 class GgufTokenizer implements Tokenizer {
@@ -99,6 +114,7 @@ class GgufTokenizer implements Tokenizer {
   readonly eosToken?: number;
   readonly addBos: boolean;
   readonly endOfGeneration: ReadonlySet<number>;
+  readonly warnings: readonly string[];
   readonly #endToken: number | undefined;
   readonly #metadata: Metadata;
   readonly #vocabulary: Vocabulary;
@@ -118,8 +134,9 @@ class GgufTokenizer implements Tokenizer {
 
     const addBos = readBoolean(metadata, "tokenizer.ggml.add_bos_token") ?? defaults?.addBos;
     this.addBos = bos !== undefined && ((algorithm?.requiresBos || addBos) ?? false);
-    const addEos = readBoolean(metadata, "tokenizer.ggml.add_eos_token") ?? false;
+    const addEos = readBoolean(metadata, "tokenizer.ggml.add_eos_token") ?? defaults?.addEos;
     this.#endToken = algorithm?.separator ?? (addEos ? eos : undefined);
+    this.warnings = algorithm?.warning === undefined ? [] : [algorithm.warning];
 
     const architecture = readString(metadata, "general.architecture");
     this.vocabularySize = vocabulary.size ||

@@ -4,6 +4,7 @@
 
 import { TokenizerError } from "./errors.ts";
 import { type Metadata, readInteger, readNumbers, readStrings } from "./metadata.ts";
+import { TextTable } from "./text_table.ts";
 
 /** What a piece is, as `tokenizer.ggml.token_type` numbers it. */
 export const PieceKind = {
@@ -20,8 +21,9 @@ export class Vocabulary {
   readonly pieces: readonly string[];
   readonly #scores: ArrayLike<number> | undefined;
   readonly #kinds: Uint8Array;
-  readonly #ids = new Map<string, number>();
+  readonly #ids: TextTable;
   readonly #maximumPieceLength: number;
+  #idsOfBytes: readonly (number | undefined)[] | undefined;
 
   /** Throws TokenizerError where a list is of the wrong type or shorter than the pieces. */
   constructor(metadata: Metadata) {
@@ -31,15 +33,19 @@ export class Vocabulary {
     const kinds = readPerPiece(metadata, "tokenizer.ggml.token_type", size);
     this.#kinds = new Uint8Array(size).fill(PieceKind.normal);
     let longest = 0;
+    let units = 0;
     for (let id = 0; id < size; id++) {
       if (kinds !== undefined) this.#kinds[id] = kinds[id]!;
-      const piece = this.pieces[id]!;
-      if (piece.length > longest) longest = piece.length;
+      const { length } = this.pieces[id]!;
+      if (length > longest) longest = length;
+      units += length;
     }
     this.#maximumPieceLength = longest;
-    // Downwards, so that the first of several equal pieces is the one that text is encoded to.
-    for (let id = size - 1; id >= 0; id--) this.#ids.set(this.pieces[id]!, id);
-    this.#ids.delete("");
+    this.#ids = new TextTable(size, units);
+    for (let id = 0; id < size; id++) {
+      // Of several equal pieces the first is the one that text is encoded to.
+      if (this.pieces[id] !== "") this.#ids.add(this.pieces[id]!, id);
+    }
   }
 
   /** Number of tokens. */
@@ -54,14 +60,23 @@ export class Vocabulary {
 
   /** The token whose piece is `piece`. */
   idOf(piece: string): number | undefined {
-    return this.#ids.get(piece);
+    const id = this.#ids.find(piece, 0, piece.length);
+    return id < 0 ? undefined : id;
+  }
+
+  /** The token whose piece is `text[start, end)`, or -1. @param hash of that range, if known */
+  find(text: string, start: number, end: number, hash?: number): number {
+    return this.#ids.find(text, start, end, hash);
   }
 
   /** The token that stands for a single byte: `<0x0A>`, or the character itself below 128. */
   idOfByte(byte: number): number | undefined {
-    const hexadecimal = byte.toString(16).toUpperCase().padStart(2, "0");
-    const id = this.#ids.get(`<0x${hexadecimal}>`);
-    return id ?? (byte < 128 ? this.#ids.get(String.fromCharCode(byte)) : undefined);
+    this.#idsOfBytes ??= Array.from({ length: 256 }, (_, byte) => {
+      const hexadecimal = byte.toString(16).toUpperCase().padStart(2, "0");
+      const id = this.idOf(`<0x${hexadecimal}>`);
+      return id ?? (byte < 128 ? this.idOf(String.fromCharCode(byte)) : undefined);
+    });
+    return this.#idsOfBytes[byte];
   }
 
   /** Log probability of a piece; 0 where the vocabulary has none. */

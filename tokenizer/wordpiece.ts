@@ -4,18 +4,13 @@
 // Devlin et al. 2019; details in the reading of llama.cpp, whose token ids are the reference.
 
 import type { Algorithm } from "./algorithm.ts";
+import { BertNormalizer, CharacterClass } from "./bert_normalizer.ts";
 import { type Metadata, readBoolean } from "./metadata.ts";
 import { SPACE_MARK } from "./sentencepiece.ts";
+import { ROOT, Trie, unitsOf } from "./trie.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 const encoder = new TextEncoder();
-
-const blank = /^\p{White_Space}$/u;
-const ignored = /^[\0\uFFFD\p{Cc}\p{Cf}\p{Co}\p{Cs}]$/u;
-const accent = /^\p{M}$/u;
-const punctuation = /^(?:\p{P}|[$+<=>^`|~])$/u;
-const ideograph =
-  /^[\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\u{20000}-\u{2A6DF}\u{2A700}-\u{2B81F}\u{2B920}-\u{2CEAF}\u{2F800}-\u{2FA1F}]$/u;
 
 /** The longest-match algorithm over `vocabulary`. */
 export class WordPiece implements Algorithm {
@@ -24,8 +19,8 @@ export class WordPiece implements Algorithm {
   readonly separator: number | undefined;
   readonly #vocabulary: Vocabulary;
   readonly #unknown: number | undefined;
-  readonly #lowercases: boolean;
-  readonly #stripsAccents: boolean;
+  readonly #normalizer: BertNormalizer;
+  #pieces: Trie | undefined;
 
   constructor(vocabulary: Vocabulary, metadata: Metadata) {
     const special = (role: string, fallback: number) =>
@@ -36,66 +31,76 @@ export class WordPiece implements Algorithm {
     // The misspelling is that of the format.
     this.separator = special("seperator", 102);
     const option = (name: string) => readBoolean(metadata, `tokenizer.ggml.normalizer.${name}`);
-    this.#lowercases = option("lowercase") ?? true;
-    this.#stripsAccents = option("strip_accents") ?? this.#lowercases;
+    const lowercases = option("lowercase") ?? true;
+    this.#normalizer = new BertNormalizer(lowercases, option("strip_accents") ?? lowercases);
   }
 
   encode(text: string, _isFirst: boolean, ids: number[]): void {
-    for (const word of this.#words(text)) {
-      const tokens = this.#cover(SPACE_MARK + word);
-      if (tokens.length > 0) { for (const token of tokens) ids.push(token); }
-      else if (this.#unknown !== undefined) ids.push(this.#unknown);
+    const normalizer = this.#normalizer;
+    // Room for the mark, and normalized characters are no longer than two units.
+    const word = new Uint16Array(text.length * 2 + 1);
+    word[0] = SPACE_MARK.charCodeAt(0);
+    let length = 1;
+    const finish = () => {
+      if (length > 1) this.#cover(word, length, ids);
+      length = 1;
+    };
+    for (let index = 0; index < text.length;) {
+      const codePoint = text.codePointAt(index)!;
+      index += codePoint > 0xffff ? 2 : 1;
+      const kind = normalizer.classOf(codePoint);
+      if (kind === CharacterClass.ignored) continue;
+      if (kind !== CharacterClass.letter) finish();
+      if (kind === CharacterClass.blank) continue;
+      length = writeCodePoint(normalizer.normalized(codePoint), word, length);
+      if (kind === CharacterClass.alone) finish();
     }
+    finish();
   }
 
   bytesOf(piece: string): Uint8Array {
     return encoder.encode(piece.replaceAll(SPACE_MARK, " "));
   }
 
-  /** The tokens that cover `word`, the longest first from the left; none where one is missing. */
-  #cover(word: string): number[] {
-    const tokens: number[] = [];
-    for (let start = 0; start < word.length;) {
-      let end = Math.min(word.length, start + this.#vocabulary.maximumPieceLength);
-      let token: number | undefined;
-      while (end > start) {
-        token = this.#vocabulary.idOf(word.slice(start, end));
-        if (token !== undefined) break;
-        end--;
+  /** Appends the tokens that cover a word, the longest first from the left. */
+  #cover(word: Uint16Array, length: number, ids: number[]): void {
+    const pieces = this.#pieces ??= trieOf(this.#vocabulary);
+    const before = ids.length;
+    for (let start = 0; start < length;) {
+      let token = -1;
+      let end = start;
+      let node = ROOT;
+      for (let index = start; index < length; index++) {
+        node = pieces.step(node, word[index]!);
+        if (node < 0) break;
+        if (pieces.valueAt(node) < 0) continue;
+        token = pieces.valueAt(node);
+        end = index + 1;
       }
-      if (token === undefined) return [];
-      tokens.push(token);
+      if (token < 0) {
+        ids.length = before;
+        if (this.#unknown !== undefined) ids.push(this.#unknown);
+        return;
+      }
+      ids.push(token);
       start = end;
     }
-    return tokens;
-  }
-
-  /** Normalized words; punctuation and ideographs are words of their own. */
-  #words(text: string): string[] {
-    const words: string[] = [];
-    let word = "";
-    const finish = () => {
-      if (word !== "") words.push(word);
-      word = "";
-    };
-    for (const character of text) {
-      const plain = this.#stripsAccents ? firstCodePoint(character.normalize("NFD")) : character;
-      if (blank.test(plain)) finish();
-      else if (ignored.test(plain) || (this.#stripsAccents && accent.test(plain))) continue;
-      else {
-        const normal = this.#lowercases ? firstCodePoint(plain.toLowerCase()) : plain;
-        const standsAlone = punctuation.test(plain) || ideograph.test(plain);
-        if (standsAlone) finish();
-        word += normal;
-        if (standsAlone) finish();
-      }
-    }
-    finish();
-    return words;
   }
 }
 
-/** What follows the first code point of a decomposition is an accent, which is dropped anyway. */
-function firstCodePoint(text: string): string {
-  return String.fromCodePoint(text.codePointAt(0)!);
+function trieOf(vocabulary: Vocabulary): Trie {
+  const trie = new Trie();
+  for (const [id, piece] of vocabulary.pieces.entries()) {
+    if (piece !== "") trie.insert(unitsOf(piece), id);
+  }
+  return trie;
+}
+
+/** Writes a character in UTF-16 at `end`; returns where it ends. */
+function writeCodePoint(codePoint: number, units: Uint16Array, end: number): number {
+  if (codePoint > 0xffff) {
+    units[end++] = 0xd7c0 + (codePoint >> 10);
+    units[end++] = 0xdc00 + (codePoint & 0x3ff);
+  } else units[end++] = codePoint;
+  return end;
 }

@@ -1,6 +1,6 @@
 // What all vocabularies share: special tokens, BOS, ends of generation, damage, ids without text.
 
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { createTokenizer, TokenizerError } from "../../tokenizer/mod.ts";
 import { bytePairs, kind, type Piece, sentencePiece, vocabulary } from "./vocabularies.ts";
 
@@ -34,6 +34,17 @@ Deno.test("encode() of Phi-3 takes the white space after special tokens along", 
   assertEquals(phi.encode("a<|end|> \na<s> "), [259, 260, 259, 1, 261, 261]);
   const other = createTokenizer(sentencePiece(pieces));
   assertEquals(other.encode("<|end|> a"), [260, 261, 259]);
+});
+
+Deno.test("encode() of ModernBERT and its like takes the white space before a mask along", () => {
+  const pieces: Piece[] = [["[MASK]", kind.control], ["<mask>", kind.control]];
+  const encode = (more: Record<string, string>) =>
+    createTokenizer(bytePairs([], pieces, more)).encode("a \t[MASK] b <mask>");
+  const [a, b, space, tab] = [97, 98, 32, 9];
+  const plain = [a, space, tab, 256, space, b, space, 257];
+  assertEquals(encode({}), plain);
+  assertEquals(encode({ "general.name": "modern-bert" }), [a, 256, space, b, space, 257]);
+  assertEquals(encode({ "tokenizer.ggml.pre": "jina-v2-de" }), [...plain.slice(0, 6), 257]);
 });
 
 Deno.test("encode() puts BOS where asked, wanted and missing", () => {
@@ -112,8 +123,26 @@ Deno.test("createTokenizer() refuses lists that are too short or of the wrong ty
   assertThrows(() => createTokenizer(wrong), TokenizerError, "not an array of strings");
 });
 
-Deno.test("createTokenizer() names the model that it does not support", () => {
-  assertThrows(() => createTokenizer(vocabulary("t5", [["a"]])), TokenizerError, '"t5"');
+Deno.test("createTokenizer() names the model that it does not support, and those that it does", () => {
+  for (const model of ["rwkv", "plamo2", "hybriddna"]) {
+    const message = `its model "${model}" is not one of llama, gpt2, gemma4, bert, t5, none`;
+    assertThrows(() => createTokenizer(vocabulary(model, [["a"]])), TokenizerError, message);
+  }
+});
+
+Deno.test("createTokenizer() refuses a vocabulary of text without tokens", () => {
+  for (const model of ["llama", "gpt2", "bert", "t5"]) {
+    const metadata = { "tokenizer.ggml.model": model, "tokenizer.ggml.merges": [] };
+    assertThrows(() => createTokenizer(metadata), TokenizerError, 'tokens" is missing');
+  }
+});
+
+Deno.test("createTokenizer() warns of a pre-tokenizer that it has to guess", () => {
+  const pre = (name: string) => createTokenizer(bytePairs([], [], { "tokenizer.ggml.pre": name }));
+  assertEquals(pre("qwen2").warnings, []);
+  assertEquals(pre("from-the-future").warnings.length, 1);
+  assertStringIncludes(pre("from-the-future").warnings[0]!, '"from-the-future"');
+  assertEquals(pre("from-the-future").encode("a b").length, 3);
 });
 
 Deno.test("a vocabulary without text counts its tokens and refuses to encode and decode", () => {

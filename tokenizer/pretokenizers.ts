@@ -1,0 +1,229 @@
+// The rules that byte pair encoding cuts words by, one for each `tokenizer.ggml.pre`.
+// The expressions are those that the models were trained with, in the reading of llama.cpp, whose
+// token ids are the reference: where it tells no capitals from small letters, neither does this.
+
+import { type Cutter, matches, type Pretokenizer, threes } from "./pretokenize.ts";
+
+// `\s` of JavaScript has U+FEFF and lacks U+0085; \p{White_Space} is what the models mean by it.
+const raw = String.raw;
+const s = raw`\p{White_Space}`;
+const S = raw`\P{White_Space}`;
+const symbols = raw`[^${s}\p{L}\p{N}]+`;
+const spaces = raw`${s}+(?!${S})|${s}+`;
+const linesAndSpaces = raw`${s}*[\r\n]+|${spaces}`;
+const contraction = "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]";
+const lead = raw`[^\r\n\p{L}\p{N}]?`;
+const punctuation = raw` ?${symbols}[\r\n]*`;
+const one = raw`\p{N}`;
+const upToThree = raw`\p{N}{1,3}`;
+const gpt2Words = raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?${symbols}|${spaces}`;
+const qwen2Words = raw`${contraction}|${lead}\p{L}+|${one}|${punctuation}|${linesAndSpaces}`;
+
+function rule(...cutters: (string | Cutter)[]): Pretokenizer {
+  return {
+    cutters: cutters.map((cutter) => typeof cutter === "string" ? matches(cutter) : cutter),
+  };
+}
+
+/** The shape of cl100k and its many descendants, which differ in how digits are grouped. */
+function cl100k(digits: string, tail = linesAndSpaces): Pretokenizer {
+  return rule(raw`${contraction}|${lead}\p{L}+|${digits}|${punctuation}|${tail}`);
+}
+
+/** The shape of o200k: a word ends where capitals begin, and takes its contraction along. */
+function o200k(digits: string, tail: string, letters = raw`\p{L}`): Pretokenizer {
+  const notLower = raw`[[${letters}]--[a-z]]`;
+  const notUpper = raw`[[${letters}]--[A-Z]]`;
+  const words = raw`${lead}${notLower}*${notUpper}+${tail}|${lead}${notLower}+${notUpper}*${tail}`;
+  return rule(raw`${words}|${digits}| ?${symbols}[\r\n\/]*|${linesAndSpaces}`);
+}
+
+/** The shape of o200k where capitals do not count. */
+function caseless(digits: string): string {
+  const words = raw`${lead}[\p{L}\p{M}]+(?:${contraction})?`;
+  return raw`${words}|${digits}| ?${symbols}[\r\n\/]*|${linesAndSpaces}`;
+}
+
+/** The shape of DeepSeek V3: after digits and East Asian text, punctuation leads words in. */
+function deepseekWords(tail: string): string {
+  return raw`[!-\/:-@\[-\x60\{-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|${tail}`;
+}
+
+const deepseekTail = raw` ?[\p{P}\p{S}]+[\r\n]*|${linesAndSpaces}`;
+const hanAndKana = raw`[\u4E00-\u9FA5\u3040-\u30FF]+`;
+
+function deepseekLlm(): Pretokenizer {
+  // Cased letters of the scripts that DeepSeek's list names: all but Armenian minuscules, Georgian,
+  // and the blocks that joined Unicode later.
+  const letters = raw`[\p{LC}--[\u0560-\u0588\u10C7-\u10FF\u1C80-\u1C8A\u2D00-\u2D2D` +
+    raw`\uA790-\uA7FA\uAB30-\uAB68\u{10570}-\u{105B9}\u{10D50}-\u{10D85}\u{16E40}-\u{16E7F}` +
+    raw`\u{1D400}-\u{1DF2A}]]`;
+  // From ":" to "~" lie the ASCII letters too: that is how the models were trained.
+  const signs = raw`[!-\/:-~\uFF01-\uFF0F\uFF1A-\uFF5E\u2018-\u201F\u3001\u3002]`;
+  return rule(
+    raw`[\r\n]`,
+    raw`${s}?${letters}+`,
+    raw`${s}?${signs}+`,
+    // The look behind changes no match, but a long run of spaces is tried once, not at each space.
+    raw`(?<!${s})${s}+$`,
+    raw`[\u0800-\u9FA5\uAC00-\uD7FF]+`,
+    raw`\p{N}+`,
+  );
+}
+
+function deepseekCoder(): Pretokenizer {
+  return rule(
+    raw`[\r\n]`,
+    raw`${s}?\p{L}+`,
+    raw`${s}?\p{P}+`,
+    raw`[\u0800-\u9FA5\uAC00-\uD7FF]+`,
+    one,
+  );
+}
+
+function kimiK2(): Pretokenizer {
+  const words = raw`${lead}[\p{L}--\p{sc=Han}]+(?:${contraction})?`;
+  return rule(raw`\p{sc=Han}+|${words}|${upToThree}|${punctuation}|${linesAndSpaces}`);
+}
+
+function qwen35(): Pretokenizer {
+  const letters = raw`${lead}[\p{L}\p{M}]+`;
+  const signs = raw` ?[^${s}\p{L}\p{M}\p{N}]+[\r\n]*`;
+  return rule(raw`${contraction}|${letters}|${one}|${signs}|${linesAndSpaces}`);
+}
+
+function jais2(): Pretokenizer {
+  const runs = [512, 256, 128, 64, 32, 16, 8, 4, "1,2"].map((run) => raw`${s}{${run}}(?!${S})`);
+  return cl100k(upToThree, raw`${s}*[\r\n]+|${runs.join("|")}|${s}`);
+}
+
+function exaoneMoe(): Pretokenizer {
+  const words = raw`${lead}(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+`;
+  const signs = raw` ?${symbols}[\r\n\/]?`;
+  return rule(raw`${contraction}|${words}|${one}|${signs}|${s}*[\r\n]|${spaces}`);
+}
+
+function chameleon(): Pretokenizer {
+  return {
+    ...rule(
+      raw`<sentinel:[0-9]+>`,
+      raw`IMGIMG[A-I]{1,4}Z`,
+      raw`[\t\n]|    |  `,
+      one,
+      raw`[\p{P}!-\/:-@\[-\x60\{-~]`,
+      gpt2Words,
+    ),
+    addBos: true,
+  };
+}
+
+function youtu(): Pretokenizer {
+  const eastAsian = raw`[\uAC00-\uD7A3\u3131-\u318E]+|` +
+    raw`[\uFF01\u2026\u201C\u201D\u2018\u2019\u2014\uFF1A\uFF1B\uFF0C\u3001-\u303F\uFE30-\uFE4F]+|` +
+    raw`[\u3105-\u312F]+|${hanAndKana}`;
+  return { ...rule(eastAsian, caseless(one)), wholeWords: anyWord };
+}
+
+function afmoe(): Pretokenizer {
+  const asian =
+    raw`[\u4E00-\u9FFF\u3400-\u4DBF\uF900-\uFAFF\u3040-\u30FF\uFF65-\uFF9F\u2F00-\u2FDF` +
+    raw`\u0E40-\u0EFF\u1780-\u17FF\u1000-\u109F\uAA60-\uAA7F\uA9E0-\uA9FF\uAC00-\uD7AF` +
+    raw`\u1100-\u11FF]+`;
+  return rule(threes(raw`\p{N}+`), asian, deepseekWords(deepseekTail));
+}
+
+const anyWord = /(?:)/;
+const bloomWords = raw` ?[^\(${s}\|.,!?\u2026\u3002\uFF0C\u3001\u0964\u06D4\u060C\)]+`;
+
+/** Gemma 4 and its like: SentencePiece's way of writing, cut at the ends of lines only. */
+const lines = (): Pretokenizer => ({ ...rule(raw`[^\n]+|\n+`), alphabet: "marked" });
+const gemma4 = () => ({ ...lines(), wholeWords: /^\n+$/, addBos: true, requiresBos: true });
+
+const gpt2 = () => rule(gpt2Words);
+const singleDigits = () => rule(one, gpt2Words);
+const falcon = () => rule(raw`[\p{P}$+<=>\^~\|\x60]+`, gpt2Words, "[0-9]{3}");
+const bloom = () => rule(bloomWords);
+const qwen2 = () => rule(qwen2Words);
+const ufakzeka = () => rule(raw`${lead}\p{L}+|${one}|${punctuation}|${linesAndSpaces}`);
+const bailing = () => cl100k(one, raw`${s}*[\r\n]|${spaces}`);
+const seedCoder = () =>
+  rule(raw`${contraction}|${lead}\p{L}+|${one}| ?${symbols}|${linesAndSpaces}`);
+const dbrx = () => cl100k(upToThree);
+const llama3 = () => ({ ...dbrx(), wholeWords: anyWord, addBos: true });
+const minicpm5 = () => ({
+  ...rule(upToThree, ...cl100k(raw`\p{N}+`).cutters),
+  wholeWords: anyWord,
+});
+const gpt4o = () => o200k(upToThree, `(?:${contraction})?`);
+const graniteMultilingual = () => ({
+  ...o200k(upToThree, `(?:${contraction})?`, raw`\p{L}\p{M}`),
+  wholeWords: anyWord,
+});
+const tekken = () => ({ ...o200k(one, ""), wholeWords: anyWord, addBos: true });
+const tinyAya = () => rule(threes(raw`\p{N}+`), caseless(upToThree));
+const superbpe = () => rule(raw`\p{N}+`, threes("[0-9]+"));
+const deepseekV3 = () => rule(upToThree, hanAndKana, deepseekWords(deepseekTail));
+const spark = () =>
+  rule(upToThree, hanAndKana, deepseekWords(raw` ?[\p{P}\p{S}]+|[\r\n]|${spaces}`), one);
+
+/** What llama.cpp cuts by where the file says nothing: no model was trained with it. */
+const general = () => rule(raw`[\p{P}$+<=>\^~\|]+`, gpt2Words, raw`\p{N}+`, "[0-9]{3}");
+
+/** How each name cuts. One line per rule, made when it is asked for; aliases beside each other. */
+const rules: readonly (readonly [make: () => Pretokenizer, names: string])[] = [
+  [general, "default"],
+  [gpt2, "gpt-2 gpt2 phi-2 jina-es jina-de jina-v2-es jina-v2-de gigachat a.x-4.0 mellum"],
+  [gpt2, "modern-bert jina-v1-en jina-v2-code roberta-bpe mpt gpt-neox olmo jais trillion exaone4"],
+  [gpt2, "granite-docling"],
+  [singleDigits, "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2"],
+  [falcon, "falcon"],
+  [chameleon, "chameleon"],
+  [bloom, "bloom poro-chat gpt3-finnish"],
+  [() => rule(bloomWords, one), "viking"],
+  [qwen2, "qwen2 deepseek-r1-qwen stablelm2 hunyuan solar-open megrez grok-2 kormo f2llmv2"],
+  [() => rule(raw`[^\n]+|\n+`, qwen2Words), "laguna"],
+  [qwen35, "qwen35"],
+  [ufakzeka, "ufakzeka"],
+  [bailing, "bailingmoe bailingmoe2 llada-moe"],
+  [seedCoder, "seed-coder"],
+  [exaoneMoe, "exaone-moe"],
+  [dbrx, "dbrx smaug-bpe glm4 chatglm-bpe"],
+  [llama3, "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano"],
+  [minicpm5, "minicpm5"],
+  [jais2, "jais-2"],
+  [gpt4o, "gpt-4o llama4 kanana2 talkie minimax-m2"],
+  [graniteMultilingual, "granite-embed-multi-97m"],
+  [tekken, "tekken"],
+  [tinyAya, "tiny_aya cohere2moe"],
+  [youtu, "youtu"],
+  [superbpe, "superbpe"],
+  [deepseekLlm, "deepseek-llm"],
+  [deepseekCoder, "deepseek-coder"],
+  [deepseekV3, "deepseek-v3 hunyuan-dense joyai-llm hy_v4"],
+  [spark, "spark2_5"],
+  [afmoe, "afmoe"],
+  [kimiK2, "kimi-k2"],
+  [gemma4, "gemma4 granite-embed-multi-311m"],
+  [lines, "sarvam-moe"],
+  [() => ({ ...rule(raw`${S}+`), alphabet: "plain" }), "whitespace"],
+];
+
+const byName = new Map(
+  rules.flatMap(([make, names]) => names.split(" ").map((name) => [name, make] as const)),
+);
+
+/**
+ * The rule of a `tokenizer.ggml.pre`; undefined for a name that is not known. A file without one
+ * is cut as llama.cpp does.
+ */
+export function pretokenizerOf(name = "default"): Pretokenizer | undefined {
+  return byName.get(name)?.();
+}
+
+/**
+ * For names that are newer than this list. Most models since GPT-4 cut like this, and where digits
+ * are single no merge joins them: a better guess than the general rule, and than no answer.
+ */
+export function guessPretokenizer(): Pretokenizer {
+  return dbrx();
+}
