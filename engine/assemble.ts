@@ -14,6 +14,9 @@ import { WeightLoader } from "./weights.ts";
 const DEFAULT_CONTEXT = 4096;
 const DEFAULT_SEQUENCES = 8;
 
+/** Rows of a step of a decoder: each may take a workgroup per head, and a dispatch has 65,535. */
+const MOST_ROWS = 511;
+
 /** A model ready to run. */
 export interface Assembly {
   scheduler: Scheduler;
@@ -37,7 +40,8 @@ export async function assemble(
   const wanted = options.contextLength ?? DEFAULT_CONTEXT;
   const context = Math.max(4, Math.min(wanted, info.trainedContextLength));
   const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
-  const chunk = encoder ? context : options.prefillChunk ?? defaultChunk(device.capabilities);
+  const most = options.prefillChunk ?? defaultChunk(device.capabilities);
+  const chunk = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
   // Enough for two full windows: more sequences share them as long as they are short.
   const cacheBlocks = 2 * Math.ceil(context / BLOCK) + slots;
   const rows = chunk + slots;

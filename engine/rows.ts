@@ -7,6 +7,15 @@ export type Rows = string | {
   readonly ranges: readonly (readonly [first: number, count: number])[];
 };
 
+/** The same part of every head or expert: rows first to first + size of each of `count` times `step`. */
+export function rowsOfEach(
+  name: string,
+  { count, step, first, size }: { count: number; step: number; first: number; size: number },
+): Rows {
+  const ranges = Array.from({ length: count }, (_, i) => [i * step + first, size] as const);
+  return { name, ranges };
+}
+
 /** The tensor that rows are of. */
 export function nameOf(rows: Rows): string {
   return typeof rows === "string" ? rows : rows.name;

@@ -62,14 +62,19 @@ export class TensorSource {
   }
 
   /**
-   * Treats tensors as missing that an architecture, as the reference runs it, does not apply. The
-   * scale of NVFP4 weights is a part of their format and stays.
+   * Treats tensors as missing that an architecture, as llama.cpp runs it, does not apply. The scale
+   * of NVFP4 weights is a part of their format and stays.
    */
   ignore(names: RegExp): void {
     for (const name of this.#gguf.tensors.keys()) {
       const weight = this.#gguf.tensors.get(name.replace(/\.scale$/, ".weight"));
       if (names.test(name) && weight?.typeName !== "NVFP4") this.#ignored.add(name);
     }
+  }
+
+  /** Takes {@linkcode TensorSource.ignore} back. */
+  heed(names: RegExp): void {
+    for (const name of this.#ignored) if (names.test(name)) this.#ignored.delete(name);
   }
 
   /** Shape of a tensor, the columns of its rows first. Errors: GgufError where it is missing. */

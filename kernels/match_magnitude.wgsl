@@ -19,18 +19,18 @@ fn main(
   @builtin(local_invocation_index) thread: u32,
 ) {
   let row = workgroup.x;
-  let from = row * params.reference_stride + params.reference_first;
-  let to = row * params.stride + params.first + workgroup.y * params.step;
+  let from_first = row * params.reference_stride + params.reference_first;
+  let to_first = row * params.stride + params.first + workgroup.y * params.step;
   var wanted = 0.0;
   var squares = 0.0;
   for (var i = thread; i < params.columns; i += WORKGROUP) {
-    wanted += reference[from + i] * reference[from + i];
-    squares += y[to + i] * y[to + i];
+    wanted += reference[from_first + i] * reference[from_first + i];
+    squares += y[to_first + i] * y[to_first + i];
   }
   let total = workgroup_sum(wanted, thread);
   let own = workgroup_sum(squares, thread);
   let scale = select(0.0, sqrt(total / own), own > 0.0);
   for (var i = thread; i < params.columns; i += WORKGROUP) {
-    y[to + i] *= scale;
+    y[to_first + i] *= scale;
   }
 }

@@ -2,11 +2,10 @@
 // together; R+ also norms queries and keys. As Cohere 2 (Command A, Cohere Team 2025): three layers of
 // four have a sliding window and rotary positions, the fourth sees all and has no positions.
 
-import { type AttentionConfig, FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import { type AttentionConfig, type ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Command R. */
 export function loadCommandR(model: ModelBuilder): Promise<void> {
-  model.weights.ignore(FEED_FORWARD_SCALES);
   const rope = model.rope({ pairs: "adjacent" });
   const attention = { rope, queryKeyNorm: "head", queryKeyNormKind: "layer" } as const;
   return loadParallelDecoder(model, () => attention);

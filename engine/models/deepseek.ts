@@ -1,12 +1,11 @@
 // DeepSeekMoE (Dai et al. 2024): a Llama whose layers, but for the first few, are mixtures of many
 // small experts beside shared ones, whose weights need not sum to one.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a DeepSeekMoE. */
 export async function loadDeepSeek(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
-  model.weights.ignore(FEED_FORWARD_SCALES);
   const attention = { ...model.heads(), rope: model.rope({ pairs: "adjacent" }) };
   const dense = config.countOr("leading_dense_block_count", 0);
   const x = await model.embed();

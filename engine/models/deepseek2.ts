@@ -2,12 +2,11 @@
 // group with a bias that balances them. Mistral Large 3 (2025) is the same with a temperature that
 // grows with the position.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a DeepSeek-V2 or later, or a Mistral of that design. */
 export async function loadDeepSeek2(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
-  model.weights.ignore(FEED_FORWARD_SCALES);
   // Files hold a tenth of YaRN's multiplier, which lengthens keys and queries and shortens scores.
   const multiplier = config.numberOr("rope.scaling.yarn_log_multiplier", 0) / 0.1;
   const rope = model.rope({

@@ -3,7 +3,7 @@
 // files have queries, keys and values in one tensor; as GLM-4.5 (GLM-4.5 Team 2025), whose second norm
 // has another name.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a dots.llm1 or a BailingMoE 2. */
 export function loadDots1(model: ModelBuilder): Promise<void> {
@@ -16,8 +16,7 @@ export function loadGlm4Moe(model: ModelBuilder): Promise<void> {
 }
 
 async function load(model: ModelBuilder, feedForwardNorm: string): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config } = model;
   const attention = {
     ...model.heads(),
     rope: model.rope({ pairs: "half", multiSection: "contiguous" }),

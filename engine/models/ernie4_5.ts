@@ -1,12 +1,11 @@
 // ERNIE 4.5 (Baidu ERNIE Team 2025), dense: Llama. Files may have biases, but not of the attention's
 // output.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
-import { loadLlama } from "./llama.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
+import { buildLlama } from "./llama.ts";
 
 /** Loads an ERNIE 4.5. */
 export function loadErnie(model: ModelBuilder): Promise<void> {
-  model.weights.ignore(FEED_FORWARD_SCALES);
   model.weights.ignore(/\battn_output\.bias$/);
-  return loadLlama(model);
+  return buildLlama(model);
 }

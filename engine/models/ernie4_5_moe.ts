@@ -1,12 +1,11 @@
 // ERNIE 4.5 (Baidu ERNIE Team 2025) with experts in every so many layers from the first sparse one on,
 // chosen by their softmax with a bias.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads an ERNIE 4.5 MoE. */
 export async function loadErnieMoe(model: ModelBuilder): Promise<void> {
   const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
   weights.ignore(/\battn_output\.bias$/);
   const attention = { ...model.heads(), rope: model.rope({ pairs: "adjacent" }) };
   const dense = config.countOr("leading_dense_block_count", 0);

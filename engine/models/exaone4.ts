@@ -1,15 +1,14 @@
 // EXAONE 4 (LG AI Research 2025): norms at the end of each block instead of its beginning, and of
 // queries and keys. The 32B has sliding windows in three layers of four; only these have positions.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Layers of the 32B, whose files do not have to say which layers have windows. */
 const LAYERS_WITH_WINDOWS = 64;
 
 /** Loads an EXAONE 4. */
 export async function loadExaone4(model: ModelBuilder): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config } = model;
   const isLocal = config.slidingLayers(config.layers === LAYERS_WITH_WINDOWS ? 4 : 1);
   const attention = { ...model.heads(), queryKeyNorm: "head" } as const;
   const rope = model.rope({ pairs: "half" });

@@ -1,12 +1,11 @@
 // Falcon (Almazrouei et al. 2023): decoder with LayerNorm, RoPE, few or one key head and GELU;
 // attention and feed-forward are added together. The 40B and larger have a norm for each of the two.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Falcon. */
 export async function loadFalcon(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const x = await model.embed();
   for (const layer of model.layers()) {

@@ -2,12 +2,12 @@
 // another. Both read the same norm and are added together. The multipliers of its paper are in the
 // weights already.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Falcon-H1. */
 export async function loadFalconH1(model: ModelBuilder): Promise<void> {
   const { network, weights } = model;
-  for (const names of [FEED_FORWARD_SCALES, /^rope_freqs\./, /\battn_output\.bias$/]) {
+  for (const names of [/^rope_freqs\./, /\battn_output\.bias$/]) {
     weights.ignore(names);
   }
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };

@@ -1,12 +1,11 @@
 // Gemma (Gemma Team 2024): Llama with GeGLU, heads wider than their share of the model, and embeddings
 // scaled by the root of the width. Its norms multiply by 1 + weight; GGUF files have the sum.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Gemma. */
 export async function loadGemma(model: ModelBuilder): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config } = model;
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const x = await model.embed({ scale: Math.sqrt(config.width) });
   for (const layer of model.layers()) {

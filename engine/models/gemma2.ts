@@ -1,15 +1,14 @@
 // Gemma 2 (Gemma Team 2024): Gemma with norms before and after each block, a sliding window in every
 // other layer, and soft caps on scores and logits.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Layers of the 27B, whose scores are scaled by the model's width per head instead of the head's. */
 const LAYERS_OF_27B = 46;
 
 /** Loads a Gemma 2. */
 export async function loadGemma2(model: ModelBuilder): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config } = model;
   const heads = model.heads();
   const perHead = config.layers === LAYERS_OF_27B ? config.width / heads.heads : heads.headDim;
   const attention = {

@@ -2,15 +2,14 @@
 // layers with a sliding window for each without. The former have a rotary embedding of their own, with
 // a lower base and never stretched.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder, type Rope } from "../nn/mod.ts";
+import { type ModelBuilder, type Rope } from "../nn/mod.ts";
 
 /** Layers of the 27B, whose scores are scaled by the model's width per head instead of the head's. */
 const LAYERS_OF_27B = 62;
 
 /** Loads a Gemma 3. */
 export async function loadGemma3(model: ModelBuilder): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config } = model;
   const heads = model.heads();
   const perHead = config.layers === LAYERS_OF_27B ? config.width / heads.heads : heads.headDim;
   const attention = { ...heads, scale: 1 / Math.sqrt(perHead), queryKeyNorm: "head" } as const;

@@ -3,11 +3,12 @@
 // have experts beside the dense block, some per-layer embeddings and last layers that attend to the
 // keys and values of earlier ones, as Gemma 3n does.
 
-import { type Layer, type ModelBuilder, perLayerInputs } from "../nn/mod.ts";
+import { type Layer, type ModelBuilder, perLayerInputs, perLayerUpdate } from "../nn/mod.ts";
 import type { FloatRows, LayerCache } from "../../kernels/mod.ts";
 
 /** Loads a Gemma 4. */
 export async function loadGemma4(model: ModelBuilder): Promise<void> {
+  model.applyFeedForwardScales();
   const { network, config, weights, top } = model;
   weights.ignore(/\bffn_gate_inp\.scale$/); // scales the router's input, see addExperts
   const isSliding = config.slidingLayers(6);
@@ -44,7 +45,10 @@ export async function loadGemma4(model: ModelBuilder): Promise<void> {
       layer.norm("post_attention_norm"),
     );
     await addFeedForward(layer, x);
-    if (inputs) await addPerLayerInput(layer, x, inputs);
+    if (inputs) {
+      const update = await perLayerUpdate(layer, x, inputs);
+      network.elementwise("add", { rows: x }, { x: { rows: update } });
+    }
     if (layer.has("layer_output_scale.weight")) {
       const [factor] = weights.values(layer.name("layer_output_scale.weight"));
       network.elementwise("scale", { rows: x }, { factor });
@@ -79,16 +83,4 @@ async function addFeedForward(layer: Layer, x: FloatRows): Promise<void> {
   const input = network.norm(x, layer.norm("pre_ffw_norm_2"), experts);
   experts.add(input, sum, layer.norm("post_ffw_norm_2"), plan);
   network.normInto(sum, x, layer.norm("post_ffw_norm"), { accumulate: true });
-}
-
-/** x += norm(project(gelu(gate(x)) * input of this layer)). */
-async function addPerLayerInput(layer: Layer, x: FloatRows, inputs: FloatRows): Promise<void> {
-  const { network } = layer;
-  const gate = await layer.stack(["inp_gate.weight"], x.columns);
-  const project = await layer.stack(["proj.weight"], gate.columns);
-  const rows = network.linear(network.input(x, gate), gate, "layer input");
-  const first = layer.index * gate.columns;
-  network.elementwise("gelu_gate", { rows }, { x: { rows: inputs, first } });
-  const input = network.input(rows, project, "layer input");
-  network.addLinear(input, project, x, layer.norm("post_norm"));
 }

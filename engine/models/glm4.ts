@@ -2,12 +2,11 @@
 // keys and values, RoPE on half of each head, and gate and up as one tensor. Those that see images
 // have M-RoPE, and with it pairs of another kind.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a GLM-4. */
 export async function loadGlm4(model: ModelBuilder): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config } = model;
   const multimodal = config.numbers("rope.dimension_sections").some((pairs) => pairs > 0);
   const attention = {
     ...model.heads(),

@@ -1,12 +1,11 @@
 // GPT-2 (Radford et al. 2019): pre-norm decoder with LayerNorm, learned positions, biases everywhere
 // and GELU.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a GPT-2. */
 export async function loadGpt2(model: ModelBuilder): Promise<void> {
-  const { network, config, top, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config, top } = model;
   const heads = model.heads();
   const x = await model.embed();
   const positions = await top.stack(["position_embd.weight"], config.width);

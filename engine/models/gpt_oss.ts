@@ -1,12 +1,11 @@
 // gpt-oss (OpenAI 2025): mixtures of experts with biases and a clamped swish, chosen by their logits;
 // attention sinks; every other layer sees a sliding window.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a gpt-oss. */
 export async function loadGptOss(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
-  model.weights.ignore(FEED_FORWARD_SCALES);
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const isSliding = config.slidingLayers(2);
   const window = { kind: "sliding", size: config.count("attention.sliding_window") } as const;

@@ -1,12 +1,11 @@
 // GPT-NeoX (Black et al. 2022) and Pythia (Biderman et al. 2023): decoder with LayerNorm, biases, GELU
 // and RoPE on a part of each head. Mostly, attention and feed-forward are added together.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a GPT-NeoX. */
 export async function loadGptNeox(model: ModelBuilder): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config } = model;
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const parallel = config.booleanOr("use_parallel_residual", true);
   const x = await model.embed();

@@ -2,12 +2,11 @@
 // add, and logits (muP, Yang et al. 2022). With a mixture of experts, some beside a shared one. As
 // Granite 4 (IBM 2025) most layers have a mixer of Mamba 2 in place of attention.
 
-import { type AttentionConfig, FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import { type AttentionConfig, type ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Granite. */
 export async function loadGranite(model: ModelBuilder): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config } = model;
   const gain = config.numberOr("residual_scale", 1);
   const rope = model.rope({ pairs: "adjacent" });
   // Of all the keys there are, "finetuned" is the one that says whether a model has positions at all.

@@ -1,12 +1,11 @@
 // Hunyuan (Tencent Hunyuan Team 2025), dense: Llama whose queries and keys are normed, after their
 // rotation.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Hunyuan. */
 export async function loadHunyuan(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const attention = {
     ...model.heads(),
     rope: model.rope({ pairs: "half", multiSection: "contiguous" }),

@@ -1,11 +1,10 @@
 // Hunyuan-A13B (Tencent Hunyuan Team 2025): Hunyuan with experts in every layer, beside a shared one.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Hunyuan MoE. */
 export async function loadHunyuanMoe(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const attention = {
     ...model.heads(),
     rope: model.rope({ pairs: "half" }),

@@ -1,12 +1,11 @@
 // Jamba (AI21 Labs 2024): layers of Mamba, whose time steps, inputs and outputs are normed, and now and
 // then one of attention, which needs no positions beside them. Some layers have a mixture of experts.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Jamba. */
 export async function loadJamba(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const x = await model.embed();
   for (const layer of model.layers()) {
     const mixer = layer.has("ssm_in.weight")

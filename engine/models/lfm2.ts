@@ -1,12 +1,11 @@
 // LFM2 (Liquid AI 2025): most layers have a gated short convolution, the others attention with norms
 // of queries' and keys' heads. As LFM2-MoE with experts chosen by a sigmoid, after a few dense layers.
 
-import { type AttentionConfig, FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import { type AttentionConfig, type ModelBuilder } from "../nn/mod.ts";
 
 /** Loads an LFM2, dense or of experts. */
 export async function loadLfm2(model: ModelBuilder): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config } = model;
   const rope = model.rope({ pairs: "half" });
   const size = config.countOr("attention.sliding_window", 0);
   const isLocal = config.slidingLayers(1);

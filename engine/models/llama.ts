@@ -5,9 +5,20 @@
 import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Llama. */
-export async function loadLlama(model: ModelBuilder): Promise<void> {
+export function loadLlama(model: ModelBuilder): Promise<void> {
+  model.applyFeedForwardScales();
+  return buildLlama(model);
+}
+
+/** What Llama computes, for other models that are the same. */
+export async function buildLlama(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
-  const attention = { ...model.heads(), rope: model.rope({ pairs: "adjacent" }) };
+  const heads = model.heads();
+  const attention = {
+    ...heads,
+    rope: model.rope({ pairs: "adjacent" }),
+    scale: config.numberOr("attention.scale", 1 / Math.sqrt(heads.headDim)),
+  };
   const x = await model.embed(); // [rows, width]: the residual stream
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);

@@ -2,14 +2,13 @@
 // queries and keys after it; the fourth sees everything, without positions but with a temperature
 // that grows with them. Experts take the weighted input, beside a shared one.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 const CHUNK = 8192;
 
 /** Loads a Llama 4. */
 export async function loadLlama4(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
-  model.weights.ignore(FEED_FORWARD_SCALES);
   const rope = model.rope({ pairs: "adjacent" });
   const isChunked = config.slidingLayers(4);
   // A file that says the window is zero has none, and rotates in every layer.

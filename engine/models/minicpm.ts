@@ -1,15 +1,14 @@
 // MiniCPM (Hu et al. 2024): Llama with the scales of muP on the embeddings, on what each block adds to
 // the residual stream, and on the logits. The first files lack these numbers; MiniCPM-2B's hold then.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Columns of the model whose learning rates were tuned, which muP transfers to wider ones. */
 const BASE_WIDTH = 256;
 
 /** Loads a MiniCPM. */
 export async function loadMiniCpm(model: ModelBuilder): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config } = model;
   const gain = config.numberOr("residual_scale", 1.4 / Math.sqrt(config.layers));
   const rope = model.longRope({ pairs: "adjacent" });
   const attention = { ...model.heads(), rope, gain };

@@ -1,12 +1,11 @@
 // MiniMax-M2 (MiniMax 2025): experts in every layer, chosen by a sigmoid with a bias; queries and keys
 // are normed as whole rows and half of each head is rotated.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a MiniMax-M2. */
 export async function loadMiniMaxM2(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const attention = {
     ...model.heads(),
     rope: model.rope({ pairs: "half" }),

@@ -5,13 +5,10 @@ import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Mistral 3. */
 export async function loadMistral3(model: ModelBuilder): Promise<void> {
-  const { network, config } = model;
-  const scoreMultiplier = config.numberOr("rope.scaling.yarn_log_multiplier", 0);
-  const rope = model.rope({ pairs: "adjacent", scoreMultiplier });
-  const scale = config.numberOr("attention.temperature_scale", 0);
-  const length = rope.originalContext!;
-  const temperature = scale === 0 ? undefined : { scale, length, offset: 0 };
-  const attention = { ...model.heads(), rope, temperature };
+  model.applyFeedForwardScales();
+  const { network } = model;
+  const rope = model.rope({ pairs: "adjacent" });
+  const attention = { ...model.heads(), rope, temperature: model.temperature() };
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);

@@ -1,12 +1,11 @@
 // Nemotron and Minitron (Parmar et al. 2024; Muralidharan et al. 2024): pre-norm decoder with
 // LayerNorm, RoPE on half of each head, and a feed-forward block of squared ReLU without a gate.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Nemotron. */
 export async function loadNemotron(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const x = await model.embed();
   for (const layer of model.layers()) {

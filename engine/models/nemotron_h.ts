@@ -5,9 +5,10 @@ import type { Layer, ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Nemotron-H, dense or of experts. */
 export async function loadNemotronH(model: ModelBuilder): Promise<void> {
-  const { network, config } = model;
+  model.applyFeedForwardScales();
+  const { network } = model;
   const x = await model.embed();
-  for (const layer of model.layers(config.layers - config.countOr("nextn_predict_layers", 0))) {
+  for (const layer of model.layers()) {
     const block = await loadBlock(model, layer);
     block.add(network.norm(x, layer.norm("attn_norm"), block), x);
   }

@@ -3,12 +3,11 @@
 // layers without. OLMoE (Muennighoff et al. 2024): pre-norm, with experts that keep their share of the
 // softmax.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads an OLMo 2 or 3. */
 export async function loadOlmo2(model: ModelBuilder): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config } = model;
   const heads = { ...model.heads(), queryKeyNorm: "row" } as const;
   const size = config.countOr("attention.sliding_window", 0);
   const isLocal = config.slidingLayers(4);
@@ -28,8 +27,7 @@ export async function loadOlmo2(model: ModelBuilder): Promise<void> {
 
 /** Loads an OLMoE. */
 export async function loadOlmoe(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const rope = model.rope({ pairs: "half" });
   const attention = { ...model.heads(), rope, queryKeyNorm: "row" } as const;
   const x = await model.embed();

@@ -2,12 +2,11 @@
 // result attention and a feed-forward block of GELU read side by side; RoPE on a part of each head,
 // and biases everywhere, also on the logits.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Phi-2. */
 export async function loadPhi2(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const x = await model.embed();
   for (const layer of model.layers()) {

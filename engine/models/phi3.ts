@@ -3,12 +3,11 @@
 // mixture of experts and biases, also on the norms and the logits. The sliding window that some files
 // name is not applied, nor is it by llama.cpp: they do not say which layers have it.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Phi-3, dense or of experts. */
 export async function loadPhi3(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const rope = model.longRope({ pairs: "half" });
   const attention = { ...model.heads(), rope };
   const x = await model.embed();

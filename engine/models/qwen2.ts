@@ -2,7 +2,7 @@
 // halves. As Qwen2-VL (Wang et al. 2024) with the sections of M-RoPE; as Qwen1.5-MoE and Qwen2-57B-A14B
 // with experts that keep their share of the softmax, beside a shared one behind a sigmoid gate.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads the language model of a Qwen2-VL. */
 export async function loadQwen2Vl(model: ModelBuilder): Promise<void> {
@@ -12,8 +12,7 @@ export async function loadQwen2Vl(model: ModelBuilder): Promise<void> {
 
 /** Loads a Qwen2, dense or of experts. */
 export async function loadQwen2(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const rope = model.rope({ pairs: "half", multiSection: "contiguous" });
   const attention = { ...model.heads(), rope };
   const x = await model.embed();

@@ -2,16 +2,16 @@
 // Qwen3-MoE with a mixture of experts; as Qwen3-VL (Bai et al. 2025) with M-RoPE whose sections take
 // turns.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
+
+/** Loads a Qwen3, dense or of experts. */
+export function loadQwen3(model: ModelBuilder): Promise<void> {
+  model.applyFeedForwardScales();
+  return loadQwen3Vl(model);
+}
 
 /** Loads the language model of a Qwen3-VL, dense or of experts. */
 export async function loadQwen3Vl(model: ModelBuilder): Promise<void> {
-  model.weights.ignore(FEED_FORWARD_SCALES);
-  await loadQwen3(model);
-}
-
-/** Loads a Qwen3, dense or of experts. */
-export async function loadQwen3(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const rope = model.rope({ pairs: "half", multiSection: "interleaved" });
   const attention = { ...model.heads(), rope, queryKeyNorm: "head" } as const;

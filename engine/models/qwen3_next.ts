@@ -16,6 +16,7 @@ export function loadQwen35(model: ModelBuilder): Promise<void> {
 }
 
 async function load(model: ModelBuilder, delta: { tiledHeads: boolean }): Promise<void> {
+  model.applyFeedForwardScales();
   const { network, config } = model;
   const heads = model.heads();
   const attention = {
@@ -26,8 +27,7 @@ async function load(model: ModelBuilder, delta: { tiledHeads: boolean }): Promis
     gated: true,
   } as const;
   const x = await model.embed();
-  // Layers after these predict further tokens ahead.
-  for (const layer of model.layers(config.layers - config.countOr("nextn_predict_layers", 0))) {
+  for (const layer of model.layers()) {
     const mixer = layer.has("ssm_a")
       ? await layer.gatedDelta(delta)
       : await layer.attention(attention);

@@ -15,6 +15,7 @@ import { loadFalconH1 } from "./falcon_h1.ts";
 import { loadGemma } from "./gemma.ts";
 import { loadGemma2 } from "./gemma2.ts";
 import { loadGemma3 } from "./gemma3.ts";
+import { loadGemma3n } from "./gemma3n.ts";
 import { loadGemma4 } from "./gemma4.ts";
 import { loadGemmaEmbedding } from "./gemma_embedding.ts";
 import { loadGlm4 } from "./glm4.ts";
@@ -42,96 +43,105 @@ import { loadPhi2 } from "./phi2.ts";
 import { loadPhi3 } from "./phi3.ts";
 import { loadQwen2, loadQwen2Vl } from "./qwen2.ts";
 import { loadQwen3, loadQwen3Vl } from "./qwen3.ts";
-import { loadQwen3Next, loadQwen35 } from "./qwen3_next.ts";
+import { loadQwen35, loadQwen3Next } from "./qwen3_next.ts";
 import { loadSeedOss } from "./seed_oss.ts";
 import { loadSmallThinker } from "./smallthinker.ts";
 import { loadSmolLm3 } from "./smollm3.ts";
 import { loadStableLm } from "./stablelm.ts";
 import { loadStarCoder2 } from "./starcoder2.ts";
 
+/** What loads an architecture, and the models that people know by name. */
+type Table = Readonly<Record<string, readonly [load: Architecture, models: string]>>;
+
 /** Models whose tokens see only earlier ones: they generate. */
-const DECODERS: Readonly<Record<string, Architecture>> = {
-  "bailingmoe2": loadDots1,
-  "cohere2": loadCohere2,
-  "command-r": loadCommandR,
-  "deepseek": loadDeepSeek,
-  "deepseek2": loadDeepSeek2,
-  "dots1": loadDots1,
-  "ernie4_5": loadErnie,
-  "ernie4_5-moe": loadErnieMoe,
-  "exaone4": loadExaone4,
-  "falcon": loadFalcon,
-  "falcon-h1": loadFalconH1,
-  "gemma": loadGemma,
-  "gemma2": loadGemma2,
-  "gemma3": loadGemma3,
-  "gemma4": loadGemma4,
-  "glm4": loadGlm4,
-  "glm4moe": loadGlm4Moe,
-  "gpt-oss": loadGptOss,
-  "gpt2": loadGpt2,
-  "gptneox": loadGptNeox,
-  "granite": loadGranite,
-  "granitehybrid": loadGranite,
-  "granitemoe": loadGranite,
-  "hunyuan-dense": loadHunyuan,
-  "hunyuan-moe": loadHunyuanMoe,
-  "internlm2": loadInternLm2,
-  "jamba": loadJamba,
-  "kimi-linear": loadKimiLinear,
-  "lfm2": loadLfm2,
-  "lfm2moe": loadLfm2,
-  "llama": loadLlama,
-  "llama4": loadLlama4,
-  "mamba": loadMamba,
-  "mamba2": loadMamba,
-  "minicpm": loadMiniCpm,
-  "minimax-m2": loadMiniMaxM2,
-  "mistral3": loadMistral3,
-  "mistral4": loadDeepSeek2,
-  "nemotron": loadNemotron,
-  "nemotron_h": loadNemotronH,
-  "nemotron_h_moe": loadNemotronH,
-  "olmo2": loadOlmo2,
-  "olmoe": loadOlmoe,
-  "phi2": loadPhi2,
-  "phi3": loadPhi3,
-  "phimoe": loadPhi3,
-  "qwen2": loadQwen2,
-  "qwen2moe": loadQwen2,
-  "qwen2vl": loadQwen2Vl,
-  "qwen3": loadQwen3,
-  "qwen35": loadQwen35,
-  "qwen35moe": loadQwen35,
-  "qwen3moe": loadQwen3,
-  "qwen3next": loadQwen3Next,
-  "qwen3vl": loadQwen3Vl,
-  "qwen3vlmoe": loadQwen3Vl,
-  "seed_oss": loadSeedOss,
-  "smallthinker": loadSmallThinker,
-  "smollm3": loadSmolLm3,
-  "stablelm": loadStableLm,
-  "starcoder2": loadStarCoder2,
+const DECODERS: Table = {
+  "bailingmoe2": [loadDots1, "Ling 2.0 and Ring 2.0 (lite, flash)"],
+  "cohere2": [loadCohere2, "Command R7B, Command A, Aya Expanse 2"],
+  "command-r": [loadCommandR, "Command R and R+, Aya 23 and Expanse"],
+  "deepseek": [loadDeepSeek, "DeepSeek-MoE 16B"],
+  "deepseek2": [
+    loadDeepSeek2,
+    "DeepSeek-V2, V3, R1 and their Lite and Coder versions, Kimi K2, GLM-4.7-Flash, Mistral Large 3",
+  ],
+  "dots1": [loadDots1, "dots.llm1"],
+  "ernie4_5": [loadErnie, "ERNIE 4.5 0.3B"],
+  "ernie4_5-moe": [loadErnieMoe, "ERNIE 4.5 21B-A3B, 300B-A47B"],
+  "exaone4": [loadExaone4, "EXAONE 4"],
+  "falcon": [loadFalcon, "Falcon 7B, 40B"],
+  "falcon-h1": [loadFalconH1, "Falcon-H1"],
+  "gemma": [loadGemma, "Gemma 1, CodeGemma"],
+  "gemma2": [loadGemma2, "Gemma 2"],
+  "gemma3": [loadGemma3, "Gemma 3 (text), MedGemma"],
+  "gemma3n": [loadGemma3n, "Gemma 3n (text)"],
+  "gemma4": [loadGemma4, "Gemma 4 (text): dense, with experts, E2B and E4B"],
+  "glm4": [loadGlm4, "GLM-4-0414, GLM-Z1"],
+  "glm4moe": [loadGlm4Moe, "GLM-4.5, 4.6 and 4.7, GLM-4.5-Air"],
+  "gpt-oss": [loadGptOss, "gpt-oss 20B, 120B"],
+  "gpt2": [loadGpt2, "GPT-2"],
+  "gptneox": [loadGptNeox, "GPT-NeoX, Pythia"],
+  "granite": [loadGranite, "Granite 3.x, Granite 4 (dense)"],
+  "granitehybrid": [loadGranite, "Granite 4 (hybrid: Micro, Tiny, Small)"],
+  "granitemoe": [loadGranite, "Granite 3.x MoE"],
+  "hunyuan-dense": [loadHunyuan, "Hunyuan 0.5B to 7B"],
+  "hunyuan-moe": [loadHunyuanMoe, "Hunyuan-A13B"],
+  "internlm2": [loadInternLm2, "InternLM 2 and 2.5, InternLM 3"],
+  "jamba": [loadJamba, "Jamba"],
+  "kimi-linear": [loadKimiLinear, "Kimi Linear 48B-A3B"],
+  "lfm2": [loadLfm2, "LFM2"],
+  "lfm2moe": [loadLfm2, "LFM2-8B-A1B, LFM2-24B-A2B"],
+  "llama": [loadLlama, "Llama 1 to 3.3, Mistral, Mixtral, SmolLM, TinyLlama, Yi and many more"],
+  "llama4": [loadLlama4, "Llama 4 Scout, Maverick (text)"],
+  "mamba": [loadMamba, "Mamba, FalconMamba"],
+  "mamba2": [loadMamba, "Mamba 2, Codestral Mamba"],
+  "minicpm": [loadMiniCpm, "MiniCPM"],
+  "minimax-m2": [loadMiniMaxM2, "MiniMax-M2"],
+  "mistral3": [loadMistral3, "Ministral 3, Mistral Small 4"],
+  "mistral4": [loadDeepSeek2, "Mistral 4"],
+  "nemotron": [loadNemotron, "Nemotron, Minitron"],
+  "nemotron_h": [loadNemotronH, "Nemotron-H, Nemotron Nano 2"],
+  "nemotron_h_moe": [loadNemotronH, "Nemotron 3 Nano"],
+  "olmo2": [loadOlmo2, "OLMo 2, OLMo 3"],
+  "olmoe": [loadOlmoe, "OLMoE"],
+  "phi2": [loadPhi2, "Phi-1, Phi-1.5, Phi-2"],
+  "phi3": [loadPhi3, "Phi-3, Phi-3.5, Phi-4, Phi-4-mini"],
+  "phimoe": [loadPhi3, "Phi-3.5-MoE"],
+  "qwen2": [loadQwen2, "Qwen 1.5, 2 and 2.5, QwQ, DeepSeek-R1-Distill-Qwen"],
+  "qwen2moe": [loadQwen2, "Qwen1.5-MoE, Qwen2-57B-A14B"],
+  "qwen2vl": [loadQwen2Vl, "Qwen2-VL, Qwen2.5-VL (text)"],
+  "qwen3": [loadQwen3, "Qwen3, Qwen3-Embedding"],
+  "qwen35": [loadQwen35, "Qwen3.5 (dense)"],
+  "qwen35moe": [loadQwen35, "Qwen3.5 MoE"],
+  "qwen3moe": [loadQwen3, "Qwen3-30B-A3B, 235B-A22B, Qwen3-Coder"],
+  "qwen3next": [loadQwen3Next, "Qwen3-Next, Qwen3-Coder-Next"],
+  "qwen3vl": [loadQwen3Vl, "Qwen3-VL (text)"],
+  "qwen3vlmoe": [loadQwen3Vl, "Qwen3-VL MoE (text)"],
+  "seed_oss": [loadSeedOss, "Seed-OSS 36B"],
+  "smallthinker": [loadSmallThinker, "SmallThinker"],
+  "smollm3": [loadSmolLm3, "SmolLM3"],
+  "stablelm": [loadStableLm, "StableLM 2, StableLM 3B"],
+  "starcoder2": [loadStarCoder2, "StarCoder2"],
 };
 
 /** Models whose tokens see the whole text: they embed. */
-const ENCODERS: Readonly<Record<string, Architecture>> = {
-  "bert": loadBert,
-  "gemma-embedding": loadGemmaEmbedding,
-  "modern-bert": loadModernBert,
-  "nomic-bert": loadNomicBert,
+const ENCODERS: Table = {
+  "bert": [loadBert, "BERT, MiniLM, BGE, E5, Snowflake Arctic Embed, mxbai-embed-large"],
+  "gemma-embedding": [loadGemmaEmbedding, "EmbeddingGemma"],
+  "modern-bert": [loadModernBert, "ModernBERT, gte-modernbert, Granite Embedding R2"],
+  "nomic-bert": [loadNomicBert, "nomic-embed-text v1 and v1.5"],
 };
 
-/** How an architecture is loaded, and whether it is an encoder. */
+/** How an architecture is loaded, whether it is an encoder, and which models have it. */
 export interface ArchitectureEntry {
   readonly load: Architecture;
   readonly encoder: boolean;
+  /** For people. */
+  readonly models: string;
 }
 
-function entries(table: Readonly<Record<string, Architecture>>, encoder: boolean) {
-  return Object.entries(table).map(([name, load]): [string, ArchitectureEntry] => [
+function entries(table: Table, encoder: boolean) {
+  return Object.entries(table).map(([name, [load, models]]): [string, ArchitectureEntry] => [
     name,
-    { load, encoder },
+    { load, encoder, models },
   ]);
 }
 

@@ -1,15 +1,14 @@
 // SmallThinker (Song et al. 2025): experts with ReLU, routed by the layer's input as it was before the
 // attention; three of four layers rotate and see a sliding window, the first of them neither.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Layers of which the first sees everything, without positions. */
 const PERIOD = 4;
 
 /** Loads a SmallThinker. */
 export async function loadSmallThinker(model: ModelBuilder): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network, config } = model;
   const heads = model.heads();
   const rope = model.rope({ pairs: "half" });
   const size = config.countOr("attention.sliding_window", 0);

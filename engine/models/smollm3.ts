@@ -1,15 +1,14 @@
 // SmolLM3 (Bakouch et al. 2025): Llama without RoPE in every fourth layer, which is then free to look
 // at any distance (NoPE: Yang et al. 2025, "Rope to Nope and Back Again").
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Every layer of this number has no rotation. No file says so. */
 const UNROTATED_STEP = 4;
 
 /** Loads a SmolLM3. */
 export async function loadSmolLm3(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const heads = model.heads();
   const rope = model.rope({ pairs: "adjacent" });
   const x = await model.embed();

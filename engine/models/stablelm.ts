@@ -2,12 +2,11 @@
 // also norms each head of queries and keys, every one with weights of its own, and lets attention and
 // the feed-forward block read the same norm.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a StableLM. */
 export async function loadStableLm(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const rope = model.rope({ pairs: "half" });
   const norms = { queryKeyNorm: "head", queryKeyNormKind: "layer" } as const;
   const attention = { ...model.heads(), rope, ...norms };

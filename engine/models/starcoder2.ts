@@ -1,12 +1,11 @@
 // StarCoder2 (Lozhkov et al. 2024): pre-norm decoder with LayerNorm, RoPE, grouped-query attention, a
 // feed-forward block of GELU without a gate, and biases everywhere.
 
-import { FEED_FORWARD_SCALES, type ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a StarCoder2. */
 export async function loadStarCoder2(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(FEED_FORWARD_SCALES);
+  const { network } = model;
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const x = await model.embed();
   for (const layer of model.layers()) {

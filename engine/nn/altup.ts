@@ -2,21 +2,30 @@
 // computes on one. Before the layer every stream is predicted from all of them; after it, all are
 // corrected by what the active one turned out to be. As Gemma 3n has it, whose first is the active.
 
-import { type Columns, type FloatRows, MatchMagnitude, Mix, type Norm } from "../../kernels/mod.ts";
+import {
+  type Columns,
+  type FloatRows,
+  MatchMagnitude,
+  Mix,
+  type MixOptions,
+  type Norm,
+} from "../../kernels/mod.ts";
 import type { Stack } from "../weights.ts";
 import type { ModelBuilder } from "./builder.ts";
-import type { Layer } from "./layer.ts";
+import type { LayerWeights } from "./layer_weights.ts";
 import type { Network } from "./network.ts";
 
-/** A layer's weights: what the active stream says of the prediction and of the correction. */
+/** A layer's weights. */
 export interface AltUpWeights {
   norm: Norm;
   router: Stack;
   predict: Stack;
   correct: Stack;
+  /** A factor per column of what is read of the corrected stream: [1, width]. */
+  scale: FloatRows;
 }
 
-/** The streams of the residual, and how they begin and end. */
+/** The streams of the residual; x is what a layer computes on, [rows, width]. */
 export class AltUp {
   /** Side by side: [rows, count * width]. */
   readonly streams: FloatRows;
@@ -27,7 +36,7 @@ export class AltUp {
   constructor(
     network: Network,
     width: number,
-    /** To the other streams, one matrix for all, and back from them. */
+    /** From the active stream to the others, one below the other, and from each of them back. */
     readonly projections: { to: Stack; from: readonly Stack[] },
   ) {
     this.#network = network;
@@ -36,72 +45,76 @@ export class AltUp {
     this.streams = network.memory.floats("streams", this.#count * width);
   }
 
-  /** The streams become x and its projections, which are given its magnitude. */
+  /** Streams = x and its projections, which are given its magnitude. */
   begin(x: FloatRows): void {
     const network = this.#network;
     const { to } = this.projections;
-    const others = network.linear(network.input(x, to), to, "projected");
-    network.elementwise("copy", this.#stream(0), { x: { rows: x } });
-    network.elementwise("copy", this.#others, { x: { rows: others } });
-    this.#matchMagnitude(this.#others, { rows: x }, this.#count - 1);
+    const count = this.#count - 1;
+    const projected = { rows: network.linear(network.input(x, to), to, "projected") };
+    network.elementwise("copy", this.#from(0), { x: { rows: x } });
+    network.elementwise("copy", this.#from(1), { x: { ...projected, step: this.#width }, count });
+    this.#matchMagnitude(this.#from(1), { rows: x }, count);
   }
 
-  /** Streams += their mix, and x = the active one. */
+  /** Streams += their mix; x = the active one. */
   predict(x: FloatRows, weights: AltUpWeights): void {
-    const [inputs, outputs] = [this.#count, this.#count];
-    this.read(x);
-    this.#mix(this.#route(x, weights, weights.predict), this.#every, { inputs, outputs });
-    this.read(x);
+    const count = this.#count;
+    this.#read(0, x);
+    const mix = this.#route(x, weights, weights.predict);
+    this.#mix(mix, this.#from(0), { inputs: count, outputs: count });
+    this.#read(0, x);
   }
 
-  /** Streams += what the active one lacks to be x, each by its share. x is lost. */
+  /** Streams += their shares of x less the active one; x = the active one, scaled. */
   correct(x: FloatRows, weights: AltUpWeights): void {
+    const network = this.#network;
     const shares = this.#route(x, weights, weights.correct);
-    this.#network.elementwise("add", { rows: x }, { x: this.#stream(0), factor: -1 });
+    network.elementwise("add", { rows: x }, { x: this.#from(0), factor: -1 });
     this.#mix(shares, { rows: x }, { inputs: 1, outputs: this.#count, bias: 1 });
-  }
-
-  /** x = the active stream. */
-  read(x: FloatRows): void {
-    this.#network.elementwise("copy", { rows: x }, { x: this.#stream(0) });
+    this.#read(0, x);
+    network.elementwise("multiply", { rows: x }, { x: { rows: weights.scale }, broadcast: true });
   }
 
   /** Every stream but the active one += x. */
   addToOthers(x: FloatRows): void {
     const options = { count: this.#count - 1, x: { rows: x } };
-    this.#network.elementwise("add", { ...this.#stream(1), step: this.#width }, options);
+    this.#network.elementwise("add", this.#from(1), options);
   }
 
-  /** x = the mean of the active stream and the projections of the others, given its magnitude. */
+  /** x = the mean of the active stream and the others' projections, which are given its magnitude. */
   end(x: FloatRows): void {
     const network = this.#network;
-    this.read(x);
+    this.#read(0, x);
     this.projections.from.forEach((from, i) => {
       const other = network.memory.floats("stream", this.#width);
-      network.elementwise("copy", { rows: other }, { x: this.#stream(i + 1) });
+      this.#read(i + 1, other);
       const rows = network.linear(network.input(other, from), from, "projected");
-      this.#matchMagnitude({ rows }, this.#stream(0));
+      this.#matchMagnitude({ rows }, this.#from(0));
       network.elementwise("add", { rows: x }, { x: { rows } });
     });
     network.elementwise("scale", { rows: x }, { factor: 1 / this.#count });
   }
 
-  #stream(index: number): Columns {
-    return { rows: this.streams, first: index * this.#width, columns: this.#width };
+  /** A stream, and those after it for whoever takes several. */
+  #from(index: number): Columns {
+    const width = this.#width;
+    return { rows: this.streams, first: index * width, columns: width, step: width };
+  }
+
+  #read(index: number, x: FloatRows): void {
+    this.#network.elementwise("copy", { rows: x }, { x: this.#from(index) });
   }
 
   /** tanh(router(norm(x))) times a layer's coefficients: the weights of a mix. */
   #route(x: FloatRows, { norm, router }: AltUpWeights, coefficients: Stack): FloatRows {
     const network = this.#network;
     const rows = network.linear(network.norm(x, norm, router), router, "modalities");
-    network.elementwise("softcap", { rows }); // at 1: tanh
+    network.elementwise("softcap", { rows }); // to 1, which is tanh
     return network.linear(network.input(rows, coefficients), coefficients, "coefficients");
   }
 
   #mix(weights: FloatRows, x: Columns, options: MixOptions): void {
-    const { device } = this.#network;
-    const y = { ...this.#stream(0), step: this.#width };
-    const mix = new Mix(device, weights, x, y, options);
+    const mix = new Mix(this.#network.device, weights, x, this.#from(0), options);
     this.#network.add((pass, step) => mix.encode(pass, step.rows));
   }
 
@@ -109,4 +122,28 @@ export class AltUp {
     const match = new MatchMagnitude(this.#network.device, y, reference, { count });
     this.#network.add((pass, step) => match.encode(pass, step.rows));
   }
+}
+
+/** Loads what belongs to no layer. Errors: GgufError. */
+export async function loadAltUp({ network, weights, top, config }: ModelBuilder): Promise<AltUp> {
+  const { width } = config;
+  const to = await top.stack(["altup_proj.weight"], width);
+  const from: Stack[] = [];
+  for (let first = 0; first < weights.rowsOf("altup_unembd_proj.weight"); first += width) {
+    from.push(await top.stack([top.rows("altup_unembd_proj.weight", first, width)], width));
+  }
+  return new AltUp(network, width, { to, from });
+}
+
+/** Loads what belongs to a layer. Errors: GgufError. */
+export async function loadAltUpWeights(layer: LayerWeights): Promise<AltUpWeights> {
+  const { width } = layer.config;
+  const router = await layer.stack(["altup_router.weight"], width);
+  return {
+    norm: layer.norm("altup_router_norm", "rms", 1 / width),
+    router,
+    predict: await layer.stack(["altup_predict_coef.weight"], router.columns),
+    correct: await layer.stack(["altup_correct_coef.weight"], router.columns),
+    scale: { columns: width, stride: width, floats: layer.vector("altup_correct_scale.weight") },
+  };
 }

@@ -14,9 +14,9 @@ import {
   partialBytes,
   Rotate,
 } from "../../kernels/mod.ts";
-import type { Rows } from "../rows.ts";
+import { type Rows, rowsOfEach } from "../rows.ts";
 import type { Stack } from "../weights.ts";
-import type { Layer } from "./layer.ts";
+import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 import type { Rope } from "./rope.ts";
 
@@ -215,7 +215,7 @@ export function attend(
 
 /** Loads an attention layer. Errors: GgufError for a tensor that is missing or of another shape. */
 export async function loadAttention(
-  layer: Layer,
+  layer: LayerWeights,
   config: AttentionConfig,
   columns: number,
 ): Promise<AttentionBlock> {
@@ -245,7 +245,7 @@ export async function loadAttention(
 }
 
 /** Rows of the projection, in the order q, k, v, gates. */
-function projectionRows(layer: Layer, config: AttentionConfig): Rows[] {
+function projectionRows(layer: LayerWeights, config: AttentionConfig): Rows[] {
   const { heads, headDim, gated, sharedCache } = config;
   if (layer.has("attn_qkv.weight")) return [layer.name("attn_qkv.weight")];
   const q = layer.name("attn_q.weight");
@@ -255,12 +255,7 @@ function projectionRows(layer: Layer, config: AttentionConfig): Rows[] {
   const keysAndValues = sharedCache ? [] : [k, v];
   if (!gated) return [q, ...keysAndValues];
   // Each head's rows are its query and then its gate.
-  const every = (offset: number): Rows => ({
-    name: q,
-    ranges: Array.from(
-      { length: heads },
-      (_, head) => [(2 * head + offset) * headDim, headDim] as const,
-    ),
-  });
-  return [every(0), ...keysAndValues, every(1)];
+  const half = { count: heads, step: 2 * headDim, size: headDim };
+  const queries = rowsOfEach(q, { ...half, first: 0 });
+  return [queries, ...keysAndValues, rowsOfEach(q, { ...half, first: headDim })];
 }

@@ -9,11 +9,8 @@ import { Layer } from "./layer.ts";
 import type { Network } from "./network.ts";
 import { longRopeFactors, readRope, type Rope, type RopeChoice } from "./rope.ts";
 
-/**
- * Scales of feed-forward blocks, for {@linkcode WeightLoader.ignore}. GGUF allows one beside every
- * matrix; llama.cpp, which fixes what files mean, applies these in some architectures only.
- */
-export const FEED_FORWARD_SCALES: RegExp = /\bffn_\w+\.scale$/;
+/** GGUF allows a scale beside every matrix; these ones few architectures apply. */
+const FEED_FORWARD_SCALES = /\bffn_\w+\.scale$/;
 
 /** A model while it is built. */
 export class ModelBuilder {
@@ -28,6 +25,15 @@ export class ModelBuilder {
     readonly wantedContext: number,
   ) {
     this.top = new Layer(network, weights, config, -1, "");
+    weights.ignore(FEED_FORWARD_SCALES);
+  }
+
+  /**
+   * Applies the scales of feed-forward blocks, `ffn_*.scale`. What files mean is fixed by llama.cpp,
+   * which does so in some architectures only.
+   */
+  applyFeedForwardScales(): void {
+    this.weights.heed(FEED_FORWARD_SCALES);
   }
 
   /** The layers in order; loading one after the other keeps little in memory. */
@@ -63,8 +69,9 @@ export class ModelBuilder {
     const { config } = this;
     const scale = config.numberOr("attention.temperature_scale", 0);
     if (scale === 0) return undefined;
-    const trained = config.countOr("rope.scaling.original_context_length", 8192);
-    return { scale, length: config.countOr("attention.temperature_length", trained), offset: 0 };
+    const trained = config.countOr("context_length", 8192);
+    const original = config.countOr("rope.scaling.original_context_length", trained);
+    return { scale, length: config.countOr("attention.temperature_length", original), offset: 0 };
   }
 
   /** The residual stream [rows, width]: the embeddings of the step's tokens, times `scale`. */

@@ -16,10 +16,10 @@ import {
   Route,
   type RouteOptions,
 } from "../../kernels/mod.ts";
-import type { Rows } from "../rows.ts";
+import { rowsOfEach } from "../rows.ts";
 import type { Stack } from "../weights.ts";
-import type { FeedForwardBlock } from "./feed_forward.ts";
-import type { Layer } from "./layer.ts";
+import { type FeedForwardBlock, loadFeedForward } from "./feed_forward.ts";
+import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 
 /**
@@ -192,7 +192,10 @@ export class ExpertsBlock {
 }
 
 /** Loads a block. Errors: GgufError, UnsupportedModelError. */
-export async function loadExperts(layer: Layer, config: ExpertsConfig): Promise<ExpertsBlock> {
+export async function loadExperts(
+  layer: LayerWeights,
+  config: ExpertsConfig,
+): Promise<ExpertsBlock> {
   const { weights, network } = layer;
   const { width } = layer.config;
   const experts = layer.config.count("expert_count");
@@ -207,7 +210,7 @@ export async function loadExperts(layer: Layer, config: ExpertsConfig): Promise<
   const up = await loadUp(layer, experts, hidden);
   const down = await weights.experts(downName, hidden, experts);
   const shared = layer.has("ffn_up_shexp.weight")
-    ? await layer.feedForward({ ...config, suffix: "_shexp" })
+    ? await loadFeedForward(layer, { ...config, suffix: "_shexp" })
     : undefined;
   const sharedGate = shared && layer.has("ffn_gate_inp_shexp.weight")
     ? await layer.stack(["ffn_gate_inp_shexp.weight"], width)
@@ -229,21 +232,16 @@ export async function loadExperts(layer: Layer, config: ExpertsConfig): Promise<
   }, { router, up, down, shared, sharedGate });
 }
 
-async function loadUp(layer: Layer, experts: number, hidden: number): Promise<Matrix> {
+async function loadUp(layer: LayerWeights, experts: number, hidden: number): Promise<Matrix> {
   const { weights, config: { width } } = layer;
   const [gate, up, both] = ["gate", "up", "gate_up"].map((part) =>
     layer.name(`ffn_${part}_exps.weight`)
   );
   if (weights.has(both)) {
     // Each expert's rows are its gate and then its up projection.
-    const half = (side: number): Rows => ({
-      name: both,
-      ranges: Array.from(
-        { length: experts },
-        (_, expert) => [(2 * expert + side) * hidden, hidden] as const,
-      ),
-    });
-    return await weights.gatedExperts(half(0), half(1), width, experts);
+    const half = (first: number) =>
+      rowsOfEach(both, { count: experts, step: 2 * hidden, first, size: hidden });
+    return await weights.gatedExperts(half(0), half(hidden), width, experts);
   }
   return weights.has(gate)
     ? await weights.gatedExperts(gate, up, width, experts)

@@ -3,7 +3,7 @@
 
 import type { ActivationFunction, FloatRows, Norm } from "../../kernels/mod.ts";
 import type { GatedStack, Stack } from "../weights.ts";
-import type { Layer } from "./layer.ts";
+import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 
 /** What a block computes. Weights: ffn_gate, ffn_up, ffn_down, with `suffix`. */
@@ -52,7 +52,7 @@ export class FeedForwardBlock {
 
 /** Loads a block. Errors: GgufError. */
 export async function loadFeedForward(
-  layer: Layer,
+  layer: LayerWeights,
   { activation = "silu", suffix = "", gain, columns = layer.config.width }: FeedForwardConfig,
 ): Promise<FeedForwardBlock> {
   const { weights, network } = layer;

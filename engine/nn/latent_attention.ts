@@ -5,11 +5,11 @@
 
 import type { AttentionOptions, FloatRows, Matrix, Norm } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
-import type { Rows } from "../rows.ts";
+import { type Rows, rowsOfEach } from "../rows.ts";
 import type { Stack } from "../weights.ts";
 import { attend, rotate } from "./attention.ts";
 import { headLinear } from "./head_linear.ts";
-import type { Layer } from "./layer.ts";
+import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 import type { Rope } from "./rope.ts";
 
@@ -158,7 +158,7 @@ export class LatentAttentionBlock {
 
 /** Loads a layer. Errors: GgufError, UnsupportedModelError. */
 export async function loadLatentAttention(
-  layer: Layer,
+  layer: LayerWeights,
   config: LatentAttentionConfig,
 ): Promise<LatentAttentionBlock> {
   const { weights, network } = layer;
@@ -179,10 +179,8 @@ export async function loadLatentAttention(
     );
   }
   /** The same part of every head's rows. */
-  const part = (tensor: string, first: number, count: number, step: number): Rows => ({
-    name: layer.name(tensor),
-    ranges: Array.from({ length: heads }, (_, head) => [head * step + first, count] as const),
-  });
+  const part = (tensor: string, first: number, size: number, step: number) =>
+    rowsOfEach(layer.name(tensor), { count: heads, step, first, size });
   const [queryRank] = layer.has("attn_q_a.weight")
     ? weights.shapeOf(layer.name("attn_q_b.weight"))
     : [0];

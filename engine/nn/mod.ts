@@ -1,8 +1,10 @@
 // The building blocks that architectures share.
 
+export { loadAltUp, loadAltUpWeights } from "./altup.ts";
 export { attend, type AttentionConfig, rotate } from "./attention.ts";
-export { FEED_FORWARD_SCALES, ModelBuilder } from "./builder.ts";
+export { ModelBuilder } from "./builder.ts";
 export { Config, type Heads } from "./config.ts";
+export { loadLaurel } from "./laurel.ts";
 export type { Layer } from "./layer.ts";
 export {
   type Input,
@@ -12,6 +14,7 @@ export {
   type OutputKind,
   type Reader,
 } from "./network.ts";
-export { loadPerLayerBlock, perLayerInputs } from "./per_layer_inputs.ts";
+export { perLayerInputs, perLayerUpdate } from "./per_layer_inputs.ts";
 export type { Rope, RopeChoice } from "./rope.ts";
+export { loadSparseFeedForward } from "./sparse_feed_forward.ts";
 export { allocateStep, type StepLimits, type StepShape, type StepState } from "./step.ts";

@@ -1,12 +1,10 @@
 // Per-layer embeddings (Gemma 3n, Gemma 4): besides the residual stream, every layer has a small
 // input of its own, half of it looked up by token, half projected from the token's embedding. They
-// are made for all layers at once, and each layer's block lets its share through by a gate.
+// are made for all layers at once, and each layer lets its share through a gate.
 
-import type { FloatRows, Norm } from "../../kernels/mod.ts";
-import type { Stack } from "../weights.ts";
+import type { FloatRows } from "../../kernels/mod.ts";
 import type { ModelBuilder } from "./builder.ts";
-import type { Layer } from "./layer.ts";
-import type { Input, Network } from "./network.ts";
+import type { LayerWeights } from "./layer_weights.ts";
 
 /**
  * The inputs of all layers, side by side: [rows, layers * columns]. `x` are the scaled embeddings of
@@ -27,42 +25,22 @@ export async function perLayerInputs(model: ModelBuilder, x: FloatRows): Promise
   return inputs;
 }
 
-/** A layer's use of its input: proj(gelu(gate(x)) * input). */
-export class PerLayerBlock {
-  readonly readers: Stack["readers"];
-
-  constructor(
-    readonly network: Network,
-    readonly inputs: FloatRows,
-    readonly weights: { index: number; gate: Stack; projection: Stack },
-  ) {
-    this.readers = weights.gate.readers;
-  }
-
-  /** y += norm(block(x)). */
-  add(x: Input, y: FloatRows, postNorm: Norm): void {
-    this.network.addLinear(this.#gated(x), this.weights.projection, y, postNorm);
-  }
-
-  /** block(x) as new rows. */
-  linear(x: Input, label: string): FloatRows {
-    return this.network.linear(this.#gated(x), this.weights.projection, label);
-  }
-
-  #gated(x: Input): Input {
-    const { network, inputs } = this;
-    const { index, gate, projection } = this.weights;
-    const rows = network.linear(x, gate, "per-layer gate");
-    const own = { rows: inputs, first: index * gate.columns };
-    network.elementwise("gelu_gate", { rows }, { x: own });
-    return network.input(rows, projection);
-  }
-}
-
-/** Loads a layer's block: inp_gate and proj. `inputs` as {@linkcode perLayerInputs} gives them. */
-export async function loadPerLayerBlock(layer: Layer, inputs: FloatRows): Promise<PerLayerBlock> {
-  const { index, network, config: { width } } = layer;
-  const gate = await layer.stack(["inp_gate.weight"], width);
+/**
+ * norm(proj(gelu(gate(x)) * input)) as new rows: what a layer adds for its share of the inputs that
+ * {@linkcode perLayerInputs} gives. Errors: GgufError.
+ */
+export async function perLayerUpdate(
+  layer: LayerWeights,
+  x: FloatRows,
+  inputs: FloatRows,
+): Promise<FloatRows> {
+  const { network } = layer;
+  const gate = await layer.stack(["inp_gate.weight"], x.columns);
   const projection = await layer.stack(["proj.weight"], gate.columns);
-  return new PerLayerBlock(network, inputs, { index, gate, projection });
+  const rows = network.linear(network.input(x, gate), gate, "per-layer gate");
+  const own = { rows: inputs, first: layer.index * gate.columns };
+  network.elementwise("gelu_gate", { rows }, { x: own });
+  const update = network.linear(network.input(rows, projection), projection, "per-layer update");
+  network.normInto(update, update, layer.norm("post_norm"));
+  return update;
 }

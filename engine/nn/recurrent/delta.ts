@@ -11,9 +11,9 @@ import type {
   GatedNormOptions,
 } from "../../../kernels/mod.ts";
 import { UnsupportedModelError } from "../../errors.ts";
-import type { Rows } from "../../rows.ts";
+import { rowsOfEach } from "../../rows.ts";
 import type { Stack } from "../../weights.ts";
-import type { Layer } from "../layer.ts";
+import type { LayerWeights } from "../layer_weights.ts";
 import type { Input, Network } from "../network.ts";
 import { convolve, deltaRule, gatedNorm, loadConvolution } from "./operations.ts";
 
@@ -95,7 +95,7 @@ export interface GatedDeltaConfig {
  * ssm_conv1d, ssm_a, ssm_dt, ssm_norm, ssm_out. Errors: GgufError, UnsupportedModelError.
  */
 export async function loadGatedDelta(
-  layer: Layer,
+  layer: LayerWeights,
   { tiledHeads = false }: GatedDeltaConfig,
 ): Promise<DeltaBlock> {
   const { config, network } = layer;
@@ -105,10 +105,8 @@ export async function loadGatedDelta(
   const shape = checked(layer, { heads, keyHeads, dim, tiledHeads });
   const share = heads / keyHeads;
   /** Rows of a tensor that has all that belongs to a key head in one place: a part of every head. */
-  const part = (tensor: string, first: number, count: number, step: number): Rows => ({
-    name: layer.name(tensor),
-    ranges: Array.from({ length: keyHeads }, (_, head) => [head * step + first, count] as const),
-  });
+  const part = (tensor: string, first: number, size: number, step: number) =>
+    rowsOfEach(layer.name(tensor), { count: keyHeads, step, first, size });
   const group = (2 + 2 * share) * dim;
   const mixed = layer.has("attn_qkv.weight") ? ["attn_qkv.weight", "attn_gate.weight"] : [
     part("ssm_in.weight", 0, dim, group),
@@ -134,7 +132,7 @@ export async function loadGatedDelta(
  * ssm_f_b; ssm_beta; attn_gate, or ssm_g_a and ssm_g_b; ssm_a, ssm_dt, ssm_norm, attn_output.
  * Errors: GgufError, UnsupportedModelError.
  */
-export async function loadKimiDelta(layer: Layer): Promise<DeltaBlock> {
+export async function loadKimiDelta(layer: LayerWeights): Promise<DeltaBlock> {
   const { config, network, weights } = layer;
   const dim = config.count("kda.head_dim");
   const heads = weights.rowsOf(layer.name("attn_q.weight")) / dim;
@@ -164,7 +162,7 @@ export async function loadKimiDelta(layer: Layer): Promise<DeltaBlock> {
 }
 
 /** One convolution of the channels of several. */
-function joinConvolutions(layer: Layer, parts: readonly string[]): ConvolutionOptions {
+function joinConvolutions(layer: LayerWeights, parts: readonly string[]): ConvolutionOptions {
   const names = parts.map((part) => layer.name(`ssm_conv1d_${part}.weight`));
   const [width] = layer.weights.shapeOf(names[0]);
   const values = names.flatMap((name) => [...layer.weights.values(name)]);
@@ -172,7 +170,7 @@ function joinConvolutions(layer: Layer, parts: readonly string[]): ConvolutionOp
   return { width, weight };
 }
 
-function loadDelta(layer: Layer, { vectorGate }: { vectorGate: boolean }): DeltaWeights {
+function loadDelta(layer: LayerWeights, { vectorGate }: { vectorGate: boolean }): DeltaWeights {
   return {
     a: layer.vector("ssm_a"),
     bias: layer.vector("ssm_dt.bias"),
@@ -181,12 +179,12 @@ function loadDelta(layer: Layer, { vectorGate }: { vectorGate: boolean }): Delta
   };
 }
 
-function loadNorm(layer: Layer, heads: number): Omit<GatedNormOptions, "gate"> {
+function loadNorm(layer: LayerWeights, heads: number): Omit<GatedNormOptions, "gate"> {
   const weight = layer.vector("ssm_norm.weight");
   return { groups: heads, weight, sharedWeight: true, epsilon: layer.config.epsilon("rms") };
 }
 
-function checked(layer: Layer, shape: DeltaShape): DeltaShape {
+function checked(layer: LayerWeights, shape: DeltaShape): DeltaShape {
   const { heads, keyHeads, dim } = shape;
   if (dim % 32 === 0 && heads % keyHeads === 0) return shape;
   throw new UnsupportedModelError(

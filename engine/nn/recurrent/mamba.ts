@@ -4,7 +4,7 @@
 
 import type { ConvolutionOptions, FloatRows, Norm, ScanWeights } from "../../../kernels/mod.ts";
 import type { Stack } from "../../weights.ts";
-import type { Layer } from "../layer.ts";
+import type { LayerWeights } from "../layer_weights.ts";
 import type { Input, Network } from "../network.ts";
 import { convolve, loadConvolution, scan } from "./operations.ts";
 
@@ -72,7 +72,7 @@ export class MambaBlock {
 }
 
 /** Loads a layer. Errors: GgufError. */
-export async function loadMamba(layer: Layer): Promise<MambaBlock> {
+export async function loadMamba(layer: LayerWeights): Promise<MambaBlock> {
   const { config, network } = layer;
   const channels = config.count("ssm.inner_size");
   const states = config.count("ssm.state_size");
@@ -95,7 +95,7 @@ export async function loadMamba(layer: Layer): Promise<MambaBlock> {
 }
 
 /** Jamba's norms, or FalconMamba's, which have no weights. */
-function loadNorms(layer: Layer): { step: Norm; input: Norm; output: Norm } | undefined {
+function loadNorms(layer: LayerWeights): { step: Norm; input: Norm; output: Norm } | undefined {
   const plain: Norm = { kind: "rms", epsilon: layer.config.epsilon("rms") };
   if (layer.has("ssm_dt_norm.weight")) {
     const [step, input, output] = ["dt", "b", "c"].map((name) => layer.norm(`ssm_${name}_norm`));

@@ -9,7 +9,7 @@ import type {
   ScanWeights,
 } from "../../../kernels/mod.ts";
 import type { Stack } from "../../weights.ts";
-import type { Layer } from "../layer.ts";
+import type { LayerWeights } from "../layer_weights.ts";
 import type { Input, Network } from "../network.ts";
 import { convolve, loadConvolution, scan } from "./operations.ts";
 
@@ -67,7 +67,10 @@ export class Mamba2Block {
 }
 
 /** Loads a layer. Errors: GgufError. */
-export async function loadMamba2(layer: Layer, { gain }: Mamba2Config): Promise<Mamba2Block> {
+export async function loadMamba2(
+  layer: LayerWeights,
+  { gain }: Mamba2Config,
+): Promise<Mamba2Block> {
   const { config, network } = layer;
   const shape = {
     channels: config.count("ssm.inner_size"),

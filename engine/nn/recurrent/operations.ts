@@ -20,7 +20,7 @@ import {
   type ScanWeights,
   SelectiveScan,
 } from "../../../kernels/mod.ts";
-import type { Layer } from "../layer.ts";
+import type { LayerWeights } from "../layer_weights.ts";
 import type { Network } from "../network.ts";
 
 /** Bytes of a float. */
@@ -46,7 +46,7 @@ export function convolve(
 }
 
 /** The weights of a convolution: `<tensor>.weight` [channels, width] and, if it is there, its bias. */
-export function loadConvolution(layer: Layer, tensor: string): ConvolutionOptions {
+export function loadConvolution(layer: LayerWeights, tensor: string): ConvolutionOptions {
   const [width] = layer.weights.shapeOf(layer.name(`${tensor}.weight`));
   const bias = layer.has(`${tensor}.bias`);
   return {

@@ -3,7 +3,7 @@
 
 import type { ConvolutionOptions, FloatRows } from "../../../kernels/mod.ts";
 import type { Stack } from "../../weights.ts";
-import type { Layer } from "../layer.ts";
+import type { LayerWeights } from "../layer_weights.ts";
 import type { Input, Network } from "../network.ts";
 import { convolve, loadConvolution } from "./operations.ts";
 
@@ -33,7 +33,7 @@ export class ShortConvolutionBlock {
 }
 
 /** Loads a layer. Errors: GgufError. */
-export async function loadShortConvolution(layer: Layer): Promise<ShortConvolutionBlock> {
+export async function loadShortConvolution(layer: LayerWeights): Promise<ShortConvolutionBlock> {
   const { width } = layer.config;
   return new ShortConvolutionBlock(layer.network, {
     input: await layer.stack(["shortconv.in_proj.weight"], width),

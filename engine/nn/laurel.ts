@@ -1,0 +1,36 @@
+// LAuReL (Menghani et al. 2024), a learned augmented residual layer: beside its block, a layer's
+// input passes by way of itself and of a product of low rank.
+
+import type { FloatRows, Norm } from "../../kernels/mod.ts";
+import type { Stack } from "../weights.ts";
+import type { LayerWeights } from "./layer_weights.ts";
+import type { Input, Network, Reader } from "./network.ts";
+
+/** The way past a block, with its weights. */
+export class Laurel implements Reader {
+  readonly readers: Stack["readers"];
+  readonly readsFloats = true;
+
+  constructor(
+    readonly network: Network,
+    readonly weights: { left: Stack; right: Stack; norm: Norm },
+  ) {
+    this.readers = weights.left.readers;
+  }
+
+  /** y += x + norm(right(left(x))). */
+  add(x: Input, y: FloatRows): void {
+    const { network } = this;
+    const { left, right, norm } = this.weights;
+    const low = network.linear(x, left, "laurel");
+    network.addLinear(network.input(low, right), right, y, norm);
+    network.elementwise("add", { rows: y }, { x: { rows: x.floats! } });
+  }
+}
+
+/** Loads laurel_l, laurel_r and laurel_post_norm. Errors: GgufError. */
+export async function loadLaurel(layer: LayerWeights): Promise<Laurel> {
+  const left = await layer.stack(["laurel_l.weight"], layer.config.width);
+  const right = await layer.stack(["laurel_r.weight"], left.columns);
+  return new Laurel(layer.network, { left, right, norm: layer.norm("laurel_post_norm") });
+}

@@ -1,0 +1,45 @@
+// A feed-forward block of which few hidden columns are active: those whose gate stands out among
+// the gates of the row (Spark Transformer, You et al. 2025). All are computed nonetheless.
+
+import { type FloatRows, type Norm, Sparsify } from "../../kernels/mod.ts";
+import type { Stack } from "../weights.ts";
+import type { LayerWeights } from "./layer_weights.ts";
+import type { Input, Network } from "./network.ts";
+
+/** down(gelu(sparsify(gate(x))) * up(x)). */
+export class SparseFeedForwardBlock {
+  readonly readers: Stack["readers"];
+
+  constructor(
+    readonly network: Network,
+    /** Deviations above the mean that a gate has to exceed. */
+    readonly threshold: number,
+    readonly weights: { gate: Stack; up: Stack; down: Stack },
+  ) {
+    this.readers = [...weights.gate.readers, ...weights.up.readers];
+  }
+
+  /** y += norm(block(x)). */
+  add(x: Input, y: FloatRows, postNorm: Norm): void {
+    const { network } = this;
+    const { gate, up, down } = this.weights;
+    const gates = network.linear(x, gate, "gate");
+    const sparsify = new Sparsify(network.device, gates, this.threshold);
+    network.add((pass, step) => sparsify.encode(pass, step.rows));
+    const values = { rows: network.linear(x, up, "up") };
+    network.elementwise("gelu_gate", { rows: gates }, { x: values });
+    network.addLinear(network.input(gates, down), down, y, postNorm);
+  }
+}
+
+/** Loads ffn_gate, ffn_up and ffn_down. Errors: GgufError. */
+export async function loadSparseFeedForward(
+  layer: LayerWeights,
+  threshold: number,
+): Promise<SparseFeedForwardBlock> {
+  const { width } = layer.config;
+  const gate = await layer.stack(["ffn_gate.weight"], width);
+  const up = await layer.stack(["ffn_up.weight"], width);
+  const down = await layer.stack(["ffn_down.weight"], up.columns);
+  return new SparseFeedForwardBlock(layer.network, threshold, { gate, up, down });
+}
