@@ -36,6 +36,7 @@
  */
 
 export {
+  AdapterError,
   ChatTemplateError,
   ContextLengthError,
   DeviceLostError,

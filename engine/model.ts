@@ -112,6 +112,10 @@ class LocalModel implements Model {
     return { weights: bytes("weights"), keyValueCache: bytes("cache"), scratch: bytes("scratch") };
   }
 
+  get warnings(): readonly string[] {
+    return this.tokenizer.warnings;
+  }
+
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
     return generate(this.#context, request);
   }

@@ -183,6 +183,8 @@ export interface ChatModel extends AsyncDisposable {
   readonly contextLength: number;
   /** What it holds on the GPU. */
   readonly memory: MemoryUse;
+  /** What of its file is run in another way than it may expect, for people. */
+  readonly warnings: readonly string[];
   /** Continues a prompt. Errors before the first event: ContextLengthError, RequestError. */
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent>;
   /** Answers a conversation through the model's chat template. */

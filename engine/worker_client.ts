@@ -69,6 +69,7 @@ class WorkerModel implements ChatModel {
   readonly info: ModelInfo;
   readonly contextLength: number;
   readonly memory: MemoryUse;
+  readonly warnings: readonly string[];
   readonly #worker: Worker;
   readonly #calls = new Map<number, Call>();
   readonly #gone = Promise.withResolvers<void>();
@@ -76,11 +77,12 @@ class WorkerModel implements ChatModel {
   /** Why there are no more answers. */
   #closed: ModelClosedError | undefined;
 
-  constructor(worker: Worker, { info, contextLength, memory }: LoadedModel) {
+  constructor(worker: Worker, { info, contextLength, memory, warnings }: LoadedModel) {
     this.#worker = worker;
     this.info = info;
     this.contextLength = contextLength;
     this.memory = memory;
+    this.warnings = warnings;
     listen(worker, {
       receive: (message) => this.#receive(message),
       crash: (state) => {

@@ -19,6 +19,7 @@ export interface LoadedModel {
   info: ModelInfo;
   contextLength: number;
   memory: MemoryUse;
+  warnings: readonly string[];
 }
 
 /** From the worker to the client. An `end` without an error is the end of the stream. */

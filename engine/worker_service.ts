@@ -61,8 +61,8 @@ class ModelService {
         ...options,
         onProgress: (progress) => this.#send({ kind: "progress", progress }),
       });
-      const { info, contextLength, memory } = this.#model;
-      this.#send({ kind: "loaded", model: { info, contextLength, memory } });
+      const { info, contextLength, memory, warnings } = this.#model;
+      this.#send({ kind: "loaded", model: { info, contextLength, memory, warnings } });
     } catch (error) {
       this.#send({ kind: "failed", error: packError(error) });
     }

@@ -3,6 +3,7 @@
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import {
+  AdapterError,
   ChatTemplateError,
   ContextLengthError,
   GgufError,
@@ -31,7 +32,7 @@ export function statusOf(error: unknown): ContentfulStatusCode {
   if (error instanceof RequestError) return 400;
   // A template that raises does not take these messages; any other fault is the file's.
   if (error instanceof ChatTemplateError) return error.fault === "refused" ? 400 : 500;
-  if (error instanceof UnsupportedModelError) return 400;
+  if (error instanceof UnsupportedModelError || error instanceof AdapterError) return 400;
   if (error instanceof ModelClosedError) return 503;
   if (error instanceof GgufError) return 500;
   if (error instanceof DOMException && error.name === "AbortError") return CLIENT_CLOSED_REQUEST;

@@ -2,7 +2,7 @@
 // together; R+ also norms queries and keys. As Cohere 2 (Command A, Cohere Team 2025): three layers of
 // four have a sliding window and rotary positions, the fourth sees all and has no positions.
 
-import { type AttentionConfig, type ModelBuilder } from "../nn/mod.ts";
+import type { AttentionConfig, ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Command R. */
 export function loadCommandR(model: ModelBuilder): Promise<void> {
@@ -13,6 +13,7 @@ export function loadCommandR(model: ModelBuilder): Promise<void> {
 
 /** Loads a Cohere 2. */
 export function loadCohere2(model: ModelBuilder): Promise<void> {
+  model.applyFeedForwardScales();
   const { config } = model;
   const local = {
     rope: model.rope({ pairs: "adjacent" }),

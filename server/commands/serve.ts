@@ -81,6 +81,7 @@ function reportLoads(open: CliDependencies["open"], log: Log): CliDependencies["
     const model = await open(path, options);
     const duration = formatDuration(performance.now() - started);
     log.info(`loaded ${path} in ${duration}, window of ${model.contextLength} tokens`);
+    for (const warning of model.warnings) log.warn(`${path}: ${warning}`);
     return model;
   };
 }

@@ -88,6 +88,7 @@ export interface FakeModelOptions {
 export class FakeModel implements ChatModel {
   readonly info: ModelInfo;
   readonly contextLength: number;
+  readonly warnings: readonly string[] = [];
   readonly memory = { weights: 1000, keyValueCache: 200, scratch: 30 };
   readonly requests: { kind: "chat" | "generate"; request: ChatRequest | GenerateRequest }[] = [];
   readonly embedRequests: EmbedRequest[] = [];
