@@ -208,7 +208,7 @@ export interface LoadOptions {
   /** Float activations and an f32 KV cache instead of int8 activations and f16. Slower, exact. */
   exact?: boolean;
   /** LoRA adapters to apply, each with a factor on its own scale; default 1. */
-  adapters?: readonly { path: string | URL; scale?: number }[];
+  adapters?: readonly { path: string; scale?: number }[];
   /** Most prompt tokens per step. Default by the device. */
   prefillChunk?: number;
   /** Called as weights arrive on the GPU. */

@@ -1,6 +1,7 @@
 // Every architecture of the conformance data, in every way that its rows can be batched, and every
 // embedding model: what `deno task conformance` prints, as tests. LoRA adapters and split files too.
 
+import { fileURLToPath } from "node:url";
 import { assert, assertEquals } from "@std/assert";
 import { loadModel, type LocalLoadOptions } from "../../engine/mod.ts";
 import { nmse } from "../gpu.ts";
@@ -45,7 +46,7 @@ async function logitsOf(path: string, manifest: string, options: LocalLoadOption
 const ADAPTER_SCALES = [[1, "scale1"], [0.5, "scale0.5"], [-1, "scale-1"]] as const;
 
 conformanceTest("a LoRA adapter gives the known logits at several scales", async () => {
-  const path = new URL("lora/adapter.gguf", DATA);
+  const path = fileURLToPath(new URL("lora/adapter.gguf", DATA));
   const base = await logitsOf("lora/base.gguf", "lora/manifest.json");
   assert(nmse(base, await readFloats("lora/base.logits.f32")) <= 1e-6);
   for (const [scale, name] of ADAPTER_SCALES) {
