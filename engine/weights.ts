@@ -60,10 +60,12 @@ export class WeightLoader extends TensorSource {
     this.#adapters = options.adapters ?? [];
   }
 
-  /** One matrix [rows, columns]. Errors: GgufError where it is missing or of another width. */
-  async matrix(name: string, columns: number): Promise<Matrix> {
-    const { parts } = await this.stack([name], columns);
-    return parts[0].matrix;
+  /**
+   * A table [rows, columns] to look rows up in; no adapter can change it.
+   * Errors: GgufError where it is missing or of another width.
+   */
+  async table(name: string, columns: number): Promise<Matrix> {
+    return await this.#matrix([name], columns, {});
   }
 
   /** The rows of several tensors, in order; neighbours of one type become one matrix. */

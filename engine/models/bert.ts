@@ -30,8 +30,8 @@ async function loadPostNormEncoder(
     network.elementwise("add", { rows: x }, { x: { rows: types }, broadcast: true });
   }
   if (top.has("position_embd.weight")) {
-    const positions = await top.stack(["position_embd.weight"], config.width);
-    network.embed(positions.parts[0].matrix, x, { by: "position", accumulate: true });
+    const positions = await model.weights.table("position_embd.weight", config.width);
+    network.embed(positions, x, { by: "position", accumulate: true });
   }
   network.normInto(x, x, top.norm("token_embd_norm", "layer"));
   let last;

@@ -8,8 +8,8 @@ export async function loadGpt2(model: ModelBuilder): Promise<void> {
   const { network, config, top } = model;
   const heads = model.heads();
   const x = await model.embed();
-  const positions = await top.stack(["position_embd.weight"], config.width);
-  network.embed(positions.parts[0].matrix, x, { by: "position", accumulate: true });
+  const positions = await model.weights.table("position_embd.weight", config.width);
+  network.embed(positions, x, { by: "position", accumulate: true });
   for (const layer of model.layers()) {
     const attend = await layer.attention(heads);
     const feedForward = await layer.feedForward({ activation: "gelu" });

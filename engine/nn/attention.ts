@@ -41,14 +41,10 @@ export interface AttentionConfig extends Omit<AttentionOptions, "scale" | "sinks
   valueNorm?: boolean;
   /** attn_q holds a gate beside each head's query: the result is multiplied by its sigmoid. */
   gated?: boolean;
-  /** Queries, keys and values are held between -clamp and clamp. */
-  clamp?: number;
   /** The cache of another layer, read but not written: the layer has queries only. */
   sharedCache?: LayerCache | undefined;
   /** Multiplies the block's output. */
   gain?: number;
-  /** Norm of the result, before the output projection. */
-  subNorm?: Norm | undefined;
 }
 
 /** An attention layer with its weights. */
@@ -77,37 +73,26 @@ export class AttentionBlock {
 
   /** y += attention(x), or y += norm(attention(x)). */
   add(x: Input, y: FloatRows, postNorm?: Norm): void {
-    this.#network.addLinear(this.run(x), this.weights.output, y, postNorm);
-  }
-
-  /** attention(x) as new rows. */
-  linear(x: Input, label: string): FloatRows {
-    return this.#network.linear(this.run(x), this.weights.output, label);
+    this.#network.addLinear(this.#run(x), this.weights.output, y, postNorm);
   }
 
   /** The heads' results, ready for the output projection. */
-  run(x: Input): Input {
+  #run(x: Input): Input {
     const { config, weights } = this;
     const network = this.#network;
-    const { heads, kvHeads, headDim, sharedCache, gated, subNorm, clamp } = config;
+    const { heads, kvHeads, headDim, valueDim = headDim, sharedCache, gated } = config;
     const rows = network.linear(x, weights.projection, "qkv"); // [rows, q, k and v heads, gates]
-    if (clamp) network.elementwise("clamp", { rows }, { factor: clamp });
     this.#rotateAndStore(rows);
     const options: AttentionOptions = {
       ...config,
-      kvHeads,
       scale: config.scale ?? 1 / Math.sqrt(headDim),
       ...(weights.sinks ? { sinks: weights.sinks } : {}),
     };
     const { output } = weights;
-    if (!gated && !subNorm) return attend(network, rows, this.cache, options, output);
+    if (!gated) return attend(network, rows, this.cache, options, output);
     const attended = attend(network, rows, this.cache, options, { readers: [] }).floats!;
-    if (subNorm) network.normInto(attended, attended, subNorm);
-    if (gated) {
-      const first = (heads + (sharedCache ? 0 : kvHeads)) * headDim +
-        (sharedCache ? 0 : kvHeads * (config.valueDim ?? headDim));
-      network.elementwise("sigmoid_gate", { rows: attended }, { x: { rows, first } });
-    }
+    const first = heads * headDim + (sharedCache ? 0 : kvHeads * (headDim + valueDim));
+    network.elementwise("sigmoid_gate", { rows: attended }, { x: { rows, first } });
     return network.input(attended, output, "attended");
   }
 
@@ -175,8 +160,7 @@ export function attend(
 ): Input {
   const { device, state, memory } = network;
   const { limits } = network.options;
-  const tileRows = mostTileRows(device, options);
-  network.tileRows = network.tileRows === 1 ? tileRows : Math.min(network.tileRows, tileRows);
+  network.boundTileRows(mostTileRows(device, options));
   const split = device.capabilities.software ? 1024 : 256;
   const maxSplits = Math.ceil(limits.context / split);
   const partials = (label: string, rows: number, splits: number) => {
@@ -217,11 +201,10 @@ export function attend(
 export async function loadAttention(
   layer: LayerWeights,
   config: AttentionConfig,
-  columns: number,
 ): Promise<AttentionBlock> {
   const { weights, network } = layer;
   const { heads, headDim, valueDim = headDim, gain, gated } = config;
-  const projection = await weights.stack(projectionRows(layer, config), columns);
+  const projection = await weights.stack(projectionRows(layer, config), layer.config.width);
   const outputName = layer.has("attn_output.weight") ? "attn_output.weight" : "attn_out.weight";
   const output = await weights.stack([layer.name(outputName)], heads * valueDim, {
     ...(gain === undefined ? {} : { gain }),

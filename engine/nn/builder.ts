@@ -2,7 +2,6 @@
 // and the beginning and end that all models share.
 
 import type { AttentionOptions, FloatRows, Norm } from "../../kernels/mod.ts";
-import type { StackOptions } from "../affine.ts";
 import type { Stack, WeightLoader } from "../weights.ts";
 import type { Config, Heads } from "./config.ts";
 import { Layer } from "./layer.ts";
@@ -77,9 +76,9 @@ export class ModelBuilder {
   /** The residual stream [rows, width]: the embeddings of the step's tokens, times `scale`. */
   async embed({ scale = 1 } = {}): Promise<FloatRows> {
     const { network, config } = this;
-    const table = await this.#embeddings();
+    const { parts: [{ matrix }] } = await this.#embeddings();
     const x = network.memory.floats("residual", config.width);
-    network.embed(table.parts[0].matrix, x, { scale });
+    network.embed(matrix, x, { scale });
     return x;
   }
 
@@ -87,13 +86,10 @@ export class ModelBuilder {
   async output(
     x: FloatRows,
     norm: Norm,
-    { softcap = 0, gain }: { softcap?: number; gain?: number } = {},
+    { softcap = 0 }: { softcap?: number } = {},
   ): Promise<void> {
-    const { top } = this;
-    const options: StackOptions = gain === undefined ? {} : { gain };
-    const own = top.has("output.weight");
-    const head = own || gain !== undefined
-      ? await top.stack([own ? "output.weight" : "token_embd.weight"], x.columns, options)
+    const head = this.top.has("output.weight")
+      ? await this.top.stack(["output.weight"], x.columns)
       : await this.#embeddings();
     this.network.output(x, norm, { head, softcap });
   }
@@ -103,9 +99,15 @@ export class ModelBuilder {
     this.network.output(x, norm, { dense });
   }
 
-  #table: ReturnType<Layer["stack"]> | undefined;
+  #embeddingTable: Promise<Stack> | undefined;
 
-  #embeddings() {
-    return this.#table ??= this.top.stack(["token_embd.weight"], this.config.width);
+  /** The embeddings, which may serve as the head too. */
+  #embeddings(): Promise<Stack> {
+    const load = async (): Promise<Stack> => {
+      const matrix = await this.weights.table("token_embd.weight", this.config.width);
+      const parts = [{ matrix, first: 0 }];
+      return { parts, columns: matrix.rows, adapters: [], readers: [matrix] };
+    };
+    return this.#embeddingTable ??= load();
   }
 }

@@ -14,8 +14,6 @@ export interface FeedForwardConfig {
   suffix?: string;
   /** Multiplies the block's output. */
   gain?: number;
-  /** Columns of the input. Default: the model's width. */
-  columns?: number;
 }
 
 /** A dense feed-forward layer with its weights. */
@@ -53,9 +51,10 @@ export class FeedForwardBlock {
 /** Loads a block. Errors: GgufError. */
 export async function loadFeedForward(
   layer: LayerWeights,
-  { activation = "silu", suffix = "", gain, columns = layer.config.width }: FeedForwardConfig,
+  { activation = "silu", suffix = "", gain }: FeedForwardConfig,
 ): Promise<FeedForwardBlock> {
   const { weights, network } = layer;
+  const columns = layer.config.width;
   const [gate, up, down] = ["gate", "up", "down"].map((part) =>
     layer.name(`ffn_${part}${suffix}.weight`)
   );

@@ -24,8 +24,8 @@ import { LayerWeights } from "./layer_weights.ts";
 /** One layer, or with an empty prefix what belongs to none. */
 export class Layer extends LayerWeights {
   /** Attention over the paged cache. */
-  attention(config: AttentionConfig, columns = this.config.width): Promise<AttentionBlock> {
-    return loadAttention(this, config, columns);
+  attention(config: AttentionConfig): Promise<AttentionBlock> {
+    return loadAttention(this, config);
   }
 
   /** Multi-head latent attention. */

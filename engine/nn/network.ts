@@ -57,8 +57,7 @@ export type OutputKind = "logits" | "hidden";
 /** A model's forward step, built once and replayed. */
 export class Network {
   readonly memory: StepMemory;
-  /** Query rows per workgroup of prefill attention, fixed by the first attention layer. */
-  tileRows = 1;
+  #tileRows = Infinity;
   readonly #operations: Operation[] = [];
   #recording = this.#operations;
   readonly #outputs: Record<OutputKind, { rows?: FloatRows; operations: Operation[] }> = {
@@ -72,6 +71,16 @@ export class Network {
     readonly options: NetworkOptions,
   ) {
     this.memory = new StepMemory(device, options);
+  }
+
+  /** Query rows per workgroup of prefill attention: what every attention layer can do. */
+  get tileRows(): number {
+    return Number.isFinite(this.#tileRows) ? this.#tileRows : 1;
+  }
+
+  /** Bounds {@linkcode Network.tileRows}. */
+  boundTileRows(most: number): void {
+    this.#tileRows = Math.min(this.#tileRows, most);
   }
 
   /** Records all operations of one step. */

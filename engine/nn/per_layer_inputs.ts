@@ -13,7 +13,7 @@ import type { LayerWeights } from "./layer_weights.ts";
 export async function perLayerInputs(model: ModelBuilder, x: FloatRows): Promise<FloatRows> {
   const { network, top, config: { layers, width } } = model;
   const [columns] = model.weights.shapeOf("per_layer_proj_norm.weight");
-  const table = await top.stack(["per_layer_token_embd.weight"], layers * columns);
+  const table = await model.weights.table("per_layer_token_embd.weight", layers * columns);
   const gain = 1 / Math.sqrt(width);
   const projection = await top.stack(["per_layer_model_proj.weight"], width, { gain });
   // The sum of the two, times 1 / sqrt(2), which goes into the scale of each.
@@ -21,7 +21,7 @@ export async function perLayerInputs(model: ModelBuilder, x: FloatRows): Promise
   const scale = Math.sqrt(columns) * Math.SQRT1_2;
   const inputs = network.linear(network.input(x, projection), projection, "per-layer inputs");
   network.normVectors(inputs, norm, { first: 0, count: layers, columns });
-  network.embed(table.parts[0].matrix, inputs, { by: "token", scale, accumulate: true });
+  network.embed(table, inputs, { by: "token", scale, accumulate: true });
   return inputs;
 }
 

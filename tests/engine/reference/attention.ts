@@ -1,0 +1,96 @@
+// Attention (Vaswani et al. 2017) with grouped queries (Ainslie et al. 2023), sliding windows
+// (Beltagy et al. 2020), soft caps (Gemma Team 2024) and sinks (OpenAI 2025).
+
+import { add, dot, scale, softcap, softmax, split, sum, type Vector } from "./numbers.ts";
+import type { RandomWeights } from "./weights.ts";
+
+/** What is not the same in all models. */
+export interface AttentionOptions {
+  /** Factor of the scores. Default 1 / sqrt(elements of a head). */
+  factor?: number;
+  /** Tokens that one sees, itself included. Default: all. */
+  window?: number;
+  /** Default: none. */
+  cap?: number;
+  /** A score of nothing for each head. */
+  sinks?: Vector | undefined;
+  /** Whether later tokens are not seen. Default true. */
+  causal?: boolean;
+}
+
+/** Result of each token, all heads as one vector: queries, keys and values are [tokens][heads]. */
+export function attend(
+  queries: readonly Vector[][],
+  keys: readonly Vector[][],
+  values: readonly Vector[][],
+  options: AttentionOptions = {},
+): Vector[] {
+  const { factor, window = Infinity, cap, sinks, causal = true } = options;
+  return queries.map((heads, token) => {
+    const seen = keys.map((_, at) => at).filter((at) => {
+      return (!causal || at <= token) && token - at < window;
+    });
+    return heads.flatMap((query, head) => {
+      const shared = Math.floor(head / (heads.length / keys[0].length));
+      const scores = seen.map((at) => {
+        const score = dot(query, keys[at][shared]) * (factor ?? 1 / Math.sqrt(query.length));
+        return cap ? softcap(score, cap) : score;
+      });
+      const weights = softmax(scores, sinks?.[head]);
+      return sum(seen.map((at, i) => scale(values[at][shared], weights[i])));
+    });
+  });
+}
+
+/** Numbers of heads and their elements. */
+export interface Heads {
+  heads: number;
+  kvHeads: number;
+  headDim: number;
+}
+
+/** Heads of queries, keys and values of all tokens. */
+export interface Projected {
+  queries: Vector[][];
+  keys: Vector[][];
+  values: Vector[][];
+}
+
+/** attn_q, attn_k and attn_v of all tokens; queries larger, lest all tokens are seen alike. */
+export function project(
+  layer: RandomWeights,
+  rows: readonly Vector[],
+  { heads, kvHeads, headDim }: Heads,
+  { bias = false } = {},
+): Projected {
+  const heads_ = (name: string, count: number, gain = 1) =>
+    rows.map((x) => split(layer.linear(name, x, count * headDim, { bias, gain }), count));
+  return {
+    queries: heads_("attn_q", heads, 2),
+    keys: heads_("attn_k", kvHeads),
+    values: heads_("attn_v", kvHeads),
+  };
+}
+
+/** The same of one tensor attn_qkv. */
+export function projectFused(
+  layer: RandomWeights,
+  rows: readonly Vector[],
+  { heads, kvHeads, headDim }: Heads,
+  { bias = false } = {},
+): Projected {
+  const count = heads + 2 * kvHeads;
+  const all = rows.map((x) => {
+    return split(layer.linear("attn_qkv", x, count * headDim, { bias, gain: 2 }), count);
+  });
+  return {
+    queries: all.map((vectors) => vectors.slice(0, heads)),
+    keys: all.map((vectors) => vectors.slice(heads, heads + kvHeads)),
+    values: all.map((vectors) => vectors.slice(heads + kvHeads)),
+  };
+}
+
+/** Rows of one after those of the other, as residuals are added. */
+export function addRows(rows: readonly Vector[], more: readonly Vector[]): Vector[] {
+  return rows.map((x, i) => add(x, more[i]));
+}
