@@ -121,7 +121,8 @@ function modelMetadata(shape: LlamaShape, { type }: WeightOptions): WritableMeta
   };
 }
 
-function tokenizerMetadata(vocabulary: number): WritableMetadata {
+/** A byte-level vocabulary with filler tokens and a chat template. Errors: RangeError below 258. */
+export function tokenizerMetadata(vocabulary: number): WritableMetadata {
   const bytes = byteTokens();
   const fillers = vocabulary - bytes.length - 2;
   if (fillers < 0) throw new RangeError(`Cannot make a vocabulary of ${vocabulary}: 258 is least`);

@@ -2,22 +2,11 @@
 
 import { createTokenizer, type Tokenizer } from "../tokenizer/mod.ts";
 import { fileTypeName, type GgufFile, MetadataReader, readGguf } from "./gguf/mod.ts";
+import { architectures } from "./models/registry.ts";
 import type { ModelInfo } from "./types.ts";
 
-/** Architectures that see a text from both sides at once, and so cannot continue it. */
-const ENCODERS = new Set([
-  "bert",
-  "eurobert",
-  "gemma-embedding",
-  "jina-bert-v2",
-  "jina-bert-v3",
-  "llama-embed",
-  "modern-bert",
-  "neo-bert",
-  "nomic-bert",
-  "nomic-bert-moe",
-  "t5encoder",
-]);
+/** Greatest `pooling_type` that says something; -1, as unsigned, says nothing. */
+const LAST_POOLING_TYPE = 4;
 
 /** Reads a file's header. Errors: GgufError. */
 export async function inspectModel(path: string | URL): Promise<ModelInfo> {
@@ -44,7 +33,8 @@ export function describeModel(gguf: GgufFile): ModelInfo {
     embeddingLength: metadata.optionalCount(`${architecture}.embedding_length`, 0),
     fileSize: gguf.fileSize,
     hasChatTemplate: typeof template === "string" && template !== "",
-    isEmbeddingModel: ENCODERS.has(architecture) || metadata.has(`${architecture}.pooling_type`),
+    isEmbeddingModel: architectures.get(architecture)?.encoder ||
+      metadata.optionalNumber(`${architecture}.pooling_type`, Infinity) <= LAST_POOLING_TYPE,
   };
 }
 

@@ -12,6 +12,7 @@ const CASES: [architecture: string, pooling: number | undefined, isEmbeddingMode
   ["bert", undefined, true],
   ["gemma-embedding", undefined, true],
   ["modern-bert", 1, true],
+  ["llama", 4294967295, false], // -1, as unsigned: not said
 ];
 
 for (const [architecture, pooling, isEmbeddingModel] of CASES) {
