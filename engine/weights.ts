@@ -122,9 +122,11 @@ export class WeightLoader extends TensorSource {
   async gatedExperts(gate: Rows, up: Rows, columns: number, experts: number): Promise<Matrix> {
     const rows = this.rowsOf(gate);
     const format = this.formatOf(nameOf(gate));
-    if (this.tensor(nameOf(gate)).type !== this.tensor(nameOf(up)).type) {
+    const sameType = this.tensor(nameOf(gate)).type === this.tensor(nameOf(up)).type;
+    if (!sameType || !canPair(format, rows, columns)) {
+      const state = sameType ? "have odd sizes" : "differ in type";
       throw new UnsupportedModelError(
-        `Cannot load "${this.path}": "${nameOf(gate)}" and "${nameOf(up)}" differ in type`,
+        `Cannot load "${this.path}": "${nameOf(gate)}" and "${nameOf(up)}" ${state}`,
       );
     }
     const shape = { rows, columns, sides: 2, unit: rows / experts } as const;
