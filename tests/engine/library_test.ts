@@ -41,6 +41,7 @@ Deno.test("the examples of the library run, with a model too", async () => {
 
 Deno.test("the library exports what its users need, and nothing of the server", () => {
   assertEquals(Object.keys(library).sort(), [
+    "AdapterError",
     "ChatTemplateError",
     "ContextLengthError",
     "DeviceLostError",
