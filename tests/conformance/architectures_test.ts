@@ -4,6 +4,7 @@
 import { fileURLToPath } from "node:url";
 import { assert, assertEquals } from "@std/assert";
 import { loadModel, type LocalLoadOptions } from "../../engine/mod.ts";
+import { readAnswer } from "../engine/harness.ts";
 import { nmse } from "../gpu.ts";
 import { embeddingNames, leastCosine } from "./embeddings.ts";
 import { DATA, hasData, logitErrors, namesIn, readFixture, readFloats, worst } from "./logits.ts";
@@ -29,6 +30,39 @@ for (const name of hasData ? await embeddingNames() : []) {
   conformanceTest(`${name} gives the known embeddings, of tokens and of texts`, async () => {
     const cosine = await leastCosine(name);
     assert(cosine >= 0.9999, `cosine ${cosine}`);
+  });
+}
+
+/** One of each kind of memory: KV cache, latent cache, states of scans, delta rules, convolutions. */
+const MEMORIES = ["gpt-oss-moe", "deepseek2-moe", "mamba2-dense", "qwen35-dense", "lfm2-dense"];
+
+for (const name of MEMORIES) {
+  conformanceTest(`${name} decodes what its logits say, in slots that others used`, async () => {
+    const { model: path, tokens } = await readFixture("architectures", name);
+    await using model = await loadModel(path, {
+      contextLength: 256,
+      maxSequences: 3,
+      exact: true,
+      prefillChunk: 11,
+    });
+    const prompts = [tokens.slice(0, 20), tokens.slice(5, 30), tokens.slice(9, 12), tokens];
+    const answers = prompts.map((prompt) =>
+      readAnswer(model.generate({ prompt, temperature: 0, maxTokens: 12 }))
+    );
+    for (const [i, answer] of (await Promise.all(answers)).entries()) {
+      const all = [...prompts[i], ...answer.tokens];
+      const logits = await model.logits(all);
+      const vocabulary = logits.length / all.length;
+      const best = answer.tokens.map((_, k) => {
+        const row = logits.subarray((prompts[i].length - 1 + k) * vocabulary).subarray(
+          0,
+          vocabulary,
+        );
+        return row.indexOf(Math.max(...row));
+      });
+      assertEquals(answer.tokens.length, 12);
+      assertEquals(answer.tokens, best);
+    }
   });
 }
 
