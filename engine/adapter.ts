@@ -63,8 +63,21 @@ export class Adapter implements Disposable {
     return new Adapter(gguf, await TensorReader.open(gguf), scale);
   }
 
-  /** The pairs for a weight's rows: one, or none where the adapter leaves the weight alone. */
-  pairsFor(device: Device, source: Rows, gain: number): LowRankPair[] {
+  /** Whether it changes a weight. */
+  adapts(source: Rows): boolean {
+    return this.#gguf.tensors.has(`${nameOf(source)}.lora_a`);
+  }
+
+  /**
+   * The pairs for rows of a weight: one, or none where the adapter leaves the weight alone.
+   * @param shape of the whole weight, the length of a row first
+   * @throws AdapterError if they do not fit it
+   */
+  pairsFor(
+    device: Device,
+    source: Rows,
+    { shape, gain }: { shape: readonly number[]; gain: number },
+  ): LowRankPair[] {
     const name = nameOf(source);
     const down = this.#gguf.tensors.get(`${name}.lora_a`);
     const up = this.#gguf.tensors.get(`${name}.lora_b`);
@@ -72,8 +85,13 @@ export class Adapter implements Disposable {
     this.#used.add(down.name).add(up.name);
     const [columns, rank = 1] = down.shape;
     const [inner, rows = 1] = up.shape;
-    if (inner !== rank || down.shape.length > 2) {
-      throw new AdapterError(this.#gguf.path, `"${name}" has pairs of another shape than LoRA's`);
+    const fits = inner === rank && columns === shape[0] && rows === shape[1];
+    if (!fits || [down, up].some((tensor) => tensor.shape.length > 2)) {
+      const [a, b, weight] = [down.shape, up.shape, shape].map((sizes) => `[${sizes.join(", ")}]`);
+      throw new AdapterError(
+        this.#gguf.path,
+        `its pair ${a}, ${b} for "${name}" does not fit the weight ${weight}`,
+      );
     }
     const scale = gain * this.#scale * (this.#alpha === 0 ? 1 : this.#alpha / rank);
     const ranges = rangesOf(source, rows);

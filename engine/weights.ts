@@ -98,7 +98,7 @@ export class WeightLoader extends TensorSource {
     const rows = this.rowsOf(gate);
     const [gateType, upType] = [gate, up].map((side) => this.tensor(nameOf(side)).type);
     const format = this.formatOf(nameOf(gate));
-    const adapted = [gate, up].some((side) => this.#adaptersOf(side).length > 0);
+    const adapted = [gate, up].some((side) => this.#adapters.some((one) => one.adapts(side)));
     if (adapted || gateType !== upType || !canPair(format, rows, columns)) {
       return this.#gatedApart(gate, up, columns);
     }
@@ -172,7 +172,8 @@ export class WeightLoader extends TensorSource {
   }
 
   #adaptersOf(source: Rows, gain = 1): LowRankPair[] {
-    return this.#adapters.flatMap((adapter) => adapter.pairsFor(this.device, source, gain));
+    const shape = this.shapeOf(nameOf(source));
+    return this.#adapters.flatMap((one) => one.pairsFor(this.device, source, { shape, gain }));
   }
 }
 

@@ -4,7 +4,7 @@
 
 import activateSource from "./activate.wgsl" with { type: "text" };
 import quantizeGroupSource from "./quantize_group.wgsl" with { type: "text" };
-import { type Activation, bindOutput, type FloatRows, GROUP, isQuantized } from "./activation.ts";
+import { type Activation, bufferOf, type FloatRows, GROUP, isQuantized } from "./activation.ts";
 import { type ActivationFunction, activationFunction } from "./activation_function.ts";
 import type { Device } from "./device.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
@@ -31,7 +31,7 @@ export class Activate {
       source: activateSource,
       constants: { ...constants, WORKGROUP, GATED: gated, QUANTIZED_OUTPUT },
       snippets: QUANTIZED_OUTPUT ? [snippet, quantizeGroupSource] : [snippet],
-    }).bind({ x: x.floats, ...bindOutput(y) }, { groups: this.#groups });
+    }).bind({ x: x.floats, y: bufferOf(y) }, { groups: this.#groups });
   }
 
   /** Records the first `rows` rows. */

@@ -7,8 +7,7 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;                // [rows, 1 or 2, groups, 8]
 #if QUANTIZED_OUTPUT
-@group(0) @binding(2) var<storage, read_write> y_quants: array<vec4<u32>>;   // [rows, groups, 2]
-@group(0) @binding(3) var<storage, read_write> y_scales: array<vec4<f32>>;   // [rows, groups]
+@group(0) @binding(2) var<storage, read_write> y: array<QuantizedGroup>;  // [rows, groups]
 #else
 @group(0) @binding(2) var<storage, read_write> y: array<vec4<f32>>;          // [rows, groups, 8]
 #end
@@ -35,10 +34,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   #end
   #end
   #if QUANTIZED_OUTPUT
-  let quantized = quantize_group(x0, x1, x2, x3, x4, x5, x6, x7);
-  y_quants[2u * at] = quantized.low;
-  y_quants[2u * at + 1u] = quantized.high;
-  y_scales[at] = quantized.scales;
+  y[at] = quantize_group(x0, x1, x2, x3, x4, x5, x6, x7);
   #else
   #for j in 0..8
   y[8u * at + $j] = x$j;

@@ -21,20 +21,22 @@ export interface FloatRows {
   readonly floats: GPUBuffer;
 }
 
-/** Rows as int8 groups: codes [rows, stride / 32, 32], scales [rows, stride / 32] of four floats. */
+/** Rows as int8 groups: [rows, stride / 32] of 32 codes and four floats, see quantize_group.wgsl. */
 export interface QuantizedRows {
   readonly columns: number;
   readonly stride: number;
-  readonly quants: GPUBuffer;
-  readonly scales: GPUBuffer;
+  readonly groups: GPUBuffer;
 }
+
+/** Bytes of an int8 group. */
+export const GROUP_BYTES = 48;
 
 /** What a matrix product reads. */
 export type Activation = FloatRows | QuantizedRows;
 
 /** Whether an activation is int8 groups. */
 export function isQuantized(activation: Activation): activation is QuantizedRows {
-  return "quants" in activation;
+  return "groups" in activation;
 }
 
 /** Allocates zeroed f32 rows. */
@@ -52,18 +54,11 @@ export function quantizedRows(
   columns: number,
 ): QuantizedRows {
   const stride = padTo(columns, GROUP);
-  const groups = padTo(rows, ROW_PADDING) * stride / GROUP;
-  const quants = device.buffer(`${label} codes`, groups * 32, "scratch");
-  const scales = device.buffer(`${label} scales`, groups * 16, "scratch");
-  return { columns, stride, quants, scales };
+  const bytes = padTo(rows, ROW_PADDING) * stride / GROUP * GROUP_BYTES;
+  return { columns, stride, groups: device.buffer(label, bytes, "scratch") };
 }
 
-/** The bindings of an activation that a kernel reads as `x`. */
-export function bindInput(x: Activation): Record<string, GPUBuffer> {
-  return isQuantized(x) ? { x_quants: x.quants, x_scales: x.scales } : { x: x.floats };
-}
-
-/** The bindings of an activation that a kernel writes as `y`. */
-export function bindOutput(y: Activation): Record<string, GPUBuffer> {
-  return isQuantized(y) ? { y_quants: y.quants, y_scales: y.scales } : { y: y.floats };
+/** The buffer that an activation is in. */
+export function bufferOf(activation: Activation): GPUBuffer {
+  return isQuantized(activation) ? activation.groups : activation.floats;
 }

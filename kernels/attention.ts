@@ -7,7 +7,7 @@ import cacheSource from "./kv_cache.wgsl" with { type: "text" };
 import mergeSource from "./attention_merge.wgsl" with { type: "text" };
 import quantizeGroupSource from "./quantize_group.wgsl" with { type: "text" };
 import windowSource from "./attention_window.wgsl" with { type: "text" };
-import { type Activation, bindOutput, type FloatRows, GROUP, isQuantized } from "./activation.ts";
+import { type Activation, bufferOf, type FloatRows, GROUP, isQuantized } from "./activation.ts";
 import { alibiSlopes, type AttentionOptions } from "./attention_options.ts";
 import type { Device } from "./device.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
@@ -155,7 +155,7 @@ export class Attention {
       constants: { WORKGROUP: 32, VALUE_DIM: valueDim, QUANTIZED_OUTPUT, SINKS, ...seen },
       snippets: [windowSource, ...(QUANTIZED_OUTPUT ? [quantizeGroupSource] : [])],
     }).bind(
-      { rows: state.rows, tiles, partials, ...bindOutput(y), ...(sinks ? { sinks } : {}) },
+      { rows: state.rows, tiles, partials, y: bufferOf(y), ...(sinks ? { sinks } : {}) },
       { heads, groups: this.#groups, split, max_splits: maxSplits, window: window?.size ?? 0 },
     );
   }

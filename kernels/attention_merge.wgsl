@@ -13,8 +13,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read> tiles: array<vec4<u32>>;    // [tiles] first row, rows, end
 @group(0) @binding(3) var<storage, read> partials: array<vec4<f32>>; // see attention.wgsl
 #if QUANTIZED_OUTPUT
-@group(0) @binding(4) var<storage, read_write> y_quants: array<vec4<u32>>;
-@group(0) @binding(5) var<storage, read_write> y_scales: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> y: array<QuantizedGroup>;
 #else
 @group(0) @binding(4) var<storage, read_write> y: array<vec4<f32>>;  // [rows, groups, 8]
 #end
@@ -65,11 +64,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let x$j = merged(row, group * 8u + $j, splits);
   #end
   #if QUANTIZED_OUTPUT
-  let quantized = quantize_group(x0, x1, x2, x3, x4, x5, x6, x7);
   let at = row * params.groups + group;
-  y_quants[2u * at] = quantized.low;
-  y_quants[2u * at + 1u] = quantized.high;
-  y_scales[at] = quantized.scales;
+  y[at] = quantize_group(x0, x1, x2, x3, x4, x5, x6, x7);
   #else
   #for j in 0..8
   y[(row * params.groups + group) * 8u + $j] = x$j;

@@ -3,6 +3,7 @@
 
 import source from "./elementwise.wgsl" with { type: "text" };
 import type { FloatRows } from "./activation.ts";
+import { activationFunction, gateReference } from "./activation_function.ts";
 import type { Device } from "./device.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 
@@ -21,9 +22,7 @@ export type ElementwiseOperation =
   /** gelu(y) * x */
   | "gelu_gate"
   /** factor * tanh(y / factor) */
-  | "softcap"
-  /** y held between -factor and factor */
-  | "clamp";
+  | "softcap";
 
 /** Columns of an activation: one vector in each row, or several of the same width. */
 export interface Columns {
@@ -51,7 +50,7 @@ export interface ElementwiseOptions {
 
 const OPERATIONS: readonly ElementwiseOperation[] = [
   ...["copy", "add", "multiply", "scale"] as const,
-  ...["sigmoid_gate", "gelu_gate", "softcap", "clamp"] as const,
+  ...["sigmoid_gate", "gelu_gate", "softcap"] as const,
 ];
 
 const WORKGROUP = 32;
@@ -69,6 +68,7 @@ export class Elementwise {
     { count = 1, x, broadcast = false, repeat = 1, factor = 1 }: ElementwiseOptions = {},
   ) {
     const first = y.first ?? 0;
+    const gelu = operation === "gelu_gate" ? activationFunction("gelu") : undefined;
     this.#count = count;
     this.#columns = y.columns ?? y.rows.columns - first;
     this.#dispatch = device.kernel({
@@ -78,7 +78,9 @@ export class Elementwise {
         WORKGROUP,
         HAS_X: x !== undefined,
         ...Object.fromEntries(OPERATIONS.map((name) => [name.toUpperCase(), name === operation])),
+        ...gelu?.constants,
       },
+      snippets: gelu ? [gelu.snippet] : [],
     }).bind({ y: y.rows.floats, ...(x ? { x: x.rows.floats } : {}) }, {
       columns: this.#columns,
       first,
@@ -117,10 +119,8 @@ export function elementwiseReference(
     case "sigmoid_gate":
       return y / (1 + Math.exp(-x));
     case "gelu_gate":
-      return y / (1 + Math.exp(-2 * Math.sqrt(2 / Math.PI) * (y + 0.044715 * y ** 3))) * x;
+      return gateReference("gelu", y, x);
     case "softcap":
       return factor * Math.tanh(y / factor);
-    case "clamp":
-      return Math.max(-factor, Math.min(factor, y));
   }
 }

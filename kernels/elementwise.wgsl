@@ -19,12 +19,6 @@ struct Params {
 @group(0) @binding(2) var<storage, read> x: array<f32>;         // [rows or 1, x_stride]
 #end
 
-#if GELU_GATE
-fn gelu(a: f32) -> f32 {
-  return a / (1.0 + exp(-1.5957691216057308 * (a + 0.044715 * a * a * a)));
-}
-#end
-
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   if (id.x >= params.columns) {
@@ -52,13 +46,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   y[at] = a / (1.0 + exp(-b));
   #end
   #if GELU_GATE
-  y[at] = gelu(a) * b;
+  y[at] = gate(a, b);
   #end
   #if SOFTCAP
   // tanh(u) = 1 - 2 / (exp(2u) + 1), finite where exp overflows.
   y[at] = params.factor * (1.0 - 2.0 / (exp(2.0 * a / params.factor) + 1.0));
-  #end
-  #if CLAMP
-  y[at] = clamp(a, -params.factor, params.factor);
   #end
 }

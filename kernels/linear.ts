@@ -7,7 +7,7 @@ import linearSource from "./linear.wgsl" with { type: "text" };
 import matmulSource from "./matmul.wgsl" with { type: "text" };
 import productSource from "./product.wgsl" with { type: "text" };
 import quantizeSource from "./quantize_group.wgsl" with { type: "text" };
-import { type Activation, bindInput, bindOutput, GROUP, isQuantized } from "./activation.ts";
+import { type Activation, bufferOf, GROUP, isQuantized } from "./activation.ts";
 import { type ActivationFunction, activationFunction } from "./activation_function.ts";
 import type { Capabilities, Device } from "./device.ts";
 import { type Dispatch, encodeDispatch, type Resource } from "./kernel.ts";
@@ -179,14 +179,14 @@ export function bindProduct(
       ACCUMULATE: accumulate,
     },
     snippets: weightSnippets(format, [
-      ...(isQuantized(y) ? [quantizeSource] : []),
+      ...(isQuantized(x) || isQuantized(y) ? [quantizeSource] : []),
       ...(gate ? [gate.snippet] : []),
       productSource,
     ]),
   });
   return kernel.bind({
-    ...bindInput(x),
-    ...bindOutput(y),
+    x: bufferOf(x),
+    y: bufferOf(y),
     ...bindWeights(matrix, part),
     ...(part.affine ? { affine: part.affine } : {}),
     ...more.resources,

@@ -52,9 +52,9 @@ fn main(
     #end
     #if INTEGER
     #for c in 0..COLS
-    let low$c = x_quants[2u * at$c];
-    let high$c = x_quants[2u * at$c + 1u];
-    let scales$c = x_scales[at$c];
+    let low$c = x[at$c].low;
+    let high$c = x[at$c].high;
+    let scales$c = x[at$c].scales;
     #end
     #for s in 0..SIDES
     #for r in 0..ROWS
@@ -185,11 +185,8 @@ fn main(
     let start = job * 32u;
     let token = token_of(workgroup.y, start / OUTPUTS);
     if (tile * OUTPUTS + column < params.rows && token != NONE) {
-      let quantized = quantize_results(start);
       let at = (token * params.stride + params.first + tile * OUTPUTS + column) / 32u;
-      y_quants[2u * at] = quantized.low;
-      y_quants[2u * at + 1u] = quantized.high;
-      y_scales[at] = quantized.scales;
+      y[at] = quantize_results(start);
     }
   }
   #end

@@ -63,9 +63,9 @@ fn stage(row: u32, first_group: u32, thread: u32) {
     let at = row * params.groups + group;
     let to = step * VECTORS * TILE + i;
     #if INTEGER
-    x_tile[to] = x_quants[2u * at];
-    x_tile[to + TILE] = x_quants[2u * at + 1u];
-    x_scale[step * TILE + i] = x_scales[at];
+    x_tile[to] = x[at].low;
+    x_tile[to + TILE] = x[at].high;
+    x_scale[step * TILE + i] = x[at].scales;
     #else
     #for j in 0..8
     x_tile[to + $j * TILE] = x[8u * at + $j];
@@ -190,12 +190,9 @@ fn main(
 
   #if QUANTIZED_OUTPUT
   workgroupBarrier();
-  if (thread < TILE && staged_token < arrayLength(&y_scales) * 32u / params.stride) {
-    let quantized = quantize_results(thread * TILE_ROWS);
+  if (thread < TILE && staged_token < arrayLength(&y) * 32u / params.stride) {
     let at = (staged_token * params.stride + params.first + tile * TILE_ROWS) / 32u;
-    y_quants[2u * at] = quantized.low;
-    y_quants[2u * at + 1u] = quantized.high;
-    y_scales[at] = quantized.scales;
+    y[at] = quantize_results(thread * TILE_ROWS);
   }
   #end
 }

@@ -2,7 +2,7 @@
 
 import normSource from "./norm.wgsl" with { type: "text" };
 import quantizeGroupSource from "./quantize_group.wgsl" with { type: "text" };
-import { type Activation, bindOutput, type FloatRows, isQuantized } from "./activation.ts";
+import { type Activation, bufferOf, type FloatRows, isQuantized } from "./activation.ts";
 import type { Device } from "./device.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 import { reduction } from "./workgroup.ts";
@@ -62,7 +62,7 @@ export class Normalize {
       ...(weight ? { weight } : {}),
       ...(bias ? { bias } : {}),
       ...(source ? { source } : {}),
-      ...bindOutput(y),
+      y: bufferOf(y),
     }, {
       columns: vectors?.columns ?? x.columns,
       width: (vectors?.columns ?? x.stride) / 4,

@@ -27,8 +27,7 @@ struct Params {
 @group(0) @binding(4) var<storage, read> source: array<u32>;        // [rows of y]
 #end
 #if QUANTIZED_OUTPUT
-@group(0) @binding(5) var<storage, read_write> y_quants: array<vec4<u32>>;  // [rows, width / 8, 2]
-@group(0) @binding(6) var<storage, read_write> y_scales: array<vec4<f32>>;  // [rows, width / 8]
+@group(0) @binding(5) var<storage, read_write> y: array<QuantizedGroup>;  // [rows, width / 8]
 #else
 @group(0) @binding(5) var<storage, read_write> y: array<vec4<f32>>;         // [rows, y_stride / 4]
 #end
@@ -96,11 +95,8 @@ fn main(
     x$j += bias[i$j];
     #end
     #end
-    let quantized = quantize_group(x0, x1, x2, x3, x4, x5, x6, x7);
     let at = workgroup.x * (width / 8u) + group;
-    y_quants[2u * at] = quantized.low;
-    y_quants[2u * at + 1u] = quantized.high;
-    y_scales[at] = quantized.scales;
+    y[at] = quantize_group(x0, x1, x2, x3, x4, x5, x6, x7);
   }
   #else
   for (var i = thread; i < width; i += WORKGROUP) {

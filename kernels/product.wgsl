@@ -15,8 +15,7 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 #if INTEGER
-@group(0) @binding(1) var<storage, read> x_quants: array<vec4<u32>>;  // [tokens, groups, 2]
-@group(0) @binding(2) var<storage, read> x_scales: array<vec4<f32>>;  // [tokens, groups]
+@group(0) @binding(1) var<storage, read> x: array<QuantizedGroup>;    // [tokens, groups]
 #else
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;         // [tokens, groups, 8]
 #end
@@ -24,8 +23,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read> affine: array<vec2<f32>>;    // [rows of w] (scale, bias)
 #end
 #if QUANTIZED_OUTPUT
-@group(0) @binding(4) var<storage, read_write> y_quants: array<vec4<u32>>;
-@group(0) @binding(5) var<storage, read_write> y_scales: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> y: array<QuantizedGroup>;
 #else
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;         // [tokens, stride]
 #end

@@ -21,10 +21,7 @@ export class Quantize {
       source: quantizeSource,
       constants: { WORKGROUP },
       snippets: [quantizeGroupSource],
-    }).bind(
-      { x: x.floats, y_quants: y.quants, y_scales: y.scales },
-      { groups: this.#groups },
-    );
+    }).bind({ x: x.floats, y: y.groups }, { groups: this.#groups });
   }
 
   /** Records the first `rows` rows. */

@@ -5,8 +5,7 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;                // [rows, groups, 8]
-@group(0) @binding(2) var<storage, read_write> y_quants: array<vec4<u32>>;   // [rows, groups, 2]
-@group(0) @binding(3) var<storage, read_write> y_scales: array<vec4<f32>>;   // [rows, groups]
+@group(0) @binding(2) var<storage, read_write> y: array<QuantizedGroup>;  // [rows, groups]
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -14,11 +13,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     return;
   }
   let at = id.y * params.groups + id.x;
-  let quantized = quantize_group(
+  y[at] = quantize_group(
     x[8u * at], x[8u * at + 1u], x[8u * at + 2u], x[8u * at + 3u],
     x[8u * at + 4u], x[8u * at + 5u], x[8u * at + 6u], x[8u * at + 7u],
   );
-  y_quants[2u * at] = quantized.low;
-  y_quants[2u * at + 1u] = quantized.high;
-  y_scales[at] = quantized.scales;
 }

@@ -1,5 +1,6 @@
-// 32 activations as int8 codes: x[i] = d * code[i]. `scales` is (d, sum of the first sixteen x,
-// sum of the last sixteen, 0): the sums serve weight formats that have a minimum.
+// 32 activations as int8 codes: x[i] = d * code[i]. `scales` is (d, sum of the first sixteen
+// d * code, sum of the last sixteen, 0): the sums serve weight formats that have a minimum. Sums of
+// the x themselves would not do: weights less their minimum are larger, and so would errors be.
 struct QuantizedGroup {
   low: vec4<u32>,
   high: vec4<u32>,
@@ -16,14 +17,26 @@ fn quantize_group(
   );
   let peak = max(max(peaks.x, peaks.y), max(peaks.z, peaks.w));
   let inverse = select(0.0, 127.0 / peak, peak > 1e-30);
-  let one = vec4(1.0);
+  let d = peak / 127.0;
+  let c0 = round(x0 * inverse);
+  let c1 = round(x1 * inverse);
+  let c2 = round(x2 * inverse);
+  let c3 = round(x3 * inverse);
+  let c4 = round(x4 * inverse);
+  let c5 = round(x5 * inverse);
+  let c6 = round(x6 * inverse);
+  let c7 = round(x7 * inverse);
   return QuantizedGroup(
-    vec4(code4(x0 * inverse), code4(x1 * inverse), code4(x2 * inverse), code4(x3 * inverse)),
-    vec4(code4(x4 * inverse), code4(x5 * inverse), code4(x6 * inverse), code4(x7 * inverse)),
-    vec4(peak / 127.0, dot(x0 + x1 + x2 + x3, one), dot(x4 + x5 + x6 + x7, one), 0.0),
+    vec4(pack(c0), pack(c1), pack(c2), pack(c3)),
+    vec4(pack(c4), pack(c5), pack(c6), pack(c7)),
+    vec4(d, d * total(c0 + c1 + c2 + c3), d * total(c4 + c5 + c6 + c7), 0.0),
   );
 }
 
-fn code4(x: vec4<f32>) -> u32 {
-  return pack4xI8(vec4<i32>(round(x)));
+fn pack(codes: vec4<f32>) -> u32 {
+  return pack4xI8(vec4<i32>(codes));
+}
+
+fn total(codes: vec4<f32>) -> f32 {
+  return dot(codes, vec4(1.0));
 }

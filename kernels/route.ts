@@ -30,8 +30,6 @@ export interface RouteOptions {
   normalize?: boolean;
   /** Multiplies every weight. Default 1. */
   scale?: number;
-  /** [experts] f32, multiplies the weight of each expert. */
-  expertScale?: GPUBuffer;
 }
 
 /** The pairs of a row and an expert chosen for it: pair = row * choices + choice, best first. */
@@ -69,7 +67,7 @@ export class Route {
    * Errors: GpuError for more than 32 of 512 experts, and for groups that hold too few.
    */
   constructor(device: Device, logits: FloatRows, routing: Routing, options: RouteOptions) {
-    const { gating, bias, groups = ONE_GROUP, normalize = false, scale = 1, expertScale } = options;
+    const { gating, bias, groups = ONE_GROUP, normalize = false, scale = 1 } = options;
     const { experts, choices } = routing;
     const { count, used } = groups;
     checkShape(routing, groups);
@@ -90,7 +88,6 @@ export class Route {
         BIASED: bias !== undefined,
         GROUPED,
         NORMALIZED: normalize || !PROBABILITIES,
-        SCALED: expertScale !== undefined,
       },
       snippets: [snippet],
     }).bind({
@@ -99,7 +96,6 @@ export class Route {
       weights: routing.weights,
       count: routing.count,
       ...(bias ? { bias } : {}),
-      ...(expertScale ? { expert_scale: expertScale } : {}),
     }, { experts, choices, stride: logits.stride, groups: count, groups_used: used, scale });
   }
 
@@ -130,12 +126,9 @@ function checkShape(
 export function routeReference(
   logits: Float32Array,
   choices: number,
-  options: Omit<RouteOptions, "bias" | "expertScale"> & {
-    bias?: Float32Array;
-    expertScale?: Float32Array;
-  },
+  options: Omit<RouteOptions, "bias"> & { bias?: Float32Array },
 ): { ids: number[]; weights: number[] } {
-  const { gating, bias, groups = ONE_GROUP, normalize = false, scale = 1, expertScale } = options;
+  const { gating, bias, groups = ONE_GROUP, normalize = false, scale = 1 } = options;
   const greatest = logits.reduce((a, b) => Math.max(a, b));
   const total = logits.reduce((sum, logit) => sum + Math.exp(logit - greatest), 0);
   const probability = (logit: number) =>
@@ -151,10 +144,7 @@ export function routeReference(
   const chosen = ids.map((id) => probability(logits[id]));
   const sum = chosen.reduce((sum, weight) => sum + weight, 0);
   const divisor = selected ? sum : normalize ? Math.max(sum, 2 ** -14) : 1;
-  const weights = chosen.map((weight, i) =>
-    weight / divisor * scale * (expertScale?.[ids[i]] ?? 1)
-  );
-  return { ids, weights };
+  return { ids, weights: chosen.map((weight) => weight / divisor * scale) };
 }
 
 /** Indices of values, highest value first, lowest index first among equals. */

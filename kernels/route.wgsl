@@ -21,9 +21,6 @@ struct Params {
 #if BIASED
 @group(0) @binding(5) var<storage, read> bias: array<f32>;            // [experts]
 #end
-#if SCALED
-@group(0) @binding(6) var<storage, read> expert_scale: array<f32>;    // [experts]
-#end
 
 const LOWEST = -3.402823e38f;
 const LEAST_SUM = 6.103515625e-5f;                  // the smallest normal f16
@@ -177,12 +174,7 @@ fn main(
   #end
   for (var choice = thread; choice < choices; choice += WORKGROUP) {
     let at = row * choices + choice;
-    let expert = chosen[choice];
-    ids[at] = expert;
-    #if SCALED
-    weights[at] = chosen_weights[choice] / divisor * params.scale * expert_scale[expert];
-    #else
+    ids[at] = chosen[choice];
     weights[at] = chosen_weights[choice] / divisor * params.scale;
-    #end
   }
 }

@@ -3,6 +3,7 @@
 import { UnsupportedModelError } from "../errors.ts";
 import type { Architecture } from "./architecture.ts";
 import { loadBert, loadNomicBert } from "./bert.ts";
+import { loadBloom, loadMpt } from "./bloom.ts";
 import { loadCohere2, loadCommandR } from "./command_r.ts";
 import { loadDeepSeek } from "./deepseek.ts";
 import { loadDeepSeek2 } from "./deepseek2.ts";
@@ -56,6 +57,7 @@ type Table = Readonly<Record<string, readonly [load: Architecture, models: strin
 /** Models whose tokens see only earlier ones: they generate. */
 const DECODERS: Table = {
   "bailingmoe2": [loadDots1, "Ling 2.0 and Ring 2.0 (lite, flash)"],
+  "bloom": [loadBloom, "BLOOM, BLOOMZ"],
   "cohere2": [loadCohere2, "Command R7B, Command A, Aya Expanse 2"],
   "command-r": [loadCommandR, "Command R and R+, Aya 23 and Expanse"],
   "deepseek": [loadDeepSeek, "DeepSeek-MoE 16B"],
@@ -97,6 +99,7 @@ const DECODERS: Table = {
   "minimax-m2": [loadMiniMaxM2, "MiniMax-M2"],
   "mistral3": [loadMistral3, "Ministral 3, Mistral Small 4"],
   "mistral4": [loadDeepSeek2, "Mistral 4"],
+  "mpt": [loadMpt, "MPT"],
   "nemotron": [loadNemotron, "Nemotron, Minitron"],
   "nemotron_h": [loadNemotronH, "Nemotron-H, Nemotron Nano 2"],
   "nemotron_h_moe": [loadNemotronH, "Nemotron 3 Nano"],

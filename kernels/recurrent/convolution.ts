@@ -7,7 +7,7 @@ import segmentSource from "./segment.wgsl" with { type: "text" };
 import type { FloatRows } from "../activation.ts";
 import type { Device } from "../device.ts";
 import { type Dispatch, encodeDispatch } from "../kernel.ts";
-import { type ColumnRange, sigmoid, type StepSegments } from "./segments.ts";
+import { bindSegments, type ColumnRange, sigmoid, type StepSegments } from "./segments.ts";
 
 /** A convolution as a model has it. */
 export interface ConvolutionOptions {
@@ -51,12 +51,14 @@ export class CausalConvolution {
     options: ConvolutionOptions,
   ) {
     const { width, weight, bias, silu, gates } = options;
+    const { SEGMENTS, bindings } = bindSegments(step);
     this.#workgroups = Math.ceil(y.stride / WORKGROUP);
     this.#dispatch = device.kernel({
       name: "causal convolution",
       source: convolutionSource,
       constants: {
         WORKGROUP,
+        SEGMENTS,
         WIDTH: width,
         HISTORY: width - 1,
         BIAS: bias !== undefined,
@@ -65,8 +67,7 @@ export class CausalConvolution {
       },
       snippets: [segmentSource, scalarsSource],
     }).bind({
-      rows: step.rows,
-      segments: step.segments,
+      ...bindings,
       x: x.rows.floats,
       weight,
       ...(bias ? { bias } : {}),

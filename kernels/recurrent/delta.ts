@@ -6,7 +6,14 @@ import segmentSource from "./segment.wgsl" with { type: "text" };
 import type { FloatRows } from "../activation.ts";
 import type { Device } from "../device.ts";
 import { type Dispatch, encodeDispatch } from "../kernel.ts";
-import { carryState, type ColumnRange, sigmoid, softplus, type StepSegments } from "./segments.ts";
+import {
+  bindSegments,
+  carryState,
+  type ColumnRange,
+  sigmoid,
+  softplus,
+  type StepSegments,
+} from "./segments.ts";
 
 /** Sizes of a delta rule. */
 export interface DeltaShape {
@@ -28,8 +35,6 @@ export interface DeltaInputs {
   alpha: ColumnRange;
   /** [heads]: the strength of the change before sigmoid. */
   beta: ColumnRange;
-  /** Where beta and alpha lie in turn: heads in a run, columns from one run to the next. */
-  runs?: { heads: number; columns: number };
 }
 
 /** A delta rule's parameters, as GGUF files have them. */
@@ -57,7 +62,7 @@ export class GatedDeltaRule {
   /** @param y [rows, heads, dim] @param state of {@linkcode deltaStateBytes} */
   constructor(
     device: Device,
-    { qkv, alpha, beta, runs }: DeltaInputs,
+    { qkv, alpha, beta }: DeltaInputs,
     y: FloatRows,
     step: StepSegments,
     state: GPUBuffer,
@@ -65,20 +70,21 @@ export class GatedDeltaRule {
     { heads, keyHeads, dim, tiledHeads }: DeltaShape,
   ) {
     const constants = carryState(dim, dim);
+    const { SEGMENTS, bindings } = bindSegments(step);
     this.#workgroups = heads * dim * constants.TEAM / constants.WORKGROUP;
     this.#dispatch = device.kernel({
       name: "gated delta rule",
       source: deltaSource,
       constants: {
         ...constants,
+        SEGMENTS,
         SPLIT: constants.TEAM > 1,
         DIM: dim,
         VECTOR_GATE: weights.vectorGate,
       },
       snippets: [segmentSource, scalarsSource],
     }).bind({
-      rows: step.rows,
-      segments: step.segments,
+      ...bindings,
       qkv: qkv.rows.floats,
       alpha: alpha.rows.floats,
       beta: beta.rows.floats,
@@ -98,8 +104,6 @@ export class GatedDeltaRule {
       alpha_first: alpha.first,
       beta_stride: beta.rows.stride,
       beta_first: beta.first,
-      run: runs?.heads ?? heads,
-      run_stride: runs?.columns ?? 0,
       y_stride: y.stride,
       epsilon: weights.epsilon,
     });

@@ -18,8 +18,6 @@ struct Params {
   alpha_first: u32,
   beta_stride: u32,
   beta_first: u32,
-  run: u32,          // heads whose gates lie side by side
-  run_stride: u32,   // columns from one run to the next
   y_stride: u32,
   epsilon: f32,
 }
@@ -46,11 +44,6 @@ var<workgroup> tile_decays: array<vec4<f32>, TILE * KEYS>;
 var<workgroup> tile_sums: array<vec2<f32>, 2u * WORKGROUP>;
 #end
 
-// Column of a head's gate.
-fn gate_column(head: u32) -> u32 {
-  return head / params.run * params.run_stride + head % params.run;
-}
-
 #if VECTOR_GATE
 fn decay(row: u32, head: u32, key: u32) -> f32 {
   let column = head * DIM + key;
@@ -59,7 +52,7 @@ fn decay(row: u32, head: u32, key: u32) -> f32 {
 }
 #else
 fn decay(row: u32, head: u32) -> f32 {
-  let raw = alpha[row * params.alpha_stride + params.alpha_first + gate_column(head)];
+  let raw = alpha[row * params.alpha_stride + params.alpha_first + head];
   return exp(a[head] * softplus(raw + bias[head]));
 }
 #end
@@ -104,7 +97,7 @@ fn main(
     }
     for (var i = thread; i < count; i += WORKGROUP) {
       let row = first_row + i;
-      let raw = beta[row * params.beta_stride + params.beta_first + gate_column(head)];
+      let raw = beta[row * params.beta_stride + params.beta_first + head];
       #if VECTOR_GATE
       tile_gates[i] = vec2(sigmoid(raw), 1.0);
       #else

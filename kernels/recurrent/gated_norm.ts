@@ -17,14 +17,13 @@ export interface GatedNormOptions {
   weight: GPUBuffer;
   sharedWeight?: boolean;
   epsilon: number;
-  /** What multiplies x before the norm, or the result after it. */
+  /** What multiplies the result. */
   gate?: GatedNormGate & { z: ColumnRange };
 }
 
 /** How a gate acts. */
 export interface GatedNormGate {
   activation: "silu" | "sigmoid";
-  when: "before" | "after";
 }
 
 /** Invocations for a group, which is a head or a few. */
@@ -48,8 +47,6 @@ export class GatedNorm {
         ...constants,
         WORKGROUP: Math.min(WORKGROUP, constants.WORKGROUP),
         GATED: gate !== undefined,
-        GATE_BEFORE: gate?.when === "before",
-        GATE_AFTER: gate?.when === "after",
         SIGMOID: gate?.activation === "sigmoid",
       },
       snippets: [snippet, scalarsSource],
@@ -88,16 +85,14 @@ export function gatedNormReference(
   const gates = Float64Array.from(gate?.z ?? [], (value) => {
     return gate?.activation === "sigmoid" ? sigmoid(value) : value * sigmoid(value);
   });
-  const before = (i: number) => gate?.when === "before" ? x[i] * gates[i] : x[i];
   const y = new Float32Array(x.length);
   for (let first = 0, group = 0; first < x.length; first += columns, group++) {
     let squares = 0;
-    for (let k = 0; k < columns; k++) squares += before(first + k) ** 2;
+    for (let k = 0; k < columns; k++) squares += x[first + k] ** 2;
     const scale = 1 / Math.sqrt(squares / columns + epsilon);
     for (let k = 0; k < columns; k++) {
       const factor = weight[(group * columns + k) % weight.length];
-      const after = gate?.when === "after" ? gates[first + k] : 1;
-      y[first + k] = before(first + k) * scale * factor * after;
+      y[first + k] = x[first + k] * scale * factor * (gates[first + k] ?? 1);
     }
   }
   return y;

@@ -1,6 +1,5 @@
-// RMSNorm of groups of columns within each row, one workgroup each, with the gate of a recurrent
-// layer: y = norm(x) * weight. GATE_BEFORE: norm(x * f(z)) (Mamba 2); GATE_AFTER: times f(z) (gated
-// delta nets). f is silu, or with SIGMOID sigmoid.
+// RMSNorm of groups of columns within each row, one workgroup each: y = norm(x) * weight. GATED:
+// times f(z), the gate of a delta net, where f is silu, or with SIGMOID sigmoid.
 struct Params {
   columns: u32,      // of a group
   groups: u32,
@@ -32,12 +31,7 @@ fn gate(row: u32, column: u32) -> f32 {
 #end
 
 fn input(row: u32, column: u32) -> f32 {
-  let value = x[row * params.x_stride + params.x_first + column];
-  #if GATE_BEFORE
-  return value * gate(row, column);
-  #else
-  return value;
-  #end
+  return x[row * params.x_stride + params.x_first + column];
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -57,7 +51,7 @@ fn main(
 
   for (var i = thread; i < params.columns; i += WORKGROUP) {
     var value = input(row, first + i) * scale * weight[workgroup.x * params.weight_step + i];
-    #if GATE_AFTER
+    #if GATED
     value *= gate(row, first + i);
     #end
     y[row * params.y_stride + first + i] = value;

@@ -6,7 +6,14 @@ import segmentSource from "./segment.wgsl" with { type: "text" };
 import type { FloatRows } from "../activation.ts";
 import type { Device } from "../device.ts";
 import { type Dispatch, encodeDispatch } from "../kernel.ts";
-import { carryState, type ColumnRange, sigmoid, softplus, type StepSegments } from "./segments.ts";
+import {
+  bindSegments,
+  carryState,
+  type ColumnRange,
+  sigmoid,
+  softplus,
+  type StepSegments,
+} from "./segments.ts";
 
 /** Sizes of a scan. */
 export interface ScanShape {
@@ -38,7 +45,7 @@ export interface ScanInputs {
 export interface ScanWeights {
   /** Minus the rates of decay: [channels, states], or one per head if `scalarDecay`. */
   a: GPUBuffer;
-  /** [heads]: what goes from x to y directly. */
+  /** [heads]: what goes from x to y directly. At most 16,384 heads: a uniform buffer, as bias. */
   d: GPUBuffer;
   /** [heads]: the time steps' bias. */
   bias: GPUBuffer;
@@ -69,19 +76,21 @@ export class SelectiveScan {
     const { x, dt, b, c, z } = inputs;
     const { channels, heads, groups, states } = shape;
     const constants = carryState(states, groups === 1 ? undefined : channels / groups);
+    const { SEGMENTS, bindings } = bindSegments(step);
     this.#workgroups = Math.ceil(y.stride * constants.TEAM / constants.WORKGROUP);
     this.#dispatch = device.kernel({
       name: "selective scan",
       source: scanSource,
       constants: {
         ...constants,
+        SEGMENTS,
+        HEAD_QUADS: Math.ceil(heads / 4),
         SCALAR_DECAY: weights.scalarDecay,
         GATED: z !== undefined,
       },
       snippets: [segmentSource, scalarsSource],
     }).bind({
-      rows: step.rows,
-      segments: step.segments,
+      ...bindings,
       x: x.rows.floats,
       dt: dt.rows.floats,
       bc: b.rows.floats,

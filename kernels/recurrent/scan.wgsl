@@ -33,8 +33,8 @@ struct Params {
 #else
 @group(0) @binding(7) var<storage, read> a: array<vec4<f32>>;  // [channels, states / 4]
 #end
-@group(0) @binding(8) var<storage, read> d: array<f32>;      // [heads]
-@group(0) @binding(9) var<storage, read> bias: array<f32>;   // [heads]
+@group(0) @binding(8) var<uniform> d: array<vec4<f32>, HEAD_QUADS>;     // [heads]
+@group(0) @binding(9) var<uniform> bias: array<vec4<f32>, HEAD_QUADS>;  // [heads]
 @group(0) @binding(10) var<storage, read_write> state: array<vec4<f32>>;  // [slots, quads, channels]
 @group(0) @binding(11) var<storage, read_write> y: array<f32>;            // [rows, y_stride]
 
@@ -86,7 +86,7 @@ fn main(
       let row = first_row + i / CHANNELS;
       let staged = min(first_channel + i % CHANNELS, last_channel);
       let head = staged / params.head_channels;
-      let step = softplus(dt[row * params.dt_stride + params.dt_first + head] + bias[head]);
+      let step = softplus(dt[row * params.dt_stride + params.dt_first + head] + bias[head / 4u][head % 4u]);
       let input = step * x[row * params.x_stride + params.x_first + staged];
       #if SCALAR_DECAY
       tile_steps[i] = vec2(exp(step * a[head]), input);
@@ -122,7 +122,8 @@ fn main(
       var value = 0.0;
       if (column <= last_channel) {
         let input = x[row * params.x_stride + params.x_first + column];
-        value = d[column / params.head_channels] * input;
+        let head = column / params.head_channels;
+        value = d[head / 4u][head % 4u] * input;
         for (var part = 0u; part < TEAM; part++) {
           value += tile_sums[i / CHANNELS * WORKGROUP + part * CHANNELS + i % CHANNELS];
         }

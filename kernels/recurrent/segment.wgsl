@@ -1,7 +1,8 @@
 // The rows of one sequence in a step: consecutive rows that a recurrence walks in order, and where
 // its state is kept. A sequence that begins at position 0 begins with a state of zero.
-@group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;      // [rows] token, position, slot
-@group(0) @binding(2) var<storage, read> segments: array<vec4<u32>>;  // [segments] first row, rows
+// Small inputs of these kernels are uniform buffers: not every device has more than eight for storage.
+@group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;          // [rows] token, position, slot
+@group(0) @binding(2) var<uniform> segments: array<vec4<u32>, SEGMENTS>;  // first row, rows
 
 struct Segment {
   first: u32,

@@ -11,6 +11,15 @@ export interface StepSegments {
   segments: GPUBuffer;
 }
 
+/** Bytes of the largest uniform buffer that every device has. */
+const UNIFORM_BYTES = 65536;
+
+/** The constant and the bindings of segment.wgsl. */
+export function bindSegments({ rows, segments }: StepSegments) {
+  const size = Math.min(segments.size, UNIFORM_BYTES);
+  return { SEGMENTS: size / 16, bindings: { rows, segments: { buffer: segments, size } } };
+}
+
 /** Columns of rows, `first` and those after it: one projection feeds several kernels uncopied. */
 export interface ColumnRange {
   readonly rows: FloatRows;

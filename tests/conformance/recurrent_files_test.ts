@@ -3,35 +3,21 @@
 
 import { assert } from "@std/assert";
 import { loadModel } from "../../engine/mod.ts";
-import {
-  type MetadataValue,
-  readGguf,
-  TensorReader,
-  type WritableMetadata,
-  type WritableValue,
-  writeGguf,
-} from "../../engine/gguf/mod.ts";
+import { readGguf, TensorReader } from "../../engine/gguf/mod.ts";
 import { quantFormat } from "../../kernels/mod.ts";
 import { nmse } from "../gpu.ts";
+import { type PlainValue, writeModelFile } from "../model_file.ts";
 import { hasData, readFixture } from "./logits.ts";
 
 /** A model to be written again, all of its tensors as f32. */
 interface Draft {
-  metadata: Record<string, WritableValue>;
+  metadata: Record<string, PlainValue>;
   tensors: Map<string, { shape: readonly number[]; values: Float32Array<ArrayBuffer> }>;
-}
-
-function writable(value: MetadataValue): WritableValue {
-  if (typeof value === "bigint") return { uint64: value };
-  if (typeof value !== "number") return value as WritableValue;
-  if (!Number.isInteger(value)) return { float32: value };
-  return value < 0 ? { int32: value } : { uint32: value };
 }
 
 async function readDraft(path: URL): Promise<Draft> {
   const gguf = await readGguf(path);
   using reader = await TensorReader.open(gguf);
-  const metadata = Object.entries(gguf.metadata).map(([key, value]) => [key, writable(value)]);
   const tensors: Draft["tensors"] = new Map();
   for (const [name, tensor] of gguf.tensors) {
     const bytes = new Uint8Array(tensor.byteLength);
@@ -40,7 +26,8 @@ async function readDraft(path: URL): Promise<Draft> {
     const values = format.dequantize(bytes, bytes.length / format.blockBytes);
     tensors.set(name, { shape: tensor.shape, values: new Float32Array(values) });
   }
-  return { metadata: Object.fromEntries(metadata), tensors };
+  const metadata = { ...gguf.metadata } as Draft["metadata"];
+  return { metadata, tensors };
 }
 
 /** Logits of a model of the conformance data after a change. */
@@ -48,17 +35,12 @@ async function logitsOf(name: string, change: (draft: Draft) => void): Promise<F
   const { model, tokens } = await readFixture("architectures", name);
   const draft = await readDraft(model);
   change(draft);
-  const path = await Deno.makeTempFile({ suffix: ".gguf" });
-  try {
-    const tensors = [...draft.tensors].map(([name, { shape, values }]) => {
-      return { name, shape, type: "F32", data: () => [new Uint8Array(values.buffer)] };
-    });
-    await writeGguf(path, draft.metadata as WritableMetadata, tensors);
-    await using loaded = await loadModel(path, { contextLength: 64, maxSequences: 1, exact: true });
-    return await loaded.logits(tokens);
-  } finally {
-    await Deno.remove(path);
-  }
+  const tensors = [...draft.tensors].map(([name, { shape, values }]) => {
+    return { name, shape, type: "F32", data: () => [new Uint8Array(values.buffer)] };
+  });
+  const path = await writeModelFile(draft.metadata, tensors);
+  await using loaded = await loadModel(path, { contextLength: 64, maxSequences: 1, exact: true });
+  return await loaded.logits(tokens);
 }
 
 /** Registers a test, ignored with the reason in its name where the data is missing. */

@@ -6,10 +6,12 @@
 import { assert } from "@std/assert";
 import {
   type Activation,
+  bufferOf,
   type Device,
   type FloatRows,
   floatRows,
   GROUP,
+  GROUP_BYTES,
   isQuantized,
   type QuantizedRows,
   quantizedRows,
@@ -70,10 +72,22 @@ export function outputRows(
   const y = quantized
     ? quantizedRows(device, "y", count, columns)
     : floatRows(device, "y", count, columns);
-  for (const buffer of isQuantized(y) ? [y.quants, y.scales] : [y.floats]) {
-    write(device, buffer, new Float32Array(buffer.size / 4).fill(12345));
-  }
+  const buffer = bufferOf(y);
+  write(device, buffer, new Float32Array(buffer.size / 4).fill(12345));
   return y;
+}
+
+/** The first `count` int8 groups. */
+export async function readGroups(
+  device: Device,
+  { groups }: QuantizedRows,
+  count: number,
+): Promise<{ codes: Int8Array; scales: Float32Array }[]> {
+  const { buffer } = await readWords(device, groups, count * GROUP_BYTES / 4);
+  return Array.from({ length: count }, (_, group) => {
+    const codes = new Int8Array(buffer, group * GROUP_BYTES, GROUP);
+    return { codes, scales: new Float32Array(buffer, group * GROUP_BYTES + GROUP, 4) };
+  });
 }
 
 /**
@@ -106,33 +120,28 @@ async function assertQuantized(
   expected: Float32Array,
   errors: Float64Array,
 ): Promise<void> {
-  const words = await readWords(device, y.quants, expected.length / 4);
-  const codes = new Int8Array(words.buffer);
-  const scales = await readFloats(device, y.scales, expected.length / GROUP * 4);
-  for (let group = 0; group < expected.length / GROUP; group++) {
+  const groups = await readGroups(device, y, expected.length / GROUP);
+  groups.forEach(({ codes, scales }, group) => {
     const from = group * GROUP;
     const values = expected.subarray(from, from + GROUP);
     const error = (i: number) => errors[from + i] + 4 * ULP * Math.abs(values[i]);
     const indices = values.map((_, i) => i);
     const largest = indices.reduce((a, b) => Math.abs(values[b]) > Math.abs(values[a]) ? b : a);
     const worst = indices.reduce((most, i) => Math.max(most, error(i)), 0);
-    const [scale, ...sums] = scales.subarray(4 * group, 4 * group + 4);
+    const [scale, ...sums] = scales;
     const expectedScale = Math.abs(values[largest]) / 127;
     assertClose([scale], [expectedScale], () => worst / 127 + 3 * ULP * expectedScale);
     // A code is x * (127 / peak) rounded to a whole number: half a step, and the error of x and of
     // the scale, which counts once per unit of code.
     assertClose(
-      Array.from(codes.subarray(from, from + GROUP), (code) => code * scale),
+      Array.from(codes, (code) => code * scale),
       values,
       (i) => scale * (0.5 + 127 * 8 * ULP) + error(i) + worst,
     );
-    const halves = [values.subarray(0, 16), values.subarray(16)];
-    const total = (half: number, value: (i: number) => number) =>
-      halves[half].reduce((sum, _, i) => sum + value(16 * half + i), 0);
-    assertClose(
-      sums,
-      [total(0, (i) => values[i]), total(1, (i) => values[i]), 0],
-      (half) => half === 2 ? 0 : total(half, (i) => error(i) + 8 * ULP * Math.abs(values[i])),
-    );
-  }
+    // Whole numbers are summed without error; their product with the scale is rounded once.
+    const total = (from: number, to: number) =>
+      scale * codes.slice(from, to).reduce((sum, code) => sum + code, 0);
+    const expectedSums = [total(0, 16), total(16, 32), 0];
+    assertClose(sums, expectedSums, (half) => 2 * ULP * Math.abs(expectedSums[half]));
+  });
 }

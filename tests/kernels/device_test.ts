@@ -12,7 +12,11 @@ interface Requests {
 
 /** An implementation whose adapter lists some features and grants some, which may be others. */
 function fakeGpu(listed: string[], granted: string[], requests: Requests): GPU {
-  const limits = { maxStorageBufferBindingSize: 1000, maxBufferSize: 2000 };
+  const limits = {
+    maxStorageBufferBindingSize: 1000,
+    maxBufferSize: 2000,
+    maxStorageBuffersPerShaderStage: 64,
+  };
   const adapter = {
     features: new Set(listed),
     limits,
@@ -50,6 +54,7 @@ Deno.test("Device.open() uses a feature that the adapter has but hides", async (
   assertEquals(capabilities.subgroupSize, 4);
   assertEquals(description, "Test adapter");
   assertEquals(requests.features.length, 1);
+  // Eight storage buffers, which need no request, are all that a kernel may have.
   assertEquals(requests.limits[0], { maxStorageBufferBindingSize: 1000, maxBufferSize: 2000 });
 });
 
@@ -116,6 +121,20 @@ Deno.test("Device.scoped() makes an exception of what the device refuses", async
   };
   await assertRejects(() => device.scoped("compile", create), GpuError, "Cannot compile");
   assertEquals(await device.scoped("count", () => 3), 3);
+});
+
+Deno.test("Device refuses a kernel with nine storage buffers, even if the adapter has more", async () => {
+  using device = await Device.open();
+  const compile = (buffers: number) => () => {
+    const bindings = Array.from(
+      { length: buffers },
+      (_, i) => `@group(0) @binding(${i}) var<storage, read_write> y${i}: array<u32>;`,
+    );
+    const main = "@compute @workgroup_size(1) fn main() { y0[0] = 1u; }";
+    device.kernel({ name: `${buffers} buffers`, source: [...bindings, main].join("\n") });
+  };
+  await device.scoped("compile", compile(8));
+  await assertRejects(() => device.scoped("compile", compile(9)), GpuError, "Cannot compile");
 });
 
 Deno.test("Device.check() throws what went wrong outside of scopes, once", async () => {

@@ -6,6 +6,7 @@ import {
   allocateMatrix,
   type Device,
   floatRows,
+  GROUP,
   isQuantized,
   Linear,
   type LinearTile,
@@ -16,7 +17,8 @@ import {
   setAffine,
   STAGED,
 } from "../../kernels/mod.ts";
-import { gpuTest, nmse, randomFloats, readFloats, readWords, submit, write } from "../gpu.ts";
+import { gpuTest, nmse, randomFloats, readFloats, submit, write } from "../gpu.ts";
+import { readGroups } from "./close.ts";
 import { randomBlocks } from "./quants/random_blocks.ts";
 
 interface Case {
@@ -62,9 +64,8 @@ async function outputs(device: Device, shape: Case, tile: LinearTile | typeof ST
     if (sides === 1) linear.encode(pass, TOKENS); // adds
   });
   if (!isQuantized(y)) return [...await readFloats(device, y.floats, TOKENS * y.stride)];
-  const codes = await readWords(device, y.quants, TOKENS * y.stride / 4);
-  const scales = await readFloats(device, y.scales, TOKENS * y.stride / 8);
-  return [...new Int8Array(codes.buffer), ...scales];
+  const groups = await readGroups(device, y, TOKENS * y.stride / GROUP);
+  return groups.flatMap(({ codes, scales }) => [...codes, ...scales]);
 }
 
 const CASES: Case[] = [

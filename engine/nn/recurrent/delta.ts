@@ -72,7 +72,7 @@ export class DeltaBlock {
     const z = weights.gate ? this.#lowRank(x, weights.gate, "gate") : gateAt;
     const normed = gatedNorm(network, result, {
       ...weights.norm,
-      gate: { z, activation: weights.gateActivation, when: "after" },
+      gate: { z, activation: weights.gateActivation },
     });
     network.addLinear(network.input(normed, output, "gated norm"), output, y);
   }

@@ -14,6 +14,8 @@ export interface AttentionOptions {
   cap?: number;
   /** A score of nothing for each head. */
   sinks?: Vector | undefined;
+  /** What each head subtracts from a score for every token in between (Press et al. 2022). */
+  slopes?: Vector;
   /** Whether later tokens are not seen. Default true. */
   causal?: boolean;
 }
@@ -25,7 +27,7 @@ export function attend(
   values: readonly Vector[][],
   options: AttentionOptions = {},
 ): Vector[] {
-  const { factor, window = Infinity, cap, sinks, causal = true } = options;
+  const { factor, window = Infinity, cap, sinks, slopes, causal = true } = options;
   return queries.map((heads, token) => {
     const seen = keys.map((_, at) => at).filter((at) => {
       return (!causal || at <= token) && token - at < window;
@@ -34,7 +36,8 @@ export function attend(
       const shared = Math.floor(head / (heads.length / keys[0].length));
       const scores = seen.map((at) => {
         const score = dot(query, keys[at][shared]) * (factor ?? 1 / Math.sqrt(query.length));
-        return cap ? softcap(score, cap) : score;
+        const capped = cap ? softcap(score, cap) : score;
+        return slopes ? capped - slopes[head] * Math.abs(token - at) : capped;
       });
       const weights = softmax(scores, sinks?.[head]);
       return sum(seen.map((at, i) => scale(values[at][shared], weights[i])));

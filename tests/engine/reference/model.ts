@@ -17,7 +17,7 @@ export interface ReferenceModel {
   /** GGUF's name. */
   readonly architecture: string;
   /** Without the architecture's name before the keys. */
-  readonly metadata: Readonly<Record<string, string | number | boolean | readonly number[]>>;
+  readonly metadata: Readonly<Record<string, string | number | boolean>>;
   /** Logits of every token, [tokens][vocabulary]; of an encoder, what its embeddings are pooled from. */
   run(weights: RandomWeights, tokens: readonly number[]): Vector[];
 }

@@ -1,5 +1,7 @@
 // f32 weights to blocks of two integer formats, one without and one with a minimum: rounded to the
-// nearest code, as simple as the formats allow. Layouts as in ggml-common.h.
+// nearest code, as simple as the formats allow. Layouts as in ggml-common.h. Activations likewise.
+
+import type { Vector } from "./numbers.ts";
 
 /** Weights per block of both formats. */
 const BLOCK = 32;
@@ -56,4 +58,15 @@ export function quantize(
     values.set(encode(weights.subarray(i * BLOCK, (i + 1) * BLOCK), block), i * BLOCK);
   }
   return { bytes, values };
+}
+
+/** What is left of an activation that is rounded to int8 codes in groups of 32, each with a scale. */
+export function roundActivation(x: Vector): Vector {
+  const groups = Array.from({ length: Math.ceil(x.length / BLOCK) }, (_, i) => {
+    return x.slice(i * BLOCK, (i + 1) * BLOCK);
+  });
+  return groups.flatMap((group) => {
+    const scale = Math.max(...group.map(Math.abs)) / 127;
+    return group.map((value) => scale === 0 ? 0 : scale * Math.round(value / scale));
+  });
 }

@@ -4,7 +4,7 @@
 import { randomWeights } from "../../../bench/random_weights.ts";
 import type { WritableTensor } from "../../../engine/gguf/mod.ts";
 import { normalize, rmsNormalize, type Vector } from "./numbers.ts";
-import { quantize, type QuantizedType } from "./quantize.ts";
+import { quantize, type QuantizedType, roundActivation } from "./quantize.ts";
 
 /** Epsilon of all norms. */
 export const EPSILON = 1e-5;
@@ -38,19 +38,30 @@ interface ProductOptions {
 export class RandomWeights {
   readonly tensors: Map<string, Tensor>;
   readonly #prefix: string;
+  /** Whether quantized matrices multiply activations that are rounded to int8. */
+  readonly #integer: boolean;
 
   /** @param type of the matrices */
   constructor(
     readonly type: "F32" | QuantizedType = "F32",
-    { prefix = "", tensors = new Map<string, Tensor>() } = {},
+    { prefix = "", tensors = new Map<string, Tensor>(), integer = false } = {},
   ) {
     this.#prefix = prefix;
+    this.#integer = integer;
     this.tensors = tensors;
   }
 
   /** The weights of a layer. */
   layer(index: number): RandomWeights {
-    return new RandomWeights(this.type, { prefix: `blk.${index}.`, tensors: this.tensors });
+    const { tensors } = this;
+    const prefix = `blk.${index}.`;
+    return new RandomWeights(this.type, { prefix, tensors, integer: this.#integer });
+  }
+
+  /** The same, for products with int8 activations. */
+  asInteger(): RandomWeights {
+    const { tensors } = this;
+    return new RandomWeights(this.type, { prefix: this.#prefix, tensors, integer: true });
   }
 
   /** A tensor, which is made where there is none. */
@@ -80,7 +91,7 @@ export class RandomWeights {
   linear(name: string, x: Vector, rows: number, options: ProductOptions = {}): Vector {
     const weight = this.#matrix(name, [x.length, rows], options);
     const bias = options.bias ? this.vector(`${name}.bias`, rows) : undefined;
-    return product(weight.values, x, rows, 0, bias);
+    return product(weight, this.#rounded(x, weight), rows, 0, bias);
   }
 
   /** W x of one of `experts` matrices. */
@@ -94,7 +105,7 @@ export class RandomWeights {
     const weight = this.#matrix(name, [x.length, rows, experts], options);
     const bias = options.bias ? this.vector(`${name}.bias`, [rows, experts]) : undefined;
     const own = bias?.slice(index * rows, (index + 1) * rows);
-    return product(weight.values, x, rows, index * rows, own);
+    return product(weight, this.#rounded(x, weight), rows, index * rows, own);
   }
 
   /** A token's row of the table of embeddings. */
@@ -123,6 +134,10 @@ export class RandomWeights {
     });
   }
 
+  #rounded(x: Vector, weight: Tensor): Vector {
+    return this.#integer && weight.type !== "F32" ? roundActivation(x) : x;
+  }
+
   #matrix(name: string, shape: readonly number[], { gain = 1, float }: ProductOptions): Tensor {
     const type = float || shape[0] % 32 !== 0 ? "F32" : this.type;
     const deviation = gain / Math.sqrt(shape[0]);
@@ -141,7 +156,7 @@ export function typed(
 }
 
 function product(
-  weights: Float32Array,
+  { values }: Tensor,
   x: Vector,
   rows: number,
   first: number,
@@ -150,7 +165,7 @@ function product(
   return Array.from({ length: rows }, (_, row) => {
     const start = (first + row) * x.length;
     let total = bias?.[row] ?? 0;
-    for (let i = 0; i < x.length; i++) total += weights[start + i] * x[i];
+    for (let i = 0; i < x.length; i++) total += values[start + i] * x[i];
     return total;
   });
 }

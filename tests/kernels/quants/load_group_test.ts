@@ -1,5 +1,5 @@
 // Holds the shaders that read repacked planes against the CPU references, for seeded random blocks:
-// both paths must give the same floats to the last bit. Needs a WebGPU adapter.
+// both paths must give the same floats to the last bit, subnormal ones excepted. Needs a WebGPU adapter.
 
 import { assertEquals } from "@std/assert";
 import groupShader from "../../../kernels/quants/group.wgsl" with { type: "text" };
@@ -110,11 +110,17 @@ for (const format of quantFormats) {
         const planes = format.repack(source, blocks);
         if (format.codebook) planes.push(new Uint8Array(format.codebook.words.slice().buffer));
         const actual = await expand(device, format, planes, blocks * format.blockSize);
-        assertEquals(actual.map(positiveZero), format.dequantize(source, blocks).map(positiveZero));
+        const expected = format.dequantize(source, blocks).map(positiveZero);
+        assertEquals(actual.map(positiveZero), expected.map((w, i) => flushed(w, actual[i])));
       }
       device.destroy();
     },
   });
+}
+
+/** WGSL allows subnormal floats to count as zero, as MXFP4's least scales are: times at most 12. */
+function flushed(weight: number, actual: number): number {
+  return actual === 0 && Math.abs(weight) < 12 * 2 ** -126 ? 0 : weight;
 }
 
 /** Adding the minimum, even of zero, loses the sign of zero. */

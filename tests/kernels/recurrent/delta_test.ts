@@ -23,14 +23,11 @@ const EPSILON = 1e-6;
 
 interface Case extends DeltaShape {
   vectorGate: boolean;
-  /** Whether beta and alpha lie in turn for the heads of each key head. */
-  runs: boolean;
 }
 
 async function assertDelta(device: Device, shape: Case) {
-  const { heads, keyHeads, dim, vectorGate, runs } = shape;
+  const { heads, keyHeads, dim, vectorGate } = shape;
   const [keys, values] = [keyHeads * dim, heads * dim];
-  const run = heads / keyHeads;
   const columns = 2 * keys + values + 8;
   const sequences = randomSequences({
     qkv: [columns, 1],
@@ -39,18 +36,14 @@ async function assertDelta(device: Device, shape: Case) {
   });
   const a = randomFloats(heads, 81).map((value) => -Math.abs(value) / 4);
   const bias = randomFloats(vectorGate ? values : heads, 82);
-  // Column i of beta or alpha: side by side, or in runs of a key head's heads.
-  const gatesOf = (gates: Float32Array, which: 0 | 1) =>
-    gates.filter((_, i) => {
-      const column = i % (2 * heads);
-      return Math.floor(column / (runs ? run : heads)) % 2 === which;
-    });
   const rowsOf = ({ qkv, gates, alpha }: Sequence) => ({
     q: columnsOf(qkv, columns, 4, 4 + keys),
     k: columnsOf(qkv, columns, 4 + keys, 4 + 2 * keys),
     v: columnsOf(qkv, columns, 8 + 2 * keys, 8 + 2 * keys + values),
-    beta: gatesOf(gates, 0),
-    alpha: alpha ? columnsOf(alpha, values + 3, 3, values + 3) : gatesOf(gates, 1),
+    beta: columnsOf(gates, 2 * heads, 0, heads),
+    alpha: alpha
+      ? columnsOf(alpha, values + 3, 3, values + 3)
+      : columnsOf(gates, 2 * heads, heads, 2 * heads),
   });
   await assertSteps(device, sequences, {
     columns: values,
@@ -61,8 +54,7 @@ async function assertDelta(device: Device, shape: Case) {
         {
           qkv: { rows: qkv, q: 4, k: 4 + keys, v: 8 + 2 * keys },
           beta: { rows: gates, first: 0 },
-          alpha: alpha ? { rows: alpha, first: 3 } : { rows: gates, first: runs ? run : heads },
-          ...(runs ? { runs: { heads: run, columns: 2 * run } } : {}),
+          alpha: alpha ? { rows: alpha, first: 3 } : { rows: gates, first: heads },
         },
         y,
         step,
@@ -87,16 +79,14 @@ async function assertDelta(device: Device, shape: Case) {
 }
 
 gpuTest("GatedDeltaRule matches the reference with neighbours sharing keys", (device) => {
-  const shape = { heads: 4, keyHeads: 2, dim: 64, vectorGate: false, runs: true };
-  return assertDelta(device, shape);
+  return assertDelta(device, { heads: 4, keyHeads: 2, dim: 64, vectorGate: false });
 });
 
 gpuTest("GatedDeltaRule matches the reference with keys in tiled order", (device) => {
-  const shape = { heads: 4, keyHeads: 2, dim: 64, tiledHeads: true };
-  return assertDelta(device, { ...shape, vectorGate: false, runs: false });
+  const shape = { heads: 4, keyHeads: 2, dim: 64, tiledHeads: true, vectorGate: false };
+  return assertDelta(device, shape);
 });
 
 gpuTest("GatedDeltaRule matches the reference with a gate for every key", (device) => {
-  const shape = { heads: 2, keyHeads: 2, dim: 32, vectorGate: true, runs: false };
-  return assertDelta(device, shape);
+  return assertDelta(device, { heads: 2, keyHeads: 2, dim: 32, vectorGate: true });
 });

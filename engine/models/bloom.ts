@@ -1,0 +1,41 @@
+// BLOOM (BigScience 2022): pre-norm decoder with LayerNorm, also of the embeddings, biases everywhere
+// and GELU. Positions are told by ALiBi (Press et al. 2022) alone. As MPT (MosaicML 2023): without a
+// norm of the embeddings, most files without biases.
+
+import { UnsupportedModelError } from "../errors.ts";
+import type { ModelBuilder } from "../nn/mod.ts";
+
+/** Of all BLOOM models; their files do not say. */
+const MAX_BIAS = 8;
+
+/** Loads a BLOOM. */
+export async function loadBloom(model: ModelBuilder): Promise<void> {
+  await load(model, MAX_BIAS);
+}
+
+/** Loads an MPT. Errors: UnsupportedModelError for one that clamps queries, keys and values. */
+export async function loadMpt(model: ModelBuilder): Promise<void> {
+  const { config, top } = model;
+  if (config.numberOr("attention.clamp_kqv", 0) > 0 || top.has("position_embd.weight")) {
+    throw new UnsupportedModelError(
+      `Cannot load "${config.path}": an MPT with clamped attention or learned positions is not supported`,
+    );
+  }
+  await load(model, config.numberOr("attention.max_alibi_bias", 0));
+}
+
+async function load(model: ModelBuilder, alibi: number): Promise<void> {
+  const { network, top } = model;
+  const attention = { ...model.heads(), alibi };
+  const x = await model.embed();
+  if (top.has("token_embd_norm.weight")) {
+    network.normInto(x, x, top.norm("token_embd_norm", "layer"));
+  }
+  for (const layer of model.layers()) {
+    const attend = await layer.attention(attention);
+    const feedForward = await layer.feedForward({ activation: "gelu" });
+    attend.add(network.norm(x, layer.norm("attn_norm", "layer"), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm", "layer"), feedForward), x);
+  }
+  await model.output(x, top.norm("output_norm", "layer"));
+}
