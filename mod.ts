@@ -38,6 +38,7 @@
 export {
   AdapterError,
   ChatTemplateError,
+  compileSchema,
   ContextLengthError,
   DeviceLostError,
   EngineError,
@@ -50,6 +51,7 @@ export {
   ModelClosedError,
   openModelInWorker,
   RequestError,
+  SchemaError,
   TokenizerError,
   UnsupportedModelError,
 } from "./engine/mod.ts";
@@ -59,6 +61,8 @@ export type {
   ChatModel,
   ChatRequest,
   ChatTemplateFault,
+  CompiledSchema,
+  CompileOptions,
   DecodeOptions,
   DeviceOptions,
   DoneReason,
@@ -73,6 +77,7 @@ export type {
   LoadOptions,
   LoadProgress,
   LocalLoadOptions,
+  Matcher,
   MemoryUse,
   Model,
   ModelInfo,

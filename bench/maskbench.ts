@@ -1,0 +1,164 @@
+// `deno task maskbench FILE.jsonl.gz... --vocab V.gguf`: runs schemas with known valid and invalid
+// documents through the masks of a real vocabulary. Each line of a file is
+// { name, schema, tests: [{ valid, data }] }. Prints a table and the same as one line of JSON.
+
+import { loadTokenizer } from "../engine/mod.ts";
+import { compileSchema, SchemaError } from "../engine/grammar/mod.ts";
+import type { Tokenizer } from "../tokenizer/mod.ts";
+
+interface Case {
+  name: string;
+  schema: unknown;
+  tests: { valid: boolean; data: unknown }[];
+}
+
+/** What is counted for a file, and in all. */
+class Tally {
+  schemas = 0;
+  compiled = 0;
+  right = 0;
+  validRejected = 0;
+  invalidAccepted = 0;
+  readonly refused = new Map<string, number>();
+  readonly compileTimes: number[] = [];
+  readonly maskTimes: number[] = [];
+
+  add(other: Tally): void {
+    this.schemas += other.schemas;
+    this.compiled += other.compiled;
+    this.right += other.right;
+    this.validRejected += other.validRejected;
+    this.invalidAccepted += other.invalidAccepted;
+    for (const [keyword, count] of other.refused) {
+      this.refused.set(keyword, (this.refused.get(keyword) ?? 0) + count);
+    }
+    for (const time of other.compileTimes) this.compileTimes.push(time);
+    for (const time of other.maskTimes) this.maskTimes.push(time);
+  }
+
+  summary() {
+    const { schemas, compiled, right, validRejected, invalidAccepted } = this;
+    const times = (values: number[], scale: number) => {
+      const sorted = Float64Array.from(values).sort();
+      const at = (share: number) =>
+        Number(((sorted[Math.floor(share * (sorted.length - 1))] ?? 0) * scale).toFixed(2));
+      return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) };
+    };
+    const refused = Object.fromEntries([...this.refused].sort(([, a], [, b]) => b - a));
+    return {
+      schemas,
+      compiled,
+      right,
+      validRejected,
+      invalidAccepted,
+      refused,
+      compileMs: times(this.compileTimes, 1),
+      maskUs: times(this.maskTimes, 1000),
+    };
+  }
+}
+
+const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
+
+async function main(args: readonly string[]): Promise<void> {
+  const at = args.indexOf("--vocab");
+  const files = args.filter((_, i) => at < 0 || (i !== at && i !== at + 1));
+  if (at < 0 || !args[at + 1] || files.length === 0) {
+    print("Usage: deno task maskbench FILE.jsonl.gz... --vocab VOCABULARY.gguf");
+    Deno.exit(2);
+  }
+  const tokenizer = await loadTokenizer(args[at + 1]);
+  compileSchema({}, tokenizer); // sorts the vocabulary
+  const all = new Tally();
+  const results: Record<string, unknown> = {};
+  print(
+    "split                     schemas compiled    right  v.rej  i.acc  compile p50/p99/max ms   mask p50/p95/p99/max us",
+  );
+  for (const file of files) {
+    const tally = new Tally();
+    for await (const line of linesOf(file)) run(JSON.parse(line), tokenizer, tally);
+    const name = file.replace(/^.*\//, "").replace(/\.jsonl(\.gz)?$/, "");
+    results[name] = tally.summary();
+    print(row(name, tally));
+    all.add(tally);
+  }
+  print(row("all", all));
+  print(JSON.stringify({ ...results, all: all.summary() }));
+}
+
+function row(name: string, tally: Tally): string {
+  const { schemas, compiled, right, validRejected, invalidAccepted, compileMs, maskUs } = tally
+    .summary();
+  const share = (100 * right / schemas).toFixed(1) + "%";
+  const numbers = [schemas, compiled, share, validRejected, invalidAccepted];
+  const widths = [8, 9, 9, 7, 7];
+  return name.padEnd(25) + numbers.map((value, i) => String(value).padStart(widths[i])).join("") +
+    `  ${compileMs.p50}/${compileMs.p99}/${compileMs.max}`.padEnd(26) +
+    `${maskUs.p50}/${maskUs.p95}/${maskUs.p99}/${maskUs.max}`;
+}
+
+function run({ schema, tests }: Case, tokenizer: Tokenizer, tally: Tally): void {
+  tally.schemas++;
+  const started = performance.now();
+  let compiled;
+  try {
+    compiled = compileSchema(schema, tokenizer, {
+      whitespace: "free",
+      anyOrder: true,
+      anyNumbers: true,
+    });
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error;
+    const keyword = error.keyword || "(none)";
+    tally.refused.set(keyword, (tally.refused.get(keyword) ?? 0) + 1);
+    return;
+  } finally {
+    tally.compileTimes.push(performance.now() - started);
+  }
+  tally.compiled++;
+  let isRight = true;
+  for (const { valid, data } of tests) {
+    const accepted = accepts(
+      compiled.matcher(),
+      tokenizer.encode(JSON.stringify(data), { special: false }),
+      tally,
+    );
+    if (accepted === valid) continue;
+    isRight = false;
+    if (valid) tally.validRejected++;
+    else tally.invalidAccepted++;
+  }
+  if (isRight) tally.right++;
+}
+
+/** Whether the masks let a document through, up to its end. */
+function accepts(
+  matcher: ReturnType<ReturnType<typeof compileSchema>["matcher"]>,
+  tokens: readonly number[],
+  tally: Tally,
+): boolean {
+  for (const token of tokens) {
+    const started = performance.now();
+    const mask = matcher.mask();
+    tally.maskTimes.push(performance.now() - started);
+    if (!(mask[token >> 5] >>> (token & 31) & 1)) return false;
+    if (!matcher.accept(token)) throw new Error(`Cannot go on: token ${token} is in the mask only`);
+  }
+  return matcher.isComplete;
+}
+
+async function* linesOf(file: string): AsyncGenerator<string> {
+  const { readable } = await Deno.open(file);
+  const bytes = file.endsWith(".gz")
+    ? readable.pipeThrough(new DecompressionStream("gzip"))
+    : readable;
+  let rest = "";
+  for await (const part of bytes.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + part).split("\n");
+    rest = lines.pop()!;
+    yield* lines.filter((line) => line.trim() !== "");
+  }
+  if (rest.trim() !== "") yield rest;
+}
+
+await main(Deno.args);

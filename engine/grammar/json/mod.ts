@@ -1,0 +1,7 @@
+// JSON texts as values that lose nothing: exact numbers, keys in their order. Knows no schemas.
+
+export { Decimal } from "./decimal.ts";
+export { JsonError } from "./errors.ts";
+export { parseJson } from "./parse.ts";
+export { fromPlain, MAX_DEPTH } from "./value.ts";
+export type { JsonArray, JsonObject, JsonValue } from "./value.ts";

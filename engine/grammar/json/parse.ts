@@ -1,0 +1,138 @@
+// Reads JSON texts (RFC 8259), strictly, into values that keep the order of keys and exact numbers.
+// What is open is kept on a stack of its own: however deep the text, the caller's stack is safe.
+
+import { Decimal } from "./decimal.ts";
+import { JsonError } from "./errors.ts";
+import { type JsonValue, MAX_DEPTH } from "./value.ts";
+
+const BLANK = /[ \t\n\r]*/y;
+const NUMBER = /-?[0-9][0-9.eE+-]*/y;
+const WORD = /null|true|false/y;
+// deno-lint-ignore no-control-regex -- JSON strings are exactly those without control characters.
+const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+
+/** An array or object that is not closed yet. */
+type Open = { items: JsonValue[] } | { members: Map<string, JsonValue>; key: string };
+
+/**
+ * Reads a JSON text. Of equal keys the last one counts, at the place of the first.
+ *
+ * @throws JsonError, with the offset, if the text is no JSON, is nested more than 512 deep, or has
+ * a number out of range
+ */
+export function parseJson(text: string): JsonValue {
+  return new Reader(text).read();
+}
+
+class Reader {
+  readonly #text: string;
+  #offset = 0;
+  readonly #open: Open[] = [];
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(): JsonValue {
+    for (;;) {
+      let value = this.#begin();
+      // A complete value may complete what contains it.
+      while (value !== undefined) {
+        const parent = this.#open.at(-1);
+        if (parent === undefined) return this.#end(value);
+        value = this.#add(parent, value);
+      }
+    }
+  }
+
+  /** Reads up to the end of a scalar or an empty container, or into a container: undefined. */
+  #begin(): JsonValue | undefined {
+    this.#match(BLANK);
+    switch (this.#text[this.#offset]) {
+      case "{":
+        return this.#enter({ members: new Map(), key: "" }, "}");
+      case "[":
+        return this.#enter({ items: [] }, "]");
+      case '"':
+        return this.#string();
+    }
+    const number = this.#match(NUMBER);
+    if (number !== undefined) return this.#number(number);
+    const word = this.#match(WORD);
+    if (word === undefined) throw this.#error("expected a value");
+    return word === "null" ? null : word === "true";
+  }
+
+  #enter(open: Open, close: string): JsonValue | undefined {
+    if (this.#open.length === MAX_DEPTH) {
+      throw this.#error(`nested more than ${MAX_DEPTH} deep`);
+    }
+    this.#offset++;
+    if (this.#take(close)) return "items" in open ? open.items : open.members;
+    if ("members" in open) open.key = this.#key();
+    this.#open.push(open);
+    return undefined;
+  }
+
+  /** Adds a member or an item; returns the container if that was the last one. */
+  #add(open: Open, value: JsonValue): JsonValue | undefined {
+    if ("items" in open) open.items.push(value);
+    else open.members.set(open.key, value);
+    if (this.#take(",")) {
+      if ("members" in open) open.key = this.#key();
+      return undefined;
+    }
+    const close = "items" in open ? "]" : "}";
+    if (!this.#take(close)) throw this.#error(`expected "," or "${close}"`);
+    this.#open.pop();
+    return "items" in open ? open.items : open.members;
+  }
+
+  #end(value: JsonValue): JsonValue {
+    this.#match(BLANK);
+    if (this.#offset < this.#text.length) throw this.#error("expected the end of the text");
+    return value;
+  }
+
+  #key(): string {
+    this.#match(BLANK);
+    const key = this.#string();
+    if (!this.#take(":")) throw this.#error('expected ":"');
+    return key;
+  }
+
+  #string(): string {
+    const literal = this.#match(STRING);
+    if (literal === undefined) throw this.#error("expected a string");
+    return JSON.parse(literal);
+  }
+
+  #number(literal: string): Decimal {
+    try {
+      return Decimal.parse(literal);
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error;
+      this.#offset -= literal.length;
+      throw this.#error(error.message, { cause: error });
+    }
+  }
+
+  /** Skips blanks and then `character`, if it is next. */
+  #take(character: string): boolean {
+    this.#match(BLANK);
+    if (this.#text[this.#offset] !== character) return false;
+    this.#offset++;
+    return true;
+  }
+
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#offset;
+    const match = pattern.exec(this.#text)?.[0];
+    this.#offset += match?.length ?? 0;
+    return match;
+  }
+
+  #error(problem: string, options?: ErrorOptions): JsonError {
+    return new JsonError(`Read JSON at ${this.#offset}: ${problem}`, this.#offset, options);
+  }
+}

@@ -1,0 +1,50 @@
+// JSON values that keep what JSON.parse loses: the order of keys, keys such as __proto__, and the
+// exact values of numbers. Made from a text by parseJson, or from plain values here.
+
+import { Decimal } from "./decimal.ts";
+import { JsonError } from "./errors.ts";
+
+/** A JSON value. Objects keep the order of their keys. */
+export type JsonValue = null | boolean | string | Decimal | JsonArray | JsonObject;
+
+/** A JSON array. */
+export type JsonArray = readonly JsonValue[];
+
+/** A JSON object. */
+export type JsonObject = ReadonlyMap<string, JsonValue>;
+
+/** Values within values; deeper ones are refused, so that those who recurse over them are safe. */
+export const MAX_DEPTH = 512;
+
+/**
+ * The JSON value of a plain value, as JSON.stringify sees it: members that are undefined are left
+ * out, undefined items are null.
+ *
+ * @throws JsonError for functions, symbols, numbers that are not finite, and values that are nested
+ * more than 512 deep, such as cyclic ones
+ */
+export function fromPlain(value: unknown): JsonValue {
+  return convert(value, 0);
+}
+
+function convert(value: unknown, depth: number): JsonValue {
+  if (depth > MAX_DEPTH) {
+    throw new JsonError(`Read a plain value: it is nested more than ${MAX_DEPTH} deep`);
+  }
+  if (value === null || typeof value === "boolean" || typeof value === "string") return value;
+  if (value instanceof Decimal) return value;
+  if (typeof value === "bigint" || typeof value === "number" && Number.isFinite(value)) {
+    return Decimal.from(value);
+  }
+  if (Array.isArray(value)) {
+    return Array.from(value, (item) => convert(item ?? null, depth + 1));
+  }
+  if (typeof value === "object") {
+    const entries = value instanceof Map ? [...value] : Object.entries(value);
+    return new Map(
+      entries.filter(([, member]) => member !== undefined)
+        .map(([key, member]) => [String(key), convert(member, depth + 1)]),
+    );
+  }
+  throw new JsonError(`Read a plain value: ${String(value)} is no JSON`);
+}

@@ -1,0 +1,75 @@
+// Sets of characters as sorted, disjoint intervals of code points. A character is a Unicode scalar
+// value: surrogates are in no set that `characterSet` makes.
+
+/** Inclusive intervals, flat: [low, high, low, high, …], sorted, neither touching nor overlapping. */
+export type CharacterSet = readonly number[];
+
+/** The last code point. */
+export const LAST_CHARACTER = 0x10ffff;
+
+/** Every character. */
+export const ANY_CHARACTER: CharacterSet = [0, 0xd7ff, 0xe000, LAST_CHARACTER];
+
+function normalize(pairs: readonly (readonly [number, number])[]): CharacterSet {
+  const sorted = pairs.filter(([low, high]) => low <= high).sort((a, b) => a[0] - b[0]);
+  const set: number[] = [];
+  for (const [low, high] of sorted) {
+    const last = set.length - 1;
+    if (last > 0 && low <= set[last]! + 1) set[last] = Math.max(set[last]!, high);
+    else set.push(low, high);
+  }
+  return set;
+}
+
+function toPairs(set: CharacterSet): [number, number][] {
+  const pairs: [number, number][] = [];
+  for (let i = 0; i < set.length; i += 2) pairs.push([set[i]!, set[i + 1]!]);
+  return pairs;
+}
+
+/** The characters of inclusive ranges, in any order. */
+export function characterSet(...ranges: readonly (readonly [number, number])[]): CharacterSet {
+  return intersectSets(normalize(ranges), ANY_CHARACTER);
+}
+
+/** The characters that are in `a` or in `b`. */
+export function uniteSets(a: CharacterSet, b: CharacterSet): CharacterSet {
+  return normalize([...toPairs(a), ...toPairs(b)]);
+}
+
+/** The characters that are in `a` and in `b`. */
+export function intersectSets(a: CharacterSet, b: CharacterSet): CharacterSet {
+  const set: number[] = [];
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    const low = Math.max(a[i]!, b[j]!);
+    const high = Math.min(a[i + 1]!, b[j + 1]!);
+    if (low <= high) set.push(low, high);
+    if (a[i + 1]! < b[j + 1]!) i += 2;
+    else j += 2;
+  }
+  return set;
+}
+
+/** The characters that are not in `set`. */
+export function invertSet(set: CharacterSet): CharacterSet {
+  const gaps: number[] = [];
+  let low = 0;
+  for (let i = 0; i < set.length; i += 2) {
+    if (low < set[i]!) gaps.push(low, set[i]! - 1);
+    low = set[i + 1]! + 1;
+  }
+  if (low <= LAST_CHARACTER) gaps.push(low, LAST_CHARACTER);
+  return intersectSets(gaps, ANY_CHARACTER);
+}
+
+/** Whether `set` holds a code point. */
+export function hasCharacter(set: CharacterSet, codePoint: number): boolean {
+  let low = 0;
+  let high = set.length >> 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (set[2 * middle + 1]! < codePoint) low = middle + 1;
+    else high = middle;
+  }
+  return 2 * low < set.length && set[2 * low]! <= codePoint;
+}

@@ -1,0 +1,139 @@
+// How far an expression is from its shortest text, found by A* over derivatives with the lengths
+// noted in the nodes as the lower bound. Infinitely far means empty, so this decides emptiness too.
+
+import type { Derivatives } from "./derivatives.ts";
+import { LanguageError } from "./errors.ts";
+import { type Expression, Flag } from "./expression_store.ts";
+import type { Expressions } from "./expressions.ts";
+import { cheapestCharacter } from "./json_escapes.ts";
+
+/** Most expressions that one search looks at. */
+const MAX_VISITED = 100_000;
+
+/** Most steps of derivation in one search: half a second. */
+const MAX_WORK = 500_000;
+
+/** One character on the way to acceptance. */
+interface Step {
+  readonly character: number;
+  readonly next: Expression;
+}
+
+/** How an expression was reached. */
+interface Visit {
+  cost: number;
+  readonly from: Expression;
+  readonly character: number;
+}
+
+/** Distances to acceptance, in characters or in bytes of a JSON string. */
+export class Distances {
+  readonly #expressions: Expressions;
+  readonly #derivatives: Derivatives;
+  readonly #inBytes: boolean;
+  readonly #known: (number | undefined)[] = [];
+  readonly #steps: (Step | undefined)[] = [];
+
+  constructor(expressions: Expressions, derivatives: Derivatives, unit: "characters" | "bytes") {
+    this.#expressions = expressions;
+    this.#derivatives = derivatives;
+    this.#inBytes = unit === "bytes";
+  }
+
+  /**
+   * The length of the shortest text of `expression`; Infinity if it has none.
+   * @throws {LanguageError} if that takes too long to find out
+   */
+  of(expression: Expression): number {
+    return this.#exact(expression) ?? this.#search(expression);
+  }
+
+  /** The code points of a shortest text; undefined if there is none. */
+  text(expression: Expression): number[] | undefined {
+    if (this.of(expression) === Infinity) return undefined;
+    const text: number[] = [];
+    for (;;) {
+      if (this.of(expression) === 0) return text;
+      // A length can be known before the way there is.
+      if (!this.#steps[expression]) this.#search(expression);
+      const step = this.#steps[expression]!;
+      text.push(step.character);
+      expression = step.next;
+    }
+  }
+
+  /** The distance, where no search is needed. */
+  #exact(expression: Expression): number | undefined {
+    const { store } = this.#expressions;
+    if (store.has(expression, Flag.Nullable)) return 0;
+    if (!this.#inBytes && store.has(expression, Flag.Plain)) return store.min[expression]!;
+    return this.#known[expression];
+  }
+
+  #search(start: Expression): number {
+    const { store } = this.#expressions;
+    const visits = new Map<Expression, Visit>([[start, { cost: 0, from: -1, character: -1 }]]);
+    // Buckets by the least total length that is still possible, beyond the first one's.
+    const least = store.min[start]!;
+    const queue: Expression[][] = [[start]];
+    let bucket = 0;
+    const deadline = this.#derivatives.work + MAX_WORK;
+    const enqueue = (expression: Expression, cost: number) => {
+      const total = cost + (this.#exact(expression) ?? store.min[expression]!);
+      if (total < Infinity) (queue[Math.max(total - least, bucket)] ??= []).push(expression);
+    };
+    const done = new Map<Expression, number>();
+    for (; bucket < queue.length; bucket++) {
+      for (let e = queue[bucket]?.pop(); e !== undefined; e = queue[bucket]?.pop()) {
+        const { cost } = visits.get(e)!;
+        if (done.get(e) === cost) continue;
+        done.set(e, cost);
+        const rest = e === start ? undefined : this.#exact(e);
+        if (rest !== undefined) return this.#record(visits, e, cost + rest);
+        if (visits.size > MAX_VISITED || this.#derivatives.work > deadline) throw tooBig();
+        this.#expand(e, cost, visits, enqueue);
+      }
+    }
+    for (const expression of visits.keys()) this.#known[expression] = Infinity;
+    return Infinity;
+  }
+
+  #expand(
+    from: Expression,
+    cost: number,
+    visits: Map<Expression, Visit>,
+    enqueue: (expression: Expression, cost: number) => void,
+  ): void {
+    const { empty } = this.#expressions;
+    const { starts, targets } = this.#derivatives.transitions(from);
+    for (let i = 0; i < starts.length; i++) {
+      const target = targets[i]!;
+      if (target === empty || this.#exact(target) === Infinity) continue;
+      const { character, bytes } = cheapestCharacter(starts[i]!, starts[i + 1]! - 1);
+      const total = cost + (this.#inBytes ? bytes : 1);
+      const visit = visits.get(target);
+      if (visit && visit.cost <= total) continue;
+      visits.set(target, { cost: total, from, character });
+      enqueue(target, total);
+    }
+  }
+
+  #record(visits: Map<Expression, Visit>, end: Expression, total: number): number {
+    let next = end;
+    if (this.#known[end] === undefined) this.#known[end] = total - visits.get(end)!.cost;
+    for (;;) {
+      const { from, character } = visits.get(next)!;
+      if (from < 0) return total;
+      const before = visits.get(from)!.cost;
+      this.#known[from] = total - before;
+      this.#steps[from] = { character, next };
+      next = from;
+    }
+  }
+}
+
+function tooBig(): LanguageError {
+  return new LanguageError(
+    "Searching a language for its shortest text: too many states to look at",
+  );
+}

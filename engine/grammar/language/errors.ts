@@ -1,0 +1,14 @@
+// What can go wrong with regular languages: a pattern that is wrong or cannot be decided, and a
+// language that outgrows its limits.
+
+/** A pattern that is not ECMA-262 syntax, or no regular language (back-references). */
+export class PatternError extends Error {
+  /** Name of the class. */
+  override name = "PatternError";
+}
+
+/** A language that takes more states or steps than allowed to decide. */
+export class LanguageError extends Error {
+  /** Name of the class. */
+  override name = "LanguageError";
+}

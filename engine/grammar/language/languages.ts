@@ -1,0 +1,148 @@
+// Regular languages of strings by id: made of literals, patterns and formats, closed under union,
+// intersection and complement. The strings are those of Unicode scalar values.
+
+import { ANY_CHARACTER } from "./character_set.ts";
+import { Derivatives } from "./derivatives.ts";
+import { Distances } from "./distances.ts";
+import { Flag } from "./expression_store.ts";
+import { Expressions, SHARED_BEGINNING } from "./expressions.ts";
+import { formatPatterns } from "./formats.ts";
+import {
+  type CountedLanguage,
+  finiteMembers,
+  type Lengths,
+  memberLengths,
+  withoutCount,
+} from "./members.ts";
+import { patternLanguage } from "./pattern_language.ts";
+import { parsePattern } from "./pattern_parser.ts";
+import { type LanguageTools, type StringAutomaton, StringStates } from "./string_automaton.ts";
+
+/** A language of one {@linkcode Languages}; equal construction gives equal ids. */
+export type LanguageId = number;
+
+/** The languages of a schema. Methods that must explore one throw LanguageError if it is too big. */
+export class Languages {
+  readonly #expressions = new Expressions();
+  readonly #tools: LanguageTools;
+  readonly #states: StringStates;
+  readonly #patterns = new Map<string, LanguageId>();
+  readonly #automata = new Map<LanguageId, StringAutomaton>();
+
+  /** Begins with no languages. */
+  constructor() {
+    const expressions = this.#expressions;
+    const derivatives = new Derivatives(expressions);
+    this.#tools = {
+      expressions,
+      derivatives,
+      characters: new Distances(expressions, derivatives, "characters"),
+      bytes: new Distances(expressions, derivatives, "bytes"),
+    };
+    this.#states = new StringStates(this.#tools);
+  }
+
+  /** All strings. */
+  any(): LanguageId {
+    return this.#expressions.everything;
+  }
+
+  /** No string. */
+  none(): LanguageId {
+    return this.#expressions.empty;
+  }
+
+  /** One string; none if `text` has lone surrogates. */
+  literal(text: string): LanguageId {
+    return this.#expressions.literal(text);
+  }
+
+  /** The strings of a number of characters, both ends included. @param max Infinity: any */
+  ofLength(min: number, max: number): LanguageId {
+    const e = this.#expressions;
+    return min > max ? e.empty : e.repeat(e.set(ANY_CHARACTER), min, max);
+  }
+
+  /**
+   * The strings in which a pattern is found.
+   * @param source in the syntax of ECMA-262 with the u flag
+   * @throws {PatternError} if it is no such pattern, or has back-references
+   */
+  pattern(source: string): LanguageId {
+    let language = this.#patterns.get(source);
+    if (language === undefined) {
+      language = patternLanguage(this.#expressions, parsePattern(source));
+      this.#patterns.set(source, language);
+    }
+    return language;
+  }
+
+  /** The strings of a format of JSON Schema; undefined if it is not among those known. */
+  format(name: string): LanguageId | undefined {
+    const patterns = formatPatterns(name);
+    return patterns && this.#expressions.and(patterns.map((source) => this.pattern(source)));
+  }
+
+  /** The strings in any of them. */
+  union(...languages: readonly LanguageId[]): LanguageId {
+    return this.#expressions.or(languages, SHARED_BEGINNING);
+  }
+
+  /** The strings in all of them. */
+  intersect(...languages: readonly LanguageId[]): LanguageId {
+    return this.#expressions.and(languages);
+  }
+
+  /** The strings that are not in it. */
+  complement(language: LanguageId): LanguageId {
+    return this.#expressions.not(language);
+  }
+
+  /** Whether there is no string in it. */
+  isEmpty(language: LanguageId): boolean {
+    return this.#tools.characters.of(language) === Infinity;
+  }
+
+  /** Whether a string is in it. */
+  contains(language: LanguageId, text: string): boolean {
+    for (const character of text) {
+      language = this.#tools.derivatives.derive(language, character.codePointAt(0)!);
+      if (language === this.#expressions.empty) return false;
+    }
+    return this.#expressions.store.has(language, Flag.Nullable);
+  }
+
+  /** All strings in it, the shortest first, if there are at most `limit`. */
+  finite(language: LanguageId, limit: number): string[] | undefined {
+    return finiteMembers(this.#tools, language, limit);
+  }
+
+  /** A string with the fewest characters. */
+  shortest(language: LanguageId): string | undefined {
+    const text = this.#tools.characters.text(language);
+    return text?.map((codePoint) => String.fromCodePoint(codePoint)).join("");
+  }
+
+  /** Fewest and most characters; `max` is an upper bound where exactness takes too long. */
+  lengths(language: LanguageId): Lengths {
+    return memberLengths(this.#tools, language);
+  }
+
+  /**
+   * A language without a count of characters at its end, and that count: its members from `min` to
+   * `max` characters are those of `language`. Its automaton has fewer states, which masks profit by.
+   */
+  withoutCount(language: LanguageId): CountedLanguage {
+    return withoutCount(this.#tools, language);
+  }
+
+  /** Its strings as the contents of JSON strings. Equal states of two automata are the same. */
+  automaton(language: LanguageId): StringAutomaton {
+    let automaton = this.#automata.get(language);
+    if (!automaton) {
+      automaton = this.#states.automaton(language);
+      this.#automata.set(language, automaton);
+    }
+    return automaton;
+  }
+}

@@ -1,0 +1,7 @@
+// Regular languages for constrained strings: what a schema's patterns, formats and enumerations allow,
+// as automata over bytes. See languages.ts.
+
+export { LanguageError, PatternError } from "./errors.ts";
+export { type LanguageId, Languages } from "./languages.ts";
+export type { CountedLanguage, Lengths } from "./members.ts";
+export type { StringAutomaton } from "./string_automaton.ts";

@@ -1,0 +1,161 @@
+// Turns patterns into languages. A node is translated with the language of what follows it, so an
+// assertion outside of loops is an intersection with that; only loops over assertions need the Ahead
+// and Behind nodes of expressions.
+
+import { ANY_CHARACTER } from "./character_set.ts";
+import { PatternError } from "./errors.ts";
+import { type Expression, Flag } from "./expression_store.ts";
+import { type Expressions, SHARED_BEGINNING } from "./expressions.ts";
+import type { PatternNode } from "./pattern_node.ts";
+import { WORD_CHARACTERS } from "./pattern_sets.ts";
+
+/** Whether a place is the start of the text; undefined: it may be. */
+type AtStart = boolean | undefined;
+
+/** The texts in which `pattern` is found, anywhere unless it says where. */
+export function patternLanguage(expressions: Expressions, pattern: PatternNode): Expression {
+  return new Translator(expressions).search(pattern, expressions.everything);
+}
+
+class Translator {
+  readonly #expressions: Expressions;
+  readonly #wordEnd: Expression;
+  readonly #wordStart: Expression;
+  /** Whether this is a look-behind, whose text ends where it is. */
+  readonly #back: boolean;
+
+  constructor(expressions: Expressions, back = false) {
+    this.#expressions = expressions;
+    this.#back = back;
+    const word = expressions.set(WORD_CHARACTERS);
+    this.#wordEnd = expressions.concat(expressions.everything, word);
+    this.#wordStart = expressions.concat(word, expressions.everything);
+  }
+
+  /** Any text, `pattern`, then `next`. */
+  search(pattern: PatternNode, next: Expression): Expression {
+    const e = this.#expressions;
+    const later = this.#translate(pattern, next, false);
+    if (!pattern.looksBack) return e.concat(e.everything, later);
+    const begun = e.repeat(e.set(ANY_CHARACTER), 1, Infinity);
+    return e.or([this.#translate(pattern, next, true), e.concat(begun, later)]);
+  }
+
+  /** `node`, then the rest of the text, `next`. */
+  #translate(node: PatternNode, next: Expression, atStart: AtStart): Expression {
+    const e = this.#expressions;
+    if (!node.asserts) return e.concat(this.#segment(node), next);
+    switch (node.kind) {
+      case "sequence": {
+        const places: AtStart[] = [];
+        let place = atStart;
+        for (const item of node.items) {
+          places.push(place);
+          if (item.min > 0) place = false;
+          else if (item.max > 0 && place) place = undefined;
+        }
+        return node.items.reduceRight(
+          (rest, item, i) => this.#translate(item, rest, places[i]),
+          next,
+        );
+      }
+      case "choice":
+        return e.or(node.items.map((item) => this.#translate(item, next, atStart)));
+      case "repeat":
+        if (node.to > 1) return e.concat(this.#segment(node), next);
+        return e.or([
+          node.from === 0 ? next : e.empty,
+          node.to === 0 ? e.empty : this.#translate(node.body, next, atStart),
+        ]);
+      case "look":
+        return node.back
+          ? this.#lookBehind(this.#prefix(node), next, atStart)
+          : e.and([this.#rest(node, atStart), next]);
+      case "start":
+        return this.#lookBehind(e.epsilon, next, atStart);
+      case "end":
+        return e.and([this.#end(), next]);
+      case "boundary":
+        return e.or(
+          this.#boundary(node.not).map(([prefix, rest]) =>
+            this.#lookBehind(prefix, e.and([rest, next]), atStart)
+          ),
+        );
+      default:
+        throw new TypeError(`Translating a pattern: ${node.kind} asserts nothing`);
+    }
+  }
+
+  /** `node` alone, for what is repeated; its assertions look beyond it. */
+  #segment(node: PatternNode): Expression {
+    const e = this.#expressions;
+    switch (node.kind) {
+      case "set":
+        return e.set(node.set);
+      case "sequence":
+        return node.items.reduceRight(
+          (rest, item) => e.concat(this.#segment(item), rest),
+          e.epsilon,
+        );
+      case "choice":
+        return e.or(node.items.map((item) => this.#segment(item)), SHARED_BEGINNING);
+      case "repeat":
+        return e.repeat(this.#segment(node.body), node.from, node.to);
+      case "look":
+        return node.back ? e.behind(this.#prefix(node)) : e.ahead(this.#rest(node, undefined));
+      case "start":
+        return e.behind(e.epsilon);
+      case "end":
+        return e.ahead(this.#end());
+      case "boundary":
+        return e.or(
+          this.#boundary(node.not).map(([prefix, rest]) =>
+            e.concat(e.behind(prefix), e.ahead(rest))
+          ),
+        );
+    }
+  }
+
+  /** `next`, where the text so far is in `prefix`. */
+  #lookBehind(prefix: Expression, next: Expression, atStart: AtStart): Expression {
+    const e = this.#expressions;
+    if (atStart) return e.store.has(prefix, Flag.Nullable) ? next : e.empty;
+    if (atStart === false && prefix === e.epsilon) return e.empty;
+    return e.concat(e.behind(prefix), next);
+  }
+
+  /** What a look-ahead asks of the rest of the text. */
+  #rest(look: PatternNode & { kind: "look" }, atStart: AtStart): Expression {
+    this.#refuseInLookBehind();
+    const e = this.#expressions;
+    const rest = this.#translate(look.body, e.everything, atStart);
+    return look.not ? e.not(rest) : rest;
+  }
+
+  /** What a look-behind asks of the text so far. */
+  #prefix(look: PatternNode & { kind: "look" }): Expression {
+    const e = this.#expressions;
+    const prefix = new Translator(e, true).search(look.body, e.epsilon);
+    return look.not ? e.not(prefix) : prefix;
+  }
+
+  #end(): Expression {
+    this.#refuseInLookBehind();
+    return this.#expressions.epsilon;
+  }
+
+  /** The texts before and after a word boundary, or a place that is none. */
+  #boundary(not: boolean): [prefix: Expression, rest: Expression][] {
+    this.#refuseInLookBehind();
+    const e = this.#expressions;
+    const [before, after] = [this.#wordEnd, this.#wordStart];
+    return not
+      ? [[before, after], [e.not(before), e.not(after)]]
+      : [[before, e.not(after)], [e.not(before), after]];
+  }
+
+  #refuseInLookBehind(): void {
+    if (!this.#back) return;
+    throw new PatternError("Reading a pattern: a look-behind that looks ahead is not supported");
+  }
+}

@@ -1,0 +1,83 @@
+// The sets that ECMA-262 patterns name: . \d \w \s and \p{…}. Property tables are read off the
+// platform's own RegExp, once per property, so they are those of the Unicode version it has.
+
+import { ANY_CHARACTER, type CharacterSet, characterSet, invertSet } from "./character_set.ts";
+
+const code = (character: string) => character.charCodeAt(0);
+
+/** \d */
+export const DIGITS = characterSet([code("0"), code("9")]);
+
+/** \w */
+export const WORD_CHARACTERS = characterSet(
+  [code("0"), code("9")],
+  [code("A"), code("Z")],
+  [code("_"), code("_")],
+  [code("a"), code("z")],
+);
+
+/** \s */
+export const SPACES = characterSet(
+  [0x9, 0xd],
+  [0x20, 0x20],
+  [0xa0, 0xa0],
+  [0x1680, 0x1680],
+  [0x2000, 0x200a],
+  [0x2028, 0x2029],
+  [0x202f, 0x202f],
+  [0x205f, 0x205f],
+  [0x3000, 0x3000],
+  [0xfeff, 0xfeff],
+);
+
+/** The dot: everything but line terminators. */
+export const NOT_LINE_ENDS = invertSet(
+  characterSet([0xa, 0xa], [0xd, 0xd], [0x2028, 0x2029]),
+);
+
+const properties = new Map<string, CharacterSet>();
+let everything: string | undefined;
+
+/** All characters in order; one string makes a property one RegExp run. */
+function allCharacters(): string {
+  if (everything !== undefined) return everything;
+  const parts: string[] = [];
+  for (let i = 0; i < ANY_CHARACTER.length; i += 2) {
+    for (let low = ANY_CHARACTER[i]!; low <= ANY_CHARACTER[i + 1]!; low += 4096) {
+      const count = Math.min(4096, ANY_CHARACTER[i + 1]! - low + 1);
+      parts.push(String.fromCodePoint(...Array.from({ length: count }, (_, k) => low + k)));
+    }
+  }
+  return everything = parts.join("");
+}
+
+/** The last code point of `text`. */
+function lastCodePoint(text: string): number {
+  const unit = text.charCodeAt(text.length - 1);
+  return unit >= 0xdc00 && unit <= 0xdfff ? text.codePointAt(text.length - 2)! : unit;
+}
+
+/**
+ * The characters with a Unicode property.
+ * @param name what stands in \p{…}, such as "L" or "Script=Greek"
+ * @returns undefined if there is no such property
+ */
+export function propertySet(name: string): CharacterSet | undefined {
+  const known = properties.get(name);
+  if (known) return known;
+  if (!/^\w+(?:=\w+)?$/.test(name)) return undefined;
+  let runs: RegExp;
+  try {
+    runs = new RegExp(`\\p{${name}}+`, "gu");
+  } catch {
+    return undefined;
+  }
+  const ranges: [number, number][] = [];
+  for (const [run] of allCharacters().matchAll(runs)) {
+    // A run may pass over the surrogates, which characterSet takes out again.
+    ranges.push([run.codePointAt(0)!, lastCodePoint(run)]);
+  }
+  const set = characterSet(...ranges);
+  properties.set(name, set);
+  return set;
+}

@@ -1,0 +1,282 @@
+// The bytes of a JSON string's content as an automaton: a language's derivatives with UTF-8 and
+// escapes between them. Built while it is walked, into one flat table for all languages of a schema,
+// so equal rests of different languages are one state. Every state but 0 can reach acceptance.
+
+import { type Derivatives, segmentOf } from "./derivatives.ts";
+import type { Distances } from "./distances.ts";
+import { LanguageError } from "./errors.ts";
+import { type Expression, Flag } from "./expression_store.ts";
+import type { Expressions } from "./expressions.ts";
+import { SHORT_ESCAPES } from "./json_escapes.ts";
+
+/** The content of a JSON string in a language, byte by byte, in one canonical spelling. */
+export interface StringAutomaton {
+  /** The state before the first byte; 0 if the language is empty. */
+  readonly start: number;
+  /** The state after one more byte; 0 if no text of the language goes on so. */
+  step(state: number, byte: number): number;
+  /** Whether the text may end here. */
+  accepts(state: number): boolean;
+  /** Whether the state is between two characters. */
+  isBoundary(state: number): boolean;
+  /** Fewest further characters to acceptance; one that is begun counts. */
+  shortest(state: number): number;
+  /** The shortest continuation to acceptance, in bytes. */
+  completion(state: number): Uint8Array;
+  /** The length of that, found without spelling it out. */
+  completionLength(state: number): number;
+}
+
+/** What the states stand on. */
+export interface LanguageTools {
+  readonly expressions: Expressions;
+  readonly derivatives: Derivatives;
+  readonly characters: Distances;
+  readonly bytes: Distances;
+}
+
+/** Within a character: the code points still possible, and where they lead. */
+interface Partial {
+  /** Bytes to come, of 6 bits each; 0 for an escape. */
+  readonly length: number;
+  /** First of each segment, counted from the first code point possible; of an escape, bytes. */
+  readonly starts: readonly number[];
+  /** Expressions; of an escape, states. */
+  readonly targets: readonly number[];
+}
+
+/** Most states: 64 MiB of table. */
+const MAX_STATES = 65_536;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Tables that all string automata of a schema share. */
+export class StringStates {
+  readonly #tools: LanguageTools;
+  /** 256 per state; -1 where nobody has looked yet. */
+  #table = new Int32Array(256 * 64).fill(-1);
+  /** By state: the language to come between characters, else -1. */
+  readonly #languages: number[] = [-1];
+  readonly #partials: (Partial | undefined)[] = [undefined];
+  readonly #byLanguage: number[] = [];
+  readonly #byPartial = new Map<string, number>();
+
+  constructor(tools: LanguageTools) {
+    this.#tools = tools;
+    this.#table.fill(0, 0, 256);
+  }
+
+  /** The automaton of a language. */
+  automaton(language: Expression): StringAutomaton {
+    return {
+      start: this.#boundary(language),
+      step: (state, byte) => this.step(state, byte),
+      accepts: (state) => this.accepts(state),
+      isBoundary: (state) => this.#languages[state]! >= 0,
+      shortest: (state) => this.shortest(state),
+      completion: (state) => Uint8Array.from(this.#complete(state)),
+      completionLength: (state) => this.#bytesLeft(state),
+    };
+  }
+
+  /** The state after `byte`; 0 is dead. */
+  step(state: number, byte: number): number {
+    const next = this.#table[(state << 8) | byte]!;
+    return next >= 0 ? next : this.#fill(state, byte);
+  }
+
+  /** Whether the text may end in `state`. */
+  accepts(state: number): boolean {
+    const language = this.#languages[state]!;
+    return language >= 0 && this.#tools.expressions.store.has(language, Flag.Nullable);
+  }
+
+  /** Fewest further characters. */
+  shortest(state: number): number {
+    const { characters } = this.#tools;
+    const language = this.#languages[state]!;
+    if (language >= 0) return characters.of(language);
+    const partial = this.#partials[state];
+    if (!partial) return Infinity;
+    // A boundary after an escape is one character on; the states between are within it.
+    const after = partial.targets.map((target) =>
+      partial.length > 0
+        ? characters.of(target) + 1
+        : target === 0
+        ? Infinity
+        : this.shortest(target) + (this.#languages[target]! >= 0 ? 1 : 0)
+    );
+    return Math.min(...after);
+  }
+
+  /** The state of a language between characters; 0 if it is empty. */
+  #boundary(language: Expression): number {
+    const known = this.#byLanguage[language];
+    if (known !== undefined) return known;
+    const alive = this.#tools.characters.of(language) < Infinity;
+    const state = alive ? this.#add(language, undefined) : 0;
+    this.#byLanguage[language] = state;
+    return state;
+  }
+
+  #within(partial: Partial): number {
+    if (partial.targets.length === 0) return 0;
+    const key = `${partial.length} ${partial.starts} ${partial.targets}`;
+    let state = this.#byPartial.get(key);
+    if (state === undefined) {
+      state = this.#add(-1, partial);
+      this.#byPartial.set(key, state);
+    }
+    return state;
+  }
+
+  #add(language: number, partial: Partial | undefined): number {
+    const state = this.#languages.length;
+    if (state >= MAX_STATES) {
+      throw new LanguageError(`Walking a language: it takes over ${MAX_STATES} states`);
+    }
+    this.#languages.push(language);
+    this.#partials.push(partial);
+    if (256 * (state + 1) > this.#table.length) {
+      const table = new Int32Array(2 * this.#table.length);
+      table.set(this.#table);
+      table.fill(-1, this.#table.length);
+      this.#table = table;
+    }
+    return state;
+  }
+
+  #fill(state: number, byte: number): number {
+    const language = this.#languages[state]!;
+    const next = language >= 0
+      ? this.#lead(language, byte)
+      : this.#continue(this.#partials[state]!, byte);
+    this.#table[(state << 8) | byte] = next;
+    return next;
+  }
+
+  /** The state after the first byte of a character. */
+  #lead(language: Expression, byte: number): number {
+    if (byte === BACKSLASH) return this.#escape(language);
+    if (byte < 0x20 || byte === QUOTE) return 0;
+    if (byte < 0x80) return this.#boundary(this.#tools.derivatives.derive(language, byte));
+    if (byte < 0xc2 || byte > 0xf4) return 0;
+    const length = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
+    const low = (byte & (0x3f >> length)) << (6 * length);
+    // Longer spellings than needed are no UTF-8.
+    const fewest = length === 1 ? 0x80 : length === 2 ? 0x800 : 0x10000;
+    const { starts, targets } = this.#tools.derivatives.transitions(language);
+    return this.#within(this.#slice(starts, targets, low, length, Math.max(fewest - low, 0)));
+  }
+
+  #continue(partial: Partial, byte: number): number {
+    const { length, starts, targets } = partial;
+    if (length === 0) {
+      const i = starts.indexOf(byte);
+      return i < 0 ? 0 : targets[i]!;
+    }
+    if (byte < 0x80 || byte > 0xbf) return 0;
+    const low = (byte & 0x3f) << (6 * (length - 1));
+    const rest = this.#slice(starts, targets, low, length - 1, 0);
+    return length > 1
+      ? this.#within(rest)
+      : rest.targets.length > 0
+      ? this.#boundary(rest.targets[0]!)
+      : 0;
+  }
+
+  /** The segments of the 64^length code points from `low` on, of which the first `skip` are none. */
+  #slice(
+    starts: readonly number[],
+    targets: readonly number[],
+    low: number,
+    length: number,
+    skip: number,
+  ): Partial {
+    const { empty } = this.#tools.expressions;
+    const end = low + 64 ** length;
+    const slice = { length, starts: [] as number[], targets: [] as number[] };
+    let alive = false;
+    const put = (start: number, target: number) => {
+      if (slice.targets.at(-1) === target) return;
+      slice.starts.push(start);
+      slice.targets.push(target);
+    };
+    if (skip > 0) put(0, empty);
+    for (let i = segmentOf(starts, low); i < starts.length && starts[i]! < end; i++) {
+      const last = Math.min(starts[i + 1] ?? end, end) - 1 - low;
+      const from = Math.max(starts[i]! - low, skip);
+      if (from > last) continue;
+      const target = this.#boundary(targets[i]!) === 0 ? empty : targets[i]!;
+      alive ||= target !== empty;
+      put(from, target);
+    }
+    return alive ? slice : { length, starts: [], targets: [] };
+  }
+
+  #escape(language: Expression): number {
+    const { derivatives } = this.#tools;
+    const follow = (character: number) => this.#boundary(derivatives.derive(language, character));
+    const short = [...SHORT_ESCAPES].map(([character, letter]) =>
+      [letter, follow(character)] as const
+    );
+    const low = [..."0123456789abcdef"].map((digit, i) =>
+      [digit, SHORT_ESCAPES.has(i) ? 0 : follow(i)] as const
+    );
+    const high = [..."0123456789abcdef"].map((digit, i) => [digit, follow(16 + i)] as const);
+    const digits = this.#choice([["0", this.#choice(low)], ["1", this.#choice(high)]]);
+    const unicode = this.#choice([["0", this.#choice([["0", digits]])]]);
+    return this.#choice([...short, ["u", unicode]]);
+  }
+
+  #choice(options: readonly (readonly [letter: string, state: number])[]): number {
+    const alive = options.filter(([, state]) => state !== 0);
+    const starts = alive.map(([letter]) => letter.charCodeAt(0));
+    return this.#within({ length: 0, starts, targets: alive.map(([, state]) => state) });
+  }
+
+  /** Fewest further bytes. */
+  #bytesLeft(state: number): number {
+    const { bytes } = this.#tools;
+    const language = this.#languages[state]!;
+    if (language >= 0) return bytes.of(language);
+    const partial = this.#partials[state];
+    if (!partial) return Infinity;
+    const { length, targets } = partial;
+    return length > 0
+      ? length + Math.min(...targets.map((target) => bytes.of(target)))
+      : 1 + Math.min(...targets.map((target) => this.#bytesLeft(target)));
+  }
+
+  /** The bytes of a shortest completion. */
+  #complete(state: number): number[] {
+    const { bytes } = this.#tools;
+    const language = this.#languages[state]!;
+    if (language >= 0) return spell(bytes.text(language)!);
+    const partial = this.#partials[state];
+    if (!partial) return [];
+    const { length, starts, targets } = partial;
+    if (length === 0) {
+      const all = targets.map((target, i) => [starts[i]!, ...this.#complete(target)]);
+      return all.reduce((best, other) => other.length < best.length ? other : best);
+    }
+    const nearest = Math.min(...targets.map((target) => bytes.of(target)));
+    const i = targets.findIndex((target) => bytes.of(target) === nearest);
+    const offset = starts[i]!;
+    const begun = Array.from(
+      { length },
+      (_, k) => 0x80 | ((offset >> (6 * (length - 1 - k))) & 0x3f),
+    );
+    return [...begun, ...spell(bytes.text(targets[i]!)!)];
+  }
+}
+
+const encoder = new TextEncoder();
+
+/** The canonical spelling of code points, in bytes. */
+function spell(codePoints: readonly number[]): number[] {
+  let text = "";
+  for (const codePoint of codePoints) text += String.fromCodePoint(codePoint);
+  return [...encoder.encode(JSON.stringify(text).slice(1, -1))];
+}

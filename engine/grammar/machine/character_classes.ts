@@ -1,0 +1,66 @@
+// Classes of the bytes of a string's content, as bits: a state of a string that every byte of some
+// classes leads back to takes whole subtrees of tokens at once.
+
+/** Bytes that a string treats alike more often than not; ASCII only. */
+const CLASSES = [
+  "abcdef",
+  "ghijklmnopqrstuvwxyz",
+  "ABCDEF",
+  "GHIJKLMNOPQRSTUVWXYZ",
+  "0123456789",
+  " ",
+  "-",
+  "_",
+  ".",
+  ",",
+  ":",
+  ";",
+  "/",
+  "@",
+  "+",
+  "=",
+  "&",
+  "?",
+  "%",
+  "#",
+  "!",
+  "'",
+  "*",
+  "~",
+  "()",
+  "[]{}",
+  "<>",
+  "$^|`\x7f",
+];
+
+/** Well-formed characters beyond ASCII. */
+export const BEYOND_ASCII = 1 << CLASSES.length;
+
+/** All classes whose bytes need no escape. */
+export const EVERY_CLASS = 2 * BEYOND_ASCII - 1;
+
+/** Quotes, escapes, control characters and what is no UTF-8: never taken unseen. */
+export const UNSAFE = 1 << (CLASSES.length + 1);
+
+/** The class of each ASCII byte, as a bit; UNSAFE for the others. */
+export const CLASS_OF: Int32Array = new Int32Array(256).fill(UNSAFE);
+CLASSES.forEach((members, index) => {
+  for (const member of members) CLASS_OF[member.charCodeAt(0)] = 1 << index;
+});
+
+/** Number of bytes that must follow a first byte of UTF-8; -1 where it is none. */
+export function continuationsOf(byte: number): number {
+  if (byte < 0x80) return 0;
+  if (byte >= 0xc2 && byte < 0xe0) return 1;
+  if (byte >= 0xe0 && byte < 0xf0) return 2;
+  return byte >= 0xf0 && byte < 0xf5 ? 3 : -1;
+}
+
+/** The first and last second byte that may follow a first byte of UTF-8. */
+export function secondBytesOf(first: number): readonly [number, number] {
+  if (first === 0xe0) return [0xa0, 0xbf];
+  if (first === 0xed) return [0x80, 0x9f];
+  if (first === 0xf0) return [0x90, 0xbf];
+  if (first === 0xf4) return [0x80, 0x8f];
+  return [0x80, 0xbf];
+}

@@ -1,0 +1,226 @@
+// The states of a document as it is written: a state is a set of stacks, more than one only while
+// a union is undecided. Steps are remembered in a flat table, a row of 256 for each state.
+
+import { IntegerLists } from "./integer_lists.ts";
+import type { Rules } from "./rules.ts";
+import { Field, Kind, type Stack, Stacks, UNRESOLVED_STACK } from "./stacks.ts";
+import { Stepper } from "./stepper.ts";
+import type { TextPlace } from "./text_walk.ts";
+import { WordAvoidance } from "./word_avoidance.ts";
+import { NO_WORDS } from "./word_sets.ts";
+
+/** A state of a {@linkcode Machine}, by number. */
+export type State = number;
+
+/** What no continuation leads from. */
+export const DEAD: State = 1;
+
+/** What depends on the text of a key or item; {@linkcode Machine.settle} makes it depend on none. */
+export const UNRESOLVED: State = 2;
+
+/** Not stepped to yet; real states come after the special ones. */
+const UNKNOWN = 0;
+const FIRST = 3;
+
+/** Rows of a piece of the table, as a power of two. */
+const PIECE = 6;
+const ROWS_MASK = (1 << PIECE) - 1;
+
+/** Stacks of a state; of a union with more undecided alternatives the last ones are given up. */
+const MAX_STACKS = 256;
+
+/** What leads from a state back to it: characters of classes, and how many of them there may be. */
+export interface Loop {
+  readonly classes: number;
+  readonly room: number;
+}
+
+/** A state in two parts. */
+export interface Split {
+  readonly texts: readonly Stack[];
+  readonly others: State;
+}
+
+const NO_LOOP: Loop = { classes: 0, room: 0 };
+
+/** States of the documents of one schema. */
+export class Machine {
+  readonly rules: Rules;
+  readonly stacks = new Stacks();
+  readonly avoidance = new WordAvoidance(this.stacks.words);
+  readonly start: State;
+  readonly #stepper: Stepper;
+  readonly #states = new IntegerLists();
+  /** Rows in pieces, because to copy a table as it grows takes longer than a mask may. */
+  readonly #pieces: Int32Array[] = [];
+  /** Where a step's stacks are gathered. */
+  readonly #out: Stack[] = [];
+  readonly #splits: (Split | undefined)[] = [];
+  readonly #loops: (Loop | undefined)[] = [];
+
+  constructor(rules: Rules) {
+    this.rules = rules;
+    this.#stepper = new Stepper(rules, this.stacks, this.avoidance);
+    this.start = this.stateOf([this.#stepper.start()]);
+  }
+
+  /** Number of states so far. */
+  get size(): number {
+    return this.#states.size;
+  }
+
+  /** The state of some stacks; DEAD of none. */
+  stateOf(stacks: readonly Stack[]): State {
+    if (stacks.length === 0) return DEAD;
+    const list = stacks.length === 1
+      ? stacks
+      : [...new Set(stacks)].slice(0, MAX_STACKS).sort((a, b) => a - b);
+    return FIRST + this.#states.intern(list);
+  }
+
+  /** The stacks of a state. */
+  stacksOf(state: State): readonly Stack[] {
+    return state < FIRST ? [] : this.#states.get(state - FIRST);
+  }
+
+  /** The state after a byte: DEAD where it may not come. */
+  step(state: State, byte: number): State {
+    const next = this.#pieces[state >>> PIECE]?.[((state & ROWS_MASK) << 8) | byte];
+    return next === undefined || next === UNKNOWN ? this.#compute(state, byte) : next;
+  }
+
+  /** Whether the document is complete. */
+  isComplete(state: State): boolean {
+    return this.stacksOf(state).some((stack) => this.#stepper.isComplete(stack));
+  }
+
+  /** The stacks of a state that are within texts, and the state of the others. */
+  split(state: State): Split {
+    let split = this.#splits[state];
+    if (!split) {
+      const stacks = this.stacksOf(state);
+      const texts = stacks.filter((stack) => this.isText(stack));
+      split = { texts, others: this.stateOf(stacks.filter((stack) => !this.isText(stack))) };
+      this.#splits[state] = split;
+    }
+    return split;
+  }
+
+  /** Whether a stack is within a text that nothing but itself restricts. */
+  isText(stack: Stack): boolean {
+    const { stacks } = this;
+    const kind = stacks.kind(stack);
+    if (!stacks.compares(stack)) return kind === Kind.STRING || kind === Kind.OTHER_KEY;
+    // An item of unique strings is a text that avoids the others; what lies below must not care.
+    return kind === Kind.STRING && this.#isUniqueItem(stack) &&
+      !stacks.compares(stacks.parent(stacks.parent(stack)));
+  }
+
+  /** Where in the text on top of a stack it is. */
+  textOf(stack: Stack): TextPlace {
+    const { stacks } = this;
+    const [kind, index, state, third] = stacks.frame(stack) as [number, number, number, number];
+    const text = this.rules.texts[index]!;
+    if (kind === Kind.OTHER_KEY) return { text, state, characters: 0, avoided: third };
+    const avoided = this.#isUniqueItem(stack)
+      ? stacks.words.withoutQuote(stacks.field(stacks.parent(stack), Field.LAST))
+      : NO_WORDS;
+    return { text, state, characters: third, avoided };
+  }
+
+  /** Whether the text on top is compared with other items of its array. */
+  #isUniqueItem(stack: Stack): boolean {
+    const { stacks } = this;
+    const parent = stacks.parent(stack);
+    return stacks.kind(parent) === Kind.ARRAY && stacks.field(parent, Field.LAST) !== NO_WORDS;
+  }
+
+  /** The state after the text on top of a stack. */
+  afterText(stack: Stack): State {
+    return this.stateOf([this.#stepper.closed(stack)]);
+  }
+
+  /** The state of another machine for the same rules. */
+  adopt(other: Machine, state: State): State {
+    return this.stateOf(
+      other.stacksOf(state).map((stack) => this.stacks.adopt(other.stacks, stack)),
+    );
+  }
+
+  /** Bytes that lead from a state back to it, but for the number of characters. */
+  loopOf(state: State): Loop {
+    return this.#loops[state] ??= this.#findLoop(state);
+  }
+
+  /**
+   * The state with the last key of each open object and the item that has just ended among those
+   * that may not come again. `textAt` gives the text of such a key or item at a level, 0 for the
+   * innermost open object or array; `isEnded`: whether a number on top is known to have ended.
+   */
+  settle(state: State, textAt: (level: number) => ArrayLike<number>, isEnded: boolean): State {
+    const stacks = this.stacksOf(state);
+    if (!stacks.some((stack) => this.stacks.isPending(stack))) return state;
+    return this.stateOf(stacks.map((stack) => this.#settle(stack, textAt, isEnded)));
+  }
+
+  #settle(stack: Stack, textAt: (level: number) => ArrayLike<number>, isEnded: boolean): Stack {
+    let level = 0;
+    let canEnd = true;
+    return this.stacks.map(stack, (at) => {
+      const kind = this.stacks.kind(at);
+      const isItemOver = canEnd;
+      canEnd &&= isEnded && kind === Kind.NUMBER;
+      if (kind !== Kind.OBJECT && kind !== Kind.ARRAY) return undefined;
+      const text = level++;
+      const isPending = this.stacks.field(at, Field.PENDING) === 1;
+      if (!isPending || (kind === Kind.ARRAY && !isItemOver)) return undefined;
+      const frame = this.stacks.frame(at);
+      frame[Field.USED] = this.stacks.words.add(frame[Field.USED]!, textAt(text));
+      frame[Field.PENDING] = 0;
+      return frame;
+    });
+  }
+
+  #compute(state: State, byte: number): State {
+    const out = this.#out;
+    out.length = 0;
+    const list = state - FIRST;
+    const count = this.#states.lengthOf(list);
+    for (let index = 0; index < count; index++) {
+      this.#stepper.step(this.#states.at(list, index), byte, out);
+    }
+    const isUnresolved = out.length > 0 && out.includes(UNRESOLVED_STACK);
+    const next = isUnresolved ? UNRESOLVED : this.stateOf(out);
+    const piece = this.#pieces[state >>> PIECE] ??= new Int32Array(256 << PIECE);
+    const row = (state & ROWS_MASK) << 8;
+    // No document has a byte 0: it tells a row that is new.
+    if (piece[row] === UNKNOWN) this.#beginRow(state, piece.subarray(row, row + 256));
+    piece[row | byte] = next;
+    return next;
+  }
+
+  /** Marks what is dead for certain, so that it is not computed byte by byte. */
+  #beginRow(state: State, row: Int32Array): void {
+    row[0] = DEAD;
+    const candidates = new Set<number>();
+    for (const stack of this.stacksOf(state)) {
+      const bytes = this.#stepper.candidates(stack);
+      if (!bytes) return;
+      for (const byte of bytes) candidates.add(byte);
+    }
+    for (let byte = 0; byte < 256; byte++) if (!candidates.has(byte)) row[byte] = DEAD;
+  }
+
+  #findLoop(state: State): Loop {
+    let best = NO_LOOP;
+    for (const stack of this.stacksOf(state)) {
+      if (!this.isText(stack)) continue;
+      const { text, state: at, characters, avoided } = this.textOf(stack);
+      if (avoided !== NO_WORDS) continue;
+      const classes = text.loopsAt(at);
+      const room = text.roomAt(at, characters);
+      if (best.classes === 0) best = { classes, room };
+    }
+    return best;
+  }
+}

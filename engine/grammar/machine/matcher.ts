@@ -1,0 +1,233 @@
+// One document as it is written token by token: which tokens may come, and what is known of the
+// rest. Cheap to make; what it finds out is kept with the grammar, for the next document too.
+
+import { Completion } from "./completion.ts";
+import { DEAD, Machine, type State, UNRESOLVED } from "./machine.ts";
+import type { Rules } from "./rules.ts";
+import { advanceCursor, DOCUMENT_START, textAt, type TextCursor } from "./text_cursor.ts";
+import { TokenMasks } from "./token_masks.ts";
+import type { TokenTable } from "./token_table.ts";
+
+/** States after which a machine is begun anew, so that it does not grow with every document. */
+const MAX_STATES = 16_384;
+
+/** Bytes that are forced at once at most. */
+const MAX_FORCED = 4096;
+
+/** How a mask is made. */
+export interface MaskOptions {
+  /** Number of tokens that can still come, an end token among them: leads to an end in time. */
+  readonly remaining?: number;
+}
+
+/** What matchers of one grammar and vocabulary share. */
+export class MatcherContext {
+  readonly rules: Rules;
+  readonly table: TokenTable;
+  machine: Machine;
+  masks: TokenMasks;
+  completion: Completion;
+
+  constructor(rules: Rules, table: TokenTable) {
+    this.rules = rules;
+    this.table = table;
+    this.machine = new Machine(rules);
+    this.masks = new TokenMasks(this.machine, table);
+    this.completion = new Completion(this.machine);
+  }
+
+  /** Begins anew unless that was done since `machine` was current. */
+  renew(machine: Machine): void {
+    if (machine !== this.machine) return;
+    this.machine = new Machine(this.rules);
+    this.masks = new TokenMasks(this.machine, this.table);
+    this.completion = new Completion(this.machine);
+  }
+}
+
+/** A place in a document. */
+interface Place {
+  readonly state: State;
+  readonly cursor: TextCursor;
+  /** Bytes before it. */
+  readonly length: number;
+}
+
+/** Checks and steers one document. */
+export class Matcher {
+  readonly #context: MatcherContext;
+  #machine: Machine;
+  #masks: TokenMasks;
+  #completion: Completion;
+  #place: Place;
+  #document = new Uint8Array(256);
+  #isEnded = false;
+
+  constructor(context: MatcherContext) {
+    this.#context = context;
+    this.#machine = context.machine;
+    this.#masks = context.masks;
+    this.#completion = context.completion;
+    this.#place = { state: this.#machine.start, cursor: DOCUMENT_START, length: 0 };
+  }
+
+  /** Whether the document may end here. */
+  get isComplete(): boolean {
+    return this.#machine.isComplete(this.#place.state);
+  }
+
+  /** Whether an end token has come: no token may follow. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /**
+   * The tokens that may come: bit t of word t >> 5 for token t. Valid until the next call, and not
+   * to be written to. Never empty before the end, provided that tokens can spell every byte.
+   */
+  mask({ remaining = Infinity }: MaskOptions = {}): Uint32Array<ArrayBuffer> {
+    if (this.#isEnded) return new Uint32Array(Math.ceil(this.#context.table.size / 32));
+    const { state } = this.#place;
+    if (this.#isNearEnd(remaining)) {
+      // This token and an end token come besides the bytes that are missing after it.
+      return this.#masks.within(state, remaining - 2, (after) => this.#completion.cost(after));
+    }
+    const { bits, late } = this.#masks.of(state);
+    return late.length === 0 ? bits : this.#withLate(bits.slice(), [...late]);
+  }
+
+  /** Takes a token. Returns false, and changes nothing, where it may not come. */
+  accept(token: number): boolean {
+    const { table } = this.#context;
+    if (this.#isEnded) return false;
+    if (table.endTokens.has(token)) {
+      this.#isEnded = this.isComplete;
+      return this.#isEnded;
+    }
+    if (!table.isText(token)) return false;
+    return this.acceptBytes(table.bytesOf(token));
+  }
+
+  /** Whether some bytes may come. */
+  allows(bytes: Uint8Array): boolean {
+    return this.#run(bytes).state !== DEAD;
+  }
+
+  /** Takes bytes as if tokens had brought them. */
+  acceptBytes(bytes: Uint8Array): boolean {
+    const place = this.#run(bytes);
+    if (place.state === DEAD) return false;
+    this.#place = place;
+    this.#settle();
+    if (this.#machine.size > MAX_STATES) this.#renew();
+    return true;
+  }
+
+  /** Bytes that must come next, up to where there is a choice or the document may end. */
+  forced(): Uint8Array {
+    const bytes: number[] = [];
+    for (let place = this.#place; bytes.length < MAX_FORCED;) {
+      if (this.#machine.isComplete(place.state)) break;
+      const possible = this.#nextBytes(place);
+      if (possible.length !== 1) break;
+      bytes.push(possible[0]!);
+      place = this.#advance(place, possible[0]!);
+    }
+    return Uint8Array.from(bytes);
+  }
+
+  /** The shortest bytes known that finish the document; undefined where they are too many. */
+  completion(): Uint8Array | undefined {
+    const bytes = this.#completion.bytes(this.#place.state);
+    if (!bytes || this.#machine.isComplete(this.#run(bytes).state)) return bytes;
+    return this.#completeStepwise(2 * bytes.length + MAX_FORCED);
+  }
+
+  /** Takes the byte that brings the end nearest, again and again: items of an array may repeat. */
+  #completeStepwise(limit: number): Uint8Array | undefined {
+    const bytes: number[] = [];
+    let place = this.#place;
+    while (!this.#machine.isComplete(place.state) && bytes.length < limit) {
+      let best = Infinity;
+      let byte = -1;
+      for (let candidate = 0; candidate < 256; candidate++) {
+        const { state } = this.#advance(place, candidate);
+        const cost = state === DEAD ? Infinity : this.#completion.cost(state);
+        if (cost < best) [best, byte] = [cost, candidate];
+      }
+      if (byte < 0) return undefined;
+      bytes.push(byte);
+      place = this.#advance(place, byte);
+    }
+    return bytes.length < limit ? Uint8Array.from(bytes) : undefined;
+  }
+
+  /** Whether only a few more tokens than the shortest end takes are left. */
+  #isNearEnd(remaining: number): boolean {
+    if (remaining === Infinity) return false;
+    const cost = this.#completion.cost(this.#place.state);
+    return cost < Infinity && remaining < cost + this.#completion.slack;
+  }
+
+  /** At most two of the bytes that may come at a place. */
+  #nextBytes(place: Place): number[] {
+    const possible: number[] = [];
+    for (let byte = 0; byte < 256 && possible.length < 2; byte++) {
+      if (this.#advance(place, byte).state !== DEAD) possible.push(byte);
+    }
+    return possible;
+  }
+
+  /** The place after some bytes; its state is DEAD where they may not come. */
+  #run(bytes: Uint8Array): Place {
+    let place = this.#place;
+    for (let index = 0; index < bytes.length && place.state !== DEAD; index++) {
+      place = this.#advance(place, bytes[index]!);
+    }
+    return place;
+  }
+
+  #advance({ state, cursor, length }: Place, byte: number): Place {
+    const machine = this.#machine;
+    let next = machine.step(state, byte);
+    if (next === UNRESOLVED) {
+      const text = (level: number) => textAt(cursor, level, this.#document, length);
+      next = machine.step(machine.settle(state, text, true), byte);
+    }
+    if (length === this.#document.length) {
+      const longer = new Uint8Array(2 * length);
+      longer.set(this.#document);
+      this.#document = longer;
+    }
+    this.#document[length] = byte;
+    return { state: next, cursor: advanceCursor(cursor, byte, length), length: length + 1 };
+  }
+
+  #settle(): void {
+    const { state, cursor, length } = this.#place;
+    const text = (level: number) => textAt(cursor, level, this.#document, length);
+    this.#place = { state: this.#machine.settle(state, text, false), cursor, length };
+  }
+
+  #renew(): void {
+    const { state, cursor, length } = this.#place;
+    this.#context.renew(this.#machine);
+    const old = this.#machine;
+    this.#machine = this.#context.machine;
+    this.#masks = this.#context.masks;
+    this.#completion = this.#context.completion;
+    this.#place = { state: this.#machine.adopt(old, state), cursor, length };
+  }
+
+  /** Decides the tokens that depend on the text of a key or item. */
+  #withLate(bits: Uint32Array<ArrayBuffer>, late: number[]): Uint32Array<ArrayBuffer> {
+    const { table } = this.#context;
+    for (let node = late.pop(); node !== undefined; node = late.pop()) {
+      const { state } = this.#run(table.pathTo(node));
+      if (state === DEAD) continue;
+      this.#masks.addAt(bits, node);
+      this.#masks.addBelow(bits, node, state, late);
+    }
+    return bits;
+  }
+}

@@ -1,0 +1,53 @@
+// The frame machine: documents of a schema's types, byte by byte and token by token. Knows neither
+// JSON Schema nor tokenizers: types, automata and a table of tokens are all it is given.
+
+import type { Languages } from "../language/mod.ts";
+import { numberAutomaton } from "../number/mod.ts";
+import type { SchemaTypes } from "../types.ts";
+import { Matcher, MatcherContext } from "./matcher.ts";
+import { type Automata, Rules, type WritingOptions } from "./rules.ts";
+import type { TokenTable } from "./token_table.ts";
+
+export { MachineError } from "./errors.ts";
+export { Matcher } from "./matcher.ts";
+export type { MaskOptions } from "./matcher.ts";
+export type { Automata, NumberAutomaton, WritingOptions } from "./rules.ts";
+export type { TextAutomaton } from "./text_rules.ts";
+export { TokenTable } from "./token_table.ts";
+export type { TokenSource } from "./token_table.ts";
+
+/** Enforces the types of one schema on documents of one vocabulary. */
+export interface GrammarMachine {
+  /** Begins a document. */
+  matcher(): Matcher;
+}
+
+/** A machine for a schema's types. Throws MachineError where they are beyond its caps. */
+export function createMachine(
+  types: SchemaTypes,
+  languages: Languages,
+  { table, ...options }: WritingOptions & { readonly table: TokenTable },
+): GrammarMachine {
+  return createMachineOf(types, automataOf(languages, options.anyNumbers ?? false), {
+    table,
+    ...options,
+  });
+}
+
+/** As {@linkcode createMachine}, with automata from anywhere. */
+export function createMachineOf(
+  types: SchemaTypes,
+  automata: Automata,
+  { table, ...options }: WritingOptions & { readonly table: TokenTable },
+): GrammarMachine {
+  const context = new MatcherContext(new Rules(types, automata, options), table);
+  return { matcher: () => new Matcher(context) };
+}
+
+function automataOf(languages: Languages, anyNumbers: boolean): Automata {
+  return {
+    text: (language) => languages.automaton(language),
+    number: (set) => numberAutomaton(set, { plain: !anyNumbers }),
+    count: (language, limit) => languages.finite(language, limit)?.length ?? Infinity,
+  };
+}

@@ -1,0 +1,162 @@
+// The rules of a schema's types in the form that the machine steps through: automata and ledgers
+// with indices instead of types. Made as they are needed; kept as long as the schema.
+
+import type { LanguageId } from "../language/mod.ts";
+import type { NumberSet } from "../number/mod.ts";
+import type { ObjectType, SchemaTypes, StringType, TypeId } from "../types.ts";
+import { ArrayRules } from "./array_rules.ts";
+import { ObjectRules } from "./object_rules.ts";
+import { type TextAutomaton, TextRules } from "./text_rules.ts";
+
+/** A deterministic automaton over the bytes of a number; 0 is the only state without end. */
+export interface NumberAutomaton {
+  readonly start: number;
+  step(state: number, byte: number): number;
+  accepts(state: number): boolean;
+  /** Fewest bytes to acceptance. */
+  completion(state: number): Uint8Array;
+}
+
+/** Where the automata of a schema's languages and sets come from. */
+export interface Automata {
+  text(language: LanguageId): TextAutomaton;
+  number(set: NumberSet): NumberAutomaton;
+  /** How many strings a language has; Infinity where there are more than `limit`. */
+  count(language: LanguageId, limit: number): number;
+}
+
+/** How documents are written. */
+export interface WritingOptions {
+  /**
+   * Spaces: none; at most one after a colon or comma (the default); or white space wherever JSON
+   * allows it, at most 64 bytes at a place.
+   */
+  readonly whitespace?: "none" | "single" | "free";
+  /** Whether declared keys may come in any order, and between others. Default false. */
+  readonly anyOrder?: boolean;
+  /** Whether numbers may have exponents, and fractions without need. Default false. */
+  readonly anyNumbers?: boolean;
+}
+
+/** Most bytes of white space at one place. */
+const MAX_SPACES = 64;
+
+/** Members of a language that are counted, so that keys do not run out unnoticed. */
+const MAX_COUNTED = 256;
+
+/** What a type allows, by indices into the rules. */
+export interface ValueRules {
+  /** Indices of LITERALS. */
+  readonly literals: readonly number[];
+  /** -1: none. */
+  readonly number: number;
+  /** -1: none. */
+  readonly text: number;
+  readonly arrays: readonly number[];
+  readonly objects: readonly number[];
+}
+
+const encoder = new TextEncoder();
+
+/** The values that are words. */
+export const LITERALS: readonly Uint8Array[] = ["null", "true", "false"].map((word) =>
+  encoder.encode(word)
+);
+
+/** The rules of all types of a schema. */
+export class Rules {
+  readonly types: SchemaTypes;
+  /** Bytes of white space after a colon or comma, and elsewhere. */
+  readonly spaces: { readonly after: number; readonly elsewhere: number };
+  readonly anyWhitespace: boolean;
+  readonly numbers: NumberAutomaton[] = [];
+  readonly texts: TextRules[] = [];
+  readonly arrays: ArrayRules[] = [];
+  readonly objects: ObjectRules[] = [];
+  /** By object, the other keys as indices of texts. */
+  readonly others: (readonly number[])[] = [];
+  readonly #automata: Automata;
+  readonly #anyOrder: boolean;
+  readonly #values = new Map<TypeId, ValueRules>();
+  readonly #numberIndices = new Map<NumberSet, number>();
+  readonly #textIndices = new Map<string, number>();
+
+  constructor(types: SchemaTypes, automata: Automata, options: WritingOptions = {}) {
+    const { whitespace = "single", anyOrder = false } = options;
+    this.types = types;
+    this.#automata = automata;
+    this.#anyOrder = anyOrder;
+    this.anyWhitespace = whitespace === "free";
+    this.spaces = {
+      after: whitespace === "free" ? MAX_SPACES : Number(whitespace === "single"),
+      elsewhere: whitespace === "free" ? MAX_SPACES : 0,
+    };
+  }
+
+  /** Whether a byte may be written between tokens of JSON at all. */
+  isSpace(byte: number): boolean {
+    return byte === 0x20 ||
+      (this.anyWhitespace && (byte === 0x0a || byte === 0x0d || byte === 0x09));
+  }
+
+  /** What a type allows. */
+  value(id: TypeId): ValueRules {
+    let value = this.#values.get(id);
+    if (!value) {
+      const type = this.types.types[id]!;
+      value = {
+        literals: [
+          ...(type.null ? [0] : []),
+          ...(type.booleans ?? []).map((truth) => truth ? 1 : 2),
+        ],
+        number: type.numbers === undefined ? -1 : this.#number(type.numbers),
+        text: type.strings === undefined ? -1 : this.#text(type.strings),
+        arrays: (type.arrays ?? []).map((array) => this.arrays.push(new ArrayRules(array)) - 1),
+        objects: (type.objects ?? []).map((object) => this.#object(object)),
+      };
+      this.#values.set(id, value);
+    }
+    return value;
+  }
+
+  #number(set: NumberSet): number {
+    let index = this.#numberIndices.get(set);
+    if (index === undefined) {
+      index = this.numbers.push(this.#automata.number(set)) - 1;
+      this.#numberIndices.set(set, index);
+    }
+    return index;
+  }
+
+  #text({ language, min, max }: StringType): number {
+    const key = `${language},${min},${max}`;
+    let index = this.#textIndices.get(key);
+    if (index === undefined) {
+      index = this.texts.push(new TextRules(this.#automata.text(language), min, max)) - 1;
+      this.#textIndices.set(key, index);
+    }
+    return index;
+  }
+
+  #object(type: ObjectType): number {
+    const index = this.objects.push(
+      new ObjectRules(type, {
+        spell: spellContent,
+        others: type.others.reduce(
+          (sum, { keys }) => sum + this.#automata.count(keys, MAX_COUNTED),
+          0,
+        ),
+        ordered: !this.#anyOrder,
+      }),
+    ) - 1;
+    this.others[index] = type.others.map(({ keys: language }) =>
+      this.#text({ language, min: 0, max: Infinity })
+    );
+    return index;
+  }
+}
+
+/** The bytes of a text as the content of a JSON string, only what must be escaped so. */
+export function spellContent(text: string): Uint8Array {
+  return encoder.encode(JSON.stringify(text).slice(1, -1));
+}

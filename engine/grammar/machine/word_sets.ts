@@ -1,0 +1,100 @@
+// Finite sets of byte strings: the keys an object has had, the items a `uniqueItems` array has had.
+// A set is a node of a hash-consed trie, so that equal sets are equal numbers, and what may still
+// follow a prefix is a set again.
+
+import { IntegerLists } from "./integer_lists.ts";
+
+/** A set of byte strings, by number. */
+export type WordSet = number;
+
+/** The set without members. */
+export const NO_WORDS: WordSet = 0;
+
+const QUOTE = 0x22;
+
+/** Sets of byte strings. A list holds: 1 for the empty string, then pairs of byte and rest. */
+export class WordSets {
+  readonly #nodes = new IntegerLists();
+
+  readonly #shortened = new Map<WordSet, WordSet>();
+
+  constructor() {
+    this.#nodes.intern([0]);
+  }
+
+  /** Whether the empty string is a member. */
+  hasEmpty(set: WordSet): boolean {
+    return this.#nodes.at(set, 0) === 1;
+  }
+
+  /** What follows `byte` in the members that begin with it. */
+  after(set: WordSet, byte: number): WordSet {
+    for (let index = 1; index < this.#nodes.lengthOf(set); index += 2) {
+      if (this.#nodes.at(set, index) === byte) return this.#nodes.at(set, index + 1);
+    }
+    return NO_WORDS;
+  }
+
+  /** The set with one more member. */
+  add(set: WordSet, word: ArrayLike<number>): WordSet {
+    const path = [set];
+    for (let index = 0; index < word.length; index++) {
+      path.push(this.after(path[index]!, word[index]!));
+    }
+    let result = this.#replace(path[word.length]!, -1, NO_WORDS);
+    for (let index = word.length - 1; index >= 0; index--) {
+      result = this.#replace(path[index]!, word[index]!, result);
+    }
+    return result;
+  }
+
+  /** The words that end in a quote, without it: items that are strings as their contents. */
+  withoutQuote(set: WordSet): WordSet {
+    // Not by recursion: words are as long as items are.
+    const open = [set];
+    for (let node = open.at(-1); node !== undefined; node = open.at(-1)) {
+      const list = this.#nodes.get(node);
+      const children = list.filter((_, index) => index > 0 && index % 2 === 0);
+      const missing = children.filter((child) => !this.#shortened.has(child));
+      if (missing.length > 0) {
+        for (const child of missing) open.push(child);
+        continue;
+      }
+      const shorter = [Number(this.hasEmpty(this.after(node, QUOTE)))];
+      for (let index = 1; index < list.length; index += 2) {
+        const rest = this.#shortened.get(list[index + 1]!)!;
+        if (rest !== NO_WORDS) shorter.push(list[index]!, rest);
+      }
+      this.#shortened.set(node, this.#nodes.intern(shorter));
+      open.pop();
+    }
+    return this.#shortened.get(set)!;
+  }
+
+  /** A set of another collection. */
+  adopt(other: WordSets, set: WordSet): WordSet {
+    let result: WordSet = NO_WORDS;
+    const open: { set: WordSet; prefix: readonly number[] }[] = [{ set, prefix: [] }];
+    for (let next = open.pop(); next; next = open.pop()) {
+      if (other.hasEmpty(next.set)) result = this.add(result, next.prefix);
+      const list = other.#nodes.get(next.set);
+      for (let index = 1; index < list.length; index += 2) {
+        open.push({ set: list[index + 1]!, prefix: [...next.prefix, list[index]!] });
+      }
+    }
+    return result;
+  }
+
+  /** A node with another child at `byte`; -1: with the empty string. */
+  #replace(set: WordSet, byte: number, child: WordSet): WordSet {
+    const list = this.#nodes.get(set);
+    if (byte < 0) {
+      list[0] = 1;
+      return this.#nodes.intern(list);
+    }
+    let index = 1;
+    while (index < list.length && list[index]! < byte) index += 2;
+    list.splice(index, list[index] === byte ? 2 : 0, byte, child);
+    return this.#nodes.intern(list);
+  }
+}

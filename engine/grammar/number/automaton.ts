@@ -1,0 +1,122 @@
+// The automaton over the bytes of JSON numbers (RFC 8259, section 6) that are members of a set, made
+// as it is walked: every state but 0 can still reach a member. Which bytes may follow is decided by
+// exact arithmetic on what was read (mantissa.ts), and kept in a flat table.
+
+import { Beginning } from "./beginning.ts";
+import { NumberError } from "./errors.ts";
+import { HalfLine } from "./half_line.ts";
+import { isEmptyNumbers, type NumberSet } from "./number_set.ts";
+import { readable } from "./readable.ts";
+import type { Reading } from "./reading.ts";
+
+/** The characters of numbers; E counts as e. */
+const CHARACTERS = "0123456789.-+e";
+const SYMBOLS = new Int8Array(256).fill(-1);
+for (let symbol = 0; symbol < CHARACTERS.length; symbol++) {
+  SYMBOLS[CHARACTERS.charCodeAt(symbol)] = symbol;
+}
+SYMBOLS["E".charCodeAt(0)] = CHARACTERS.indexOf("e");
+
+/** Entries per state in the table. */
+const ROW = 16;
+const UNKNOWN = -1;
+/** States take memory; these many are only for sets of very long periods, after many numbers. */
+const MAX_STATES = 1 << 20;
+
+/** A deterministic automaton over the bytes of JSON numbers. State 0 is dead; all others are live. */
+export interface NumberAutomaton {
+  /** Where a number begins. */
+  readonly start: number;
+  /** The state after one more byte; 0 if no number goes on so. @throws NumberError for 2^20 states */
+  step(state: number, byte: number): number;
+  /** Whether the bytes so far are a member. */
+  accepts(state: number): boolean;
+  /** The bytes of {@linkcode completion}, counted. */
+  shortest(state: number): number;
+  /** The fewest bytes to a member; without an exponent, where that is possible. */
+  completion(state: number): Uint8Array;
+}
+
+/** Options of {@linkcode numberAutomaton}. */
+export interface NumberAutomatonOptions {
+  /**
+   * Whether each member has just one spelling: without an exponent, a sign of 0, or zeros at the end
+   * of a fraction. Then numbers are equal where their bytes are. Default: false.
+   */
+  readonly plain?: boolean;
+}
+
+/**
+ * The automaton of the spellings of all members that stay members when they are read as doubles.
+ *
+ * @throws NumberError if the set is empty, or only has members of more than 308 digits
+ */
+export function numberAutomaton(
+  set: NumberSet,
+  options: NumberAutomatonOptions = {},
+): NumberAutomaton {
+  if (isEmptyNumbers(set)) throw new NumberError("Spell a set of numbers: it is empty");
+  return new Automaton(readable(set), options.plain ?? false);
+}
+
+class Automaton implements NumberAutomaton {
+  readonly start: number;
+  readonly #readings: (Reading | undefined)[] = [undefined];
+  readonly #states = new Map<string, number>();
+  #table = new Int32Array(64 * ROW).fill(UNKNOWN);
+
+  constructor(set: NumberSet, plain: boolean) {
+    this.start = this.#stateOf(new Beginning(...HalfLine.split(set, plain), plain));
+  }
+
+  step(state: number, byte: number): number {
+    const symbol = SYMBOLS[byte]!;
+    if (symbol < 0 || state === 0) return 0;
+    const known = this.#table[state * ROW + symbol]!;
+    if (known !== UNKNOWN) return known;
+    const next = this.#readings[state]!.next(CHARACTERS[symbol]!);
+    const target = next === undefined ? 0 : this.#stateOf(next);
+    this.#table[state * ROW + symbol] = target;
+    return target;
+  }
+
+  accepts(state: number): boolean {
+    return this.#readings[state]?.accepts ?? false;
+  }
+
+  shortest(state: number): number {
+    return this.#readings[state]?.shortest ?? Infinity;
+  }
+
+  completion(state: number): Uint8Array {
+    const bytes = new Uint8Array(this.shortest(state));
+    for (let index = 0; index < bytes.length; index++) {
+      const left = bytes.length - index - 1;
+      const symbol = Array.from(CHARACTERS).findIndex((character) =>
+        this.shortest(this.step(state, character.charCodeAt(0))) === left
+      );
+      bytes[index] = CHARACTERS.charCodeAt(symbol);
+      state = this.step(state, bytes[index]!);
+    }
+    return bytes;
+  }
+
+  #stateOf(reading: Reading): number {
+    const { key } = reading;
+    let state = this.#states.get(key);
+    if (state === undefined) {
+      state = reading.isLive ? this.#readings.length : 0;
+      if (state === MAX_STATES) throw new NumberError(`Spell numbers: over ${MAX_STATES} states`);
+      this.#states.set(key, state);
+      if (state > 0) this.#readings.push(reading);
+      if (this.#readings.length * ROW > this.#table.length) this.#grow();
+    }
+    return state;
+  }
+
+  #grow(): void {
+    const table = new Int32Array(2 * this.#table.length).fill(UNKNOWN);
+    table.set(this.#table);
+    this.#table = table;
+  }
+}

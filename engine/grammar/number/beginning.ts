@@ -1,0 +1,37 @@
+// A number in JSON before its first digit: nothing, or its sign.
+
+import type { HalfLine } from "./half_line.ts";
+import { Mantissa } from "./mantissa.ts";
+import type { Reading } from "./reading.ts";
+
+/** What comes before the digits. */
+export class Beginning implements Reading {
+  readonly #half: HalfLine;
+  readonly #negative: HalfLine | undefined;
+  readonly #plain: boolean;
+  readonly key: string;
+  readonly accepts = false;
+  readonly shortest: number;
+
+  /** @param negative the numbers that follow a sign; missing after one */
+  constructor(half: HalfLine, negative: HalfLine | undefined, plain: boolean) {
+    this.#half = half;
+    this.#negative = negative;
+    this.#plain = plain;
+    this.key = negative === undefined ? "sign" : "start";
+    const next = Array.from("0123456789-", (character) => this.next(character));
+    this.shortest = 1 + Math.min(...next.map((reading) => reading?.shortest ?? Infinity));
+  }
+
+  get isLive(): boolean {
+    return this.shortest < Infinity;
+  }
+
+  next(character: string): Reading | undefined {
+    if (character >= "0" && character <= "9") {
+      return Mantissa.begin(this.#half, this.#plain, Number(character));
+    }
+    if (character !== "-" || this.#negative === undefined) return undefined;
+    return new Beginning(this.#negative, undefined, this.#plain);
+  }
+}

@@ -1,0 +1,61 @@
+// The exponent of a number in JSON as far as it is written, where a finite set of exponents is
+// allowed. Up to three digits, so that Python's 1e-05 is as welcome as JavaScript's 1e-5.
+
+import type { Reading } from "./reading.ts";
+
+const MAX_DIGITS = 3;
+
+/** What follows the letter e. */
+export class Exponent implements Reading {
+  readonly #allowed: readonly number[];
+  readonly #sign: string;
+  readonly #digits: string;
+  readonly key: string;
+  /** Infinite if there is no continuation. */
+  readonly shortest: number;
+  readonly accepts: boolean;
+
+  /** @param allowed in ascending order */
+  constructor(allowed: readonly number[], sign = "", digits = "") {
+    this.#allowed = allowed;
+    this.#sign = sign;
+    this.#digits = digits;
+    this.key = `e${sign}${digits}:${ranges(allowed)}`;
+    const lengths = allowed.map((exponent) => this.#bytesTo(exponent));
+    this.shortest = Math.min(Infinity, ...lengths);
+    this.accepts = lengths.includes(0);
+  }
+
+  get isLive(): boolean {
+    return this.shortest < Infinity;
+  }
+
+  next(character: string): Exponent | undefined {
+    if (character === "-" || character === "+") {
+      if (this.#sign !== "" || this.#digits !== "") return undefined;
+      return new Exponent(this.#allowed, character);
+    }
+    if (character < "0" || character > "9" || this.#digits.length === MAX_DIGITS) return undefined;
+    return new Exponent(this.#allowed, this.#sign, this.#digits + character);
+  }
+
+  #bytesTo(exponent: number): number {
+    if (exponent < 0 ? this.#sign === "+" : exponent > 0 && this.#sign === "-") return Infinity;
+    if (exponent < 0 && this.#sign === "" && this.#digits !== "") return Infinity;
+    const missingSign = exponent < 0 && this.#sign === "" ? 1 : 0;
+    const digits = String(Math.abs(exponent));
+    const begun = this.#digits.length;
+    for (let length = Math.max(begun, digits.length); length <= MAX_DIGITS; length++) {
+      if (!digits.padStart(length, "0").startsWith(this.#digits)) continue;
+      return missingSign + length - begun;
+    }
+    return Infinity;
+  }
+}
+
+/** Ascending integers as ranges, such as "-3..5,7..7". */
+function ranges(values: readonly number[]): string {
+  const firsts = values.filter((value, index) => value - 1 !== values[index - 1]);
+  const lasts = values.filter((value, index) => value + 1 !== values[index + 1]);
+  return firsts.map((first, index) => `${first}..${lasts[index]}`).join();
+}

@@ -1,0 +1,195 @@
+// The numbers of one sign, without it, as an automaton over digits has to see them: what it must
+// remember of the digits so far (their place among the bounds, their residue), and whether digits
+// to come can still lead to a member.
+
+import { Decimal } from "../json/mod.ts";
+import { NumberError } from "./errors.ts";
+import { Multiples } from "./multiples.ts";
+import { hasNumber, intersect, interval, NumberSet } from "./number_set.ts";
+
+/** JavaScript writes out doubles with so many digits before and after the point. */
+const INTEGER_DIGITS = 21;
+const FRACTION_DIGITS = 23;
+/** With more digits than this a number may be read as infinite. */
+const MAX_DIGITS = 308;
+/** Keeps what is remembered of a residue, and ten times that, an exact integer. */
+const MAX_MODULUS = 1e12;
+
+/** Where the digits so far stand among those of the cuts: the ones from `low` begin with them. */
+export interface Place {
+  readonly low: number;
+  readonly high: number;
+  /** Digits that were compared. */
+  readonly depth: number;
+}
+
+/** A set of numbers that are not negative. */
+export class HalfLine {
+  /** Most digits that are written before the point. */
+  readonly integerDigits: number;
+  /** Most digits that are written after the point. */
+  readonly fractionDigits: number;
+  /** Whether the size of a number matters: there are cuts above 0. */
+  readonly hasCuts: boolean;
+  /** Digits after the point that matter to divisibility; missing if divisibility does not matter. */
+  readonly scale: number | undefined;
+  /** What the integer of all digits is remembered by. */
+  readonly modulus: number;
+  /** The least and the greatest magnitude of members that are not 0; may be infinite. */
+  readonly magnitudes: readonly [least: number, greatest: number];
+  /** The digits of all cuts, in lexicographic order. */
+  readonly #digits: readonly string[];
+  /** The listed members that JavaScript writes with an exponent, by their digits. */
+  readonly #scientific = new Map<string, Decimal[]>();
+
+  /** @throws NumberError if the members need more than 308 digits, or too large residues */
+  constructor(readonly set: NumberSet, readonly name: string) {
+    const cuts = set.cuts.filter((place) => place.sign > 0);
+    this.hasCuts = cuts.length > 0;
+    this.#digits = [...new Set(cuts.map((place) => place.digits))].sort();
+    const pieces = [...new Set(set.between)].filter((piece) => !piece.isUniform);
+    this.scale = pieces.length === 0
+      ? undefined
+      : Math.max(0, ...pieces.map((piece) => piece.scale));
+    this.modulus = pieces.map((piece) => Number(piece.period) * 10 ** (this.scale! - piece.scale))
+      .reduce(leastCommonMultiple, 1);
+    const isNear = set.between[set.cuts.length - cuts.length] !== Multiples.none;
+    const isFar = set.between.at(-1) !== Multiples.none;
+    this.magnitudes = [
+      isNear ? -Infinity : cuts[0]?.magnitude ?? 0,
+      isFar ? Infinity : cuts.at(-1)?.magnitude ?? 0,
+    ];
+    [this.integerDigits, this.fractionDigits] = this.#digitsNeeded();
+    const digits = Math.max(this.integerDigits, this.fractionDigits);
+    if (digits > MAX_DIGITS || this.modulus > MAX_MODULUS) {
+      const problem = digits > MAX_DIGITS ? `${digits} digits` : `a period of ${this.modulus}`;
+      throw new NumberError(`Spell a set of numbers: some have ${problem}`);
+    }
+    for (const place of this.#listed()) {
+      const exponent = place.magnitude - 1;
+      const fraction = place.digits.length - 1;
+      if (exponent >= -6 && exponent < INTEGER_DIGITS || fraction > this.fractionDigits) continue;
+      if (!this.mayScale(exponent, fraction)) continue;
+      const alike = this.#scientific.get(place.digits) ?? [];
+      this.#scientific.set(place.digits, [...alike, place]);
+    }
+  }
+
+  /**
+   * The members that are not negative, and those that may follow a sign, without it: the same object
+   * if they are equal.
+   *
+   * @param plain whether 0 has no sign
+   */
+  static split(set: NumberSet, plain: boolean): [positive: HalfLine, negative: HalfLine] {
+    // Divisibility does not depend on the sign.
+    const mirrored = new NumberSet(
+      set.cuts.map((place) => place.negate()).reverse(),
+      set.at.toReversed(),
+      set.between.toReversed(),
+    );
+    const { zero } = Decimal;
+    const right = intersect(set, interval({ min: zero }));
+    const left = intersect(mirrored, interval(plain ? { exclusiveMin: zero } : { min: zero }));
+    const positive = new HalfLine(right, "+");
+    return [positive, left.equals(right) ? positive : new HalfLine(left, "-")];
+  }
+
+  /** The place before the first digit; zeros that lead do not count. */
+  get origin(): Place {
+    return { low: 0, high: this.#digits.length, depth: 0 };
+  }
+
+  /** The place after one more digit. */
+  advance({ low, high, depth }: Place, digit: number): Place {
+    const first = (digit: number, begin: number): number => {
+      for (let end = high; begin < end;) {
+        const middle = (begin + end) >> 1;
+        if (Number(this.#digits[middle]![depth] ?? 0) < digit) begin = middle + 1;
+        else end = middle;
+      }
+      return begin;
+    };
+    low = first(digit, low);
+    const end = first(digit + 1, low);
+    // Zeros after the last digit of a cut, and digits that no cut begins with, change nothing.
+    if (low === end) depth = 0;
+    else if (end > low + 1 || depth < this.#digits[low]!.length) depth++;
+    return { low, high: end, depth };
+  }
+
+  /** The listed members that a mantissa of these digits can begin, if JavaScript uses exponents. */
+  scientific({ low, high }: Place): Decimal[] {
+    if (this.#scientific.size === 0) return [];
+    return this.#digits.slice(low, high).flatMap((digits) => this.#scientific.get(digits) ?? []);
+  }
+
+  /**
+   * Whether an exponent may follow a mantissa whose last digit that is not 0 is `fraction` digits
+   * after the point. Zeros before the point are not counted: 100e-2 is refused as an integer.
+   */
+  mayScale(exponent: number, fraction: number): boolean {
+    return this.scale === undefined || exponent >= fraction - this.scale;
+  }
+
+  /** Whether `number`, which is not negative, is a member. */
+  has(number: Decimal): boolean {
+    return hasNumber(this.set, number);
+  }
+
+  /** Whether any of the numbers first · 10^-scale, …, last · 10^-scale is a member. */
+  hasBetween(first: bigint, last: bigint, scale: number): boolean {
+    const { cuts, at } = this.set;
+    let index = this.set.rank(Decimal.scaled(first, -scale));
+    for (; first <= last; index++) {
+      const next = cuts[index];
+      const floor = next?.floorAt(-scale);
+      const onGrid = next !== undefined && next.exponent >= -scale;
+      const end = floor === undefined || floor > last ? last : onGrid ? floor - 1n : floor;
+      if (this.set.between[index]!.hasBetween(first, end, scale)) return true;
+      if (floor === undefined || floor > last) return false;
+      if (onGrid && at[index]) return true;
+      first = floor + 1n;
+    }
+    return false;
+  }
+
+  /** The members that stand alone. */
+  #listed(): Decimal[] {
+    const { cuts, at, between } = this.set;
+    return cuts.filter((place, index) =>
+      place.sign > 0 && at[index] &&
+      between[index] === Multiples.none && between[index + 1] === Multiples.none
+    );
+  }
+
+  /** Digits before and after the point so that something of every part of the set can be written. */
+  #digitsNeeded(): [before: number, after: number] {
+    let before = INTEGER_DIGITS;
+    let after = FRACTION_DIGITS;
+    for (const place of this.#listed()) {
+      before = Math.max(before, place.magnitude);
+      after = Math.max(after, -place.exponent);
+    }
+    for (const [index, piece] of this.set.between.entries()) {
+      if (piece === Multiples.none) continue;
+      const low = this.set.cuts[index - 1] ?? Decimal.zero;
+      const high = this.set.cuts[index];
+      const limit = Decimal.from(1).shift(INTEGER_DIGITS);
+      const top = high === undefined || high.compare(limit) > 0 ? limit : high;
+      const first = low.floorAt(-FRACTION_DIGITS) + 1n;
+      const last = -top.negate().floorAt(-FRACTION_DIGITS) - 1n;
+      if (piece.hasBetween(first, last, FRACTION_DIGITS)) continue;
+      before = Math.max(before, low.magnitude + String(piece.period).length + 1);
+      const finest = Math.max(-low.exponent, -(high?.exponent ?? 0), piece.scale);
+      after = Math.max(after, piece.finer ? finest + 1 : piece.scale);
+    }
+    return [before, after];
+  }
+}
+
+function leastCommonMultiple(a: number, b: number): number {
+  let [divisor, rest] = [a, b];
+  while (rest !== 0) [divisor, rest] = [rest, divisor % rest];
+  return a / divisor * b;
+}

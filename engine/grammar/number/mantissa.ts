@@ -1,0 +1,228 @@
+// A number in JSON as far as it is written, up to its exponent (RFC 8259, section 6). A digit may
+// follow where digits alone can make a member of it, an exponent where it makes a member at once:
+// so nobody is led into a number that only an odd exponent can save. Members that are listed one by
+// one may besides be written as JavaScript writes them, such as 1e-7.
+
+import { Decimal } from "../json/mod.ts";
+import { Exponent } from "./exponent.ts";
+import type { HalfLine, Place } from "./half_line.ts";
+import type { Reading } from "./reading.ts";
+
+/** Doubles of magnitudes up to this are neither 0 nor infinite. */
+const MAX_MAGNITUDE = 308;
+
+/** What was read. */
+interface Parts {
+  /** All digits as one integer. */
+  readonly digits: bigint;
+  /** Digits before the point. */
+  readonly whole: number;
+  /** Digits after the point; undefined before it. */
+  readonly fraction: number | undefined;
+  /** Digits after the point up to the last that is not 0. */
+  readonly last: number;
+  /** Digits before the point from the first that is not 0, minus zeros after it; 0 for 0. */
+  readonly magnitude: number;
+  readonly place: Place;
+  /** Of the integer of the digits up to the last one. */
+  readonly residue: number;
+}
+
+/** The digits of a number, with a point among them or not. */
+export class Mantissa implements Reading {
+  readonly #half: HalfLine;
+  readonly #plain: boolean;
+  readonly #parts: Parts;
+  #shortest: number | undefined;
+
+  private constructor(half: HalfLine, plain: boolean, parts: Parts) {
+    this.#half = half;
+    this.#plain = plain;
+    this.#parts = parts;
+  }
+
+  /** The first digit. @param plain whether there are no exponents, and no zeros end a fraction */
+  static begin(half: HalfLine, plain: boolean, digit: number): Mantissa {
+    return new Mantissa(half, plain, {
+      digits: BigInt(digit),
+      whole: 1,
+      fraction: undefined,
+      last: 0,
+      magnitude: digit === 0 ? 0 : 1,
+      place: digit === 0 ? half.origin : half.advance(half.origin, digit),
+      residue: digit % half.modulus,
+    });
+  }
+
+  get key(): string {
+    const { digits, whole, fraction, last, magnitude, place, residue } = this.#parts;
+    // Without bounds the size only decides how large an exponent may be.
+    const size = this.#half.hasCuts ? magnitude : Math.max(0, Math.min(2, magnitude));
+    const remembered = [
+      this.#half.name,
+      digits === 0n ? "zero" : size,
+      fraction === undefined ? whole : `.${fraction}`,
+      this.#half.scale === undefined ? "" : `${last}:${residue}`,
+      this.#mustGoOn,
+      place.low,
+      place.high,
+      place.depth,
+    ];
+    return remembered.join(" ");
+  }
+
+  get accepts(): boolean {
+    return !this.#mustGoOn && this.#half.has(this.#value);
+  }
+
+  get isLive(): boolean {
+    return this.#isPlainlyLive() || this.#shortestListed() < Infinity;
+  }
+
+  get shortest(): number {
+    this.#shortest ??= Math.min(this.#shortestPlain(), this.#shortestListed());
+    return this.#shortest;
+  }
+
+  next(character: string): Reading | undefined {
+    const { digits, whole, fraction } = this.#parts;
+    if (character === ".") {
+      return fraction === undefined ? this.#with({ fraction: 0 }) : undefined;
+    }
+    if (character === "e") {
+      return this.#mustGoOn || this.#plain ? undefined : new Exponent(this.#exponents());
+    }
+    if (character === "-" || character === "+") return undefined;
+    if (fraction !== undefined) {
+      return fraction < this.#half.fractionDigits ? this.#fractionDigit(+character) : undefined;
+    }
+    return digits > 0n && whole < this.#half.integerDigits
+      ? this.#integerDigit(+character)
+      : undefined;
+  }
+
+  get #value(): Decimal {
+    return Decimal.scaled(this.#parts.digits, -(this.#parts.fraction ?? 0));
+  }
+
+  /** Whether a digit must follow: there is none after the point, or a 0 that must not be the last. */
+  get #mustGoOn(): boolean {
+    const { fraction, last } = this.#parts;
+    return fraction === 0 || this.#plain && fraction !== undefined && fraction > last;
+  }
+
+  #with(parts: Partial<Parts>): Mantissa {
+    return new Mantissa(this.#half, this.#plain, { ...this.#parts, ...parts });
+  }
+
+  #integerDigit(digit: number): Mantissa {
+    const { digits, whole, magnitude, place, residue } = this.#parts;
+    return this.#with({
+      digits: digits * 10n + BigInt(digit),
+      whole: whole + 1,
+      magnitude: magnitude + 1,
+      place: this.#half.advance(place, digit),
+      residue: (residue * 10 + digit) % this.#half.modulus,
+    });
+  }
+
+  #fractionDigit(digit: number): Mantissa {
+    const { digits, last, magnitude, place } = this.#parts;
+    const fraction = this.#parts.fraction! + 1;
+    const leads = digits === 0n && digit === 0;
+    return this.#with({
+      digits: digits * 10n + BigInt(digit),
+      fraction,
+      magnitude: leads ? -fraction : magnitude,
+      place: leads ? place : this.#half.advance(place, digit),
+      ...(digit === 0 ? {} : { last: fraction, residue: this.#appended(digit, fraction - last) }),
+    });
+  }
+
+  /** The residue after `count` more digits, of which only the last is not 0. */
+  #appended(digit: number, count: number): number {
+    let { residue } = this.#parts;
+    for (; count > 0; count--) residue = residue * 10 % this.#half.modulus;
+    return (residue + digit) % this.#half.modulus;
+  }
+
+  /** The exponents that make a member of the digits so far, in ascending order. */
+  #exponents(): number[] {
+    const { magnitude, last, digits } = this.#parts;
+    const { integerDigits, fractionDigits } = this.#half;
+    // As rough as the key is: without bounds the magnitude is not remembered to the digit.
+    let least = magnitude > 0 ? -MAX_MAGNITUDE : fractionDigits - MAX_MAGNITUDE;
+    let greatest = MAX_MAGNITUDE - (magnitude > 1 ? integerDigits : 1);
+    if (digits !== 0n) {
+      least = Math.max(least, this.#half.magnitudes[0] - magnitude);
+      greatest = Math.min(greatest, this.#half.magnitudes[1] - magnitude);
+    }
+    const value = this.#value;
+    const exponents: number[] = [];
+    for (let exponent = least; exponent <= greatest; exponent++) {
+      if (digits !== 0n && !this.#half.mayScale(exponent, last)) continue;
+      if (this.#half.has(value.shift(exponent))) exponents.push(exponent);
+    }
+    return exponents;
+  }
+
+  /** Whether more digits, or none, make a member. */
+  #isPlainlyLive(): boolean {
+    const { digits, whole, fraction } = this.#parts;
+    const { integerDigits, fractionDigits, magnitudes } = this.#half;
+    if (fraction !== undefined) return this.#reaches(0, fractionDigits - fraction);
+    if (digits === 0n) return this.#reaches(0, fractionDigits);
+    const most = Math.min(integerDigits, magnitudes[1]);
+    for (let length = Math.max(whole, magnitudes[0]); length <= most; length++) {
+      if (this.#reaches(length - whole, fractionDigits)) return true;
+    }
+    return false;
+  }
+
+  #shortestPlain(): number {
+    const { digits, whole, fraction } = this.#parts;
+    const { integerDigits, fractionDigits, magnitudes } = this.#half;
+    if (fraction !== undefined) {
+      return this.#fewestAfter(0, this.#mustGoOn ? 1 : 0, fractionDigits - fraction);
+    }
+    const least = digits === 0n ? 0 : Math.max(0, magnitudes[0] - whole);
+    const most = digits === 0n ? 0 : Math.min(integerDigits, magnitudes[1]) - whole;
+    let fewest = Infinity;
+    for (let before = least; before <= most && before < fewest; before++) {
+      const after = this.#fewestAfter(before, 0, fractionDigits);
+      fewest = Math.min(fewest, before + (after === 0 ? 0 : 1 + after));
+    }
+    return fewest;
+  }
+
+  /** The fewest digits, from `least` to `most`, that make a member after `before` digits. */
+  #fewestAfter(before: number, least: number, most: number): number {
+    if (!this.#reaches(before, most)) return Infinity;
+    let after = least;
+    while (!this.#reaches(before, after)) after++;
+    return after;
+  }
+
+  /** Whether so many more digits before and after the point make a member. */
+  #reaches(before: number, after: number): boolean {
+    const { digits, fraction = 0 } = this.#parts;
+    const step = 10n ** BigInt(before + after);
+    const first = digits * step;
+    // Only zeros after zeros would make the number that could have ended before.
+    const least = this.#plain && this.#mustGoOn ? first + 1n : first;
+    return this.#half.hasBetween(least, first + step - 1n, fraction + after);
+  }
+
+  /** Bytes to the nearest listed member that is written with an exponent; infinite without one. */
+  #shortestListed(): number {
+    const { fraction, magnitude, place } = this.#parts;
+    if (this.#plain || magnitude !== 1) return Infinity;
+    const lengths = this.#half.scientific(place).map((member) => {
+      const after = Math.max(member.digits.length - 1, fraction === undefined ? 0 : 1);
+      const point = fraction === undefined && after > 0 ? 1 : 0;
+      const exponent = `e${member.magnitude - 1}`;
+      return point + Math.max(0, after - (fraction ?? 0)) + exponent.length;
+    });
+    return Math.min(Infinity, ...lengths);
+  }
+}

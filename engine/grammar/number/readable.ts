@@ -1,0 +1,64 @@
+// What is left of a set of numbers if its members must stay members when they are read as doubles,
+// as JavaScript and most others do: 0.99999999999999999 is less than 1, but is read as 1, and
+// 10^16 + 2 is read as the multiple of three next to it, or not. Members that are listed one by one
+// stay; a set that would lose all members stays as it is.
+
+import { Decimal } from "../json/mod.ts";
+import { Multiples } from "./multiples.ts";
+import {
+  exactly,
+  integers,
+  intersect,
+  interval,
+  isEmptyNumbers,
+  NumberSet,
+  union,
+} from "./number_set.ts";
+
+/** Decimal digits that a double always keeps apart. */
+const EXACT_DIGITS = 15;
+
+/** The members of a set that doubles can tell from numbers that are no members. */
+export function readable(set: NumberSet): NumberSet {
+  const listed = exactly(set.cuts.filter((_, index) => set.at[index]));
+  const kept = union(intersect(intersect(set, exactRange(set)), awayFromCuts(set)), listed);
+  return isEmptyNumbers(kept) ? set : kept;
+}
+
+/** Where divisibility survives rounding. All large doubles are integers: these need no limit. */
+function exactRange(set: NumberSet): NumberSet {
+  const [whole] = integers().between;
+  const scales = set.between.filter((piece) => !piece.isUniform && !piece.equals(whole!))
+    .map((piece) => Math.max(0, piece.scale));
+  if (scales.length === 0) return new NumberSet([], [], [Multiples.all]);
+  const limit = Decimal.from(1).shift(EXACT_DIGITS - Math.max(...scales));
+  return interval({ min: limit.negate(), max: limit });
+}
+
+/** All numbers that are not read as a cut which bounds, but is not in, a dense part of the set. */
+function awayFromCuts(set: NumberSet): NumberSet {
+  const edges: Decimal[] = [];
+  for (const [index, place] of set.cuts.entries()) {
+    const read = place.toNumber();
+    // The automaton writes nothing that is read as 0 or as infinite.
+    if (set.at[index] || read === 0 || Math.abs(read) > 1e308) continue;
+    if (!set.between[index]!.finer && !set.between[index + 1]!.finer) continue;
+    const below = neighbour(read, -1);
+    // Gaps that touch are one.
+    if (edges.length > 0 && below.compare(edges.at(-1)!) <= 0) edges.pop();
+    else edges.push(below);
+    edges.push(neighbour(read, 1));
+  }
+  const between = edges.map((_, index) => index % 2 === 0 ? Multiples.all : Multiples.none);
+  return new NumberSet(edges, edges.map(() => true), [...between, Multiples.all]);
+}
+
+/** What is read as the double next to `value`, as it is usually written, on the side of `value`. */
+function neighbour(value: number, direction: 1 | -1): Decimal {
+  const double = Float64Array.of(value);
+  // Doubles of one sign are in the order of their bits.
+  new BigInt64Array(double.buffer)[0]! += BigInt(direction * Math.sign(value));
+  const shortest = Decimal.from(double[0]!);
+  const precise = Decimal.parse(double[0]!.toPrecision(17));
+  return shortest.compare(precise) * direction < 0 ? shortest : precise;
+}

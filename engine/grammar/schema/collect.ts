@@ -1,0 +1,113 @@
+// From the graph to what the machine runs: all types that the root can reach, with what shapes leave
+// open made plain. Items of arrays that count are split by what they count for; witnesses become
+// required keys, or a number of keys.
+
+import { finiteNumbers } from "../number/mod.ts";
+import type { TypeId } from "../types.ts";
+import { settleArray } from "./arrays.ts";
+import { settle } from "./objects.ts";
+import { SchemaError } from "./schema_error.ts";
+import { type ArrayShape, NONE, type Shape } from "./shape.ts";
+import type { TypeGraph } from "./type_graph.ts";
+import { objectsWithWitnesses } from "./witnesses.ts";
+
+/** Most types that a split by `contains` may have per item: two to the power of their number. */
+const MAX_CONTAINED = 6;
+
+/** Items that are, and that are not, of each type of `contains`. */
+export interface ItemSplit {
+  readonly type: TypeId;
+  readonly counts: readonly boolean[];
+}
+
+/** An array type whose items are split. */
+export interface SplitArray extends ArrayShape {
+  readonly splits: ReadonlyMap<TypeId, readonly ItemSplit[]>;
+}
+
+/** A shape without witnesses, and with split arrays. */
+export interface ClosedShape extends Shape {
+  readonly arrays: readonly SplitArray[];
+}
+
+/**
+ * All types that a type can reach. Alternatives that the machine has no form for are left out where the
+ * algebra made them; a schema that is written so is refused.
+ *
+ * @throws {SchemaError} if a schema cannot be said plainly
+ */
+export function collectShapes(graph: TypeGraph, root: TypeId): Map<TypeId, ClosedShape> {
+  const found = new Map<TypeId, ClosedShape>();
+  const waiting = [root];
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    if (found.has(id)) continue;
+    const closed = closeShape(graph, id);
+    found.set(id, closed);
+    waiting.push(...childrenOf(closed));
+  }
+  return found;
+}
+
+function closeShape(graph: TypeGraph, id: TypeId): ClosedShape {
+  const shape = graph.shape(id);
+  const settled = shape.objects.map((object) => settle(graph, object))
+    .filter((object) => object !== undefined);
+  const { objects, failure } = objectsWithWitnesses(graph, settled);
+  const pointer = graph.pointer(id);
+  if (failure && objects.length === 0 && pointer !== undefined) {
+    throw new SchemaError(pointer, "not", failure.message);
+  }
+  const arrays = shape.arrays.map((array) => settleArray(graph, array))
+    .filter((array) => array !== undefined);
+  if (arrays.some(({ contains }) => contains.length > MAX_CONTAINED)) {
+    const reason = `more than ${MAX_CONTAINED} of them meet in one array`;
+    throw new SchemaError(pointer ?? "", "contains", reason);
+  }
+  return { ...shape, objects, arrays: arrays.map((array) => splitItems(graph, array)) };
+}
+
+/** The types that values of a shape contain. */
+export function childrenOf(shape: ClosedShape): TypeId[] {
+  const children: TypeId[] = [];
+  for (const { prefix, rest, splits } of shape.arrays) {
+    children.push(...prefix, rest);
+    for (const parts of splits.values()) children.push(...parts.map(({ type }) => type));
+  }
+  for (const { properties, others } of shape.objects) {
+    for (const { type } of properties.values()) children.push(type);
+    for (const { type } of others) children.push(type);
+  }
+  return children.filter((child) => child !== NONE);
+}
+
+function splitItems(graph: TypeGraph, array: ArrayShape): SplitArray {
+  const splits = new Map<TypeId, ItemSplit[]>();
+  if (array.contains.length === 0) return { ...array, splits };
+  for (const item of new Set([...array.prefix, array.rest])) {
+    if (item === NONE) continue;
+    let parts: ItemSplit[] = [{ type: item, counts: [] }];
+    for (const { item: counted } of array.contains) {
+      parts = parts.flatMap(({ type, counts }) => [
+        { type: graph.all([type, counted]), counts: [...counts, true] },
+        { type: graph.all([type, graph.not(counted)]), counts: [...counts, false] },
+      ]).filter(({ type }) => !graph.isKnownEmpty(type));
+    }
+    splits.set(item, parts);
+  }
+  return { ...array, splits };
+}
+
+/** At most how many values a type has, as far as that is plain; Infinity otherwise. */
+export function sizeOf(graph: TypeGraph, shape: Shape, limit: number): number {
+  if (shape.arrays.length > 0 || shape.objects.length > 0) return Infinity;
+  const { strings, numbers } = shape;
+  const texts = strings && graph.languages.finite(strings.language, limit);
+  const values = numbers && finiteNumbers(numbers, limit);
+  if (strings && texts === undefined || numbers && values === undefined) return Infinity;
+  const fitting = texts?.filter((text) => {
+    const length = [...text].length;
+    return length >= strings!.min && length <= strings!.max;
+  });
+  return Number(shape.null) + shape.booleans.length + (fitting?.length ?? 0) +
+    (values?.length ?? 0);
+}

@@ -1,0 +1,90 @@
+// The types of const and enum: exactly the values that are listed, whatever their kind. Numbers are
+// equal by value, objects whatever the order of their keys.
+
+import { Decimal, type JsonValue } from "../json/mod.ts";
+import { exactly } from "../number/mod.ts";
+import type { TypeId } from "../types.ts";
+import { type ArrayShape, NONE, type ObjectShape, type Shape } from "./shape.ts";
+import { literals } from "./strings.ts";
+import type { TypeGraph } from "./type_graph.ts";
+
+/** Types of exact values, one per value. */
+export class ExactTypes {
+  readonly #ids = new Map<string, TypeId>();
+
+  /** Exact types in a graph. */
+  constructor(readonly graph: TypeGraph) {}
+
+  /** The type of exactly these values. */
+  of(values: readonly JsonValue[]): TypeId {
+    const distinct = new Map(values.map((value) => [canonical(value), value]));
+    const key = [...distinct.keys()].join(",");
+    let id = this.#ids.get(key);
+    if (id === undefined) {
+      id = distinct.size === 0 ? NONE : this.graph.constant(this.#shape([...distinct.values()]));
+      this.#ids.set(key, id);
+    }
+    return id;
+  }
+
+  #shape(values: readonly JsonValue[]): Shape {
+    const texts = values.filter((value) => typeof value === "string");
+    const numbers = values.filter((value) => value instanceof Decimal);
+    const { languages } = this.graph;
+    return {
+      null: values.includes(null),
+      booleans: [false, true].filter((value) => values.includes(value)),
+      numbers: numbers.length > 0 ? exactly(numbers) : undefined,
+      strings: texts.length > 0
+        ? { language: literals(languages, texts), min: 0, max: Infinity }
+        : undefined,
+      arrays: values.filter((value) => Array.isArray(value)).map((value) => this.#array(value)),
+      objects: values.filter((value) => value instanceof Map).map((value) => this.#object(value)),
+    };
+  }
+
+  #array(items: readonly JsonValue[]): ArrayShape {
+    return {
+      ...NO_ARRAY,
+      prefix: items.map((item) => this.of([item])),
+      min: items.length,
+      max: items.length,
+    };
+  }
+
+  #object(members: ReadonlyMap<string, JsonValue>): ObjectShape {
+    return {
+      properties: new Map(
+        [...members].map(([key, value]) => [key, { type: this.of([value]), required: true }]),
+      ),
+      others: [],
+      min: 0,
+      max: Infinity,
+      clauses: [],
+      witnesses: [],
+    };
+  }
+}
+
+const NO_ARRAY: ArrayShape = {
+  prefix: [],
+  rest: NONE,
+  min: 0,
+  max: 0,
+  unique: false,
+  contains: [],
+};
+
+/** One text per value: keys sorted, numbers by value. */
+export function canonical(value: JsonValue): string {
+  if (value === null || typeof value === "boolean") return String(value);
+  if (typeof value === "string") return JSON.stringify(value);
+  if (value instanceof Decimal) return value.toString();
+  if (value instanceof Map) {
+    const members = [...value].map(([key, member]) =>
+      `${JSON.stringify(key)}:${canonical(member)}`
+    );
+    return `{${members.sort().join(",")}}`;
+  }
+  return `[${(value as readonly JsonValue[]).map(canonical).join(",")}]`;
+}

@@ -1,0 +1,71 @@
+// Why a schema allows nothing: the search for the innermost schema that is at fault, and what it says.
+// Runs only when the answer is already an error.
+
+import type { TypeId } from "../types.ts";
+import { collectShapes } from "./collect.ts";
+import { Inhabited } from "./emptiness.ts";
+import { contradiction, readTypes } from "./read_values.ts";
+import { SchemaError } from "./schema_error.ts";
+import type { SchemaReader } from "./schema_reader.ts";
+import { ANY, type ArrayShape, NONE, type ObjectShape } from "./shape.ts";
+
+/** Types that are looked at before the search settles for what it has. */
+const MAX_STEPS = 64;
+
+/** The error of a type without values. @param root the type */
+export function explainEmptiness(reader: SchemaReader, root: TypeId): SchemaError {
+  const { graph } = reader;
+  const isEmpty = (id: TypeId) => !new Inhabited(graph, collectShapes(graph, id)).has(id);
+  const seen = new Set<TypeId>();
+  let pointer = "";
+  let at: TypeId | undefined = root;
+  let last: TypeId = root;
+  let keyword = "";
+  let reason = "no value satisfies it";
+  while (at !== undefined && seen.size < MAX_STEPS && !seen.has(at)) {
+    seen.add(at);
+    last = at;
+    const place = graph.pointer(at);
+    if (place !== undefined) {
+      pointer = place;
+      const keywords = reader.keywordsOf(at)!;
+      const types = [...readTypes(keywords)];
+      [keyword, reason] = types.length < 7 ? contradiction(keywords, types[0]!) : ["", reason];
+    }
+    const dead: TypeId | undefined = graph.operands(at).find(isEmpty);
+    if (dead !== undefined && dead !== NONE) {
+      at = dead;
+      continue;
+    }
+    const shape = graph.shape(at);
+    const needed: { type: TypeId; what: string } | undefined = [
+      ...shape.objects.flatMap(neededKeys),
+      ...shape.arrays.flatMap(neededItems),
+    ].find(({ type }) => isEmpty(type));
+    if (needed?.type === NONE) return new SchemaError(pointer, "required", needed.what);
+    at = needed?.type;
+  }
+  const parts = graph.operands(last).filter((part) => part !== ANY);
+  if (parts.length > 1 && graph.pointer(last) === undefined) {
+    const places = parts.map((part) => graph.pointer(part)).filter((place) => place !== undefined);
+    if (places.length > 1) reason = `no value satisfies both ${places.slice(0, 2).join(" and ")}`;
+  }
+  return new SchemaError(pointer, keyword, `it cannot be satisfied: ${reason}`);
+}
+
+function neededKeys(object: ObjectShape): { type: TypeId; what: string }[] {
+  return [...object.properties].filter(([, { required }]) => required)
+    .map(([key, { type }]) => ({
+      type,
+      what: `it cannot be satisfied: "${key}" is required, but not allowed`,
+    }));
+}
+
+function neededItems(array: ArrayShape): { type: TypeId; what: string }[] {
+  const items = array.prefix.slice(0, array.min);
+  if (array.min > array.prefix.length) items.push(array.rest);
+  return items.map((type) => ({
+    type,
+    what: "it cannot be satisfied: items are needed, but not allowed",
+  }));
+}

@@ -1,0 +1,127 @@
+// The types that a machine runs: those with a value, numbered densely. What cannot occur is gone: keys
+// that have no value are no properties, clauses that hold anyway are dropped, arrays end where no item
+// can follow.
+
+import type { NumberSet } from "../number/mod.ts";
+import type { ArrayType, ItemPart, ObjectType, SchemaTypes, TypeId, ValueType } from "../types.ts";
+import type { ClosedShape, SplitArray } from "./collect.ts";
+import type { Inhabited } from "./emptiness.ts";
+import { settle, undeclared } from "./objects.ts";
+import { NONE, type ObjectShape } from "./shape.ts";
+import type { TypeGraph } from "./type_graph.ts";
+
+/** The types that `root` can reach and that have a value; `root` must have one. */
+export function lowerTypes(
+  graph: TypeGraph,
+  shapes: ReadonlyMap<TypeId, ClosedShape>,
+  inhabited: Inhabited,
+  root: TypeId,
+): SchemaTypes {
+  const numbers = new Map<TypeId, TypeId>();
+  const waiting: TypeId[] = [];
+  const leaves = new Map<string, TypeId>();
+  const sets = new Map<NumberSet, number>();
+  const numbered = (id: TypeId): TypeId => {
+    let number = numbers.get(id);
+    if (number !== undefined) return number;
+    const leaf = leafKey(shapes.get(id)!, sets);
+    number = leaf === undefined ? undefined : leaves.get(leaf);
+    if (number === undefined) {
+      number = waiting.push(id) - 1;
+      if (leaf !== undefined) leaves.set(leaf, number);
+    }
+    numbers.set(id, number);
+    return number;
+  };
+  const types: ValueType[] = [];
+  const lowering = { graph, inhabited, numbered };
+  numbered(root);
+  for (let next = 0; next < waiting.length; next++) {
+    types.push(lowerShape(lowering, shapes.get(waiting[next]!)!));
+  }
+  return { types, root: 0 };
+}
+
+/** The same for scalar types that are equal, which schemas repeat a lot; undefined for all others. */
+function leafKey(shape: ClosedShape, sets: Map<NumberSet, number>): string | undefined {
+  if (shape.arrays.length > 0 || shape.objects.length > 0) return undefined;
+  const { strings, numbers } = shape;
+  if (numbers && !sets.has(numbers)) sets.set(numbers, sets.size);
+  return [
+    shape.null,
+    shape.booleans,
+    numbers && sets.get(numbers),
+    strings?.language,
+    strings?.min,
+    strings?.max,
+  ].join(" ");
+}
+
+interface Lowering {
+  readonly graph: TypeGraph;
+  readonly inhabited: Inhabited;
+  numbered(id: TypeId): TypeId;
+}
+
+function lowerShape(lowering: Lowering, shape: ClosedShape): ValueType {
+  const { inhabited } = lowering;
+  const arrays = shape.arrays.filter((array) => inhabited.hasArray(array));
+  const objects = shape.objects.filter((object) => inhabited.hasObject(object))
+    .map((object) => lowerObject(lowering, object))
+    .filter((object) => object !== undefined);
+  return {
+    ...(shape.null && { null: true }),
+    ...(shape.booleans.length > 0 && { booleans: shape.booleans }),
+    ...(shape.numbers && { numbers: shape.numbers }),
+    ...(shape.strings && { strings: shape.strings }),
+    ...(arrays.length > 0 && { arrays: arrays.map((array) => lowerArray(lowering, array)) }),
+    ...(objects.length > 0 && { objects }),
+  };
+}
+
+function lowerArray({ inhabited, numbered }: Lowering, array: SplitArray): ArrayType {
+  const ends = array.prefix.findIndex((item) => !inhabited.has(item));
+  const items = ends < 0 ? array.prefix : array.prefix.slice(0, ends);
+  const goesOn = ends < 0 && inhabited.has(array.rest);
+  const splits = new Map<TypeId, readonly ItemPart[]>();
+  for (const [item, parts] of array.splits) {
+    if (!inhabited.has(item)) continue;
+    const alive = parts.filter(({ type }) => inhabited.has(type));
+    splits.set(
+      numbered(item),
+      alive.map(({ type, counts }) => ({ type: numbered(type), counts })),
+    );
+  }
+  return {
+    prefix: items.map(numbered),
+    ...(goesOn && { rest: numbered(array.rest) }),
+    min: array.min,
+    max: goesOn ? array.max : Math.min(array.max, items.length),
+    unique: array.unique,
+    contains: array.contains.map(({ min, max }) => ({ min, max })),
+    ...(array.contains.length > 0 && { splits }),
+  };
+}
+
+function lowerObject(lowering: Lowering, object: ObjectShape): ObjectType | undefined {
+  const { graph, inhabited, numbered } = lowering;
+  const properties = new Map(
+    [...object.properties].map(([key, { type, required }]) => [
+      key,
+      { type: inhabited.has(type) ? type : NONE, required },
+    ]),
+  );
+  const others = object.others.filter(({ type }) => inhabited.has(type))
+    .map(({ keys, type }) => ({ keys: undeclared(graph, keys, object), type }))
+    .filter(({ keys }) => !graph.languages.isEmpty(keys));
+  const settled = settle(graph, { ...object, properties, others });
+  if (settled === undefined) return undefined;
+  return {
+    properties: [...settled.properties].filter(([, { type }]) => type !== NONE)
+      .map(([key, { type, required }]) => ({ key, type: numbered(type), required })),
+    others: settled.others.map(({ keys, type }) => ({ keys, type: numbered(type) })),
+    min: settled.min,
+    max: settled.max,
+    clauses: settled.clauses,
+  };
+}

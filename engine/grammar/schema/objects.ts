@@ -1,0 +1,242 @@
+// The algebra of objects: intersection, and difference as a union of the ways to violate an object type.
+// What is known about presence (required, forbidden, clauses, counts) is propagated until it is stable.
+
+import {
+  ANY,
+  anyObject,
+  type Cell,
+  type Clause,
+  type Literal,
+  NONE,
+  type ObjectShape,
+  type PropertyShape,
+  type TypeAlgebra,
+} from "./shape.ts";
+import { literals } from "./strings.ts";
+
+/** The objects that are in both; undefined if there are surely none. */
+export function intersectObjects(
+  types: TypeAlgebra,
+  a: ObjectShape,
+  b: ObjectShape,
+): ObjectShape | undefined {
+  types.spend(1 + a.properties.size + b.properties.size);
+  const properties = new Map<string, PropertyShape>();
+  for (const key of [...a.properties.keys(), ...b.properties.keys()]) {
+    if (properties.has(key)) continue;
+    properties.set(key, {
+      type: types.all([typeOfKey(types, a, key), typeOfKey(types, b, key)]),
+      required: isRequired(a, key) || isRequired(b, key),
+    });
+  }
+  return settle(types, {
+    properties,
+    others: intersectCells(types, a.others, b.others),
+    min: Math.max(a.min, b.min),
+    max: Math.min(a.max, b.max),
+    clauses: [...a.clauses, ...b.clauses],
+    witnesses: [...a.witnesses, ...b.witnesses],
+  });
+}
+
+/** The objects of `a` that are not in `b`, as alternatives. */
+export function subtractObject(
+  types: TypeAlgebra,
+  a: ObjectShape,
+  b: ObjectShape,
+): ObjectShape[] {
+  const settled = settle(types, b);
+  if (settled === undefined) return [a];
+  return violations(types, settled)
+    .map((violation) => intersectObjects(types, a, violation))
+    .filter((shape) => shape !== undefined);
+}
+
+/** The type that an object's value has at a key; NONE where the key is forbidden. */
+export function typeOfKey(types: TypeAlgebra, shape: ObjectShape, key: string): number {
+  const declared = shape.properties.get(key);
+  if (declared !== undefined) return declared.type;
+  return shape.others.find((cell) => types.languages.contains(cell.keys, key))?.type ?? NONE;
+}
+
+function isRequired(shape: ObjectShape, key: string): boolean {
+  return shape.properties.get(key)?.required ?? false;
+}
+
+function intersectCells(types: TypeAlgebra, a: readonly Cell[], b: readonly Cell[]): Cell[] {
+  const cells: Cell[] = [];
+  for (const first of a) {
+    for (const second of b) {
+      const keys = types.languages.intersect(first.keys, second.keys);
+      if (types.languages.isEmpty(keys)) continue;
+      const type = types.all([first.type, second.type]);
+      if (type !== NONE) cells.push({ keys, type });
+    }
+  }
+  return mergeCells(types, cells);
+}
+
+/** Joins the cells that have the same type. */
+export function mergeCells(types: TypeAlgebra, cells: readonly Cell[]): Cell[] {
+  const byType = new Map<number, Cell>();
+  for (const cell of cells) {
+    const known = byType.get(cell.type);
+    const keys = known === undefined ? cell.keys : types.languages.union(known.keys, cell.keys);
+    byType.set(cell.type, { keys, type: cell.type });
+  }
+  return [...byType.values()];
+}
+
+/** Propagates what is known about presence; undefined if it is contradictory. */
+export function settle(types: TypeAlgebra, shape: ObjectShape): ObjectShape | undefined {
+  const properties = new Map(shape.properties);
+  const state = { ...shape, properties };
+  for (;;) {
+    const clauses = settleClauses(types, properties, state.clauses);
+    if (clauses === undefined) return undefined;
+    const witnesses = settleWitnesses(types, { ...state, clauses });
+    if (witnesses === undefined) return undefined;
+    const settled = clauses.length === state.clauses.length &&
+      witnesses.length === state.witnesses.length;
+    Object.assign(state, { clauses, witnesses });
+    if (settled) break;
+  }
+  let required = 0;
+  let possible = 0;
+  for (const { type, required: isNeeded } of properties.values()) {
+    if (isNeeded && types.isKnownEmpty(type)) return undefined;
+    required += Number(isNeeded);
+    possible += Number(type !== NONE);
+  }
+  const most = state.others.length > 0 ? Infinity : possible;
+  if (required > state.max || most < state.min || state.min > state.max) return undefined;
+  return {
+    ...state,
+    min: state.min <= required ? 0 : state.min,
+    max: state.max >= most ? Infinity : state.max,
+  };
+}
+
+/** Drops what holds, applies what is left alone; undefined if a clause cannot hold. */
+function settleClauses(
+  types: TypeAlgebra,
+  properties: Map<string, PropertyShape>,
+  clauses: readonly Clause[],
+): Clause[] | undefined {
+  const kept = new Map<string, Clause>();
+  for (const clause of clauses) {
+    const open: Literal[] = [];
+    let holds = false;
+    for (const literal of clause) {
+      const { type, required } = properties.get(literal.key)!;
+      if (type === NONE ? !literal.present : required && literal.present) holds = true;
+      const fails = type === NONE ? literal.present : required && !literal.present;
+      if (fails || open.some((other) => sameLiteral(other, literal))) continue;
+      if (open.some((other) => other.key === literal.key)) holds = true;
+      open.push(literal);
+    }
+    if (holds) continue;
+    if (open.length === 0) return undefined;
+    if (open.length > 1) {
+      kept.set(clauseKey(open), open);
+      continue;
+    }
+    const { key, present } = open[0]!;
+    const type = present ? properties.get(key)!.type : NONE;
+    if (present && types.isKnownEmpty(type)) return undefined;
+    properties.set(key, { type, required: present });
+  }
+  return [...kept.values()];
+}
+
+function sameLiteral(a: Literal, b: Literal): boolean {
+  return a.key === b.key && a.present === b.present;
+}
+
+/** The same for clauses of the same literals. */
+export function clauseKey(clause: Clause): string {
+  return JSON.stringify(clause.map(({ key, present }) => (present ? "+" : "-") + key).sort());
+}
+
+/** Drops witnesses that are there, pins those with one place left; undefined if one has none. */
+function settleWitnesses(
+  types: TypeAlgebra,
+  shape: ObjectShape & { properties: Map<string, PropertyShape> },
+): Cell[] | undefined {
+  const kept: Cell[] = [];
+  for (const witness of shape.witnesses) {
+    const places: { key: string; type: number }[] = [];
+    let holds = false;
+    for (const [key, { type, required }] of shape.properties) {
+      if (type === NONE || !types.languages.contains(witness.keys, key)) continue;
+      const both = types.all([type, witness.type]);
+      if (both === type && required) holds = true;
+      if (!types.isKnownEmpty(both)) places.push({ key, type: both });
+    }
+    if (holds) continue;
+    const elsewhere = shape.others.some((cell) =>
+      !types.isKnownEmpty(types.all([cell.type, witness.type])) &&
+      !types.languages.isEmpty(
+        undeclared(types, types.languages.intersect(cell.keys, witness.keys), shape),
+      )
+    );
+    if (elsewhere || places.length > 1) kept.push(witness);
+    else if (places.length === 0) return undefined;
+    else shape.properties.set(places[0]!.key, { type: places[0]!.type, required: true });
+  }
+  return kept;
+}
+
+/** The keys of a language that an object does not declare. */
+export function undeclared(types: TypeAlgebra, keys: number, shape: ObjectShape): number {
+  const { languages } = types;
+  const declared = [...shape.properties.keys()].filter((key) => languages.contains(keys, key));
+  if (declared.length === 0) return keys;
+  return languages.intersect(keys, languages.complement(literals(languages, declared)));
+}
+
+/** The ways not to be in an object type, each as an object type. */
+function violations(types: TypeAlgebra, shape: ObjectShape): ObjectShape[] {
+  const any = anyObject(types.languages);
+  const found: ObjectShape[] = [];
+  const declare = (keys: readonly string[]): Map<string, PropertyShape> =>
+    new Map(keys.map((key) => [key, { type: ANY, required: false }]));
+  const presence = (clauses: readonly Clause[]) => {
+    const properties = declare(clauses.flatMap((clause) => clause.map(({ key }) => key)));
+    found.push({ ...any, properties, clauses });
+  };
+  const single: Literal[] = [];
+  for (const [key, { type, required }] of shape.properties) {
+    if (type === NONE) single.push({ key, present: true });
+    if (type === NONE ? required : type === ANY && required) single.push({ key, present: false });
+    if (type === NONE || type === ANY) continue;
+    // Where the key is required, its absence is one more way to have no value of the type.
+    const wrong = { type: types.not(type), required: !required };
+    found.push({ ...any, properties: new Map([[key, wrong]]) });
+  }
+  for (const clause of shape.clauses) {
+    presence(clause.map(({ key, present }) => [{ key, present: !present }]));
+  }
+  if (single.length > 0) presence([single]);
+  if (shape.min > 0) found.push({ ...any, max: shape.min - 1 });
+  if (shape.max < Infinity) found.push({ ...any, min: shape.max + 1 });
+  let nowhere = types.languages.any();
+  for (const { keys, type } of shape.others) {
+    nowhere = types.languages.intersect(nowhere, types.languages.complement(keys));
+    if (type === ANY) continue;
+    found.push(witness(any, undeclared(types, keys, shape), types.not(type)));
+  }
+  found.push(witness(any, undeclared(types, nowhere, shape), ANY));
+  for (const { keys, type } of shape.witnesses) {
+    const elsewhere = types.languages.complement(keys);
+    const others = [{ keys, type: types.not(type) }, { keys: elsewhere, type: ANY }];
+    found.push({ ...any, others: mergeCells(types, others.filter((cell) => cell.type !== NONE)) });
+  }
+  return found.filter(({ witnesses }) =>
+    witnesses.every(({ keys }) => !types.languages.isEmpty(keys))
+  );
+}
+
+function witness(any: ObjectShape, keys: number, type: number): ObjectShape {
+  return { ...any, witnesses: [{ keys, type }] };
+}

@@ -1,0 +1,110 @@
+// What the keywords of one schema say of objects (JSON Schema Core 10.3.2, Validation 6.5): declared
+// keys in the order of `properties`, then those that are only required, then all others by the patterns
+// that they match. Patterns that overlap are made disjoint.
+
+import type { JsonValue } from "../json/mod.ts";
+import type { TypeId } from "../types.ts";
+import { type KeywordReader, textList } from "./keyword_reader.ts";
+import { mergeCells } from "./objects.ts";
+import { readPattern } from "./read_values.ts";
+import { AlgebraError } from "./schema_error.ts";
+import { ANY, type Cell, type Clause, NONE, type ObjectShape } from "./shape.ts";
+import { folded } from "./strings.ts";
+import type { TypeGraph } from "./type_graph.ts";
+
+/** Most disjoint languages that overlapping patterns may need. */
+const MAX_CELLS = 64;
+
+/** The objects that a schema allows on its own. @throws {SchemaError} if a keyword is malformed */
+export function readObjects(
+  keywords: KeywordReader,
+  graph: TypeGraph,
+  typeOf: (schema: JsonValue) => TypeId,
+): ObjectShape {
+  const { languages } = graph;
+  const names = readNames(keywords, graph, typeOf);
+  const declared = keywords.named("properties");
+  const patterns = [...keywords.named("patternProperties")].map(([source, schema]): Cell => ({
+    keys: readPattern(keywords, languages, "patternProperties", source),
+    type: typeOf(schema),
+  }));
+  const additional = keywords.get("additionalProperties");
+  const otherwise = additional === undefined ? ANY : typeOf(additional);
+  const required = new Set(keywords.texts("required"));
+  const clauses = readDependencies(keywords);
+  const keys = new Set([
+    ...declared.keys(),
+    ...required,
+    ...clauses.flatMap((clause) => clause.map(({ key }) => key)),
+  ]);
+  const properties = new Map(
+    [...keys].map((key) => {
+      const matching = patterns.filter((pattern) => languages.contains(pattern.keys, key));
+      const types = matching.map(({ type }) => type);
+      const schema = declared.get(key);
+      if (schema !== undefined) types.unshift(typeOf(schema));
+      if (types.length === 0) types.push(otherwise);
+      const type = languages.contains(names, key) ? graph.all(types) : NONE;
+      return [key, { type, required: required.has(key) }];
+    }),
+  );
+  return {
+    properties,
+    others: disjointCells(graph, names, patterns, otherwise),
+    min: keywords.count("minProperties", 0),
+    max: keywords.count("maxProperties", Infinity),
+    clauses,
+    witnesses: [],
+  };
+}
+
+function readNames(
+  keywords: KeywordReader,
+  graph: TypeGraph,
+  typeOf: (schema: JsonValue) => TypeId,
+): number {
+  const schema = keywords.get("propertyNames");
+  if (schema === undefined) return graph.languages.any();
+  const { strings } = graph.shape(typeOf(schema));
+  return strings === undefined ? graph.languages.none() : folded(graph.languages, strings);
+}
+
+function readDependencies(keywords: KeywordReader): Clause[] {
+  const clauses: Clause[] = [];
+  for (const keyword of ["dependentRequired", "dependencies"]) {
+    for (const [key, value] of keywords.named(keyword)) {
+      // Elsewhere `dependencies` holds schemas, and once held a single name.
+      const needed = textList(typeof value === "string" ? [value] : value);
+      for (const other of needed ?? []) {
+        clauses.push([{ key, present: false }, { key: other, present: true }]);
+      }
+    }
+  }
+  return clauses;
+}
+
+/** The keys of `names` by the set of patterns that they match. */
+function disjointCells(
+  graph: TypeGraph,
+  names: number,
+  patterns: readonly Cell[],
+  otherwise: TypeId,
+): Cell[] {
+  const { languages } = graph;
+  let cells = [{ keys: names, types: [] as TypeId[] }];
+  for (const pattern of patterns) {
+    const outside = languages.complement(pattern.keys);
+    cells = cells.flatMap(({ keys, types }) => [
+      { keys: languages.intersect(keys, pattern.keys), types: [...types, pattern.type] },
+      { keys: languages.intersect(keys, outside), types },
+    ]).filter(({ keys }) => !languages.isEmpty(keys));
+    if (cells.length > MAX_CELLS) {
+      throw new AlgebraError(`its patternProperties overlap in more than ${MAX_CELLS} ways`);
+    }
+  }
+  const typed = cells.map(({ keys, types }) => ({
+    keys,
+    type: types.length > 0 ? graph.all(types) : otherwise,
+  }));
+  return mergeCells(graph, typed.filter(({ type }) => type !== NONE));
+}

@@ -1,0 +1,215 @@
+// Formats: strings that are in them and near ones that are not, and members drawn at random for
+// judges of another make: Date, URL, RegExp, and plain arithmetic.
+
+import { assert, assertEquals } from "@std/assert";
+import { Languages } from "../../../../engine/grammar/language/mod.ts";
+import { createDraw } from "./random.ts";
+
+const CASES: [format: string, members: string[], others: string[]][] = [
+  [
+    "date",
+    ["2024-02-29", "2000-02-29", "1999-12-31", "0400-02-29"],
+    [
+      "2023-02-29",
+      "1900-02-29",
+      "2024-04-31",
+      "2024-13-01",
+      "2024-1-01",
+      "0000-01-01",
+      "2024-00-10",
+    ],
+  ],
+  [
+    "time",
+    ["08:30:06Z", "08:30:06.283185z", "08:30:06+23:59", "23:59:60Z"],
+    ["08:30:06", "24:00:00Z", "08:60:00Z", "22:59:60Z", "08:30:06+24:00", "08:30Z", "08:30:06.Z"],
+  ],
+  [
+    "date-time",
+    ["1963-06-19T08:30:06.283185Z", "2020-01-01t00:00:00-08:00", "1998-12-31T23:59:60Z"],
+    ["1990-02-31T15:59:59Z", "2020-01-01", "2020-01-01 00:00:00Z", "2020-01-01T00:00:00"],
+  ],
+  [
+    "duration",
+    ["P4DT12H30M5S", "P1Y2M3D", "PT0S", "P2W", "P1M", "PT36H"],
+    ["P", "PT", "P1", "4DT12H", "P2D1Y", "P1Y2W", "P1D2H", "PT1D"],
+  ],
+  [
+    "email",
+    ["joe.bloggs@example.com", "te~st@example.com", "a+b@x-y.co", "!@0.0"],
+    ["2962", ".test@example.com", "te..st@example.com", "a@-b.com", "a@b", "a b@c.de", "a@b..c"],
+  ],
+  [
+    "hostname",
+    ["www.example.com", "xn--4gbwdl.xn--wgbh1c", "1host", "localhost", `${"a".repeat(63)}.b`],
+    ["-a", "a-", "a_b", "a..b", "", ".", "a".repeat(64), "ab--cd", `${"ab.".repeat(84)}abc`],
+  ],
+  [
+    "ipv4",
+    ["192.168.0.1", "0.0.0.0", "255.255.255.255"],
+    ["127.0.0", "256.1.1.1", "1.2.3.4.5", "01.2.3.4", "0x7f.1.1.1", "1.2.3."],
+  ],
+  [
+    "ipv6",
+    ["::1", "::", "::abcd:efff", "1:2:3:4:5:6:7:8", "1::8", "::ffff:1.2.3.4", "1:2:3:4:5:6:7::"],
+    [
+      "12345::",
+      "1::2::3",
+      "1:2:3:4:5:6:7",
+      "1:2:3:4:5:6:7:8:9",
+      ":1",
+      "1:",
+      "::1.2.3",
+      "fe80::a%eth1",
+    ],
+  ],
+  [
+    "uri",
+    [
+      "http://foo.bar/?q=Test%20URL#frag",
+      "urn:oasis:a",
+      "mailto:a@b.de",
+      "http://[::1]:80/",
+      "a:/",
+    ],
+    ["//foo.bar", "/abc", "foo", "http:// x", ":// x", "bar,,:.;", "http://x/%zz", "http://x/<a>"],
+  ],
+  [
+    "uri-reference",
+    ["http://foo.bar/?q=1", "//foo.bar/a", "/abc", "abc", "#frag", "", "?q", "../a:b"],
+    ["\\\\WINDOWS\\share", "abc\\def", "#a\\b", "a b", "%a"],
+  ],
+  [
+    "uuid",
+    ["2EB8AA08-aa98-11ea-b4aa-73b441d16380", "00000000-0000-0000-0000-000000000000"],
+    ["2eb8aa08-aa98-11ea-b4aa-73b441d1638", "2eb8aa08aa9811eab4aa73b441d16380", "g".repeat(36)],
+  ],
+  ["json-pointer", ["", "/", "/foo/bar~0/~1", "/é"], ["foo", "/~", "/~2", "#/a"]],
+  ["relative-json-pointer", ["0", "1/a", "12#"], ["/a", "01", "-1", "1a", ""]],
+  [
+    "regex",
+    [
+      "([abc])+\\s+$",
+      "^[a-z0-9_-]+$",
+      "a{1,20}|(?:b?)*?",
+      "(?=a)b",
+      "[^\\]]",
+      "\\p{L}",
+      "[\\w.-]+@x",
+    ],
+    ["^(abc]", "a**", "[z-a]", "\\", "(?a)", "a{2,1}", "[", "(a", "\\Z", "(?<=a)*", "]"],
+  ],
+];
+
+Deno.test("format() takes what each format's specification does, and not its neighbours", () => {
+  for (const [format, members, others] of CASES) {
+    const languages = new Languages();
+    const language = languages.format(format)!;
+    for (const text of members) assert(languages.contains(language, text), `${format}: ${text}`);
+    for (const text of others) {
+      assert(!languages.contains(language, text), `${format}: not ${text}`);
+    }
+  }
+  assertEquals(new Languages().format("no-such-format"), undefined);
+});
+
+/** Whether a date is one that the platform's calendar gives back. */
+function isDate(text: string): boolean {
+  const date = new Date(`${text.slice(0, 10)}T00:00:00Z`);
+  return !isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text.slice(0, 10);
+}
+
+function isUri(text: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9+.-]*:[!#$&-;=?-\[\]_a-z~%]+$/.test(text) &&
+    !/%(?![\dA-Fa-f]{2})/.test(text);
+}
+
+function isRegex(text: string): boolean {
+  try {
+    return new RegExp(text, "u") !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isHostname(text: string): boolean {
+  return text.length <= 253 &&
+    text.split(".").every((label) => label.length < 64 && /^(?!-)[A-Za-z\d-]+(?<!-)$/.test(label));
+}
+
+const JUDGES: [format: string, judge: (text: string) => boolean][] = [
+  ["date", isDate],
+  [
+    "date-time",
+    (text) => isDate(text) && !isNaN(Date.parse(text.toUpperCase().replace(":60", ":59"))),
+  ],
+  ["time", (text) => !isNaN(Date.parse(`2000-01-01T${text.toUpperCase().replace(":60", ":59")}`))],
+  ["duration", (text) => /^P(?=.)(\d+[YMDW])*(T(?=.)(\d+[HMS])+)?$/.test(text)],
+  [
+    "email",
+    (text) => isHostname(text.slice(text.lastIndexOf("@") + 1)) && !/^\.|\.\.|\.@/.test(text),
+  ],
+  ["hostname", isHostname],
+  [
+    "ipv4",
+    (text) => text.split(".").map(Number).join(".") === text && URL.canParse(`http://${text}/`),
+  ],
+  ["ipv6", (text) => URL.canParse(`http://[${text}]/`)],
+  ["uri", isUri],
+  ["uri-reference", (text) => isUri(`a:/${text}`)],
+  ["uuid", (text) => text.length === 36 && /^[\dA-Fa-f]{32}$/.test(text.replaceAll("-", ""))],
+  ["json-pointer", (text) => (text === "" || text[0] === "/") && !/~(?![01])/.test(text)],
+  ["regex", isRegex],
+];
+
+/** A member: random bytes that the automaton lets pass, signs as often as letters; then its completion. */
+function drawMember(
+  languages: Languages,
+  language: number,
+  draw: (bound: number) => number,
+): string {
+  const automaton = languages.automaton(language);
+  const bytes: number[] = [];
+  let state = automaton.start;
+  const ascii = Array.from({ length: 95 }, (_, i) => 32 + i);
+  for (let n = draw(30); n > 0; n--) {
+    const steps = ascii.filter((byte) => automaton.step(state, byte) !== 0);
+    const signs = steps.filter((byte) => /\W/.test(String.fromCharCode(byte)));
+    const choice = signs.length > 0 && draw(2) === 0 ? signs : steps;
+    if (choice.length === 0) break;
+    bytes.push(choice[draw(choice.length)]!);
+    state = automaton.step(state, bytes.at(-1)!);
+  }
+  bytes.push(...automaton.completion(state));
+  return JSON.parse(`"${new TextDecoder().decode(Uint8Array.from(bytes))}"`);
+}
+
+Deno.test("members of formats drawn at random satisfy judges of another make", () => {
+  const draw = createDraw(6);
+  for (const [format, judge] of JUDGES) {
+    const languages = new Languages();
+    const language = languages.format(format)!;
+    const drawn = new Set<string>();
+    for (let i = 0; i < 300; i++) {
+      const text = drawMember(languages, language, draw);
+      assert(judge(text), `${format}: ${text}`);
+      assert(languages.contains(language, text), `${format}: ${text}`);
+      drawn.add(text);
+    }
+    assert(drawn.size > 100, `${format}: ${drawn.size} members`);
+  }
+});
+
+Deno.test("format date holds the days of the calendar from 1896 to 2104", () => {
+  const languages = new Languages();
+  const language = languages.format("date")!;
+  for (let year = 1896; year <= 2104; year++) {
+    for (let month = 1; month <= 12; month++) {
+      const days = new Date(Date.UTC(year, month, 0)).getUTCDate();
+      for (const day of [28, 29, 30, 31]) {
+        const text = `${year}-${`${month}`.padStart(2, "0")}-${day}`;
+        assertEquals(languages.contains(language, text), day <= days, text);
+      }
+    }
+  }
+});

@@ -1,0 +1,176 @@
+// Patterns against the platform's RegExp: random ones, the syntax, what is refused, and what would
+// make a backtracking engine or an unrolled automaton blow up.
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { Languages, PatternError } from "../../../../engine/grammar/language/mod.ts";
+import { createDraw, randomPattern, randomText } from "./random.ts";
+
+/** A pattern as RegExp takes it; undefined for one with two groups of one name, say. */
+function compile(source: string): RegExp | undefined {
+  try {
+    return new RegExp(source, "uy");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a sticky RegExp matches at some character; V8's search also looks inside of pairs. */
+function isFound(sticky: RegExp, text: string): boolean {
+  for (let i = 0; i <= text.length; i += text.codePointAt(i)! > 0xffff ? 2 : 1) {
+    sticky.lastIndex = i;
+    if (sticky.test(text)) return true;
+  }
+  return false;
+}
+
+Deno.test("pattern() holds the strings that RegExp finds 3,000 random patterns in", () => {
+  const draw = createDraw(1);
+  const count = { judged: 0, found: 0, refused: 0 };
+  for (let i = 0; i < 3000; i++) {
+    const source = randomPattern(draw);
+    const oracle = compile(source);
+    if (!oracle) continue;
+    const languages = new Languages();
+    let language: number;
+    try {
+      language = languages.pattern(source);
+    } catch (error) {
+      assert(error instanceof PatternError && error.message.includes("look-behind"), source);
+      count.refused++;
+      continue;
+    }
+    for (let k = 0; k < 12; k++) {
+      const text = randomText(draw);
+      const found = isFound(oracle, text);
+      assertEquals(
+        languages.contains(language, text),
+        found,
+        `${source} in ${JSON.stringify(text)}`,
+      );
+      count.judged++;
+      if (found) count.found++;
+    }
+    const shortest = languages.shortest(language);
+    if (shortest !== undefined) assert(isFound(oracle, shortest), `${source}: ${shortest}`);
+  }
+  assert(
+    count.judged > 20_000 && count.found > 5_000 && count.refused < 400,
+    JSON.stringify(count),
+  );
+});
+
+/** Patterns with texts in which they are found, and texts in which they are not. */
+const CASES: [source: string, found: string[], missing: string[]][] = [
+  ["^(?!\\.\\.?(?:\\/|$))[A-Za-z0-9_\\-.~:@+]{1,200}$", [".a", "..a", "x"], ["", ".", "..", "a/b"]],
+  ["^((?!foo).)*$", ["", "fo", "barfo"], ["foo", "xfoox"]],
+  ["(?<=\\$)\\d+(?!\\d|\\.)", ["$12", "a$1b"], ["12", "$1.5", "$"]],
+  ["(?<!^)-", ["a-"], ["-", "a"]],
+  ["\\bcat\\b", ["cat", "a cat."], ["cats", "concat"]],
+  ["^(a|b$)+$", ["aab", "b", "a"], ["ba", ""]],
+  ["^(?:(?=a)|b)+c", ["bc", "bbc"], ["c", "ac"]],
+  ["^(?:a|(?=c)){2,3}c$", ["ac", "aac", "aaac", "c"], ["aaaac", "a"]],
+  ["^(?:a|(?=a)){3}b$", ["ab", "aab", "aaab"], ["aaaab", "b"]],
+  ["^\\cJ\\x41\\u0042\\u{43}\\ud83d\\ude00\\0$", ["\nABC😀\0"], ["ABC"]],
+  ["^[\\b\\-\\]^a-c]$", ["\b", "-", "]", "^", "b"], ["\\", "d"]],
+  ["^[^]$", ["\n", "😀"], ["", "ab"]],
+  ["[]", [], ["", "a"]],
+  ["^\\p{Script=Greek}\\P{Lu}$", ["αa"], ["aα", "αA"]],
+];
+
+Deno.test("pattern() understands look-around, boundaries, escapes and classes", () => {
+  for (const [source, found, missing] of CASES) {
+    const languages = new Languages();
+    const language = languages.pattern(source);
+    for (const text of found) assert(languages.contains(language, text), `${source}: ${text}`);
+    for (const text of missing) assert(!languages.contains(language, text), `${source}: ${text}`);
+    const oracle = compile(source)!;
+    for (const text of found) assert(isFound(oracle, text), `RegExp ${source}: ${text}`);
+    for (const text of missing) assert(!isFound(oracle, text), `RegExp ${source}: ${text}`);
+  }
+});
+
+Deno.test("pattern() takes sloppy syntax as RegExp does without the u flag", () => {
+  const sources = ["^a\\-b\\_\\@$", "^]$", "^a{$", "^}$", "^{a}$", "^a{,2}$", "^[\\w-.]$", "^\\a$"];
+  const texts = ["a-b_@", "]", "a{", "}", "{a}", "a{,2}", "a", "-", ".", ",", "aa"];
+  for (const source of sources) {
+    const languages = new Languages();
+    const language = languages.pattern(source);
+    for (const text of texts) {
+      assertEquals(
+        languages.contains(language, text),
+        new RegExp(source).test(text),
+        source + text,
+      );
+    }
+  }
+});
+
+Deno.test("pattern() refuses what is no pattern, and back-references", () => {
+  const sources = [
+    "(",
+    ")",
+    "a**",
+    "*",
+    "[",
+    "[b-a]",
+    "a{2,1}",
+    "(?P<n>a)",
+    "\\",
+    "\\p{Nope}",
+    "\\u{110000}",
+  ];
+  for (const source of [...sources, "(a)\\1", "(?<n>a)\\k<n>", "{2}", "(?i)a"]) {
+    assertThrows(() => new Languages().pattern(source), PatternError, "Reading a pattern");
+    assertEquals(compile(source) === undefined || /\\[1k]/.test(source), true, source);
+  }
+  assertThrows(() => new Languages().pattern("(".repeat(100_000)), PatternError);
+  assertThrows(() => new Languages().pattern("(".repeat(5000) + ")".repeat(5000)), PatternError);
+});
+
+/** Milliseconds that it takes to walk a text through a pattern's automaton, compiled anew. */
+function walkTime(source: string, text: string): { time: number; accepted: boolean } {
+  const began = performance.now();
+  const languages = new Languages();
+  const automaton = languages.automaton(languages.pattern(source));
+  let state = automaton.start;
+  for (const byte of new TextEncoder().encode(text)) state = automaton.step(state, byte);
+  return { time: performance.now() - began, accepted: automaton.accepts(state) };
+}
+
+const HARMFUL: [source: string, text: string][] = [
+  ["(a+)+$", "a".repeat(5000) + "b"],
+  ["^(a|a)*b$", "a".repeat(5000)],
+  ["^(([a-z])+.)+[A-Z]([a-z])+$", "a".repeat(2000)],
+  ["^((a*)*)*b$", "a".repeat(2000)],
+  ["^(a?){500}a{500}$", "a".repeat(800)],
+  ["(a|b)*a(a|b){200}$", "ab".repeat(500)],
+  ["^[\\s\\S]{0,65536}$", "x".repeat(5000)],
+  ["^((a{1000}){1000}){1000}$", "a".repeat(5000)],
+  ["^(?:\\S+\\s+){0,999}\\S+$", "word ".repeat(500)],
+  ["^(?=.*a)(?=.*b)(?=.*c)(?=.*d)(?=.*e)(?=.*f)(?=.*g)(?=.*h).{1,64}$", "abcdefgh"],
+];
+
+Deno.test("patterns that are catastrophic for others take less than a second", () => {
+  for (const [source, text] of HARMFUL) {
+    const { time } = walkTime(source, text);
+    assert(time < 1000, `${source}: ${time} ms`);
+  }
+});
+
+Deno.test("a look-ahead with a count compiles and walks 1,000 bytes within 20 ms", () => {
+  const source = CASES[0]![0];
+  walkTime(source, "a");
+  const texts = "abcDEF-._~".repeat(20);
+  const times = Array.from({ length: 5 }, () => {
+    const began = performance.now();
+    const languages = new Languages();
+    const automaton = languages.automaton(languages.pattern(source));
+    for (let k = 0; k < 5; k++) {
+      let state = automaton.start;
+      for (let i = 0; i < texts.length; i++) state = automaton.step(state, texts.charCodeAt(i));
+      assert(automaton.accepts(state));
+    }
+    return performance.now() - began;
+  });
+  assert(Math.min(...times) < 20, `${times} ms`);
+});

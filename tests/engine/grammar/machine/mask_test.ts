@@ -1,0 +1,239 @@
+// Masks equal what every token does byte by byte, at places all over documents that are written at
+// random; and what steers a document to its end.
+
+import { assert, assertEquals } from "@std/assert";
+import type { Matcher, TokenTable } from "../../../../engine/grammar/machine/mod.ts";
+import { allNumbers, integers } from "../../../../engine/grammar/number/mod.ts";
+import type { ValueType } from "../../../../engine/grammar/types.ts";
+import { ANY, array, machineFor, object, ofCharacters, tableOf, words } from "./fake_automata.ts";
+
+const text = (language: number, min = 0, max = Infinity) => ({ language, min, max });
+
+/** Types with everything in them, the root first. */
+const TYPES: readonly ValueType[] = [
+  {
+    objects: [
+      object({ name: 1, "tags?": 2, "kind?": 3, "any?": 4 }, {
+        others: [{ keys: 0, type: 5 }],
+      }),
+      object({ name: 1, "items": 6 }),
+      object({ long: 8, name: 1 }),
+    ],
+  },
+  { strings: text(3, 1, 12) },
+  { arrays: [array({ rest: 1, unique: true, max: 4 })] },
+  { strings: text(1) },
+  {
+    null: true,
+    booleans: [false, true],
+    numbers: allNumbers(),
+    strings: text(0),
+    arrays: [array({ rest: 4 })],
+    objects: [object({}, { others: [{ keys: 3, type: 4 }] })],
+  },
+  { numbers: integers(), null: true },
+  { arrays: [array({ prefix: [3, 5], rest: 7, min: 3, max: 5 })] },
+  { strings: text(2, 2, 5) },
+  { strings: text(3, 24, 40) },
+];
+
+const LANGUAGES = [
+  ofCharacters(/[A-Zé"]/),
+  words("one", "other", "o\n"),
+  ofCharacters(/[a-z0-9é]/),
+  ANY,
+];
+
+const PIECES = [
+  '{"',
+  '":',
+  '": "',
+  '","',
+  '":"',
+  '":"","',
+  '":1,"',
+  '{"name":"',
+  '"},',
+  "null",
+  "true,",
+  "[[",
+  "]]",
+  "]}",
+  '["',
+  '","a',
+  '"]',
+  '""',
+  '"",',
+  ", ",
+  ': {"',
+  "12",
+  "1.5e",
+  "-",
+  "na",
+  "name",
+  "tags",
+  "A",
+  "AB",
+  'A":',
+  ',"A":1,"',
+  '"A":1,"A":',
+  'B":null,"B',
+  "kind",
+  "ab",
+  "abc",
+  "one",
+  "other",
+  "é",
+  "\\n",
+  '\\"',
+  "\\u00",
+  " ",
+  "  ",
+  "items",
+  "z9",
+  "\u{1f600}",
+  "x".repeat(14),
+  "xyz",
+  "xy",
+  '{"long":"',
+  Uint8Array.of(0xf0, 0x9f),
+  Uint8Array.of(0x78, 0xf0, 0x9f),
+  Uint8Array.of(0x98, 0x80, 0x41),
+  Uint8Array.of(0x41, 0xa9),
+  Uint8Array.of(0x22, 0x41, 0xa9),
+  Uint8Array.of(0x22, 0x41, 0x42, 0xa9, 0x41),
+  Uint8Array.of(0x41, 0xc3, 0x28),
+  Uint8Array.of(0x41, 0xed, 0xa0),
+  '":null,"',
+  "[]",
+  "{}",
+  '":{},"',
+  "a\nb",
+  '"one",',
+  '"a","a"',
+];
+
+/** Numbers from 0 to 1, the same in every run. */
+function randomNumbers(seed: number): () => number {
+  return () => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return seed / 2 ** 32;
+  };
+}
+
+function tokensOf(mask: Uint32Array): number[] {
+  const tokens: number[] = [];
+  mask.forEach((word, index) => {
+    for (let bit = 0; bit < 32; bit++) if ((word >>> bit) & 1) tokens.push(32 * index + bit);
+  });
+  return tokens;
+}
+
+/** The tokens that bytes alone allow, of a matcher brought to a place by bytes. */
+function simulate(table: TokenTable, begin: () => Matcher, document: Uint8Array): number[] {
+  const allowed: number[] = [];
+  const here = begin();
+  assert(here.acceptBytes(document));
+  for (let token = 0; token < table.size; token++) {
+    if (table.endTokens.has(token)) {
+      if (here.isComplete) allowed.push(token);
+    } else {
+      const matcher = begin();
+      matcher.acceptBytes(document);
+      const isTaken = [...table.bytesOf(token)].every((byte) =>
+        matcher.acceptBytes(Uint8Array.of(byte))
+      );
+      if (isTaken) allowed.push(token);
+    }
+  }
+  return allowed;
+}
+
+Deno.test("mask() equals a simulation of every token byte by byte", () => {
+  const table = tableOf(...PIECES);
+  for (const anyOrder of [false, true]) {
+    const machine = machineFor(TYPES, LANGUAGES, { table, anyOrder });
+    const random = randomNumbers(anyOrder ? 7 : 3);
+    for (let document = 0; document < 8; document++) {
+      const matcher = machine.matcher();
+      const bytes: number[] = [];
+      for (let step = 0; step < 20 && !matcher.isEnded; step++) {
+        const expected = simulate(table, () => machine.matcher(), Uint8Array.from(bytes));
+        const written = new TextDecoder().decode(Uint8Array.from(bytes));
+        assertEquals(tokensOf(matcher.mask()), expected, `after ${written}`);
+        assert(expected.length > 0, `nothing may follow ${written}`);
+        const pieces = expected.filter((token) => token > 256);
+        const choice = pieces.length > 0 && random() < 0.8 ? pieces : expected;
+        const token = choice[Math.floor(random() * choice.length)]!;
+        assert(matcher.accept(token), `token ${token} after ${written}`);
+        if (!table.endTokens.has(token)) bytes.push(...table.bytesOf(token));
+      }
+    }
+  }
+});
+
+Deno.test("accept() of a token that may not come changes nothing", () => {
+  const table = tableOf(...PIECES);
+  const matcher = machineFor(TYPES, LANGUAGES, { table }).matcher();
+  const before = tokensOf(matcher.mask());
+  assertEquals(matcher.accept(table.size - 1), false);
+  assertEquals(matcher.accept(256 + PIECES.indexOf("null")), false);
+  assertEquals(tokensOf(matcher.mask()), before);
+});
+
+Deno.test("mask() with a budget brings every document to its end in time", () => {
+  const table = tableOf(...PIECES);
+  const machine = machineFor(TYPES, LANGUAGES, { table });
+  const random = randomNumbers(11);
+  for (const budget of [30, 45, 70, 200]) {
+    for (let document = 0; document < 10; document++) {
+      const matcher = machine.matcher();
+      for (let remaining = budget; remaining > 0 && !matcher.isEnded; remaining--) {
+        const tokens = tokensOf(matcher.mask({ remaining }));
+        assert(matcher.accept(tokens[Math.floor(random() * tokens.length)]!));
+      }
+      assert(matcher.isEnded, `a budget of ${budget} tokens is spent`);
+    }
+  }
+});
+
+Deno.test("forced() gives the bytes up to the next choice", () => {
+  const machine = machineFor(
+    [
+      { objects: [object({ name: 1, kind: 2 })] },
+      { strings: text(0) },
+      { null: true },
+    ],
+    [ANY],
+    { whitespace: "none" },
+  );
+  const matcher = machine.matcher();
+  assertEquals(new TextDecoder().decode(matcher.forced()), '{"name":"');
+  assert(matcher.acceptBytes(new TextEncoder().encode('{"name":"x"')));
+  assertEquals(new TextDecoder().decode(matcher.forced()), ',"kind":null}');
+});
+
+Deno.test("a matcher outlives the states that its machine gives up", () => {
+  const machine = machineFor([
+    { arrays: [array({ rest: 1, unique: true })] },
+    { numbers: integers() },
+  ]);
+  const matcher = machine.matcher();
+  const items = [...Array(6000).keys()].map(String);
+  assert(matcher.acceptBytes(new TextEncoder().encode("[")));
+  for (const item of items) assert(matcher.acceptBytes(new TextEncoder().encode(`${item},`)));
+  assertEquals(matcher.acceptBytes(new TextEncoder().encode("17]")), false);
+  assertEquals(matcher.acceptBytes(new TextEncoder().encode("6000]")), true);
+});
+
+Deno.test("items of a unique array may be as long as they like", () => {
+  const machine = machineFor([
+    { arrays: [array({ rest: 1, unique: true })] },
+    { strings: text(0) },
+  ], [ANY]);
+  const long = JSON.stringify("x".repeat(20_000));
+  const matcher = machine.matcher();
+  assert(matcher.acceptBytes(new TextEncoder().encode(`[${long},${long.slice(0, -1)}`)));
+  const tokens = tokensOf(matcher.mask());
+  assertEquals([tokens.includes(0x22), tokens.includes(0x78)], [false, true]);
+});

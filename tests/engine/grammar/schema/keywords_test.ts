@@ -1,0 +1,135 @@
+// Each keyword on its own, and beside others: values that must be allowed, and that must not.
+
+import { assertEquals } from "@std/assert";
+import { parseJson } from "../../../../engine/grammar/json/mod.ts";
+import { readSchema } from "../../../../engine/grammar/schema/mod.ts";
+import { assertAllows } from "./cases.ts";
+
+Deno.test("readSchema() takes boolean schemas, annotations and type lists", () => {
+  assertAllows(true, [null, 1, "a", [], {}], []);
+  assertAllows({ title: "x", nullable: true }, [null, {}], []);
+  assertAllows({ type: ["string", "null"] }, [null, "a"], [1, [], {}, false]);
+  assertAllows({ type: "integer" }, [3, -4], [1.5, "3"]);
+});
+
+Deno.test("readSchema() compares const and enum by value, whatever their kind", () => {
+  assertAllows({ enum: [1, "a", null, [1, { b: 2 }]] }, [1, "a", null, [1, { b: 2 }]], [
+    2,
+    [1, { b: 3 }],
+    [1, { b: 2, c: 1 }],
+    false,
+  ]);
+  assertAllows({ const: { a: 1, b: 2 } }, [{ b: 2, a: 1 }], [{ a: 1 }, { a: 1, b: 2, c: 3 }]);
+  assertAllows({ enum: ["a", 5, 7], type: "integer", minimum: 6 }, [7], ["a", 5]);
+});
+
+Deno.test("readSchema() applies bounds only to their JSON type", () => {
+  assertAllows({ minimum: 2, exclusiveMaximum: 4 }, [2, 3.5, "x", null], [1, 4]);
+  assertAllows({ minimum: 2, exclusiveMinimum: true }, [3], [2]);
+  assertAllows({ multipleOf: 0.5, type: "number" }, [1.5, -2], [0.3]);
+  assertAllows({ minLength: 2, maxLength: 3 }, ["ab", "a\u{1f600}", 1], ["a", "abcd"]);
+  assertAllows({ pattern: "^a+$", minLength: 2 }, ["aa", 7], ["a", "ab"]);
+});
+
+Deno.test("readSchema() declares keys in order, required ones that are not declared after them", () => {
+  const schema = parseJson('{"type":"object","properties":{"2":{},"1":{}},"required":["x","1"]}');
+  const { types } = readSchema(schema);
+  const [object] = types.types[types.root]!.objects!;
+  assertEquals(object!.properties.map(({ key, required }) => [key, required]), [
+    ["2", false],
+    ["1", true],
+    ["x", true],
+  ]);
+});
+
+Deno.test("readSchema() makes overlapping patternProperties disjoint", () => {
+  const schema = {
+    properties: { ab: { minimum: 0 } },
+    patternProperties: { "^a": { type: "integer" }, "b$": { maximum: 9 } },
+    additionalProperties: { type: "null" },
+  };
+  assertAllows(
+    schema,
+    [{ ab: 3 }, { ax: 11 }, { xb: 1.5 }, { axb: 9 }, { z: null }, {}],
+    [{ ab: -1 }, { ab: 10 }, { ax: 1.5 }, { axb: 10 }, { axb: 1.5 }, { z: 1 }],
+  );
+  const { types, languages } = readSchema(parseJson(JSON.stringify(schema)));
+  const { others } = types.types[types.root]!.objects![0]!;
+  for (const [i, a] of others.entries()) {
+    assertEquals(languages.contains(a.keys, "ab"), false, "a declared key is in no other language");
+    for (const b of others.slice(i + 1)) {
+      assertEquals(languages.isEmpty(languages.intersect(a.keys, b.keys)), true);
+    }
+  }
+});
+
+Deno.test("readSchema() counts properties and restricts their names", () => {
+  assertAllows({ minProperties: 1, maxProperties: 2 }, [{ a: 1 }, { a: 1, b: 2 }, 3], [
+    {},
+    { a: 1, b: 2, c: 3 },
+  ]);
+  assertAllows({ propertyNames: { pattern: "^a", maxLength: 2 } }, [{ a: 1, ab: 2 }, {}], [
+    { b: 1 },
+    { abc: 1 },
+  ]);
+  assertAllows({ propertyNames: { enum: ["a"] }, properties: { b: {} } }, [{ a: 1 }], [{ b: 1 }]);
+});
+
+Deno.test("readSchema() turns dependencies into clauses", () => {
+  const valid = [{}, { b: 1 }, { a: 1, b: 1 }];
+  assertAllows({ dependentRequired: { a: ["b"] } }, valid, [{ a: 1 }]);
+  assertAllows({ dependencies: { a: ["b"] } }, valid, [{ a: 1 }]);
+  assertAllows({ dependentSchemas: { a: { required: ["b"] } } }, [...valid, 5], [{ a: 1 }]);
+  assertAllows(
+    { dependentSchemas: { a: { properties: { b: { type: "string" } } } } },
+    [{ b: 1 }, { a: 1, b: "x" }],
+    [{ a: 1, b: 1 }],
+  );
+});
+
+Deno.test("readSchema() reads items in both meanings", () => {
+  const draft7 = { items: [{ type: "string" }], additionalItems: { type: "null" } };
+  assertAllows(draft7, [[], ["a"], ["a", null]], [[1], ["a", 1]]);
+  const current = { prefixItems: [{ type: "string" }], items: false };
+  assertAllows(current, [[], ["a"]], [[1], ["a", 1]]);
+  assertAllows({ items: { type: "integer" }, minItems: 1, maxItems: 2 }, [[1], [1, 2]], [
+    [],
+    [1, 2, 3],
+    ["a"],
+  ]);
+});
+
+Deno.test("readSchema() splits items by what contains counts", () => {
+  assertAllows({ contains: { minimum: 5 }, minContains: 2, maxContains: 3 }, [
+    [5, 6],
+    [1, 7, 8, 9],
+    [5, 5, 1],
+  ], [[], [5], [5, 6, 7, 8]]);
+  assertAllows({ contains: { const: 1 }, minContains: 0 }, [[], [2]], []);
+  assertAllows({ allOf: [{ contains: { const: 1 } }, { contains: { const: 2 } }] }, [[1, 2]], [
+    [1],
+    [2, 3],
+  ]);
+});
+
+Deno.test("readSchema() keeps uniqueItems", () => {
+  assertAllows({ uniqueItems: true }, [[1, "1"], [{ a: 1 }, { a: 2 }]], [[1, 1], [{}, {}]]);
+});
+
+Deno.test("readSchema() tells what is unevaluated by the branch that holds", () => {
+  const schema = {
+    properties: { a: {} },
+    anyOf: [{ required: ["b"], properties: { b: {} } }, { required: ["c"], properties: { c: {} } }],
+    unevaluatedProperties: false,
+  };
+  assertAllows(schema, [{ a: 1, b: 1 }, { c: 1 }, { b: 1, c: 1 }], [{ a: 1 }, { b: 1, d: 1 }]);
+  const items = { prefixItems: [{}], contains: { type: "string" }, unevaluatedItems: false };
+  assertAllows(items, [[1, "a"], ["a"]], [[1, "a", 2], [1]]);
+});
+
+Deno.test("readSchema() binds formats unless it is told otherwise, and ignores unknown ones", () => {
+  assertAllows({ format: "date" }, ["2024-02-29", 5], ["2023-02-29", "today"]);
+  assertAllows({ format: "no-such-format" }, ["x"], []);
+  const loose = readSchema(parseJson('{"format":"date"}'), { formats: false });
+  assertEquals(loose.types.types[loose.types.root]!.strings!.language, loose.languages.any());
+});
