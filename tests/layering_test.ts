@@ -22,7 +22,7 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   "@huggingface/gguf": ["tests/engine/gguf/"],
   "@huggingface/jinja": ["tokenizer/", "tests/tokenizer/"],
   "@std/assert": ["tests/"],
-  ajv: ["server/", "tests/server/"],
+  ajv: ["server/", "tests/server/", "tests/engine/grammar/"],
   commander: ["server/", "tests/server/"],
   hono: ["server/", "tests/server/"],
   ollama: ["tests/server/"],
