@@ -1,7 +1,7 @@
 // The library as its users have it: what `mod.ts` exports, what importing it takes, and that the
 // examples in its documentation run.
 
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import * as library from "../../mod.ts";
 import { PROJECT_ROOT } from "../source_files.ts";
 import { readAnswer, tinyLoad, tinyPath } from "./harness.ts";
@@ -36,7 +36,8 @@ Deno.test("the examples of the library run, with a model too", async () => {
   const { code, output } = await runDeno("test", "-A", "--doc", "mod.ts", "--", tinyPath);
   assertEquals(code, 0, output);
   assertStringIncludes(output, "llama F32 256");
-  assertStringIncludes(output, "length 20");
+  // The example samples with a random seed, and a model of random weights may end where it likes.
+  assertMatch(output, /^(length 20|stop \d+)$/m);
 });
 
 Deno.test("the library exports what its users need, and nothing of the server", () => {
