@@ -3,6 +3,7 @@
 // sizes, not values, decide the speed.
 
 import { loadModel, type Model } from "../engine/model.ts";
+import type { OutputFormat } from "../engine/mod.ts";
 import {
   LLAMA_3_2_1B,
   LLAMA_3_8B,
@@ -28,6 +29,8 @@ interface Result {
   prefill: number;
   /** Tokens per second of one sequence. */
   decode: number;
+  /** Speed of one sequence under a mask over its speed without, in turns. */
+  masked: number;
   /** Tokens per second of all sequences of a batch. */
   batchDecode: number;
   /** Bytes of weights read per second when decoding one sequence. */
@@ -37,13 +40,17 @@ interface Result {
 const PROMPT_TOKENS = 256;
 const DECODE_TOKENS = 64;
 const BATCH = 8;
+/** Pairs of runs with and without a mask. */
+const PAIRS = 5;
+/** A string without end: the mask chooses among many tokens, and forces none, which would be faster. */
+const STRING: OutputFormat = { schema: { type: "string", minLength: 10_000 } };
 
 /** Runs `count` tokens after a prompt of `prompt` tokens in `batch` sequences; tokens per second. */
 async function measure(
   model: Model,
   prompt: number,
   count: number,
-  batch = 1,
+  { batch = 1, ...options }: { batch?: number; format?: OutputFormat } = {},
 ): Promise<{ prefill: number; decode: number }> {
   const vocabulary = model.tokenizer.vocabularySize;
   let first = 0;
@@ -51,7 +58,13 @@ async function measure(
   await Promise.all(Array.from({ length: batch }, async (_, i) => {
     const tokens = Array.from({ length: prompt }, (_, j) => (j * 7919 + i * 104729) % vocabulary);
     for await (
-      const event of model.generate({ prompt: tokens, temperature: 0, maxTokens: count })
+      const event of model.generate({
+        prompt: tokens,
+        temperature: 0,
+        maxTokens: count,
+        finish: false,
+        ...options,
+      })
     ) {
       if (event.type !== "done") continue;
       const { completionTokens, promptMilliseconds, completionMilliseconds } = event.usage;
@@ -62,20 +75,34 @@ async function measure(
   return { prefill: prompt * batch / first * 1000, decode: rest };
 }
 
+/** The middle one of the ratios of runs with a mask to those without, taken in turns. */
+async function measureMasked(model: Model): Promise<number> {
+  const ratios: number[] = [];
+  for (let pair = 0; pair <= PAIRS; pair++) {
+    const { decode: free } = await measure(model, 8, DECODE_TOKENS);
+    const { decode: masked } = await measure(model, 8, DECODE_TOKENS, { format: STRING });
+    // The first pair compiles kernels and schema.
+    if (pair > 0) ratios.push(masked / free);
+  }
+  return ratios.sort((a, b) => a - b)[Math.floor(PAIRS / 2)];
+}
+
 async function benchmark(name: string, type: string, directory: string): Promise<Result> {
   const path = `${directory}/${name}-${type}.gguf`;
   await writeSyntheticLlama(path, SHAPES[name], { type });
   await using model = await loadModel(path, { contextLength: 2048 });
-  await measure(model, PROMPT_TOKENS, 4, BATCH); // compiles the kernels
+  await measure(model, PROMPT_TOKENS, 4, { batch: BATCH }); // compiles the kernels
   await measure(model, PROMPT_TOKENS, 4);
   const one = await measure(model, PROMPT_TOKENS, DECODE_TOKENS);
-  const batch = await measure(model, 8, DECODE_TOKENS, BATCH);
+  const masked = await measureMasked(model);
+  const batch = await measure(model, 8, DECODE_TOKENS, { batch: BATCH });
   await Deno.remove(path);
   return {
     model: name,
     type,
     prefill: one.prefill,
     decode: one.decode,
+    masked,
     batchDecode: batch.decode,
     decodeBandwidth: one.decode * model.memory.weights,
   };
@@ -95,20 +122,20 @@ try {
     )}, Deno ${Deno.version.deno}, ` +
     `reads ${(bandwidth / 1e9).toFixed(1)} GB/s`,
     "",
-    `| model | prefill ${PROMPT_TOKENS} tok/s | decode tok/s | decode x${BATCH} tok/s | weights GB/s | of bandwidth |`,
-    "|---|---|---|---|---|---|",
+    `| model | prefill ${PROMPT_TOKENS} tok/s | decode tok/s | masked | decode x${BATCH} tok/s | weights GB/s | of bandwidth |`,
+    "|---|---|---|---|---|---|---|",
   ];
   for (const name of names.length > 0 ? names : ["135m"]) {
     for (const type of types.length > 0 ? types : ["Q8_0", "Q4_0"]) {
-      const { prefill, decode, batchDecode, decodeBandwidth } = await benchmark(
+      const { prefill, decode, masked, batchDecode, decodeBandwidth } = await benchmark(
         name,
         type,
         directory,
       );
       lines.push(
-        `| ${name} ${type} | ${prefill.toFixed(1)} | ${decode.toFixed(1)} | ${
-          batchDecode.toFixed(1)
-        } | ` +
+        `| ${name} ${type} | ${prefill.toFixed(1)} | ${decode.toFixed(1)} | x${
+          masked.toFixed(2)
+        } | ${batchDecode.toFixed(1)} | ` +
           `${(decodeBandwidth / 1e9).toFixed(2)} | ${
             (100 * decodeBandwidth / bandwidth).toFixed(0)
           } % |`,

@@ -2,7 +2,8 @@
 // end token or a stop string, counts. Works for one request; the scheduler runs many.
 
 import type { Tokenizer } from "../tokenizer/mod.ts";
-import { ContextLengthError, RequestError } from "./errors.ts";
+import { Constraint } from "./constraint.ts";
+import { ContextLengthError, EngineError, RequestError } from "./errors.ts";
 import { resolveSampling } from "./sampling_options.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SequenceEnd } from "./sequence.ts";
@@ -39,19 +40,25 @@ export function encodePrompt(
   return tokens;
 }
 
-/** Queues a generation. Errors at once: RequestError, ContextLengthError, ModelClosedError. */
+/**
+ * Queues a generation. Errors at once: RequestError, ContextLengthError, ModelClosedError, and
+ * SchemaError or GrammarError of its format.
+ */
 export function generate(
   context: GenerateContext,
   request: GenerateRequest,
 ): AsyncIterableIterator<GenerateEvent> {
   const { scheduler, tokenizer, contextLength } = context;
   const prompt = encodePrompt(context, request.prompt);
-  const sampling = resolveSampling(request, contextLength);
+  const { format, finish = true } = request;
+  const constraint = format && new Constraint(format, tokenizer, finish);
+  const sampling = resolveSampling(request, contextLength, constraint !== undefined);
   const maxTokens = request.maxTokens ?? Infinity;
   const started = performance.now();
   let first = started;
   let count = 0;
   let stopString: string | undefined;
+  let failure: EngineError | undefined;
   let pending: number[] = [];
   const stops = new StopStrings(request.stop ?? []);
   const decoder = tokenizer.hasText
@@ -66,6 +73,10 @@ export function generate(
   };
   const accept = (token: number): boolean => {
     if (count++ === 0) first = performance.now();
+    if (constraint?.accept(token) === false) {
+      failure = new EngineError(`Cannot go on: the model chose token ${token} against its mask`);
+      return false;
+    }
     if (tokenizer.endOfGeneration.has(token)) return false;
     pending.push(token);
     const { text, stop } = stops.push(decoder.push(token));
@@ -73,12 +84,13 @@ export function generate(
     if (!tokenizer.hasText) events.push({ type: "text", text: "", tokens: pending.splice(0) });
     else give(text);
     stopString = stop;
-    return stop === undefined;
+    return stop === undefined && !constraint?.mustEnd;
   };
   const end = (reason: SequenceEnd): void => {
     request.signal?.removeEventListener("abort", abort);
     if (typeof reason === "object") return events.close(reason);
     if (reason === "aborted") return events.close();
+    if (failure) return events.close({ error: failure });
     if (stopString === undefined) {
       const { text, stop } = stops.push(decoder.flush());
       stopString = stop;
@@ -111,7 +123,14 @@ export function generate(
   else if (maxTokens <= 0) end("length");
   else {
     request.signal?.addEventListener("abort", abort);
-    sequence = scheduler.add({ prompt, sampling, maxTokens, accept, end });
+    sequence = scheduler.add({
+      prompt,
+      sampling,
+      maxTokens,
+      accept,
+      end,
+      ...(constraint && { constraint }),
+    });
   }
   return events;
 }

@@ -5,7 +5,11 @@ import { RequestError } from "./errors.ts";
 import type { SamplingOptions } from "./types.ts";
 
 /** Fills in the defaults. Errors: RequestError naming an option that is out of range. */
-export function resolveSampling(options: SamplingOptions, contextLength: number): ResolvedSampling {
+export function resolveSampling(
+  options: SamplingOptions,
+  contextLength: number,
+  masked = false,
+): ResolvedSampling {
   const finite = (name: keyof SamplingOptions, fallback: number) => {
     const value = options[name] ?? fallback;
     if (Number.isFinite(value)) return value;
@@ -32,7 +36,7 @@ export function resolveSampling(options: SamplingOptions, contextLength: number)
     frequencyPenalty: finite("frequencyPenalty", 0),
     repeatLastN: lastN < 0 ? contextLength : Math.min(lastN, contextLength),
     seed: seed < 0 ? randomSeed() : BigInt(seed),
-    masked: false,
+    masked,
   };
 }
 

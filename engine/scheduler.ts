@@ -1,6 +1,7 @@
 // Runs sequences together (continuous batching, Yu et al. 2022): admits them to slots, feeds
 // prompts in chunks beside sequences that decode, submits several tokens at a time and reads them
-// while the next submit runs. When the KV cache is full, the youngest sequence steps back and is
+// while the next submit runs. Sequences whose tokens are restricted take a token at a time: its mask
+// is made while the GPU runs the step. When the KV cache is full, the youngest sequence steps back and is
 // prefilled again later (Kwon et al. 2023). One loop, which ends when there is nothing to do.
 
 import { ModelClosedError } from "./errors.ts";
@@ -99,6 +100,10 @@ export class Scheduler {
         const started = performance.now();
         this.#dropAborted();
         this.#admit();
+        if (before && this.#running.some(({ awaitsToken }) => awaitsToken)) {
+          this.#collect(before.submit, await before.tokens);
+          before = undefined;
+        }
         const submit = this.#submit();
         if (before) this.#collect(before.submit, await before.tokens);
         if (!submit && !before) return;
@@ -164,13 +169,30 @@ export class Scheduler {
   #launch(shares: Share[], repeats: number): Submit {
     const plan = this.#plan(shares);
     plan.shape.decodeContext += repeats - 1;
-    const read = this.#runner.submit(plan, repeats);
+    const isMasked = shares.some(({ sequence, output }) => output && sequence.request.constraint);
+    const read = isMasked ? this.#submitMasked(plan, shares) : this.#runner.submit(plan, repeats);
     for (const { sequence, count, output } of shares) {
       sequence.submitted += count * repeats;
       if (output) sequence.decoding = true;
       sequence.underWay++;
     }
     return { shares, repeats, read };
+  }
+
+  /** Masks are made while the GPU runs the step, and others are heard before its tokens are read. */
+  #submitMasked(plan: StepPlan, shares: Share[]): () => Promise<Uint32Array> {
+    this.#runner.forward(plan);
+    const masks = new Map<number, Uint32Array<ArrayBuffer>>();
+    for (const { sequence, output } of shares) {
+      if (!output || !sequence.request.constraint) continue;
+      const remaining = sequence.limit(this.#runner.limits.context) - sequence.tokens.length;
+      masks.set(sequence.slot, sequence.request.constraint.mask(remaining));
+    }
+    const read = this.#runner.sample(plan, masks);
+    return async () => {
+      await nextTask();
+      return await read();
+    };
   }
 
   /** Decoding goes on with the same rows while the same slots decode: only lengths change. */
@@ -194,7 +216,8 @@ export class Scheduler {
 
   /** Tokens per submit: one while anything prefills, else as many as the time allows. */
   #repeats(shares: Share[]): number {
-    if (!shares.every(({ sequence }) => sequence.decoding)) return 1;
+    const isFree = ({ sequence }: Share) => sequence.decoding && !sequence.request.constraint;
+    if (!shares.every(isFree)) return 1;
     const wanted = Math.floor(SUBMIT_MILLISECONDS / this.#stepMilliseconds);
     const left = shares.map(({ sequence }) => this.#samplesLeft(sequence));
     return Math.max(1, Math.min(MOST_REPEATS, wanted, ...left));
@@ -212,14 +235,29 @@ export class Scheduler {
     for (const { sequence } of shares) sequence.underWay--;
     for (let i = 0; i < repeats; i++) {
       givers.forEach(({ sequence }, output) => {
-        if (sequence.ended) return;
-        const token = tokens[i * givers.length + output];
-        sequence.tokens.push(token);
-        if (!sequence.request.accept(token)) this.#end(sequence, "stop");
-        else if (sequence.tokens.length >= sequence.limit(this.#runner.limits.context)) {
-          this.#end(sequence, "length");
-        }
+        this.#take(sequence, tokens[i * givers.length + output]);
+        this.#takeForced(sequence);
       });
+    }
+  }
+
+  #take(sequence: Sequence, token: number): void {
+    if (sequence.ended) return;
+    sequence.tokens.push(token);
+    if (!sequence.request.accept(token)) this.#end(sequence, "stop");
+    else if (sequence.tokens.length >= sequence.limit(this.#runner.limits.context)) {
+      this.#end(sequence, "length");
+    }
+  }
+
+  /** What can only come is fed as a prompt is, beside the token that has just been sampled. */
+  #takeForced(sequence: Sequence): void {
+    const { constraint } = sequence.request;
+    if (!constraint || sequence.ended) return;
+    const most = sequence.limit(this.#runner.limits.context) - sequence.tokens.length;
+    for (const token of constraint.forced(most)) {
+      this.#take(sequence, token);
+      sequence.decoding = false;
     }
   }
 
@@ -231,4 +269,16 @@ export class Scheduler {
     this.#pool.release(sequence);
     sequence.request.end(reason);
   }
+}
+
+/** Lets messages and timers come in between. A timer of 0 ms would take a millisecond or more. */
+function nextTask(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    resolve();
+  };
+  port2.postMessage(undefined);
+  return promise;
 }

@@ -6,6 +6,17 @@ import type { ResolvedSampling } from "../kernels/mod.ts";
 /** How a sequence ended. `aborted`: its owner went away. */
 export type SequenceEnd = "stop" | "length" | "aborted" | { error: unknown };
 
+/** What restricts the tokens of a sequence. */
+export interface TokenConstraint {
+  /**
+   * The tokens that may come next: bit t of word t >> 5 for token t, at least one.
+   * @param remaining tokens that may still come
+   */
+  mask(remaining: number): Uint32Array<ArrayBuffer>;
+  /** Tokens that have to come next, at most `most`: they are fed without being sampled. */
+  forced(most: number): readonly number[];
+}
+
 /** What a sequence is made for. */
 export interface SequenceRequest {
   /** At least one token. */
@@ -13,6 +24,8 @@ export interface SequenceRequest {
   sampling: ResolvedSampling;
   /** Most tokens to generate. */
   maxTokens: number;
+  /** Undefined: any token may come. */
+  constraint?: TokenConstraint;
   /** Takes a token; false ends the sequence. */
   accept(token: number): boolean;
   /** Called once, after the last token. */
@@ -46,6 +59,11 @@ export class Sequence {
   /** Tokens generated so far. */
   get generated(): number {
     return this.tokens.length - this.promptLength;
+  }
+
+  /** Whether its next token is under way and the one after depends on which it is. */
+  get awaitsToken(): boolean {
+    return this.request.constraint !== undefined && this.decoding && this.underWay > 0;
   }
 
   /** Most tokens, the prompt included, given the window. */

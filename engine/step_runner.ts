@@ -46,11 +46,15 @@ export class StepRunner {
   readonly #sampler: Sampler | undefined;
   readonly #sampled: GPUBuffer;
   readonly #sampling: GPUBuffer;
+  /** [slots, vocabulary / 32]: the tokens that may come, for slots whose sampling is masked. */
+  #masks: GPUBuffer | undefined;
   readonly #options: (ResolvedSampling | undefined)[] = [];
   readonly #readbacks: Readback[];
   readonly #rowReadbacks = new Map<OutputKind, Readback>();
   #turn = 0;
   #written: Uint32Array | undefined;
+  /** The step that is likely to follow the last one. */
+  #next: { rows: Uint32Array; shape: StepShape; commands: GPUCommandBuffer } | undefined;
 
   constructor(
     device: Device,
@@ -109,6 +113,53 @@ export class StepRunner {
     }
     this.#device.gpu.queue.submit([encoder.finish()]);
     return () => this.#read(readback, repeats * bytes);
+  }
+
+  /** Submits a plan without the choice of tokens; sample() is to follow. */
+  forward(plan: StepPlan): void {
+    this.#device.check();
+    this.#write(plan);
+    const { rows, shape } = plan;
+    const isReady = this.#next?.rows === rows && isSameShape(this.#next.shape, shape);
+    this.#device.gpu.queue.submit([isReady ? this.#next!.commands : this.#record(shape)]);
+    // The GPU waits for the host after each token: the next step is recorded while this one runs.
+    const next = { ...shape, decodeContext: shape.decodeContext + 1 };
+    this.#next = shape.prefillTiles > 0
+      ? undefined
+      : { rows, shape: next, commands: this.#record(next) };
+  }
+
+  #record(shape: StepShape): GPUCommandBuffer {
+    const encoder = this.#device.gpu.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    this.#network.encode(pass, shape, "logits");
+    pass.end();
+    return encoder.finish();
+  }
+
+  /**
+   * Submits the choice of tokens for the plan that forward() was called with. The result resolves
+   * to [outputs] ids, at once when the GPU is done.
+   *
+   * @param masks by slot, for those whose sampling is masked
+   */
+  sample(
+    plan: StepPlan,
+    masks: ReadonlyMap<number, Uint32Array<ArrayBuffer>>,
+  ): () => Promise<Uint32Array> {
+    for (const [slot, mask] of masks) {
+      const words = this.#masks!.size / 4 / this.#limits.slots;
+      this.#device.write(this.#masks!, slot * words * 4, mask.subarray(0, words));
+    }
+    const { outputs } = plan.shape;
+    const readback = this.#readbacks[this.#turn++ % IN_FLIGHT];
+    const encoder = this.#device.gpu.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    this.#sampler?.encode(pass, outputs, this.#needs(plan));
+    pass.end();
+    encoder.copyBufferToBuffer(this.#sampled, 0, readback.buffer, 0, outputs * 4);
+    this.#device.gpu.queue.submit([encoder.finish()]);
+    return async () => new Uint32Array(await readback.readNow(outputs * 4));
   }
 
   /** Runs a plan and reads an output of it: [outputs, columns]. Nothing else may be under way. */
@@ -193,6 +244,7 @@ export class StepRunner {
     const { slots, context } = this.#limits;
     const { outputs, rows, history, slots: slotStates } = this.#state;
     const mask = this.#device.buffer("mask", slots * Math.ceil(vocabulary / 32) * 4, "scratch");
+    this.#masks = mask;
     const [sampling, sampled] = [this.#sampling, this.#sampled];
     return new Sampler(this.#device, {
       buffers: { logits, outputs, rows, sampling, history, mask, sampled, slots: slotStates },
@@ -227,4 +279,8 @@ export class StepRunner {
     this.#device.check();
     return new Uint32Array(0);
   }
+}
+
+function isSameShape(a: StepShape, b: StepShape): boolean {
+  return (Object.keys(a) as (keyof StepShape)[]).every((key) => a[key] === b[key]);
 }

@@ -1,6 +1,8 @@
 // The engine's own protocol: what goes into a model and what comes out, the same for the
 // library, the worker and every HTTP dialect. Plain data only: all of it passes postMessage.
 
+import type { GrammarRules } from "./grammar/mod.ts";
+
 /** How the next token is chosen. Order: penalties, top_k, top_p, min_p, temperature, draw. */
 export interface SamplingOptions {
   /** 0 is greedy. Default 0.8. */
@@ -23,6 +25,28 @@ export interface SamplingOptions {
   frequencyPenalty?: number;
 }
 
+/**
+ * What an answer must be; a mask of tokens sees to it. "json": any JSON object; schema: a document of
+ * a JSON Schema, as a value or as JSON text; grammar: GBNF text or rules; pattern: text that an
+ * ECMA-262 regular expression matches as a whole.
+ */
+export type OutputFormat =
+  | "json"
+  | { schema: unknown }
+  | { grammar: string | GrammarRules }
+  | { pattern: string };
+
+/** What an answer must be. */
+export interface FormatOptions {
+  /** Default: any text. Errors: SchemaError, GrammarError. */
+  format?: OutputFormat;
+  /**
+   * Lead an answer of a format to its shortest end before maxTokens or the window cut it off, so that
+   * what comes is whole. Default true.
+   */
+  finish?: boolean;
+}
+
 /** Limits of one answer. */
 export interface LimitOptions {
   /** Most tokens to generate. Default: until the model ends or the window is full. */
@@ -32,7 +56,7 @@ export interface LimitOptions {
 }
 
 /** A prompt to continue. */
-export interface GenerateRequest extends SamplingOptions, LimitOptions {
+export interface GenerateRequest extends SamplingOptions, LimitOptions, FormatOptions {
   /** Text (BOS is added as the vocabulary says, special tokens are parsed) or token ids, taken as they are. */
   prompt: string | readonly number[];
   /** Aborting it ends the generation within one decode step. Not sent to a worker: the client forwards it. */
@@ -72,7 +96,7 @@ export interface Tool {
 }
 
 /** A conversation to answer. */
-export interface ChatRequest extends SamplingOptions, LimitOptions {
+export interface ChatRequest extends SamplingOptions, LimitOptions, FormatOptions {
   /** The conversation so far, the oldest turn first. */
   messages: ChatMessage[];
   /** Tools that the model may call. */

@@ -66,7 +66,7 @@ export function compileSchema(
 ): CompiledSchema {
   try {
     const { types, languages } = readSchema(read(schema), options);
-    return createMachine(types, languages, { ...options, table: tableOf(tokenizer) });
+    return createMachine(types, languages, { ...options, table: tokenTableOf(tokenizer) });
   } catch (error) {
     const isLimit = error instanceof MachineError || error instanceof JsonError ||
       error instanceof NumberError || error instanceof LanguageError;
@@ -84,7 +84,8 @@ function read(schema: unknown): JsonValue {
   return typeof schema === "string" ? parseJson(schema) : fromPlain(schema);
 }
 
-function tableOf(tokenizer: Tokenizer): TokenTable {
+/** The tokens of a vocabulary, sorted once. */
+export function tokenTableOf(tokenizer: Tokenizer): TokenTable {
   let table = tables.get(tokenizer);
   if (!table) {
     table = TokenTable.of({

@@ -1,5 +1,8 @@
-// Output that always fits its schema: JSON Schemas as masks of the tokens that may come next.
+// Output that always fits its schema or grammar: masks of the tokens that may come next.
 
 export { compileSchema } from "./compile.ts";
 export type { CompiledSchema, CompileOptions, Matcher } from "./compile.ts";
+export { choice, json, literal, optional, repeat, sequence, textWithout } from "./grammar.ts";
+export type { Grammar, GrammarRules } from "./grammar.ts";
 export { SchemaError } from "./schema/mod.ts";
+export { forcedTokens } from "./jump_forward.ts";

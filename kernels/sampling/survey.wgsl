@@ -38,21 +38,23 @@ fn main(
   let first = workgroup.x * (WORKGROUP * STRIP) + thread;
   for (var at = 0u; at < STRIP; at += UNROLL) {
     #for u in 0..UNROLL
-    let token$u = first + (at + $u) * WORKGROUP;
-    let present$u = token$u < params.vocabulary;
-    // Out of range is read as the last token, not kept: loads ahead of the comparisons overlap.
-    var key$u = key_of(logits[base + min(token$u, params.vocabulary - 1u)]);
+    let place$u = first + (at + $u) * WORKGROUP;
+    // Out of range is the last token, not kept: loads ahead of the comparisons overlap.
+    let token$u = min(place$u, params.vocabulary - 1u);
+    let logit$u = logits[base + token$u];
+    var key$u = key_of(logit$u);
+    #if MASKED
+    // No branch: a driver that runs lanes one by one there takes ten times as long.
+    let bit$u = extractBits(mask[mask_base + token$u / 32u], token$u % 32u, 1u);
+    let allowed$u = bit$u != 0u || !masked;
+    #end
     #end
     #for u in 0..UNROLL
     #if MASKED
-    if (masked && present$u) {
-      if (extractBits(mask[mask_base + token$u / 32u], token$u % 32u, 1u) == 0u) {
-        key$u = DISALLOWED;
-        logits[base + token$u] = 0xff800000u;  // -inf
-      }
-    }
+    key$u = select(DISALLOWED, key$u, allowed$u);
+    logits[base + token$u] = select(0xff800000u, logit$u, allowed$u); // -inf
     #end
-    if (present$u && key$u > best.x) {
+    if (place$u < params.vocabulary && key$u > best.x) {
       best = vec2(key$u, token$u);
     }
     #end

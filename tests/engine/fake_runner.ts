@@ -23,6 +23,12 @@ export function nextToken(tokens: readonly number[]): number {
   return hash % VOCABULARY;
 }
 
+/** The first token from `token` on, and around, that a mask allows. */
+export function allowedFrom(token: number, mask: Uint32Array): number {
+  while ((mask[token >>> 5]! >>> (token & 31) & 1) === 0) token = (token + 1) % VOCABULARY;
+  return token;
+}
+
 /** The tokens that a model alone would give. */
 export function continuation(prompt: readonly number[], count: number): number[] {
   const tokens = [...prompt];
@@ -44,6 +50,7 @@ export class FakeRunner {
   failure: Error | undefined;
   readonly #cache: Int32Array;
   readonly #table: number[][];
+  #masks: ReadonlyMap<number, Uint32Array> = new Map();
   readonly #slots: { token: number; position: number }[];
 
   constructor({ slots, context, blocks, chunk }: FakeRunnerOptions) {
@@ -80,6 +87,25 @@ export class FakeRunner {
     blocks.forEach((block, i) => this.#table[slot][first + i] = block);
   }
 
+  /** Steps whose tokens were chosen under masks. */
+  maskedSteps = 0;
+  #forwarded: (() => number[]) | undefined;
+
+  forward(plan: StepPlan): void {
+    this.#forwarded = () => this.#step(plan);
+  }
+
+  sample(
+    _plan: StepPlan,
+    masks: ReadonlyMap<number, Uint32Array<ArrayBuffer>>,
+  ): () => Promise<Uint32Array> {
+    this.maskedSteps++;
+    this.#masks = masks;
+    const sampled = this.#forwarded!();
+    this.#masks = new Map();
+    return () => Promise.resolve(Uint32Array.from(sampled));
+  }
+
   submit(plan: StepPlan, repeats: number): () => Promise<Uint32Array> {
     if (this.failure) throw this.failure;
     const sampled: number[] = [];
@@ -105,7 +131,8 @@ export class FakeRunner {
         { length: position + 1 },
         (_, i) => this.#cache[this.#address(slot, i)],
       );
-      const token = nextToken(tokens);
+      const mask = this.#masks.get(slot);
+      const token = mask ? allowedFrom(nextToken(tokens), mask) : nextToken(tokens);
       this.#slots[slot] = { token, position: position + 1 };
       return token;
     });

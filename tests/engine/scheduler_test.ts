@@ -4,8 +4,14 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { ModelClosedError } from "../../engine/errors.ts";
 import { Scheduler } from "../../engine/scheduler.ts";
-import type { Sequence, SequenceEnd } from "../../engine/sequence.ts";
-import { continuation, FakeRunner, type FakeRunnerOptions } from "./fake_runner.ts";
+import type { Sequence, SequenceEnd, TokenConstraint } from "../../engine/sequence.ts";
+import {
+  allowedFrom,
+  continuation,
+  FakeRunner,
+  type FakeRunnerOptions,
+  nextToken,
+} from "./fake_runner.ts";
 import { until } from "./harness.ts";
 
 interface Run {
@@ -29,6 +35,7 @@ function add(
   prompt: number[],
   maxTokens: number,
   accept: (count: number) => boolean = () => true,
+  constraint?: TokenConstraint,
 ): Run {
   const { promise: ended, resolve: end } = Promise.withResolvers<SequenceEnd>();
   const tokens: number[] = [];
@@ -38,6 +45,7 @@ function add(
     sampling: { temperature: 0 } as Sequence["request"]["sampling"],
     accept: (token) => accept(tokens.push(token)),
     end,
+    ...(constraint && { constraint }),
   });
   return { tokens, sequence, ended };
 }
@@ -149,4 +157,83 @@ Deno.test("300 random sequences with aborts in a small cache get their own token
     await Promise.all(ended);
     assertEquals(scheduler.load, 0);
   }
+});
+
+/** Only tokens of the place's remainder by three may come, and after every fifth one two zeros must. */
+class ByThrees implements TokenConstraint {
+  readonly remaining: number[] = [];
+  #place = 0;
+
+  mask(remaining: number): Uint32Array<ArrayBuffer> {
+    this.remaining.push(remaining);
+    return ByThrees.maskAt(this.#place);
+  }
+
+  forced(most: number): number[] {
+    return this.#place % 7 === 5 ? [0, 0].slice(0, most) : [];
+  }
+
+  accept(): boolean {
+    this.#place++;
+    return true;
+  }
+
+  static maskAt(place: number): Uint32Array<ArrayBuffer> {
+    const mask = new Uint32Array(8);
+    for (let token = place % 3; token < 256; token += 3) mask[token >>> 5]! |= 1 << (token & 31);
+    return mask;
+  }
+
+  static continuation(prompt: readonly number[], count: number): number[] {
+    const tokens = [...prompt];
+    for (let place = 0; place < count; place++) {
+      const isForced = place % 7 >= 5;
+      const mask = ByThrees.maskAt(place);
+      tokens.push(isForced ? 0 : allowedFrom(nextToken(tokens), mask));
+    }
+    return tokens.slice(prompt.length);
+  }
+}
+
+function addByThrees(scheduler: Scheduler, prompt: number[], maxTokens: number) {
+  const constraint = new ByThrees();
+  return {
+    constraint,
+    run: add(scheduler, prompt, maxTokens, () => constraint.accept(), constraint),
+  };
+}
+
+Deno.test("masked sequences choose among what may come, beside others that do not care", async () => {
+  const { scheduler, runner } = start();
+  const prompts = [1, 2, 3].map((seed) => promptOf(20 + 9 * seed, seed));
+  const masked = prompts.slice(0, 2).map((prompt) => addByThrees(scheduler, prompt, 33).run);
+  const free = add(scheduler, prompts[2], 50);
+  for (const run of [...masked, free]) assertEquals(await run.ended, "length");
+  assertEquals(masked[0].tokens, ByThrees.continuation(prompts[0], 33));
+  assertEquals(masked[1].tokens, ByThrees.continuation(prompts[1], 33));
+  assertEquals(free.tokens, continuation(prompts[2], 50));
+  assert(runner.maskedSteps > 0);
+});
+
+Deno.test("tokens that must come take no step of their own, nor more than there is room for", async () => {
+  for (const count of [1, 5, 6, 7, 8, 21]) {
+    const { scheduler, runner } = start();
+    const { run, constraint } = addByThrees(scheduler, promptOf(10), count);
+    assertEquals(await run.ended, "length");
+    assertEquals(run.tokens, ByThrees.continuation(promptOf(10), count), `${count} tokens`);
+    const sampled = run.tokens.filter((_, place) => place % 7 < 5).length;
+    assertEquals(runner.maskedSteps, sampled);
+    assertEquals(constraint.remaining[0], count);
+  }
+});
+
+Deno.test("masked sequences that step back go on where they were", async () => {
+  const { scheduler, runner } = start({ blocks: 9 });
+  const prompts = [1, 2, 3, 4].map((seed) => promptOf(30, seed));
+  const runs = prompts.map((prompt) => addByThrees(scheduler, prompt, 60).run);
+  for (const [i, run] of runs.entries()) {
+    assertEquals(await run.ended, "length");
+    assertEquals(run.tokens, ByThrees.continuation(prompts[i], 60));
+  }
+  assert(runner.admissions > 4, "none had to step back");
 });

@@ -1,0 +1,70 @@
+// What an answer must be, as a restriction of its tokens: compiles the format of a request for the
+// model's vocabulary, once for all requests that ask for the same, and follows one answer.
+
+import type { Tokenizer } from "../tokenizer/mod.ts";
+import { type CompiledSchema, compileSchema, forcedTokens, type Matcher } from "./grammar/mod.ts";
+import { RequestError } from "./errors.ts";
+import type { TokenConstraint } from "./sequence.ts";
+import type { OutputFormat } from "./types.ts";
+
+/** Formats that are kept for a vocabulary: those of the requests of a minute, not of a day. */
+const MOST_KEPT = 32;
+
+const compiled = new WeakMap<Tokenizer, Map<string, CompiledSchema>>();
+
+/** Follows the tokens of one answer that has to be of a format. */
+export class Constraint implements TokenConstraint {
+  readonly #matcher: Matcher;
+  readonly #tokenizer: Tokenizer;
+  readonly #finishes: boolean;
+
+  /**
+   * @param finishes whether the answer is led to its shortest end when tokens run out
+   * @throws SchemaError, GrammarError
+   */
+  constructor(format: OutputFormat, tokenizer: Tokenizer, finishes: boolean) {
+    this.#matcher = compileFormat(format, tokenizer).matcher();
+    this.#tokenizer = tokenizer;
+    this.#finishes = finishes;
+  }
+
+  mask(remaining: number): Uint32Array<ArrayBuffer> {
+    return this.#matcher.mask(this.#finishes ? { remaining } : {});
+  }
+
+  forced(most: number): readonly number[] {
+    return forcedTokens(this.#matcher, this.#tokenizer, most);
+  }
+
+  /** Takes a token. False where it may not come. */
+  accept(token: number): boolean {
+    return this.#matcher.accept(token);
+  }
+
+  /** Whether nothing but an end may follow: to run the model for that would be a waste. */
+  get mustEnd(): boolean {
+    const { isComplete, isEnded } = this.#matcher;
+    if (!isComplete || isEnded) return isEnded;
+    const mask = this.#matcher.mask().slice();
+    for (const token of this.#tokenizer.endOfGeneration) mask[token >>> 5]! &= ~(1 << (token & 31));
+    return mask.every((word) => word === 0);
+  }
+}
+
+function compileFormat(format: OutputFormat, tokenizer: Tokenizer): CompiledSchema {
+  const kept = compiled.get(tokenizer) ?? new Map<string, CompiledSchema>();
+  compiled.set(tokenizer, kept);
+  const key = JSON.stringify(format, (_, value) => value instanceof Map ? [...value] : value);
+  const found = kept.get(key) ?? compile(format, tokenizer);
+  // The last one is the one used last.
+  kept.delete(key);
+  kept.set(key, found);
+  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
+  return found;
+}
+
+function compile(format: OutputFormat, tokenizer: Tokenizer): CompiledSchema {
+  if (format === "json") return compileSchema({ type: "object" }, tokenizer);
+  if ("schema" in format) return compileSchema(format.schema, tokenizer);
+  throw new RequestError("Cannot compile the format: it is none that is known");
+}
