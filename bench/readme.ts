@@ -1,6 +1,33 @@
-// `deno task readme`: brings README's table of architectures up to date.
+// The table of supported architectures in README.md, made from the registry: `deno task readme`
+// writes it, and a test fails when it is out of date.
 
-import { withArchitectureTable } from "../engine/models/table.ts";
+import { architectures } from "../engine/models/registry.ts";
 
-const path = new URL("../README.md", import.meta.url);
-await Deno.writeTextFile(path, withArchitectureTable(await Deno.readTextFile(path)));
+const [BEGIN, END] = ["<!-- architectures -->", "<!-- /architectures -->"];
+
+/** README with its table of architectures brought up to date. Errors: RangeError without markers. */
+export function withArchitectureTable(readme: string): string {
+  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
+  if (begin < 0 || end < begin) {
+    throw new RangeError(`Cannot update README: no ${BEGIN} followed by ${END}`);
+  }
+  return readme.slice(0, begin + BEGIN.length) + "\n\n" + table() + "\n\n" + readme.slice(end);
+}
+
+/** Columns are as wide as their longest cell, as the formatter has it. */
+function table(): string {
+  const rows = [...architectures].sort(([a], [b]) => a < b ? -1 : 1).map(([name, entry]) => [
+    `\`${name}\``,
+    entry.encoder ? `${entry.models} (embeddings)` : entry.models,
+  ]);
+  const all = [["architecture", "models"], ...rows];
+  const widths = [0, 1].map((i) => Math.max(...all.map((cells) => cells[i].length)));
+  const line = (cells: string[], fill = " ") =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i], fill)).join(" | ")} |`;
+  return [line(all[0]), line(["", ""], "-"), ...rows.map((cells) => line(cells))].join("\n");
+}
+
+if (import.meta.main) {
+  const path = new URL("../README.md", import.meta.url);
+  await Deno.writeTextFile(path, withArchitectureTable(await Deno.readTextFile(path)));
+}

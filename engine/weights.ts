@@ -102,14 +102,7 @@ export class WeightLoader extends TensorSource {
     if (adapted || gateType !== upType || !canPair(format, rows, columns)) {
       return this.#gatedApart(gate, up, columns);
     }
-    const shape = { rows, columns, sides: 2 } as const;
-    const matrix = allocateMatrix(this.device, nameOf(gate), format, shape);
-    for (const [side, source] of [gate, up].entries()) {
-      const writer = new MatrixWriter(this.device, matrix, side as 0 | 1);
-      await this.stream(source, columns, writer);
-      writer.finish();
-    }
-    loadAffine(this, matrix, [gate, up], { biasFirst: true });
+    const matrix = await this.#paired(gate, up, columns);
     return { paired: matrix, columns: rows, readers: [matrix] };
   }
 
@@ -129,7 +122,19 @@ export class WeightLoader extends TensorSource {
         `Cannot load "${this.path}": "${nameOf(gate)}" and "${nameOf(up)}" ${state}`,
       );
     }
-    const shape = { rows, columns, sides: 2, unit: rows / experts } as const;
+    return await this.#paired(gate, up, columns, experts);
+  }
+
+  /** Two projections of one type, row beside row. */
+  async #paired(gate: Rows, up: Rows, columns: number, experts = 0): Promise<Matrix> {
+    const rows = this.rowsOf(gate);
+    const shape = {
+      rows,
+      columns,
+      sides: 2 as const,
+      ...(experts ? { unit: rows / experts } : {}),
+    };
+    const format = this.formatOf(nameOf(gate));
     const matrix = allocateMatrix(this.device, nameOf(gate), format, shape);
     for (const [side, source] of [gate, up].entries()) {
       const writer = new MatrixWriter(this.device, matrix, side as 0 | 1);

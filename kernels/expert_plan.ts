@@ -15,7 +15,7 @@ const PLANNED_PAIRS = 2;
 const PLANNED_PAIRS_SOFTWARE = 4;
 
 /** What a tile's expert is if it is empty, and a pair if there is none. */
-export const NONE = 0xffffffff;
+export const NO_PAIR = 0xffffffff;
 
 /** How the pairs of a step are tiled. */
 export interface ExpertTiling {
@@ -94,7 +94,9 @@ export function expertPlanReference(
   ids: ArrayLike<number>,
   { experts, cols }: { experts: number; cols: number },
 ): Uint32Array {
-  const tiles = new Uint32Array((Math.floor(ids.length / cols) + experts) * (1 + cols)).fill(NONE);
+  const tiles = new Uint32Array((Math.floor(ids.length / cols) + experts) * (1 + cols)).fill(
+    NO_PAIR,
+  );
   const pairs = Array.from(ids, (_, pair) => pair);
   for (let expert = 0; expert < experts; expert++) {
     const lower = pairs.filter((pair) => ids[pair] < expert).length;

@@ -7,9 +7,8 @@ import type { ModelBuilder } from "../nn/mod.ts";
 /** Loads a Falcon-H1. */
 export async function loadFalconH1(model: ModelBuilder): Promise<void> {
   const { network, weights } = model;
-  for (const names of [/^rope_freqs\./, /\battn_output\.bias$/]) {
-    weights.ignore(names);
-  }
+  weights.ignore(/^rope_freqs\./);
+  weights.ignore(/\battn_output\.bias$/);
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const x = await model.embed();
   for (const layer of model.layers()) {

@@ -10,7 +10,7 @@ import type { FloatRows, LayerCache } from "../../kernels/mod.ts";
 export async function loadGemma4(model: ModelBuilder): Promise<void> {
   model.applyFeedForwardScales();
   const { network, config, weights, top } = model;
-  weights.ignore(/\bffn_gate_inp\.scale$/); // scales the router's input, see addExperts
+  weights.ignore(/\bffn_gate_inp\.scale$/); // scales the router's input, see addFeedForward
   const isSliding = config.slidingLayers(6);
   const kvLayers = config.layers - config.countOr("attention.shared_kv_layers", 0);
   const sliding = {

@@ -6,15 +6,8 @@ export { ModelBuilder } from "./builder.ts";
 export { Config, type Heads } from "./config.ts";
 export { loadLaurel } from "./laurel.ts";
 export type { Layer } from "./layer.ts";
-export {
-  type Input,
-  Network,
-  type NetworkOptions,
-  type Operation,
-  type OutputKind,
-  type Reader,
-} from "./network.ts";
+export { Network, type OutputKind } from "./network.ts";
 export { perLayerInputs, perLayerUpdate } from "./per_layer_inputs.ts";
-export type { Rope, RopeChoice } from "./rope.ts";
+export type { Rope } from "./rope.ts";
 export { loadSparseFeedForward } from "./sparse_feed_forward.ts";
 export { allocateStep, type StepLimits, type StepShape, type StepState } from "./step.ts";

@@ -7,13 +7,16 @@ import { loadModel, type LocalLoadOptions } from "../../engine/mod.ts";
 import { readAnswer } from "../engine/harness.ts";
 import { nmse } from "../gpu.ts";
 import { embeddingNames, leastCosine } from "./embeddings.ts";
-import { DATA, hasData, logitErrors, namesIn, readFixture, readFloats, worst } from "./logits.ts";
-
-/** Registers a test, ignored with the reason in its name where the data is missing. */
-function conformanceTest(name: string, run: () => Promise<void>): void {
-  const note = hasData ? "" : " (skipped: no conformance data beside the project)";
-  Deno.test({ name: name + note, ignore: !hasData, fn: run });
-}
+import {
+  conformanceTest,
+  DATA,
+  hasData,
+  logitErrors,
+  namesIn,
+  readFixture,
+  readFloats,
+  worst,
+} from "./logits.ts";
 
 const names = async (folder: string) => hasData ? await namesIn(folder) : [];
 

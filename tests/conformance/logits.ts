@@ -10,6 +10,12 @@ export const DATA = new URL("../../../shared/data/models/", import.meta.url);
 /** Whether it is there. */
 export const hasData: boolean = await Deno.stat(DATA).then(() => true, () => false);
 
+/** Registers a test, ignored with the reason in its name where the data is missing. */
+export function conformanceTest(name: string, run: () => Promise<void>): void {
+  const note = hasData ? "" : " (skipped: no conformance data beside the project)";
+  Deno.test({ name: name + note, ignore: !hasData, fn: run });
+}
+
 /** A model with known logits. */
 export interface Fixture {
   name: string;

@@ -3,24 +3,16 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { loadModel, type LoadOptions } from "../../engine/mod.ts";
+import { conformanceTest, DATA, readFloats } from "../conformance/logits.ts";
 import { nmse } from "../gpu.ts";
 import { readAnswer } from "./harness.ts";
-
-const dataRoot = new URL("../../../shared/data/models/", import.meta.url);
-const hasData = await Deno.stat(dataRoot).then(() => true, () => false);
-
-/** Registers a test, ignored with the reason in its name where the data is missing. */
-function conformanceTest(name: string, run: () => Promise<void>): void {
-  const note = hasData ? "" : " (skipped: no conformance data beside the project)";
-  Deno.test({ name: name + note, ignore: !hasData, fn: run });
-}
 
 /** Tokens that the greedy text has. */
 const GREEDY_TOKENS = 200;
 
 conformanceTest("stories260K says the known text, once and eight times at once", async () => {
-  const expected = await Deno.readTextFile(new URL("stories260K.greedy.txt", dataRoot));
-  await using model = await loadModel(new URL("stories260K.gguf", dataRoot), {
+  const expected = await Deno.readTextFile(new URL("stories260K.greedy.txt", DATA));
+  await using model = await loadModel(new URL("stories260K.gguf", DATA), {
     contextLength: 256,
     maxSequences: 8,
   });
@@ -32,16 +24,15 @@ conformanceTest("stories260K says the known text, once and eight times at once",
 
 async function quantizedLogits(type: string, options: LoadOptions): Promise<Float32Array> {
   const tokens = JSON.parse(
-    await Deno.readTextFile(new URL("quantizations/tokens.json", dataRoot)),
+    await Deno.readTextFile(new URL("quantizations/tokens.json", DATA)),
   );
-  const path = new URL(`quantizations/${type}.gguf`, dataRoot);
+  const path = new URL(`quantizations/${type}.gguf`, DATA);
   await using model = await loadModel(path, { contextLength: 64, maxSequences: 1, ...options });
   return await model.logits(tokens);
 }
 
-async function expectedLogits(type: string): Promise<Float32Array> {
-  const bytes = await Deno.readFile(new URL(`quantizations/${type}.logits.f32`, dataRoot));
-  return new Float32Array(bytes.buffer);
+function expectedLogits(type: string): Promise<Float32Array> {
+  return readFloats(`quantizations/${type}.logits.f32`);
 }
 
 const TYPES = [

@@ -2,9 +2,9 @@
 // lists what is.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import { withArchitectureTable } from "../../bench/readme.ts";
 import { UnsupportedModelError } from "../../engine/errors.ts";
 import { architectureOf, architectures } from "../../engine/models/registry.ts";
-import { withArchitectureTable } from "../../engine/models/table.ts";
 
 Deno.test("architectureOf() names what it does not know and lists what it does", () => {
   const error = assertThrows(() => architectureOf("gpt-9"), UnsupportedModelError);

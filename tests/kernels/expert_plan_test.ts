@@ -7,7 +7,7 @@ import {
   type Device,
   ExpertPlan,
   expertPlanReference,
-  NONE,
+  NO_PAIR,
 } from "../../kernels/mod.ts";
 import { gpuTest, randomFloats, readWords, submit, write } from "../gpu.ts";
 
@@ -58,14 +58,14 @@ gpuTest("ExpertPlan groups pairs that all go to one expert", async (device) => {
 Deno.test("expertPlanReference() lists each pair once, under its expert, in order", () => {
   const ids = [4, 0, 4, 4, 1, 4, 0, 4];
   const tiles = Array.from(expertPlanReference(ids, { experts: 6, cols: 4 }));
-  const none = [NONE, NONE, NONE, NONE, NONE];
+  const none = [NO_PAIR, NO_PAIR, NO_PAIR, NO_PAIR, NO_PAIR];
   assertEquals(tiles, [
-    ...[0, 1, 6, NONE, NONE],
-    ...[1, 4, NONE, NONE, NONE],
+    ...[0, 1, 6, NO_PAIR, NO_PAIR],
+    ...[1, 4, NO_PAIR, NO_PAIR, NO_PAIR],
     ...none,
     ...none, // of expert 3
     ...[4, 0, 2, 3, 5],
-    ...[4, 7, NONE, NONE, NONE],
+    ...[4, 7, NO_PAIR, NO_PAIR, NO_PAIR],
     ...none,
     ...none,
   ]);
