@@ -14,7 +14,7 @@
  *   await using model = await loadModel(path, { contextLength: 256 });
  *   for await (const event of model.generate({ prompt: "Once upon a time", maxTokens: 20 })) {
  *     if (event.type === "text") console.log(event.text);
- *     else console.log(event.reason, event.usage.completionTokens);
+ *     if (event.type === "done") console.log(event.reason, event.usage.completionTokens);
  *   }
  * }
  * ```
@@ -38,6 +38,8 @@
 export {
   AdapterError,
   ChatTemplateError,
+  compileGrammar,
+  compilePattern,
   compileSchema,
   ContextLengthError,
   DeviceLostError,
@@ -45,6 +47,7 @@ export {
   GgufError,
   GpuError,
   GpuMemoryError,
+  GrammarError,
   inspectModel,
   loadModel,
   loadTokenizer,
@@ -65,14 +68,18 @@ export type {
   CompileOptions,
   DecodeOptions,
   DeviceOptions,
+  DoneEvent,
   DoneReason,
   EmbedInput,
   EmbedOptions,
   EmbedRequest,
   EmbedResult,
   EncodeOptions,
+  FormatOptions,
   GenerateEvent,
   GenerateRequest,
+  Grammar,
+  GrammarRules,
   LimitOptions,
   LoadOptions,
   LoadProgress,
@@ -81,7 +88,9 @@ export type {
   MemoryUse,
   Model,
   ModelInfo,
+  OutputFormat,
   SamplingOptions,
+  StartEvent,
   StreamDecoder,
   StreamDecoderOptions,
   Tokenizer,

@@ -39,6 +39,8 @@ export interface WeightOptions {
   readonly standardDeviation?: number;
   /** Same seed, same file. Default 1. */
   readonly seed?: number;
+  /** Chat template, in Jinja. Default: ChatML, without tools and thinking. */
+  readonly template?: string;
 }
 
 export const SMOLLM2_135M: LlamaShape = {
@@ -94,7 +96,11 @@ export async function writeSyntheticLlama(
   shape: LlamaShape,
   options: WeightOptions,
 ): Promise<void> {
-  const metadata = { ...modelMetadata(shape, options), ...tokenizerMetadata(shape.vocabulary) };
+  const metadata = {
+    ...modelMetadata(shape, options),
+    ...tokenizerMetadata(shape.vocabulary),
+    ...(options.template !== undefined && { "tokenizer.chat_template": options.template }),
+  };
   await writeGguf(path, metadata, modelTensors(shape, options));
 }
 

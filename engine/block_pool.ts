@@ -1,34 +1,51 @@
 // The blocks of the paged KV cache (Kwon et al. 2023): who has which. Memory itself is per layer,
 // in the network; block i is block i in all of them. Sequences that begin alike can share blocks.
+// A block that nobody has any more but the prefix cache knows is idle: it keeps what it holds until
+// room is needed, and the one that is idle for longest goes first.
+
+import type { PrefixCache } from "./prefix_cache.ts";
 
 /** Hands out block numbers. */
 export class BlockPool {
+  readonly #cache: PrefixCache;
   readonly #free: number[];
+  /** In the order in which they go: by the time of their last use, and none before those after it. */
+  readonly #idle = new Set<number>();
   /** How many have each block. */
   readonly #owners: Uint32Array;
 
-  /** @param size number of blocks */
-  constructor(readonly size: number) {
+  /** @param size number of blocks @param cache what is known of blocks that hold tokens */
+  constructor(readonly size: number, cache: PrefixCache) {
+    this.#cache = cache;
     this.#free = Array.from({ length: size }, (_, i) => size - 1 - i);
     this.#owners = new Uint32Array(size);
   }
 
-  /** Blocks that nobody has. */
+  /** Blocks that can be taken. */
   get available(): number {
-    return this.#free.length;
+    return this.#free.length + this.#idle.size;
+  }
+
+  /** How many blocks hold nothing, are kept for what they hold, and belong to somebody. */
+  get counts(): { free: number; idle: number; used: number } {
+    const used = this.#owners.reduce((count, owners) => count + Math.min(owners, 1), 0);
+    return { free: this.#free.length, idle: this.#idle.size, used };
   }
 
   /** Takes `count` blocks, or none and gives undefined if there are fewer. */
   take(count: number): number[] | undefined {
-    if (count > this.#free.length) return undefined;
-    const blocks = Array.from({ length: count }, () => this.#free.pop()!);
+    if (count > this.available) return undefined;
+    const blocks = Array.from({ length: count }, () => this.#free.pop() ?? this.#evict());
     this.share(blocks);
     return blocks;
   }
 
-  /** Has blocks that somebody has already one more time. */
+  /** Has blocks that hold something already, idle or somebody's, one more time. */
   share(blocks: readonly number[]): void {
-    for (const block of blocks) this.#owners[block]++;
+    for (const block of blocks) {
+      this.#owners[block]++;
+      this.#idle.delete(block);
+    }
   }
 
   /** Whether more than one has a block: then nobody may write to it. */
@@ -36,10 +53,22 @@ export class BlockPool {
     return this.#owners[block] > 1;
   }
 
-  /** Gives blocks back; they are free once nobody has them. */
+  /**
+   * Gives blocks back, in order of position. Whoever has a known block has those before it too, so
+   * that of these none is idle for longer.
+   */
   give(blocks: readonly number[]): void {
-    for (const block of blocks) {
-      if (--this.#owners[block] === 0) this.#free.push(block);
+    for (const block of blocks.toReversed()) {
+      if (--this.#owners[block] > 0) continue;
+      if (this.#cache.has(block)) this.#idle.add(block);
+      else this.#free.push(block);
     }
+  }
+
+  #evict(): number {
+    const [block] = this.#idle;
+    this.#idle.delete(block);
+    this.#cache.remove(block);
+    return block;
   }
 }

@@ -1,16 +1,21 @@
 // From a conversation to a prompt: the model's own Jinja template (without one, the texts as they
 // are, as Ollama has it), and the oldest turns dropped where the window is too small. What comes
-// back is the generation's stream.
+// back is the generation's stream, taken apart into text, thinking and tool calls.
 
 import type { ChatTemplate } from "../tokenizer/mod.ts";
-import { ContextLengthError } from "./errors.ts";
+import { AnswerStream } from "./answer_stream.ts";
+import type { AnswerFormat, CallableTool } from "./answers/mod.ts";
+import { ChatTools } from "./chat_tools.ts";
+import { ContextLengthError, RequestError } from "./errors.ts";
 import { encodePrompt, generate, type GenerateContext } from "./generate.ts";
-import type { ChatEvent, ChatMessage, ChatRequest, ToolCall } from "./types.ts";
+import type { ChatEvent, ChatMessage, ChatRequest, OutputFormat, Tool, ToolCall } from "./types.ts";
 
 /** A model that can chat. */
 export interface ChatContext extends GenerateContext {
   /** Undefined where the file has none: then the messages' texts are the prompt. */
   readonly template: ChatTemplate | undefined;
+  /** How the models of the template answer. */
+  readonly answers: AnswerFormat;
 }
 
 /** The prompt text of a conversation. Errors: RequestError, ChatTemplateError. */
@@ -18,21 +23,80 @@ export function renderChat(context: ChatContext, request: ChatRequest): string {
   return render(context, request, request.messages);
 }
 
+/** Tokens of the prompt that chat() would run. Errors as of chat(). */
+export function countTokens(context: ChatContext, request: ChatRequest): number {
+  return fit(context, request).tokens.length;
+}
+
 /** Answers a conversation. Errors as of generate(), and of renderChat(). */
 export function chat(context: ChatContext, request: ChatRequest): AsyncIterableIterator<ChatEvent> {
-  const { messages: _, tools: __, think: ___, truncate = true, ...rest } = request;
-  let messages = request.messages;
+  const { answers, tokenizer } = context;
+  const { messages: _, tools: __, toolChoice: ___, parallelToolCalls: ____, ...rest } = request;
+  const tools = new ChatTools(offered(request), tokenizer);
+  const { prompt, tokens, dropped } = fit(context, request);
+  const format = formatOf(answers, request, prompt, tools.callable);
+  const events = generate(
+    context,
+    { ...rest, prompt: tokens, ...(format !== undefined && { format }) },
+    { showControl: answers.thinking !== undefined || answers.calls !== undefined },
+  );
+  const parser = answers.parser({
+    prompt,
+    tools: tools.callable,
+    // Only arguments that a mask keeps right can be given out before they are whole.
+    streaming: format !== undefined && tools.callable.length > 0,
+  });
+  return new AnswerStream(events, parser, tools, dropped);
+}
+
+/** The tools that a call may be of. */
+function offered({ tools = [], toolChoice = "auto" }: ChatRequest): readonly Tool[] {
+  if (toolChoice === "none") return [];
+  if (typeof toolChoice === "string") return tools;
+  const chosen = tools.filter(({ function: { name } }) => name === toolChoice.name);
+  if (chosen.length > 0) return chosen;
+  throw new RequestError(`Cannot call "${toolChoice.name}": no tool of that name was given`);
+}
+
+/** The prompt of a conversation, without the oldest turns where they do not fit the window. */
+function fit(
+  context: ChatContext,
+  request: ChatRequest,
+): { prompt: string; tokens: number[]; dropped: number } {
+  let { messages } = request;
   for (;;) {
     const prompt = render(context, request, messages);
-    // The template writes BOS where the model wants it; encoding adds none twice.
     try {
-      return generate(context, { ...rest, prompt: encodePrompt(context, prompt) });
+      // The template writes BOS where the model wants it; encoding adds none twice.
+      const tokens = encodePrompt(context, prompt);
+      return { prompt, tokens, dropped: request.messages.length - messages.length };
     } catch (error) {
-      const shorter = truncate && error instanceof ContextLengthError && withoutOldest(messages);
+      const isTooLong = error instanceof ContextLengthError && (request.truncate ?? true);
+      const shorter = isTooLong && withoutOldest(messages);
       if (!shorter) throw error;
       messages = shorter;
     }
   }
+}
+
+/** What the whole answer must look like, thinking and calls included; undefined: anything goes. */
+function formatOf(
+  answers: AnswerFormat,
+  { format, toolChoice = "auto", parallelToolCalls = true }: ChatRequest,
+  prompt: string,
+  tools: readonly CallableTool[],
+): OutputFormat | undefined {
+  if (typeof format === "object" && !("schema" in format)) return format;
+  const choice = tools.length === 0 ? "none" : toolChoice === "auto" ? "auto" : "required";
+  const schema = format === "json" ? { type: "object" } : format?.schema;
+  const grammar = answers.grammar({
+    prompt,
+    tools,
+    choice,
+    parallel: parallelToolCalls,
+    ...(schema !== undefined && { schema }),
+  });
+  return grammar && { grammar };
 }
 
 function render(

@@ -2,8 +2,14 @@
 // model's vocabulary, once for all requests that ask for the same, and follows one answer.
 
 import type { Tokenizer } from "../tokenizer/mod.ts";
-import { type CompiledSchema, compileSchema, forcedTokens, type Matcher } from "./grammar/mod.ts";
-import { RequestError } from "./errors.ts";
+import {
+  type CompiledSchema,
+  compileGrammar,
+  compilePattern,
+  compileSchema,
+  forcedTokens,
+  type Matcher,
+} from "./grammar/mod.ts";
 import type { TokenConstraint } from "./sequence.ts";
 import type { OutputFormat } from "./types.ts";
 
@@ -51,7 +57,8 @@ export class Constraint implements TokenConstraint {
   }
 }
 
-function compileFormat(format: OutputFormat, tokenizer: Tokenizer): CompiledSchema {
+/** Compiles a format, or finds it compiled. @throws SchemaError, GrammarError */
+export function compileFormat(format: OutputFormat, tokenizer: Tokenizer): CompiledSchema {
   const kept = compiled.get(tokenizer) ?? new Map<string, CompiledSchema>();
   compiled.set(tokenizer, kept);
   const key = JSON.stringify(format, (_, value) => value instanceof Map ? [...value] : value);
@@ -66,5 +73,6 @@ function compileFormat(format: OutputFormat, tokenizer: Tokenizer): CompiledSche
 function compile(format: OutputFormat, tokenizer: Tokenizer): CompiledSchema {
   if (format === "json") return compileSchema({ type: "object" }, tokenizer);
   if ("schema" in format) return compileSchema(format.schema, tokenizer);
-  throw new RequestError("Cannot compile the format: it is none that is known");
+  if ("pattern" in format) return compilePattern(format.pattern, tokenizer);
+  return compileGrammar(format.grammar, tokenizer);
 }

@@ -4,7 +4,7 @@
 
 import type { Assembly } from "./assemble.ts";
 import { ContextLengthError, RequestError } from "./errors.ts";
-import type { GenerateContext } from "./generate.ts";
+import { checkTokens, type GenerateContext } from "./generate.ts";
 import type { EmbedRequest, EmbedResult } from "./types.ts";
 
 type Pooling = "mean" | "first" | "last";
@@ -48,15 +48,7 @@ function tokensOf(
   if (tokens.length === 0) {
     throw new RequestError(`Cannot embed text ${index}: it has no tokens`);
   }
-  const invalid = tokens.find((token) =>
-    !Number.isInteger(token) || token < 0 || token >= tokenizer.vocabularySize
-  );
-  if (invalid !== undefined) {
-    const state = `the vocabulary has ${tokenizer.vocabularySize} tokens`;
-    throw new RequestError(
-      `Cannot embed text ${index}: token ${invalid} is out of range: ${state}`,
-    );
-  }
+  checkTokens(tokens, tokenizer, `Cannot embed text ${index}`);
   if (tokens.length <= contextLength) return tokens;
   if (!truncate) throw new ContextLengthError(tokens.length, contextLength);
   // What ends a text ends a shortened one too.

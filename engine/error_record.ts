@@ -13,6 +13,7 @@ import {
   RequestError,
   UnsupportedModelError,
 } from "./errors.ts";
+import { GrammarError, SchemaError } from "./grammar/mod.ts";
 
 /** An error without its class. */
 export interface ErrorRecord {
@@ -32,9 +33,11 @@ const CLASSES = {
   GgufError,
   GpuError,
   GpuMemoryError,
+  GrammarError,
   ModelClosedError,
   ModelNotFoundError,
   RequestError,
+  SchemaError,
   TokenizerError,
   UnsupportedModelError,
 };

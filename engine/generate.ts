@@ -30,14 +30,29 @@ export function encodePrompt(
       "Cannot generate: the prompt is empty and the vocabulary has no BOS token",
     );
   }
-  for (const token of tokens) {
-    if (!Number.isInteger(token) || token < 0 || token >= tokenizer.vocabularySize) {
-      const state = `the vocabulary has ${tokenizer.vocabularySize} tokens`;
-      throw new RequestError(`Cannot generate: token ${token} is out of range: ${state}`);
-    }
-  }
+  checkTokens(tokens, tokenizer, "Cannot generate");
   if (tokens.length >= contextLength) throw new ContextLengthError(tokens.length, contextLength);
   return tokens;
+}
+
+/** Errors: RequestError where a token is none of the vocabulary; `attempt` begins its message. */
+export function checkTokens(
+  tokens: readonly number[],
+  { vocabularySize }: Tokenizer,
+  attempt: string,
+): void {
+  const isToken = (token: number) =>
+    Number.isInteger(token) && token >= 0 && token < vocabularySize;
+  const wrong = tokens.find((token) => !isToken(token));
+  if (wrong === undefined) return;
+  const state = `the vocabulary has ${vocabularySize} tokens`;
+  throw new RequestError(`${attempt}: token ${wrong} is out of range: ${state}`);
+}
+
+/** How tokens become text. */
+export interface GenerateOptions {
+  /** Whether control tokens show as their piece, for a parser that looks for them. Default false. */
+  readonly showControl?: boolean;
 }
 
 /**
@@ -47,6 +62,7 @@ export function encodePrompt(
 export function generate(
   context: GenerateContext,
   request: GenerateRequest,
+  { showControl = false }: GenerateOptions = {},
 ): AsyncIterableIterator<GenerateEvent> {
   const { scheduler, tokenizer, contextLength } = context;
   const prompt = encodePrompt(context, request.prompt);
@@ -57,12 +73,13 @@ export function generate(
   const started = performance.now();
   let first = started;
   let count = 0;
+  let cached = 0;
   let stopString: string | undefined;
   let failure: EngineError | undefined;
   let pending: number[] = [];
   const stops = new StopStrings(request.stop ?? []);
   const decoder = tokenizer.hasText
-    ? tokenizer.streamDecoder({ textStart: startsText(tokenizer, prompt) })
+    ? tokenizer.streamDecoder({ special: showControl, textStart: startsText(tokenizer, prompt) })
     : { push: () => "", flush: () => "" };
 
   const events = new EventQueue<GenerateEvent>(() => sequence && (sequence.aborted = true));
@@ -70,6 +87,10 @@ export function generate(
     if (text === "") return;
     events.push({ type: "text", text, tokens: pending });
     pending = [];
+  };
+  const begin = (cachedTokens: number): void => {
+    cached = cachedTokens;
+    events.push({ type: "start", promptTokens: prompt.length, cachedTokens });
   };
   const accept = (token: number): boolean => {
     if (count++ === 0) first = performance.now();
@@ -99,7 +120,7 @@ export function generate(
     const now = performance.now();
     const usage = {
       promptTokens: prompt.length,
-      cachedTokens: 0,
+      cachedTokens: cached,
       completionTokens: count,
       promptMilliseconds: (count > 0 ? first : now) - started,
       completionMilliseconds: count > 0 ? now - first : 0,
@@ -127,6 +148,7 @@ export function generate(
       prompt,
       sampling,
       maxTokens,
+      begin,
       accept,
       end,
       ...(constraint && { constraint }),

@@ -1,6 +1,7 @@
 // What is known of a model from its header alone, without a GPU.
 
 import { createTokenizer, type Tokenizer } from "../tokenizer/mod.ts";
+import { detectAnswerFormat } from "./answers/mod.ts";
 import { fileTypeName, type GgufFile, MetadataReader, readGguf } from "./gguf/mod.ts";
 import { architectures } from "./models/registry.ts";
 import type { ModelInfo } from "./types.ts";
@@ -25,6 +26,7 @@ export function describeModel(gguf: GgufFile): ModelInfo {
   const tensors = [...gguf.tensors.values()];
   const weights = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
   const template = gguf.metadata["tokenizer.chat_template"];
+  const answers = detectAnswerFormat(typeof template === "string" ? template : undefined);
   return {
     architecture,
     parameterCount: tensors.reduce((sum, { shape }) => sum + weights(shape), 0),
@@ -33,6 +35,8 @@ export function describeModel(gguf: GgufFile): ModelInfo {
     embeddingLength: metadata.optionalCount(`${architecture}.embedding_length`, 0),
     fileSize: gguf.fileSize,
     hasChatTemplate: typeof template === "string" && template !== "",
+    callsTools: answers.calls !== undefined,
+    thinks: answers.thinking !== undefined,
     isEmbeddingModel: architectures.get(architecture)?.encoder ||
       metadata.optionalNumber(`${architecture}.pooling_type`, Infinity) <= LAST_POOLING_TYPE,
   };

@@ -14,8 +14,10 @@ export type {
   Tokenizer,
 } from "../tokenizer/mod.ts";
 export * from "./errors.ts";
-export { compileSchema, SchemaError } from "./grammar/mod.ts";
+export { compileGrammar, compilePattern, compileSchema } from "./grammar/mod.ts";
+export { GrammarError, SchemaError } from "./grammar/mod.ts";
 export type { CompiledSchema, CompileOptions, Matcher } from "./grammar/mod.ts";
+export type { Grammar, GrammarRules } from "./grammar/mod.ts";
 export { inspectModel, loadTokenizer } from "./inspect.ts";
 export { ModelManager } from "./manager.ts";
 export type { AcquireOptions, Clock, Lease, ManagerOptions, RunningModel } from "./manager.ts";

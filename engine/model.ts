@@ -8,8 +8,9 @@ import {
   createTokenizer,
   type Tokenizer,
 } from "../tokenizer/mod.ts";
+import { detectAnswerFormat } from "./answers/mod.ts";
 import { assemble, type Assembly } from "./assemble.ts";
-import { chat, type ChatContext, renderChat } from "./chat.ts";
+import { chat, type ChatContext, countTokens, renderChat } from "./chat.ts";
 import { embed } from "./embed.ts";
 import { encodePrompt, generate } from "./generate.ts";
 import { type GgufFile, readGguf } from "./gguf/mod.ts";
@@ -95,8 +96,10 @@ class LocalModel implements Model {
     const info = describeModel(gguf);
     const tokenizer = createTokenizer(gguf.metadata);
     const assembly = await assemble(gguf, info, device, options);
-    const template = templateOf(gguf, tokenizer);
-    return new LocalModel(info, { ...assembly, tokenizer, template }, device);
+    const source = templateSource(gguf);
+    const template = source === undefined ? undefined : parseTemplate(source, tokenizer);
+    const answers = detectAnswerFormat(source);
+    return new LocalModel(info, { ...assembly, tokenizer, template, answers }, device);
   }
 
   get tokenizer(): Tokenizer {
@@ -126,6 +129,10 @@ class LocalModel implements Model {
 
   renderChat(request: ChatRequest): Promise<string> {
     return Promise.resolve().then(() => renderChat(this.#context, request));
+  }
+
+  countTokens(request: ChatRequest): Promise<number> {
+    return Promise.resolve().then(() => countTokens(this.#context, request));
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
@@ -166,9 +173,12 @@ class LocalModel implements Model {
   }
 }
 
-function templateOf(gguf: GgufFile, tokenizer: Tokenizer): ChatTemplate | undefined {
-  const source = gguf.metadata["tokenizer.chat_template"];
-  if (typeof source !== "string" || source === "") return undefined;
+function templateSource({ metadata }: GgufFile): string | undefined {
+  const source = metadata["tokenizer.chat_template"];
+  return typeof source === "string" && source !== "" ? source : undefined;
+}
+
+function parseTemplate(source: string, tokenizer: Tokenizer): ChatTemplate {
   const pieceOf = (token: number | undefined) =>
     token === undefined ? undefined : tokenizer.piece(token);
   const [bos, eos] = [pieceOf(tokenizer.bosToken), pieceOf(tokenizer.eosToken)];

@@ -133,13 +133,18 @@ export class Scheduler {
     }
   }
 
+  /** None is admitted before there are rows for it: what others feed until then, it need not. */
   #admit(): void {
-    while (this.#evaluations === 0 && this.#waiting.length > 0) {
+    let unfed = this.#running.reduce((sum, sequence) => sum + sequence.unfed, 0);
+    while (this.#evaluations === 0 && this.#waiting.length > 0 && unfed < this.#chunk) {
       const [sequence] = this.#waiting;
-      if (sequence.underWay > 0 || !this.#pool.take(sequence, sequence.tokens.length + 1)) return;
+      if (sequence.underWay > 0 || !this.#pool.takeCached(sequence)) return;
       this.#waiting.shift();
       this.#runner.assignSlot(sequence.slot, sequence.request.sampling);
       this.#running.push(sequence);
+      unfed += sequence.unfed;
+      if (!sequence.begun) sequence.request.begin?.(sequence.submitted);
+      sequence.begun = true;
     }
   }
 
@@ -175,6 +180,7 @@ export class Scheduler {
       sequence.submitted += count * repeats;
       if (output) sequence.decoding = true;
       sequence.underWay++;
+      this.#pool.publish(sequence);
     }
     return { shares, repeats, read };
   }
@@ -226,7 +232,7 @@ export class Scheduler {
   /** The youngest sequence gives up its blocks and waits to be prefilled again. */
   #stepBack(): void {
     const sequence = this.#running.pop()!;
-    this.#pool.release(sequence);
+    this.#release(sequence);
     this.#waiting.unshift(sequence);
   }
 
@@ -266,8 +272,14 @@ export class Scheduler {
     sequence.ended = true;
     this.#waiting = this.#waiting.filter((other) => other !== sequence);
     this.#running = this.#running.filter((other) => other !== sequence);
-    this.#pool.release(sequence);
+    this.#release(sequence);
     sequence.request.end(reason);
+  }
+
+  /** Tokens that came after the last launch may have filled blocks. */
+  #release(sequence: Sequence): void {
+    this.#pool.publish(sequence);
+    this.#pool.release(sequence);
   }
 }
 

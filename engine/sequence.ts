@@ -26,6 +26,8 @@ export interface SequenceRequest {
   maxTokens: number;
   /** Undefined: any token may come. */
   constraint?: TokenConstraint;
+  /** Called once, when the prompt is about to run; so many tokens of it need not. */
+  begin?(cachedTokens: number): void;
   /** Takes a token; false ends the sequence. */
   accept(token: number): boolean;
   /** Called once, after the last token. */
@@ -47,8 +49,12 @@ export class Sequence {
   slot = -1;
   /** KV blocks, in order of position. */
   blocks: number[] = [];
+  /** The first so many of them are full, and known to the prefix cache: nobody writes to them. */
+  knownBlocks = 0;
   /** Set by the owner; seen before the next step. */
   aborted = false;
+  /** Whether it has run before. */
+  begun = false;
   ended = false;
 
   constructor(readonly request: SequenceRequest) {
@@ -59,6 +65,11 @@ export class Sequence {
   /** Tokens generated so far. */
   get generated(): number {
     return this.tokens.length - this.promptLength;
+  }
+
+  /** Known tokens that are yet to be submitted. */
+  get unfed(): number {
+    return this.decoding ? 0 : this.tokens.length - this.submitted;
   }
 
   /** Whether its next token is under way and the one after depends on which it is. */

@@ -1,14 +1,18 @@
 // What sequences hold in a model's memory: a slot of the step, blocks of the KV cache and, in the
 // slot, the states of recurrent layers. Sequences grow, fork and are cut here, whatever layers the
-// model has; a state cannot go back, so a model that has one can only be cut to nothing.
+// model has; a state cannot go back, so a model that has one can only be cut to nothing, and its
+// sequences all run from their beginning. Others begin with the blocks that earlier ones have filled
+// with the same tokens.
 
 import { BlockPool } from "./block_pool.ts";
+import { PrefixCache } from "./prefix_cache.ts";
 import type { Sequence } from "./sequence.ts";
 import type { StepRunner } from "./step_runner.ts";
 
 /** Gives out the memory of a model. */
 export class SequencePool {
   readonly #runner: StepRunner;
+  readonly #cache: PrefixCache;
   readonly #blocks: BlockPool;
   readonly #freeSlots: number[];
 
@@ -16,16 +20,78 @@ export class SequencePool {
   constructor(runner: StepRunner, blocks: number) {
     const { slots } = runner.limits;
     this.#runner = runner;
-    this.#blocks = new BlockPool(blocks);
+    this.#cache = new PrefixCache(runner.blockSize);
+    this.#blocks = new BlockPool(blocks, this.#cache);
     this.#freeSlots = Array.from({ length: slots }, (_, i) => slots - 1 - i);
+  }
+
+  /** How many blocks hold nothing, are kept for what they hold, and belong to sequences. */
+  get blockCounts(): { free: number; idle: number; used: number } {
+    return this.#blocks.counts;
   }
 
   /** Gives a sequence a slot and room for `positions` positions, or nothing. */
   take(sequence: Sequence, positions: number): boolean {
+    return this.#take(sequence, positions, []);
+  }
+
+  /**
+   * The same for a sequence that is to go on beyond its tokens, by a block, lest it runs out of room
+   * at once. Full blocks that are known to hold its first tokens count as submitted. They never hold
+   * all of them: one token has to run.
+   */
+  takeCached(sequence: Sequence): boolean {
+    const { tokens } = sequence;
+    const { blockSize, hasStates, limits: { context } } = this.#runner;
     if (this.#freeSlots.length === 0) return false;
-    if (this.#runner.blocksFor(positions) > this.#blocks.available) return false;
+    const cached = hasStates ? [] : this.#cache.match(tokens.slice(0, -1));
+    const positions = Math.min(tokens.length + blockSize, sequence.limit(context));
+    if (!this.#take(sequence, positions, cached)) return false;
+    this.#runner.writeHistory(sequence.slot, tokens.slice(0, sequence.submitted));
+    return true;
+  }
+
+  #take(sequence: Sequence, positions: number, cached: readonly number[]): boolean {
+    if (this.#freeSlots.length === 0) return false;
+    this.#blocks.share(cached); // first, lest they go to make room
+    const blocks = this.#blocks.take(this.#runner.blocksFor(positions) - cached.length);
+    if (!blocks) {
+      this.#blocks.give(cached);
+      return false;
+    }
     sequence.slot = this.#freeSlots.pop()!;
-    return this.grow(sequence, positions);
+    sequence.blocks = [...cached, ...blocks];
+    sequence.knownBlocks = cached.length;
+    sequence.submitted = cached.length * this.#runner.blockSize;
+    this.#runner.assignBlocks(sequence.slot, 0, sequence.blocks);
+    return true;
+  }
+
+  /**
+   * Makes the full blocks of a sequence known to those that begin alike: what is submitted is there
+   * for all later steps. A block whose tokens another one holds already is exchanged for that one.
+   */
+  publish(sequence: Sequence): void {
+    if (this.#runner.hasStates) return;
+    const { blocks, tokens } = sequence;
+    const size = this.#runner.blockSize;
+    const full = Math.floor(Math.min(sequence.submitted, tokens.length) / size);
+    for (let i = sequence.knownBlocks; i < full; i++) {
+      const held = tokens.slice(i * size, (i + 1) * size);
+      const known = this.#cache.find(blocks[i - 1], held);
+      if (known !== undefined) this.#exchange(sequence, i, known);
+      // A fork that has it may have other blocks before it.
+      else if (this.#blocks.isShared(blocks[i])) return;
+      else this.#cache.add(blocks[i - 1], held, blocks[i]);
+      sequence.knownBlocks = i + 1;
+    }
+  }
+
+  #exchange(sequence: Sequence, index: number, block: number): void {
+    this.#blocks.share([block]);
+    this.#blocks.give([sequence.blocks[index]]);
+    sequence.blocks[index] = block;
+    this.#runner.assignBlocks(sequence.slot, index, [block]);
   }
 
   /** Sees to it that the first `positions` positions have blocks; false if there are too few. */
@@ -53,6 +119,7 @@ export class SequencePool {
     this.#blocks.share(shared);
     fork.slot = this.#freeSlots.pop()!;
     fork.blocks = [...shared, ...copied];
+    fork.knownBlocks = Math.min(sequence.knownBlocks, whole);
     fork.submitted = sequence.submitted;
     this.#runner.assignBlocks(fork.slot, 0, fork.blocks);
     const from = sequence.blocks.slice(whole, filled);
@@ -71,8 +138,10 @@ export class SequencePool {
     const size = this.#runner.blockSize;
     const last = sequence.blocks[Math.floor(left / size)];
     // The rest of the last block will be written again, so it must be the sequence's own.
-    const kept = left % size > 0 && this.#blocks.isShared(last) ? left - left % size : left;
+    const isFixed = this.#blocks.isShared(last) || this.#cache.has(last);
+    const kept = left % size > 0 && isFixed ? left - left % size : left;
     this.#blocks.give(sequence.blocks.splice(this.#runner.blocksFor(kept)));
+    sequence.knownBlocks = Math.min(sequence.knownBlocks, sequence.blocks.length);
     sequence.submitted = kept;
     sequence.decoding = false;
     return kept;
@@ -82,6 +151,7 @@ export class SequencePool {
   release(sequence: Sequence): void {
     this.#blocks.give(sequence.blocks);
     sequence.blocks = [];
+    sequence.knownBlocks = 0;
     sequence.submitted = 0;
     sequence.decoding = false;
     if (sequence.slot >= 0) this.#freeSlots.push(sequence.slot);

@@ -90,6 +90,12 @@ export class StepRunner {
     this.#device.write(this.#state.table, offset, Uint32Array.from(blocks));
   }
 
+  /** Notes the first tokens of a slot's sequence, which no step will: penalties see them. */
+  writeHistory(slot: number, tokens: readonly number[]): void {
+    const offset = slot * this.#limits.context * 4;
+    this.#device.write(this.#state.history, offset, Uint32Array.from(tokens));
+  }
+
   /**
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
    * Call the result once, before the next-but-one submit: it resolves to [repeats, outputs] ids.

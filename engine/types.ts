@@ -92,7 +92,13 @@ export interface Tool {
   /** The only kind there is. */
   type: "function";
   /** What is offered. */
-  function: { name: string; description?: string; parameters?: Record<string, unknown> };
+  function: {
+    name: string;
+    description?: string;
+    parameters?: Record<string, unknown>;
+    /** Refuse the request where `parameters` cannot be enforced as a whole. Default false. */
+    strict?: boolean;
+  };
 }
 
 /** A conversation to answer. */
@@ -101,6 +107,10 @@ export interface ChatRequest extends SamplingOptions, LimitOptions, FormatOption
   messages: ChatMessage[];
   /** Tools that the model may call. */
   tools?: Tool[];
+  /** Whether calls may come (auto, the default), must, or must not; or which tool must be called. */
+  toolChoice?: "auto" | "required" | "none" | { name: string };
+  /** Whether an answer may call more than one tool. Default true. */
+  parallelToolCalls?: boolean;
   /** Whether a thinking model thinks; templates see it as `enable_thinking`. */
   think?: boolean | "low" | "medium" | "high" | "max";
   /** Drop the oldest turns that do not fit the window. Default true; false raises ContextLengthError. */
@@ -126,10 +136,40 @@ export interface Usage {
 /** `stop`: the model ended or a stop string came. `length`: maxTokens or the window. */
 export type DoneReason = "stop" | "length";
 
-/** What a generation gives out, in order; `done` is last. An abort ends the stream without `done`. */
+/** An answer begins: its prompt is about to run. */
+export interface StartEvent {
+  /** Tells it from other events. */
+  type: "start";
+  /** All tokens of the prompt, cached ones included. */
+  promptTokens: number;
+  /** Those of them whose keys and values are still there. */
+  cachedTokens: number;
+}
+
+/**
+ * What a generation gives out, in order; `start` is first, `done` is last. An abort ends the stream
+ * without `done`.
+ */
 export type GenerateEvent =
+  | StartEvent
   | { type: "text"; text: string; tokens: number[] }
-  | { type: "done"; reason: DoneReason; stopString?: string; usage: Usage };
+  | DoneEvent;
+
+/** The end of an answer. */
+export interface DoneEvent {
+  /** Tells it from other events. */
+  type: "done";
+  /** Why it ended. */
+  reason: DoneReason;
+  /** The stop string that came, if one did. */
+  stopString?: string;
+  /** What it took. */
+  usage: Usage;
+  /** What was done in another way than asked for, as sentences for a log. */
+  notes?: string[];
+  /** Messages that did not fit the window and were left out. */
+  droppedMessages?: number;
+}
 
 /** What becomes a vector: text (with the special tokens that the model wants) or token ids as they are. */
 export type EmbedInput = string | readonly number[];
@@ -158,8 +198,18 @@ export interface EmbedResult {
   promptTokens: number;
 }
 
-/** What a chat gives out. For now the same as a generation; thinking and tool calls join it later. */
-export type ChatEvent = GenerateEvent;
+/**
+ * What a chat gives out, in order; `start` is first, `done` is last. A call is a start, pieces of its arguments' JSON
+ * text, and an end with all of them; calls do not overlap.
+ */
+export type ChatEvent =
+  | StartEvent
+  | { type: "text"; text: string }
+  | { type: "thinking"; text: string }
+  | { type: "callStart"; id: string; name: string }
+  | { type: "callArguments"; id: string; json: string }
+  | { type: "callEnd"; id: string; name: string; arguments: Record<string, unknown> }
+  | DoneEvent;
 
 /** What is known of a model without running it. Sizes in bytes. */
 export interface ModelInfo {
@@ -177,6 +227,10 @@ export interface ModelInfo {
   fileSize: number;
   /** Whether the file carries a chat template. */
   hasChatTemplate: boolean;
+  /** Whether its template offers tools to the model, and its answers' calls are understood. */
+  callsTools: boolean;
+  /** Whether it thinks before it answers. */
+  thinks: boolean;
   /** Whether it is made to give vectors (`embed`) and no text. */
   isEmbeddingModel: boolean;
 }
@@ -215,6 +269,8 @@ export interface ChatModel extends AsyncDisposable {
   chat(request: ChatRequest): AsyncIterable<ChatEvent>;
   /** The prompt text that `chat` would run. */
   renderChat(request: ChatRequest): Promise<string>;
+  /** The number of its tokens: what `chat` would count as promptTokens. Errors as of `chat`. */
+  countTokens(request: ChatRequest): Promise<number>;
   /** One unit vector (L2) per input, in order. Errors: ContextLengthError, RequestError, UnsupportedModelError. */
   embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** The same, with the count of tokens. */

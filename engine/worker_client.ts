@@ -105,6 +105,11 @@ class WorkerModel implements ChatModel {
     return value;
   }
 
+  async countTokens(request: ChatRequest): Promise<number> {
+    const { value } = await this.#call<number>("countTokens", request).next();
+    return value;
+  }
+
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
     return (await this.embedWithUsage({ ...options, inputs })).embeddings;
   }

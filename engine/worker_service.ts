@@ -20,7 +20,7 @@ type LoadMessage = Extract<ToWorker, { kind: "load" }>;
 type CallMessage = Extract<ToWorker, { kind: "call" }>;
 
 /** What calls give: the events of a stream, or one result. */
-type Outcome = ChatEvent | EmbedResult | string;
+type Outcome = ChatEvent | EmbedResult | string | number;
 
 /** Answers the messages that come to a worker's thread. */
 export function serveModel(thread: DedicatedWorkerGlobalScope, load: LoadModel): void {
@@ -92,12 +92,13 @@ class ModelService {
     if (method === "generate") yield* model.generate({ ...request as GenerateRequest, signal });
     else if (method === "chat") yield* model.chat({ ...request as ChatRequest, signal });
     else if (method === "renderChat") yield await model.renderChat(request as ChatRequest);
+    else if (method === "countTokens") yield await model.countTokens(request as ChatRequest);
     else yield await model.embedWithUsage({ ...request as EmbedRequest, signal });
   }
 }
 
 /** The memory of an embedding's vectors, which is megabytes for many texts: moved, not copied. */
 function buffersOf(event: Outcome): ArrayBuffer[] {
-  if (typeof event === "string" || !("embeddings" in event)) return [];
+  if (typeof event !== "object" || !("embeddings" in event)) return [];
   return [...new Set(event.embeddings.map(({ buffer }) => buffer as ArrayBuffer))];
 }

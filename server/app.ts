@@ -2,24 +2,36 @@
 // without a port: `createApp(dependencies).fetch` is a handler for Deno.serve or a test.
 
 import { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import type { AppEnvironment, AppOptions } from "./app_types.ts";
-import { HttpError, messageOf, statusOf } from "./errors.ts";
+import { dialectOf, errorResponse } from "./dialects.ts";
+import { Drain } from "./drain.ts";
+import { HttpError, statusOf } from "./errors.ts";
 import { isLoopback } from "./host.ts";
+import { Metrics } from "./metrics.ts";
 import { accessLog } from "./middleware/access_log.ts";
+import { apiKeyGuard } from "./middleware/api_key.ts";
+import { bodyLimit } from "./middleware/body_limit.ts";
+import { drainGuard } from "./middleware/drain_guard.ts";
 import { hostGuard } from "./middleware/host_guard.ts";
+import { meter } from "./middleware/meter.ts";
 import { originGuard } from "./middleware/origin_guard.ts";
 import { WaitingQueue } from "./queue.ts";
+import { anthropicRoutes } from "./routes/anthropic.ts";
 import { embedRoutes } from "./routes/embed.ts";
-import { json } from "./routes/json.ts";
+import { modelListRoutes } from "./routes/model_list.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { ollamaRoutes } from "./routes/ollama.ts";
-import { openAiError } from "./wire/openai.ts";
+import { openAiRoutes } from "./routes/openai.ts";
+import { operationsRoutes } from "./routes/operations.ts";
 
 /** Largest request body: several images in base64 fit. */
-const MAX_BODY_BYTES = 64 * 2 ** 20;
-/** When a client that found no place should come back. */
-const RETRY_AFTER_SECONDS = "1";
+const MAX_BODY_BYTES = 32 * 2 ** 20;
+
+/** Headers that a status comes with: when to come back, how to say who one is. */
+const STATUS_HEADERS: Record<number, Record<string, string>> = {
+  401: { "www-authenticate": "Bearer" },
+  503: { "retry-after": "1" },
+};
 
 /**
  * Builds the application.
@@ -31,33 +43,34 @@ const RETRY_AFTER_SECONDS = "1";
  */
 export function createApp(options: AppOptions): Hono<AppEnvironment> {
   const { log, boundTo = "127.0.0.1", maxBodyBytes = MAX_BODY_BYTES } = options;
-  const dependencies = { ...options, queue: new WaitingQueue(options.maxQueue ?? 512) };
+  const queue = new WaitingQueue(options.maxQueue ?? 512);
+  const drain = options.drain ?? new Drain();
+  const metrics = new Metrics({ ...options, queue });
+  const dependencies = { ...options, queue, drain, metrics };
   const app = new Hono<AppEnvironment>();
 
-  app.use(accessLog(log));
+  app.use(accessLog(log), meter(metrics));
   if (isLoopback(boundTo)) app.use(hostGuard(options.ownNames ?? []));
   app.use(...originGuard(options.origins ?? []));
-  app.use(bodyLimit({
-    maxSize: maxBodyBytes,
-    onError: () => {
-      throw new HttpError(413, `the request body is larger than ${maxBodyBytes} bytes`);
-    },
-  }));
+  if (options.apiKey) app.use(apiKeyGuard(options.apiKey));
+  app.use(drainGuard(drain));
+  app.use(bodyLimit(maxBodyBytes));
 
   app.get("/", (context) => context.text("Ollama is running"));
   app.route("/", modelRoutes(dependencies));
   app.route("/", ollamaRoutes(dependencies));
   app.route("/", embedRoutes(dependencies));
+  app.route("/", anthropicRoutes(dependencies));
+  app.route("/", openAiRoutes(dependencies));
+  app.route("/", modelListRoutes(dependencies));
+  app.route("/", operationsRoutes(dependencies));
   refuseOtherMethods(app);
 
   app.notFound((context) => context.text("404 page not found", 404));
   app.onError((error, context) => {
     const status = statusOf(error);
     if (status >= 500) log.error(`${context.req.path}: ${error.stack ?? error.message}`);
-    const headers = status === 503 ? { "retry-after": RETRY_AFTER_SECONDS } : undefined;
-    const message = messageOf(error);
-    const isOpenAi = context.req.path.startsWith("/v1/");
-    return json(isOpenAi ? openAiError(status, message) : { error: message }, status, headers);
+    return errorResponse(dialectOf(context.req), status, error, STATUS_HEADERS[status]);
   });
   return app;
 }

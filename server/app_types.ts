@@ -1,7 +1,9 @@
 // What the HTTP application is built from: what its caller gives, and what its routes get.
 
 import type { ModelManager, ModelStore } from "../engine/mod.ts";
+import type { Drain } from "./drain.ts";
 import type { Log } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
 import type { AccessVariables } from "./middleware/access_log.ts";
 import type { WaitingQueue } from "./queue.ts";
 
@@ -19,12 +21,24 @@ export interface AppOptions {
   origins?: string[];
   /** Most requests that wait for their first token. Default 512. */
   maxQueue?: number;
-  /** Default 64 MiB. */
+  /** Default 32 MiB. */
   maxBodyBytes?: number;
+  /** What requests must carry; without it all are let in. */
+  apiKey?: string;
+  /** Follow Anthropic where /v1/messages otherwise follows Ollama: stop reasons, `error` events. */
+  anthropicExact?: boolean;
+  /** How long a stream of /v1/messages may say nothing before it sends a ping. Default 10,000. */
+  heartbeatMilliseconds?: number;
+  /** Through which the caller ends the server in good order. */
+  drain?: Drain;
 }
 
 /** What the routes work with. */
-export type AppDependencies = AppOptions & { queue: WaitingQueue };
+export type AppDependencies = AppOptions & {
+  queue: WaitingQueue;
+  drain: Drain;
+  metrics: Metrics;
+};
 
 /** Hono's type parameters. */
 export interface AppEnvironment {

@@ -7,16 +7,19 @@ import {
   ChatTemplateError,
   ContextLengthError,
   GgufError,
+  GrammarError,
   ModelClosedError,
   ModelNotFoundError,
   RequestError,
+  SchemaError,
   UnsupportedModelError,
 } from "../engine/mod.ts";
 
 /** An error that the HTTP layer itself finds, with its status. */
 export class HttpError extends Error {
   override name = "HttpError";
-  constructor(readonly status: ContentfulStatusCode, message: string) {
+  /** @param param the member of the request at fault, for dialects that name it apart */
+  constructor(readonly status: ContentfulStatusCode, message: string, readonly param?: string) {
     super(message);
   }
 }
@@ -30,6 +33,7 @@ export function statusOf(error: unknown): ContentfulStatusCode {
   if (error instanceof ModelNotFoundError) return 404;
   if (error instanceof ContextLengthError) return 400;
   if (error instanceof RequestError) return 400;
+  if (error instanceof SchemaError || error instanceof GrammarError) return 400;
   // A template that raises does not take these messages; any other fault is the file's.
   if (error instanceof ChatTemplateError) return error.fault === "refused" ? 400 : 500;
   if (error instanceof UnsupportedModelError || error instanceof AdapterError) return 400;

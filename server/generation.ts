@@ -3,7 +3,7 @@
 // Knows no wire format. `start` returns with the first event at hand, so that all that can go
 // wrong before it is still answered by a status.
 
-import type { ChatEvent, ChatModel, Lease, ModelManager, Usage } from "../engine/mod.ts";
+import type { ChatEvent, ChatModel, DoneEvent, Lease, ModelManager, Usage } from "../engine/mod.ts";
 import { CLIENT_CLOSED_REQUEST, HttpError } from "./errors.ts";
 import type { WaitingQueue } from "./queue.ts";
 
@@ -33,7 +33,8 @@ export class Generation implements AsyncIterableIterator<ChatEvent> {
   readonly #signal: AbortSignal;
   readonly #ended = Promise.withResolvers<void>();
   #first: IteratorResult<ChatEvent> | undefined;
-  #usage: Usage | undefined;
+  #done: DoneEvent | undefined;
+  #firstTokenAt: number | undefined;
   #failure: unknown;
 
   private constructor(lease: Lease, request: GenerationRequest) {
@@ -68,7 +69,17 @@ export class Generation implements AsyncIterableIterator<ChatEvent> {
 
   /** The counts of the `done` event, once it has passed. */
   get usage(): Usage | undefined {
-    return this.#usage;
+    return this.#done?.usage;
+  }
+
+  /** When the first token came, on the clock of performance.now(); undefined before. */
+  get firstTokenAt(): number | undefined {
+    return this.#firstTokenAt;
+  }
+
+  /** What was done in another way than asked for, as sentences, once the `done` event has passed. */
+  get notes(): readonly string[] {
+    return this.#done?.notes ?? [];
   }
 
   /** What the generation failed with, if it did. */
@@ -88,8 +99,8 @@ export class Generation implements AsyncIterableIterator<ChatEvent> {
     if (first) return first;
     try {
       const result = await this.#events.next();
-      if (!result.done && result.value.type === "done") this.#usage = result.value.usage;
-      if (result.done && !this.#usage) throw this.#cutShort();
+      if (!result.done) this.#note(result.value);
+      if (result.done && !this.#done) throw this.#cutShort();
       if (result.done) this.#finish();
       return result;
     } catch (error) {
@@ -109,6 +120,11 @@ export class Generation implements AsyncIterableIterator<ChatEvent> {
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  #note(event: ChatEvent): void {
+    if (event.type === "done") this.#done = event;
+    else if (event.type !== "start") this.#firstTokenAt ??= performance.now();
   }
 
   #cutShort(): HttpError {

@@ -1,6 +1,8 @@
 // The address of OLLAMA_HOST: what the server binds to and what its clients connect to.
 // Forms: `host`, `host:port`, `:port` (all interfaces), `[::1]:port`, `http://host[:port][/...]`.
 
+import { BlockList, isIP } from "node:net";
+
 /** Where the server listens. */
 export interface HostAddress {
   scheme: "http" | "https";
@@ -11,6 +13,14 @@ export interface HostAddress {
 
 const DEFAULT_PORTS = { plain: 11434, http: 80, https: 443 };
 const ALL_INTERFACES = "0.0.0.0";
+
+const LOOPBACK = ["127.0.0.0/8", "::1/128"];
+/** RFC 1918 and 4193. */
+const PRIVATE = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"];
+const UNSPECIFIED = ["0.0.0.0/32", "::/128"];
+
+const loopbackAddresses = listOf(LOOPBACK);
+const localAddresses = listOf([...LOOPBACK, ...UNSPECIFIED, ...PRIVATE]);
 
 /** Reads OLLAMA_HOST. A port that is none gives the default one; no text gives 127.0.0.1:11434. */
 export function parseHost(text = ""): HostAddress {
@@ -38,7 +48,27 @@ export function clientUrl({ scheme, hostname, port }: HostAddress): string {
 
 /** Whether only this machine reaches what is bound there. */
 export function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "::1" || /^127(\.\d+){3}$/.test(hostname);
+  return /^(.+\.)?localhost$/i.test(hostname) || isAmong(loopbackAddresses, hostname);
+}
+
+/** Whether it is an address that no name of the Internet leads to: loopback, any, or private. */
+export function isLocalAddress(address: string): boolean {
+  return isAmong(localAddresses, address);
+}
+
+/** IPv4 addresses written as IPv6 ones count as what they are. */
+function isAmong(list: BlockList, address: string): boolean {
+  const version = isIP(address);
+  return version !== 0 && list.check(address, version === 4 ? "ipv4" : "ipv6");
+}
+
+function listOf(networks: string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = "", prefix] = network.split("/");
+    list.addSubnet(address, Number(prefix), address.includes(":") ? "ipv6" : "ipv4");
+  }
+  return list;
 }
 
 function splitPort(text: string): { hostname?: string; port?: string } {

@@ -1,13 +1,19 @@
-// The server's log: plain lines with time and level, written through a given function.
-// No global state and no configuration file; `serve` writes to stderr.
+// The server's log: lines with time and level, or a JSON object per line for machines, written
+// through a given function. No global state and no configuration file; `serve` writes to stderr.
+
+/** Facts of an entry beside its text; only the JSON form shows them. */
+export type LogFields = Record<string, string | number | boolean | undefined>;
 
 /** Where the server reports what it does. */
 export interface Log {
-  debug(text: string): void;
-  info(text: string): void;
-  warn(text: string): void;
-  error(text: string): void;
+  debug(text: string, fields?: LogFields): void;
+  info(text: string, fields?: LogFields): void;
+  warn(text: string, fields?: LogFields): void;
+  error(text: string, fields?: LogFields): void;
 }
+
+/** How entries are written. */
+export type LogFormat = "plain" | "json";
 
 /** What a log needs. */
 export interface LogOptions {
@@ -15,17 +21,45 @@ export interface LogOptions {
   write: (line: string) => void;
   /** Whether debug lines are written. Default false. */
   debug?: boolean;
+  /** Default "plain". */
+  format?: LogFormat;
   now?: () => Date;
 }
 
-/** A log that writes one line per entry: `2026-11-21T10:00:00.000Z INFO  text`. */
-export function createLog({ write, debug = false, now = () => new Date() }: LogOptions): Log {
-  const at = (level: string) => (text: string) =>
-    write(`${now().toISOString()} ${level.padEnd(5)} ${text}\n`);
+type Level = "debug" | "info" | "warn" | "error";
+
+/**
+ * A log that writes one line per entry: `2026-11-21T10:00:00.000Z INFO  text`, or
+ * `{"time":"2026-11-21T10:00:00.000Z","level":"info","message":"text"}` with the fields behind.
+ */
+export function createLog(
+  { write, debug = false, format = "plain", now = () => new Date() }: LogOptions,
+): Log {
+  const encode = format === "json" ? jsonLine : plainLine;
+  const at = (level: Level) => (text: string, fields?: LogFields) =>
+    write(encode(now().toISOString(), level, text, fields) + "\n");
   return {
-    debug: debug ? at("DEBUG") : () => {},
-    info: at("INFO"),
-    warn: at("WARN"),
-    error: at("ERROR"),
+    debug: debug ? at("debug") : () => {},
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
   };
+}
+
+function jsonLine(time: string, level: Level, message: string, fields?: LogFields): string {
+  return JSON.stringify({ time, level, message, ...fields });
+}
+
+function plainLine(time: string, level: Level, text: string): string {
+  return `${time} ${level.toUpperCase().padEnd(5)} ${printable(text)}`;
+}
+
+/** What comes from a request can forge neither a line of the log nor a command to the terminal. */
+function printable(text: string): string {
+  return text
+    .replace(/\r?\n/g, "\n  ")
+    // deno-lint-ignore no-control-regex
+    .replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, (character) => {
+      return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
+    });
 }

@@ -13,6 +13,11 @@ export class WaitingQueue {
     this.#limit = limit;
   }
 
+  /** Requests that wait. */
+  get length(): number {
+    return this.#waiting;
+  }
+
   /**
    * Takes a place, given back by disposal.
    *

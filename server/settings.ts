@@ -5,15 +5,20 @@
 //   OLLAMA_HOST               127.0.0.1:11434   address to bind to and to ask
 //   OLLAMA_KEEP_ALIVE         5m       how long an idle model stays; negative for ever
 //   OLLAMA_MAX_LOADED_MODELS  3        models in memory at a time
-//   OLLAMA_NUM_PARALLEL       engine's sequences per model that run at the same time
+//   OLLAMA_NUM_PARALLEL       4        sequences per model that run at the same time
 //   OLLAMA_CONTEXT_LENGTH     engine's window of a load whose request names none
 //   OLLAMA_MAX_QUEUE          512      requests that wait for their first token; more get 503
 //   OLLAMA_ORIGINS            none     further browser origins, comma list, `*` as wildcard
 //   OLLAMA_DEBUG              off      debug lines in the log
+//   QUERN_API_KEY             none     what requests must carry, but for / and /health
+//   QUERN_ANTHROPIC_EXACT     off      /v1/messages: Anthropic's stop reasons and `error` events
+//   QUERN_LOG                 plain    json: an object per line
+//   QUERN_SHUTDOWN_TIMEOUT    5s       how long running requests have when the server is stopped
 
 import { join } from "node:path";
 import { parseDuration } from "./duration.ts";
 import { type HostAddress, parseHost } from "./host.ts";
+import type { LogFormat } from "./log.ts";
 
 /** Environment variables by name. */
 export type Environment = Record<string, string | undefined>;
@@ -24,31 +29,43 @@ export interface Settings {
   host: HostAddress;
   keepAlive: number;
   maxLoaded: number;
-  maxSequences?: number;
+  maxSequences: number;
   contextLength?: number;
   maxQueue: number;
   origins: string[];
   debug: boolean;
+  apiKey?: string;
+  anthropicExact: boolean;
+  logFormat: LogFormat;
+  shutdownTimeout: number;
 }
 
 /** Reads the environment. */
 export function readSettings(environment: Environment): Settings {
   const read = (name: string) =>
     (environment[name] ?? "").trim().replace(/^["']+|["']+$/g, "").trim();
-  const maxSequences = positive(read("OLLAMA_NUM_PARALLEL"));
   const contextLength = positive(read("OLLAMA_CONTEXT_LENGTH"));
+  const apiKey = read("QUERN_API_KEY");
   const home = read("HOME") || read("USERPROFILE");
   return {
     models: read("QUERN_MODELS") || read("OLLAMA_MODELS") || join(home, ".ollama", "models"),
     host: parseHost(read("OLLAMA_HOST")),
     keepAlive: duration(read("OLLAMA_KEEP_ALIVE")) ?? 5 * 60_000,
     maxLoaded: positive(read("OLLAMA_MAX_LOADED_MODELS")) ?? 3,
+    maxSequences: positive(read("OLLAMA_NUM_PARALLEL")) ?? 4,
     maxQueue: positive(read("OLLAMA_MAX_QUEUE")) ?? 512,
     origins: read("OLLAMA_ORIGINS").split(",").map((origin) => origin.trim()).filter(Boolean),
-    debug: !/^(|0|f|false)$/i.test(read("OLLAMA_DEBUG")),
-    ...(maxSequences !== undefined && { maxSequences }),
+    debug: isOn(read("OLLAMA_DEBUG")),
+    anthropicExact: isOn(read("QUERN_ANTHROPIC_EXACT")),
+    logFormat: read("QUERN_LOG").toLowerCase() === "json" ? "json" : "plain",
+    shutdownTimeout: duration(read("QUERN_SHUTDOWN_TIMEOUT")) ?? 5000,
+    ...(apiKey && { apiKey }),
     ...(contextLength !== undefined && { contextLength }),
   };
+}
+
+function isOn(text: string): boolean {
+  return !/^(|0|f|false)$/i.test(text);
 }
 
 function positive(text: string): number | undefined {

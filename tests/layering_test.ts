@@ -19,13 +19,17 @@ const LAYERS = ["kernels", "tokenizer", "engine", "server"];
 
 /** Where each package may be imported. */
 const PACKAGE_HOMES: Record<string, string[]> = {
+  "@anthropic-ai/sdk": ["tests/server/"],
   "@huggingface/gguf": ["tests/engine/gguf/"],
   "@huggingface/jinja": ["tokenizer/", "tests/tokenizer/"],
   "@std/assert": ["tests/"],
-  ajv: ["server/", "tests/server/", "tests/engine/grammar/"],
+  ajv: ["engine/chat_tools.ts", "server/", "tests/server/", "tests/engine/grammar/"],
+  "ajv-formats": ["tests/engine/grammar/"],
   commander: ["server/", "tests/server/"],
   hono: ["server/", "tests/server/"],
   ollama: ["tests/server/"],
+  openai: ["tests/server/"],
+  "prom-client": ["server/"],
   webgpu: ["tests/"],
 };
 

@@ -9,7 +9,27 @@ export interface TinyOptions extends Partial<LlamaShape> {
   readonly type?: string;
   /** Same seed, same file. Default 1. */
   readonly seed?: number;
+  /** Chat template. Default: ChatML, without tools and thinking. */
+  readonly template?: string;
 }
+
+/** ChatML with tools and thinking, as the Qwen models have it. */
+export const TOOL_TEMPLATE = `{%- if tools %}<|im_start|>system
+<tools>{% for tool in tools %}{{ tool | tojson }}{% endfor %}</tools>
+Call as <tool_call>{"name": ..., "arguments": ...}</tool_call><|im_end|>
+{% endif %}
+{%- for message in messages %}<|im_start|>{{ message.role }}
+{{ message.content }}{% for call in message.tool_calls or [] %}<tool_call>
+{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}
+</tool_call>{% endfor %}<|im_end|>
+{% endfor %}
+{%- if add_generation_prompt %}<|im_start|>assistant
+{% if enable_thinking is defined and enable_thinking %}<think>
+{% else %}<think>
+
+</think>
+
+{% endif %}{% endif %}`;
 
 /** Token that begins a turn of the conversation; ids below 256 are bytes in GPT-2's order. */
 export const BEGIN_TOKEN = 256;
@@ -21,7 +41,7 @@ export const END_TOKEN = 257;
  * @throws RangeError if the vocabulary is below 258, or no weights can be made of the type
  */
 export async function writeTinyLlama(path: string | URL, options: TinyOptions = {}): Promise<void> {
-  const { type = "F32", seed = 1, ...sizes } = options;
+  const { type = "F32", seed = 1, template, ...sizes } = options;
   const shape: LlamaShape = {
     layers: 2,
     embedding: 64,
@@ -36,5 +56,10 @@ export async function writeTinyLlama(path: string | URL, options: TinyOptions = 
   };
   // Activations of about 1 throughout, so that attention and logits are far from uniform.
   const standardDeviation = 1 / Math.sqrt(shape.embedding);
-  await writeSyntheticLlama(path, shape, { type, seed, standardDeviation });
+  await writeSyntheticLlama(path, shape, {
+    type,
+    seed,
+    standardDeviation,
+    ...(template !== undefined && { template }),
+  });
 }

@@ -1,11 +1,20 @@
 // A chat template (`tokenizer.chat_template`): conversation to prompt text. The language is Jinja,
-// run by @huggingface/jinja; this file gives templates what transformers gives them: trimmed blocks,
-// bos_token and eos_token, raise_exception, and strftime_now with a clock of the caller's choice.
+// run by template/; this file gives templates what transformers gives them: bos_token, eos_token,
+// raise_exception, and strftime_now with a clock of the caller's choice.
 // Documented by Hugging Face, "Chat templates" in the transformers manual.
 
-import { Environment, Interpreter, parse, tokenize } from "@huggingface/jinja";
 import { ChatTemplateError } from "./errors.ts";
 import { formatTime } from "./strftime.ts";
+import {
+  CallArguments,
+  parseTemplate,
+  type RenderOptions,
+  renderStatements,
+  type Statement,
+  toJson,
+  toValue,
+  type Value,
+} from "./template/mod.ts";
 
 /** What a template is rendered with. */
 export interface ChatTemplateInput {
@@ -34,9 +43,6 @@ export interface ChatTemplateOptions {
   clock?: () => Date;
 }
 
-/** A model's file may hold any template: none may make a list that fills the memory. */
-const MAXIMUM_RANGE = 100_000;
-
 /**
  * Parses a chat template.
  * @param source Jinja source @param tokens pieces that bos_token and eos_token stand for
@@ -48,49 +54,87 @@ export function createChatTemplate(
   options: ChatTemplateOptions = {},
 ): ChatTemplate {
   const clock = options.clock ?? (() => new Date());
-  const program = parseTemplate(source);
+  const statements = parse(source);
   return {
     render(input) {
-      const variables = {
-        ...constants,
-        strftime_now: (format: string) => formatTime(clock(), format),
+      const strict = {
         bos_token: tokens.bos ?? "",
         eos_token: tokens.eos ?? "",
         messages: input.messages,
+        tools: input.tools?.length ? input.tools : null,
         documents: null,
         ...(input.addGenerationPrompt !== undefined &&
           { add_generation_prompt: input.addGenerationPrompt }),
+        ...input.variables,
       };
-      const renderWith = (tools: unknown) =>
-        run(program, { ...variables, tools, ...input.variables });
-      if (input.tools?.length) return renderWith(input.tools);
-      try {
-        return renderWith(null);
-      } catch (error) {
-        if (!(error instanceof ChatTemplateError) || error.fault !== "failed") throw error;
-        // Templates made for tools loop over them unasked; others print even an empty list.
-        return renderWith([]);
+      let failure: unknown;
+      for (const { variables, options } of attempts(strict, input, clock)) {
+        try {
+          return run(statements, variables, clock, options);
+        } catch (error) {
+          if (!(error instanceof ChatTemplateError) || error.fault !== "failed") throw error;
+          failure ??= error;
+        }
       }
+      throw failure;
     },
   };
 }
 
-const constants = {
-  true: true,
-  false: false,
-  none: null,
-  True: true,
-  False: false,
-  None: null,
-  range,
-  raise_exception(message: unknown): never {
-    throw new ChatTemplateError("refused", String(message));
-  },
-};
+/**
+ * What a template is run with: first what transformers gives it, then, where it fails with that,
+ * more and more of what others do whose templates are about. One that runs is never run again.
+ */
+function* attempts(
+  strict: Record<string, unknown>,
+  input: ChatTemplateInput,
+  clock: () => Date,
+): Generator<{ variables: Record<string, unknown>; options?: RenderOptions }> {
+  yield { variables: strict };
+  // Templates made for tools loop over them unasked, or know them as a text called functions.
+  const variables = {
+    functions: writeJson((input.tools ?? []).map((tool) => (tool as Offer).function ?? tool), 4),
+    datetime: formatTime(clock(), "%Y-%m-%d %H:%M:%S"),
+    ...strict,
+    tools: strict.tools ?? [],
+  };
+  yield { variables };
+  // Other engines let macros see the names of their callers, and forgive what is undefined.
+  const options = { isForgiving: true };
+  yield { variables, options };
+  // The arguments of calls are an object in transformers but a text in OpenAI's API.
+  yield { variables: { ...variables, messages: input.messages.map(withTextArguments) }, options };
+}
 
-function parseTemplate(source: string): ReturnType<typeof parse> {
+/** A tool as templates see it, as far as it is read here. */
+interface Offer {
+  function?: unknown;
+}
+
+/** A message as templates see it, as far as it is read here. */
+interface Caller {
+  tool_calls?: { function?: { arguments?: unknown } }[];
+}
+
+function withTextArguments(message: unknown): unknown {
+  const calls = (message as Caller).tool_calls;
+  if (!Array.isArray(calls)) return message;
+  const withText = calls.map((call) => {
+    const given = call.function?.arguments;
+    if (given === undefined || typeof given === "string") return call;
+    return { ...call, function: { ...call.function, arguments: writeJson(given) } };
+  });
+  return { ...message as Caller, tool_calls: withText };
+}
+
+function writeJson(data: unknown, indent?: number): string {
+  const style = new CallArguments([], new Map(indent === undefined ? [] : [["indent", indent]]));
+  return toJson(toValue(data), style);
+}
+
+function parse(source: string): Statement[] {
   try {
-    return parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
+    return parseTemplate(source);
   } catch (error) {
     throw new ChatTemplateError("syntax", `Cannot parse the chat template: ${reasonOf(error)}`, {
       cause: error,
@@ -98,11 +142,21 @@ function parseTemplate(source: string): ReturnType<typeof parse> {
   }
 }
 
-function run(program: ReturnType<typeof parse>, variables: Record<string, unknown>): string {
+function run(
+  statements: Statement[],
+  variables: Record<string, unknown>,
+  clock: () => Date,
+  options: RenderOptions | undefined,
+): string {
+  const values = new Map<string, Value>([
+    ["raise_exception", refuse],
+    ["strftime_now", (args) => formatTime(clock(), args.text(0) ?? "")],
+  ]);
+  for (const [name, value] of Object.entries(variables)) {
+    if (value !== undefined) values.set(name, toValue(value));
+  }
   try {
-    const environment = new Environment();
-    for (const [name, value] of Object.entries(variables)) environment.set(name, value);
-    return String(new Interpreter(environment).run(program).value);
+    return renderStatements(statements, values, options);
   } catch (error) {
     if (error instanceof ChatTemplateError) throw error;
     throw new ChatTemplateError("failed", `Cannot run the chat template: ${reasonOf(error)}`, {
@@ -111,16 +165,11 @@ function run(program: ReturnType<typeof parse>, variables: Record<string, unknow
   }
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+function refuse(args: CallArguments): never {
+  const [message] = args.positional;
+  throw new ChatTemplateError("refused", typeof message === "string" ? message : "");
 }
 
-/** Python's range(). */
-function range(start: number, stop?: number, step = 1): number[] {
-  const [from, to] = stop === undefined ? [0, start] : [start, stop];
-  const length = Math.max(0, Math.ceil((to - from) / step));
-  if (!(length <= MAXIMUM_RANGE)) {
-    throw new Error(`range() of ${length} numbers: at most ${MAXIMUM_RANGE} are allowed`);
-  }
-  return Array.from({ length }, (_, index) => from + index * step);
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -10,6 +10,11 @@ function pad(value: number, width = 2): string {
   return String(value).padStart(width, "0");
 }
 
+function dayOfYear(date: Date): number {
+  const [year, month, day] = [date.getFullYear(), date.getMonth(), date.getDate()];
+  return (Date.UTC(year, month, day) - Date.UTC(year, 0, 0)) / 86_400_000;
+}
+
 const directives: Readonly<Record<string, (date: Date) => string>> = {
   Y: (date) => String(date.getFullYear()),
   y: (date) => pad(date.getFullYear() % 100),
@@ -25,7 +30,10 @@ const directives: Readonly<Record<string, (date: Date) => string>> = {
   p: (date) => date.getHours() < 12 ? "AM" : "PM",
   M: (date) => pad(date.getMinutes()),
   S: (date) => pad(date.getSeconds()),
+  j: (date) => pad(dayOfYear(date), 3),
+  D: (date) => formatTime(date, "%m/%d/%y"),
   F: (date) => formatTime(date, "%Y-%m-%d"),
+  R: (date) => formatTime(date, "%H:%M"),
   T: (date) => formatTime(date, "%H:%M:%S"),
   "%": () => "%",
 };

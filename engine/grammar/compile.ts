@@ -65,8 +65,12 @@ export function compileSchema(
   options: CompileOptions = {},
 ): CompiledSchema {
   try {
-    const { types, languages } = readSchema(read(schema), options);
-    return createMachine(types, languages, { ...options, table: tokenTableOf(tokenizer) });
+    const { types, languages, integersAsSpelled } = readSchema(read(schema), options);
+    const table = tokenTableOf(tokenizer);
+    const machine = createMachine(types, languages, { ...options, integersAsSpelled, table });
+    // The first mask is needed anyway, and tells what is too big to be enforced.
+    machine.matcher().mask();
+    return machine;
   } catch (error) {
     const isLimit = error instanceof MachineError || error instanceof JsonError ||
       error instanceof NumberError || error instanceof LanguageError;
@@ -93,6 +97,7 @@ export function tokenTableOf(tokenizer: Tokenizer): TokenTable {
       bytesOf: (token) => tokenizer.tokenBytes(token),
       endTokens: tokenizer.endOfGeneration,
       isControl: (token) => tokenizer.isControl(token),
+      piece: (token) => tokenizer.piece(token),
     });
     tables.set(tokenizer, table);
   }

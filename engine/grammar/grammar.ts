@@ -5,6 +5,11 @@
 export type Grammar =
   /** These characters. A piece that is a control token of the vocabulary means that token. */
   | { readonly type: "literal"; readonly text: string }
+  /**
+   * A token by its number, or a control token by its piece; one of text means its text. Negated, of
+   * control tokens only: any character of text instead.
+   */
+  | { readonly type: "token"; readonly token: number | string; readonly negated?: boolean }
   /** One character of these ranges of code points, ends included; or none of them. */
   | {
     readonly type: "characters";
@@ -25,7 +30,9 @@ export type Grammar =
 
 /** A grammar with rules that it names. */
 export interface GrammarRules {
+  /** What the text is. */
   readonly root: Grammar;
+  /** The rules by name. */
   readonly rules?: ReadonlyMap<string, Grammar>;
 }
 

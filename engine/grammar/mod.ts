@@ -2,7 +2,9 @@
 
 export { compileSchema } from "./compile.ts";
 export type { CompiledSchema, CompileOptions, Matcher } from "./compile.ts";
+export { compileGrammar, compilePattern } from "./compile_grammar.ts";
 export { choice, json, literal, optional, repeat, sequence, textWithout } from "./grammar.ts";
 export type { Grammar, GrammarRules } from "./grammar.ts";
+export { GrammarError } from "./grammar_error.ts";
 export { SchemaError } from "./schema/mod.ts";
 export { forcedTokens } from "./jump_forward.ts";

@@ -9,8 +9,8 @@ import type { CliDependencies } from "./dependencies.ts";
 /** Prints a table of the loaded models. */
 export async function ps(dependencies: CliDependencies): Promise<number> {
   const { terminal, environment } = dependencies;
-  const url = clientUrl(readSettings(environment).host);
-  const models = await ask(dependencies, url);
+  const { host, apiKey } = readSettings(environment);
+  const models = await ask(dependencies, clientUrl(host), apiKey);
   const now = new Date();
   const rows = models.map((model) => [
     model.name,
@@ -24,10 +24,15 @@ export async function ps(dependencies: CliDependencies): Promise<number> {
   return 0;
 }
 
-async function ask({ fetch }: CliDependencies, url: string): Promise<OllamaProcess[]> {
+async function ask(
+  { fetch }: CliDependencies,
+  url: string,
+  apiKey: string | undefined,
+): Promise<OllamaProcess[]> {
+  const headers = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
   let response: Response;
   try {
-    response = await fetch(`${url}/api/ps`);
+    response = await fetch(`${url}/api/ps`, { headers });
   } catch {
     throw new Error(`Cannot reach a server at ${url}: start one with \`quern serve\``);
   }

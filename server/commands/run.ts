@@ -113,8 +113,10 @@ class Talk {
     let usage: Usage | undefined;
     for await (const event of this.#start(prompt, messages, signal)) {
       if (event.type === "done") usage = event.usage;
-      else this.#terminal.write(event.text);
-      if (event.type === "text") content += event.text;
+      if (event.type === "thinking") this.#terminal.writeError(event.text);
+      if (event.type !== "text") continue;
+      this.#terminal.write(event.text);
+      content += event.text;
     }
     this.#terminal.write("\n");
     this.#messages = [...messages, { role: "assistant", content }];

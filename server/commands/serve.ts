@@ -2,6 +2,7 @@
 
 import { ModelManager, ModelStore } from "../../engine/mod.ts";
 import { createApp } from "../app.ts";
+import { Drain } from "../drain.ts";
 import { messageOf } from "../errors.ts";
 import { type HostAddress, isLoopback } from "../host.ts";
 import { createLog, type Log } from "../log.ts";
@@ -11,15 +12,21 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { VERSION } from "../version.ts";
 import type { CliDependencies } from "./dependencies.ts";
 
-/** How long a shutdown may take before the process leaves all the same. */
-const GRACE_MILLISECONDS = 5000;
+/** How long closing models and the port may take before the process leaves all the same. */
+const CLOSE_MILLISECONDS = 5000;
+/** Longest delay that timers can hold. */
+const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** Serves until interrupted; a second interrupt does not wait for the shutdown. */
+/**
+ * Serves until interrupted. Then what runs has QUERN_SHUTDOWN_TIMEOUT to end, while new requests are
+ * sent away; a second interrupt does not wait for that, a third one for nothing.
+ */
 export async function serve(dependencies: CliDependencies): Promise<number> {
   const { open, inspect, terminal, environment } = dependencies;
   const settings = readSettings(environment);
   const { host, models, keepAlive, maxLoaded, maxSequences, contextLength } = settings;
-  const log = createLog({ write: terminal.writeError, debug: settings.debug });
+  const { debug, logFormat: format } = settings;
+  const log = createLog({ write: terminal.writeError, debug, format });
   const store = new ModelStore({
     folder: models,
     inspect,
@@ -28,7 +35,7 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
     onBroken: (path, error) => log.warn(`left out of the models: ${path}: ${messageOf(error)}`),
   });
   const load = {
-    ...(maxSequences !== undefined && { maxSequences }),
+    maxSequences,
     ...(contextLength !== undefined && { contextLength }),
   };
   const manager = new ModelManager({
@@ -38,6 +45,7 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
     maxLoaded,
     load,
   });
+  const drain = new Drain();
   const app = createApp({
     store,
     manager,
@@ -47,30 +55,42 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
     ownNames: machineNames(),
     origins: settings.origins,
     maxQueue: settings.maxQueue,
+    anthropicExact: settings.anthropicExact,
+    drain,
+    ...(settings.apiKey && { apiKey: settings.apiKey }),
   });
 
   const server = listen(host, app.fetch, log);
   log.info(`models in ${models}`);
-  await interrupted(terminal, log, async () => {
-    // Ends what the models are saying, and with it the streams that the port would wait for.
+  const stop = async () => {
+    log.info(`shutting down: ${drain.running} requests running`);
+    await drain.begin();
+  };
+  const close = async () => {
+    // Ends what the models are still saying, and with it the streams that the port would wait for.
     await manager.closeAll();
     await server.shutdown();
-  });
+  };
+  await uponInterrupt(terminal, [[stop, settings.shutdownTimeout], [close, CLOSE_MILLISECONDS]]);
   return 0;
 }
 
-/** Waits for an interrupt, then for the shutdown, though not too long and not after a second one. */
-async function interrupted(terminal: Terminal, log: Log, shutdown: () => Promise<void>) {
-  const { promise: over, resolve: leave } = Promise.withResolvers<void>();
-  let grace: ReturnType<typeof setTimeout> | undefined;
+type Step = [run: () => Promise<void>, milliseconds: number];
+
+/** Waits for an interrupt, then takes the steps; the time of each, or an interrupt, ends its wait. */
+async function uponInterrupt(terminal: Terminal, steps: Step[]): Promise<void> {
+  let interrupt = Promise.withResolvers<void>();
   const forget = terminal.onInterrupt(() => {
-    if (grace !== undefined) return leave();
-    log.info("shutting down");
-    grace = setTimeout(leave, GRACE_MILLISECONDS);
-    void shutdown().then(leave);
+    interrupt.resolve();
+    interrupt = Promise.withResolvers();
   });
-  await over;
-  clearTimeout(grace);
+  await interrupt.promise;
+  for (const [run, milliseconds] of steps) {
+    const timeout = Promise.withResolvers<void>();
+    const timer = setTimeout(timeout.resolve, Math.min(milliseconds, LONGEST_TIMER));
+    await Promise.race([run(), timeout.promise, interrupt.promise]);
+    clearTimeout(timer);
+  }
   forget();
 }
 

@@ -1,12 +1,11 @@
 // Guards a server on loopback against DNS rebinding: a page whose name has been made to point to
 // 127.0.0.1 sends that name as Host, and this refuses names that are not this machine's.
 
-import { BlockList, isIP } from "node:net";
 import type { MiddlewareHandler } from "hono";
 import { HttpError } from "../errors.ts";
+import { isLocalAddress } from "../host.ts";
 
-const LOCAL_SUFFIXES = [".localhost", ".local", ".internal"];
-const localAddresses = createLocalAddresses();
+const LOCAL_DOMAIN = /\w\.(localhost|local|internal)$/;
 
 /**
  * Middleware that answers 403 unless Host is local.
@@ -18,8 +17,7 @@ export function hostGuard(ownNames: string[]): MiddlewareHandler {
   return async (context, next) => {
     const host = context.req.header("host") ?? new URL(context.req.url).host;
     const name = withoutPort(host).toLowerCase();
-    const suffixed = LOCAL_SUFFIXES.some((suffix) => name.endsWith(suffix));
-    if (!names.includes(name) && !suffixed && !isLocalAddress(name)) {
+    if (!names.includes(name) && !LOCAL_DOMAIN.test(name) && !isLocalAddress(name)) {
       throw new HttpError(
         403,
         `host "${host}" is not allowed: this server answers local names only`,
@@ -29,29 +27,8 @@ export function hostGuard(ownNames: string[]): MiddlewareHandler {
   };
 }
 
-/** `[::1]:80` -> `::1`, `localhost:80` -> `localhost`. */
+/** `[::1]:80` -> `::1`, `localhost:80` -> `localhost`; the dot of the DNS root at the end goes too. */
 function withoutPort(host: string): string {
-  const bracketed = /^\[(.*)\]/.exec(host);
-  return bracketed ? bracketed[1]! : host.replace(/:\d*$/, "");
-}
-
-function isLocalAddress(name: string): boolean {
-  const version = isIP(name);
-  return version !== 0 && localAddresses.check(name, version === 4 ? "ipv4" : "ipv6");
-}
-
-/** Loopback, unspecified and private addresses (RFC 1122, 1918, 4193, 4291). */
-function createLocalAddresses(): BlockList {
-  const list = new BlockList();
-  for (
-    const [address, prefix] of [["127.0.0.0", 8], ["10.0.0.0", 8], ["172.16.0.0", 12]] as const
-  ) {
-    list.addSubnet(address, prefix, "ipv4");
-  }
-  list.addSubnet("192.168.0.0", 16, "ipv4");
-  list.addAddress("0.0.0.0", "ipv4");
-  list.addSubnet("fc00::", 7, "ipv6");
-  list.addAddress("::1", "ipv6");
-  list.addAddress("::", "ipv6");
-  return list;
+  const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(host);
+  return bracketed ? bracketed[1]! : host.replace(/:\d*$/, "").replace(/(?<=\w)\.$/, "");
 }

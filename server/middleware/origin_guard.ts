@@ -8,6 +8,26 @@ import { HttpError } from "../errors.ts";
 
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]"];
 const APP_ORIGINS = ["app://*", "file://*", "tauri://*", "vscode-webview://*", "vscode-file://*"];
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+/** Headers that clients of the three APIs send; a preflight is granted those that it asks for too. */
+const HEADERS = [
+  "authorization",
+  "content-type",
+  "user-agent",
+  "accept",
+  "x-requested-with",
+  "x-api-key",
+  "anthropic-version",
+  "anthropic-beta",
+  "anthropic-dangerous-direct-browser-access",
+  "openai-beta",
+  "openai-organization",
+  "openai-project",
+];
+/** What a page may read of an answer besides its body. */
+const EXPOSED_HEADERS = ["request-id", "x-request-id", "retry-after"];
+/** How long a browser may remember a preflight, in seconds. */
+const PREFLIGHT_SECONDS = 12 * 60 * 60;
 
 /**
  * Middleware that answers pages of other origins with 403 and all others with CORS headers.
@@ -25,8 +45,17 @@ export function originGuard(extra: string[]): MiddlewareHandler[] {
     }
     await next();
   };
-  // Without a list of headers, the preflight answer allows those that the page asks for.
-  return [guard, cors({ origin: (origin) => origin, allowMethods: ["GET", "HEAD", "POST"] })];
+  return [guard, (context, next) => {
+    const asked = context.req.header("access-control-request-headers")?.toLowerCase() ?? "";
+    const names = asked.split(",").map((name) => name.trim()).filter(Boolean);
+    return cors({
+      origin: (origin) => origin,
+      allowMethods: METHODS,
+      allowHeaders: [...new Set([...HEADERS, ...names])],
+      exposeHeaders: EXPOSED_HEADERS,
+      maxAge: PREFLIGHT_SECONDS,
+    })(context, next);
+  }];
 }
 
 function localOrigins(host: string): string[] {

@@ -2,7 +2,7 @@
 // they differ in their schema, in how the body is translated, and in where the text stands.
 
 import { type Context, Hono } from "hono";
-import type { ChatEvent, ChatModel, ModelInfo } from "../../engine/mod.ts";
+import type { ChatEvent, ChatModel, DoneEvent, ModelInfo } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { Generation } from "../generation.ts";
 import { loadOrUnload, withModel } from "../lending.ts";
@@ -11,6 +11,7 @@ import { ndjsonResponse } from "../ndjson.ts";
 import { chatSchema, generateSchema } from "../schemas/ollama.ts";
 import { createValidator, readJson } from "../validate.ts";
 import {
+  AnswerParts,
   chatText,
   finalRecord,
   generateText,
@@ -28,6 +29,7 @@ import type {
   OllamaGenerateRequest,
   OllamaRecord,
   OllamaRequest,
+  OllamaText,
 } from "../wire/ollama_types.ts";
 import { json } from "./json.ts";
 
@@ -122,34 +124,39 @@ interface AnswerOptions {
   text: TextForm;
 }
 
-/** A record per piece of text, then the final one without any. */
+/** A record per piece of the answer, then the final one without any. */
 async function* toRecords(
   generation: Generation,
   options: AnswerOptions,
 ): AsyncGenerator<OllamaRecord> {
+  const parts = new AnswerParts();
   for await (const event of generation) {
-    if (event.type === "done") yield toFinal(generation, event, "", options);
-    else if (event.text) yield partRecord(options.model, new Date(), options.text(event.text));
+    parts.add(event);
+    const part = parts.take(options.text);
+    if (part) yield partRecord(options.model, new Date(), part);
+    if (event.type === "done") yield toFinal(generation, event, options.text(""), options);
   }
 }
 
-/** The final record, with the whole text in it. */
+/** The final record, with the whole answer in it. */
 async function collect(generation: Generation, options: AnswerOptions): Promise<OllamaRecord> {
-  let whole = "";
+  const parts = new AnswerParts();
   let final: OllamaRecord | undefined;
   for await (const event of generation) {
-    if (event.type === "done") final = toFinal(generation, event, whole, options);
-    else whole += event.text;
+    parts.add(event);
+    if (event.type !== "done") continue;
+    final = toFinal(generation, event, parts.take(options.text) ?? options.text(""), options);
   }
   return final!;
 }
 
 function toFinal(
   { loadMilliseconds }: Generation,
-  { reason, usage }: ChatEvent & { type: "done" },
-  content: string,
-  { model, started, text }: AnswerOptions,
+  { reason, usage, droppedMessages }: DoneEvent,
+  text: OllamaText,
+  { model, started }: AnswerOptions,
 ): OllamaRecord {
   const metrics = toMetrics(usage, performance.now() - started, loadMilliseconds);
-  return finalRecord(model, new Date(), text(content), reason, metrics);
+  const dropped = droppedMessages ? { dropped_messages: droppedMessages } : {};
+  return finalRecord(model, new Date(), text, reason, { ...metrics, ...dropped });
 }

@@ -7,7 +7,8 @@ const number = { type: ["number", "null"] };
 const integer = { type: ["integer", "null"] };
 const texts = { type: ["array", "null"], items: { type: "string" } };
 
-const options = {
+/** `options`, which the other APIs take too. */
+export const options = {
   type: ["object", "null"],
   properties: {
     temperature: number,
@@ -65,13 +66,31 @@ const message = {
   },
 };
 
+const tool = {
+  type: "object",
+  required: ["function"],
+  properties: {
+    type: text,
+    function: {
+      type: "object",
+      required: ["name"],
+      properties: {
+        name: { type: "string" },
+        description: text,
+        parameters: { type: ["object", "null"] },
+        strict: flag,
+      },
+    },
+  },
+};
+
 /** Body of POST /api/chat. */
 export const chatSchema = {
   type: "object",
   properties: {
     ...common,
     messages: { type: ["array", "null"], items: message },
-    tools: { type: ["array", "null"], items: { type: "object" } },
+    tools: { type: ["array", "null"], items: tool },
   },
 };
 

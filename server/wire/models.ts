@@ -20,8 +20,9 @@ export function toTag(entry: StoreEntry, digest: string): OllamaTag {
 }
 
 /** What a model can be asked for, in the words by which clients decide what to offer. */
-export function capabilitiesOf({ isEmbeddingModel }: ModelInfo): string[] {
-  return [isEmbeddingModel ? "embedding" : "completion"];
+export function capabilitiesOf({ isEmbeddingModel, callsTools, thinks }: ModelInfo): string[] {
+  if (isEmbeddingModel) return ["embedding"];
+  return ["completion", ...(callsTools ? ["tools"] : []), ...(thinks ? ["thinking"] : [])];
 }
 
 /** An entry of /api/ps. All memory that is counted is the GPU's. */

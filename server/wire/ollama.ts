@@ -2,22 +2,28 @@
 // Pure: no HTTP, no clock, no model. Format: https://github.com/ollama/ollama/blob/main/docs/api.md
 
 import type {
+  ChatEvent,
   ChatMessage,
   ChatRequest,
   DoneReason,
+  FormatOptions,
   GenerateRequest,
   ModelInfo,
+  Tool,
   Usage,
 } from "../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
 import type {
   OllamaChatRequest,
+  OllamaExtras,
   OllamaGenerateRequest,
   OllamaMessage,
   OllamaMetrics,
   OllamaRecord,
   OllamaRequest,
   OllamaText,
+  OllamaTool,
+  OllamaToolCall,
 } from "./ollama_types.ts";
 import { type EngineOptions, nanoseconds, readKeepAlive, readOptions } from "./options.ts";
 import { refuseEmbeddingModel, refuseInChat, refuseInGenerate } from "./refusals.ts";
@@ -39,11 +45,42 @@ export interface Plan {
   ignored: string[];
 }
 
-/** How text stands in a record: the difference between the answers of chat and generate. */
-export type TextForm = (text: string) => OllamaText;
+/** How an answer stands in a record: the difference between those of chat and generate. */
+export type TextForm = (text: string, extras?: OllamaExtras) => OllamaText;
 
-export const chatText: TextForm = (content) => ({ message: { role: "assistant", content } });
-export const generateText: TextForm = (response) => ({ response });
+export const chatText: TextForm = (content, extras) => ({
+  message: { role: "assistant", content, ...extras },
+});
+export const generateText: TextForm = (response, extras) => ({ response, ...extras });
+
+/** An answer, or a part of one, as it is gathered. */
+export class AnswerParts {
+  #text = "";
+  #thinking = "";
+  #calls: OllamaToolCall[] = [];
+  #index = 0;
+
+  /** Takes an event. Calls are told whole, at their end. */
+  add(event: ChatEvent): void {
+    if (event.type === "text") this.#text += event.text;
+    if (event.type === "thinking") this.#thinking += event.text;
+    if (event.type === "callEnd") {
+      const { id, name, arguments: values } = event;
+      this.#calls.push({ id, function: { index: this.#index++, name, arguments: values } });
+    }
+  }
+
+  /** What was gathered since the last time; undefined if that is nothing. */
+  take(form: TextForm): OllamaText | undefined {
+    const [text, thinking, calls] = [this.#text, this.#thinking, this.#calls];
+    [this.#text, this.#thinking, this.#calls] = ["", "", []];
+    if (text === "" && thinking === "" && calls.length === 0) return undefined;
+    return form(text, {
+      ...(thinking && { thinking }),
+      ...(calls.length > 0 && { tool_calls: calls }),
+    });
+  }
+}
 
 /**
  * Translates the body of POST /api/chat.
@@ -51,11 +88,13 @@ export const generateText: TextForm = (response) => ({ response });
  * @throws {HttpError} 400 for what cannot be done
  */
 export function planChat(body: OllamaChatRequest, info: ModelInfo): Plan {
-  refuseInChat(body);
+  refuseInChat(body, info);
   const { plan, engine } = planCommon(body);
   if (!body.messages?.length) return { ...plan, task: { kind: "load" } };
   refuseEmbeddingModel(body, info, "chat");
-  return { ...plan, task: chatTask(body, body.messages.map(toMessage), engine) };
+  const task = chatTask(body, body.messages.map(toMessage), engine);
+  if (body.tools?.length) task.request.tools = body.tools.map(toTool);
+  return { ...plan, task };
 }
 
 /**
@@ -65,7 +104,7 @@ export function planChat(body: OllamaChatRequest, info: ModelInfo): Plan {
  * @throws {HttpError} 400 for what cannot be done
  */
 export function planGenerate(body: OllamaGenerateRequest, info: ModelInfo): Plan {
-  refuseInGenerate(body);
+  refuseInGenerate(body, info);
   const { plan, engine } = planCommon(body);
   const prompt = body.prompt ?? "";
   if (!body.raw && prompt === "") return { ...plan, task: { kind: "load" } };
@@ -79,6 +118,12 @@ export function planGenerate(body: OllamaGenerateRequest, info: ModelInfo): Plan
   return { ...plan, task: chatTask(body, messages, engine) };
 }
 
+/** `format`: "json" or a JSON Schema; the empty string and null are none. */
+function readFormat(format: unknown): FormatOptions {
+  if (format === undefined || format === null || format === "") return {};
+  return { format: format === "json" ? "json" : { schema: format } };
+}
+
 /** A record that carries text and is not the last. */
 export function partRecord(model: string, at: Date, text: OllamaText): OllamaRecord {
   return { model, created_at: at.toISOString(), ...text, done: false };
@@ -90,7 +135,7 @@ export function finalRecord(
   at: Date,
   text: OllamaText,
   reason: DoneReason | "load" | "unload",
-  metrics: OllamaMetrics = {},
+  metrics: OllamaMetrics & Pick<OllamaRecord, "dropped_messages"> = {},
 ): OllamaRecord {
   return {
     model,
@@ -126,7 +171,8 @@ export function toMetrics(usage: Usage, total: number, load: number): OllamaMetr
 }
 
 function planCommon(body: OllamaRequest) {
-  const { engine, contextLength, ignored } = readOptions(body.options);
+  const { engine: options, contextLength, ignored } = readOptions(body.options);
+  const engine = { ...options, ...readFormat(body.format) };
   const keepAlive = readKeepAlive(body.keep_alive);
   if (body.shift) ignored.push("shift");
   const plan = {
@@ -137,11 +183,27 @@ function planCommon(body: OllamaRequest) {
   return { plan, engine };
 }
 
-function chatTask(body: OllamaRequest, messages: ChatMessage[], engine: EngineOptions): Task {
+function chatTask(
+  { truncate, think }: OllamaRequest,
+  messages: ChatMessage[],
+  engine: EngineOptions,
+): Task & { kind: "chat" } {
   const request: ChatRequest = { messages, ...engine };
-  if (typeof body.truncate === "boolean") request.truncate = body.truncate;
-  if (body.think === false) request.think = false;
+  if (typeof truncate === "boolean") request.truncate = truncate;
+  if (think !== undefined && think !== null) request.think = think as ChatRequest["think"] & {};
   return { kind: "chat", request };
+}
+
+function toTool({ function: { name, description, parameters, strict } }: OllamaTool): Tool {
+  return {
+    type: "function",
+    function: {
+      name,
+      ...(description && { description }),
+      ...(parameters && { parameters }),
+      ...(strict && { strict }),
+    },
+  };
 }
 
 function toMessage(message: OllamaMessage, index: number): ChatMessage {

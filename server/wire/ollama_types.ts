@@ -30,7 +30,7 @@ export interface OllamaRequest {
   /** Duration such as "5m", or seconds. */
   keep_alive?: Given<string | number>;
   format?: unknown;
-  think?: unknown;
+  think?: Given<boolean | string>;
   truncate?: Given<boolean>;
   shift?: Given<boolean>;
   logprobs?: Given<boolean>;
@@ -52,10 +52,21 @@ export interface OllamaMessage {
   tool_call_id?: Given<string>;
 }
 
+/** A tool that the model may call; `parameters` is a JSON Schema. */
+export interface OllamaTool {
+  type?: Given<string>;
+  function: {
+    name: string;
+    description?: Given<string>;
+    parameters?: Given<Record<string, unknown>>;
+    strict?: Given<boolean>;
+  };
+}
+
 /** Body of POST /api/chat. */
 export interface OllamaChatRequest extends OllamaRequest {
   messages?: Given<OllamaMessage[]>;
-  tools?: Given<object[]>;
+  tools?: Given<OllamaTool[]>;
 }
 
 /** Body of POST /api/generate. */
@@ -79,10 +90,22 @@ export interface OllamaMetrics {
   eval_duration?: number;
 }
 
+/** A tool call in an answer. */
+export interface OllamaToolCall {
+  id: string;
+  function: { index: number; name: string; arguments: Record<string, unknown> };
+}
+
+/** What an answer may have besides text. */
+export interface OllamaExtras {
+  thinking?: string;
+  tool_calls?: OllamaToolCall[];
+}
+
 /** The part of a record that carries text: `message` of a chat, `response` of a generation. */
 export type OllamaText =
-  | { message: { role: "assistant"; content: string } }
-  | { response: string };
+  | { message: { role: "assistant"; content: string } & OllamaExtras }
+  | { response: string } & OllamaExtras;
 
 /** One line of a stream, or the whole of an answer that is not streamed. */
 export type OllamaRecord = OllamaText & OllamaMetrics & {
@@ -90,6 +113,8 @@ export type OllamaRecord = OllamaText & OllamaMetrics & {
   created_at: string;
   done: boolean;
   done_reason?: "stop" | "length" | "load" | "unload";
+  /** How many of the oldest messages did not fit the window. Ours: Ollama does not say. */
+  dropped_messages?: number;
   _debug_info?: { rendered_template: string };
 };
 

@@ -8,15 +8,17 @@ import type { OllamaChatRequest, OllamaGenerateRequest, OllamaRequest } from "./
 const THINK_VALUES = ["high", "medium", "low", "max", true, false];
 
 /** @throws {HttpError} 400 for what is wrong or not to be had in a chat */
-export function refuseInChat(body: OllamaChatRequest): void {
-  refuseInBoth(body);
-  if (body.tools?.length) throw refusal(`"${body.model}" does not support tools`);
+export function refuseInChat(body: OllamaChatRequest, info: ModelInfo): void {
+  refuseInBoth(body, info);
+  if (body.tools?.length && !info.callsTools) {
+    throw refusal(`"${body.model}" does not support tools`);
+  }
   if (body.messages?.some(({ images }) => images?.length)) throw imageRefusal(body);
 }
 
 /** @throws {HttpError} 400 for what is wrong or not to be had in a generation */
-export function refuseInGenerate(body: OllamaGenerateRequest): void {
-  refuseInBoth(body);
+export function refuseInGenerate(body: OllamaGenerateRequest, info: ModelInfo): void {
+  refuseInBoth(body, info);
   if (body.raw && (body.template || body.system || body.context?.length)) {
     throw refusal("raw mode does not support template, system, or context");
   }
@@ -35,22 +37,24 @@ export function refuseEmbeddingModel(
   if (isEmbeddingModel) throw refusal(`"${model}" does not support ${task}`);
 }
 
-function refuseInBoth({ model, format, think, logprobs, top_logprobs }: OllamaRequest): void {
+function refuseInBoth(
+  { model, format, think, logprobs, top_logprobs }: OllamaRequest,
+  { thinks }: ModelInfo,
+): void {
   if (format !== undefined && format !== null && format !== "") {
     if (format !== "json" && (typeof format !== "object" || Array.isArray(format))) {
       const given = JSON.stringify(format);
       throw refusal(`invalid format: ${given}; expected "json" or a valid JSON Schema object`);
     }
-    throw refusal("format: structured outputs are not available yet");
   }
   if (think !== undefined && think !== null) {
-    if (!THINK_VALUES.includes(think as string | boolean)) {
+    if (!THINK_VALUES.includes(think)) {
       throw refusal(
         `invalid think value: ${JSON.stringify(think)} ` +
           `(must be "high", "medium", "low", "max", true, or false)`,
       );
     }
-    if (think !== false) throw refusal(`"${model}" does not support thinking`);
+    if (think !== false && !thinks) throw refusal(`"${model}" does not support thinking`);
   }
   if (top_logprobs && (top_logprobs < 0 || top_logprobs > 20)) {
     throw refusal("top_logprobs must be between 0 and 20");

@@ -1,5 +1,5 @@
-// A step runner without a GPU. It keeps the paged KV cache as plain memory, and what a step samples
-// depends on every token that it reads back through the block table: a block that is handed out
+// A step runner without a GPU. It keeps the paged KV cache and the history as plain memory, and what
+// a step samples depends on every token that it reads back from both: a block that is handed out
 // twice, a step that is laid out wrong or a token that is lost changes the text.
 
 import type { StepPlan, StepRunner } from "../../engine/step_runner.ts";
@@ -44,12 +44,15 @@ export class FakeRunner {
   admissions = 0;
   /** Steps so far: each gives a token to every output. */
   steps = 0;
+  /** Rows of all steps. */
+  rowsFed = 0;
   /** Whether sequences cannot go back. */
   hasStates = false;
   /** Raised by the next step. */
   failure: Error | undefined;
   readonly #cache: Int32Array;
   readonly #table: number[][];
+  readonly #history: number[][];
   #masks: ReadonlyMap<number, Uint32Array> = new Map();
   readonly #slots: { token: number; position: number }[];
 
@@ -57,6 +60,7 @@ export class FakeRunner {
     this.limits = { rows: chunk + slots, outputs: slots, slots, context };
     this.#cache = new Int32Array(blocks * BLOCK).fill(-1);
     this.#table = Array.from({ length: slots }, () => []);
+    this.#history = Array.from({ length: slots }, () => []);
     this.#slots = Array.from({ length: slots }, () => ({ token: -1, position: -1 }));
   }
 
@@ -72,7 +76,8 @@ export class FakeRunner {
     return BLOCK;
   }
 
-  copySequence(_slot: number, _target: number, from: readonly number[], to: readonly number[]) {
+  copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]) {
+    this.#history[target] = [...this.#history[slot]];
     from.forEach((block, i) => {
       this.#cache.copyWithin(to[i] * BLOCK, block * BLOCK, (block + 1) * BLOCK);
     });
@@ -85,6 +90,10 @@ export class FakeRunner {
 
   assignBlocks(slot: number, first: number, blocks: readonly number[]): void {
     blocks.forEach((block, i) => this.#table[slot][first + i] = block);
+  }
+
+  writeHistory(slot: number, tokens: readonly number[]): void {
+    this.#history[slot].splice(0, tokens.length, ...tokens);
   }
 
   /** Steps whose tokens were chosen under masks. */
@@ -124,15 +133,21 @@ export class FakeRunner {
       return known ? { ...this.#slots[slot], slot } : { token, position, slot };
     };
     const all = Array.from({ length: rows.length / 4 }, (_, row) => at(row));
-    for (const { token, position, slot } of all) this.#cache[this.#address(slot, position)] = token;
+    this.rowsFed += all.length;
+    for (const { token, position, slot } of all) {
+      this.#cache[this.#address(slot, position)] = token;
+      this.#history[slot][position] = token;
+    }
     return [...outputs].map((row) => {
       const { position, slot } = all[row];
       const tokens = Array.from(
         { length: position + 1 },
         (_, i) => this.#cache[this.#address(slot, i)],
       );
+      const isNoted = tokens.every((token, i) => token === this.#history[slot][i]);
+      const next = isNoted ? nextToken(tokens) : -1;
       const mask = this.#masks.get(slot);
-      const token = mask ? allowedFrom(nextToken(tokens), mask) : nextToken(tokens);
+      const token = mask ? allowedFrom(next, mask) : next;
       this.#slots[slot] = { token, position: position + 1 };
       return token;
     });

@@ -1,7 +1,7 @@
 // What the tests of whole models share: the tiny model as a file, and streams read to their end.
 
 import { assert } from "@std/assert";
-import type { GenerateEvent, LoadOptions } from "../../engine/mod.ts";
+import type { ChatEvent, DoneEvent, LoadOptions } from "../../engine/mod.ts";
 import { writeTinyLlama } from "../tiny_model.ts";
 
 /** A folder that goes away with the process. */
@@ -18,20 +18,26 @@ export const tinyLoad: LoadOptions = { contextLength: 128, maxSequences: 4 };
 /** A stream that has been read. */
 export interface Answer {
   text: string;
+  thinking: string;
+  calls: { name: string; arguments: Record<string, unknown> }[];
+  /** Of generate() alone. */
   tokens: number[];
   /** Undefined if the stream ended without it. */
-  done?: GenerateEvent & { type: "done" };
+  done?: DoneEvent;
 }
 
 /** Reads a stream to its end. Fails if anything comes after `done`. */
-export async function readAnswer(events: AsyncIterable<GenerateEvent>): Promise<Answer> {
-  const answer: Answer = { text: "", tokens: [] };
+export async function readAnswer(events: AsyncIterable<ChatEvent>): Promise<Answer> {
+  const answer: Answer = { text: "", thinking: "", calls: [], tokens: [] };
   for await (const event of events) {
     assert(!answer.done, "an event after done");
     if (event.type === "done") answer.done = event;
-    else {
+    else if (event.type === "thinking") answer.thinking += event.text;
+    else if (event.type === "callEnd") {
+      answer.calls.push({ name: event.name, arguments: event.arguments });
+    } else if (event.type === "text") {
       answer.text += event.text;
-      answer.tokens.push(...event.tokens);
+      if ("tokens" in event) answer.tokens.push(...event.tokens as number[]);
     }
   }
   return answer;

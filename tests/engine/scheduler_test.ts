@@ -3,52 +3,11 @@
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { ModelClosedError } from "../../engine/errors.ts";
-import { Scheduler } from "../../engine/scheduler.ts";
-import type { Sequence, SequenceEnd, TokenConstraint } from "../../engine/sequence.ts";
-import {
-  allowedFrom,
-  continuation,
-  FakeRunner,
-  type FakeRunnerOptions,
-  nextToken,
-} from "./fake_runner.ts";
+import type { Scheduler } from "../../engine/scheduler.ts";
+import type { TokenConstraint } from "../../engine/sequence.ts";
+import { allowedFrom, continuation, nextToken } from "./fake_runner.ts";
 import { until } from "./harness.ts";
-
-interface Run {
-  tokens: number[];
-  sequence: Sequence;
-  ended: Promise<SequenceEnd>;
-}
-
-function start(options: Partial<FakeRunnerOptions> = {}) {
-  const sizes = { slots: 4, context: 256, blocks: 20, chunk: 16, ...options };
-  const runner = new FakeRunner(sizes);
-  return { runner, scheduler: new Scheduler(runner.asStepRunner, sizes.blocks, sizes.chunk) };
-}
-
-function promptOf(length: number, seed = 1): number[] {
-  return Array.from({ length }, (_, i) => (seed * 131 + i * 7) % 1000);
-}
-
-function add(
-  scheduler: Scheduler,
-  prompt: number[],
-  maxTokens: number,
-  accept: (count: number) => boolean = () => true,
-  constraint?: TokenConstraint,
-): Run {
-  const { promise: ended, resolve: end } = Promise.withResolvers<SequenceEnd>();
-  const tokens: number[] = [];
-  const sequence = scheduler.add({
-    prompt,
-    maxTokens,
-    sampling: { temperature: 0 } as Sequence["request"]["sampling"],
-    accept: (token) => accept(tokens.push(token)),
-    end,
-    ...(constraint && { constraint }),
-  });
-  return { tokens, sequence, ended };
-}
+import { add, promptOf, start } from "./scheduler_runs.ts";
 
 Deno.test("a sequence gets its tokens, and ends at the limit, the window or a refusal", async () => {
   const { scheduler } = start();

@@ -1,5 +1,6 @@
-// What sequences hold: forks share whole blocks and copy the rest, cuts give blocks back, and nothing
-// that is shared is written to. On the GPU: a fork goes on as the whole sequence would.
+// What sequences hold: forks share whole blocks and copy the rest, cuts give blocks back, full blocks
+// are found again, and nothing that is shared is written to. On the GPU: a fork goes on as the whole
+// sequence would.
 
 import { assert, assertEquals } from "@std/assert";
 import { loadModel } from "../../engine/mod.ts";
@@ -73,6 +74,102 @@ Deno.test("truncate() keeps what it can: positions, whole shared blocks, or noth
   runner.hasStates = true;
   assertEquals(pool.truncate(alone, 40), 0, "states do not go back");
   assertEquals(alone.blocks, []);
+});
+
+Deno.test("truncate() writes to no block that others may find", () => {
+  const { pool } = start();
+  const sequence = fed(pool, 70);
+  pool.publish(sequence);
+  assertEquals(pool.truncate(sequence, 66), 66, "the third block is not full");
+  assertEquals(pool.truncate(sequence, 40), 32, "the second one is known");
+  assertEquals(sequence.knownBlocks, 1);
+  const other = sequenceOf(70);
+  assert(pool.takeCached(other));
+  assertEquals(other.submitted, 64, "what was cut off is still there");
+  assert(pool.grow(sequence, 40));
+  assert(!other.blocks.includes(sequence.blocks[1]));
+});
+
+Deno.test("a fork's blocks stay unknown as long as another may have others before them", () => {
+  const { pool } = start();
+  const [first, second] = [fed(pool, 64), fed(pool, 64)];
+  const fork = sequenceOf(64);
+  assert(pool.fork(second, fork));
+  pool.publish(first);
+  pool.publish(second);
+  assertEquals(second.blocks, first.blocks, "the same tokens, in the same blocks");
+  assertEquals(fork.knownBlocks, 0);
+  pool.publish(fork);
+  assertEquals(fork.blocks, first.blocks);
+  for (const sequence of [first, second, fork]) pool.release(sequence);
+  assertEquals(pool.blockCounts, { free: 6, idle: 2, used: 0 });
+});
+
+Deno.test("whatever sequences do, all blocks are accounted for and hold what they should", () => {
+  let state = 11;
+  const random = (below: number) => (state = Math.imul(state, 1103515245) + 12345 >>> 8) % below;
+  const [blocks, slots] = [12, 4];
+  const { pool } = start({ slots, blocks });
+  const memory: number[][] = Array.from({ length: blocks }, () => []);
+  let live: Sequence[] = [];
+  let found = 0;
+  const feed = (sequence: Sequence, count: number) => {
+    for (let i = 0; i < count && sequence.submitted < sequence.tokens.length; i++) {
+      const { submitted: position, tokens } = sequence;
+      const block = sequence.blocks[Math.floor(position / 32)];
+      const owners = live.filter((other) => other.blocks.includes(block));
+      assertEquals(owners.length, 1, "nobody writes to a block of two");
+      assert(sequence.knownBlocks <= position / 32, "nobody writes to a known block");
+      memory[block][position % 32] = tokens[position];
+      sequence.submitted++;
+    }
+    pool.publish(sequence);
+  };
+  const actions = [
+    () => {
+      const sequence = sequenceOf(1 + random(200));
+      if (random(2) === 0) sequence.tokens.fill(1000 + random(3), random(sequence.tokens.length));
+      if (!pool.takeCached(sequence)) return;
+      found += sequence.submitted;
+      live.push(sequence);
+    },
+    (sequence: Sequence) => feed(sequence, random(100)),
+    (sequence: Sequence) => feed(sequence, 100),
+    (sequence: Sequence) => {
+      const fork = sequenceOf(0);
+      if (!pool.fork(sequence, fork)) return;
+      fork.tokens.push(...sequence.tokens.slice(0, fork.submitted), random(3), 1, 2, 3);
+      const [from, to] = [sequence, fork].map(({ blocks }) => blocks[fork.submitted >> 5]);
+      if (fork.submitted % 32 > 0) memory[to] = [...memory[from]];
+      live.push(fork);
+      if (!pool.grow(fork, fork.tokens.length)) {
+        pool.release(fork);
+        live.pop();
+      }
+    },
+    (sequence: Sequence) => {
+      pool.truncate(sequence, random(sequence.submitted + 1));
+      if (pool.grow(sequence, sequence.tokens.length)) return;
+      pool.release(sequence);
+      live = live.filter((other) => other !== sequence);
+    },
+    (sequence: Sequence) => {
+      pool.release(sequence);
+      live = live.filter((other) => other !== sequence);
+    },
+  ];
+  for (let round = 0; round < 5000; round++) {
+    const action = random(actions.length);
+    if (action === 0 || live.length > 0) actions[action](live[random(live.length)]);
+    const { free, idle, used } = pool.blockCounts;
+    assertEquals(free + idle + used, blocks);
+    assertEquals(used, new Set(live.flatMap((sequence) => sequence.blocks)).size);
+    for (const { tokens, submitted, blocks } of live) {
+      const held = tokens.map((_, i) => memory[blocks[i >> 5]]?.[i & 31]).slice(0, submitted);
+      assertEquals(held, tokens.slice(0, submitted));
+    }
+  }
+  assert(found > 1000, `only ${found} tokens were found`);
 });
 
 Deno.test("sequences after a common prefix have the logits of whole ones", async () => {

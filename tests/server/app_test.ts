@@ -67,7 +67,7 @@ Deno.test("GET /api/ps shows memory, window and expiry of the loaded models", as
 
 Deno.test("unknown paths get 404 and known paths with another method 405, both as text", async () => {
   const { app } = createTestApp();
-  for (const [method, path] of [["GET", "/api/nope"], ["POST", "/v1/messages/count_tokens"]]) {
+  for (const [method, path] of [["GET", "/api/nope"], ["POST", "/v1/nope"], ["FOO", "/nope"]]) {
     const response = await app.request(path!, { method: method! });
     assertEquals([response.status, await response.text()], [404, "404 page not found"]);
   }
@@ -76,6 +76,7 @@ Deno.test("unknown paths get 404 and known paths with another method 405, both a
       ["GET", "/api/chat", "POST"],
       ["POST", "/api/tags", "GET, HEAD"],
       ["DELETE", "/", "GET, HEAD"],
+      ["PROPFIND", "/api/generate", "POST"],
     ]
   ) {
     const response = await app.request(path!, { method: method! });
@@ -121,18 +122,37 @@ Deno.test("errors carry CORS headers, so that a page can read them", async () =>
   assertEquals(response.headers.get("access-control-allow-origin"), "http://localhost:3000");
 });
 
-Deno.test("a preflight request gets 204 and the headers that it asks for", async () => {
-  const { app } = createTestApp();
-  const asked = "content-type,x-api-key,anthropic-version";
-  const headers = {
-    origin: "http://localhost:3000",
-    "access-control-request-method": "POST",
-    "access-control-request-headers": asked,
-  };
-  const response = await app.request("/api/chat", { method: "OPTIONS", headers });
-  assertEquals([response.status, await response.text()], [204, ""]);
-  assertEquals(response.headers.get("access-control-allow-headers"), asked);
-  assertStringIncludes(response.headers.get("access-control-allow-methods")!, "POST");
+Deno.test("a preflight request gets 204 and the headers of all clients", async () => {
+  const { app } = createTestApp({}, { apiKey: "secret" });
+  const own = [
+    "authorization",
+    "content-type",
+    "x-api-key",
+    "anthropic-version",
+    "anthropic-beta",
+    "anthropic-dangerous-direct-browser-access",
+    "openai-beta",
+  ];
+  for (const asked of ["", "Content-Type, X-Stainless-Retry-Count,x-stainless-os"]) {
+    for (const path of ["/api/chat", "/v1/messages", "/v1/chat/completions"]) {
+      const headers = {
+        origin: "http://localhost:3000",
+        "access-control-request-method": "POST",
+        ...asked && { "access-control-request-headers": asked },
+      };
+      const response = await app.request(path, { method: "OPTIONS", headers });
+      assertEquals([response.status, await response.text()], [204, ""]);
+      const granted = response.headers.get("access-control-allow-headers")!.split(",");
+      const wanted = asked.toLowerCase().split(/, */).filter(Boolean);
+      for (const name of [...own, ...wanted]) assert(granted.includes(name), name);
+      assertEquals(new Set(granted).size, granted.length);
+      const methods = response.headers.get("access-control-allow-methods")!.split(",");
+      for (const method of ["GET", "HEAD", "POST", "DELETE"]) assert(methods.includes(method));
+    }
+  }
+  const headers = { origin: "https://evil.com", "access-control-request-method": "POST" };
+  const refused = await app.request("/api/chat", { method: "OPTIONS", headers });
+  assertEquals(refused.status, 403);
 });
 
 Deno.test("a server on loopback answers local names only, one on all interfaces any name", async () => {
@@ -145,16 +165,40 @@ Deno.test("a server on loopback answers local names only, one on all interfaces 
     ["my-box:11434", 200],
     ["MY-BOX", 200],
     ["pc.local", 200],
+    ["localhost.", 200],
+    ["api.localhost", 200],
+    ["[::ffff:127.0.0.1]:11434", 200],
+    ["[fd12::1]", 200],
+    ["172.31.255.255", 200],
+    ["10.1.2.3", 200],
     ["host.docker.internal:11434", 200],
     ["evil.com", 403],
     ["localhost.evil.com:11434", 403],
     ["8.8.8.8", 403],
+    ["172.32.0.1", 403],
+    ["[2001:db8::1]:80", 403],
+    ["[::1].evil.com", 403],
+    ["[::1]evil.com:80", 403],
+    ["127.0.0.1.evil.com", 403],
+    ["127.0.0.1:80.evil.com", 403],
+    ["localhost:80@evil.com", 403],
+    ["evil.com/localhost", 403],
+    ["localhost, evil.com", 403],
+    ["evillocalhost", 403],
+    ["my-box.evil.com", 403],
+    [".local.", 403],
+    ["2130706433", 403],
+    ["0x7f.0.0.1", 403],
   ];
   const { app } = createTestApp({}, { ownNames: ["my-box"] });
   const { app: open } = createTestApp({}, { boundTo: "0.0.0.0" });
   for (const [host, status] of cases) {
     const response = await app.request("/", { headers: { host } });
     assertEquals([host, response.status], [host, status]);
+    if (status === 403) {
+      const error = `host "${host}" is not allowed: this server answers local names only`;
+      assertEquals(await response.json(), { error });
+    }
     assertEquals((await open.request("/", { headers: { host } })).status, 200);
   }
 });

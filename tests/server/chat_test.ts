@@ -222,7 +222,7 @@ Deno.test("the access log has one line per request, with tokens and rates", asyn
   assertStringIncludes(lines[0]!, "ignored without effect: mirostat");
   assertStringIncludes(
     lines[1]!,
-    "POST /api/chat 200 - tiny - 11 in (4 cached), 1000.0 tok/s - 3 out, 100.0 tok/s - ",
+    "POST /api/chat 200 - tiny - in 4 + 7 - prefill 1000.0 tok/s - out 3 - decode 100.0 tok/s - ",
   );
   await app.request("/api/version");
   assertStringIncludes(lines[2]!, "GET /api/version 200 - ");

@@ -31,7 +31,7 @@ Deno.test("POST /api/embed gives a vector per text, counts and times", async () 
   });
   assertEquals(Number.isInteger(total) && total > 0, true);
   assertEquals(lastRequest(test), { inputs: ["four", "a"], truncate: true });
-  assertMatch(test.lines.at(-1)!, /^POST \/api\/embed 200 - tiny - 5 in - /);
+  assertMatch(test.lines.at(-1)!, /^POST \/api\/embed 200 - tiny - in 5 - /);
 });
 
 Deno.test("POST /api/embed takes one text, options, a keep-alive and dimensions", async () => {

@@ -100,15 +100,15 @@ const faults: [string, unknown, number, string][] = [
   ],
   [
     "/api/chat",
-    { model: "tiny", messages, format: "json" },
+    { model: "tiny", messages, format: [] },
     400,
-    "structured outputs are not available",
+    'invalid format: []; expected "json" or a valid JSON Schema object',
   ],
   [
     "/api/generate",
-    { model: "tiny", prompt: "x", format: { type: "object" } },
+    { model: "tiny", prompt: "x", format: true },
     400,
-    "structured outputs are not available",
+    "invalid format: true",
   ],
   ["/api/chat", { model: "tiny", messages, think: true }, 400, '"tiny" does not support thinking'],
   ["/api/chat", { model: "tiny", messages, think: "max" }, 400, '"tiny" does not support thinking'],
@@ -123,6 +123,12 @@ const faults: [string, unknown, number, string][] = [
   [
     "/api/chat",
     { model: "tiny", messages, tools: [{ type: "function" }] },
+    400,
+    'tools[0] lacks "function"',
+  ],
+  [
+    "/api/chat",
+    { model: "tiny", messages, tools: [{ type: "function", function: { name: "f" } }] },
     400,
     '"tiny" does not support tools',
   ],

@@ -10,6 +10,7 @@ import type {
   EmbedOptions,
   EmbedRequest,
   EmbedResult,
+  GenerateEvent,
   GenerateRequest,
   ModelInfo,
 } from "../../engine/types.ts";
@@ -22,6 +23,8 @@ export const fakeInfo: ModelInfo = {
   embeddingLength: 64,
   fileSize: 1000,
   hasChatTemplate: true,
+  callsTools: false,
+  thinks: false,
   isEmbeddingModel: false,
 };
 
@@ -39,7 +42,10 @@ export type Script = (request: ChatRequest | GenerateRequest) => AsyncIterable<C
 /** A script that says these words, then that it is done. */
 export function says(...words: string[]): Script {
   return async function* () {
-    for (const [index, text] of words.entries()) yield { type: "text", text, tokens: [index] };
+    yield { type: "start", promptTokens: fakeUsage.promptTokens, cachedTokens: 4 };
+    for (const [index, text] of words.entries()) {
+      yield { type: "text", text, tokens: [index] } as ChatEvent;
+    }
     yield { type: "done", reason: "stop", usage: fakeUsage };
   };
 }
@@ -49,7 +55,7 @@ export function saysForever(onEnd: () => void = () => {}): Script {
   return async function* ({ signal }) {
     try {
       while (!signal!.aborted) {
-        yield { type: "text", text: "word ", tokens: [1] };
+        yield { type: "text", text: "word " };
         await new Promise((resolve) => setTimeout(resolve, 2));
       }
     } finally {
@@ -61,7 +67,7 @@ export function saysForever(onEnd: () => void = () => {}): Script {
 /** A script that says the words and then fails. */
 export function failsAfter(words: string[], error: Error): Script {
   return async function* () {
-    for (const text of words) yield { type: "text", text, tokens: [1] };
+    for (const text of words) yield { type: "text", text };
     await Promise.resolve();
     throw error;
   };
@@ -106,9 +112,9 @@ export class FakeModel implements ChatModel {
     this.#embedder = embedder;
   }
 
-  generate(request: GenerateRequest): AsyncIterable<ChatEvent> {
+  generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
     this.requests.push({ kind: "generate", request });
-    return this.#run(request);
+    return this.#run(request) as AsyncIterable<GenerateEvent>;
   }
 
   chat(request: ChatRequest): AsyncIterable<ChatEvent> {
@@ -125,6 +131,10 @@ export class FakeModel implements ChatModel {
 
   renderChat({ messages }: ChatRequest): Promise<string> {
     return Promise.resolve(messages.map(({ role, content }) => `<${role}>${content}`).join(""));
+  }
+
+  async countTokens(request: ChatRequest): Promise<number> {
+    return (await this.renderChat(request)).length;
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {

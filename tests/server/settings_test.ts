@@ -47,10 +47,11 @@ Deno.test("clientUrl() names an address that can be connected to", () => {
 });
 
 Deno.test("isLoopback() tells this machine from the network", () => {
-  for (const name of ["localhost", "127.0.0.1", "127.8.8.8", "::1"]) {
+  const loopback = ["localhost", "LocalHost", "a.localhost", "127.0.0.1", "127.8.8.8", "::1"];
+  for (const name of [...loopback, "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1"]) {
     assertEquals(isLoopback(name), true);
   }
-  for (const name of ["0.0.0.0", "::", "192.168.1.2", "127.0.0.1.evil.com", "box"]) {
+  for (const name of ["0.0.0.0", "::", "192.168.1.2", "127.0.0.1.evil.com", "nolocalhost", "box"]) {
     assertEquals(isLoopback(name), false);
   }
 });
@@ -87,9 +88,13 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     host: { scheme: "http", hostname: "127.0.0.1", port: 11434 },
     keepAlive: 300_000,
     maxLoaded: 3,
+    maxSequences: 4,
     maxQueue: 512,
     origins: [],
     debug: false,
+    anthropicExact: false,
+    logFormat: "plain",
+    shutdownTimeout: 5000,
   });
   const set = readSettings({
     QUERN_MODELS: " '/models' ",
@@ -97,28 +102,40 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     OLLAMA_HOST: '"0.0.0.0:99"',
     OLLAMA_KEEP_ALIVE: "-1",
     OLLAMA_MAX_LOADED_MODELS: "1",
-    OLLAMA_NUM_PARALLEL: "4",
+    OLLAMA_NUM_PARALLEL: "7",
     OLLAMA_CONTEXT_LENGTH: "2048",
     OLLAMA_MAX_QUEUE: "9",
     OLLAMA_ORIGINS: "https://a.org, https://b.org",
     OLLAMA_DEBUG: "1",
+    QUERN_API_KEY: ' "secret" ',
+    QUERN_ANTHROPIC_EXACT: "true",
+    QUERN_LOG: "JSON",
+    QUERN_SHUTDOWN_TIMEOUT: "30s",
   });
   assertEquals(set, {
     models: "/models",
     host: { scheme: "http", hostname: "0.0.0.0", port: 99 },
     keepAlive: Infinity,
     maxLoaded: 1,
-    maxSequences: 4,
+    maxSequences: 7,
     contextLength: 2048,
     maxQueue: 9,
     origins: ["https://a.org", "https://b.org"],
     debug: true,
+    apiKey: "secret",
+    anthropicExact: true,
+    logFormat: "json",
+    shutdownTimeout: 30_000,
   });
   const odd = {
     HOME: "/h",
     OLLAMA_MODELS: "/m",
     OLLAMA_KEEP_ALIVE: "soon",
     OLLAMA_MAX_QUEUE: "-2",
+    OLLAMA_NUM_PARALLEL: "many",
+    QUERN_LOG: "xml",
+    QUERN_API_KEY: " ",
+    QUERN_SHUTDOWN_TIMEOUT: "later",
   };
   assertEquals(readSettings(odd), { ...plain, models: "/m" });
 });

@@ -6,6 +6,7 @@ import { ModelNotFoundError } from "../../engine/errors.ts";
 import { ModelManager } from "../../engine/manager.ts";
 import type { StoreEntry } from "../../engine/store.ts";
 import type { LoadOptions } from "../../engine/types.ts";
+import { checkAnswers } from "./check_answers.ts";
 import { FakeModel, type FakeModelOptions } from "./fake_model.ts";
 
 /** An application under test and what can be watched of it. */
@@ -54,7 +55,7 @@ export function createTestApp(
   });
   const write = (text: string) => void lines.push(text);
   const log = { debug: write, info: write, warn: write, error: write };
-  const app = createApp({ store, manager, log, version: "1.2.3", ...options });
+  const app = checkAnswers(createApp({ store, manager, log, version: "1.2.3", ...options }));
   const post = async (path: string, body: unknown) =>
     await app.request(path, {
       method: "POST",

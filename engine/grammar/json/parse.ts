@@ -3,7 +3,7 @@
 
 import { Decimal } from "./decimal.ts";
 import { JsonError } from "./errors.ts";
-import { type JsonValue, MAX_DEPTH } from "./value.ts";
+import { type JsonValue, MAX_DEPTH, MAX_VALUES } from "./value.ts";
 
 const BLANK = /[ \t\n\r]*/y;
 const NUMBER = /-?[0-9][0-9.eE+-]*/y;
@@ -17,8 +17,8 @@ type Open = { items: JsonValue[] } | { members: Map<string, JsonValue>; key: str
 /**
  * Reads a JSON text. Of equal keys the last one counts, at the place of the first.
  *
- * @throws JsonError, with the offset, if the text is no JSON, is nested more than 512 deep, or has
- * a number out of range
+ * @throws JsonError, with the offset, if the text is no JSON, is nested more than 512 deep, has more
+ * than 10^6 values, or a number out of range
  */
 export function parseJson(text: string): JsonValue {
   return new Reader(text).read();
@@ -27,6 +27,7 @@ export function parseJson(text: string): JsonValue {
 class Reader {
   readonly #text: string;
   #offset = 0;
+  #values = 0;
   readonly #open: Open[] = [];
 
   constructor(text: string) {
@@ -47,6 +48,7 @@ class Reader {
 
   /** Reads up to the end of a scalar or an empty container, or into a container: undefined. */
   #begin(): JsonValue | undefined {
+    if (++this.#values > MAX_VALUES) throw this.#error(`more than ${MAX_VALUES} values`);
     this.#match(BLANK);
     switch (this.#text[this.#offset]) {
       case "{":

@@ -15,21 +15,26 @@ export type JsonObject = ReadonlyMap<string, JsonValue>;
 
 /** Values within values; deeper ones are refused, so that those who recurse over them are safe. */
 export const MAX_DEPTH = 512;
+/** Values in all; more are refused, since a plain value that occurs in itself twice and again is huge. */
+export const MAX_VALUES = 1_000_000;
 
 /**
  * The JSON value of a plain value, as JSON.stringify sees it: members that are undefined are left
  * out, undefined items are null.
  *
- * @throws JsonError for functions, symbols, numbers that are not finite, and values that are nested
- * more than 512 deep, such as cyclic ones
+ * @throws JsonError for functions, symbols, numbers that are not finite, values that are nested more
+ * than 512 deep, such as cyclic ones, and more than 10^6 values
  */
 export function fromPlain(value: unknown): JsonValue {
-  return convert(value, 0);
+  return convert(value, 0, { left: MAX_VALUES });
 }
 
-function convert(value: unknown, depth: number): JsonValue {
+function convert(value: unknown, depth: number, values: { left: number }): JsonValue {
   if (depth > MAX_DEPTH) {
     throw new JsonError(`Read a plain value: it is nested more than ${MAX_DEPTH} deep`);
+  }
+  if (values.left-- === 0) {
+    throw new JsonError(`Read a plain value: there are more than ${MAX_VALUES} values in it`);
   }
   if (value === null || typeof value === "boolean" || typeof value === "string") return value;
   if (value instanceof Decimal) return value;
@@ -37,13 +42,13 @@ function convert(value: unknown, depth: number): JsonValue {
     return Decimal.from(value);
   }
   if (Array.isArray(value)) {
-    return Array.from(value, (item) => convert(item ?? null, depth + 1));
+    return Array.from(value, (item) => convert(item ?? null, depth + 1, values));
   }
   if (typeof value === "object") {
     const entries = value instanceof Map ? [...value] : Object.entries(value);
     return new Map(
       entries.filter(([, member]) => member !== undefined)
-        .map(([key, member]) => [String(key), convert(member, depth + 1)]),
+        .map(([key, member]) => [String(key), convert(member, depth + 1, values)]),
     );
   }
   throw new JsonError(`Read a plain value: ${String(value)} is no JSON`);

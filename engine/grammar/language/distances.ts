@@ -5,7 +5,7 @@ import type { Derivatives } from "./derivatives.ts";
 import { LanguageError } from "./errors.ts";
 import { type Expression, Flag } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
-import { cheapestCharacter } from "./json_escapes.ts";
+import { cheapestCharacter, type Writing } from "./json_escapes.ts";
 
 /** Most expressions that one search looks at. */
 const MAX_VISITED = 100_000;
@@ -26,18 +26,20 @@ interface Visit {
   readonly character: number;
 }
 
-/** Distances to acceptance, in characters or in bytes of a JSON string. */
+/** Distances to acceptance, in characters or in bytes of text that is written in some way. */
 export class Distances {
   readonly #expressions: Expressions;
   readonly #derivatives: Derivatives;
-  readonly #inBytes: boolean;
+  /** Undefined: in characters. */
+  readonly #writing: Writing | undefined;
   readonly #known: (number | undefined)[] = [];
   readonly #steps: (Step | undefined)[] = [];
 
-  constructor(expressions: Expressions, derivatives: Derivatives, unit: "characters" | "bytes") {
+  /** Counts the bytes of a way of writing, or characters where none is given. */
+  constructor(expressions: Expressions, derivatives: Derivatives, writing?: Writing) {
     this.#expressions = expressions;
     this.#derivatives = derivatives;
-    this.#inBytes = unit === "bytes";
+    this.#writing = writing;
   }
 
   /**
@@ -66,7 +68,7 @@ export class Distances {
   #exact(expression: Expression): number | undefined {
     const { store } = this.#expressions;
     if (store.has(expression, Flag.Nullable)) return 0;
-    if (!this.#inBytes && store.has(expression, Flag.Plain)) return store.min[expression]!;
+    if (!this.#writing && store.has(expression, Flag.Plain)) return store.min[expression]!;
     return this.#known[expression];
   }
 
@@ -109,8 +111,9 @@ export class Distances {
     for (let i = 0; i < starts.length; i++) {
       const target = targets[i]!;
       if (target === empty || this.#exact(target) === Infinity) continue;
-      const { character, bytes } = cheapestCharacter(starts[i]!, starts[i + 1]! - 1);
-      const total = cost + (this.#inBytes ? bytes : 1);
+      const writing = this.#writing ?? "json";
+      const { character, bytes } = cheapestCharacter(starts[i]!, starts[i + 1]! - 1, writing);
+      const total = cost + (this.#writing ? bytes : 1);
       const visit = visits.get(target);
       if (visit && visit.cost <= total) continue;
       visits.set(target, { cost: total, from, character });

@@ -1,5 +1,5 @@
 // How a JSON string's content spells a character: UTF-8, with the escapes of JSON.stringify and no
-// others (RFC 8259, section 7).
+// others (RFC 8259, section 7). Plain text spells them without escapes.
 
 /** What follows the backslash, by code point; other controls take u00 and two digits. */
 export const SHORT_ESCAPES: ReadonlyMap<number, string> = new Map([
@@ -36,10 +36,34 @@ export interface Spelling {
   readonly bytes: number;
 }
 
+/** The same of plain text. */
+const PLAIN_LENGTHS: typeof LENGTHS = [
+  [0x61, 0x7a, 1],
+  [0x30, 0x39, 1],
+  [0x41, 0x5a, 1],
+  [0x20, 0x7f, 1],
+  [0x00, 0x1f, 1],
+  [0x80, 0x7ff, 2],
+  [0x800, 0xffff, 3],
+  [0x10000, 0x10ffff, 4],
+];
+
+/** How the characters of a language are written: as the content of a JSON string, or as they are. */
+export type Writing = "json" | "plain";
+
 /** The shortest to spell of the characters from `low` to `high`. */
-export function cheapestCharacter(low: number, high: number): Spelling {
-  for (const [from, to, bytes] of LENGTHS) {
+export function cheapestCharacter(low: number, high: number, writing: Writing): Spelling {
+  for (const [from, to, bytes] of writing === "json" ? LENGTHS : PLAIN_LENGTHS) {
     if (low <= to && high >= from) return { character: Math.max(low, from), bytes };
   }
   throw new RangeError(`Choosing a character: ${low} to ${high} holds none`);
+}
+
+const encoder = new TextEncoder();
+
+/** The canonical spelling of code points, in bytes. */
+export function spell(codePoints: readonly number[], writing: Writing): number[] {
+  let text = "";
+  for (const codePoint of codePoints) text += String.fromCodePoint(codePoint);
+  return [...encoder.encode(writing === "json" ? JSON.stringify(text).slice(1, -1) : text)];
 }

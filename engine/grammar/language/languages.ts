@@ -1,7 +1,7 @@
 // Regular languages of strings by id: made of literals, patterns and formats, closed under union,
 // intersection and complement. The strings are those of Unicode scalar values.
 
-import { ANY_CHARACTER } from "./character_set.ts";
+import { ANY_CHARACTER, characterSet, invertSet } from "./character_set.ts";
 import { Derivatives } from "./derivatives.ts";
 import { Distances } from "./distances.ts";
 import { Flag } from "./expression_store.ts";
@@ -26,8 +26,10 @@ export class Languages {
   readonly #expressions = new Expressions();
   readonly #tools: LanguageTools;
   readonly #states: StringStates;
+  readonly #plainStates: StringStates;
   readonly #patterns = new Map<string, LanguageId>();
   readonly #automata = new Map<LanguageId, StringAutomaton>();
+  readonly #plainAutomata = new Map<LanguageId, StringAutomaton>();
 
   /** Begins with no languages. */
   constructor() {
@@ -36,10 +38,14 @@ export class Languages {
     this.#tools = {
       expressions,
       derivatives,
-      characters: new Distances(expressions, derivatives, "characters"),
-      bytes: new Distances(expressions, derivatives, "bytes"),
+      characters: new Distances(expressions, derivatives),
+      bytes: {
+        json: new Distances(expressions, derivatives, "json"),
+        plain: new Distances(expressions, derivatives, "plain"),
+      },
     };
-    this.#states = new StringStates(this.#tools);
+    this.#states = new StringStates(this.#tools, "json");
+    this.#plainStates = new StringStates(this.#tools, "plain");
   }
 
   /** All strings. */
@@ -55,6 +61,15 @@ export class Languages {
   /** One string; none if `text` has lone surrogates. */
   literal(text: string): LanguageId {
     return this.#expressions.literal(text);
+  }
+
+  /** The strings of one character of ranges of code points, ends included; or of any other. */
+  character(
+    ranges: readonly (readonly [low: number, high: number])[],
+    negated = false,
+  ): LanguageId {
+    const set = characterSet(...ranges);
+    return this.#expressions.set(negated ? invertSet(set) : set);
   }
 
   /** The strings of a number of characters, both ends included. @param max Infinity: any */
@@ -86,6 +101,23 @@ export class Languages {
   /** The strings in any of them. */
   union(...languages: readonly LanguageId[]): LanguageId {
     return this.#expressions.or(languages, SHARED_BEGINNING);
+  }
+
+  /** A string of each, one after the other; of languages that {@linkcode isClosed} holds of. */
+  sequence(...languages: readonly LanguageId[]): LanguageId {
+    const e = this.#expressions;
+    return languages.reduceRight((rest, language) => e.concat(language, rest), e.epsilon);
+  }
+
+  /** Strings of a closed language one after the other. @param max Infinity: any number */
+  repeat(language: LanguageId, min: number, max: number): LanguageId {
+    return this.#expressions.repeat(language, min, max);
+  }
+
+  /** Whether its strings may be parts of longer ones: no assertion looks beyond them. */
+  isClosed(language: LanguageId): boolean {
+    return !this.#expressions.store.has(language, Flag.Open) &&
+      !this.#expressions.store.has(language, Flag.Behind);
   }
 
   /** The strings in all of them. */
@@ -138,11 +170,21 @@ export class Languages {
 
   /** Its strings as the contents of JSON strings. Equal states of two automata are the same. */
   automaton(language: LanguageId): StringAutomaton {
-    let automaton = this.#automata.get(language);
-    if (!automaton) {
-      automaton = this.#states.automaton(language);
-      this.#automata.set(language, automaton);
-    }
-    return automaton;
+    return automatonOf(this.#automata, this.#states, language);
   }
+
+  /** Its strings as they are, in UTF-8. */
+  plainAutomaton(language: LanguageId): StringAutomaton {
+    return automatonOf(this.#plainAutomata, this.#plainStates, language);
+  }
+}
+
+function automatonOf(
+  known: Map<LanguageId, StringAutomaton>,
+  states: StringStates,
+  language: LanguageId,
+): StringAutomaton {
+  let automaton = known.get(language);
+  if (!automaton) known.set(language, automaton = states.automaton(language));
+  return automaton;
 }

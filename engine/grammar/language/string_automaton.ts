@@ -1,15 +1,16 @@
-// The bytes of a JSON string's content as an automaton: a language's derivatives with UTF-8 and
-// escapes between them. Built while it is walked, into one flat table for all languages of a schema,
+// The bytes of a JSON string's content, or of plain text, as an automaton: a language's derivatives
+// with UTF-8 and escapes between them. Built while it is walked, into one flat table for all languages of a schema,
 // so equal rests of different languages are one state. Every state but 0 can reach acceptance.
 
+import { mostMissing } from "./open_ends.ts";
 import { type Derivatives, segmentOf } from "./derivatives.ts";
 import type { Distances } from "./distances.ts";
 import { LanguageError } from "./errors.ts";
 import { type Expression, Flag } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
-import { SHORT_ESCAPES } from "./json_escapes.ts";
+import { SHORT_ESCAPES, spell, type Writing } from "./json_escapes.ts";
 
-/** The content of a JSON string in a language, byte by byte, in one canonical spelling. */
+/** A text of a language, byte by byte, in one canonical spelling. */
 export interface StringAutomaton {
   /** The state before the first byte; 0 if the language is empty. */
   readonly start: number;
@@ -25,6 +26,8 @@ export interface StringAutomaton {
   completion(state: number): Uint8Array;
   /** The length of that, found without spelling it out. */
   completionLength(state: number): number;
+  /** Most characters that any text without escapes lacks from here on; Infinity: unknown. */
+  mostMissing(state: number): number;
 }
 
 /** What the states stand on. */
@@ -32,7 +35,8 @@ export interface LanguageTools {
   readonly expressions: Expressions;
   readonly derivatives: Derivatives;
   readonly characters: Distances;
-  readonly bytes: Distances;
+  /** By how they are written. */
+  readonly bytes: Readonly<Record<Writing, Distances>>;
 }
 
 /** Within a character: the code points still possible, and where they lead. */
@@ -51,9 +55,10 @@ const MAX_STATES = 65_536;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Tables that all string automata of a schema share. */
+/** Tables that all automata of a schema share, for one way of writing. */
 export class StringStates {
   readonly #tools: LanguageTools;
+  readonly #writing: Writing;
   /** 256 per state; -1 where nobody has looked yet. */
   #table = new Int32Array(256 * 64).fill(-1);
   /** By state: the language to come between characters, else -1. */
@@ -62,8 +67,9 @@ export class StringStates {
   readonly #byLanguage: number[] = [];
   readonly #byPartial = new Map<string, number>();
 
-  constructor(tools: LanguageTools) {
+  constructor(tools: LanguageTools, writing: Writing) {
     this.#tools = tools;
+    this.#writing = writing;
     this.#table.fill(0, 0, 256);
   }
 
@@ -77,6 +83,7 @@ export class StringStates {
       shortest: (state) => this.shortest(state),
       completion: (state) => Uint8Array.from(this.#complete(state)),
       completionLength: (state) => this.#bytesLeft(state),
+      mostMissing: (state) => this.#mostMissing(state),
     };
   }
 
@@ -158,8 +165,10 @@ export class StringStates {
 
   /** The state after the first byte of a character. */
   #lead(language: Expression, byte: number): number {
-    if (byte === BACKSLASH) return this.#escape(language);
-    if (byte < 0x20 || byte === QUOTE) return 0;
+    if (this.#writing === "json") {
+      if (byte === BACKSLASH) return this.#escape(language);
+      if (byte < 0x20 || byte === QUOTE) return 0;
+    }
     if (byte < 0x80) return this.#boundary(this.#tools.derivatives.derive(language, byte));
     if (byte < 0xc2 || byte > 0xf4) return 0;
     const length = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
@@ -236,9 +245,14 @@ export class StringStates {
     return this.#within({ length: 0, starts, targets: alive.map(([, state]) => state) });
   }
 
+  #mostMissing(state: number): number {
+    const language = this.#languages[state]!;
+    return language < 0 ? Infinity : mostMissing(this.#tools.expressions, language);
+  }
+
   /** Fewest further bytes. */
   #bytesLeft(state: number): number {
-    const { bytes } = this.#tools;
+    const bytes = this.#tools.bytes[this.#writing];
     const language = this.#languages[state]!;
     if (language >= 0) return bytes.of(language);
     const partial = this.#partials[state];
@@ -251,9 +265,9 @@ export class StringStates {
 
   /** The bytes of a shortest completion. */
   #complete(state: number): number[] {
-    const { bytes } = this.#tools;
+    const bytes = this.#tools.bytes[this.#writing];
     const language = this.#languages[state]!;
-    if (language >= 0) return spell(bytes.text(language)!);
+    if (language >= 0) return spell(bytes.text(language)!, this.#writing);
     const partial = this.#partials[state];
     if (!partial) return [];
     const { length, starts, targets } = partial;
@@ -268,15 +282,6 @@ export class StringStates {
       { length },
       (_, k) => 0x80 | ((offset >> (6 * (length - 1 - k))) & 0x3f),
     );
-    return [...begun, ...spell(bytes.text(targets[i]!)!)];
+    return [...begun, ...spell(bytes.text(targets[i]!)!, this.#writing)];
   }
-}
-
-const encoder = new TextEncoder();
-
-/** The canonical spelling of code points, in bytes. */
-function spell(codePoints: readonly number[]): number[] {
-  let text = "";
-  for (const codePoint of codePoints) text += String.fromCodePoint(codePoint);
-  return [...encoder.encode(JSON.stringify(text).slice(1, -1))];
 }

@@ -42,10 +42,15 @@ export const EVERY_CLASS = 2 * BEYOND_ASCII - 1;
 /** Quotes, escapes, control characters and what is no UTF-8: never taken unseen. */
 export const UNSAFE = 1 << (CLASSES.length + 1);
 
+/** The ASCII bytes of each class, by the place of its bit. */
+export const CLASS_MEMBERS: readonly (readonly number[])[] = CLASSES.map((members) =>
+  [...members].map((member) => member.charCodeAt(0))
+);
+
 /** The class of each ASCII byte, as a bit; UNSAFE for the others. */
 export const CLASS_OF: Int32Array = new Int32Array(256).fill(UNSAFE);
-CLASSES.forEach((members, index) => {
-  for (const member of members) CLASS_OF[member.charCodeAt(0)] = 1 << index;
+CLASS_MEMBERS.forEach((members, index) => {
+  for (const member of members) CLASS_OF[member] = 1 << index;
 });
 
 /** Number of bytes that must follow a first byte of UTF-8; -1 where it is none. */

@@ -3,6 +3,7 @@
 
 import type { Machine, State } from "./machine.ts";
 import { LITERALS } from "./rules.ts";
+import { ShortestTexts } from "./shortest_texts.ts";
 import { ShortestValues } from "./shortest_values.ts";
 import { Field, Kind, Phase, type Stack } from "./stacks.ts";
 import { completeText } from "./text_completion.ts";
@@ -13,8 +14,10 @@ type Bytes = readonly number[] | undefined;
 export class Completion {
   readonly #machine: Machine;
   #values: ShortestValues | undefined;
+  #texts: ShortestTexts | undefined;
   readonly #frames = new Map<Stack, Bytes>();
   readonly #costs = new Map<State, number>();
+  readonly #stackCosts = new Map<Stack, number>();
 
   constructor(machine: Machine) {
     this.#machine = machine;
@@ -24,8 +27,8 @@ export class Completion {
   cost(state: State): number {
     let cost = this.#costs.get(state);
     if (cost === undefined) {
-      cost = Infinity;
-      for (const stack of this.#machine.stacksOf(state)) cost = Math.min(cost, this.#costOf(stack));
+      const stack = this.#lightest(this.#machine.stacksOf(state));
+      cost = stack === undefined ? Infinity : this.#costOf(stack);
       this.#costs.set(state, cost);
     }
     return cost;
@@ -33,31 +36,65 @@ export class Completion {
 
   /** The fewest bytes to the end; undefined where they are too many to write. */
   bytes(state: State): Uint8Array | undefined {
-    const cost = this.cost(state);
-    const stack = this.#machine.stacksOf(state).find((one) => this.#costOf(one) === cost);
-    if (stack === undefined || cost === Infinity) return undefined;
+    const { stacks } = this.#machine;
+    if (this.cost(state) === Infinity) return undefined;
     const bytes: number[] = [];
-    for (let at = stack; !this.#machine.stacks.isBottom(at); at = this.#below(at)) {
-      for (const byte of this.#rest(at)!) bytes.push(byte);
+    let at = this.#lightest(this.#machine.stacksOf(state))!;
+    while (!stacks.isBottom(at)) {
+      if (stacks.kind(at) === Kind.EITHER) at = this.#lightest(stacks.members(at))!;
+      else {
+        for (const byte of this.#rest(at)!) bytes.push(byte);
+        at = this.#below(at);
+      }
     }
     return Uint8Array.from(bytes);
   }
 
   /** Bytes by which a few bytes more can defer the end. */
   get slack(): number {
-    return 64 + 4 * this.#shortest.greatestWeight;
+    const { program } = this.#machine.rules;
+    const greatest = program ? this.#shortestTexts.greatestWeight : 0;
+    return 64 + 4 * Math.max(greatest, this.#shortest.greatestWeight);
   }
 
   get #shortest(): ShortestValues {
     return this.#values ??= new ShortestValues(this.#machine.rules, this.#machine.stacks.words);
   }
 
+  get #shortestTexts(): ShortestTexts {
+    const { rules, stacks } = this.#machine;
+    return this.#texts ??= new ShortestTexts(rules, stacks.words, this.#shortest);
+  }
+
   #costOf(stack: Stack): number {
-    let cost = 0;
-    for (let at = stack; !this.#machine.stacks.isBottom(at); at = this.#below(at)) {
-      cost += this.#rest(at)?.length ?? Infinity;
+    const { stacks } = this.#machine;
+    const path: Stack[] = [];
+    let at = stack;
+    while (!this.#stackCosts.has(at)) {
+      if (stacks.isBottom(at)) this.#stackCosts.set(at, 0);
+      else if (stacks.kind(at) === Kind.EITHER) {
+        this.#stackCosts.set(at, this.#costOf(this.#lightest(stacks.members(at))!));
+      } else {
+        path.push(at);
+        at = this.#below(at);
+      }
+    }
+    let cost = this.#stackCosts.get(at)!;
+    for (const above of path.reverse()) {
+      cost += this.#rest(above)?.length ?? Infinity;
+      this.#stackCosts.set(above, cost);
     }
     return cost;
+  }
+
+  #lightest(list: readonly Stack[]): Stack | undefined {
+    let lightest: Stack | undefined;
+    let least = Infinity;
+    for (const stack of list) {
+      const cost = this.#costOf(stack);
+      if (lightest === undefined || cost < least) [lightest, least] = [stack, cost];
+    }
+    return lightest;
   }
 
   /** The stack below the top frame, or below the object of a key. */
@@ -98,6 +135,12 @@ export class Completion {
         return this.#restOfObject(stack);
       case Kind.ARRAY:
         return this.#restOfArray(stack);
+      case Kind.PLACE:
+        return this.#shortestTexts.bytes(first, second);
+      case Kind.TEXT: {
+        const text = completeText(rules.texts[first]!, second, third, stacks.words);
+        return text && [...text];
+      }
       default:
         return [];
     }

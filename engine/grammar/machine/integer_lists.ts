@@ -45,7 +45,10 @@ export class IntegerLists {
 
   /** A copy of a list. */
   get(id: number): number[] {
-    return Array.from(this.#elements.subarray(this.#starts[id]!, this.#starts[id + 1]!));
+    const list: number[] = [];
+    const end = this.#starts[id + 1]!;
+    for (let index = this.#starts[id]!; index < end; index++) list.push(this.#elements[index]!);
+    return list;
   }
 
   #equals(id: number, list: ArrayLike<number>): boolean {

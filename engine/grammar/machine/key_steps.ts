@@ -27,7 +27,10 @@ export class KeySteps {
     const stacks = this.#stacks;
     const rules = this.#rules.objects[stacks.field(stack, Field.INDEX)]!;
     const ledger = stacks.field(stack, Field.LEDGER);
-    const inKey = stacks.withField(stack, Field.PHASE, Phase.KEY);
+    const frame = stacks.frame(stack);
+    frame[Field.PHASE] = Phase.KEY;
+    frame[Field.SPACES] = 0;
+    const inKey = stacks.withFrame(stack, frame);
     const { length } = rules.keys;
     if (rules.choices(ledger)[length]! > 0) out.push(stacks.push([Kind.KEY, 0, length, 0], inKey));
     if (!rules.mayHaveOther(ledger)) return;
@@ -37,8 +40,9 @@ export class KeySteps {
     }
     const used = stacks.field(stack, Field.USED);
     this.#rules.others[stacks.field(stack, Field.INDEX)]!.forEach((index, which) => {
-      const { automaton } = this.#rules.texts[index]!;
-      if (!this.#avoidance.isPossible(automaton, automaton.start, used)) return;
+      const text = this.#rules.texts[index]!;
+      const { automaton } = text;
+      if (!this.#avoidance.isPossible(text, automaton.start, 0, used)) return;
       out.push(stacks.push([Kind.OTHER_KEY, index, automaton.start, used, which], inKey));
     });
   }
@@ -83,12 +87,13 @@ export class KeySteps {
     const stacks = this.#stacks;
     const frame = stacks.frame(stack);
     const [index, state, avoided] = frame.slice(1) as [number, number, number];
-    const { automaton } = this.#rules.texts[index]!;
+    const text = this.#rules.texts[index]!;
+    const { automaton } = text;
     const next = automaton.step(state, byte);
     if (next !== 0) {
       const rest = stacks.words.after(avoided, byte);
       if (next === state && rest === avoided) out.push(stack);
-      else if (this.#avoidance.isPossible(automaton, next, rest)) {
+      else if (this.#avoidance.isPossible(text, next, 0, rest)) {
         frame[2] = next;
         frame[3] = rest;
         out.push(stacks.withFrame(stack, frame));

@@ -3,7 +3,9 @@
 
 import { IntegerLists } from "./integer_lists.ts";
 import type { Rules } from "./rules.ts";
+import { lastText } from "./last_text.ts";
 import { Field, Kind, type Stack, Stacks, UNRESOLVED_STACK } from "./stacks.ts";
+import { StackUnions } from "./stack_unions.ts";
 import { Stepper } from "./stepper.ts";
 import type { TextPlace } from "./text_walk.ts";
 import { WordAvoidance } from "./word_avoidance.ts";
@@ -26,6 +28,9 @@ const FIRST = 3;
 const PIECE = 6;
 const ROWS_MASK = (1 << PIECE) - 1;
 
+/** A byte that comes nowhere: it tells a row that is new. */
+const NO_BYTE = 0xfe;
+
 /** Stacks of a state; of a union with more undecided alternatives the last ones are given up. */
 const MAX_STACKS = 256;
 
@@ -33,15 +38,18 @@ const MAX_STACKS = 256;
 export interface Loop {
   readonly classes: number;
   readonly room: number;
+  /** The state of the stack that loops, apart from the others. */
+  readonly alone: State;
 }
 
 /** A state in two parts. */
 export interface Split {
-  readonly texts: readonly Stack[];
+  readonly locals: readonly Stack[];
   readonly others: State;
 }
 
-const NO_LOOP: Loop = { classes: 0, room: 0 };
+/** Nothing leads back. */
+export const NO_LOOP: Loop = { classes: 0, room: 0, alone: DEAD };
 
 /** States of the documents of one schema. */
 export class Machine {
@@ -50,6 +58,7 @@ export class Machine {
   readonly avoidance = new WordAvoidance(this.stacks.words);
   readonly start: State;
   readonly #stepper: Stepper;
+  readonly #unions = new StackUnions(this.stacks);
   readonly #states = new IntegerLists();
   /** Rows in pieces, because to copy a table as it grows takes longer than a mask may. */
   readonly #pieces: Int32Array[] = [];
@@ -57,6 +66,7 @@ export class Machine {
   readonly #out: Stack[] = [];
   readonly #splits: (Split | undefined)[] = [];
   readonly #loops: (Loop | undefined)[] = [];
+  readonly #spaces: (number | undefined)[] = [];
 
   constructor(rules: Rules) {
     this.rules = rules;
@@ -72,6 +82,7 @@ export class Machine {
   /** The state of some stacks; DEAD of none. */
   stateOf(stacks: readonly Stack[]): State {
     if (stacks.length === 0) return DEAD;
+    if (this.rules.program) stacks = this.#unions.join(stacks);
     const list = stacks.length === 1
       ? stacks
       : [...new Set(stacks)].slice(0, MAX_STACKS).sort((a, b) => a - b);
@@ -94,16 +105,36 @@ export class Machine {
     return this.stacksOf(state).some((stack) => this.#stepper.isComplete(stack));
   }
 
-  /** The stacks of a state that are within texts, and the state of the others. */
+  /** The stacks of a state whose top frames can be walked by themselves, and the state of the others. */
   split(state: State): Split {
     let split = this.#splits[state];
     if (!split) {
       const stacks = this.stacksOf(state);
-      const texts = stacks.filter((stack) => this.isText(stack));
-      split = { texts, others: this.stateOf(stacks.filter((stack) => !this.isText(stack))) };
+      const locals = stacks.filter((stack) => this.#isLocal(stack));
+      split = locals.length === 0
+        ? { locals, others: state }
+        : { locals, others: this.stateOf(stacks.filter((stack) => !this.#isLocal(stack))) };
       this.#splits[state] = split;
     }
     return split;
+  }
+
+  /** How much white space may come that changes nothing but how much more may come. */
+  spacesAt(state: State): number {
+    return this.#spaces[state] ??= this.#findSpaces(state);
+  }
+
+  #findSpaces(state: State): number {
+    const rooms = new Set(this.stacksOf(state).map((stack) => this.#stepper.spacesAt(stack)));
+    return rooms.size === 1 ? [...rooms][0]! : 0;
+  }
+
+  /** Whether a stack is within a text, number or declared key that nothing but itself restricts. */
+  #isLocal(stack: Stack): boolean {
+    const kind = this.stacks.kind(stack);
+    const isLocal = kind === Kind.KEY ||
+      (kind === Kind.NUMBER && !this.#stepper.endsDocument(stack));
+    return (isLocal && !this.stacks.compares(stack)) || this.isText(stack);
   }
 
   /** Whether a stack is within a text that nothing but itself restricts. */
@@ -154,28 +185,31 @@ export class Machine {
 
   /**
    * The state with the last key of each open object and the item that has just ended among those
-   * that may not come again. `textAt` gives the text of such a key or item at a level, 0 for the
-   * innermost open object or array; `isEnded`: whether a number on top is known to have ended.
+   * that may not come again, after a document so far; `isEnded`: whether a number on top is known to
+   * have ended.
    */
-  settle(state: State, textAt: (level: number) => ArrayLike<number>, isEnded: boolean): State {
+  settle(state: State, document: Uint8Array, isEnded: boolean): State {
     const stacks = this.stacksOf(state);
     if (!stacks.some((stack) => this.stacks.isPending(stack))) return state;
-    return this.stateOf(stacks.map((stack) => this.#settle(stack, textAt, isEnded)));
+    return this.stateOf(stacks.map((stack) => this.#settle(stack, document, isEnded)));
   }
 
-  #settle(stack: Stack, textAt: (level: number) => ArrayLike<number>, isEnded: boolean): Stack {
-    let level = 0;
+  #settle(stack: Stack, document: Uint8Array, isEnded: boolean): Stack {
+    const top = this.stacks.kind(stack);
+    const isInText = top === Kind.STRING || top === Kind.KEY || top === Kind.OTHER_KEY;
+    let level = -1;
     let canEnd = true;
     return this.stacks.map(stack, (at) => {
       const kind = this.stacks.kind(at);
       const isItemOver = canEnd;
       canEnd &&= isEnded && kind === Kind.NUMBER;
       if (kind !== Kind.OBJECT && kind !== Kind.ARRAY) return undefined;
-      const text = level++;
+      level++;
       const isPending = this.stacks.field(at, Field.PENDING) === 1;
       if (!isPending || (kind === Kind.ARRAY && !isItemOver)) return undefined;
       const frame = this.stacks.frame(at);
-      frame[Field.USED] = this.stacks.words.add(frame[Field.USED]!, textAt(text));
+      const text = lastText(document, { level, isObject: kind === Kind.OBJECT, isInText });
+      frame[Field.USED] = this.stacks.words.add(frame[Field.USED]!, text);
       frame[Field.PENDING] = 0;
       return frame;
     });
@@ -193,15 +227,14 @@ export class Machine {
     const next = isUnresolved ? UNRESOLVED : this.stateOf(out);
     const piece = this.#pieces[state >>> PIECE] ??= new Int32Array(256 << PIECE);
     const row = (state & ROWS_MASK) << 8;
-    // No document has a byte 0: it tells a row that is new.
-    if (piece[row] === UNKNOWN) this.#beginRow(state, piece.subarray(row, row + 256));
+    if (piece[row | NO_BYTE] === UNKNOWN) this.#beginRow(state, piece.subarray(row, row + 256));
     piece[row | byte] = next;
     return next;
   }
 
   /** Marks what is dead for certain, so that it is not computed byte by byte. */
   #beginRow(state: State, row: Int32Array): void {
-    row[0] = DEAD;
+    row[NO_BYTE] = DEAD;
     const candidates = new Set<number>();
     for (const stack of this.stacksOf(state)) {
       const bytes = this.#stepper.candidates(stack);
@@ -214,12 +247,12 @@ export class Machine {
   #findLoop(state: State): Loop {
     let best = NO_LOOP;
     for (const stack of this.stacksOf(state)) {
-      if (!this.isText(stack)) continue;
+      if (!this.isText(stack) && this.stacks.kind(stack) !== Kind.TEXT) continue;
       const { text, state: at, characters, avoided } = this.textOf(stack);
       if (avoided !== NO_WORDS) continue;
       const classes = text.loopsAt(at);
       const room = text.roomAt(at, characters);
-      if (best.classes === 0) best = { classes, room };
+      if (best.classes === 0) best = { classes, room, alone: this.stateOf([stack]) };
     }
     return best;
   }

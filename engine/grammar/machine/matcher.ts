@@ -4,9 +4,8 @@
 import { Completion } from "./completion.ts";
 import { DEAD, Machine, type State, UNRESOLVED } from "./machine.ts";
 import type { Rules } from "./rules.ts";
-import { advanceCursor, DOCUMENT_START, textAt, type TextCursor } from "./text_cursor.ts";
 import { TokenMasks } from "./token_masks.ts";
-import type { TokenTable } from "./token_table.ts";
+import { CONTROL, type TokenTable } from "./token_table.ts";
 
 /** States after which a machine is begun anew, so that it does not grow with every document. */
 const MAX_STATES = 16_384;
@@ -48,7 +47,6 @@ export class MatcherContext {
 /** A place in a document. */
 interface Place {
   readonly state: State;
-  readonly cursor: TextCursor;
   /** Bytes before it. */
   readonly length: number;
 }
@@ -68,7 +66,7 @@ export class Matcher {
     this.#machine = context.machine;
     this.#masks = context.masks;
     this.#completion = context.completion;
-    this.#place = { state: this.#machine.start, cursor: DOCUMENT_START, length: 0 };
+    this.#place = { state: this.#machine.start, length: 0 };
   }
 
   /** Whether the document may end here. */
@@ -123,13 +121,13 @@ export class Matcher {
     return true;
   }
 
-  /** Bytes that must come next, up to where there is a choice or the document may end. */
+  /** Text that must come next, up to where there is a choice or the document may end. */
   forced(): Uint8Array {
     const bytes: number[] = [];
     for (let place = this.#place; bytes.length < MAX_FORCED;) {
       if (this.#machine.isComplete(place.state)) break;
       const possible = this.#nextBytes(place);
-      if (possible.length !== 1) break;
+      if (possible.length !== 1 || possible[0] === CONTROL) break;
       bytes.push(possible[0]!);
       place = this.#advance(place, possible[0]!);
     }
@@ -187,12 +185,12 @@ export class Matcher {
     return place;
   }
 
-  #advance({ state, cursor, length }: Place, byte: number): Place {
+  #advance({ state, length }: Place, byte: number): Place {
     const machine = this.#machine;
     let next = machine.step(state, byte);
     if (next === UNRESOLVED) {
-      const text = (level: number) => textAt(cursor, level, this.#document, length);
-      next = machine.step(machine.settle(state, text, true), byte);
+      const settled = machine.settle(state, this.#document.subarray(0, length), true);
+      next = machine.step(settled, byte);
     }
     if (length === this.#document.length) {
       const longer = new Uint8Array(2 * length);
@@ -200,23 +198,23 @@ export class Matcher {
       this.#document = longer;
     }
     this.#document[length] = byte;
-    return { state: next, cursor: advanceCursor(cursor, byte, length), length: length + 1 };
+    return { state: next, length: length + 1 };
   }
 
   #settle(): void {
-    const { state, cursor, length } = this.#place;
-    const text = (level: number) => textAt(cursor, level, this.#document, length);
-    this.#place = { state: this.#machine.settle(state, text, false), cursor, length };
+    const { state, length } = this.#place;
+    const document = this.#document.subarray(0, length);
+    this.#place = { state: this.#machine.settle(state, document, false), length };
   }
 
   #renew(): void {
-    const { state, cursor, length } = this.#place;
+    const { state, length } = this.#place;
     this.#context.renew(this.#machine);
     const old = this.#machine;
     this.#machine = this.#context.machine;
     this.#masks = this.#context.masks;
     this.#completion = this.#context.completion;
-    this.#place = { state: this.#machine.adopt(old, state), cursor, length };
+    this.#place = { state: this.#machine.adopt(old, state), length };
   }
 
   /** Decides the tokens that depend on the text of a key or item. */

@@ -2,18 +2,21 @@
 // JSON Schema nor tokenizers: types, automata and a table of tokens are all it is given.
 
 import type { Languages } from "../language/mod.ts";
-import { numberAutomaton } from "../number/mod.ts";
+import { hasOnlyIntegers, numberAutomaton } from "../number/mod.ts";
 import type { SchemaTypes } from "../types.ts";
 import { Matcher, MatcherContext } from "./matcher.ts";
+import type { Program } from "./program.ts";
 import { type Automata, Rules, type WritingOptions } from "./rules.ts";
 import type { TokenTable } from "./token_table.ts";
 
 export { MachineError } from "./errors.ts";
 export { Matcher } from "./matcher.ts";
+export { RETURN, weighPositions } from "./program.ts";
+export type { Instruction, Position, Program, ProgramText } from "./program.ts";
 export type { MaskOptions } from "./matcher.ts";
 export type { Automata, NumberAutomaton, WritingOptions } from "./rules.ts";
 export type { TextAutomaton } from "./text_rules.ts";
-export { TokenTable } from "./token_table.ts";
+export { spellControl, TokenTable } from "./token_table.ts";
 export type { TokenSource } from "./token_table.ts";
 
 /** Enforces the types of one schema on documents of one vocabulary. */
@@ -22,32 +25,42 @@ export interface GrammarMachine {
   matcher(): Matcher;
 }
 
-/** A machine for a schema's types. Throws MachineError where they are beyond its caps. */
+/** How a machine is made. */
+interface MachineOptions extends WritingOptions {
+  readonly table: TokenTable;
+  /** Whether types of integers take no other spelling even where numbers may be spelled in any way. */
+  readonly integersAsSpelled?: boolean;
+  /** A grammar around documents of the types; without one there is one document, of the root. */
+  readonly program?: Program;
+}
+
+/** A machine for a schema's types, or a grammar. Throws MachineError where they are beyond its caps. */
 export function createMachine(
   types: SchemaTypes,
   languages: Languages,
-  { table, ...options }: WritingOptions & { readonly table: TokenTable },
+  options: MachineOptions,
 ): GrammarMachine {
-  return createMachineOf(types, automataOf(languages, options.anyNumbers ?? false), {
-    table,
-    ...options,
-  });
+  return createMachineOf(types, automataOf(languages, options), options);
 }
 
 /** As {@linkcode createMachine}, with automata from anywhere. */
 export function createMachineOf(
   types: SchemaTypes,
   automata: Automata,
-  { table, ...options }: WritingOptions & { readonly table: TokenTable },
+  { table, ...options }: MachineOptions,
 ): GrammarMachine {
   const context = new MatcherContext(new Rules(types, automata, options), table);
   return { matcher: () => new Matcher(context) };
 }
 
-function automataOf(languages: Languages, anyNumbers: boolean): Automata {
+function automataOf(
+  languages: Languages,
+  { anyNumbers = false, integersAsSpelled = false }: MachineOptions,
+): Automata {
   return {
     text: (language) => languages.automaton(language),
-    number: (set) => numberAutomaton(set, { plain: !anyNumbers }),
+    number: (set) =>
+      numberAutomaton(set, { plain: !anyNumbers || integersAsSpelled && hasOnlyIntegers(set) }),
     count: (language, limit) => languages.finite(language, limit)?.length ?? Infinity,
   };
 }

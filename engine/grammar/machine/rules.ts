@@ -6,6 +6,7 @@ import type { NumberSet } from "../number/mod.ts";
 import type { ObjectType, SchemaTypes, StringType, TypeId } from "../types.ts";
 import { ArrayRules } from "./array_rules.ts";
 import { ObjectRules } from "./object_rules.ts";
+import type { Position, Program } from "./program.ts";
 import { type TextAutomaton, TextRules } from "./text_rules.ts";
 
 /** A deterministic automaton over the bytes of a number; 0 is the only state without end. */
@@ -38,6 +39,12 @@ export interface WritingOptions {
   readonly anyNumbers?: boolean;
 }
 
+/** What is enforced, besides how it is written. */
+export interface RulesOptions extends WritingOptions {
+  /** A grammar whose documents are of the types; without one there is one document, of the root. */
+  readonly program?: Program | undefined;
+}
+
 /** Most bytes of white space at one place. */
 const MAX_SPACES = 64;
 
@@ -66,6 +73,7 @@ export const LITERALS: readonly Uint8Array[] = ["null", "true", "false"].map((wo
 /** The rules of all types of a schema. */
 export class Rules {
   readonly types: SchemaTypes;
+  readonly program: Program | undefined;
   /** Bytes of white space after a colon or comma, and elsewhere. */
   readonly spaces: { readonly after: number; readonly elsewhere: number };
   readonly anyWhitespace: boolean;
@@ -80,10 +88,12 @@ export class Rules {
   readonly #values = new Map<TypeId, ValueRules>();
   readonly #numberIndices = new Map<NumberSet, number>();
   readonly #textIndices = new Map<string, number>();
+  readonly #programTexts: (number | undefined)[] = [];
 
-  constructor(types: SchemaTypes, automata: Automata, options: WritingOptions = {}) {
+  constructor(types: SchemaTypes, automata: Automata, options: RulesOptions = {}) {
     const { whitespace = "single", anyOrder = false } = options;
     this.types = types;
+    this.program = options.program;
     this.#automata = automata;
     this.#anyOrder = anyOrder;
     this.anyWhitespace = whitespace === "free";
@@ -117,6 +127,19 @@ export class Rules {
       this.#values.set(id, value);
     }
     return value;
+  }
+
+  /** The text at a place of the program, as an index of `texts`. */
+  programText(position: Position): number {
+    let index = this.#programTexts[position];
+    if (index === undefined) {
+      const one = this.program!.instructions[position]!;
+      if (one.type !== "text") throw new TypeError(`Position ${position} has no text`);
+      const { automaton, min, max } = one.text;
+      index = this.texts.push(new TextRules(automaton, min, max)) - 1;
+      this.#programTexts[position] = index;
+    }
+    return index;
   }
 
   #number(set: NumberSet): number {

@@ -22,8 +22,14 @@ export const Kind = {
   OBJECT: 6,
   /** [kind, array, phase, spaces, ledger, used items, pending, what of them the item may be]. */
   ARRAY: 7,
-  /** [kind, spaces]: after the root. */
+  /** [kind, spaces]: after the root of a document. */
   END: 8,
+  /** [kind, position, count]: at a place of a grammar, after some rounds of a repetition. */
+  PLACE: 9,
+  /** [kind, text, state, characters]: in a text of a grammar. */
+  TEXT: 10,
+  /** [kind, set of stacks]: one of several stacks, on no other; never on top of a state's. */
+  EITHER: 11,
 } as const;
 
 /** Where in an object or array a frame is. */
@@ -54,7 +60,7 @@ export type Stack = number;
 export const UNRESOLVED_STACK: Stack = -1;
 
 /** Below the lowest frame. */
-const BOTTOM: Stack = 0;
+export const BOTTOM: Stack = 0;
 
 /** Flags of stacks. */
 const COMPARES = 1;
@@ -66,6 +72,7 @@ export class Stacks {
   readonly #frames = new IntegerLists();
   /** Lists of frame, parent, and flags that hold of this frame or one below. */
   readonly #stacks = new IntegerLists();
+  readonly #sets = new IntegerLists();
 
   constructor() {
     this.#frames.intern([-1]);
@@ -86,6 +93,21 @@ export class Stacks {
       flags |= PENDING;
     }
     return this.#stacks.intern([this.#frames.intern(frame), parent, flags]);
+  }
+
+  /** A set of stacks, by number. */
+  setOf(stacks: readonly Stack[]): number {
+    return this.#sets.intern([...stacks].sort((a, b) => a - b));
+  }
+
+  /** The stacks of a frame that stands for several. */
+  members(stack: Stack): readonly Stack[] {
+    return this.#sets.get(this.field(stack, 1));
+  }
+
+  /** The top frame, by number. */
+  topOf(stack: Stack): number {
+    return this.#stacks.at(stack, 0);
   }
 
   /** Whether there is no frame at all. */
@@ -157,7 +179,7 @@ export class Stacks {
   }
 
   /** A stack of another collection. */
-  adopt(other: Stacks, stack: Stack): Stack {
+  adopt(other: Stacks, stack: Stack, known: Map<Stack, Stack> = new Map()): Stack {
     const frames: number[][] = [];
     for (let at = stack; !other.isBottom(at); at = other.parent(at)) frames.push(other.frame(at));
     let result = BOTTOM;
@@ -165,8 +187,19 @@ export class Stacks {
       for (const field of WORD_FIELDS[frame[0]!] ?? []) {
         frame[field] = this.words.adopt(other.words, frame[field]!);
       }
+      if (frame[0] === Kind.EITHER) frame[1] = this.#adoptSet(other, frame[1]!, known);
       result = this.push(frame, result);
     }
     return result;
+  }
+
+  /** Sets share stacks: those that are `known` are not gone through again. */
+  #adoptSet(other: Stacks, set: number, known: Map<Stack, Stack>): number {
+    const members = other.#sets.get(set).map((member) => {
+      const adopted = known.get(member) ?? this.adopt(other, member, known);
+      known.set(member, adopted);
+      return adopted;
+    });
+    return this.setOf(members);
   }
 }

@@ -1,10 +1,11 @@
-// Where a stack of frames may go at a byte of JSON. Every stack it gives can be completed: lengths,
+// Where a stack of frames may go at a byte of JSON, or of what a grammar has around it. Every stack it gives can be completed: lengths,
 // counts, required and used keys are looked ahead at before a byte is taken, not after.
 
 import { type ArrayRules, NO_LEDGER } from "./array_rules.ts";
+import { GrammarSteps } from "./grammar_steps.ts";
 import { KeySteps } from "./key_steps.ts";
 import { LITERALS, type Rules } from "./rules.ts";
-import { Field, Kind, Phase, type Stack, type Stacks, UNRESOLVED_STACK } from "./stacks.ts";
+import { BOTTOM, Field, Kind, Phase, type Stack, type Stacks, UNRESOLVED_STACK } from "./stacks.ts";
 import { UniqueItems } from "./unique_items.ts";
 import type { WordAvoidance } from "./word_avoidance.ts";
 import { NO_WORDS } from "./word_sets.ts";
@@ -26,25 +27,30 @@ export class Stepper {
   readonly #stacks: Stacks;
   readonly #keys: KeySteps;
   readonly #unique: UniqueItems;
+  readonly #grammar: GrammarSteps;
 
   constructor(rules: Rules, stacks: Stacks, avoidance: WordAvoidance) {
     this.#rules = rules;
     this.#stacks = stacks;
     this.#keys = new KeySteps(rules, stacks, avoidance);
-    this.#unique = new UniqueItems(rules, stacks, {
-      step: (stack, byte, out) => this.#step(stack, byte, out),
-      candidates: (stack) => this.candidates(stack),
-    });
+    const steps = {
+      step: (stack: Stack, byte: number, out: Stack[]) => this.#step(stack, byte, out),
+      candidates: (stack: Stack) => this.candidates(stack),
+    };
+    this.#unique = new UniqueItems(rules, stacks, steps);
+    this.#grammar = new GrammarSteps(rules, stacks, steps);
   }
 
-  /** The stack before the root. */
+  /** The stack before anything is written. */
   start(): Stack {
+    const { program } = this.#rules;
+    if (program) return this.#grammar.at(program.start, BOTTOM);
     const { elsewhere } = this.#rules.spaces;
     const end = this.#stacks.root([Kind.END, elsewhere]);
     return this.#stacks.push([Kind.VALUE, this.#rules.types.root, elsewhere], end);
   }
 
-  /** Whether the root is complete. */
+  /** Whether all is complete. */
   isComplete(stack: Stack): boolean {
     const kind = this.#stacks.kind(stack);
     if (kind === Kind.NUMBER) {
@@ -52,7 +58,8 @@ export class Stepper {
       return automaton.accepts(this.#stacks.field(stack, 2)) &&
         this.isComplete(this.#stacks.parent(stack));
     }
-    return kind === Kind.END;
+    if (kind === Kind.END) return this.isComplete(this.#stacks.parent(stack));
+    return this.#grammar.isComplete(stack);
   }
 
   /** The stack after the quote that ends the text on top. */
@@ -68,7 +75,12 @@ export class Stepper {
   candidates(stack: Stack): Iterable<number> | undefined {
     const kind = this.#stacks.kind(stack);
     if (kind === Kind.STRING || kind === Kind.OTHER_KEY) return undefined;
-    return kind === Kind.KEY ? this.#keys.candidates(stack) : OUTSIDE_TEXTS;
+    if (kind === Kind.KEY) return this.#keys.candidates(stack);
+    const isGrammar = kind === Kind.PLACE || kind === Kind.TEXT || kind === Kind.EITHER;
+    if (isGrammar) return this.#grammar.candidates(stack);
+    if (!this.endsDocument(stack)) return OUTSIDE_TEXTS;
+    const after = this.candidates(this.#stacks.parent(stack));
+    return after && [...OUTSIDE_TEXTS, ...after];
   }
 
   /** Adds to `out` the stacks after a byte, all of which can be completed. */
@@ -97,7 +109,8 @@ export class Stepper {
         const state = stacks.field(stack, 2);
         const next = automaton.step(state, byte);
         if (next !== 0) out.push(stacks.withField(stack, 2, next));
-        else if (automaton.accepts(state)) this.#step(parent, byte, out);
+        const isOver = next === 0 || this.endsDocument(stack);
+        if (isOver && automaton.accepts(state)) this.#step(parent, byte, out);
         return;
       }
       case Kind.STRING:
@@ -112,6 +125,36 @@ export class Stepper {
         return this.#array(stack, byte, out);
       case Kind.END:
         this.#space(stack, 1, byte, out);
+        return this.#step(parent, byte, out);
+      case Kind.PLACE:
+      case Kind.TEXT:
+      case Kind.EITHER:
+        return this.#grammar.step(stack, byte, out);
+    }
+  }
+
+  /** Whether what comes after a number, or after a document, is up to a grammar. */
+  endsDocument(stack: Stack): boolean {
+    const stacks = this.#stacks;
+    const end = stacks.kind(stack) === Kind.NUMBER ? stacks.parent(stack) : stack;
+    return stacks.kind(end) === Kind.END && !stacks.isBottom(stacks.parent(end));
+  }
+
+  /** White space that a stack takes before it does anything else. */
+  spacesAt(stack: Stack): number {
+    const stacks = this.#stacks;
+    switch (stacks.kind(stack)) {
+      case Kind.VALUE:
+        return stacks.field(stack, 2);
+      case Kind.OBJECT:
+        return stacks.field(stack, Field.SPACES);
+      case Kind.ARRAY:
+        // White space ends the item that is compared.
+        return stacks.field(stack, Field.LAST) === NO_WORDS ? stacks.field(stack, Field.SPACES) : 0;
+      case Kind.END:
+        return this.endsDocument(stack) ? 0 : stacks.field(stack, 1);
+      default:
+        return 0;
     }
   }
 

@@ -74,7 +74,7 @@ function search(
       return pathTo(visit);
     }
     if (queue.length > MAX_VISITS) return undefined;
-    for (let byte = 0x20; byte < 0xf5; byte++) {
+    for (let byte = 0; byte < 0xf5; byte++) {
       const next = text.automaton.step(visit.state, byte);
       if (next === 0) continue;
       const counted = text.charactersAt(next, visit.characters);

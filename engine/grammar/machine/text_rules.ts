@@ -4,13 +4,16 @@
 import { MachineError } from "./errors.ts";
 import {
   BEYOND_ASCII,
+  CLASS_MEMBERS,
   CLASS_OF,
   continuationsOf,
   EVERY_CLASS,
   secondBytesOf,
+  UNSAFE,
 } from "./character_classes.ts";
+import { CountRange } from "./count_range.ts";
 
-/** A deterministic automaton over bytes of JSON string content; 0 is the only state without end. */
+/** A deterministic automaton over bytes of text or of a JSON string's content; 0 is the only state without end. */
 export interface TextAutomaton {
   readonly start: number;
   step(state: number, byte: number): number;
@@ -20,7 +23,17 @@ export interface TextAutomaton {
   shortest(state: number): number;
   /** Fewest bytes to acceptance. */
   completion(state: number): Uint8Array;
+  /** Most characters that any text without escapes lacks from here on; Infinity: unknown. */
+  mostMissing?(state: number): number;
 }
+
+/** The bytes that begin a character beyond ASCII. */
+const FIRST_BYTES: readonly number[] = [...Array(256).keys()].filter((byte) =>
+  continuationsOf(byte) > 0
+);
+
+/** The bytes that may follow the second one of a character. */
+const ANY_SECOND: readonly [number, number] = [0x80, 0xbf];
 
 /** States that a search for a length visits before it gives up. */
 const MAX_VISITS = 1_000_000;
@@ -34,6 +47,12 @@ export class TextRules {
   readonly isBounded: boolean;
   /** By state. */
   readonly #loops: number[] = [];
+  readonly #closed: boolean[] = [];
+  readonly #shortest: number[] = [];
+  /** By state and class. */
+  readonly #targets: Int32Array[] = [];
+  readonly #missing: number[] = [];
+  readonly #missingWithin = new Map<number, number>();
   readonly #successors = new Map<number, readonly number[]>();
   readonly #feasible = new Map<string, boolean>();
 
@@ -61,23 +80,25 @@ export class TextRules {
   }
 
   /** Whether the string may end. */
-  isComplete(state: number, characters: number): boolean {
-    return characters >= this.min && this.automaton.isBoundary(state) &&
-      this.automaton.accepts(state);
+  isComplete(state: number, characters: number, range?: CountRange): boolean {
+    if (!this.automaton.isBoundary(state) || !this.automaton.accepts(state)) return false;
+    return range ? range.isAtLeast(characters, this.min) : characters >= this.min;
   }
 
-  /** Whether the string can be completed within the window. */
-  isFeasible(state: number, characters: number): boolean {
+  /** Whether the string can be completed within the window; `range` learns for which counts. */
+  isFeasible(state: number, characters: number, range?: CountRange): boolean {
     if (!this.isBounded) return true;
-    const low = this.min - characters;
-    const high = this.max - characters;
-    const shortest = this.automaton.shortest(state);
-    if (shortest > high) return false;
-    if (shortest >= low || this.#repeats(state)) return true;
+    const questions = range ?? new CountRange();
+    const shortest = this.#shortestFrom(state);
+    if (!questions.isAtMost(characters, this.max - shortest)) return false;
+    const isLongEnough = characters >= this.min - shortest;
+    if (!isLongEnough && this.#repeats(state)) return true;
+    if (questions.isAtLeast(characters, this.min - shortest)) return true;
+    questions.narrow();
     const key = `${state},${characters}`;
     let feasible = this.#feasible.get(key);
     if (feasible === undefined) {
-      feasible = this.#reaches(state, low, high);
+      feasible = this.#reaches(state, this.min - characters, this.max - characters);
       this.#feasible.set(key, feasible);
     }
     return feasible;
@@ -85,20 +106,11 @@ export class TextRules {
 
   /** Characters that may come before the shortest end after them is too long. */
   roomAt(state: number, characters: number): number {
-    return this.max === Infinity
-      ? Infinity
-      : this.max - characters - this.automaton.shortest(state);
+    return this.max === Infinity ? Infinity : this.max - characters - this.#shortestFrom(state);
   }
 
-  /**
-   * A number of characters that a token of `longest` bytes does not tell from the given one:
-   * where every character may follow, only the way to the window's nearest edge matters.
-   */
-  roundedCharacters(state: number, characters: number, longest: number): number {
-    if (this.loopsAt(state) !== EVERY_CLASS) return characters;
-    if (characters < this.min) return Math.max(characters, this.min - longest - 1);
-    if (this.max === Infinity) return characters;
-    return Math.max(characters, this.min, this.max - this.automaton.shortest(state) - longest - 1);
+  #shortestFrom(state: number): number {
+    return this.#shortest[state] ??= this.automaton.shortest(state);
   }
 
   /** The classes whose every character leads from a state back to it. */
@@ -106,34 +118,131 @@ export class TextRules {
     return this.#loops[state] ??= this.automaton.isBoundary(state) ? this.#findLoops(state) : 0;
   }
 
-  #findLoops(state: number): number {
-    let failed = 0;
-    for (let byte = 0x20; byte < 0x80; byte++) {
-      if (this.automaton.step(state, byte) !== state) failed |= CLASS_OF[byte]!;
+  /** Whether what is in no class of its loops leads nowhere, but for escapes. */
+  isClosed(state: number): boolean {
+    return this.#closed[state] ??= this.#findClosed(state);
+  }
+
+  #findClosed(state: number): boolean {
+    const loops = this.loopsAt(state);
+    for (let byte = 0x20; byte < 0xf5; byte++) {
+      const classes = byte < 0x80 ? CLASS_OF[byte]! : BEYOND_ASCII;
+      const isOut = classes !== UNSAFE && (classes & loops) === 0;
+      if (isOut && this.automaton.step(state, byte) !== 0) return false;
     }
-    let loops = ~failed & (BEYOND_ASCII - 1);
-    const known = new Set<number>();
-    const returns = (
-      from: number,
-      left: number,
-      [low, high]: readonly [number, number],
-    ): boolean => {
-      if (left === 0) return from === state;
-      const mark = (from * 4 + left) * 256 + low;
-      if (high === 0xbf && known.has(mark)) return true;
-      for (let byte = low; byte <= high; byte++) {
-        const next = this.automaton.step(from, byte);
-        if (next === 0 || !returns(next, left - 1, [0x80, 0xbf])) return false;
-      }
-      if (high === 0xbf) known.add(mark);
-      return true;
-    };
-    let beyond = true;
-    for (let byte = 0xc2; byte < 0xf5 && beyond; byte++) {
+    return loops !== 0;
+  }
+
+  /**
+   * Most characters that any text without escapes lacks once it has come to `state` by `byte`, beyond
+   * one that is begun; Infinity: some text cannot be completed, or there is no telling.
+   */
+  mostMissing(state: number, byte: number): number {
+    if (this.automaton.isBoundary(state)) return this.#missing[state] ??= this.#missingAt(state);
+    if (byte < 0x80) return Infinity;
+    const key = state * 256 + byte;
+    let missing = this.#missingWithin.get(key);
+    if (missing === undefined) {
+      missing = this.#missingAfter(state, continuationsOf(byte), secondBytesOf(byte));
+      this.#missingWithin.set(key, missing);
+    }
+    return missing;
+  }
+
+  #missingAt(state: number): number {
+    const missing = this.automaton.mostMissing?.(state) ?? Infinity;
+    if (missing < Infinity || this.loopsAt(state) !== EVERY_CLASS) return missing;
+    return this.automaton.shortest(state);
+  }
+
+  /** The same after all ends of a begun character. */
+  #missingAfter(state: number, left: number, [low, high]: readonly [number, number]): number {
+    if (state === 0) return Infinity;
+    if (left === 0) return this.mostMissing(state, 0);
+    let most = 0;
+    let before = -1;
+    for (let byte = low; byte <= high && most < Infinity; byte++) {
       const next = this.automaton.step(state, byte);
-      beyond = next !== 0 && returns(next, continuationsOf(byte), secondBytesOf(byte));
+      if (next !== before) most = Math.max(most, this.#missingAfter(next, left - 1, ANY_SECOND));
+      before = next;
     }
-    if (beyond) loops |= BEYOND_ASCII;
+    return most;
+  }
+
+  /** Whether any text of some classes and so many characters can be completed. */
+  takesAll(
+    state: number,
+    characters: number,
+    classes: number,
+    count: number,
+    range: CountRange,
+  ): boolean {
+    const loops = this.loopsAt(state);
+    if (loops !== 0) {
+      return (classes & ~loops) === 0 && range.isAtMost(count, this.roomAt(state, characters));
+    }
+    for (let left = count; left > 0; left--) {
+      const next = this.#targetOfAll(state, classes);
+      if (next <= 0) return false;
+      if (next === state) return range.isAtMost(left, this.roomAt(state, characters));
+      state = next;
+      characters++;
+      if (!this.isFeasible(state, characters, range)) return false;
+    }
+    return true;
+  }
+
+  #targetOfAll(state: number, classes: number): number {
+    let target = -1;
+    for (let left = classes; left !== 0; left &= left - 1) {
+      const next = this.#targetOfClass(state, 31 - Math.clz32(left & -left));
+      if (next <= 0 || (target >= 0 && next !== target)) return 0;
+      target = next;
+    }
+    return target;
+  }
+
+  /** The one state that all characters of a class lead to; 0: there is none. */
+  #targetOfClass(state: number, index: number): number {
+    const targets = this.#targets[state] ??= new Int32Array(32).fill(-1);
+    if (targets[index]! < 0) targets[index] = this.#findTarget(state, index);
+    return targets[index]!;
+  }
+
+  #findTarget(state: number, index: number): number {
+    if (!this.automaton.isBoundary(state)) return 0;
+    const isBeyond = 1 << index === BEYOND_ASCII;
+    let target = -1;
+    for (const byte of isBeyond ? FIRST_BYTES : CLASS_MEMBERS[index] ?? []) {
+      const next = this.automaton.step(state, byte);
+      const reached = this.#targetAfter(next, continuationsOf(byte), secondBytesOf(byte));
+      if (reached === 0 || (target >= 0 && reached !== target)) return 0;
+      target = reached;
+    }
+    return Math.max(target, 0);
+  }
+
+  /** The one state that all ends of a begun character lead to; 0: there is none. */
+  #targetAfter(state: number, left: number, [low, high]: readonly [number, number]): number {
+    if (left === 0 || state === 0) return state;
+    let target = -1;
+    let before = -1;
+    for (let byte = low; byte <= high; byte++) {
+      const next = this.automaton.step(state, byte);
+      if (next === before) continue;
+      before = next;
+      const reached = this.#targetAfter(next, left - 1, ANY_SECOND);
+      if (reached === 0 || (target >= 0 && reached !== target)) return 0;
+      target = reached;
+    }
+    return target;
+  }
+
+  #findLoops(state: number): number {
+    let loops = 0;
+    for (let index = 0; 1 << index <= BEYOND_ASCII; index++) {
+      if (this.#targetOfClass(state, index) === state) loops |= 1 << index;
+    }
     return loops;
   }
 
@@ -149,7 +258,7 @@ export class TextRules {
       const boundaries = new Set<number>();
       const visited = new Set([state]);
       for (const from of visited) {
-        for (let byte = 0x20; byte < 0xf5; byte++) {
+        for (let byte = 0; byte < 0xf5; byte++) {
           const next = this.automaton.step(from, byte);
           if (next !== 0) (this.automaton.isBoundary(next) ? boundaries : visited).add(next);
         }

@@ -1,7 +1,10 @@
 // Which tokens stay within a text, and where in the trie of tokens others end it: without a look at
-// what the text stands in, so that the answer serves wherever it stands.
+// what the text stands in, so that the answer serves wherever it stands. What a text takes whole,
+// or does not take at all, is not walked.
 
-import { CLASS_OF, EVERY_CLASS, UNSAFE } from "./character_classes.ts";
+import { BEYOND_ASCII, CLASS_OF, EVERY_CLASS, UNSAFE } from "./character_classes.ts";
+import { CountRange } from "./count_range.ts";
+import type { TextBreak } from "./text_breaks.ts";
 import type { TextRules } from "./text_rules.ts";
 import type { TokenTable } from "./token_table.ts";
 import type { WordAvoidance } from "./word_avoidance.ts";
@@ -16,18 +19,42 @@ export interface TextPlace {
   readonly avoided: WordSet;
 }
 
+/** What a text allows wherever it stands. */
+export interface TextMask {
+  /** The tokens that stay within it. */
+  readonly bits: Uint32Array<ArrayBuffer>;
+  /** The nodes of the quotes that end it. */
+  readonly exits: readonly number[];
+  /** The numbers of characters for which it holds. */
+  readonly fewest: number;
+  readonly most: number;
+}
+
 const QUOTE = 0x22;
+
+/** The share of all tokens, as a divisor, that is set before a walk and cleared where it must be. */
+const MIN_SHARE = 8;
+
+/** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
+const MIN_BULK = 8;
 
 /** Walks texts through the tokens of a vocabulary. */
 export class TextWalk {
   readonly #table: TokenTable;
   readonly #words: WordSets;
   readonly #avoidance: WordAvoidance;
-  /** By depth, what is known along the path of a walk. */
+  /** By depth, what is known along the path of a walk; a walk within a walk only writes below it. */
   readonly #states: Int32Array;
   readonly #characters: Int32Array;
   readonly #avoided: Int32Array;
-  readonly #escapes: Uint8Array;
+  /** By depth, whether the way there has no escapes, so that its plain tokens are set already. */
+  readonly #isPlain: Uint8Array;
+  #text!: TextRules;
+  #bits!: Uint32Array;
+  #exits!: number[];
+  #range = new CountRange();
+  /** The classes of the plain tokens that are set before a walk. */
+  #base = 0;
 
   constructor(table: TokenTable, words: WordSets, avoidance: WordAvoidance) {
     this.#table = table;
@@ -36,91 +63,198 @@ export class TextWalk {
     this.#states = new Int32Array(table.longest + 1);
     this.#characters = new Int32Array(table.longest + 1);
     this.#avoided = new Int32Array(table.longest + 1);
-    this.#escapes = new Uint8Array(table.longest + 1);
+    this.#isPlain = new Uint8Array(table.longest + 1);
   }
 
-  /** The bits of the tokens that stay within a text, and the nodes of the quotes that end it. */
-  whole(place: TextPlace): { bits: Uint32Array<ArrayBuffer>; quotes: number[] } {
-    const { text, state, characters } = place;
-    // Where every character leads back, no finite set of avoided words leaves nothing to write.
-    const isPlain = text.loopsAt(state) === EVERY_CLASS;
-    const room = isPlain ? text.roomAt(state, characters) : 0;
-    const bits = this.#table.plainTokens(room);
-    const quotes: number[] = [];
-    this.#walk(bits, 0, place, quotes, isPlain);
-    return { bits, quotes };
+  /** What a text allows from a place on. */
+  whole(place: TextPlace): TextMask {
+    const { text, state, characters, avoided } = place;
+    const { plain, longest, nodes } = this.#table;
+    const range = this.#range = new CountRange();
+    const missing = avoided === NO_WORDS ? text.mostMissing(state, 0) : Infinity;
+    const isOpen = missing < Infinity &&
+      (!text.isBounded || range.isAtMost(characters + longest + missing, text.max));
+    let bits: Uint32Array<ArrayBuffer>;
+    let exits: number[];
+    if (isOpen) {
+      bits = plain.mask(EVERY_CLASS, longest).slice();
+      exits = this.#begin(bits, 0, place);
+      this.#breaks(1, nodes, 0, state, EVERY_CLASS);
+    } else if (avoided === NO_WORDS && text.isClosed(state)) {
+      const loops = text.loopsAt(state);
+      const room = text.roomAt(state, characters);
+      if (!range.isAtMost(longest, room)) range.narrow();
+      bits = plain.mask(loops, room).slice();
+      exits = this.#begin(bits, 0, place);
+      this.#breaks(1, nodes, 0, state, loops);
+    } else {
+      const classes = this.#base = this.#commonClasses(text, state);
+      bits = plain.mask(classes, longest).slice();
+      exits = this.#begin(bits, 0, place);
+      this.#isPlain[0] = Number(classes !== 0);
+      this.#scan(1, nodes);
+    }
+    const [fewest, most] = range.around(characters);
+    return { bits, exits, fewest, most };
   }
 
   /**
-   * Sets the bits of the tokens below a node that stay within the text, which is at `place` there,
-   * and adds the nodes of the quotes that end it to `quotes`.
+   * Sets the bits of the tokens below a node that stay within the text, which is at `place` there.
+   * Returns the nodes of the quotes that end it.
    */
-  add(bits: Uint32Array, node: number, place: TextPlace, quotes: number[]): void {
-    this.#walk(bits, node, place, quotes, false);
+  add(bits: Uint32Array, node: number, place: TextPlace): readonly number[] {
+    const exits = this.#begin(bits, this.#table.depths[node]!, place);
+    this.#scan(node + 1, this.#table.ends[node]!);
+    return exits;
   }
 
-  /** Walks below a node; `hasPlain`: the bits of tokens that need no escape are set already. */
-  #walk(
-    bits: Uint32Array,
-    node: number,
-    place: TextPlace,
-    quotes: number[],
-    hasPlain: boolean,
-  ): void {
-    const { text } = place;
-    const { automaton, isBounded } = text;
+  #begin(bits: Uint32Array, depth: number, { text, state, characters, avoided }: TextPlace) {
+    this.#text = text;
+    this.#bits = bits;
+    this.#exits = [];
+    this.#states[depth] = state;
+    this.#characters[depth] = characters;
+    this.#avoided[depth] = avoided;
+    this.#isPlain[depth] = 0;
+    return this.#exits;
+  }
+
+  /** The classes that most tokens lead to a text of; 0: tokens lead to many places. */
+  #commonClasses(text: TextRules, state: number): number {
+    const { bytes, ends, firsts, nodes, sorted } = this.#table;
+    const counts = new Map<number, number>();
+    for (let child = 1; child < nodes; child = ends[child]!) {
+      const next = text.automaton.step(state, bytes[child]!);
+      const classes = next === 0 ? 0 : plainClasses(text, next, bytes[child]!);
+      const tokens = firsts[ends[child]!]! - firsts[child]!;
+      if (classes !== 0) counts.set(classes, (counts.get(classes) ?? 0) + tokens);
+    }
+    let best = 0;
+    for (const [classes, count] of counts) {
+      if (count > sorted.length / MIN_SHARE && count > (counts.get(best) ?? 0)) best = classes;
+    }
+    return best;
+  }
+
+  /** Walks the subtrees of the nodes from `first` to `end`; they lie side by side. */
+  #scan(first: number, end: number): void {
     const table = this.#table;
     const { bytes, depths, ends, firsts, classes, heights } = table;
+    const text = this.#text;
+    const { automaton, isBounded } = text;
+    const bits = this.#bits;
+    const range = this.#range;
     const [states, characters, avoided] = [this.#states, this.#characters, this.#avoided];
-    const escapes = this.#escapes;
-    escapes[depths[node]!] = 0;
-    states[depths[node]!] = place.state;
-    characters[depths[node]!] = place.characters;
-    avoided[depths[node]!] = place.avoided;
-    const end = ends[node]!;
-    for (let child = node + 1; child < end;) {
+    const plain = this.#isPlain;
+    for (let child = first; child < end;) {
       const depth = depths[child]!;
       const byte = bytes[child]!;
       const below = ends[child]!;
-      const state = states[depth - 1]!;
-      const avoid = avoided[depth - 1]!;
-      const isPlain = hasPlain && escapes[depth - 1] === 0 && CLASS_OF[byte] !== UNSAFE;
-      if (isPlain && (classes[child]! & UNSAFE) === 0) {
-        child = below;
-        continue;
-      }
+      const before = depth - 1;
+      const state = states[before]!;
+      const avoid = avoided[before]!;
       const next = automaton.step(state, byte);
-      if (next === 0) {
-        const isEnd = byte === QUOTE && text.isComplete(state, characters[depth - 1]!) &&
-          (avoid === NO_WORDS || !this.#words.hasEmpty(avoid));
-        if (isEnd) quotes.push(child);
-        child = below;
-        continue;
-      }
+      if (next === 0 && byte === QUOTE) this.#end(child, state, characters[before]!, avoid);
       const rest = avoid === NO_WORDS ? NO_WORDS : this.#words.after(avoid, byte);
-      const counted = isBounded ? text.charactersAt(next, characters[depth - 1]!) : 0;
-      const mayGoOn = (!isBounded || text.isFeasible(next, counted)) &&
-        (rest === NO_WORDS || this.#avoidance.isPossible(automaton, next, rest));
+      const counted = characters[before]! + Number(isBounded && automaton.isBoundary(next));
+      const mayGoOn = next !== 0 && (!isBounded || text.isFeasible(next, counted, range)) &&
+        (rest === NO_WORDS || this.#canAvoid(next, counted, rest));
       if (!mayGoOn) {
+        if (plain[before] === 1) table.removeTokens(bits, firsts[child]!, firsts[below]!);
         child = below;
         continue;
       }
       table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
-      if (below === child + 1) {
-        child = below;
-      } else if (
-        rest === NO_WORDS && (classes[child]! & ~text.loopsAt(next)) === 0 &&
-        heights[child]! <= text.roomAt(next, counted)
-      ) {
-        table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
-        child = below;
-      } else {
-        states[depth] = next;
-        characters[depth] = counted;
-        avoided[depth] = rest;
-        escapes[depth] = Number(!isPlain);
-        child++;
+      const isPlain = plain[before] === 1 &&
+        ((byte < 0x80 ? CLASS_OF[byte]! : BEYOND_ASCII) & this.#base) !== 0;
+      if (below > child + MIN_BULK && rest === NO_WORDS) {
+        if (isPlain && this.#isSet(next, byte, counted, heights[child]!)) {
+          this.#breaks(child + 1, below, depth, next, this.#base);
+          child = below;
+          continue;
+        }
+        const isSafe = (classes[child]! & UNSAFE) === 0;
+        if (isSafe && text.takesAll(next, counted, classes[child]!, heights[child]!, range)) {
+          table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
+          child = below;
+          continue;
+        }
       }
+      states[depth] = next;
+      characters[depth] = counted;
+      avoided[depth] = rest;
+      plain[depth] = Number(isPlain);
+      child++;
     }
   }
+
+  #canAvoid(state: number, characters: number, avoided: WordSet): boolean {
+    // A search along words asks about too many numbers to note them.
+    if (this.#text.isBounded) this.#range.narrow();
+    return this.#avoidance.isPossible(this.#text, state, characters, avoided);
+  }
+
+  /** Whether the plain tokens of a subtree of so many characters are those that are set already. */
+  #isSet(state: number, byte: number, counted: number, height: number): boolean {
+    const text = this.#text;
+    if (plainClasses(text, state, byte) !== this.#base) return false;
+    if (text.max === Infinity) return true;
+    const missing = this.#base === EVERY_CLASS
+      ? 1 + text.mostMissing(state, byte)
+      : text.max - text.roomAt(state, 0);
+    return this.#range.isAtMost(counted + height + missing, text.max);
+  }
+
+  /** Goes on from plain text of some classes, of `state` at a depth, where an escape or the end comes. */
+  #breaks(first: number, end: number, depth: number, state: number, classes: number): void {
+    const { breaks, bytes, depths, ends } = this.#table;
+    const { automaton, max } = this.#text;
+    for (let at = placeOf(breaks, first); at < breaks.length; at++) {
+      const way = breaks[at]!;
+      const { node, path } = way;
+      if (node >= end) return;
+      if ((way.classes & ~classes) !== 0) continue;
+      const counted = this.#characters[0]! + way.characters;
+      let reached = state;
+      for (let index = depth; index < path.length; index++) {
+        reached = automaton.step(reached, path[index]!);
+      }
+      if (counted + automaton.shortest(reached) > max) continue;
+      if (bytes[node] === QUOTE) {
+        this.#end(node, reached, counted, NO_WORDS);
+        continue;
+      }
+      const before = depths[node]! - 1;
+      this.#states[before] = reached;
+      this.#characters[before] = counted;
+      this.#avoided[before] = NO_WORDS;
+      this.#isPlain[before] = 0;
+      this.#scan(node, ends[node]!);
+    }
+  }
+
+  #end(node: number, state: number, characters: number, avoided: WordSet): void {
+    if (!this.#text.isComplete(state, characters, this.#range)) return;
+    if (avoided === NO_WORDS || !this.#words.hasEmpty(avoided)) this.#exits.push(node);
+  }
+}
+
+/**
+ * The classes of which a text that came to a state by a byte takes all characters for ever and, unless
+ * they are all classes, nothing else but escapes; 0: it is not so simple.
+ */
+function plainClasses(text: TextRules, state: number, byte: number): number {
+  if (text.mostMissing(state, byte) < Infinity) return EVERY_CLASS;
+  return text.automaton.isBoundary(state) && text.isClosed(state) ? text.loopsAt(state) : 0;
+}
+
+/** The place of the first of the breaks whose node is not below `least`. */
+function placeOf(sorted: readonly TextBreak[], least: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]!.node < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -1,10 +1,10 @@
-// Which tokens may come in a state: a walk through the trie of tokens that leaves out subtrees in
-// bulk, dead ones and such as a string takes whole. What a text allows by itself is found once for
-// all contexts; only tokens that end the text and go on are walked in the context.
+// Which tokens may come in a state: a walk through the trie of tokens, in which what is dead is left
+// out. What a text, number or key allows by itself has walks of its own, whose results serve in all
+// contexts; only tokens that end it and go on are walked in the context.
 
-import { DEAD, type Machine, type State, UNRESOLVED } from "./machine.ts";
+import { type LocalMask, LocalMasks } from "./local_masks.ts";
+import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "./machine.ts";
 import type { Stack } from "./stacks.ts";
-import { type TextPlace, TextWalk } from "./text_walk.ts";
 import type { TokenTable } from "./token_table.ts";
 
 /** Bytes of masks that are kept. */
@@ -16,12 +16,6 @@ export interface TokenMask {
   readonly bits: Uint32Array<ArrayBuffer>;
   /** Nodes whose tokens depend on the text of a key or item. */
   readonly late: readonly number[];
-}
-
-/** What a text allows in any context, and the nodes of the quotes that end it. */
-interface TextMask {
-  readonly bits: Uint32Array<ArrayBuffer>;
-  readonly quotes: readonly number[];
 }
 
 /** Tokens after which the document can end in time. */
@@ -39,19 +33,22 @@ export class TokenMasks {
   readonly #table: TokenTable;
   readonly #words: number;
   readonly #byState = new Map<State, TokenMask>();
-  readonly #byTexts = new Map<string, TokenMask>();
-  readonly #texts = new Map<string, TextMask>();
-  readonly #textWalk: TextWalk;
+  /** By the first local mask and what comes after it, where there is nothing else. */
+  readonly #byLocal = new Map<LocalMask, Map<State, TokenMask>>();
+  readonly #locals: LocalMasks;
   #kept = 0;
   /** States along the path of a walk, by depth; a walk within a walk only writes below it. */
   readonly #path: Int32Array;
+  /** White space on the way there since the state of the path, which it has not changed. */
+  readonly #spaces: Uint8Array;
 
   constructor(machine: Machine, table: TokenTable) {
     this.#machine = machine;
     this.#table = table;
     this.#words = Math.ceil(table.size / 32);
-    this.#textWalk = new TextWalk(table, machine.stacks.words, machine.avoidance);
+    this.#locals = new LocalMasks(machine, table, () => this.#makeRoom());
     this.#path = new Int32Array(table.longest + 1);
+    this.#spaces = new Uint8Array(table.longest + 1);
   }
 
   /** The tokens that may come in a state, end tokens among them where the value is complete. */
@@ -94,95 +91,103 @@ export class TokenMasks {
   }
 
   #make(state: State): TokenMask {
-    const { texts, others } = this.#machine.split(state);
-    if (others === DEAD) return this.#ofTexts(texts);
+    const machine = this.#machine;
+    const { locals, others } = machine.split(state);
+    if (locals.length === 1 && others === DEAD) return this.#ofLocal(state, locals[0]!);
     const bits = this.#newBits();
     const late: number[] = [];
-    this.#walk(state, 0, bits, late);
+    for (const stack of locals) {
+      const local = this.#locals.whole(stack);
+      if (local) {
+        for (let word = 0; word < bits.length; word++) bits[word]! |= local.bits[word]!;
+        this.#leave(local.exits, this.#locals.after(stack), bits, late);
+      } else this.#addLocal(stack, 0, bits, late);
+    }
+    if (others !== DEAD) this.#walkOthers(others, 0, bits, late);
+    if (machine.isComplete(state)) this.#addEndTokens(bits);
+    return { bits, late };
+  }
+
+  /** The mask of a single local frame; those that tokens do not tell apart have one mask. */
+  #ofLocal(state: State, stack: Stack): TokenMask {
+    const local = this.#locals.whole(stack);
+    const after = local ? this.#locals.after(stack) : DEAD;
+    const known = local && this.#byLocal.get(local)?.get(after);
+    if (known) return known;
+    this.#makeRoom();
+    const bits = local ? local.bits.slice() : new Uint32Array(this.#words);
+    const late: number[] = [];
+    if (!local) this.#addLocal(stack, 0, bits, late);
+    else {
+      this.#leave(local.exits, after, bits, late);
+      let masks = this.#byLocal.get(local);
+      if (!masks) this.#byLocal.set(local, masks = new Map());
+      masks.set(after, { bits, late });
+    }
     if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
     return { bits, late };
   }
 
-  /** The mask of texts; those that tokens do not tell apart have one mask. */
-  #ofTexts(stacks: readonly Stack[]): TokenMask {
-    const machine = this.#machine;
-    const key = stacks
-      .map((stack) => `${this.#keyOf(machine.textOf(stack))},${machine.afterText(stack)}`)
-      .join();
-    let mask = this.#byTexts.get(key);
-    if (!mask) {
-      const bits = this.#newBits();
-      const late: number[] = [];
-      for (const stack of stacks) {
-        const local = this.#textMask(machine.textOf(stack));
-        for (let word = 0; word < bits.length; word++) bits[word]! |= local.bits[word]!;
-        this.#goOn(machine.afterText(stack), local.quotes, bits, late);
-      }
-      mask = { bits, late };
-      this.#byTexts.set(key, mask);
+  #addLocal(stack: Stack, node: number, bits: Uint32Array, late: number[]): void {
+    for (const { nodes, after } of this.#locals.add(bits, node, stack)) {
+      const goesOn = nodes.some((exit) => this.#table.ends[exit]! > exit + 1);
+      this.#leave(nodes, goesOn ? after() : DEAD, bits, late);
     }
-    return mask;
   }
 
-  /** What tells texts apart, as far as tokens can. */
-  #keyOf({ text, state, characters, avoided }: TextPlace): string {
-    const rounded = text.roundedCharacters(state, characters, this.#table.longest);
-    return `${this.#machine.rules.texts.indexOf(text)},${state},${rounded},${avoided}`;
-  }
-
-  #textMask(place: TextPlace): TextMask {
-    const key = this.#keyOf(place);
-    let mask = this.#texts.get(key);
-    if (!mask) {
-      this.#makeRoom();
-      mask = this.#textWalk.whole(place);
-      this.#texts.set(key, mask);
-    }
-    return mask;
-  }
-
-  /** Goes on after quotes that end a text. */
-  #goOn(after: State, quotes: readonly number[], bits: Uint32Array, late: number[]): void {
-    for (const node of quotes) {
+  /** Goes on at nodes where tokens have left a local frame. */
+  #leave(nodes: readonly number[], after: State, bits: Uint32Array, late: number[]): void {
+    for (const node of nodes) {
       this.addAt(bits, node);
       if (this.#table.ends[node]! > node + 1) this.#walk(after, node, bits, late);
     }
   }
 
-  /** Walks what is below a node, texts apart from all else. */
+  /** Walks what is below a node, local frames apart from all else. */
   #walk(state: State, node: number, bits: Uint32Array, late: number[]): void {
-    const machine = this.#machine;
-    const { texts, others } = machine.split(state);
-    for (const stack of texts) {
-      const quotes: number[] = [];
-      this.#textWalk.add(bits, node, machine.textOf(stack), quotes);
-      this.#goOn(machine.afterText(stack), quotes, bits, late);
-    }
+    const { locals, others } = this.#machine.split(state);
+    for (const stack of locals) this.#addLocal(stack, node, bits, late);
     if (others !== DEAD) this.#walkOthers(others, node, bits, late);
   }
 
   #walkOthers(state: State, node: number, bits: Uint32Array, late: number[]): void {
     const machine = this.#machine;
     const table = this.#table;
-    const { bytes, depths, ends, firsts } = table;
+    const { bytes, depths, ends, firsts, classes, heights } = table;
+    const isGrammar = machine.rules.program !== undefined;
     const path = this.#path;
+    const spaces = this.#spaces;
     path[depths[node]!] = state;
+    spaces[depths[node]!] = 0;
     const end = ends[node]!;
     for (let child = node + 1; child < end;) {
       const depth = depths[child]!;
-      const next = machine.step(path[depth - 1]!, bytes[child]!);
+      const byte = bytes[child]!;
       const below = ends[child]!;
+      const before = path[depth - 1]!;
+      const room = machine.rules.isSpace(byte) ? machine.spacesAt(before) : 0;
+      const isSpace = room > 0;
+      const next = !isSpace
+        ? machine.step(before, byte)
+        : spaces[depth - 1]! < room
+        ? before
+        : DEAD;
       if (next === DEAD || next === UNRESOLVED) {
         if (next === UNRESOLVED) late.push(child);
         child = below;
         continue;
       }
       table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
-      if (below > child + 1 && machine.split(next).texts.length > 0) {
+      const loop = isGrammar && below > child + 1 ? machine.loopOf(next) : NO_LOOP;
+      if ((classes[child]! & ~loop.classes) === 0 && heights[child]! <= loop.room) {
+        table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
+        child = below;
+      } else if (below > child + 1 && machine.split(next).locals.length > 0) {
         this.#walk(next, child, bits, late);
         child = below;
       } else {
         path[depth] = next;
+        spaces[depth] = isSpace ? spaces[depth - 1]! + 1 : 0;
         child++;
       }
     }
@@ -203,10 +208,12 @@ export class TokenMasks {
         child = below;
         continue;
       }
-      const { classes: loops, room } = machine.loopOf(next);
-      const isLoop = (classes[child]! & ~loops) === 0 && heights[child]! <= room;
-      if (fitsIn(budget, next)) {
-        table.addTokens(bits, firsts[child]!, firsts[isLoop ? below : child + 1]!);
+      const { classes: loops, room, alone } = machine.loopOf(next);
+      const isLoop = (classes[child]! & ~loops) === 0 && heights[child]! <= room &&
+        (alone === next || fitsIn(budget, alone));
+      const last = firsts[isLoop ? below : child + 1]!;
+      if (firsts[child]! < last && fitsIn(budget, next)) {
+        table.addTokens(bits, firsts[child]!, last);
       }
       path[depth] = next;
       child = isLoop ? below : child + 1;
@@ -228,8 +235,8 @@ export class TokenMasks {
     if (this.#kept <= MAX_BYTES) return;
     this.#kept = 4 * this.#words;
     this.#byState.clear();
-    this.#byTexts.clear();
-    this.#texts.clear();
+    this.#byLocal.clear();
+    this.#locals.clear();
   }
 }
 

@@ -8,6 +8,8 @@ import {
   secondBytesOf,
   UNSAFE,
 } from "./character_classes.ts";
+import { PlainTokens } from "./plain_tokens.ts";
+import { findBreaks, type TextBreak } from "./text_breaks.ts";
 
 /** What a table is made of. */
 export interface TokenSource {
@@ -19,6 +21,19 @@ export interface TokenSource {
   readonly endTokens: Iterable<number>;
   /** Whether a token stands for no text. */
   readonly isControl: (token: number) => boolean;
+  /** What a control token is called; left out: none of them can be asked for. */
+  readonly piece?: (token: number) => string;
+}
+
+/** Begins the bytes of a control token; no text has it. */
+export const CONTROL = 0xff;
+
+/** The bytes that stand for a control token, as many for each. */
+export function spellControl(token: number): Uint8Array {
+  return Uint8Array.of(
+    CONTROL,
+    ...[18, 12, 6, 0].map((shift) => 0x80 | ((token >>> shift) & 0x3f)),
+  );
 }
 
 /** A vocabulary, sorted. Nodes are in depth-first order; node 0 is the root. */
@@ -46,12 +61,14 @@ export class TokenTable {
   readonly classes: Int32Array;
   /** Most characters below each node. */
   readonly heights: Uint16Array;
+  /** The tokens that need no escape in a string. */
+  readonly plain: PlainTokens;
+  /** Where tokens that begin so leave it. */
+  readonly breaks: readonly TextBreak[];
+  /** Control tokens by what they are called. */
+  readonly controls: ReadonlyMap<string, number>;
   /** Bits of the tokens that are in the trie. */
   readonly #texts: Uint32Array;
-  /** Characters of the tokens that need no escape, by id. */
-  readonly #plainLengths: Uint16Array;
-  /** Masks of them, by the most characters. */
-  readonly #plain: (Uint32Array<ArrayBuffer> | undefined)[] = [];
   readonly #bytesOf: (token: number) => Uint8Array;
 
   /** Sorts a vocabulary: half a second for 128,000 tokens at most. */
@@ -59,16 +76,26 @@ export class TokenTable {
     return new TokenTable(source);
   }
 
-  private constructor({ size, bytesOf, endTokens, isControl }: TokenSource) {
+  private constructor(source: TokenSource) {
+    const { size, endTokens, isControl, piece } = source;
+
     this.size = size;
     this.endTokens = new Set(endTokens);
+    const bytesOf = (token: number) =>
+      isControl(token) ? spellControl(token) : source.bytesOf(token);
     this.#bytesOf = bytesOf;
+    const controls = new Map<string, number>();
+    this.controls = controls;
     this.#texts = new Uint32Array(Math.ceil(size / 32));
     const tokens: { id: number; bytes: Uint8Array; key: number }[] = [];
     for (let id = 0; id < size; id++) {
-      if (this.endTokens.has(id) || isControl(id)) continue;
+      if (this.endTokens.has(id)) continue;
+      const name = isControl(id) ? piece?.(id) ?? "" : undefined;
+      if (name === "") continue;
+      if (name !== undefined) controls.set(name, id);
       const bytes = bytesOf(id);
-      if (bytes.length > 0) tokens.push({ id, bytes, key: sortKey(bytes) });
+      const isText = name !== undefined || !bytes.includes(CONTROL);
+      if (isText && bytes.length > 0) tokens.push({ id, bytes, key: sortKey(bytes) });
     }
     tokens.sort((a, b) => a.key - b.key || compareFrom(a.bytes, b.bytes, KEY_BYTES));
     for (const { id } of tokens) this.#texts[id >>> 5]! |= 1 << (id & 31);
@@ -105,8 +132,8 @@ export class TokenTable {
     this.classes = new Int32Array(nodes);
     this.heights = new Uint16Array(nodes);
     for (let node = nodes - 1; node >= 0; node--) this.#summarize(node);
-    this.#plainLengths = new Uint16Array(size).fill(NOT_PLAIN);
-    for (const { id, bytes } of tokens) this.#plainLengths[id] = plainLength(bytes);
+    this.plain = new PlainTokens(size, this.longest, tokens);
+    this.breaks = findBreaks(this);
   }
 
   /** The bytes of a token. */
@@ -114,9 +141,14 @@ export class TokenTable {
     return this.#bytesOf(token);
   }
 
-  /** Whether a token is text, and so in the trie. */
+  /** Whether a token is in the trie: text, or a control token that can be asked for. */
   isText(token: number): boolean {
     return ((this.#texts[token >>> 5]! >>> (token & 31)) & 1) === 1;
+  }
+
+  /** Whether a token is a control token that can be asked for. */
+  isControl(token: number): boolean {
+    return this.isText(token) && this.#bytesOf(token)[0] === CONTROL;
   }
 
   /** Sets the bits of a range of the sorted tokens. */
@@ -128,18 +160,13 @@ export class TokenTable {
     }
   }
 
-  /** A copy of the bits of the tokens of at most so many characters that any string takes. */
-  plainTokens(characters: number): Uint32Array<ArrayBuffer> {
-    const most = Math.min(characters, this.longest);
-    let bits = this.#plain[most];
-    if (!bits) {
-      bits = new Uint32Array(Math.ceil(this.size / 32));
-      for (let token = 0; token < this.size; token++) {
-        if (this.#plainLengths[token]! <= most) bits[token >>> 5]! |= 1 << (token & 31);
-      }
-      this.#plain[most] = bits;
+  /** Clears the bits of a range of the sorted tokens. */
+  removeTokens(bits: Uint32Array, first: number, end: number): void {
+    const { sorted } = this;
+    for (let place = first; place < end; place++) {
+      const token = sorted[place]!;
+      bits[token >>> 5]! &= ~(1 << (token & 31));
     }
-    return bits.slice();
   }
 
   /** The bytes that lead to a node. */
@@ -204,24 +231,4 @@ function commonLength(a: Uint8Array, b: Uint8Array): number {
   let index = 0;
   while (index < length && a[index] === b[index]) index++;
   return index;
-}
-
-/** Stands for more characters than any token has. */
-const NOT_PLAIN = 0xffff;
-
-/** Characters of a token, the last perhaps cut off; NOT_PLAIN where a string may not hold it. */
-function plainLength(bytes: Uint8Array): number {
-  let characters = 0;
-  for (let index = 0; index < bytes.length; characters++) {
-    const first = bytes[index++]!;
-    const left = continuationsOf(first);
-    if (left < 0 || (left === 0 && CLASS_OF[first] === UNSAFE)) return NOT_PLAIN;
-    let [low, high] = secondBytesOf(first);
-    for (let count = 0; count < left && index < bytes.length; count++) {
-      const byte = bytes[index++]!;
-      if (byte < low || byte > high) return NOT_PLAIN;
-      [low, high] = [0x80, 0xbf];
-    }
-  }
-  return characters;
 }

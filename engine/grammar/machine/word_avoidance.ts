@@ -1,50 +1,65 @@
-// Strings of an automaton that are none of a finite set: whether any is left after a prefix. Exact,
-// because only prefixes of the set's members need a search; anywhere else a live state is enough.
+// Strings of a text that are none of a finite set: whether any is left after a prefix. Exact, because
+// only prefixes of the set's members need a search; anywhere else it is enough that the text can end.
 
-import type { TextAutomaton } from "./text_rules.ts";
+import type { TextRules } from "./text_rules.ts";
 import { NO_WORDS, type WordSet, type WordSets } from "./word_sets.ts";
 
 /** Longest path along members that is searched; longer members count as unavoidable. */
 const MAX_DEPTH = 2000;
 
-/** Remembers which states have strings left outside which sets. */
+/** Remembers which places in texts have strings left outside which sets. */
 export class WordAvoidance {
   readonly #words: WordSets;
-  readonly #known = new Map<TextAutomaton, Map<string, boolean>>();
+  readonly #known = new Map<TextRules, Map<string, boolean>>();
 
   constructor(words: WordSets) {
     this.#words = words;
   }
 
-  /** Whether the automaton, from a live state on, has a string that is not of the set. */
-  isPossible(automaton: TextAutomaton, state: number, avoided: WordSet): boolean {
-    return avoided === NO_WORDS || this.#search(automaton, state, avoided, 0);
+  /** Whether a text, from a place on where it can be completed, has a string that is not of the set. */
+  isPossible(text: TextRules, state: number, characters: number, avoided: WordSet): boolean {
+    return this.#search(text, state, characters, avoided, 0);
   }
 
-  #search(automaton: TextAutomaton, state: number, avoided: WordSet, depth: number): boolean {
+  #search(
+    text: TextRules,
+    state: number,
+    characters: number,
+    avoided: WordSet,
+    depth: number,
+  ): boolean {
     if (avoided === NO_WORDS) return true;
-    if (automaton.accepts(state) && !this.#words.hasEmpty(avoided)) return true;
+    if (text.isComplete(state, characters) && !this.#words.hasEmpty(avoided)) return true;
     if (depth > MAX_DEPTH) return false;
-    let known = this.#known.get(automaton);
-    if (!known) this.#known.set(automaton, known = new Map());
-    const key = `${state},${avoided}`;
+    let known = this.#known.get(text);
+    if (!known) this.#known.set(text, known = new Map());
+    const key = `${state},${characters},${avoided}`;
     let possible = known.get(key);
     if (possible === undefined) {
-      possible = this.#searchNext(automaton, state, avoided, depth);
+      possible = this.#searchNext(text, state, characters, avoided, depth);
       known.set(key, possible);
     }
     return possible;
   }
 
-  #searchNext(automaton: TextAutomaton, state: number, avoided: WordSet, depth: number): boolean {
-    const along: [next: number, rest: WordSet][] = [];
+  #searchNext(
+    text: TextRules,
+    state: number,
+    characters: number,
+    avoided: WordSet,
+    depth: number,
+  ): boolean {
+    const along: [next: number, counted: number, rest: WordSet][] = [];
     for (let byte = 0x20; byte < 0xf5; byte++) {
-      const next = automaton.step(state, byte);
-      if (next === 0) continue;
+      const next = text.automaton.step(state, byte);
+      const counted = text.charactersAt(next, characters);
+      if (next === 0 || !text.isFeasible(next, counted)) continue;
       const rest = this.#words.after(avoided, byte);
       if (rest === NO_WORDS) return true;
-      along.push([next, rest]);
+      along.push([next, counted, rest]);
     }
-    return along.some(([next, rest]) => this.#search(automaton, next, rest, depth + 1));
+    return along.some(([next, counted, rest]) =>
+      this.#search(text, next, counted, rest, depth + 1)
+    );
   }
 }

@@ -37,6 +37,10 @@ export interface NumberAutomaton {
   completion(state: number): Uint8Array;
 }
 
+/** Sets within these have an automaton for sure. */
+const USUAL_DIGITS = 20;
+const USUAL_PERIOD = 10n;
+
 /** Options of {@linkcode numberAutomaton}. */
 export interface NumberAutomatonOptions {
   /**
@@ -49,7 +53,7 @@ export interface NumberAutomatonOptions {
 /**
  * The automaton of the spellings of all members that stay members when they are read as doubles.
  *
- * @throws NumberError if the set is empty, or only has members of more than 308 digits
+ * @throws NumberError if the set is empty, or only has members of more than 309 digits
  */
 export function numberAutomaton(
   set: NumberSet,
@@ -57,6 +61,18 @@ export function numberAutomaton(
 ): NumberAutomaton {
   if (isEmptyNumbers(set)) throw new NumberError("Spell a set of numbers: it is empty");
   return new Automaton(readable(set), options.plain ?? false);
+}
+
+/**
+ * Whether {@linkcode numberAutomaton} takes a set.
+ *
+ * @throws NumberError if it does not
+ */
+export function checkSpelling(set: NumberSet): void {
+  const isUsual =
+    set.cuts.every((place) => place.magnitude <= USUAL_DIGITS && place.exponent >= -USUAL_DIGITS) &&
+    set.between.every((piece) => piece.period <= USUAL_PERIOD && piece.scale <= USUAL_DIGITS);
+  if (!isUsual) numberAutomaton(set);
 }
 
 class Automaton implements NumberAutomaton {

@@ -5,13 +5,13 @@
 import { Decimal } from "../json/mod.ts";
 import { NumberError } from "./errors.ts";
 import { Multiples } from "./multiples.ts";
-import { hasNumber, intersect, interval, NumberSet } from "./number_set.ts";
+import { hasNumber, intersect, interval, mirrored, NumberSet } from "./number_set.ts";
 
 /** JavaScript writes out doubles with so many digits before and after the point. */
 const INTEGER_DIGITS = 21;
 const FRACTION_DIGITS = 23;
-/** With more digits than this a number may be read as infinite. */
-const MAX_DIGITS = 308;
+/** A number of more digits is read as infinite, and one of as many may be, unless a bound is there. */
+const MAX_DIGITS = 309;
 /** Keeps what is remembered of a residue, and ten times that, an exact integer. */
 const MAX_MODULUS = 1e12;
 
@@ -37,15 +37,20 @@ export class HalfLine {
   readonly modulus: number;
   /** The least and the greatest magnitude of members that are not 0; may be infinite. */
   readonly magnitudes: readonly [least: number, greatest: number];
+  /** The greatest magnitude that is written. */
+  readonly farthest: number;
   /** The digits of all cuts, in lexicographic order. */
   readonly #digits: readonly string[];
   /** The listed members that JavaScript writes with an exponent, by their digits. */
   readonly #scientific = new Map<string, Decimal[]>();
 
-  /** @throws NumberError if the members need more than 308 digits, or too large residues */
+  /** @throws NumberError if the members need more than 309 digits, or too large residues */
   constructor(readonly set: NumberSet, readonly name: string) {
     const cuts = set.cuts.filter((place) => place.sign > 0);
     this.hasCuts = cuts.length > 0;
+    this.farthest = cuts.some((place) => place.magnitude >= MAX_DIGITS)
+      ? MAX_DIGITS
+      : MAX_DIGITS - 1;
     this.#digits = [...new Set(cuts.map((place) => place.digits))].sort();
     const pieces = [...new Set(set.between)].filter((piece) => !piece.isUniform);
     this.scale = pieces.length === 0
@@ -82,15 +87,9 @@ export class HalfLine {
    * @param plain whether 0 has no sign
    */
   static split(set: NumberSet, plain: boolean): [positive: HalfLine, negative: HalfLine] {
-    // Divisibility does not depend on the sign.
-    const mirrored = new NumberSet(
-      set.cuts.map((place) => place.negate()).reverse(),
-      set.at.toReversed(),
-      set.between.toReversed(),
-    );
     const { zero } = Decimal;
     const right = intersect(set, interval({ min: zero }));
-    const left = intersect(mirrored, interval(plain ? { exclusiveMin: zero } : { min: zero }));
+    const left = intersect(mirrored(set), interval(plain ? { exclusiveMin: zero } : { min: zero }));
     const positive = new HalfLine(right, "+");
     return [positive, left.equals(right) ? positive : new HalfLine(left, "-")];
   }
@@ -180,7 +179,8 @@ export class HalfLine {
       const first = low.floorAt(-FRACTION_DIGITS) + 1n;
       const last = -top.negate().floorAt(-FRACTION_DIGITS) - 1n;
       if (piece.hasBetween(first, last, FRACTION_DIGITS)) continue;
-      before = Math.max(before, low.magnitude + String(piece.period).length + 1);
+      const enough = low.magnitude + String(piece.period).length + 1;
+      before = Math.max(before, Math.min(enough, high?.magnitude ?? enough));
       const finest = Math.max(-low.exponent, -(high?.exponent ?? 0), piece.scale);
       after = Math.max(after, piece.finer ? finest + 1 : piece.scale);
     }

@@ -152,7 +152,8 @@ export class Mantissa implements Reading {
     const { integerDigits, fractionDigits } = this.#half;
     // As rough as the key is: without bounds the magnitude is not remembered to the digit.
     let least = magnitude > 0 ? -MAX_MAGNITUDE : fractionDigits - MAX_MAGNITUDE;
-    let greatest = MAX_MAGNITUDE - (magnitude > 1 ? integerDigits : 1);
+    const size = this.#half.hasCuts ? Math.max(1, magnitude) : magnitude > 1 ? integerDigits : 1;
+    let greatest = this.#half.farthest - size;
     if (digits !== 0n) {
       least = Math.max(least, this.#half.magnitudes[0] - magnitude);
       greatest = Math.min(greatest, this.#half.magnitudes[1] - magnitude);

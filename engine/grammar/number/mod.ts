@@ -1,7 +1,7 @@
 // Sets of numbers, exact however large, fine or oddly divided, and the automata of their spellings
 // in JSON. Knows no schemas.
 
-export { numberAutomaton } from "./automaton.ts";
+export { checkSpelling, numberAutomaton } from "./automaton.ts";
 export type { NumberAutomaton, NumberAutomatonOptions } from "./automaton.ts";
 export { NumberError } from "./errors.ts";
 export {
@@ -10,6 +10,7 @@ export {
   exactly,
   finiteNumbers,
   hasNumber,
+  hasOnlyIntegers,
   integers,
   intersect,
   interval,

@@ -5,8 +5,8 @@ import { Decimal } from "../json/mod.ts";
 import { NumberError } from "./errors.ts";
 import { Multiples } from "./multiples.ts";
 
-/** Digits on either side of the point that a bound may have; doubles need no more. */
-const MAX_BOUND_DIGITS = 400;
+/** Digits on either side of the point that numbers have: doubles need no more, and none has more. */
+const MAX_DIGITS = 400;
 
 /** Points of a grid that are searched for members. */
 const MAX_SEARCHED = 1_000_000n;
@@ -55,6 +55,7 @@ export interface Interval {
 }
 
 const all = new NumberSet([], [], [Multiples.all]);
+const empty = new NumberSet([], [], [Multiples.none]);
 const whole = new NumberSet([], [], [Multiples.of(Decimal.from(1))]);
 
 /** All numbers. */
@@ -67,22 +68,15 @@ export function integers(): NumberSet {
   return whole;
 }
 
-/**
- * The numbers between limits.
- *
- * @throws NumberError if a limit has over 400 digits on a side of the point
- */
+/** The numbers between limits, of those with at most 400 digits on each side of the point. */
 export function interval(limits: Interval): NumberSet {
-  const { none } = Multiples;
-  let set = all;
   const { min, max, exclusiveMin, exclusiveMax } = limits;
-  if (min !== undefined) set = intersect(set, cut(min, none, true, Multiples.all));
-  if (max !== undefined) set = intersect(set, cut(max, Multiples.all, true, none));
-  if (exclusiveMin !== undefined) {
-    set = intersect(set, cut(exclusiveMin, none, false, Multiples.all));
-  }
+  let set = all;
+  if (min !== undefined) set = intersect(set, above(min, true));
+  if (max !== undefined) set = intersect(set, mirrored(above(max.negate(), true)));
+  if (exclusiveMin !== undefined) set = intersect(set, above(exclusiveMin, false));
   if (exclusiveMax !== undefined) {
-    set = intersect(set, cut(exclusiveMax, Multiples.all, false, none));
+    set = intersect(set, mirrored(above(exclusiveMax.negate(), false)));
   }
   return set;
 }
@@ -147,6 +141,11 @@ export function isEmptyNumbers(set: NumberSet): boolean {
   return set.cuts.length === 0 && set.between[0] === Multiples.none;
 }
 
+/** Whether all members are integers. @throws NumberError as {@linkcode intersect} does */
+export function hasOnlyIntegers(set: NumberSet): boolean {
+  return isEmptyNumbers(intersect(set, complement(whole)));
+}
+
 /** Whether both sets have the same members. @throws NumberError as {@linkcode intersect} does */
 export function sameNumbers(a: NumberSet, b: NumberSet): boolean {
   if (a.equals(b)) return true;
@@ -182,17 +181,36 @@ export function finiteNumbers(set: NumberSet, limit: number): Decimal[] | undefi
   return members;
 }
 
-function cut(place: Decimal, below: Multiples, at: boolean, above: Multiples): NumberSet {
-  return new NumberSet([bounded(place)], [at], [below, above]);
+/** The numbers greater than a place, and itself or not. */
+function above(place: Decimal, at: boolean): NumberSet {
+  const { all: every, none } = Multiples;
+  if (place.magnitude > MAX_DIGITS) return place.sign > 0 ? empty : all;
+  if (place.exponent >= -MAX_DIGITS) return new NumberSet([place], [at], [none, every]);
+  // Between two numbers of so many digits: the next one is the least.
+  const next = Decimal.scaled(place.floorAt(-MAX_DIGITS) + 1n, -MAX_DIGITS);
+  return new NumberSet([next], [true], [none, every]);
+}
+
+/** The numbers of a set with the other sign; divisibility does not depend on it. */
+export function mirrored(set: NumberSet): NumberSet {
+  const cuts = set.cuts.map((place) => place.negate()).reverse();
+  return new NumberSet(cuts, set.at.toReversed(), set.between.toReversed());
 }
 
 function bounded(value: Decimal): Decimal {
-  if (value.magnitude > MAX_BOUND_DIGITS || value.exponent < -MAX_BOUND_DIGITS) {
-    throw new NumberError(
-      `Build a set of numbers with ${value}: it has over ${MAX_BOUND_DIGITS} digits on a side`,
-    );
-  }
-  return value;
+  if (hasDigits(value)) return value;
+  throw new NumberError(
+    `Use the number ${brief(value)}: it has over ${MAX_DIGITS} digits on a side`,
+  );
+}
+
+function hasDigits(value: Decimal): boolean {
+  return value.magnitude <= MAX_DIGITS && value.exponent >= -MAX_DIGITS;
+}
+
+function brief(value: Decimal): string {
+  const text = value.toString();
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
 /** Empties the pieces without members, and drops the cuts that change nothing. */

@@ -18,8 +18,17 @@ import {
 /** Decimal digits that a double always keeps apart. */
 const EXACT_DIGITS = 15;
 
+/** Digits before the point from which on numbers may be read as infinite. */
+const FAR_DIGITS = 290;
+const GREATEST = Decimal.from(Number.MAX_VALUE);
+
 /** The members of a set that doubles can tell from numbers that are no members. */
 export function readable(set: NumberSet): NumberSet {
+  // Nothing is written that far unless a bound lies there.
+  if (set.cuts.some((place) => place.magnitude > FAR_DIGITS)) {
+    const finite = intersect(set, interval({ min: GREATEST.negate(), max: GREATEST }));
+    if (!isEmptyNumbers(finite)) set = finite;
+  }
   const listed = exactly(set.cuts.filter((_, index) => set.at[index]));
   const kept = union(intersect(intersect(set, exactRange(set)), awayFromCuts(set)), listed);
   return isEmptyNumbers(kept) ? set : kept;

@@ -44,7 +44,7 @@ export function uniteShapes(types: TypeAlgebra, shapes: readonly Shape[]): Shape
   return {
     null: shapes.some((shape) => shape.null),
     booleans: [false, true].filter((value) => booleans.has(value)),
-    numbers: sets.length === 0 ? undefined : sets.reduce(numbers.union),
+    numbers: halve(sets, numbers.union),
     strings: halve(
       shapes.flatMap((shape) => shape.strings ?? []),
       (a, b) => uniteStrings(types.languages, a, b)!,
@@ -65,44 +65,42 @@ export function subtractShapes(types: TypeAlgebra, a: Shape, b: Shape): Shape {
         : a.numbers,
     ),
     strings: subtractStrings(types.languages, a.strings, b.strings),
-    arrays: b.arrays.reduce<readonly ArrayShape[]>(
-      (left, array) =>
-        capped(
-          distinctArrays(left.flatMap((shape) =>
-            intersectArrays(types, shape, array) ? subtractArray(types, shape, array) : [shape]
-          )),
-        ),
+    arrays: b.arrays.reduce(
+      (left, array) => withoutArray(types, left, array),
       a.arrays,
     ),
-    objects: b.objects.reduce<readonly ObjectShape[]>(
-      (left, object) =>
-        capped(
-          uniteObjects(
-            types,
-            left.flatMap((shape) =>
-              intersectObjects(types, shape, object)
-                ? subtractObject(types, shape, object)
-                : [shape]
-            ),
-          ),
-        ),
+    objects: b.objects.reduce(
+      (left, object) => withoutObject(types, left, object),
       a.objects,
     ),
   };
 }
 
-/** The values of `within` that are in exactly one of the branches. @throws {AlgebraError} over a cap */
-export function onlyOne(types: TypeAlgebra, within: Shape, branches: readonly Shape[]): Shape {
-  const narrowed = branches.map((branch) => intersectShapes(types, within, branch));
-  return uniteShapes(
-    types,
-    narrowed.map((branch, i) =>
-      narrowed.reduce(
-        (left, other, j) => i === j ? left : subtractShapes(types, left, other),
-        branch,
-      )
+/** The arrays of alternatives that are not in another. */
+export function withoutArray(
+  types: TypeAlgebra,
+  shapes: readonly ArrayShape[],
+  array: ArrayShape,
+): readonly ArrayShape[] {
+  return capped(distinctArrays(
+    shapes.flatMap((shape) =>
+      intersectArrays(types, shape, array) ? subtractArray(types, shape, array) : [shape]
     ),
-  );
+  ));
+}
+
+/** The objects of alternatives that are not in another. */
+export function withoutObject(
+  types: TypeAlgebra,
+  shapes: readonly ObjectShape[],
+  object: ObjectShape,
+): readonly ObjectShape[] {
+  return capped(uniteObjects(
+    types,
+    shapes.flatMap((shape) =>
+      intersectObjects(types, shape, object) ? subtractObject(types, shape, object) : [shape]
+    ),
+  ));
 }
 
 function someNumbers(set: numbers.NumberSet | undefined): numbers.NumberSet | undefined {
@@ -110,7 +108,7 @@ function someNumbers(set: numbers.NumberSet | undefined): numbers.NumberSet | un
 }
 
 /** Folds neighbours together, so that no operand grows long before it must. */
-function halve<T>(items: T[], join: (a: T, b: T) => T): T | undefined {
+export function halve<T>(items: readonly T[], join: (a: T, b: T) => T): T | undefined {
   while (items.length > 1) {
     items = Array.from(
       { length: Math.ceil(items.length / 2) },

@@ -2,7 +2,6 @@
 // open made plain. Items of arrays that count are split by what they count for; witnesses become
 // required keys, or a number of keys.
 
-import { finiteNumbers } from "../number/mod.ts";
 import type { TypeId } from "../types.ts";
 import { settleArray } from "./arrays.ts";
 import { settle } from "./objects.ts";
@@ -43,7 +42,7 @@ export function collectShapes(graph: TypeGraph, root: TypeId): Map<TypeId, Close
     if (found.has(id)) continue;
     const closed = closeShape(graph, id);
     found.set(id, closed);
-    waiting.push(...childrenOf(closed));
+    for (const child of childrenOf(closed)) waiting.push(child);
   }
   return found;
 }
@@ -53,31 +52,32 @@ function closeShape(graph: TypeGraph, id: TypeId): ClosedShape {
   const settled = shape.objects.map((object) => settle(graph, object))
     .filter((object) => object !== undefined);
   const { objects, failure } = objectsWithWitnesses(graph, settled);
-  const pointer = graph.pointer(id);
-  if (failure && objects.length === 0 && pointer !== undefined) {
-    throw new SchemaError(pointer, "not", failure.message);
+  if (failure && objects.length === 0 && graph.pointer(id) !== undefined) {
+    throw new SchemaError(graph.pointer(id)!, "not", failure.message);
   }
   const arrays = shape.arrays.map((array) => settleArray(graph, array))
     .filter((array) => array !== undefined);
   if (arrays.some(({ contains }) => contains.length > MAX_CONTAINED)) {
     const reason = `more than ${MAX_CONTAINED} of them meet in one array`;
-    throw new SchemaError(pointer ?? "", "contains", reason);
+    throw new SchemaError(graph.pointer(id) ?? "", "contains", reason);
   }
   return { ...shape, objects, arrays: arrays.map((array) => splitItems(graph, array)) };
 }
 
 /** The types that values of a shape contain. */
-export function childrenOf(shape: ClosedShape): TypeId[] {
-  const children: TypeId[] = [];
+export function childrenOf(shape: ClosedShape): Set<TypeId> {
+  const children = new Set<TypeId>();
   for (const { prefix, rest, splits } of shape.arrays) {
-    children.push(...prefix, rest);
-    for (const parts of splits.values()) children.push(...parts.map(({ type }) => type));
+    for (const item of prefix) children.add(item);
+    children.add(rest);
+    for (const parts of splits.values()) for (const { type } of parts) children.add(type);
   }
   for (const { properties, others } of shape.objects) {
-    for (const { type } of properties.values()) children.push(type);
-    for (const { type } of others) children.push(type);
+    for (const { type } of properties.values()) children.add(type);
+    for (const { type } of others) children.add(type);
   }
-  return children.filter((child) => child !== NONE);
+  children.delete(NONE);
+  return children;
 }
 
 function splitItems(graph: TypeGraph, array: ArrayShape): SplitArray {
@@ -95,19 +95,4 @@ function splitItems(graph: TypeGraph, array: ArrayShape): SplitArray {
     splits.set(item, parts);
   }
   return { ...array, splits };
-}
-
-/** At most how many values a type has, as far as that is plain; Infinity otherwise. */
-export function sizeOf(graph: TypeGraph, shape: Shape, limit: number): number {
-  if (shape.arrays.length > 0 || shape.objects.length > 0) return Infinity;
-  const { strings, numbers } = shape;
-  const texts = strings && graph.languages.finite(strings.language, limit);
-  const values = numbers && finiteNumbers(numbers, limit);
-  if (strings && texts === undefined || numbers && values === undefined) return Infinity;
-  const fitting = texts?.filter((text) => {
-    const length = [...text].length;
-    return length >= strings!.min && length <= strings!.max;
-  });
-  return Number(shape.null) + shape.booleans.length + (fitting?.length ?? 0) +
-    (values?.length ?? 0);
 }

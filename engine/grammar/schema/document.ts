@@ -1,10 +1,11 @@
 // A schema document: where each schema stands, what it is called ($id, $anchor), and what a reference
-// means (RFC 3986, RFC 6901, JSON Schema Core 8 and 9). Nothing is ever fetched. Documents are walked
-// with recursion, as their reader caps how deep they nest.
+// means (RFC 3986, RFC 6901, JSON Schema Core 8 and 9). Nothing is ever fetched; only the metaschemas are
+// known besides. Documents are walked with recursion, as their reader caps how deep they nest.
 
 import type { JsonObject, JsonValue } from "../json/mod.ts";
 import { KeywordReader } from "./keyword_reader.ts";
 import { type Draft, SUBSCHEMAS } from "./keywords.ts";
+import { metaschema } from "./metaschemas.ts";
 import { SchemaError } from "./schema_error.ts";
 
 /** Where a value stands: its container, and its key there. */
@@ -18,8 +19,21 @@ interface Place {
 interface Resource {
   readonly root: JsonValue;
   readonly uri: string;
+  /** The edition that it is in. */
+  readonly draft: Draft;
   /** Schemas by plain name. */
   readonly anchors: Map<string, JsonValue>;
+  /** Those that dynamic references may mean; that of $recursiveAnchor has the name "". */
+  readonly dynamicAnchors: Map<string, JsonObject>;
+}
+
+/**
+ * What dynamic references mean on the way to a schema: by name, the schema of the outermost resource that
+ * has one of the name. Equal scopes are identical.
+ */
+export interface DynamicScope {
+  readonly id: number;
+  readonly anchors: ReadonlyMap<string, JsonObject>;
 }
 
 /** Stands for the document's place in the world if it has no $id. */
@@ -33,21 +47,19 @@ const DRAFTS: readonly [RegExp, Draft][] = [
 
 /** The places and names of one document. */
 export class SchemaDocument {
-  /** The edition that `$schema` names. */
-  readonly draft: Draft;
+  /** The scope outside of all resources. */
+  readonly outside: DynamicScope = { id: 0, anchors: new Map() };
   readonly #places = new Map<JsonValue, Place>();
   readonly #resources = new Map<string, Resource>();
-  readonly #dynamicAnchors = new Map<string, JsonValue[]>();
-  #recursiveAnchors = 0;
+  readonly #scopes = new Map<string, DynamicScope>([["", this.outside]]);
+  readonly #anchorIds = new Map<JsonObject, number>();
+
+  /** The edition that the root is in. */
+  readonly draft: Draft;
 
   /** Walks a document. @param root its root schema */
   constructor(readonly root: JsonValue) {
-    const declared = root instanceof Map ? root.get("$schema") : undefined;
-    const known = DRAFTS.find(([pattern]) =>
-      typeof declared === "string" && pattern.test(declared)
-    );
-    this.draft = known?.[1] ?? 2020;
-    this.#walk(root, null, "", this.#addResource(root, DEFAULT_URI), true);
+    this.draft = this.#add(root, DEFAULT_URI).draft;
   }
 
   /** The JSON pointer of an array or object of the document. */
@@ -62,7 +74,20 @@ export class SchemaDocument {
 
   /** The keywords of a schema of the document. */
   keywords(schema: JsonObject): KeywordReader {
-    return new KeywordReader(schema, this.pointer(schema), this.draft);
+    const { draft } = this.#places.get(schema)!.resource;
+    return new KeywordReader(schema, () => this.pointer(schema), draft);
+  }
+
+  /** The scope within a schema. @param scope the one that leads to it */
+  enter(scope: DynamicScope, schema: JsonObject): DynamicScope {
+    const { dynamicAnchors } = this.#places.get(schema)!.resource;
+    const found = [...dynamicAnchors].filter(([name]) => !scope.anchors.has(name));
+    if (found.length === 0) return scope;
+    const anchors = new Map([...scope.anchors, ...found]);
+    const key = [...anchors.values()].map((anchor) => this.#anchorIds.get(anchor)).sort().join(" ");
+    let inner = this.#scopes.get(key);
+    if (inner === undefined) this.#scopes.set(key, inner = { id: this.#scopes.size, anchors });
+    return inner;
   }
 
   /** What a `$ref` in a schema means. @throws {SchemaError} if it leads out of the document or nowhere */
@@ -70,25 +95,21 @@ export class SchemaDocument {
     return this.#resolve(schema, "$ref", reference);
   }
 
-  /** What a `$dynamicRef` or `$recursiveRef` means. @throws {SchemaError} if that depends on the caller */
-  resolveDynamic(schema: JsonObject, keyword: string, reference: string): JsonValue {
-    const target = this.#resolve(schema, keyword, reference);
-    if (!(target instanceof Map)) return target;
-    if (keyword === "$recursiveRef") {
-      if (target.get("$recursiveAnchor") === true && this.#recursiveAnchors > 1) {
-        throw this.#ambiguous(schema, keyword);
-      }
-      return target;
-    }
-    const name = target.get("$dynamicAnchor");
-    if (typeof name !== "string" || !reference.endsWith(`#${name}`)) return target;
-    if (this.#dynamicAnchors.get(name)!.length > 1) throw this.#ambiguous(schema, keyword);
-    return target;
-  }
-
-  #ambiguous(schema: JsonObject, keyword: string): SchemaError {
-    const reason = "more than one schema may be meant, which only the way to it would tell";
-    return new SchemaError(this.pointer(schema), keyword, reason);
+  /** What the `$dynamicRef` and `$recursiveRef` of a schema mean. @param scope the one within it */
+  dynamicTargets(keywords: KeywordReader, scope: DynamicScope): JsonValue[] {
+    const { schema } = keywords;
+    return ["$dynamicRef", "$recursiveRef"].flatMap((keyword) => {
+      const reference = keywords.text(keyword);
+      if (reference === undefined) return [];
+      const target = this.#resolve(schema, keyword, reference);
+      if (!(target instanceof Map)) return [target];
+      const isRecursive = keyword === "$recursiveRef";
+      const name = isRecursive ? "" : reference.slice(reference.indexOf("#") + 1);
+      const isDynamic = isRecursive
+        ? target.get("$recursiveAnchor") === true
+        : target.get("$dynamicAnchor") === name;
+      return [isDynamic ? scope.anchors.get(name) ?? target : target];
+    });
   }
 
   #resolve(schema: JsonObject, keyword: string, reference: string): JsonValue {
@@ -97,8 +118,12 @@ export class SchemaDocument {
     if (uri === undefined) throw fail(`"${reference}" is not a URI reference`);
     const hash = uri.indexOf("#");
     const base = hash < 0 ? uri : uri.slice(0, hash);
-    const resource = this.#resources.get(base);
-    if (resource === undefined) throw fail(`"${reference}" is not in this document`);
+    const resource = this.#resources.get(base) ?? this.#addMetaschema(base);
+    if (resource === undefined) {
+      throw fail(
+        `"${reference}" is not in this document, and nothing is fetched: move it to "$defs"`,
+      );
+    }
     const fragment = decode(hash < 0 ? "" : uri.slice(hash + 1));
     if (fragment === undefined) throw fail(`"${reference}" is not a URI reference`);
     const target = fragment === "" || fragment.startsWith("/")
@@ -108,9 +133,27 @@ export class SchemaDocument {
     return target;
   }
 
-  #addResource(root: JsonValue, uri: string): Resource {
-    const resource = { root, uri, anchors: new Map<string, JsonValue>() };
-    if (!this.#resources.has(uri)) this.#resources.set(uri, resource);
+  #add(root: JsonValue, uri: string): Resource {
+    const resource = this.#addResource(root, uri, 2020);
+    this.#walk(root, null, "", resource, true);
+    return resource;
+  }
+
+  #addMetaschema(uri: string): Resource | undefined {
+    const schema = metaschema(uri);
+    return schema === undefined ? undefined : this.#add(schema, uri);
+  }
+
+  #addResource(root: JsonValue, uri: string, outer: Draft): Resource {
+    const added = this.#resources.get(uri);
+    if (added?.root === root) return added;
+    const declared = root instanceof Map ? root.get("$schema") : undefined;
+    const known = DRAFTS.find(([pattern]) =>
+      typeof declared === "string" && pattern.test(declared)
+    );
+    const draft = typeof declared === "string" ? known?.[1] ?? 2020 : outer;
+    const resource = { root, uri, draft, anchors: new Map(), dynamicAnchors: new Map() };
+    if (added === undefined) this.#resources.set(uri, resource);
     return resource;
   }
 
@@ -143,15 +186,16 @@ export class SchemaDocument {
 
   /** Notes what a schema is called; returns the resource that it is part of. */
   #name(schema: JsonObject, outer: Resource): Resource {
-    if (this.draft <= 7 && schema.has("$ref")) return outer;
+    const { draft } = outer;
+    if (draft <= 7 && schema.has("$ref")) return outer;
     let resource = outer;
-    const id = schema.get(this.draft === 4 ? "id" : "$id");
+    const id = schema.get(draft === 4 ? "id" : "$id");
     if (typeof id === "string") {
       if (id.startsWith("#")) {
         outer.anchors.set(id.slice(1), schema);
       } else {
         const uri = absolute(id, outer.uri)?.replace(/#.*/, "");
-        if (uri !== undefined) resource = this.#addResource(schema, uri);
+        if (uri !== undefined) resource = this.#addResource(schema, uri, draft);
       }
     }
     const anchor = schema.get("$anchor");
@@ -159,10 +203,16 @@ export class SchemaDocument {
     const dynamic = schema.get("$dynamicAnchor");
     if (typeof dynamic === "string") {
       resource.anchors.set(dynamic, schema);
-      this.#dynamicAnchors.set(dynamic, [...this.#dynamicAnchors.get(dynamic) ?? [], schema]);
+      this.#addDynamic(resource, dynamic, schema);
     }
-    if (schema.get("$recursiveAnchor") === true) this.#recursiveAnchors += 1;
+    const isRoot = resource.root === schema;
+    if (isRoot && schema.get("$recursiveAnchor") === true) this.#addDynamic(resource, "", schema);
     return resource;
+  }
+
+  #addDynamic(resource: Resource, name: string, schema: JsonObject): void {
+    resource.dynamicAnchors.set(name, schema);
+    this.#anchorIds.set(schema, this.#anchorIds.size);
   }
 }
 

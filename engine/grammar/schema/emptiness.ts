@@ -3,28 +3,36 @@
 
 import type { LanguageId } from "../language/mod.ts";
 import type { TypeId } from "../types.ts";
-import { childrenOf, type ClosedShape, sizeOf, type SplitArray } from "./collect.ts";
+import { childrenOf, type ClosedShape, type SplitArray } from "./collect.ts";
+import { FiniteValues } from "./finite.ts";
 import { undeclared } from "./objects.ts";
+import { canBePresent } from "./presence_search.ts";
+import type { FewValues } from "./scalars.ts";
 import { AlgebraError } from "./schema_error.ts";
 import type { ObjectShape } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 
 /** Members that are counted before a set passes as unlimited. */
 const MAX_COUNTED = 1024;
-/** Assignments of keys that are tried. */
-const MAX_TRIALS = 10_000;
+/** Ways to count that are looked at. */
+const MAX_TRIALS = 200_000;
+/** Most items that `contains` may ask for. */
+const MAX_CONTAINED = 10_000;
 
 /** The types that have a value. */
 export class Inhabited {
   readonly #alive = new Set<TypeId>();
-  readonly #sizes = new Map<TypeId, number>();
+  readonly #values: FiniteValues;
 
   /** Finds all of them. */
   constructor(readonly graph: TypeGraph, readonly shapes: ReadonlyMap<TypeId, ClosedShape>) {
+    this.#values = new FiniteValues(graph.languages, shapes);
     const users = new Map<TypeId, TypeId[]>();
     for (const [id, shape] of shapes) {
-      for (const child of new Set(childrenOf(shape))) {
-        users.set(child, [...users.get(child) ?? [], id]);
+      for (const child of childrenOf(shape)) {
+        const known = users.get(child);
+        if (known) known.push(id);
+        else users.set(child, [id]);
       }
     }
     const waiting = new Set(shapes.keys());
@@ -54,41 +62,57 @@ export class Inhabited {
     const max = Math.min(array.max, longest);
     if (max < array.min) return false;
     if (array.unique && !this.#hasDistinct(array)) return false;
-    if (array.contains.length === 0) return true;
-    return this.#canCount(array, max);
+    return array.contains.length === 0 || this.#canCount(array, max);
   }
 
   /** True unless the items surely are too few to be different. */
-  #hasDistinct({ prefix, rest, min }: SplitArray): boolean {
-    if (min > prefix.length && prefix.length === 0) return this.#size(rest) >= min;
-    return true;
-  }
-
-  #size(id: TypeId): number {
-    let size = this.#sizes.get(id);
-    if (size === undefined) {
-      const shape = this.shapes.get(id);
-      this.#sizes.set(id, size = shape ? sizeOf(this.graph, shape, MAX_COUNTED) : 0);
+  #hasDistinct(array: SplitArray): boolean {
+    const { prefix, rest, min, contains, splits } = array;
+    for (const [i, rule] of contains.entries()) {
+      const counted = [...splits.values()].flat().filter(({ counts }) => counts[i]);
+      if (countAll(counted.map(({ type }) => this.#values.of(type))) < rule.min) return false;
     }
-    return size;
+    // Items of many values are never short of one: the others are matched with their values.
+    const scarce: ReadonlySet<string>[] = [];
+    for (let i = 0; i < Math.min(min, prefix.length + MAX_COUNTED + 1); i++) {
+      const values = this.#values.of(prefix[i] ?? rest);
+      if (values !== undefined && values.size < min) scarce.push(values);
+    }
+    return canDiffer(scarce);
   }
 
-  /** Breadth first over how many items count for each `contains`. */
+  /** How many items may count for each `contains`: at the prefix one by one, then for the rest. */
   #canCount(array: SplitArray, max: number): boolean {
     const { contains, prefix, rest, splits } = array;
+    const alive = (item: TypeId) => (splits.get(item) ?? []).filter(({ type }) => this.has(type));
+    if (contains.some(({ min }) => min > MAX_CONTAINED)) {
+      throw new AlgebraError(`more than ${MAX_CONTAINED} items would have to be counted`);
+    }
+    const only = contains[0]!;
+    if (contains.length === 1 && prefix.length === 0) {
+      const counting = alive(rest).some(({ counts }) => counts[0]);
+      const others = alive(rest).some(({ counts }) => !counts[0]);
+      const least = others ? only.min : Math.max(only.min, array.min);
+      const most = Math.min(counting ? only.max : 0, max);
+      return least <= most && (others || most >= array.min);
+    }
     const done = (counts: readonly number[], length: number) =>
       length >= array.min && contains.every(({ min }, i) => counts[i]! >= min);
     let states = new Map([["", contains.map(() => 0)]]);
     const enough = Math.max(array.min, prefix.length) +
       contains.reduce((sum, { min }) => sum + min, 0);
+    let trials = 0;
     for (let length = 0; states.size > 0; length++) {
       for (const counts of states.values()) if (done(counts, length)) return true;
       if (length >= Math.min(max, enough)) return false;
-      const parts = splits.get(prefix[length] ?? rest) ?? [];
+      const parts = alive(prefix[length] ?? rest);
+      trials += states.size * parts.length;
+      if (trials > MAX_TRIALS) {
+        throw new AlgebraError("its items cannot be counted: there are too many ways");
+      }
       const next = new Map<string, number[]>();
       for (const counts of states.values()) {
         for (const part of parts) {
-          if (!this.has(part.type)) continue;
           const sums = counts.map((count, i) => {
             const { min, max: most } = contains[i]!;
             const sum = count + Number(part.counts[i]);
@@ -98,9 +122,6 @@ export class Inhabited {
         }
       }
       states = next;
-      if (states.size > MAX_TRIALS || length > MAX_TRIALS) {
-        throw new AlgebraError("its items cannot be counted: there are too many ways");
-      }
     }
     return false;
   }
@@ -134,8 +155,7 @@ export class Inhabited {
 
   /** Tries the keys that clauses speak of, the others being free. */
   #satisfies(object: ObjectShape, possible: Map<string, boolean>, others: number): boolean {
-    const keys = [...new Set(object.clauses.flatMap((clause) => clause.map(({ key }) => key)))];
-    const involved = new Set(keys);
+    const involved = new Set(object.clauses.flatMap((clause) => clause.map(({ key }) => key)));
     let fixed = 0;
     let free = others;
     for (const [key, { required }] of object.properties) {
@@ -143,30 +163,41 @@ export class Inhabited {
       if (required) fixed += 1;
       else if (possible.get(key)) free += 1;
     }
-    let trials = 0;
-    const chosen = new Map<string, boolean>();
-    // As deep as there are keys in clauses, which the cap on trials bounds too.
-    const search = (index: number, count: number): boolean => {
-      if (++trials > MAX_TRIALS) {
-        throw new AlgebraError(
-          "which keys may go together cannot be told: there are too many ways",
-        );
-      }
-      const fails = object.clauses.some((clause) =>
-        clause.every(({ key, present }) => chosen.has(key) && chosen.get(key) !== present)
-      );
-      if (fails || count > object.max) return false;
-      if (index === keys.length) return count + free >= object.min;
-      const key = keys[index]!;
-      const { required } = object.properties.get(key)!;
-      for (const present of [true, false]) {
-        if (present ? !possible.get(key) : required) continue;
-        chosen.set(key, present);
-        if (search(index + 1, count + Number(present))) return true;
-        chosen.delete(key);
-      }
-      return false;
-    };
-    return search(0, fixed);
+    return canBePresent({
+      clauses: object.clauses,
+      status: (key) => {
+        if (!possible.get(key)) return "impossible";
+        return object.properties.get(key)!.required ? "required" : "optional";
+      },
+      min: object.min - fixed - free,
+      max: object.max - fixed,
+    });
   }
+}
+
+/** How many values there are in some types together. */
+function countAll(types: readonly FewValues[]): number {
+  const values = new Set<string>();
+  for (const type of types) {
+    if (type === undefined) return Infinity;
+    for (const value of type) values.add(value);
+  }
+  return values.size;
+}
+
+/** Whether each of some sets can give a value of its own: a matching, grown by augmenting paths. */
+function canDiffer(sets: readonly ReadonlySet<string>[]): boolean {
+  const owners = new Map<string, number>();
+  const place = (index: number, tried: Set<string>): boolean => {
+    const values = [...sets[index]!].filter((value) => !tried.has(value));
+    const free = values.find((value) => !owners.has(value));
+    const found = free ?? values.find((value) => {
+      if (tried.has(value)) return false;
+      tried.add(value);
+      return place(owners.get(value)!, tried);
+    });
+    if (found !== undefined) owners.set(found, index);
+    return found !== undefined;
+  };
+  return sets.every((_, index) => place(index, new Set()));
 }

@@ -4,9 +4,15 @@
 import { Decimal, type JsonValue } from "../json/mod.ts";
 import { exactly } from "../number/mod.ts";
 import type { TypeId } from "../types.ts";
+import { canonical } from "./canonical.ts";
+import { AlgebraError } from "./schema_error.ts";
 import { type ArrayShape, NONE, type ObjectShape, type Shape } from "./shape.ts";
 import { literals } from "./strings.ts";
 import type { TypeGraph } from "./type_graph.ts";
+
+/** Most values that a schema may list, and most arrays and objects among them. */
+const MAX_VALUES = 100_000;
+const MAX_COMPOUND = 4096;
 
 /** Types of exact values, one per value. */
 export class ExactTypes {
@@ -17,6 +23,9 @@ export class ExactTypes {
 
   /** The type of exactly these values. */
   of(values: readonly JsonValue[]): TypeId {
+    if (values.length > MAX_VALUES) {
+      throw new AlgebraError(`it lists more than ${MAX_VALUES} values`);
+    }
     const distinct = new Map(values.map((value) => [canonical(value), value]));
     const key = [...distinct.keys()].join(",");
     let id = this.#ids.get(key);
@@ -31,6 +40,10 @@ export class ExactTypes {
     const texts = values.filter((value) => typeof value === "string");
     const numbers = values.filter((value) => value instanceof Decimal);
     const { languages } = this.graph;
+    const compound = values.filter((value) => Array.isArray(value) || value instanceof Map);
+    if (compound.length > MAX_COMPOUND) {
+      throw new AlgebraError(`it lists more than ${MAX_COMPOUND} arrays and objects`);
+    }
     return {
       null: values.includes(null),
       booleans: [false, true].filter((value) => values.includes(value)),
@@ -38,8 +51,9 @@ export class ExactTypes {
       strings: texts.length > 0
         ? { language: literals(languages, texts), min: 0, max: Infinity }
         : undefined,
-      arrays: values.filter((value) => Array.isArray(value)).map((value) => this.#array(value)),
-      objects: values.filter((value) => value instanceof Map).map((value) => this.#object(value)),
+      arrays: compound.filter((value) => Array.isArray(value)).map((value) => this.#array(value)),
+      objects: compound.filter((value) => value instanceof Map)
+        .map((value) => this.#object(value)),
     };
   }
 
@@ -74,17 +88,3 @@ const NO_ARRAY: ArrayShape = {
   unique: false,
   contains: [],
 };
-
-/** One text per value: keys sorted, numbers by value. */
-export function canonical(value: JsonValue): string {
-  if (value === null || typeof value === "boolean") return String(value);
-  if (typeof value === "string") return JSON.stringify(value);
-  if (value instanceof Decimal) return value.toString();
-  if (value instanceof Map) {
-    const members = [...value].map(([key, member]) =>
-      `${JSON.stringify(key)}:${canonical(member)}`
-    );
-    return `{${members.sort().join(",")}}`;
-  }
-  return `[${(value as readonly JsonValue[]).map(canonical).join(",")}]`;
-}

@@ -12,10 +12,17 @@ import { ANY, type ArrayShape, NONE, type ObjectShape } from "./shape.ts";
 /** Types that are looked at before the search settles for what it has. */
 const MAX_STEPS = 64;
 
-/** The error of a type without values. @param root the type */
-export function explainEmptiness(reader: SchemaReader, root: TypeId): SchemaError {
+/** The error of a type without values. @param inhabited what is known of it */
+export function explainEmptiness(
+  reader: SchemaReader,
+  root: TypeId,
+  inhabited: Inhabited,
+): SchemaError {
   const { graph } = reader;
-  const isEmpty = (id: TypeId) => !new Inhabited(graph, collectShapes(graph, id)).has(id);
+  const isEmpty = (id: TypeId) =>
+    id === NONE || inhabited.shapes.has(id)
+      ? !inhabited.has(id)
+      : !new Inhabited(graph, collectShapes(graph, id)).has(id);
   const seen = new Set<TypeId>();
   let pointer = "";
   let at: TypeId | undefined = root;
@@ -30,7 +37,7 @@ export function explainEmptiness(reader: SchemaReader, root: TypeId): SchemaErro
       pointer = place;
       const keywords = reader.keywordsOf(at)!;
       const types = [...readTypes(keywords)];
-      [keyword, reason] = types.length < 7 ? contradiction(keywords, types[0]!) : ["", reason];
+      [keyword, reason] = contradiction(keywords, types.length < 7 ? types[0] : undefined);
     }
     const dead: TypeId | undefined = graph.operands(at).find(isEmpty);
     if (dead !== undefined && dead !== NONE) {
@@ -38,34 +45,51 @@ export function explainEmptiness(reader: SchemaReader, root: TypeId): SchemaErro
       continue;
     }
     const shape = graph.shape(at);
-    const needed: { type: TypeId; what: string } | undefined = [
+    const needed: Needed | undefined = [
       ...shape.objects.flatMap(neededKeys),
       ...shape.arrays.flatMap(neededItems),
     ].find(({ type }) => isEmpty(type));
-    if (needed?.type === NONE) return new SchemaError(pointer, "required", needed.what);
+    if (needed?.type === NONE) return new SchemaError(pointer, needed.keyword, needed.what);
     at = needed?.type;
+  }
+  if (at !== undefined && seen.has(at)) {
+    const endless = "it cannot be satisfied: it needs itself within itself, without an end; " +
+      "let it be optional somewhere";
+    return new SchemaError(pointer, keyword || "$ref", endless);
   }
   const parts = graph.operands(last).filter((part) => part !== ANY);
   if (parts.length > 1 && graph.pointer(last) === undefined) {
     const places = parts.map((part) => graph.pointer(part)).filter((place) => place !== undefined);
-    if (places.length > 1) reason = `no value satisfies both ${places.slice(0, 2).join(" and ")}`;
+    if (places.length > 1) {
+      reason = `no value satisfies both ${places.slice(0, 2).join(" and ")}`;
+      keyword = places[0]!.slice(pointer.length + 1).split("/")[0]!;
+    }
   }
   return new SchemaError(pointer, keyword, `it cannot be satisfied: ${reason}`);
 }
 
-function neededKeys(object: ObjectShape): { type: TypeId; what: string }[] {
+/** A type of which a value must be there. */
+interface Needed {
+  readonly type: TypeId;
+  readonly keyword: string;
+  readonly what: string;
+}
+
+function neededKeys(object: ObjectShape): Needed[] {
   return [...object.properties].filter(([, { required }]) => required)
     .map(([key, { type }]) => ({
       type,
-      what: `it cannot be satisfied: "${key}" is required, but not allowed`,
+      keyword: "required",
+      what: `it cannot be satisfied: "${key}" is required, but not allowed; declare or allow it`,
     }));
 }
 
-function neededItems(array: ArrayShape): { type: TypeId; what: string }[] {
+function neededItems(array: ArrayShape): Needed[] {
   const items = array.prefix.slice(0, array.min);
   if (array.min > array.prefix.length) items.push(array.rest);
   return items.map((type) => ({
     type,
-    what: "it cannot be satisfied: items are needed, but not allowed",
+    keyword: "minItems",
+    what: "it cannot be satisfied: items are needed, but not allowed; allow them",
   }));
 }

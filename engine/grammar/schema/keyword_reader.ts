@@ -10,8 +10,17 @@ const MAX_COUNT = 2 ** 40;
 
 /** The keywords of one schema. */
 export class KeywordReader {
-  /** Keywords of a schema. @param pointer where it is @param draft the edition that it is in */
-  constructor(readonly schema: JsonObject, readonly pointer: string, readonly draft: Draft) {}
+  readonly #locate: () => string;
+
+  /** Keywords of a schema. @param locate tells where it is @param draft the edition that it is in */
+  constructor(readonly schema: JsonObject, locate: () => string, readonly draft: Draft) {
+    this.#locate = locate;
+  }
+
+  /** The JSON pointer of the schema. */
+  get pointer(): string {
+    return this.#locate();
+  }
 
   /** True if a keyword is there. */
   has(keyword: string): boolean {

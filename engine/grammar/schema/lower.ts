@@ -3,12 +3,23 @@
 // can follow.
 
 import type { NumberSet } from "../number/mod.ts";
-import type { ArrayType, ItemPart, ObjectType, SchemaTypes, TypeId, ValueType } from "../types.ts";
+import type {
+  ArrayType,
+  ItemPart,
+  ObjectType,
+  SchemaTypes,
+  StringType,
+  TypeId,
+  ValueType,
+} from "../types.ts";
 import type { ClosedShape, SplitArray } from "./collect.ts";
 import type { Inhabited } from "./emptiness.ts";
 import { settle, undeclared } from "./objects.ts";
 import { NONE, type ObjectShape } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
+
+/** Least count that is worth counting: a few states more are walked faster. */
+const MIN_COUNT = 16;
 
 /** The types that `root` can reach and that have a value; `root` must have one. */
 export function lowerTypes(
@@ -73,9 +84,20 @@ function lowerShape(lowering: Lowering, shape: ClosedShape): ValueType {
     ...(shape.null && { null: true }),
     ...(shape.booleans.length > 0 && { booleans: shape.booleans }),
     ...(shape.numbers && { numbers: shape.numbers }),
-    ...(shape.strings && { strings: shape.strings }),
+    ...(shape.strings && { strings: counted(lowering.graph, shape.strings) }),
     ...(arrays.length > 0 && { arrays: arrays.map((array) => lowerArray(lowering, array)) }),
     ...(objects.length > 0 && { objects }),
+  };
+}
+
+/** The same strings with a count in their language moved beside it, where it costs no states. */
+function counted({ languages }: TypeGraph, { language, min, max }: StringType): StringType {
+  const apart = languages.withoutCount(language);
+  if ((apart.max < Infinity ? apart.max : apart.min) < MIN_COUNT) return { language, min, max };
+  return {
+    language: apart.language,
+    min: Math.max(min, apart.min),
+    max: Math.min(max, apart.max),
   };
 }
 

@@ -4,13 +4,24 @@
 import type { JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";
 import type { KeywordReader } from "./keyword_reader.ts";
-import { ANY, type ArrayShape, type Contained } from "./shape.ts";
+import { ANY, ANY_ARRAY, type ArrayShape, type Contained } from "./shape.ts";
+
+const KEYWORDS = [
+  "additionalItems",
+  "contains",
+  "items",
+  "maxItems",
+  "minItems",
+  "prefixItems",
+  "uniqueItems",
+];
 
 /** The arrays that a schema allows on its own. @throws {SchemaError} if a keyword is malformed */
 export function readArrays(
   keywords: KeywordReader,
   typeOf: (schema: JsonValue) => TypeId,
 ): ArrayShape {
+  if (!KEYWORDS.some((keyword) => keywords.has(keyword))) return ANY_ARRAY;
   const { prefix, rest } = arrayItems(keywords);
   return {
     prefix: prefix.map(typeOf),

@@ -12,6 +12,17 @@ import { ANY, type Cell, type Clause, NONE, type ObjectShape } from "./shape.ts"
 import { folded } from "./strings.ts";
 import type { TypeGraph } from "./type_graph.ts";
 
+const KEYWORDS = [
+  "additionalProperties",
+  "dependencies",
+  "dependentRequired",
+  "maxProperties",
+  "minProperties",
+  "patternProperties",
+  "properties",
+  "propertyNames",
+  "required",
+];
 /** Most disjoint languages that overlapping patterns may need. */
 const MAX_CELLS = 64;
 
@@ -21,6 +32,7 @@ export function readObjects(
   graph: TypeGraph,
   typeOf: (schema: JsonValue) => TypeId,
 ): ObjectShape {
+  if (!KEYWORDS.some((keyword) => keywords.has(keyword))) return graph.anyObject;
   const { languages } = graph;
   const names = readNames(keywords, graph, typeOf);
   const declared = keywords.named("properties");

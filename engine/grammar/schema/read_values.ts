@@ -1,37 +1,48 @@
 // What the keywords of one schema say of each JSON type (JSON Schema Validation 6). Keywords say nothing
 // of types that `type` leaves out, so there they are not even read.
 
-import type { Decimal } from "../json/mod.ts";
+import { Decimal, type JsonValue } from "../json/mod.ts";
 import { PatternError } from "../language/mod.ts";
 import type { Languages } from "../language/mod.ts";
 import { NumberError } from "../number/mod.ts";
 import * as numbers from "../number/mod.ts";
 import type { StringType } from "../types.ts";
+import { canonical } from "./canonical.ts";
 import type { KeywordReader } from "./keyword_reader.ts";
 import { stringType } from "./strings.ts";
 
 const TYPES = new Set(["null", "boolean", "integer", "number", "string", "array", "object"]);
 /** Keywords by the JSON type that they are about, for the words of a contradiction. */
 const ABOUT: Readonly<Record<string, readonly string[]>> = {
-  number: [
-    "minimum",
-    "exclusiveMinimum",
-    "maximum",
-    "exclusiveMaximum",
-    "multipleOf",
-  ],
+  number: ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf", "format"],
   string: ["minLength", "maxLength", "pattern", "format"],
   array: ["minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"],
   object: ["minProperties", "maxProperties", "required", "additionalProperties", "propertyNames"],
 };
+/** Those that are about all types. */
+const ABOUT_ALL = ["const", "enum", "not", "anyOf", "oneOf", "if", "then", "else"];
+
+/** Formats of numbers (OpenAPI); "float" and "double" take any number. */
+const NUMBER_FORMATS: ReadonlyMap<string, numbers.NumberSet> = new Map([
+  ["int32", signedIntegers(32)],
+  ["int64", signedIntegers(64)],
+]);
+
+function signedIntegers(bits: number): numbers.NumberSet {
+  const end = 2n ** BigInt(bits - 1);
+  const limits = { min: Decimal.from(-end), exclusiveMax: Decimal.from(end) };
+  return numbers.intersect(numbers.integers(), numbers.interval(limits));
+}
 
 /** The JSON types that a schema's `type` names; all without it. @throws {SchemaError} if it is malformed */
 export function readTypes(keywords: KeywordReader): ReadonlySet<string> {
   const type = keywords.get("type");
   if (type === undefined) return TYPES;
   const names = typeof type === "string" ? [type] : keywords.texts("type");
+  if (names.length === 0) throw keywords.error("type", "it lists no type");
   for (const name of names) {
-    if (!TYPES.has(name)) throw keywords.error("type", `"${name}" is no type of JSON`);
+    if (TYPES.has(name)) continue;
+    throw keywords.error("type", `"${name}" is none of ${[...TYPES].join(", ")}`);
   }
   return new Set(names);
 }
@@ -40,17 +51,26 @@ export function readTypes(keywords: KeywordReader): ReadonlySet<string> {
 export function readNumbers(
   keywords: KeywordReader,
   types: ReadonlySet<string>,
+  assertFormats: boolean,
 ): numbers.NumberSet | undefined {
   if (!types.has("number") && !types.has("integer")) return undefined;
   try {
     let set = types.has("number") ? numbers.allNumbers() : numbers.integers();
     set = numbers.intersect(set, numbers.interval(readBounds(keywords)));
     const divisor = keywords.number("multipleOf");
-    if (divisor !== undefined) set = numbers.intersect(set, numbers.multipleOf(divisor));
-    return numbers.isEmptyNumbers(set) ? undefined : set;
+    if (divisor !== undefined) {
+      if (divisor.sign <= 0) throw keywords.error("multipleOf", "it must be greater than 0");
+      set = numbers.intersect(set, numbers.multipleOf(divisor));
+    }
+    const known = NUMBER_FORMATS.get(formatOf(keywords, assertFormats) ?? "");
+    if (known !== undefined) set = numbers.intersect(set, known);
+    if (numbers.isEmptyNumbers(set)) return undefined;
+    numbers.checkSpelling(set);
+    return set;
   } catch (error) {
-    if (error instanceof NumberError) throw keywords.error("multipleOf", error.message);
-    throw error;
+    if (!(error instanceof NumberError)) throw error;
+    const [keyword] = contradiction(keywords, "number");
+    throw keywords.error(keyword, error.message);
   }
 }
 
@@ -86,13 +106,16 @@ export function readStrings(
   let language = languages.any();
   const pattern = keywords.text("pattern");
   if (pattern !== undefined) language = readPattern(keywords, languages, "pattern", pattern);
-  const format = assertFormats ? keywords.get("format") : undefined;
-  if (typeof format === "string") {
-    const known = languages.format(format);
-    if (known !== undefined) language = languages.intersect(language, known);
-  }
+  const known = languages.format(formatOf(keywords, assertFormats) ?? "");
+  if (known !== undefined) language = languages.intersect(language, known);
   const max = keywords.count("maxLength", Infinity);
   return stringType(languages, language, keywords.count("minLength", 0), max);
+}
+
+/** The name of the format that binds, if any does. */
+function formatOf(keywords: KeywordReader, assertFormats: boolean): string | undefined {
+  const format = assertFormats ? keywords.get("format") : undefined;
+  return typeof format === "string" ? format : undefined;
 }
 
 /** The language of a regular expression. @throws {SchemaError} with the keyword if it is not supported */
@@ -110,18 +133,16 @@ export function readPattern(
   }
 }
 
-/** Why a schema allows no value of a JSON type: all that it says of the type. */
-export function contradiction(keywords: KeywordReader, type: string): [string, string] {
-  const said = ABOUT[type === "integer" ? "number" : type]?.filter((name) => keywords.has(name)) ??
-    [];
-  const words = said.map((name) => `${name} ${brief(keywords.get(name))}`);
-  return [said[0] ?? "type", `no ${type} satisfies ${words.join(" and ") || "it"}`];
+/** Why a schema allows no value: the keyword to blame, and all that it says. @param type undefined: any */
+export function contradiction(keywords: KeywordReader, type?: string): [string, string] {
+  const about = ABOUT[type === "integer" ? "number" : type ?? ""] ?? [];
+  const said = [...about, ...ABOUT_ALL].filter((name) => keywords.has(name));
+  const words = said.map((name) => `${name} ${brief(keywords.get(name)!)}`);
+  const keyword = said[0] ?? (type === undefined ? "" : "type");
+  return [keyword, `no ${type ?? "value"} satisfies ${words.join(" and ") || "it"}`];
 }
 
-function brief(value: unknown): string {
-  const text = typeof value === "object" && value !== null && !(value instanceof Map) &&
-      !Array.isArray(value)
-    ? String(value)
-    : JSON.stringify(value instanceof Map ? Object.fromEntries(value) : value);
+function brief(value: JsonValue): string {
+  const text = canonical(value);
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }

@@ -3,25 +3,35 @@
 
 import type { JsonObject, JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";
-import { SchemaDocument } from "./document.ts";
+import { type DynamicScope, SchemaDocument } from "./document.ts";
 import { ExactTypes } from "./exact.ts";
 import { type KeywordReader, textList } from "./keyword_reader.ts";
-import { CONSTRAINTS } from "./keywords.ts";
+import { CONSTRAINTS, type Draft } from "./keywords.ts";
 import { withKey, withoutKey } from "./presence.ts";
 import { readArrays } from "./read_arrays.ts";
 import { readObjects } from "./read_objects.ts";
 import { readNumbers, readStrings, readTypes } from "./read_values.ts";
-import { SchemaError } from "./schema_error.ts";
+import { isLimit, SchemaError } from "./schema_error.ts";
 import { ANY, NONE } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 import { UnevaluatedReader } from "./unevaluated.ts";
+
+/** A schema in its document, on a way that leads to it. */
+interface Visit {
+  readonly keywords: KeywordReader;
+  /** Within the schema. */
+  readonly scope: DynamicScope;
+  /** The type of a schema that this one contains or refers to. */
+  readonly typeOf: (schema: JsonValue) => TypeId;
+}
 
 /** The schemas of one document as types. */
 export class SchemaReader {
   readonly #document: SchemaDocument;
   readonly #exact: ExactTypes;
   readonly #unevaluated: UnevaluatedReader;
-  readonly #ids = new Map<JsonObject, TypeId>();
+  /** By the scope that leads to them. */
+  readonly #ids = new Map<DynamicScope, Map<JsonObject, TypeId>>();
   readonly #keywords = new Map<TypeId, KeywordReader>();
 
   /** Schemas of a document, read into a graph. */
@@ -32,105 +42,123 @@ export class SchemaReader {
   ) {
     this.#document = new SchemaDocument(root);
     this.#exact = new ExactTypes(graph);
-    this.#unevaluated = new UnevaluatedReader(graph, this.#document, this.typeOf);
+    this.#unevaluated = new UnevaluatedReader(
+      graph,
+      this.#document,
+      (schema, scope) => this.typeOf(schema, scope),
+    );
   }
 
-  /** The type of a schema of the document. @throws {SchemaError} if it is no schema */
-  readonly typeOf = (schema: JsonValue): TypeId => {
+  /**
+   * The type of a schema of the document.
+   *
+   * @param scope the one that leads to it
+   * @throws {SchemaError} if it is no schema
+   */
+  typeOf(schema: JsonValue, scope = this.#document.outside): TypeId {
     if (typeof schema === "boolean") return schema ? ANY : NONE;
     if (!(schema instanceof Map)) {
       const pointer = this.#document.pointer(schema);
       throw new SchemaError(pointer, "", "a schema is an object or a boolean");
     }
-    let id = this.#ids.get(schema);
+    let ids = this.#ids.get(scope);
+    if (ids === undefined) this.#ids.set(scope, ids = new Map());
+    let id = ids.get(schema);
     if (id === undefined) {
-      id = [...schema.keys()].some((keyword) => CONSTRAINTS.has(keyword))
-        ? this.#source(schema)
-        : ANY;
-      this.#ids.set(schema, id);
+      const says = [...schema.keys()].some((keyword) => CONSTRAINTS.has(keyword));
+      ids.set(schema, id = says ? this.#source(schema, scope) : ANY);
     }
     return id;
-  };
+  }
+
+  /** The edition of JSON Schema that the document is in. */
+  get draft(): Draft {
+    return this.#document.draft;
+  }
 
   /** The keywords of a type that is one schema. */
   keywordsOf(id: TypeId): KeywordReader | undefined {
     return this.#keywords.get(id);
   }
 
-  #source(schema: JsonObject): TypeId {
+  #source(schema: JsonObject, outer: DynamicScope): TypeId {
     const keywords = this.#document.keywords(schema);
-    const id = this.graph.source({ pointer: keywords.pointer, read: () => this.#read(keywords) });
+    const scope = this.#document.enter(outer, schema);
+    const typeOf = (inner: JsonValue) => this.typeOf(inner, scope);
+    const id = this.graph.source({
+      keywords,
+      read: () => located(keywords, "", () => this.#read({ keywords, scope, typeOf })),
+    });
     this.#keywords.set(id, keywords);
     return id;
   }
 
-  #read(keywords: KeywordReader): TypeId {
+  #read(visit: Visit): TypeId {
+    const { keywords, scope, typeOf } = visit;
     const reference = keywords.text("$ref");
     const referred = reference === undefined
       ? ANY
-      : this.typeOf(this.#document.resolve(keywords.schema, reference));
-    if (reference !== undefined && this.#document.draft <= 7) return referred;
+      : typeOf(this.#document.resolve(keywords.schema, reference));
+    if (reference !== undefined && keywords.draft <= 7) return referred;
     return this.graph.all([
-      this.#own(keywords),
+      this.#own(visit),
       referred,
-      ...this.#dynamic(keywords),
+      ...this.#dynamic(visit),
       ...this.#values(keywords),
-      ...this.#combined(keywords),
-      ...this.#conditional(keywords),
-      ...this.#unevaluated.read(keywords),
+      ...this.#combined(visit),
+      ...this.#conditional(visit),
+      ...this.#unevaluated.read(keywords, scope),
     ]);
   }
 
   /** What the schema's own keywords say of each JSON type. */
-  #own(keywords: KeywordReader): TypeId {
+  #own({ keywords, typeOf }: Visit): TypeId {
     const { graph } = this;
     const types = readTypes(keywords);
     return graph.constant({
       null: types.has("null"),
       booleans: types.has("boolean") ? [false, true] : [],
-      numbers: readNumbers(keywords, types),
+      numbers: readNumbers(keywords, types, this.options.assertFormats),
       strings: types.has("string")
         ? readStrings(keywords, graph.languages, this.options.assertFormats)
         : undefined,
-      arrays: types.has("array") ? [readArrays(keywords, this.typeOf)] : [],
-      objects: types.has("object") ? [readObjects(keywords, graph, this.typeOf)] : [],
+      arrays: types.has("array") ? [readArrays(keywords, typeOf)] : [],
+      objects: types.has("object") ? [readObjects(keywords, graph, typeOf)] : [],
     });
   }
 
-  #dynamic(keywords: KeywordReader): TypeId[] {
-    return ["$dynamicRef", "$recursiveRef"].flatMap((keyword) => {
-      const reference = keywords.text(keyword);
-      if (reference === undefined) return [];
-      return this.typeOf(this.#document.resolveDynamic(keywords.schema, keyword, reference));
-    });
+  #dynamic({ keywords, scope, typeOf }: Visit): TypeId[] {
+    return this.#document.dynamicTargets(keywords, scope).map(typeOf);
   }
 
   #values(keywords: KeywordReader): TypeId[] {
-    const parts: TypeId[] = [];
     const constant = keywords.get("const");
-    if (constant !== undefined) parts.push(this.#exact.of([constant]));
     const listed = keywords.list("enum");
-    if (listed !== undefined) parts.push(this.#exact.of(listed));
-    return parts;
+    const exactly = (keyword: string, values: readonly JsonValue[]) =>
+      located(keywords, keyword, () => this.#exact.of(values));
+    return [
+      ...(constant === undefined ? [] : [exactly("const", [constant])]),
+      ...(listed === undefined ? [] : [exactly("enum", listed)]),
+    ];
   }
 
-  #combined(keywords: KeywordReader): TypeId[] {
-    const parts = (keywords.list("allOf") ?? []).map(this.typeOf);
+  #combined({ keywords, typeOf }: Visit): TypeId[] {
+    const parts = (keywords.list("allOf") ?? []).map(typeOf);
     const anyOf = keywords.list("anyOf");
-    if (anyOf !== undefined) parts.push(this.graph.any(anyOf.map(this.typeOf)));
+    if (anyOf !== undefined) parts.push(this.graph.any(anyOf.map(typeOf)));
     const oneOf = keywords.list("oneOf");
-    if (oneOf !== undefined) parts.push(this.graph.one(oneOf.map(this.typeOf)));
+    if (oneOf !== undefined) parts.push(this.graph.one(oneOf.map(typeOf)));
     const not = keywords.get("not");
-    if (not !== undefined) parts.push(this.graph.not(this.typeOf(not)));
+    if (not !== undefined) parts.push(this.graph.not(typeOf(not)));
     return parts;
   }
 
-  #conditional(keywords: KeywordReader): TypeId[] {
+  #conditional({ keywords, typeOf }: Visit): TypeId[] {
     const { graph } = this;
     const parts: TypeId[] = [];
     const [test, then, otherwise] = ["if", "then", "else"].map((keyword) => {
       const schema = keywords.get(keyword);
-      return schema === undefined ? undefined : this.typeOf(schema);
+      return schema === undefined ? undefined : typeOf(schema);
     });
     if (test !== undefined && (then ?? otherwise) !== undefined) {
       parts.push(
@@ -143,10 +171,19 @@ export class SchemaReader {
     for (const keyword of ["dependentSchemas", "dependencies"]) {
       for (const [key, schema] of keywords.named(keyword)) {
         if (typeof schema === "string" || textList(schema) !== undefined) continue;
-        const type = this.typeOf(schema);
+        const type = typeOf(schema);
         parts.push(graph.any([withoutKey(graph, key), graph.all([withKey(graph, key), type])]));
       }
     }
     return parts;
+  }
+}
+
+/** What a schema or a keyword of it says; where that exceeds a limit, the error says where. */
+function located(keywords: KeywordReader, keyword: string, read: () => TypeId): TypeId {
+  try {
+    return read();
+  } catch (error) {
+    throw isLimit(error) ? keywords.error(keyword, error.message) : error;
   }
 }

@@ -88,6 +88,8 @@ export interface TypeAlgebra {
   not(part: TypeId): TypeId;
   /** True if the type surely has no value; false says nothing. */
   isKnownEmpty(type: TypeId): boolean;
+  /** The values of a type of few strings, numbers and booleans, as texts; undefined for all others. */
+  fewValues(type: TypeId): ReadonlySet<string> | undefined;
   /** Counts steps. @throws {AlgebraError} over the budget of one schema */
   spend(steps: number): void;
 }

@@ -8,9 +8,17 @@ import { AlgebraError } from "./schema_error.ts";
 /** Longest length that is turned into states. */
 const MAX_COUNTED_LENGTH = 4096;
 
+/** Most languages that are united by one call: they are passed on the stack. */
+const MAX_UNITED = 10_000;
+
 /** The language of exactly these texts. */
 export function literals(languages: Languages, texts: readonly string[]): LanguageId {
-  return languages.union(...texts.map((text) => languages.literal(text)));
+  const united: LanguageId[] = [];
+  for (let i = 0; i < texts.length; i += MAX_UNITED) {
+    const some = texts.slice(i, i + MAX_UNITED);
+    united.push(languages.union(...some.map((text) => languages.literal(text))));
+  }
+  return languages.union(...united);
 }
 
 /**
@@ -29,6 +37,7 @@ export function stringType(
     ? language
     : languages.intersect(language, ofLength(languages, min, Infinity));
   if (languages.isEmpty(members)) return undefined;
+  if (min === 0 && max === Infinity) return { language: members, min, max };
   const lengths = languages.lengths(members);
   if (lengths.min > max) return undefined;
   return {

@@ -1,10 +1,11 @@
 // unevaluatedProperties and unevaluatedItems (JSON Schema Core 11). What counts as evaluated depends on
 // which branches a value satisfies, so the schema is split in cases, each with a fixed answer; where
-// that takes too many cases, the schema is refused.
+// that takes too many cases, the schema is refused. The more is evaluated, the more is allowed: so a case
+// need not say that the other branches do not hold.
 
 import type { JsonObject, JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";
-import type { SchemaDocument } from "./document.ts";
+import type { DynamicScope, SchemaDocument } from "./document.ts";
 import { type KeywordReader, textList } from "./keyword_reader.ts";
 import { withKey } from "./presence.ts";
 import { arrayItems } from "./read_arrays.ts";
@@ -14,9 +15,11 @@ import { literals } from "./strings.ts";
 import type { TypeGraph } from "./type_graph.ts";
 
 /** Most cases that one schema may be split in. */
-const MAX_CASES = 32;
+const MAX_CASES = 64;
+/** Cases beyond which it is worth finding out which of them cannot be. */
+const FEW_CASES = 8;
 
-/** A condition, and what is evaluated in values that satisfy it. */
+/** Conditions, and what is evaluated, at least, in values that satisfy them. */
 interface Case {
   readonly conditions: readonly TypeId[];
   /** The keys. */
@@ -27,6 +30,15 @@ interface Case {
   readonly matching: readonly TypeId[];
 }
 
+/** A schema on the way that leads to it. */
+interface Visit {
+  readonly keywords: KeywordReader;
+  /** Within the schema. */
+  readonly scope: DynamicScope;
+  /** The keyword that asks what is evaluated. */
+  readonly asking: string;
+}
+
 /** The unevaluated keywords of one document. */
 export class UnevaluatedReader {
   readonly #open = new Set<JsonObject>();
@@ -35,25 +47,24 @@ export class UnevaluatedReader {
   constructor(
     readonly graph: TypeGraph,
     readonly document: SchemaDocument,
-    readonly typeOf: (schema: JsonValue) => TypeId,
+    readonly typeOf: (schema: JsonValue, scope: DynamicScope) => TypeId,
   ) {}
 
-  /** The types that the two keywords of a schema ask for besides the others. */
-  read(keywords: KeywordReader): TypeId[] {
-    const parts: TypeId[] = [];
-    const properties = keywords.get("unevaluatedProperties");
-    if (properties !== undefined && properties !== true) {
-      const type = this.typeOf(properties);
-      parts.push(
-        this.#split(keywords, "unevaluatedProperties", (known) => this.#objects(known, type)),
+  /** The types that the two keywords of a schema ask for besides the others. @param scope within it */
+  read(keywords: KeywordReader, scope: DynamicScope): TypeId[] {
+    const read = (keyword: string, constrain: (known: Case, type: TypeId) => TypeId) => {
+      const schema = keywords.get(keyword);
+      if (schema === undefined || schema === true) return [];
+      const type = this.typeOf(schema, scope);
+      const cases = this.#cases({ keywords, scope, asking: keyword });
+      return this.graph.any(
+        cases.map((known) => this.graph.all([...known.conditions, constrain(known, type)])),
       );
-    }
-    const items = keywords.get("unevaluatedItems");
-    if (items !== undefined && items !== true) {
-      const type = this.typeOf(items);
-      parts.push(this.#split(keywords, "unevaluatedItems", (known) => this.#arrays(known, type)));
-    }
-    return parts;
+    };
+    return [
+      read("unevaluatedProperties", (known, type) => this.#objects(known, type)),
+      read("unevaluatedItems", (known, type) => this.#arrays(known, type)),
+    ].flat();
   }
 
   #objects(known: Case, type: TypeId): TypeId {
@@ -78,135 +89,111 @@ export class UnevaluatedReader {
     });
   }
 
-  #split(
-    keywords: KeywordReader,
-    keyword: string,
-    constrain: (known: Case) => TypeId,
-  ): TypeId {
-    const { graph } = this;
-    const cases = this.#cases(keywords, keyword);
-    return graph.any(
-      cases.map((known) => graph.all([...known.conditions, constrain(known)])),
-    );
-  }
-
-  /** The cases of a schema. @param skipped the keyword that asks */
-  #cases(keywords: KeywordReader, skipped: string): Case[] {
-    const { schema } = keywords;
+  /** The cases of a schema. */
+  #cases(visit: Visit): Case[] {
+    const { keywords: { schema }, asking } = visit;
     if (this.#open.has(schema)) {
-      throw keywords.error(skipped, "what it leaves unevaluated hangs on itself");
+      throw visit.keywords.error(asking, "what it leaves unevaluated hangs on itself");
     }
     this.#open.add(schema);
     try {
-      return this.#combine(keywords, skipped);
+      return this.#combine(visit);
     } finally {
       this.#open.delete(schema);
     }
   }
 
-  #combine(keywords: KeywordReader, skipped: string): Case[] {
-    let cases: Case[] = [this.#own(keywords, skipped)];
+  #combine(visit: Visit): Case[] {
+    const { keywords, scope, asking } = visit;
+    let cases: Case[] = [this.#own(visit)];
     const combine = (other: readonly Case[]) => {
-      cases = cases.flatMap((a) => other.map((b) => this.#join(a, b)));
-      const distinct = new Map(cases.map((known) => [JSON.stringify(known), known]));
-      cases = [...distinct.values()];
-      if (cases.length > MAX_CASES) {
-        throw keywords.error(
-          skipped,
-          `it depends on more than ${MAX_CASES} combinations of branches`,
-        );
-      }
+      const joined = cases.flatMap((a) => other.map((b) => this.#join(a, b)));
+      cases = [...new Map(joined.map((known) => [JSON.stringify(known), known])).values()];
+      if (cases.length > FEW_CASES) cases = cases.filter((known) => this.#isPossible(known));
+      if (cases.length <= MAX_CASES) return;
+      throw keywords.error(asking, `it depends on more than ${MAX_CASES} combinations of branches`);
     };
-    for (const inner of this.#always(keywords)) combine(this.#inner(inner, skipped));
-    for (const name of ["anyOf", "oneOf"]) {
-      for (const branch of keywords.list(name) ?? []) combine(this.#maybe(branch, skipped));
-    }
+    const always = [
+      ...keywords.list("allOf") ?? [],
+      ...this.document.dynamicTargets(keywords, scope),
+    ];
+    const reference = keywords.text("$ref");
+    if (reference !== undefined) always.push(this.document.resolve(keywords.schema, reference));
+    for (const inner of always) combine(this.#inner(inner, visit));
+    for (const branch of keywords.list("anyOf") ?? []) combine(this.#maybe(branch, visit));
+    const oneOf = keywords.list("oneOf");
+    if (oneOf !== undefined) combine(this.#oneOf(oneOf, visit));
     const test = keywords.get("if");
-    if (test !== undefined) combine(this.#conditional(keywords, test, skipped));
+    if (test !== undefined) combine(this.#conditional(test, visit));
     for (const name of ["dependentSchemas", "dependencies"]) {
       for (const [key, branch] of keywords.named(name)) {
-        if (textList(branch) === undefined) combine(this.#dependent(key, branch, skipped));
+        if (textList(branch) !== undefined) continue;
+        const inner = under(withKey(this.graph, key), this.#inner(branch, visit));
+        combine([...inner, this.#nothing()]);
       }
     }
     return cases;
   }
 
-  #always(keywords: KeywordReader): JsonValue[] {
-    const found = [...keywords.list("allOf") ?? []];
-    const reference = keywords.text("$ref");
-    if (reference !== undefined) found.push(this.document.resolve(keywords.schema, reference));
-    for (const keyword of ["$dynamicRef", "$recursiveRef"]) {
-      const dynamic = keywords.text(keyword);
-      if (dynamic === undefined) continue;
-      found.push(this.document.resolveDynamic(keywords.schema, keyword, dynamic));
-    }
-    return found;
-  }
-
-  #inner(schema: JsonValue, skipped: string): Case[] {
+  #inner(schema: JsonValue, { scope, asking }: Visit): Case[] {
     if (!(schema instanceof Map)) return [this.#nothing()];
-    return this.#cases(this.document.keywords(schema), skipped);
+    const keywords = this.document.keywords(schema);
+    return this.#cases({ keywords, scope: this.document.enter(scope, schema), asking });
   }
 
-  /** A branch that holds or does not; only the first tells what is evaluated. */
-  #maybe(schema: JsonValue, skipped: string): Case[] {
-    const type = this.typeOf(schema);
-    const inner = this.#inner(schema, skipped);
-    const plain = inner.length === 1 && this.#isNothing(inner[0]!);
-    if (plain) return inner;
-    return [
-      ...inner.map((known) => ({ ...known, conditions: [type, ...known.conditions] })),
-      { ...this.#nothing(), conditions: [this.graph.not(type)] },
-    ];
+  /** A branch that may hold. */
+  #maybe(schema: JsonValue, visit: Visit): Case[] {
+    const inner = this.#inner(schema, visit);
+    if (inner.every((known) => this.#isNothing(known))) return [this.#nothing()];
+    return [...under(this.typeOf(schema, visit.scope), inner), this.#nothing()];
   }
 
-  #conditional(keywords: KeywordReader, test: JsonValue, skipped: string): Case[] {
-    const type = this.typeOf(test);
-    const branch = (name: string) => this.#inner(keywords.get(name) ?? true, skipped);
-    const met = this.#inner(test, skipped).flatMap((a) =>
+  /** Branches of which one holds. */
+  #oneOf(schemas: readonly JsonValue[], visit: Visit): Case[] {
+    const cases = schemas.flatMap((schema) => {
+      const inner = this.#inner(schema, visit);
+      const isPlain = inner.every((known) => this.#isNothing(known));
+      return isPlain ? inner : under(this.typeOf(schema, visit.scope), inner);
+    });
+    return cases.length > 0 ? cases : [this.#nothing()];
+  }
+
+  #conditional(test: JsonValue, visit: Visit): Case[] {
+    const type = this.typeOf(test, visit.scope);
+    const branch = (name: string) => this.#inner(visit.keywords.get(name) ?? true, visit);
+    const met = this.#inner(test, visit).flatMap((a) =>
       branch("then").map((b) => this.#join(a, b))
     );
-    return [
-      ...met.map((known) => ({ ...known, conditions: [type, ...known.conditions] })),
-      ...branch("else").map((known) => ({
-        ...known,
-        conditions: [this.graph.not(type), ...known.conditions],
-      })),
-    ];
+    return [...under(type, met), ...under(this.graph.not(type), branch("else"))];
   }
 
-  #dependent(key: string, schema: JsonValue, skipped: string): Case[] {
-    const has = withKey(this.graph, key);
-    return [
-      ...this.#inner(schema, skipped).map((known) => ({
-        ...known,
-        conditions: [has, ...known.conditions],
-      })),
-      { ...this.#nothing(), conditions: [this.graph.not(has)] },
-    ];
-  }
-
-  #own(keywords: KeywordReader, skipped: string): Case {
+  #own({ keywords, scope, asking }: Visit): Case {
     const { languages } = this.graph;
+    const isAsking = this.#open.size === 1;
     let keys = literals(languages, [...keywords.named("properties").keys()]);
     for (const source of keywords.named("patternProperties").keys()) {
       keys = languages.union(keys, readPattern(keywords, languages, "patternProperties", source));
     }
-    const asks = skipped === "unevaluatedProperties" && this.#open.size === 1;
-    const rest = !asks && keywords.has("unevaluatedProperties");
-    if (keywords.has("additionalProperties") || rest) keys = languages.any();
-    const items = arrayItems(keywords);
-    const asksItems = skipped === "unevaluatedItems" && this.#open.size === 1;
-    const all = items.rest !== undefined || !asksItems && keywords.has("unevaluatedItems");
+    const evaluates = (keyword: string) =>
+      keywords.has(keyword) && !(isAsking && asking === keyword);
+    if (keywords.has("additionalProperties") || evaluates("unevaluatedProperties")) {
+      keys = languages.any();
+    }
+    const { prefix, rest } = arrayItems(keywords);
+    const all = rest !== undefined || evaluates("unevaluatedItems");
     const contains = keywords.get("contains");
     // Only the 2020-12 edition counts what `contains` matches as evaluated.
-    const counts = contains !== undefined && this.document.draft >= 2020;
+    const counts = contains !== undefined && keywords.draft >= 2020;
     return {
       conditions: [],
       keys,
-      items: all ? Infinity : items.prefix.length,
-      matching: counts ? [this.typeOf(contains)] : [],
+      items: all ? Infinity : prefix.length,
+      matching: counts ? [this.typeOf(contains, scope)] : [],
     };
+  }
+
+  #isPossible({ conditions }: Case): boolean {
+    return !this.graph.isKnownEmpty(this.graph.all(conditions));
   }
 
   #nothing(): Case {
@@ -226,4 +213,9 @@ export class UnevaluatedReader {
       matching: [...new Set([...a.matching, ...b.matching])],
     };
   }
+}
+
+/** Cases that only are where a condition holds. */
+function under(condition: TypeId, cases: readonly Case[]): Case[] {
+  return cases.map((known) => ({ ...known, conditions: [condition, ...known.conditions] }));
 }

@@ -2,7 +2,12 @@
 // random; and what steers a document to its end.
 
 import { assert, assertEquals } from "@std/assert";
-import type { Matcher, TokenTable } from "../../../../engine/grammar/machine/mod.ts";
+import { Languages } from "../../../../engine/grammar/language/mod.ts";
+import {
+  createMachine,
+  type Matcher,
+  type TokenTable,
+} from "../../../../engine/grammar/machine/mod.ts";
 import { allNumbers, integers } from "../../../../engine/grammar/number/mod.ts";
 import type { ValueType } from "../../../../engine/grammar/types.ts";
 import { ANY, array, machineFor, object, ofCharacters, tableOf, words } from "./fake_automata.ts";
@@ -13,7 +18,7 @@ const text = (language: number, min = 0, max = Infinity) => ({ language, min, ma
 const TYPES: readonly ValueType[] = [
   {
     objects: [
-      object({ name: 1, "tags?": 2, "kind?": 3, "any?": 4 }, {
+      object({ name: 1, "nam?": 5, "tags?": 2, "kind?": 3, "any?": 4 }, {
         others: [{ keys: 0, type: 5 }],
       }),
       object({ name: 1, "items": 6 }),
@@ -113,6 +118,17 @@ const PIECES = [
   '"a","a"',
 ];
 
+/** Tokens that strings take whole, or in part. */
+const STRING_PIECES = [
+  ..."abcdefghijklmnopqrstuvwxyz".split("").map((letter) => letter.repeat(3)),
+  ..."abcdefghijklmnopqrstuvwxyz".split("").map((letter) => `${letter}a-1 ${letter}`),
+  ...["..", "./", "...", ".a", "..b", "b/", "b/1", "1c", "d,", ",e", "éé", "éa", "ü", "名", "aü"],
+  ...['aa"', 'éb"', '\\"a', "a\\n", "b\\u001f", '.."', "/..", "a b c d e f g h i j k l m n"],
+  Uint8Array.of(0x61, 0xe5),
+  Uint8Array.of(0xe5, 0x90),
+  Uint8Array.of(0x8d, 0x22),
+];
+
 /** Numbers from 0 to 1, the same in every run. */
 function randomNumbers(seed: number): () => number {
   return () => {
@@ -165,6 +181,44 @@ Deno.test("mask() equals a simulation of every token byte by byte", () => {
         const pieces = expected.filter((token) => token > 256);
         const choice = pieces.length > 0 && random() < 0.8 ? pieces : expected;
         const token = choice[Math.floor(random() * choice.length)]!;
+        assert(matcher.accept(token), `token ${token} after ${written}`);
+        if (!table.endTokens.has(token)) bytes.push(...table.bytesOf(token));
+      }
+    }
+  }
+});
+
+Deno.test("masks of counted and patterned strings equal a simulation of every token", () => {
+  const table = tableOf(...PIECES, ...STRING_PIECES);
+  const languages = new Languages();
+  const cases: [pattern: string, min: number, max: number][] = [
+    ["", 0, Infinity],
+    ["", 3, Infinity],
+    ["", 2, 40],
+    ["", 0, 300],
+    ["^[a-z]{1,200}$", 0, Infinity],
+    ["^[A-Za-z][a-z0-9_ -]*$", 5, 9],
+    ["^[a-z0-9é]{2,20}(,[a-z]{1,30})*$", 0, 25],
+    ["b/\\d+c", 0, 12],
+    ["^(?!name$|other$|x{14}$)", 0, 20],
+    [String.raw`^(?!\.\.?(?:\/|$))[A-Za-z0-9_\-.~:@+]{1,30}$`, 0, Infinity],
+    [String.raw`^(?=[\s\S]*a$)(?:a|[\s\S]*b)$`, 0, Infinity],
+    ["^[^\\n]*$", 0, Infinity],
+    ["^[^é]{3,30}$", 0, Infinity],
+  ];
+  const random = randomNumbers(5);
+  for (const [pattern, min, max] of cases) {
+    const { language, ...count } = languages.withoutCount(languages.pattern(pattern));
+    const strings = { language, min: Math.max(min, count.min), max: Math.min(max, count.max) };
+    const machine = createMachine({ types: [{ strings }], root: 0 }, languages, { table });
+    for (let document = 0; document < 4; document++) {
+      const matcher = machine.matcher();
+      const bytes: number[] = [];
+      for (let step = 0; step < 14 && !matcher.isEnded; step++) {
+        const expected = simulate(table, () => machine.matcher(), Uint8Array.from(bytes));
+        const written = new TextDecoder().decode(Uint8Array.from(bytes));
+        assertEquals(tokensOf(matcher.mask()), expected, `${pattern} after ${written}`);
+        const token = expected[Math.floor(random() * expected.length)]!;
         assert(matcher.accept(token), `token ${token} after ${written}`);
         if (!table.endTokens.has(token)) bytes.push(...table.bytesOf(token));
       }

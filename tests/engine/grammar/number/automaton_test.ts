@@ -222,6 +222,17 @@ Deno.test("long lists and long numbers are spelled within a second", () => {
   assert(performance.now() - start < 1000);
 });
 
+Deno.test("numbers of 309 digits are spelled where they are asked for and finite", () => {
+  for (const plain of [true, false]) {
+    const digits = "1" + "0".repeat(308);
+    assertEquals(completed(numberAutomaton(exactly([number("1e308")]), { plain }), "10"), digits);
+    const far = numberAutomaton(interval({ min: number("1e308") }), { plain });
+    assert(accepts(far, digits) && accepts(far, digits.replace("10", "17")));
+    assert(!accepts(far, digits.replace("10", "19")));
+  }
+  assert(accepts(numberAutomaton(exactly([number("1e308")])), "1e+308"));
+});
+
 Deno.test("sets that cannot be spelled are refused", () => {
   assertThrows(() => numberAutomaton(exactly([])), NumberError, "empty");
   assertThrows(() => numberAutomaton(exactly([number("1e350")])), NumberError, "digits");

@@ -94,7 +94,21 @@ Deno.test("sets beyond the limits are refused at once", () => {
   assert(sameNumbers(intersect(a, b), multipleOf(Decimal.parse("1022117"))));
   assertThrows(() => union(a, b), NumberError, "1022117 steps");
   assertThrows(() => multipleOf(Decimal.parse("1e999999")), NumberError, "400 digits");
-  assertThrows(() => interval({ min: Decimal.parse("1e999999") }), NumberError, "400 digits");
   assertThrows(() => exactly([Decimal.parse("1e-999999")]), NumberError, "400 digits");
   assert(performance.now() - start < 500);
+});
+
+Deno.test("bounds beyond all numbers bound all or none, and fine ones the next number", () => {
+  const [huge, tiny] = [Decimal.parse("1e999999"), Decimal.parse("1e-999999")];
+  const one = Decimal.parse("1");
+  assert(isEmptyNumbers(interval({ min: huge })));
+  assert(isEmptyNumbers(interval({ exclusiveMax: huge.negate() })));
+  assert(sameNumbers(interval({ max: huge, min: huge.negate() }), allNumbers()));
+  for (const limits of [{ min: tiny }, { exclusiveMin: tiny }]) {
+    const set = interval(limits);
+    assert(hasNumber(set, one) && hasNumber(set, Decimal.parse("1e-400")));
+    assert(!hasNumber(set, Decimal.zero) && !hasNumber(set, one.negate()));
+  }
+  const below = interval({ max: tiny.negate() });
+  assert(hasNumber(below, Decimal.parse("-1e-400")) && !hasNumber(below, Decimal.zero));
 });

@@ -3,6 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { parseJson } from "../../../../engine/grammar/json/mod.ts";
 import { readSchema } from "../../../../engine/grammar/schema/mod.ts";
+import { accepts } from "./accepts.ts";
 import { assertAllows } from "./cases.ts";
 
 Deno.test("readSchema() takes boolean schemas, annotations and type lists", () => {
@@ -29,6 +30,20 @@ Deno.test("readSchema() applies bounds only to their JSON type", () => {
   assertAllows({ multipleOf: 0.5, type: "number" }, [1.5, -2], [0.3]);
   assertAllows({ minLength: 2, maxLength: 3 }, ["ab", "a\u{1f600}", 1], ["a", "abcd"]);
   assertAllows({ pattern: "^a+$", minLength: 2 }, ["aa", 7], ["a", "ab"]);
+});
+
+Deno.test("readSchema() binds the formats of numbers, for numbers only", () => {
+  assertAllows({ format: "int32" }, [2 ** 31 - 1, -(2 ** 31), "x"], [2 ** 31, 1.5]);
+  assertAllows({ format: "int64" }, [2 ** 53, -(2 ** 63), "1.5"], [2 ** 63, 0.5]);
+  assertAllows({ format: "float" }, [1.5, 1e300], []);
+  assertAllows({ type: "string", format: "int32" }, ["x"], [1]);
+});
+
+Deno.test("readSchema() tells which schemas read integers by their spelling", () => {
+  const isAsSpelled = (text: string) => readSchema(parseJson(text)).integersAsSpelled;
+  assertEquals(isAsSpelled('{"$schema":"http://json-schema.org/draft-04/schema#"}'), true);
+  assertEquals(isAsSpelled('{"$schema":"http://json-schema.org/draft-07/schema#"}'), false);
+  assertEquals(isAsSpelled("{}"), false);
 });
 
 Deno.test("readSchema() declares keys in order, required ones that are not declared after them", () => {
@@ -132,4 +147,71 @@ Deno.test("readSchema() binds formats unless it is told otherwise, and ignores u
   assertAllows({ format: "no-such-format" }, ["x"], []);
   const loose = readSchema(parseJson('{"format":"date"}'), { formats: false });
   assertEquals(loose.types.types[loose.types.root]!.strings!.language, loose.languages.any());
+});
+
+Deno.test("readSchema() resolves dynamic references by the way that leads to them", () => {
+  const list = {
+    $id: "list",
+    items: { $dynamicRef: "#item" },
+    $defs: { any: { $dynamicAnchor: "item" } },
+  };
+  const strings = {
+    $id: "strings",
+    $ref: "list",
+    $defs: { item: { $dynamicAnchor: "item", type: "string" } },
+  };
+  const schema = {
+    $id: "https://example.com/root",
+    properties: { some: { $ref: "strings" }, any: { $ref: "list" } },
+    $defs: { list, strings },
+  };
+  assertAllows(schema, [{ some: ["a"], any: [1] }], [{ some: [1] }]);
+  const $schema = "https://json-schema.org/draft/2019-09/schema";
+  const tree = {
+    $id: "tree",
+    $recursiveAnchor: true,
+    properties: { next: { $recursiveRef: "#" } },
+  };
+  const closed = {
+    $schema,
+    $id: "https://example.com/closed",
+    $recursiveAnchor: true,
+    $ref: "tree",
+    unevaluatedProperties: false,
+    $defs: { tree },
+  };
+  assertAllows(closed, [{ next: { next: {} } }], [{ next: { other: 1 } }]);
+});
+
+Deno.test("readSchema() knows the metaschemas", () => {
+  for (
+    const $ref of [
+      "http://json-schema.org/draft-04/schema#",
+      "http://json-schema.org/draft-06/schema",
+      "http://json-schema.org/draft-07/schema#",
+      "https://json-schema.org/draft/2019-09/schema",
+      "https://json-schema.org/draft/2020-12/schema",
+    ]
+  ) {
+    const valid = [{}, { type: "string", minLength: 1 }, { properties: { a: { items: {} } } }];
+    const invalid = [5, { type: 5 }, { minLength: -1 }, { properties: { a: { type: "x" } } }];
+    assertAllows({ $ref }, valid, invalid);
+  }
+  const $ref = "http://json-schema.org/draft-07/schema#/definitions/nonNegativeInteger";
+  assertAllows({ $ref }, [0, 5], [-1, "a"]);
+});
+
+Deno.test("readSchema() gives unevaluatedProperties what the one branch of oneOf evaluates", () => {
+  const branches = Array.from({ length: 12 }, (_, i) => ({
+    required: [`k${i}`],
+    properties: { [`k${i}`]: {} },
+  }));
+  const schema = { oneOf: branches, unevaluatedProperties: false };
+  assertAllows(schema, [{ k3: 1 }], [{ k3: 1, k4: 1 }, { k3: 1, x: 1 }, {}]);
+});
+
+Deno.test("readSchema() takes bounds that no number reaches", () => {
+  const text = '{"type":"number","maximum":1e400,"exclusiveMinimum":-1e9999}';
+  const { types, languages } = readSchema(parseJson(text));
+  assertEquals(accepts(types, languages, parseJson("1.5e300")), true);
 });

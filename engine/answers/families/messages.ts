@@ -1,0 +1,174 @@
+// Answers that are messages with headers: who a message is for says whether it is thinking, text or
+// a call. Splits a stream of them, whatever the syntax; what looks like a header but is none, and a
+// call that cannot be read, is text.
+
+import type {
+  AnswerEvent,
+  AnswerFormat,
+  AnswerParser,
+  AnswerRequest,
+  CallableTool,
+} from "../types.ts";
+import { messageGrammar } from "./message_grammar.ts";
+import { begunMessage, type MessageKind, type MessageSyntax } from "./message_syntax.ts";
+
+/** Longest header, in UTF-16 units; what is longer is text of a model that writes no headers. */
+const MAX_HEADER = 250;
+
+/** The format of a family that writes messages. */
+export function messageFormat(syntax: MessageSyntax): AnswerFormat {
+  return {
+    name: syntax.name,
+    ...syntax.thinking && { thinking: syntax.thinking },
+    calls: {
+      openings: [syntax.start],
+      read(message, _, tools) {
+        const parser = new MessageParser(syntax, { prompt: syntax.start, tools });
+        const events = [...parser.push(message), ...parser.end()];
+        const starts = events.filter((event) => event.type === "callStart");
+        const ends = events.filter((event) => event.type === "callEnd");
+        return starts.length === 0
+          ? undefined
+          : starts.map(({ name }, i) => ({ name, arguments: ends[i]!.arguments }));
+      },
+      grammar: (tools, { parallel }) =>
+        messageGrammar(syntax, { prompt: "", tools, choice: "required", parallel }),
+    },
+    parser: (options) => new MessageParser(syntax, options),
+    grammar: (request) => isFree(request) ? undefined : { root: messageGrammar(syntax, request) },
+  };
+}
+
+function isFree({ tools, choice, schema }: AnswerRequest): boolean {
+  return schema === undefined && (tools.length === 0 || choice === "none");
+}
+
+class MessageParser implements AnswerParser {
+  readonly #syntax: MessageSyntax;
+  readonly #tools: readonly CallableTool[];
+  readonly #streaming: boolean;
+  readonly #marks: readonly string[];
+  #kind: MessageKind = { type: "text" };
+  /** The mark before a header that is coming; undefined within a body. */
+  #mark: string | undefined = "";
+  /** What came and is not understood yet. */
+  #rest = "";
+  /** The pieces of a call's body. */
+  #body: string[] = [];
+  #events: AnswerEvent[] = [];
+
+  constructor(
+    syntax: MessageSyntax,
+    options: { prompt: string; tools: readonly CallableTool[]; streaming?: boolean },
+  ) {
+    this.#syntax = syntax;
+    this.#tools = options.tools;
+    this.#streaming = options.streaming === true && syntax.isJson;
+    this.#marks = [syntax.start, ...syntax.ends];
+    const { header, isBody } = begunMessage(syntax, options.prompt);
+    const kind = isBody ? syntax.kindOf(header, options.tools) : undefined;
+    if (kind) this.#begin(kind);
+  }
+
+  push(text: string): AnswerEvent[] {
+    this.#rest += text;
+    while (this.#mark === undefined ? this.#readBody() : this.#readHeader());
+    return this.#take();
+  }
+
+  end(): AnswerEvent[] {
+    const isHeader = this.#mark !== undefined &&
+      this.#syntax.kindOf(this.#rest, this.#tools) !== undefined;
+    if (!isHeader) this.#give(this.#lostMark() + this.#rest);
+    this.#finish();
+    this.#rest = "";
+    return this.#take();
+  }
+
+  /** Whether a header came. */
+  #readHeader(): boolean {
+    const { begin, kindOf } = this.#syntax;
+    const at = this.#rest.indexOf(begin);
+    if (at < 0 && this.#rest.length <= MAX_HEADER) return false;
+    const kind = at < 0 ? undefined : kindOf(this.#rest.slice(0, at), this.#tools);
+    if (kind) {
+      this.#rest = this.#rest.slice(at + begin.length);
+      this.#finish();
+      this.#begin(kind);
+    } else {
+      this.#give(this.#lostMark());
+      this.#mark = undefined;
+    }
+    return true;
+  }
+
+  /** The mark of a start that was none. */
+  #lostMark(): string {
+    return this.#mark === this.#syntax.start ? this.#mark : "";
+  }
+
+  /** Whether the end of the body came, as far as is known: a header must follow. */
+  #readBody(): boolean {
+    const found = this.#marks
+      .map((mark) => ({ mark, at: this.#rest.indexOf(mark) }))
+      .filter(({ at }) => at >= 0)
+      .sort((a, b) => a.at - b.at)[0];
+    const end = found?.at ?? this.#rest.length - this.#heldBack();
+    this.#give(this.#rest.slice(0, end));
+    this.#rest = this.#rest.slice(end + (found?.mark.length ?? 0));
+    this.#mark = found?.mark;
+    // A start alone ends nothing yet: it may be no header's.
+    if (found && found.mark !== this.#syntax.start) this.#finish();
+    return found !== undefined;
+  }
+
+  /** Characters at the end that may be the beginning of a mark. */
+  #heldBack(): number {
+    const longest = Math.max(...this.#marks.map((mark) => mark.length)) - 1;
+    for (let length = Math.min(longest, this.#rest.length); length > 0; length--) {
+      const end = this.#rest.slice(-length);
+      if (this.#marks.some((mark) => mark.startsWith(end))) return length;
+    }
+    return 0;
+  }
+
+  /** Begins a body; where there are no tools, nothing is a call. */
+  #begin(kind: MessageKind): void {
+    const isCall = kind.type === "call" && this.#tools.length > 0;
+    this.#kind = kind.type !== "call" || isCall ? kind : { type: "text" };
+    this.#mark = undefined;
+    if (isCall && this.#streaming) this.#events.push({ type: "callStart", name: kind.name });
+  }
+
+  #give(text: string): void {
+    if (text === "") return;
+    if (this.#kind.type !== "call") this.#events.push({ type: this.#kind.type, text });
+    else {
+      this.#body.push(text);
+      if (this.#streaming) this.#events.push({ type: "callArguments", json: text });
+    }
+  }
+
+  /** Ends a message, if one is open: only now a call can be read. */
+  #finish(): void {
+    if (this.#kind.type !== "call") return;
+    const { name } = this.#kind;
+    const body = this.#body.join("");
+    const members = this.#syntax.read(body, name, this.#tools);
+    this.#kind = { type: "text" };
+    this.#body = [];
+    if (this.#streaming) {
+      this.#events.push({ type: "callEnd", arguments: members ?? {} });
+    } else if (members) {
+      this.#events.push(
+        { type: "callStart", name },
+        { type: "callArguments", json: JSON.stringify(members) },
+        { type: "callEnd", arguments: members },
+      );
+    } else this.#give(body);
+  }
+
+  #take(): AnswerEvent[] {
+    return this.#events.splice(0);
+  }
+}

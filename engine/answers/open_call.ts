@@ -1,0 +1,202 @@
+// A call, or several, whose opening has come: collects the text behind it, finds where it ends and
+// reads it. Closing marks within the strings of JSON arguments are text like any other there.
+
+import { BracketScanner, openBrackets } from "./bracket_scanner.ts";
+import { Marks } from "./marks.ts";
+import type { AnswerEvent, CallableTool, CallSyntax, LocatedArguments, ReadCall } from "./types.ts";
+
+/** Characters within which a call must tell where its arguments begin. */
+const MAX_HEAD = 1000;
+
+/** An opening that came. */
+export interface Opening {
+  readonly mark: string;
+  readonly syntax: CallSyntax;
+  readonly tools: readonly CallableTool[];
+}
+
+/** What an opening turned out to begin: text, then calls, then what belongs to neither. */
+export interface EndedCall {
+  readonly text: string;
+  readonly events: readonly AnswerEvent[];
+  readonly rest: string;
+  /** Whether there was a call, here or among the events that were given out before. */
+  readonly isCall: boolean;
+}
+
+/** Text behind an opening. */
+export class OpenCall {
+  readonly #opening: Opening;
+  readonly #give: ((event: AnswerEvent) => void) | undefined;
+  #state: "head" | "arguments" | "tail" | "text" | "ended" = "head";
+  /** What came and is not understood yet. */
+  #pending = "";
+  readonly #body: string[] = [];
+  #ends: Marks;
+  /** The closing mark, once it came. */
+  #closing = "";
+  /** Follows the arguments, where they were located. */
+  #scanner: BracketScanner | undefined;
+  #outerDepth = 0;
+  /** The arguments that are given out as they come; undefined: they are not. */
+  #given: string[] | undefined;
+
+  /** @param give takes the events of a call while it comes; left out, calls come whole */
+  constructor(opening: Opening, give?: (event: AnswerEvent) => void) {
+    this.#opening = opening;
+    this.#give = give;
+    this.#ends = new Marks([opening.syntax.closing ?? []].flat());
+  }
+
+  /** Takes more text; whether the end of the call has come. */
+  push(text: string): boolean {
+    this.#pending += text;
+    while (this.#step());
+    return this.#state === "text" || this.#state === "ended";
+  }
+
+  /** What came, once the call or the answer has ended. */
+  end(): EndedCall {
+    const { mark } = this.#opening;
+    if (this.#state === "text") {
+      return { text: mark, events: [], rest: this.#pending, isCall: false };
+    }
+    if (this.#state === "arguments") this.#endArguments();
+    if (this.#state !== "ended") this.#consume(this.#pending.length);
+    const body = this.#body.join("");
+    const ended = this.#given ? this.#readOthers(body) : this.#read(body);
+    return { ...ended, rest: this.#pending };
+  }
+
+  /** Whether there may be more to understand. */
+  #step(): boolean {
+    switch (this.#state) {
+      case "head":
+        return this.#readHead();
+      case "arguments":
+        return this.#readArguments();
+      case "tail":
+        return this.#readTail();
+      default:
+        return false;
+    }
+  }
+
+  #readHead(): boolean {
+    const { syntax, mark, tools } = this.#opening;
+    const { at, mark: closing } = this.#ends.find(this.#pending, false);
+    const head = this.#pending.slice(0, Math.min(closing ? at : MAX_HEAD, MAX_HEAD));
+    const located = syntax.locate?.(head, mark, tools);
+    if (located === "text") {
+      this.#state = "text";
+      return false;
+    }
+    const start = located ? indexOfText(head, located.arguments) : -1;
+    if (located && head[start] === "{") {
+      this.#beginArguments(located, start);
+      return true;
+    }
+    const mayCome = syntax.locate && !closing && this.#pending.length < MAX_HEAD;
+    if (mayCome) return false;
+    this.#state = "tail";
+    return true;
+  }
+
+  #beginArguments({ name, id }: LocatedArguments, start: number): void {
+    const { mark, tools } = this.#opening;
+    this.#outerDepth = openBrackets(mark + this.#consume(start));
+    this.#scanner = new BracketScanner(this.#outerDepth);
+    this.#state = "arguments";
+    if (!this.#give || !tools.some((tool) => tool.name === name)) return;
+    this.#given = [];
+    this.#give({ type: "callStart", name, ...id !== undefined && { id } });
+  }
+
+  #readArguments(): boolean {
+    const json = this.#consume(this.#scanner!.scan(this.#pending, this.#outerDepth));
+    if (json !== "" && this.#given) {
+      this.#given.push(json);
+      this.#give?.({ type: "callArguments", json });
+    }
+    if (this.#scanner!.state === "open") return false;
+    this.#endArguments();
+    return true;
+  }
+
+  #endArguments(): void {
+    const { closing, openings } = this.#opening.syntax;
+    this.#state = "tail";
+    // A model may forget the closing mark and go on with the next call.
+    this.#ends = new Marks([closing ?? [], ...openings].flat());
+    if (!this.#given) return;
+    this.#give?.({ type: "callEnd", arguments: parseArguments(this.#given.join("")) });
+  }
+
+  #readTail(): boolean {
+    const { closing } = this.#opening.syntax;
+    if (closing === undefined && this.#scanner) {
+      this.#consume(this.#scanner.scan(this.#pending, 0));
+      if (this.#scanner.state === "closed") this.#state = "ended";
+      if (this.#scanner.state !== "broken") return false;
+    }
+    const { at, mark } = this.#ends.find(this.#pending, false);
+    this.#consume(at);
+    if (!mark) return false;
+    if (mark === closing) {
+      this.#closing = mark;
+      this.#pending = this.#pending.slice(mark.length);
+    }
+    this.#state = "ended";
+    return false;
+  }
+
+  /** Moves as many characters to the body. */
+  #consume(length: number): string {
+    const text = this.#pending.slice(0, length);
+    if (text !== "") this.#body.push(text);
+    this.#pending = this.#pending.slice(length);
+    return text;
+  }
+
+  #read(body: string): Omit<EndedCall, "rest"> {
+    const { mark, syntax, tools } = this.#opening;
+    const calls = syntax.read(body, mark, tools);
+    if (calls) return { text: "", events: calls.flatMap(eventsOf), isCall: true };
+    // Text may speak of an opening before a call comes.
+    const last = syntax.openings.includes(mark) ? body.lastIndexOf(mark) : -1;
+    const later = last < 0 ? undefined : syntax.read(body.slice(last + mark.length), mark, tools);
+    return later
+      ? { text: mark + body.slice(0, last), events: later.flatMap(eventsOf), isCall: true }
+      : { text: mark + body + this.#closing, events: [], isCall: false };
+  }
+
+  /** The calls behind the first, which was given out. */
+  #readOthers(body: string): Omit<EndedCall, "rest"> {
+    const { mark, syntax, tools } = this.#opening;
+    const others = syntax.read(body, mark, tools)?.slice(1) ?? [];
+    return { text: "", events: others.flatMap(eventsOf), isCall: true };
+  }
+}
+
+/** Index of the first character from another on that is no white space. */
+function indexOfText(text: string, from: number): number {
+  return text.length - text.slice(from).trimStart().length;
+}
+
+/** An answer that was cut short leaves arguments that are no JSON: then there are none. */
+function parseArguments(json: string): Record<string, unknown> {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return {};
+  }
+}
+
+/** A call that comes whole. */
+function eventsOf({ name, id, arguments: members }: ReadCall): AnswerEvent[] {
+  return [
+    { type: "callStart", name, ...id !== undefined && { id } },
+    { type: "callArguments", json: JSON.stringify(members) },
+    { type: "callEnd", arguments: members },
+  ];
+}

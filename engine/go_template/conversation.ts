@@ -1,0 +1,133 @@
+// A conversation in the shapes that Ollama gives its templates: structs with Go's names, tools
+// with their fields in Ollama's order and the properties of their parameters in that of the
+// alphabet. Fixed by the types of Ollama's packages api and template.
+
+import type { ChatMessage, Tool, ToolCall } from "../types.ts";
+import { writeJson } from "./json.ts";
+import { type Field, type GoValue, Stringer, Struct, toGoValue } from "./values.ts";
+
+/** A slice that is nil: empty, but null in JSON. */
+const NO_ITEMS = new Stringer([], "[]", null);
+
+/** Messages as `.Messages` has them. */
+export function toGoMessages(messages: readonly ChatMessage[]): GoValue {
+  return messages.map((message) =>
+    goStruct({
+      Role: message.role,
+      Content: message.content,
+      Thinking: message.thinking ?? "",
+      Images: NO_ITEMS,
+      ToolCalls: message.toolCalls?.map(callStruct) ?? NO_ITEMS,
+      ToolName: message.toolName ?? "",
+      ToolCallID: message.toolCallId ?? "",
+    })
+  );
+}
+
+function callStruct({ id, function: { name, arguments: given } }: ToolCall, index: number): Struct {
+  const called = goStruct({ Index: index, Name: name, Arguments: withJson(toGoValue(given)) });
+  return goStruct({ ID: id ?? "", Function: called });
+}
+
+/** Tools as `.Tools` has them: all together, each one and its parts print as JSON. */
+export function toGoTools(tools: readonly Tool[]): GoValue {
+  return withJson(tools.map((tool) => withJson(toolStruct(tool))));
+}
+
+function toolStruct(tool: Tool): Struct {
+  const { type, function: offered, ...others } = tool;
+  const { name, description, parameters, ...functionOthers } = offered;
+  return new Struct([
+    field("Type", "type", type),
+    field(
+      "Function",
+      "function",
+      withJson(
+        new Struct([
+          field("Name", "name", name),
+          field("Description", "description", description ?? ""),
+          field("Parameters", "parameters", withJson(parametersStruct(parameters ?? {}))),
+          ...otherFields(functionOthers),
+        ]),
+      ),
+    ),
+    ...otherFields(others),
+  ]);
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+
+function parametersStruct(parameters: Schema): Struct {
+  const { type, $defs, items, required, properties, ...others } = parameters;
+  return new Struct([
+    field("Type", "type", toGoValue(type ?? "")),
+    optional("Defs", "$defs", toGoValue($defs)),
+    optional("Items", "items", toGoValue(items)),
+    optional("Required", "required", toGoValue(required) ?? NO_ITEMS),
+    field("Properties", "properties", withJson(isSchema(properties) ? sorted(properties) : null)),
+    ...otherFields(others),
+  ]);
+}
+
+/** Properties in the order of the alphabet, as those of a function are. */
+function sorted(properties: Schema): GoValue {
+  const entries = Object.entries(properties).sort(([a], [b]) => a < b ? -1 : 1);
+  return new Map(entries.map(([name, property]) => [name, propertyStruct(property)]));
+}
+
+function propertyStruct(property: unknown): GoValue {
+  if (!isSchema(property)) return toGoValue(property);
+  const { anyOf, type, items, description, enum: values, properties, required, ...others } =
+    property;
+  return new Struct([
+    optional("AnyOf", "anyOf", Array.isArray(anyOf) ? anyOf.map(propertyStruct) : NO_ITEMS),
+    optional("Type", "type", propertyType(type)),
+    optional("Items", "items", toGoValue(items)),
+    optional("Description", "description", toGoValue(description ?? "")),
+    optional("Enum", "enum", toGoValue(values) ?? NO_ITEMS),
+    optional("Properties", "properties", isSchema(properties) ? inOrder(properties) : null),
+    optional("Required", "required", toGoValue(required) ?? NO_ITEMS),
+    ...otherFields(others),
+  ]);
+}
+
+/** Properties in their own order, as those within others are. */
+function inOrder(properties: Schema): GoValue {
+  return new Map(
+    Object.entries(properties).map(([name, property]) => [name, propertyStruct(property)]),
+  );
+}
+
+/** A list of types that prints, and is written, as the type where it has but one. */
+function propertyType(type: unknown): GoValue {
+  if (type === undefined) return new Stringer([], "", null);
+  const types = (Array.isArray(type) ? type : [type]).map(String);
+  return types.length === 1
+    ? new Stringer(types, types[0]!, types[0]!)
+    : new Stringer(types, `[${types.join(" ")}]`);
+}
+
+/** Keywords that Ollama's types lack; JSON has them all the same, behind those that it knows. */
+function otherFields(others: Schema): Field[] {
+  return Object.entries(others).map(([key, value]) => field(key, key, toGoValue(value)));
+}
+
+function withJson(value: GoValue): GoValue {
+  return new Stringer(value, value === null ? "{}" : writeJson(value));
+}
+
+function goStruct(values: Readonly<Record<string, GoValue>>): Struct {
+  return new Struct(Object.entries(values).map(([name, value]) => field(name, name, value)));
+}
+
+function field(name: string, key: string, value: GoValue): Field {
+  return { name, key, value };
+}
+
+function optional(name: string, key: string, value: GoValue): Field {
+  return { name, key, value, omitsEmpty: true };
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

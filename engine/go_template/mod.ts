@@ -1,0 +1,12 @@
+// Ollama's chat templates, in the language of Go's text/template, for model files that carry
+// nothing else: createGoTemplate() parses one, renderGoChat() makes a prompt with it.
+
+export { type GoChat, type GoInsertion, renderGoChat, renderGoInsertion } from "./chat.ts";
+export { GoTemplateError } from "./errors.ts";
+export {
+  createGoTemplate,
+  type GoTemplate,
+  type GoTemplateOptions,
+  type GoTemplateValues,
+} from "./template.ts";
+export { type GoValue, toGoValue } from "./values.ts";

@@ -1,0 +1,76 @@
+// The syntax tree of a Go template, as its parser makes it. Fixed by Go's package
+// text/template/parse.
+
+/** What has a value, with the fields that are asked of it: `.A.B`, `$x.A`, `(pipeline).A`. */
+export type Operand =
+  | { kind: "dot" }
+  | { kind: "literal"; value: null | boolean | number | string }
+  | { kind: "float"; value: number }
+  | { kind: "variable"; name: string }
+  | { kind: "function"; name: string }
+  | { kind: "pipeline"; pipeline: Pipeline }
+  | { kind: "fields"; of: Operand; names: readonly string[] };
+
+/** A function or a value with its arguments. */
+export interface Command {
+  operands: readonly Operand[];
+  line: number;
+}
+
+/** Commands, each the last argument of the next, and the variables that take the result. */
+export interface Pipeline {
+  variables: readonly string[];
+  /** Whether the variables are declared already (`=`) or here (`:=`). */
+  isAssignment: boolean;
+  commands: readonly Command[];
+  line: number;
+}
+
+/** A branch or a loop: if, with, range. */
+export interface Branch {
+  kind: "if" | "with" | "range";
+  pipeline: Pipeline;
+  body: readonly Node[];
+  otherwise: readonly Node[];
+}
+
+/** What prints or acts. */
+export type Node =
+  | { kind: "text"; text: string }
+  | { kind: "action"; pipeline: Pipeline }
+  | Branch
+  | { kind: "template"; name: string; pipeline: Pipeline | undefined; line: number }
+  | { kind: "break" | "continue"; line: number };
+
+/** A template and those that it defines. */
+export interface Tree {
+  body: readonly Node[];
+  definitions: ReadonlyMap<string, readonly Node[]>;
+}
+
+/** Every pipeline in the nodes and in what they hold, parenthesized ones left to the caller. */
+export function* pipelinesOf(nodes: readonly Node[]): Generator<Pipeline> {
+  for (const node of nodes) {
+    if (node.kind === "action") yield node.pipeline;
+    if (node.kind === "template" && node.pipeline) yield node.pipeline;
+    if (node.kind === "if" || node.kind === "with" || node.kind === "range") {
+      yield node.pipeline;
+      yield* pipelinesOf(node.body);
+      yield* pipelinesOf(node.otherwise);
+    }
+  }
+}
+
+/** The names of all fields that a pipeline asks for. */
+export function* fieldsOf(pipeline: Pipeline): Generator<string> {
+  for (const { operands } of pipeline.commands) {
+    for (const operand of operands) yield* fieldsOfOperand(operand);
+  }
+}
+
+function* fieldsOfOperand(operand: Operand): Generator<string> {
+  if (operand.kind === "pipeline") yield* fieldsOf(operand.pipeline);
+  if (operand.kind !== "fields") return;
+  yield* fieldsOfOperand(operand.of);
+  yield* operand.names;
+}

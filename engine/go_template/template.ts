@@ -1,0 +1,99 @@
+// A Go template, parsed: what it asks for, and what it prints. Knows no conversations.
+// Fixed by Go's package text/template and by Ollama's use of it.
+
+import { createFunctions } from "./functions.ts";
+import { runGoTemplate } from "./interpreter.ts";
+import { parseGoTemplate } from "./parser.ts";
+import { fieldsOf, type Node, type Pipeline, pipelinesOf, type Tree } from "./syntax.ts";
+import type { GoValue } from "./values.ts";
+
+/** What a template can be given. */
+export type GoTemplateValues = Readonly<Record<string, GoValue>>;
+
+/** A parsed Go template. */
+export interface GoTemplate {
+  /** Names of all fields that the template and those it defines ask for, such as "Messages". */
+  readonly fields: ReadonlySet<string>;
+  /** The text of the whole template. Error: GoTemplateError. */
+  render(values: GoTemplateValues): string;
+  /** The text up to where the answer stands, `.Response`, wherever it is. Error: GoTemplateError. */
+  renderPrompt(values: GoTemplateValues): string;
+}
+
+/** What a template does not get from its values. */
+export interface GoTemplateOptions {
+  /** The time that currentDate gives. Default: now. */
+  clock?: () => Date;
+}
+
+const RESPONSE: Node = {
+  kind: "action",
+  pipeline: {
+    variables: [],
+    isAssignment: false,
+    commands: [{
+      operands: [{ kind: "fields", of: { kind: "dot" }, names: ["Response"] }],
+      line: 1,
+    }],
+    line: 1,
+  },
+};
+
+/**
+ * Parses a template of Ollama. One that asks for neither messages nor the answer gets the answer
+ * at its end. Error: GoTemplateError.
+ */
+export function createGoTemplate(source: string, options: GoTemplateOptions = {}): GoTemplate {
+  const functions = createFunctions(options.clock ?? (() => new Date()));
+  const parsed = parseGoTemplate(source);
+  const fields = collectFields(parsed);
+  const hasPlace = fields.has("Messages") || fields.has("Response");
+  const tree = hasPlace ? parsed : { ...parsed, body: [...parsed.body, RESPONSE] };
+  const promptTree = { ...tree, body: beforeResponse(tree.body).nodes };
+  return {
+    fields,
+    render: (values) => runGoTemplate(tree, functions, new Map(Object.entries(values))),
+    renderPrompt: (values) => runGoTemplate(promptTree, functions, new Map(Object.entries(values))),
+  };
+}
+
+function collectFields({ body, definitions }: Tree): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const nodes of [body, ...definitions.values()]) {
+    for (const pipeline of pipelinesOf(nodes)) {
+      for (const name of fieldsOf(pipeline)) names.add(name);
+    }
+  }
+  return names;
+}
+
+/** The nodes up to the first action that prints the answer, in the order of the source. */
+function beforeResponse(nodes: readonly Node[]): { nodes: Node[]; isCut: boolean } {
+  const kept: Node[] = [];
+  for (const node of nodes) {
+    if (node.kind === "action" && asksForResponse(node.pipeline)) {
+      return { nodes: [...kept, node], isCut: true };
+    }
+    if (node.kind !== "if" && node.kind !== "with" && node.kind !== "range") {
+      kept.push(node);
+      continue;
+    }
+    const body = beforeResponse(node.body);
+    const otherwise = body.isCut ? { nodes: [], isCut: true } : beforeResponse(node.otherwise);
+    kept.push({ ...node, body: body.nodes, otherwise: otherwise.nodes });
+    if (otherwise.isCut) return { nodes: kept, isCut: true };
+  }
+  return { nodes: kept, isCut: false };
+}
+
+/** Whether `.Response` stands in the pipeline; `$.Response` does not count. */
+function asksForResponse({ commands }: Pipeline): boolean {
+  return commands.some(({ operands }) =>
+    operands.some((operand) =>
+      operand.kind === "pipeline"
+        ? asksForResponse(operand.pipeline)
+        : operand.kind === "fields" && operand.of.kind === "dot" &&
+          operand.names.includes("Response")
+    )
+  );
+}

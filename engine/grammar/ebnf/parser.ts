@@ -1,0 +1,152 @@
+// Reads GBNF: rules of sequences and alternatives of literals, classes, tokens, groups and names,
+// with counts after them. What the rules mean together is not looked at but for missing ones.
+
+import type { Grammar, GrammarRules } from "../grammar.ts";
+import type { TextPlace } from "../grammar_error.ts";
+import { readClass, readLiteral, readToken } from "./characters.ts";
+import { GrammarReader } from "./grammar_reader.ts";
+
+/** Deepest nesting of groups. */
+const MAX_DEPTH = 100;
+
+/** Longest grammar, in UTF-16 units. */
+const MAX_LENGTH = 1_000_000;
+
+/** A grammar, and where its rules are. */
+export interface ParsedGrammar {
+  readonly grammar: GrammarRules;
+  /** Where a rule begins; undefined: it has no place in a text. */
+  readonly placeOf: (rule: string) => TextPlace | undefined;
+}
+
+/** What is known of a text as it is read. */
+interface Reading {
+  readonly reader: GrammarReader;
+  /** Where each rule is named first. */
+  readonly named: Map<string, number>;
+}
+
+/**
+ * Reads a grammar.
+ *
+ * @throws {GrammarError} with line and column if it is malformed, or a rule is missing
+ */
+export function parseGrammar(text: string): ParsedGrammar {
+  const reader = new GrammarReader(text);
+  if (text.length > MAX_LENGTH) throw reader.error(`it has over ${MAX_LENGTH} characters`);
+  const reading: Reading = { reader, named: new Map() };
+  const rules = new Map<string, Grammar>();
+  const starts = new Map<string, number>();
+  for (reader.space(true); !reader.isAtEnd; reader.space(true)) {
+    const start = reader.offset;
+    const name = readName(reader);
+    if (name === undefined) throw reader.error(`a rule begins with its name, not ${reader.next}`);
+    if (rules.has(name)) throw reader.error(`there are two rules "${name}"`, start);
+    reader.space(false);
+    if (!reader.take("::=")) throw reader.error(`::= is missing after "${name}"`);
+    reader.space(true);
+    starts.set(name, start);
+    rules.set(name, readChoice(reading, 0));
+    if (!reader.isAtEnd && !reader.sees("\r") && !reader.sees("\n")) {
+      throw reader.error(`${reader.next} has no meaning here`);
+    }
+  }
+  for (const [name, start] of reading.named) {
+    if (!rules.has(name)) throw reader.error(`there is no rule "${name}"`, start);
+  }
+  if (!rules.has("root")) throw reader.error('there is no rule "root"');
+  const placeOf = (rule: string) => {
+    const start = starts.get(rule);
+    return start === undefined ? undefined : reader.placeOf(start);
+  };
+  return { grammar: { root: { type: "rule", name: "root" }, rules }, placeOf };
+}
+
+function readName(reader: GrammarReader): string | undefined {
+  return reader.match(/[A-Za-z0-9_-]+/y);
+}
+
+/** Reads alternatives; within a group they may stand on several lines. */
+function readChoice(reading: Reading, depth: number): Grammar {
+  const { reader } = reading;
+  const options = [readSequence(reading, depth)];
+  while (reader.take("|")) {
+    reader.space(true);
+    options.push(readSequence(reading, depth));
+  }
+  return options.length === 1 ? options[0]! : { type: "choice", options };
+}
+
+function readSequence(reading: Reading, depth: number): Grammar {
+  const { reader } = reading;
+  const parts: Grammar[] = [];
+  for (;;) {
+    const counts = readCounts(reader, depth > 0);
+    if (counts) {
+      const part = parts.pop();
+      if (!part) throw reader.error("there is nothing to repeat");
+      parts.push({ type: "repeat", part, min: counts[0], max: counts[1] });
+    } else {
+      const part = readSymbol(reading, depth);
+      if (!part) break;
+      parts.push(part);
+    }
+    reader.space(depth > 0);
+  }
+  return parts.length === 1 ? parts[0]! : { type: "sequence", parts };
+}
+
+/** Reads what counts may follow; undefined where there is none. */
+function readSymbol(reading: Reading, depth: number): Grammar | undefined {
+  const { reader, named } = reading;
+  if (reader.take('"')) return readLiteral(reader);
+  if (reader.take("[")) return readClass(reader);
+  if (reader.take(".")) return { type: "characters", ranges: [], negated: true };
+  if (reader.take("(")) return readGroup(reading, depth + 1);
+  if (reader.take("!<")) return readToken(reader, true);
+  if (reader.take("<")) return readToken(reader, false);
+  const start = reader.offset;
+  const name = readName(reader);
+  if (name === undefined) return undefined;
+  if (!named.has(name)) named.set(name, start);
+  return { type: "rule", name };
+}
+
+function readGroup(reading: Reading, depth: number): Grammar {
+  const { reader } = reading;
+  const start = reader.offset;
+  if (depth > MAX_DEPTH) throw reader.error(`groups nest deeper than ${MAX_DEPTH}`);
+  reader.space(true);
+  const group = readChoice(reading, depth);
+  if (!reader.take(")")) {
+    throw reader.isAtEnd
+      ? reader.error("a group is not closed", start)
+      : reader.error(`${reader.next} has no meaning here`);
+  }
+  return group;
+}
+
+/** Reads how often something comes; undefined where nothing says so. */
+function readCounts(
+  reader: GrammarReader,
+  isNested: boolean,
+): readonly [min: number, max: number] | undefined {
+  const start = reader.offset;
+  if (reader.take("*")) return [0, Infinity];
+  if (reader.take("+")) return [1, Infinity];
+  if (reader.take("?")) return [0, 1];
+  if (!reader.take("{")) return undefined;
+  const number = () => {
+    reader.space(isNested);
+    const digits = reader.match(/\d{1,9}/y);
+    reader.space(isNested);
+    return digits === undefined ? undefined : Number(digits);
+  };
+  const min = number();
+  const max = reader.take(",") ? number() ?? Infinity : min;
+  if (min === undefined || max === undefined || !reader.take("}")) {
+    throw reader.error("a count is {m}, {m,} or {m,n}", start);
+  }
+  if (min > max) throw reader.error(`a count is from ${min} to ${max}`, start);
+  return [min, max];
+}

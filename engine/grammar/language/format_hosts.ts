@@ -1,0 +1,39 @@
+// The formats of addresses as patterns: IP addresses (RFC 2673, RFC 4291), host names (RFC 1123, RFC 5891)
+// and mailboxes (RFC 5321, RFC 6531), kept to what ajv-formats accepts as well where it knows them.
+
+const BYTE = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
+/** An address as in "127.0.0.1". */
+export const IPV4 = `(?:${BYTE}\\.){3}${BYTE}`;
+/** A hexadecimal digit. */
+export const HEX = "[0-9A-Fa-f]";
+const GROUP = `${HEX}{1,4}`;
+const LAST_GROUPS = `(?:${GROUP}:${GROUP}|${IPV4})`;
+/** An address as in "::1". */
+export const IPV6 = "(?:" + [
+  `(?:${GROUP}:){6}${LAST_GROUPS}`,
+  `::(?:${GROUP}:){0,5}${LAST_GROUPS}`,
+  `${GROUP}::(?:${GROUP}:){0,4}${LAST_GROUPS}`,
+  `(?:${GROUP}:){1}${GROUP}::(?:${GROUP}:){0,3}${LAST_GROUPS}`,
+  `(?:${GROUP}:){2}${GROUP}::(?:${GROUP}:){0,2}${LAST_GROUPS}`,
+  `(?:${GROUP}:){3}${GROUP}::(?:${GROUP}:)?${LAST_GROUPS}`,
+  `(?:${GROUP}:){4}${GROUP}::${LAST_GROUPS}`,
+  `(?:(?:${GROUP}:){0,5}${GROUP})?::${GROUP}`,
+  `(?:(?:${GROUP}:){0,6}${GROUP})?::`,
+].join("|") + ")";
+
+const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?";
+/** A label with hyphens third and fourth means something only if it is in Punycode. */
+export const HOST_LABEL = `(?!(?!xn)[^.]{2}--)${LABEL}`;
+const HOSTNAME = `${HOST_LABEL}(?:\\.${HOST_LABEL})*`;
+/** Characters of a mailbox's local part, as they stand in a class. */
+export const ATOM_CHARACTERS = "A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-";
+const ATOM = `[${ATOM_CHARACTERS}]+`;
+const EMAIL = `${ATOM}(?:\\.${ATOM})*@(?:${LABEL}\\.)+${LABEL}`;
+
+/** Patterns by format. */
+export const HOST_FORMATS: Readonly<Record<string, () => readonly string[]>> = {
+  "email": () => [EMAIL],
+  "hostname": () => [HOSTNAME, "[^]{1,253}"],
+  "ipv4": () => [IPV4],
+  "ipv6": () => [IPV6],
+};

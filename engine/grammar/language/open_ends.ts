@@ -1,0 +1,48 @@
+// Languages in which no plain text is a dead end: whatever is written, something completes it. An
+// answer from the form of an expression alone, so it may miss some.
+
+import { type CharacterSet, intersectSets } from "./character_set.ts";
+import { type Expression, Flag, Kind } from "./expression_store.ts";
+import type { Expressions } from "./expressions.ts";
+
+/** What a JSON string holds without escapes. */
+const PLAIN: CharacterSet = [0x20, 0x21, 0x23, 0x5b, 0x5d, 0xd7ff, 0xe000, 0x10ffff];
+
+/** Most characters that any text without escapes lacks to be in the language; Infinity: unknown. */
+export function mostMissing(expressions: Expressions, expression: Expression): number {
+  const { store } = expressions;
+  const { kinds, first, second, third, max, min } = store;
+  const of = (item: Expression) => mostMissing(expressions, item);
+  switch (kinds[expression]) {
+    case Kind.Repeat: {
+      const isEndless = third[expression] === -1 && kinds[first[expression]!] === Kind.Set;
+      return isEndless && isPlain(expressions, first[expression]!) ? second[expression]! : Infinity;
+    }
+    case Kind.Concat: {
+      const rest = second[expression]!;
+      return store.has(rest, Flag.Plain) ? of(first[expression]!) + min[rest]! : Infinity;
+    }
+    case Kind.Or:
+      return Math.min(...expressions.items(expression, Kind.Or).map(of));
+    case Kind.Not:
+      return isShort(expressions, expression) ? max[first[expression]!]! + 1 : Infinity;
+    case Kind.And: {
+      // What is too long for all short exceptions can still be completed for one other part.
+      const parts = expressions.items(expression, Kind.And);
+      const others = parts.filter((part) => !isShort(expressions, part));
+      return others.length > 1 ? Infinity : parts.reduce((sum, part) => sum + of(part), 0);
+    }
+    default:
+      return Infinity;
+  }
+}
+
+/** Whether it is all but texts of a limited length. */
+function isShort({ store }: Expressions, expression: Expression): boolean {
+  return store.kinds[expression] === Kind.Not && !store.has(expression, Flag.Behind) &&
+    store.max[store.first[expression]!]! < Infinity;
+}
+
+function isPlain({ sets, store }: Expressions, expression: Expression): boolean {
+  return intersectSets(PLAIN, sets[store.first[expression]!]!).join() === PLAIN.join();
+}

@@ -1,0 +1,66 @@
+// The documents of a grammar: the types of several schemas side by side, over the same languages.
+
+import { fromPlain, parseJson } from "../json/mod.ts";
+import type { Languages } from "../language/mod.ts";
+import { readSchema } from "../schema/mod.ts";
+import type { SchemaTypes, TypeId, ValueType } from "../types.ts";
+
+/** Gathers the types of schemas. */
+export class Documents {
+  readonly #languages: Languages;
+  readonly #options: { readonly formats?: boolean };
+  readonly #types: ValueType[] = [];
+  readonly #known = new Map<unknown, TypeId>();
+
+  /** Begins with none; strings are of `languages`. */
+  constructor(languages: Languages, options: { readonly formats?: boolean }) {
+    this.#languages = languages;
+    this.#options = options;
+  }
+
+  /** All types so far, of which none is the root. */
+  get types(): SchemaTypes {
+    return { types: this.#types, root: 0 };
+  }
+
+  /**
+   * The type of a schema's documents.
+   *
+   * @throws {SchemaError} if the schema cannot be enforced
+   */
+  add(schema: unknown): TypeId {
+    let root = this.#known.get(schema);
+    if (root === undefined) {
+      const value = typeof schema === "string" ? parseJson(schema) : fromPlain(schema);
+      const { types } = readSchema(value, this.#options, this.#languages);
+      const offset = this.#types.length;
+      for (const type of types.types) this.#types.push(shift(type, offset));
+      root = types.root + offset;
+      this.#known.set(schema, root);
+    }
+    return root;
+  }
+}
+
+/** A type whose parts are further on in the list of types. */
+function shift(type: ValueType, offset: number): ValueType {
+  const arrays = type.arrays?.map((array) => ({
+    ...array,
+    prefix: array.prefix.map((item) => item + offset),
+    ...(array.rest !== undefined && { rest: array.rest + offset }),
+    ...(array.splits && {
+      splits: new Map(
+        [...array.splits].map(([item, parts]) => [
+          item + offset,
+          parts.map((part) => ({ ...part, type: part.type + offset })),
+        ]),
+      ),
+    }),
+  }));
+  const objects = type.objects?.map((object) => ({
+    ...object,
+    properties: object.properties.map((one) => ({ ...one, type: one.type + offset })),
+    others: object.others.map((one) => ({ ...one, type: one.type + offset })),
+  }));
+  return { ...type, ...(arrays && { arrays }), ...(objects && { objects }) };
+}

@@ -1,0 +1,23 @@
+// From a grammar as data to the program that the frame machine runs. Knows no tokenizer and no
+// syntax of grammars.
+
+import type { GrammarRules } from "../grammar.ts";
+import type { Program } from "../machine/mod.ts";
+import { checkProgram } from "./check.ts";
+import { emitProgram } from "./emit.ts";
+import { Simplifier, type Surroundings } from "./simplify.ts";
+
+export { Documents } from "./documents.ts";
+
+/**
+ * The program of a grammar.
+ *
+ * @throws {GrammarError} where a rule is missing or begins with itself, or no text is allowed
+ */
+export function makeProgram(grammar: GrammarRules, surroundings: Surroundings): Program {
+  const simplifier = new Simplifier(grammar, surroundings);
+  const root = simplifier.root();
+  return checkProgram(
+    emitProgram(root, (name) => simplifier.rule(name), surroundings.languages),
+  );
+}

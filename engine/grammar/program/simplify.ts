@@ -1,0 +1,134 @@
+// From a grammar's nodes to parts: rules that do not recur are put where they are named, control
+// tokens are told from text, and what is regular becomes languages.
+
+import type { Grammar, GrammarRules } from "../grammar.ts";
+import { GrammarError } from "../grammar_error.ts";
+import type { Languages } from "../language/mod.ts";
+import type { TokenTable } from "../machine/mod.ts";
+import type { TypeId } from "../types.ts";
+import { splitControls } from "./control_tokens.ts";
+import { type Part, Parts } from "./part.ts";
+import { recursiveRules } from "./recursion.ts";
+
+/** What a grammar stands on. */
+export interface Surroundings {
+  readonly languages: Languages;
+  readonly table: TokenTable;
+  /** The type of a schema's documents. */
+  readonly documentOf: (schema: unknown) => TypeId;
+}
+
+/** Largest text of a rule that is put where it is named, however often that is. */
+const MAX_INLINE = 1000;
+
+/** Simplifies the rules of a grammar. */
+export class Simplifier {
+  readonly #grammar: GrammarRules;
+  readonly #surroundings: Surroundings;
+  readonly #parts: Parts;
+  readonly #recursive: ReadonlySet<string>;
+  readonly #rules = new Map<string, Part>();
+
+  /** Throws GrammarError where a rule is missing. */
+  constructor(grammar: GrammarRules, surroundings: Surroundings) {
+    this.#grammar = grammar;
+    this.#surroundings = surroundings;
+    this.#parts = new Parts(surroundings.languages);
+    this.#recursive = recursiveRules(grammar);
+  }
+
+  /** The whole grammar. */
+  root(): Part {
+    return this.#simplify(this.#grammar.root);
+  }
+
+  /** What a rule is. */
+  rule(name: string): Part {
+    let part = this.#rules.get(name);
+    if (!part) {
+      part = this.#simplify(this.#grammar.rules!.get(name)!);
+      this.#rules.set(name, part);
+    }
+    return part;
+  }
+
+  #simplify(grammar: Grammar): Part {
+    const { languages, documentOf } = this.#surroundings;
+    const parts = this.#parts;
+    switch (grammar.type) {
+      case "literal":
+        return this.#literal(grammar.text);
+      case "token":
+        return this.#token(grammar.token, grammar.negated ?? false);
+      case "characters":
+        return parts.text(languages.character(grammar.ranges, grammar.negated), 1);
+      case "sequence":
+        return parts.sequence(grammar.parts.map((part) => this.#simplify(part)));
+      case "choice":
+        return parts.choice(grammar.options.map((option) => this.#simplify(option)));
+      case "repeat":
+        return this.#repeat(grammar.part, grammar.min, grammar.max);
+      case "rule":
+        return this.#named(grammar.name);
+      case "text":
+        return this.#textWithout(grammar.without);
+      case "pattern":
+        return parts.text(languages.pattern(grammar.source), grammar.source.length);
+      case "json":
+        return { type: "document", root: documentOf(grammar.schema) };
+    }
+  }
+
+  #named(name: string): Part {
+    if (this.#recursive.has(name)) return { type: "rule", name };
+    const part = this.rule(name);
+    const isShort = part.type === "text" && (part.size <= MAX_INLINE || part.size === Infinity);
+    return isShort || part.type === "control" || part.type === "document"
+      ? part
+      : { type: "rule", name };
+  }
+
+  #literal(text: string): Part {
+    const { controls } = this.#surroundings.table;
+    const pieces = splitControls(text, controls).map((piece): Part =>
+      typeof piece === "number" ? { type: "control", token: piece } : this.#parts.literal(piece)
+    );
+    return this.#parts.sequence(pieces);
+  }
+
+  #token(token: number | string, negated: boolean): Part {
+    const { languages, table } = this.#surroundings;
+    const id = typeof token === "number" ? token : table.controls.get(token);
+    const isControl = id !== undefined && table.isControl(id);
+    if (negated && isControl) return this.#parts.text(languages.character([], true), 1);
+    if (negated) {
+      throw new GrammarError(`token ${token} is no control token, and cannot be negated`);
+    }
+    if (isControl) return { type: "control", token: id };
+    if (typeof token === "string") return this.#parts.literal(token);
+    if (!table.isText(token)) throw new GrammarError(`token ${token} cannot be asked for`);
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(table.bytesOf(token));
+    if (text.includes("\ufffd")) throw new GrammarError(`token ${token} is part of a character`);
+    return this.#parts.literal(text);
+  }
+
+  #repeat(repeated: Grammar, min: number, max: number): Part {
+    const isCount = (count: number) => Number.isSafeInteger(count) && count >= 0;
+    if (!isCount(min) || !(isCount(max) || max === Infinity) || min > max) {
+      throw new GrammarError(`a repetition is from ${min} to ${max} times`);
+    }
+    const part = this.#simplify(repeated);
+    if (max === Infinity && this.#parts.isEmptyText(part)) {
+      throw new GrammarError("a repetition without end repeats nothing");
+    }
+    return this.#parts.repeat(part, min, max);
+  }
+
+  #textWithout(without: readonly string[]): Part {
+    const { languages } = this.#surroundings;
+    const any = languages.any();
+    const found = languages.union(...without.map((text) => languages.literal(text)));
+    const language = languages.complement(languages.sequence(any, found, any));
+    return this.#parts.text(language, without.reduce((sum, text) => sum + text.length, 1));
+  }
+}

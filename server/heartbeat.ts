@@ -1,0 +1,35 @@
+// A sign of life between the items of a slow source, so that neither a client nor a proxy takes the
+// silence of a long prefill for the end. Knows no wire format.
+
+/** Stands where nothing came for a while. */
+export const HEARTBEAT = Symbol("heartbeat");
+
+/** The items of the source, and a heartbeat whenever none came for so many milliseconds. */
+export async function* withHeartbeat<T>(
+  source: AsyncIterator<T>,
+  milliseconds: number,
+): AsyncGenerator<T | typeof HEARTBEAT> {
+  for (;;) {
+    const next = source.next();
+    // Who leaves at a heartbeat does not await it any more, and its failure is no crash.
+    next.catch(() => {});
+    let result: IteratorResult<T> | undefined;
+    while (!result) {
+      result = await atMost(milliseconds, next);
+      if (!result) yield HEARTBEAT;
+    }
+    if (result.done) return;
+    yield result.value;
+  }
+}
+
+/** What the promise gives, or undefined if that takes too long. */
+async function atMost<T>(milliseconds: number, promise: Promise<T>): Promise<T | undefined> {
+  const { promise: over, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), milliseconds);
+  try {
+    return await Promise.race([promise, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

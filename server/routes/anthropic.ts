@@ -1,0 +1,163 @@
+// POST /v1/messages and /v1/messages/count_tokens. Both go the same way up to the loaded model:
+// body -> plan -> conversation that the model's template takes.
+
+import { type Context, Hono } from "hono";
+import {
+  type ChatModel,
+  type ChatRequest,
+  ChatTemplateError,
+  ContextLengthError,
+} from "../../engine/mod.ts";
+import type { AppDependencies, AppEnvironment } from "../app_types.ts";
+import { HttpError, messageOf, statusOf } from "../errors.ts";
+import { Generation } from "../generation.ts";
+import { HEARTBEAT, withHeartbeat } from "../heartbeat.ts";
+import { withModel } from "../lending.ts";
+import { requireModelName } from "../model_name.ts";
+import { messagesSchema } from "../schemas/anthropic.ts";
+import { sseResponse } from "../sse.ts";
+import { createValidator, readJson } from "../validate.ts";
+import {
+  AnswerCollector,
+  AnswerWriter,
+  anthropicError,
+  type AnthropicEvent,
+  type AnthropicRequest,
+  instructionsAsUser,
+  laterInstructions,
+  messagesError,
+  type MessagesPlan,
+  newId,
+  planCount,
+  planMessages,
+} from "../wire/anthropic/mod.ts";
+import { json } from "./json.ts";
+
+/** How long a stream says nothing before it sends a ping. */
+const HEARTBEAT_MILLISECONDS = 10_000;
+
+const validate = createValidator<AnthropicRequest>(messagesSchema);
+
+/** Routes of Anthropic's Messages API. */
+export function anthropicRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+  app.post("/v1/messages", (context) => answer(context, dependencies));
+  app.post("/v1/messages/count_tokens", (context) => count(context, dependencies));
+  app.all("/v1/messages/batches/*", () => {
+    throw new HttpError(404, "message batches are not available: send the messages one by one");
+  });
+  return app;
+}
+
+async function answer(
+  context: Context<AppEnvironment>,
+  dependencies: AppDependencies,
+): Promise<Response> {
+  const { body, model, plan } = await read(context, dependencies, planMessages);
+  const { request, ...acquire } = plan;
+  const generation = await Generation.start(dependencies, {
+    ...acquire,
+    model,
+    run: (loaded, signal) => chat(loaded, { ...request, signal }),
+  }).catch((error) => {
+    throw messagesError(error);
+  });
+  context.set("generation", generation);
+
+  const { anthropicExact: exact = false, heartbeatMilliseconds } = dependencies;
+  const requestId = newId("req");
+  const writer = new AnswerWriter({ id: newId("msg"), model, exact });
+  if (!body.stream) return identified(json(await collect(generation, writer)), requestId);
+  const events = toEvents(generation, writer, heartbeatMilliseconds ?? HEARTBEAT_MILLISECONDS);
+  const response = sseResponse({
+    events: named(events),
+    cancel: () => generation.return(),
+    fail(error) {
+      if (!exact) return undefined;
+      const data = anthropicError(statusOf(error), messageOf(error), requestId);
+      return { event: data.type, data };
+    },
+  });
+  return identified(response, requestId);
+}
+
+async function count(
+  context: Context<AppEnvironment>,
+  dependencies: AppDependencies,
+): Promise<Response> {
+  const { model, plan } = await read(context, dependencies, planCount);
+  const { request, ...acquire } = plan;
+  const tokens = await withModel(dependencies, model, acquire, async (loaded) => {
+    try {
+      return await loaded.countTokens(await placed(loaded, request));
+    } catch (error) {
+      // What does not fit can be counted all the same.
+      if (error instanceof ContextLengthError) return error.promptTokens;
+      throw error;
+    }
+  });
+  context.set("promptTokens", tokens);
+  return identified(json({ input_tokens: tokens }), newId("req"));
+}
+
+/** What the two have in common before a model is needed. */
+async function read(
+  context: Context<AppEnvironment>,
+  { store, log }: AppDependencies,
+  toPlan: typeof planMessages,
+) {
+  const body = validate(await readJson(context.req));
+  const model = requireModelName(body.model);
+  context.set("model", model);
+  const { info } = await store.find(model);
+  const { ignored, ...plan }: MessagesPlan = toPlan(body, info);
+  if (ignored.length > 0) {
+    log.warn(`${context.req.path}: ignored without effect: ${ignored.join(", ")}`);
+  }
+  return { body, model, plan: { ...plan, signal: context.req.raw.signal } };
+}
+
+async function* chat(model: ChatModel, request: ChatRequest) {
+  yield* model.chat(await placed(model, request));
+}
+
+/** The request with instructions where the model's template shows them. */
+async function placed(model: ChatModel, request: ChatRequest): Promise<ChatRequest> {
+  const instructions = laterInstructions(request.messages);
+  if (instructions.length === 0) return request;
+  const prompt = await model.renderChat(request).catch((error) => {
+    if (error instanceof ChatTemplateError && error.fault === "refused") return "";
+    throw error;
+  });
+  if (instructions.every((text) => prompt.includes(text))) return request;
+  return { ...request, messages: instructionsAsUser(request.messages) };
+}
+
+async function* toEvents(
+  generation: Generation,
+  writer: AnswerWriter,
+  heartbeatMilliseconds: number,
+): AsyncGenerator<AnthropicEvent> {
+  for await (const event of withHeartbeat(generation, heartbeatMilliseconds)) {
+    if (event === HEARTBEAT) yield { type: "ping" };
+    else yield* writer.write(event);
+  }
+}
+
+async function* named(events: AsyncIterable<AnthropicEvent>) {
+  for await (const data of events) yield { event: data.type, data };
+}
+
+async function collect(generation: Generation, writer: AnswerWriter) {
+  const collector = new AnswerCollector();
+  for await (const event of generation) {
+    for (const written of writer.write(event)) collector.add(written);
+  }
+  return collector.answer;
+}
+
+/** The response with the name that clients report a fault by. */
+function identified(response: Response, requestId: string): Response {
+  response.headers.set("request-id", requestId);
+  return response;
+}

@@ -1,0 +1,31 @@
+// GET /v1/models and /v1/models/{name}, for the clients of both vendors that ask there.
+
+import { Hono } from "hono";
+import type { AppDependencies, AppEnvironment } from "../app_types.ts";
+import { dialectOf } from "../dialects.ts";
+import { requireModelName } from "../model_name.ts";
+import {
+  toAnthropicModel,
+  toAnthropicModels,
+  toOpenAiModel,
+  toOpenAiModels,
+} from "../wire/model_list.ts";
+import { json } from "./json.ts";
+
+/** Routes that list models as OpenAI and Anthropic do. */
+export function modelListRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+
+  app.get("/v1/models", async ({ req }) => {
+    const toModels = dialectOf(req) === "anthropic" ? toAnthropicModels : toOpenAiModels;
+    return json(toModels(await store.list()));
+  });
+
+  // Names may have slashes in them, which clients may have escaped.
+  app.get("/v1/models/:name{.+}", async ({ req }) => {
+    const name = requireModelName(req.param("name"));
+    const toModel = dialectOf(req) === "anthropic" ? toAnthropicModel : toOpenAiModel;
+    return json(toModel(await store.find(name), name));
+  });
+  return app;
+}

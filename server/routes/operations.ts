@@ -1,0 +1,28 @@
+// For those who run the server: whether it is well, what it counts, what its API is. GET /health,
+// /metrics, /openapi.json and /api/status.
+
+import { Hono } from "hono";
+import type { AppDependencies, AppEnvironment } from "../app_types.ts";
+import { openApiDocument } from "../openapi/mod.ts";
+import { json } from "./json.ts";
+
+/** Routes about the server itself. */
+export function operationsRoutes(
+  { drain, metrics, version }: AppDependencies,
+): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+
+  app.get("/health", () => {
+    return drain.begun ? json({ status: "shutting down" }, 503) : json({ status: "ok" });
+  });
+
+  app.get("/metrics", async (context) => {
+    return context.body(await metrics.text(), 200, { "content-type": metrics.contentType });
+  });
+
+  app.get("/openapi.json", () => json(openApiDocument(version)));
+
+  // What Ollama's clients ask before they offer models that run elsewhere. None do here.
+  app.get("/api/status", () => json({ cloud: { disabled: true, source: "config" } }));
+  return app;
+}

@@ -1,0 +1,63 @@
+// POST /v1/responses: the body -> the engine's request. Nothing is stored between requests. Pure.
+// Format: https://platform.openai.com/docs/api-reference/responses/create
+
+import type { ModelInfo } from "../../../engine/mod.ts";
+import { refusal } from "./error.ts";
+import { type Plan, readCommon, readEffort, readFormat, refuseLogprobs } from "./plan.ts";
+import { readInput } from "./responses_input.ts";
+import type { ResponsesBody, ResponseTool } from "./responses_types.ts";
+import type { WireFunction } from "./request_types.ts";
+import { readTools } from "./tools.ts";
+
+/** What would need answers, prompts or conversations to be kept here, and what to do instead. */
+const STORED = {
+  previous_response_id: "responses are not stored; send the whole conversation as input",
+  conversation: "conversations are not stored; send the whole conversation as input",
+  prompt: "prompts are not stored; send their text as instructions",
+} as const;
+
+/**
+ * Translates the body.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planResponse(body: ResponsesBody, info: ModelInfo): Plan {
+  refuse(body, info);
+  const { loading, engine } = readCommon(body, body.max_output_tokens);
+  const format = body.text?.format;
+  const request = {
+    messages: readInput(body),
+    ...engine,
+    ...readFormat(format?.type, format?.schema, "text.format"),
+    ...readEffort(body.reasoning?.effort, body, info, "reasoning.effort"),
+    ...readTools(functionsOf(body), body, info),
+    truncate: body.truncation === "auto",
+  };
+  // Tools of the vendor's servers are nowhere to be called: the model is not told of them.
+  const ignored = (body.tools ?? [])
+    .map(({ type }, index) => ({ type, name: `tools[${index}] (${type})` }))
+    .filter(({ type }) => type !== "function").map(({ name }) => name);
+  loading.ignored.push(...ignored);
+  return { ...loading, tasks: [{ kind: "chat", request }] };
+}
+
+/** The tools that are offered to the model. */
+export function functionsOf({ tools }: ResponsesBody): WireFunction[] {
+  return (tools ?? []).filter(isFunction);
+}
+
+function isFunction(tool: ResponseTool): tool is ResponseTool & WireFunction {
+  return tool.type === "function";
+}
+
+function refuse(body: ResponsesBody, { isEmbeddingModel }: ModelInfo): void {
+  if (isEmbeddingModel) throw refusal(`"${body.model}" does not support chat`, "model");
+  for (const [name, text] of Object.entries(STORED)) {
+    if (body[name as keyof typeof STORED] != null) throw refusal(`${name}: ${text}`, name);
+  }
+  if (body.background) throw refusal("background: responses are not stored", "background");
+  for (const [index, { type, name }] of (body.tools ?? []).entries()) {
+    if (type === "function" && !name) throw refusal(`tools[${index}] lacks "name"`, "tools");
+  }
+  refuseLogprobs(null, body.top_logprobs);
+}

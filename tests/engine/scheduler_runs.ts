@@ -1,0 +1,50 @@
+// Sequences on a scheduler whose runner is the fake one: what its tests share.
+
+import { Scheduler } from "../../engine/scheduler.ts";
+import type { Sequence, SequenceEnd, TokenConstraint } from "../../engine/sequence.ts";
+import { FakeRunner, type FakeRunnerOptions } from "./fake_runner.ts";
+
+/** A sequence on its way. */
+export interface Run {
+  /** Those generated so far. */
+  tokens: number[];
+  sequence: Sequence;
+  /** What `begin` was called with, once it was. */
+  cachedTokens: () => number | undefined;
+  ended: Promise<SequenceEnd>;
+}
+
+/** A scheduler with its runner. */
+export function start(options: Partial<FakeRunnerOptions> = {}) {
+  const sizes = { slots: 4, context: 256, blocks: 20, chunk: 16, ...options };
+  const runner = new FakeRunner(sizes);
+  return { runner, scheduler: new Scheduler(runner.asStepRunner, sizes.blocks, sizes.chunk) };
+}
+
+/** Tokens of which no block is like one of another seed. */
+export function promptOf(length: number, seed = 1): number[] {
+  return Array.from({ length }, (_, i) => (seed * 131 + i * 7) % 1000);
+}
+
+/** Queues a sequence. `accept` is called with the number of its tokens. */
+export function add(
+  scheduler: Scheduler,
+  prompt: number[],
+  maxTokens: number,
+  accept: (count: number) => boolean = () => true,
+  constraint?: TokenConstraint,
+): Run {
+  const { promise: ended, resolve: end } = Promise.withResolvers<SequenceEnd>();
+  const tokens: number[] = [];
+  let cachedTokens: number | undefined;
+  const sequence = scheduler.add({
+    prompt,
+    maxTokens,
+    sampling: { temperature: 0 } as Sequence["request"]["sampling"],
+    begin: (count) => cachedTokens = count,
+    accept: (token) => accept(tokens.push(token)),
+    end,
+    ...(constraint && { constraint }),
+  });
+  return { tokens, sequence, ended, cachedTokens: () => cachedTokens };
+}

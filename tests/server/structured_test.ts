@@ -1,0 +1,155 @@
+// Formats, tools and thinking through the native API, the official client and a real model with
+// random weights: whatever it would say, its answers are what was asked for.
+
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { Ollama } from "ollama";
+import { inspectModel, loadModel, ModelManager, ModelStore } from "../../engine/mod.ts";
+import { createApp } from "../../server/app.ts";
+import { createLog } from "../../server/log.ts";
+import { folder, tinyLoad } from "../engine/harness.ts";
+import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
+
+await Deno.mkdir(`${folder}/structured`);
+await writeTinyLlama(`${folder}/structured/tools.gguf`, { template: TOOL_TEMPLATE, context: 1024 });
+await writeTinyLlama(`${folder}/structured/plain.gguf`);
+
+const lines: string[] = [];
+const store = new ModelStore({ folder: `${folder}/structured`, inspect: inspectModel });
+const manager = new ModelManager({
+  store,
+  open: (path, options) => loadModel(path, { ...tinyLoad, contextLength: 1024, ...options }),
+});
+globalThis.addEventListener("unload", () => void manager.closeAll());
+const log = createLog({ write: (line) => void lines.push(line) });
+const app = createApp({ store, manager, log, version: "0" });
+const client = new Ollama({
+  host: "http://127.0.0.1",
+  fetch: (input: RequestInfo | URL, init?: RequestInit) =>
+    Promise.resolve(app.fetch(new Request(input, init))),
+});
+
+const messages = [{ role: "user", content: "Hi" }];
+const options = { temperature: 1, seed: 7, num_predict: 120 };
+const person = {
+  type: "object",
+  properties: { name: { type: "string", maxLength: 10 }, age: { type: "integer", maximum: 120 } },
+  required: ["name", "age"],
+  additionalProperties: false,
+};
+const weather = {
+  type: "function",
+  function: {
+    name: "weather",
+    description: "",
+    parameters: {
+      type: "object",
+      properties: { city: { enum: ["Rome", "Paris"] } },
+      required: ["city"],
+      additionalProperties: false,
+    },
+  },
+};
+
+Deno.test("a format is kept in chats and generations, streamed or not", async () => {
+  for (const model of ["tools", "plain"]) {
+    const chat = await client.chat({ model, messages, format: person, options });
+    assertMatch(chat.message.content, /^\{"name": ?".*", ?"age": ?-?\d+\}$/s);
+    const { response } = await client.generate({ model, prompt: "Hi", format: person, options });
+    assert(JSON.parse(response!).age <= 120);
+    let text = "";
+    const stream = await client.chat({ model, messages, format: "json", options, stream: true });
+    for await (const { message } of stream) text += message.content;
+    assertEquals(JSON.parse(text).constructor, Object);
+  }
+  const raw = { model: "plain", prompt: "Hi", raw: true, format: { const: "hello" }, options };
+  assertEquals((await client.generate(raw)).response, '"hello"');
+});
+
+Deno.test("what a format cannot be is refused with its place and keyword", async () => {
+  for (
+    const [format, text] of [
+      [
+        { type: "object", properties: { a: { type: "string", pattern: "(" } } },
+        /properties\/a.*pattern/,
+      ],
+      [{ type: "integer", minimum: 3, maximum: 2 }, /minimum|maximum/],
+    ] as const
+  ) {
+    const error = await assertRejects(() => client.chat({ model: "plain", messages, format }));
+    assertMatch(String(error), text);
+    assertEquals((error as { status_code?: number }).status_code, 400);
+  }
+});
+
+Deno.test("calls come whole, with ids and indices, and thinking apart", async () => {
+  let calls = 0;
+  for (let seed = 1; seed < 30 && calls < 2; seed++) {
+    const request = {
+      model: "tools",
+      messages,
+      tools: [weather],
+      format: { const: 1 },
+      options: { ...options, seed },
+    };
+    const { message } = await client.chat(request);
+    const [call] = message.tool_calls ?? [];
+    if (!call) {
+      assertEquals(message.content, "1");
+      continue;
+    }
+    calls++;
+    const { id, function: { index, name, arguments: values } } = call as unknown as {
+      id: string;
+      function: { index: number; name: string; arguments: { city: string } };
+    };
+    assertMatch(id, /^call_\w{8,}$/);
+    assertEquals([index, name, message.content], [0, "weather", ""]);
+    assertMatch(values.city, /^(Rome|Paris)$/);
+    const parts = [];
+    for await (const part of await client.chat({ ...request, stream: true })) parts.push(part);
+    assertEquals(parts[0]!.message.tool_calls?.[0]!.function.arguments, values);
+    assertEquals([parts[0]!.done, parts.at(-1)!.done, parts.at(-1)!.done_reason], [
+      false,
+      true,
+      "stop",
+    ]);
+  }
+  assertEquals(calls, 2);
+  const thought = await client.chat({
+    model: "tools",
+    messages,
+    think: true,
+    format: { const: 2 },
+    options,
+  });
+  assertEquals(thought.message.content, "2");
+  assert(thought.message.thinking!.length > 3);
+});
+
+Deno.test("what the mask leaves out of a tool is logged, and refused where the tool is strict", async () => {
+  const parameters = { type: "object", properties: { n: { type: "string", pattern: "(a)\\1" } } };
+  const tool = { ...weather, function: { ...weather.function, parameters } };
+  const request = { model: "tools", messages, tools: [tool], options: { num_predict: 5 } };
+  await client.chat(request);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  assertMatch(lines.join(""), /tool "weather" at \/properties\/n \("pattern"\)/);
+  const strict = { ...tool, function: { ...tool.function, strict: true } };
+  const error = await assertRejects(() => client.chat({ ...request, tools: [strict] }));
+  assertMatch(String(error), /\/properties\/n.*pattern/);
+});
+
+Deno.test("only models that can are offered tools and thinking, and /api/tags says which", async () => {
+  await assertRejects(
+    () => client.chat({ model: "plain", messages, tools: [weather] }),
+    Error,
+    "does not support tools",
+  );
+  const { models } = await client.list();
+  const capabilities = Object.fromEntries(
+    (models as unknown as { name: string; capabilities: string[] }[]).map((model) => [
+      model.name.split(":")[0],
+      model.capabilities,
+    ]),
+  );
+  assertEquals(capabilities, { plain: ["completion"], tools: ["completion", "tools", "thinking"] });
+});

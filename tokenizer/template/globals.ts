@@ -1,0 +1,75 @@
+// The functions that every template can call, besides those that transformers adds. Fixed by the
+// list of global functions in Jinja's template designer documentation.
+
+import { JinjaError } from "./errors.ts";
+import { WITH } from "./rewrite.ts";
+import {
+  type CallArguments,
+  type Dictionary,
+  iterate,
+  Namespace,
+  toKey,
+  type Value,
+} from "./values.ts";
+
+/** A model's file may hold any template: none may make a list that fills the memory. */
+const MAXIMUM_RANGE = 100_000;
+
+function range(args: CallArguments): Value {
+  const [first, second] = [args.integer(0) ?? 0, args.integer(1)];
+  const step = args.integer(2) ?? 1;
+  const [from, to] = second === undefined ? [0, first] : [first, second];
+  if (step === 0) throw new JinjaError("range() arg 3 must not be zero");
+  const length = Math.max(0, Math.ceil((to - from) / step));
+  if (length > MAXIMUM_RANGE) {
+    throw new JinjaError(`range() of ${length} numbers: at most ${MAXIMUM_RANGE} are allowed`);
+  }
+  return Array.from({ length }, (_, index) => from + index * step);
+}
+
+function dictionary(args: CallArguments): Dictionary {
+  const given = args.get(0);
+  const pairs = given instanceof Map ? [...given] : given === undefined ? [] : iterate(given);
+  const entries = pairs.map((pair): [ReturnType<typeof toKey>, Value] => {
+    const [key, value] = Array.isArray(pair) ? pair : iterate(pair);
+    if (key === undefined || value === undefined) throw new JinjaError("dict() takes pairs");
+    return [toKey(key), value];
+  });
+  return new Map([...entries, ...args.keywords]);
+}
+
+function namespace(args: CallArguments): Namespace {
+  const result = new Namespace();
+  for (const [name, value] of dictionary(args)) result.set(String(name), value);
+  return result;
+}
+
+/** A function that gives nothing at first and the separator from then on. */
+function joiner(args: CallArguments): Value {
+  const separator = args.text(0, "sep") ?? ", ";
+  let isUsed = false;
+  return () => {
+    const text = isUsed ? separator : "";
+    isUsed = true;
+    return text;
+  };
+}
+
+/** Names and what they stand for. */
+export const globals: ReadonlyMap<string, Value> = new Map<string, Value>([
+  ["true", true],
+  ["false", false],
+  ["none", null],
+  ["True", true],
+  ["False", false],
+  ["None", null],
+  ["range", range],
+  ["dict", dictionary],
+  ["namespace", namespace],
+  ["joiner", joiner],
+  [WITH, (args) => {
+    const block = args.require(0, "caller");
+    if (typeof block !== "function") throw new JinjaError("with has no block");
+    return block(args.after(1));
+  }],
+]);

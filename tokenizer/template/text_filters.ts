@@ -1,0 +1,170 @@
+// The filters of Jinja that work on texts and numbers.
+// Fixed by the list of built-in filters in Jinja's template designer documentation.
+
+import { JinjaError } from "./errors.ts";
+import { formatPercent } from "./format.ts";
+import { toRepresentation, toText } from "./text.ts";
+import { capitalize, center, replaceText, splitLines, strip } from "./string_methods.ts";
+import {
+  type CallArguments,
+  characters,
+  Float,
+  iterate,
+  toNumber,
+  Tuple,
+  typeName,
+  Undefined,
+  type Value,
+} from "./values.ts";
+
+type Filter = (value: Value, args: CallArguments) => Value;
+
+function numberOf(value: Value): number {
+  const number = toNumber(value);
+  if (number !== undefined) return number;
+  throw new JinjaError(
+    value instanceof Undefined ? value.reason : `a number is needed, not ${typeName(value)}`,
+  );
+}
+
+const INTEGER = /^[+-]?\d+(?:_\d+)*$/;
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
+function toInteger(value: Value, args: CallArguments): Value {
+  if (value instanceof Undefined) throw new JinjaError(value.reason);
+  const number = toNumber(value);
+  if (number !== undefined && Number.isFinite(number)) return Math.trunc(number) + 0;
+  const base = args.integer(1, "base") ?? 10;
+  const text = typeof value === "string" ? strip(value, undefined, "both") : "";
+  const digits = text.replace(/^0[xob]/i, "");
+  if (base !== 10 && /^[0-9a-z]+$/i.test(digits)) {
+    const parsed = Number.parseInt(digits, base);
+    if (!Number.isNaN(parsed)) return parsed;
+  }
+  if (INTEGER.test(text)) return Number(text.replaceAll("_", ""));
+  if (DECIMAL.test(text)) return Math.trunc(Number(text)) + 0;
+  const fallback = args.get(0, "default");
+  return fallback === undefined ? 0 : fallback;
+}
+
+function toFloat(value: Value, args: CallArguments): Value {
+  if (value instanceof Undefined) throw new JinjaError(value.reason);
+  const number = toNumber(value);
+  if (number !== undefined) return new Float(number);
+  const text = typeof value === "string" ? strip(value, undefined, "both") : "";
+  if (DECIMAL.test(text)) return new Float(Number(text));
+  const fallback = args.get(0, "default");
+  return fallback === undefined ? new Float(0) : fallback;
+}
+
+/** Python's round(), to even where both neighbours are as near. */
+function roundHalfToEven(value: number): number {
+  const floor = Math.floor(value);
+  if (value - floor !== 0.5) return Math.round(value);
+  return floor % 2 === 0 ? floor : floor + 1;
+}
+
+function round(value: Value, args: CallArguments): Value {
+  const number = numberOf(value);
+  const scale = 10 ** (args.integer(0, "precision") ?? 0);
+  switch (args.text(1, "method") ?? "common") {
+    case "ceil":
+      return new Float(Math.ceil(number * scale) / scale);
+    case "floor":
+      return new Float(Math.floor(number * scale) / scale);
+    default: {
+      const rounded = roundHalfToEven(number * scale) / scale;
+      return value instanceof Float ? new Float(rounded) : rounded;
+    }
+  }
+}
+
+function absolute(value: Value): Value {
+  const size = Math.abs(numberOf(value));
+  return value instanceof Float ? new Float(size) : size;
+}
+
+function indent(value: Value, args: CallArguments): string {
+  const width = args.get(0, "width") ?? 4;
+  const space = typeof width === "string" ? width : " ".repeat(Math.max(0, numberOf(width)));
+  const indentsBlank = args.flag(2, "blank");
+  const lines = splitLines(`${toText(value)}\n`);
+  return lines.map((line, i) => {
+    const isIndented = i === 0 ? args.flag(1, "first") : line !== "" || indentsBlank;
+    return isIndented ? space + line : line;
+  }).join("\n");
+}
+
+function truncate(value: Value, args: CallArguments): string {
+  const text = toText(value);
+  const length = args.integer(0, "length") ?? 255;
+  const end = args.text(2, "end") ?? "...";
+  const all = characters(text);
+  if (all.length <= length + (args.integer(3, "leeway") ?? 5)) return text;
+  const cut = all.slice(0, Math.max(0, length - end.length)).join("");
+  if (args.flag(1, "killwords")) return cut + end;
+  const space = cut.lastIndexOf(" ");
+  return (space < 0 ? cut : cut.slice(0, space)) + end;
+}
+
+function title(value: Value): string {
+  return toText(value).split(/([-\s({[<]+)/u).map(capitalize).join("");
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&#34;",
+  "'": "&#39;",
+};
+
+function escapeHtml(value: Value): string {
+  return toText(value).replace(/[&<>"']/g, (character) => ENTITIES[character]!);
+}
+
+function encodeUrl(value: Value): string {
+  const quote = (part: Value) =>
+    encodeURIComponent(toText(part)).replace(
+      /[!'()*]/g,
+      (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+    );
+  if (typeof value === "string") return quote(value).replaceAll("%2F", "/");
+  const pairs = value instanceof Map ? [...value] : iterate(value).map((pair) => iterate(pair));
+  return pairs.map((pair) => pair.map(quote).join("=")).join("&").replaceAll("%20", "+");
+}
+
+/** Filters by name. */
+export const textFilters: Readonly<Record<string, Filter>> = {
+  abs: absolute,
+  capitalize: (value) => capitalize(toText(value)),
+  center: (value, args) => center(toText(value), args.integer(0, "width") ?? 80),
+  e: escapeHtml,
+  escape: escapeHtml,
+  float: toFloat,
+  forceescape: escapeHtml,
+  format: (value, args) =>
+    formatPercent(
+      toText(value),
+      args.keywords.size > 0 ? new Map(args.keywords) : Tuple.from(args.positional),
+    ),
+  indent,
+  int: toInteger,
+  lower: (value) => toText(value).toLowerCase(),
+  pprint: toRepresentation,
+  replace: (value, args) =>
+    replaceText(
+      toText(value),
+      toText(args.require(0, "old")),
+      toText(args.require(1, "new")),
+      args.integer(2, "count"),
+    ),
+  round,
+  safe: (value) => value,
+  title,
+  trim: (value, args) => strip(toText(value), args.text(0, "chars"), "both"),
+  truncate,
+  upper: (value) => toText(value).toUpperCase(),
+  urlencode: encodeUrl,
+  wordcount: (value) => toText(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
+};
