@@ -45,6 +45,9 @@ const PAIRS = 5;
 /** A string without end: the mask chooses among many tokens, and forces none, which would be faster. */
 const STRING: OutputFormat = { schema: { type: "string", minLength: 10_000 } };
 
+/** Prompts so far: each is new, lest it be found in the cache. */
+let prompts = 0;
+
 /** Runs `count` tokens after a prompt of `prompt` tokens in `batch` sequences; tokens per second. */
 async function measure(
   model: Model,
@@ -55,8 +58,9 @@ async function measure(
   const vocabulary = model.tokenizer.vocabularySize;
   let first = 0;
   let rest = 0;
-  await Promise.all(Array.from({ length: batch }, async (_, i) => {
-    const tokens = Array.from({ length: prompt }, (_, j) => (j * 7919 + i * 104729) % vocabulary);
+  await Promise.all(Array.from({ length: batch }, async () => {
+    const start = prompts++ * 104_729;
+    const tokens = Array.from({ length: prompt }, (_, j) => (start + j * 7919) % vocabulary);
     for await (
       const event of model.generate({
         prompt: tokens,

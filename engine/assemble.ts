@@ -1,8 +1,9 @@
 // Puts a model together on a device: step memory, network, weights with their adapters, runner and
-// scheduler. How large everything is gets decided here.
+// scheduler. How large everything is gets decided here; for the KV cache, in cache_size.ts.
 
-import { BLOCK, type Capabilities, type Device } from "../kernels/mod.ts";
+import type { Capabilities, Device } from "../kernels/mod.ts";
 import { Adapter } from "./adapter.ts";
+import { chooseCacheSize, tokenBytes } from "./cache_size.ts";
 import { type GgufFile, MetadataReader, TensorReader } from "./gguf/mod.ts";
 import { architectureOf } from "./models/registry.ts";
 import { allocateStep, Config, ModelBuilder, Network } from "./nn/mod.ts";
@@ -11,7 +12,8 @@ import { StepRunner } from "./step_runner.ts";
 import type { LoadOptions, ModelInfo } from "./types.ts";
 import { WeightLoader } from "./weights.ts";
 
-const DEFAULT_CONTEXT = 4096;
+/** Window of encoders: a text runs in one step, so that all activations grow with it. */
+const ENCODER_CONTEXT = 4096;
 const DEFAULT_SEQUENCES = 8;
 
 /** Rows of a step of a decoder: each may take a workgroup per head, and a dispatch has 65,535. */
@@ -37,13 +39,20 @@ export async function assemble(
   options: LoadOptions,
 ): Promise<Assembly> {
   const { load, encoder } = architectureOf(info.architecture);
-  const wanted = options.contextLength ?? DEFAULT_CONTEXT;
-  const context = Math.max(4, Math.min(wanted, info.trainedContextLength));
+  const config = new Config(new MetadataReader(gguf), gguf.path, info.architecture);
+  const exact = options.exact ?? false;
   const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
+  const asked = options.contextLength ?? (encoder ? ENCODER_CONTEXT : undefined);
+  const { context, blocks: cacheBlocks } = chooseCacheSize({
+    asked,
+    trained: info.trainedContextLength,
+    slots,
+    fileSize: info.fileSize,
+    tokenBytes: tokenBytes(config, !exact),
+    maxBuffer: Math.min(device.maxBindingSize, device.gpu.limits.maxBufferSize),
+  });
   const most = options.prefillChunk ?? defaultChunk(device.capabilities);
   const chunk = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
-  // Enough for two full windows: more sequences share them as long as they are short.
-  const cacheBlocks = 2 * Math.ceil(context / BLOCK) + slots;
   const rows = chunk + slots;
   const limits = {
     rows,
@@ -52,14 +61,12 @@ export async function assemble(
     context,
   };
   const state = allocateStep(device, limits);
-  const exact = options.exact ?? false;
   const network = new Network(device, state, {
     limits,
     integer: !exact && device.capabilities.packedDot,
     halfCache: !exact,
     cacheBlocks,
   });
-  const config = new Config(new MetadataReader(gguf), gguf.path, info.architecture);
   using resources = new DisposableStack();
   const reader = resources.use(await TensorReader.open(gguf));
   const adapters: Adapter[] = [];
@@ -67,7 +74,7 @@ export async function assemble(
     adapters.push(resources.use(await Adapter.open(path, scale, info.architecture)));
   }
   const weights = new WeightLoader(device, gguf, reader, { ...options, adapters });
-  await load(new ModelBuilder(network, weights, config, wanted));
+  await load(new ModelBuilder(network, weights, config, asked ?? context));
   for (const adapter of adapters) adapter.checkAllUsed();
   const runner = new StepRunner(device, network, state, limits);
   const scheduler = new Scheduler(runner, cacheBlocks, chunk);

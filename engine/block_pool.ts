@@ -9,7 +9,7 @@ import type { PrefixCache } from "./prefix_cache.ts";
 export class BlockPool {
   readonly #cache: PrefixCache;
   readonly #free: number[];
-  /** In the order in which they go: by the time of their last use, and none before those after it. */
+  /** In the order in which they go: that in which they became idle. */
   readonly #idle = new Set<number>();
   /** How many have each block. */
   readonly #owners: Uint32Array;
@@ -54,8 +54,8 @@ export class BlockPool {
   }
 
   /**
-   * Gives blocks back, in order of position. Whoever has a known block has those before it too, so
-   * that of these none is idle for longer.
+   * Gives blocks back, in order of position. The last become idle first: whoever has a known block
+   * has those before it too, so that none ever goes before the blocks that follow it.
    */
   give(blocks: readonly number[]): void {
     for (const block of blocks.toReversed()) {

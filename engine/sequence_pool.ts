@@ -80,7 +80,7 @@ export class SequencePool {
       const held = tokens.slice(i * size, (i + 1) * size);
       const known = this.#cache.find(blocks[i - 1], held);
       if (known !== undefined) this.#exchange(sequence, i, known);
-      // A fork that has it may have other blocks before it.
+      // A fork that has it too may have others before it, and only those who have all keep them.
       else if (this.#blocks.isShared(blocks[i])) return;
       else this.#cache.add(blocks[i - 1], held, blocks[i]);
       sequence.knownBlocks = i + 1;

@@ -281,7 +281,7 @@ export interface ChatModel extends AsyncDisposable {
 
 /** How a model is loaded. */
 export interface LoadOptions {
-  /** Window in tokens; default the trained one, at most 4096. Clamped to the trained one. */
+  /** Window in tokens; default as much as memory allows, at least 8192. At most the trained one. */
   contextLength?: number;
   /** Most sequences that run at the same time. Default 8; the KV cache is shared by all. */
   maxSequences?: number;

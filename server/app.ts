@@ -5,14 +5,14 @@ import { Hono } from "hono";
 import type { AppEnvironment, AppOptions } from "./app_types.ts";
 import { dialectOf, errorResponse } from "./dialects.ts";
 import { Drain } from "./drain.ts";
-import { HttpError, statusOf } from "./errors.ts";
+import { statusOf } from "./errors.ts";
 import { isLoopback } from "./host.ts";
 import { Metrics } from "./metrics.ts";
 import { accessLog } from "./middleware/access_log.ts";
 import { apiKeyGuard } from "./middleware/api_key.ts";
 import { bodyLimit } from "./middleware/body_limit.ts";
 import { drainGuard } from "./middleware/drain_guard.ts";
-import { hostGuard } from "./middleware/host_guard.ts";
+import { hostGuard, wellFormedHost } from "./middleware/host_guard.ts";
 import { meter } from "./middleware/meter.ts";
 import { originGuard } from "./middleware/origin_guard.ts";
 import { WaitingQueue } from "./queue.ts";
@@ -49,7 +49,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   const dependencies = { ...options, queue, drain, metrics };
   const app = new Hono<AppEnvironment>();
 
-  app.use(accessLog(log), meter(metrics));
+  app.use(accessLog(log), meter(metrics), wellFormedHost);
   if (isLoopback(boundTo)) app.use(hostGuard(options.ownNames ?? []));
   app.use(...originGuard(options.origins ?? []));
   if (options.apiKey) app.use(apiKeyGuard(options.apiKey));

@@ -8,17 +8,21 @@ import type { ChatEvent, Usage } from "../engine/mod.ts";
 export type IndexedEvent = ChatEvent & { choice?: number };
 
 /**
- * Runs streams to their ends. Each `done` carries the counts of all that are done, the last one thus
- * those of the whole.
+ * Runs continuations to their ends. Each `done` carries the counts of all that are done, the last one
+ * thus those of the whole. If one fails, the others end too.
+ *
+ * @param starts begin a continuation each
  */
 export async function* mergeChoices(
-  streams: readonly AsyncIterable<ChatEvent>[],
+  starts: readonly (() => AsyncIterable<ChatEvent>)[],
 ): AsyncGenerator<IndexedEvent> {
-  const sources = streams.map((stream) => stream[Symbol.asyncIterator]());
+  const sources: AsyncIterator<ChatEvent>[] = [];
   const next = async (choice: number) => ({ choice, result: await sources[choice]!.next() });
-  const pending = new Map(sources.map((_, choice) => [choice, next(choice)]));
+  const pending = new Map<number, ReturnType<typeof next>>();
   let usage: Usage | undefined;
   try {
+    for (const start of starts) sources.push(start()[Symbol.asyncIterator]());
+    for (const choice of sources.keys()) pending.set(choice, next(choice));
     await Promise.all(pending.values());
     while (pending.size > 0) {
       const { choice, result: { done, value } } = await Promise.race(pending.values());

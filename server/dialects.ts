@@ -38,5 +38,5 @@ export function errorResponse(
   if (dialect === "ollama") return json({ error: message }, status, headers);
   if (dialect === "openai") return json(openAiError(status, message, error), status, headers);
   const id = newId("req");
-  return json(anthropicError(status, message, id), status, { ...headers, "request-id": id });
+  return json(anthropicError(error, id), status, { ...headers, "request-id": id });
 }

@@ -1,8 +1,8 @@
-// What the server counts and measures, for Prometheus (text exposition format 0.0.4). One registry
-// per application, no globals. Gauges are read when they are asked for, not kept up to date.
+// What the server counts and measures, for Prometheus. Each application has its own metrics. Gauges
+// are read when they are asked for, not kept up to date.
 
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { ModelManager, Usage } from "../engine/mod.ts";
+import { Counter, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
 import type { WaitingQueue } from "./queue.ts";
 import { decodeRate, prefillRate } from "./rates.ts";
 
@@ -27,92 +27,73 @@ const TOKENS_PER_SECOND = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000,
 
 /** The metrics of one application. */
 export class Metrics {
-  readonly #registry = new Registry();
-  readonly #requests = this.#counter(
+  readonly #requests = new Counter(
     "quern_http_requests_total",
     "Requests by route and status.",
-    ["method", "route", "status"],
+    true,
   );
-  readonly #durations = this.#histogram(
+  readonly #durations = new Histogram(
     "quern_http_request_duration_seconds",
     "Time from a request to the end of its answer.",
     SECONDS,
-    ["route"],
   );
-  readonly #promptTokens = this.#counter(
+  readonly #promptTokens = new Counter(
     "quern_prompt_tokens_total",
     "Tokens of prompts and of texts to embed, cached ones included.",
   );
-  readonly #cachedTokens = this.#counter(
+  readonly #cachedTokens = new Counter(
     "quern_cached_prompt_tokens_total",
     "Tokens of prompts whose keys and values were still there.",
   );
-  readonly #completionTokens = this.#counter(
+  readonly #completionTokens = new Counter(
     "quern_completion_tokens_total",
     "Tokens generated.",
   );
-  readonly #firstToken = this.#histogram(
+  readonly #firstToken = new Histogram(
     "quern_time_to_first_token_seconds",
     "Time from a request to its first token, waiting and loading included.",
     SECONDS,
   );
-  readonly #prefillRate = this.#histogram(
+  readonly #prefillRate = new Histogram(
     "quern_prefill_tokens_per_second",
     "New prompt tokens per second of a generation.",
     TOKENS_PER_SECOND,
   );
-  readonly #decodeRate = this.#histogram(
+  readonly #decodeRate = new Histogram(
     "quern_decode_tokens_per_second",
     "Tokens per second of a generation after its first one.",
     TOKENS_PER_SECOND,
   );
+  readonly #gauges: Metric[];
 
-  constructor({ manager, queue, version }: MetricsSources) {
-    this.#gauge("quern_queue_length", "Requests that wait for their first token.", [], (gauge) => {
-      gauge.set(queue.length);
-    });
-    this.#gauge("quern_loaded_models", "Models in memory.", [], (gauge) => {
-      gauge.set(manager.running().length);
-    });
-    this.#gauge(
-      "quern_gpu_memory_bytes",
-      "GPU memory that a loaded model holds.",
-      ["model", "kind"],
-      (gauge) => {
-        gauge.reset();
-        for (const { entry, model } of manager.running()) {
-          const { weights, keyValueCache, scratch } = model.memory;
-          const kinds = { weights, kv_cache: keyValueCache, scratch };
-          for (const [kind, bytes] of Object.entries(kinds)) {
-            gauge.set({ model: entry.name, kind }, bytes);
-          }
-        }
-      },
-    );
-    this.#gauge("quern_info", "Always 1; tells the version.", ["version"], (gauge) => {
-      gauge.set({ version }, 1);
-    });
+  constructor(sources: MetricsSources) {
+    this.#gauges = gaugesOf(sources);
   }
 
-  /** Content type of the text. */
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
-
-  /** All metrics as Prometheus reads them. */
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  /** All metrics in Prometheus's text format. */
+  text(): string {
+    return expose([
+      this.#requests,
+      this.#durations,
+      this.#promptTokens,
+      this.#cachedTokens,
+      this.#completionTokens,
+      this.#firstToken,
+      this.#prefillRate,
+      this.#decodeRate,
+      ...this.#gauges,
+    ]);
   }
 
   /** Counts a request whose answer is complete. */
   countRequest({ method, route, status, seconds }: RequestOutcome): void {
-    this.#requests.inc({ method, route, status: String(status) });
-    this.#durations.observe({ route }, seconds);
+    this.#requests.add(1, { method, route, status: String(status) });
+    this.#durations.observe(seconds);
   }
 
   /** Counts tokens that were read where nothing is generated. */
   countPrompt(tokens: number): void {
-    this.#promptTokens.inc(tokens);
+    this.#promptTokens.add(tokens);
   }
 
   /**
@@ -121,9 +102,9 @@ export class Metrics {
    * @param firstTokenSeconds from the request to the first token; undefined if there was none
    */
   countGeneration(usage: Usage, firstTokenSeconds: number | undefined): void {
-    this.#promptTokens.inc(usage.promptTokens);
-    this.#cachedTokens.inc(usage.cachedTokens);
-    this.#completionTokens.inc(usage.completionTokens);
+    this.#promptTokens.add(usage.promptTokens);
+    this.#cachedTokens.add(usage.cachedTokens);
+    this.#completionTokens.add(usage.completionTokens);
     const observe = (histogram: Histogram, value: number | undefined) => {
       if (value !== undefined) histogram.observe(value);
     };
@@ -131,23 +112,26 @@ export class Metrics {
     observe(this.#prefillRate, prefillRate(usage));
     observe(this.#decodeRate, decodeRate(usage));
   }
+}
 
-  #counter(name: string, help: string, labelNames: string[] = []): Counter {
-    return new Counter({ name, help, labelNames, registers: [this.#registry] });
-  }
-
-  #histogram(name: string, help: string, buckets: number[], labelNames: string[] = []): Histogram {
-    return new Histogram({ name, help, buckets, labelNames, registers: [this.#registry] });
-  }
-
-  #gauge(name: string, help: string, labelNames: string[], read: (gauge: Gauge) => void): void {
-    const registers = [this.#registry];
-    const gauge: Gauge = new Gauge({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect: () => read(gauge),
-    });
-  }
+function gaugesOf({ manager, queue, version }: MetricsSources): Metric[] {
+  return [
+    createGauge(
+      "quern_queue_length",
+      "Requests that wait for their first token.",
+      () => [[{}, queue.length]],
+    ),
+    createGauge("quern_loaded_models", "Models in memory.", () => [[{}, manager.running().length]]),
+    createGauge(
+      "quern_gpu_memory_bytes",
+      "GPU memory that a loaded model holds.",
+      () =>
+        manager.running().flatMap(({ entry: { name }, model: { memory } }) => [
+          [{ model: name, kind: "weights" }, memory.weights],
+          [{ model: name, kind: "kv_cache" }, memory.keyValueCache],
+          [{ model: name, kind: "scratch" }, memory.scratch],
+        ]),
+    ),
+    createGauge("quern_info", "Always 1; tells the version.", () => [[{ version }, 1]]),
+  ];
 }

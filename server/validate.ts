@@ -32,7 +32,8 @@ export function createValidator<T>(schema: object): (body: unknown) => T {
 export async function readJson(
   request: { arrayBuffer(): Promise<ArrayBuffer> },
 ): Promise<unknown> {
-  const bytes = await request.arrayBuffer().catch(() => {
+  const bytes = await request.arrayBuffer().catch((error) => {
+    if (error instanceof HttpError) throw error;
     throw new HttpError(400, "the request body ended before it was complete");
   });
   let body: unknown;

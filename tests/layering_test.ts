@@ -29,7 +29,7 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   hono: ["server/", "tests/server/"],
   ollama: ["tests/server/"],
   openai: ["tests/server/"],
-  "prom-client": ["server/"],
+  "prom-client": ["tests/server/"],
   webgpu: ["tests/"],
 };
 

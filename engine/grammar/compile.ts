@@ -18,8 +18,11 @@ export interface CompileOptions {
   readonly anyOrder?: boolean;
   /** Whether numbers may be spelled in any way, as in 1.0 or 1e2, to check given documents. Default false. */
   readonly anyNumbers?: boolean;
-  /** Whether `format` binds, which JSON Schema leaves open. Default true. */
-  readonly formats?: boolean;
+  /**
+   * Whether `format` binds, which JSON Schema leaves open: all that are known, the default; "standard",
+   * those of JSON Schema but not those that only OpenAPI and ajv-formats have; or none.
+   */
+  readonly formats?: boolean | "standard";
 }
 
 /** One document as it is written token by token. */

@@ -36,8 +36,8 @@ export function compileGrammar(
     });
     return createMachine(documents.types, languages, { ...options, table, program });
   } catch (error) {
-    if (error instanceof GrammarError && error.rule !== undefined) {
-      throw new GrammarError(error.reason, parsed.placeOf(error.rule), error.rule);
+    if (error instanceof GrammarError) {
+      throw new GrammarError(error.reason, parsed.placeOf(error.rule ?? "root"), error.rule);
     }
     const isLimit = error instanceof MachineError || error instanceof LanguageError ||
       error instanceof PatternError;

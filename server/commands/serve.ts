@@ -46,12 +46,14 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
     load,
   });
   const drain = new Drain();
+  const server = listen(host, (request) => app.fetch(request), log);
   const app = createApp({
     store,
     manager,
     log,
     version: VERSION,
-    boundTo: host.hostname,
+    // The address, not the name: also a name that leads to loopback needs the guard of Host.
+    boundTo: server.addr.hostname,
     ownNames: machineNames(),
     origins: settings.origins,
     maxQueue: settings.maxQueue,
@@ -59,8 +61,6 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
     drain,
     ...(settings.apiKey && { apiKey: settings.apiKey }),
   });
-
-  const server = listen(host, app.fetch, log);
   log.info(`models in ${models}`);
   const stop = async () => {
     log.info(`shutting down: ${drain.running} requests running`);
@@ -77,18 +77,16 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
 
 type Step = [run: () => Promise<void>, milliseconds: number];
 
-/** Waits for an interrupt, then takes the steps; the time of each, or an interrupt, ends its wait. */
+/** Waits for an interrupt, then takes the steps; the time of each, or one more interrupt, ends it. */
 async function uponInterrupt(terminal: Terminal, steps: Step[]): Promise<void> {
-  let interrupt = Promise.withResolvers<void>();
-  const forget = terminal.onInterrupt(() => {
-    interrupt.resolve();
-    interrupt = Promise.withResolvers();
-  });
-  await interrupt.promise;
-  for (const [run, milliseconds] of steps) {
+  const interrupts = Array.from({ length: 1 + steps.length }, () => Promise.withResolvers<void>());
+  let count = 0;
+  const forget = terminal.onInterrupt(() => interrupts[count++]?.resolve());
+  await interrupts[0]!.promise;
+  for (const [index, [run, milliseconds]] of steps.entries()) {
     const timeout = Promise.withResolvers<void>();
     const timer = setTimeout(timeout.resolve, Math.min(milliseconds, LONGEST_TIMER));
-    await Promise.race([run(), timeout.promise, interrupt.promise]);
+    await Promise.race([run(), timeout.promise, interrupts[index + 1]!.promise]);
     clearTimeout(timer);
   }
   forget();
@@ -110,7 +108,7 @@ function listen(
   { hostname, port }: HostAddress,
   handler: Deno.ServeHandler,
   log: Log,
-): Deno.HttpServer {
+): Deno.HttpServer<Deno.NetAddr> {
   const onListen = (address: Deno.NetAddr) => {
     const name = address.hostname.includes(":") ? `[${address.hostname}]` : address.hostname;
     log.info(`listening on http://${name}:${address.port}, version ${VERSION}`);

@@ -7,6 +7,12 @@ import { isLocalAddress } from "../host.ts";
 
 const LOCAL_DOMAIN = /\w\.(localhost|local|internal)$/;
 
+/** Middleware that answers 400 where Host makes the URL of the request none. */
+export const wellFormedHost: MiddlewareHandler = async (context, next) => {
+  if (!URL.canParse(context.req.url)) throw new HttpError(400, "the Host header is malformed");
+  await next();
+};
+
 /**
  * Middleware that answers 403 unless Host is local.
  *

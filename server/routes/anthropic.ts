@@ -9,7 +9,7 @@ import {
   ContextLengthError,
 } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
-import { HttpError, messageOf, statusOf } from "../errors.ts";
+import { HttpError } from "../errors.ts";
 import { Generation } from "../generation.ts";
 import { HEARTBEAT, withHeartbeat } from "../heartbeat.ts";
 import { withModel } from "../lending.ts";
@@ -25,7 +25,6 @@ import {
   type AnthropicRequest,
   instructionsAsUser,
   laterInstructions,
-  messagesError,
   type MessagesPlan,
   newId,
   planCount,
@@ -59,8 +58,6 @@ async function answer(
     ...acquire,
     model,
     run: (loaded, signal) => chat(loaded, { ...request, signal }),
-  }).catch((error) => {
-    throw messagesError(error);
   });
   context.set("generation", generation);
 
@@ -74,7 +71,7 @@ async function answer(
     cancel: () => generation.return(),
     fail(error) {
       if (!exact) return undefined;
-      const data = anthropicError(statusOf(error), messageOf(error), requestId);
+      const data = anthropicError(error, requestId);
       return { event: data.type, data };
     },
   });
@@ -129,6 +126,7 @@ async function placed(model: ChatModel, request: ChatRequest): Promise<ChatReque
     if (error instanceof ChatTemplateError && error.fault === "refused") return "";
     throw error;
   });
+  request.signal?.throwIfAborted();
   if (instructions.every((text) => prompt.includes(text))) return request;
   return { ...request, messages: instructionsAsUser(request.messages) };
 }

@@ -22,8 +22,8 @@ export function modelListRoutes({ store }: AppDependencies): Hono<AppEnvironment
   });
 
   // Names may have slashes in them, which clients may have escaped.
-  app.get("/v1/models/:name{.+}", async ({ req }) => {
-    const name = requireModelName(req.param("name"));
+  app.get("/v1/models/:model{.+}", async ({ req }) => {
+    const name = requireModelName(req.param("model"));
     const toModel = dialectOf(req) === "anthropic" ? toAnthropicModel : toOpenAiModel;
     return json(toModel(await store.find(name), name));
   });

@@ -41,8 +41,8 @@ interface Endpoint<T extends OpenAiBody> {
   validate: (body: unknown) => T;
   plan: (body: T, info: ModelInfo) => Plan;
   answer: (head: AnswerHead, body: T, plan: Plan) => OpenAiAnswer;
-  /** The member that says what the answer must be. */
-  format: string;
+  /** The member that says what the answer must be, if there is one. */
+  format?: string;
 }
 
 const chat: Endpoint<ChatBody> = {
@@ -61,7 +61,6 @@ const completion: Endpoint<CompletionBody> = {
       echo: echoedPrompts(body),
       tellsUsage: body.stream_options?.include_usage ?? false,
     }),
-  format: "options",
 };
 
 const responses: Endpoint<ResponsesBody> = {
@@ -123,8 +122,8 @@ function runAll(
   tasks: readonly Task[],
   signal: AbortSignal,
 ): AsyncIterable<ChatEvent> {
-  const [first, ...others] = tasks.map((task) => run(model, task, signal));
-  return others.length === 0 ? first! : mergeChoices([first!, ...others]);
+  const [first, ...others] = tasks.map((task) => () => run(model, task, signal));
+  return others.length === 0 ? first!() : mergeChoices([first!, ...others]);
 }
 
 function run(model: ChatModel, task: Task, signal: AbortSignal): AsyncIterable<ChatEvent> {

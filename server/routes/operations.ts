@@ -3,6 +3,7 @@
 
 import { Hono } from "hono";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
+import { EXPOSITION_TYPE } from "../exposition.ts";
 import { openApiDocument } from "../openapi/mod.ts";
 import { json } from "./json.ts";
 
@@ -16,8 +17,8 @@ export function operationsRoutes(
     return drain.begun ? json({ status: "shutting down" }, 503) : json({ status: "ok" });
   });
 
-  app.get("/metrics", async (context) => {
-    return context.body(await metrics.text(), 200, { "content-type": metrics.contentType });
+  app.get("/metrics", (context) => {
+    return context.body(metrics.text(), 200, { "content-type": EXPOSITION_TYPE });
   });
 
   app.get("/openapi.json", () => json(openApiDocument(version)));

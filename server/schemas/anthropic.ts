@@ -78,6 +78,8 @@ const outputConfig = {
 
 /** Body of POST /v1/messages, and of POST /v1/messages/count_tokens, which needs no limit. */
 export const messagesSchema = {
+  // Its references stay its own wherever it is put.
+  $id: "MessagesRequest",
   type: "object",
   properties: {
     model: text,

@@ -30,6 +30,8 @@ export const options = {
 const common = {
   model: text,
   stream: flag,
+  format: { description: '"json", or a JSON Schema.' },
+  think: { description: 'true, false, "low", "medium", "high" or "max".' },
   options,
   keep_alive: { type: ["string", "number", "null"] },
   truncate: flag,

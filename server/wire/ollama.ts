@@ -190,7 +190,7 @@ function chatTask(
 ): Task & { kind: "chat" } {
   const request: ChatRequest = { messages, ...engine };
   if (typeof truncate === "boolean") request.truncate = truncate;
-  if (think !== undefined && think !== null) request.think = think as ChatRequest["think"] & {};
+  if (think !== undefined && think !== null) request.think = think as NonNullable<ChatRequest["think"]>;
   return { kind: "chat", request };
 }
 

@@ -123,6 +123,20 @@ Deno.test("requests beyond the queue get 503 with the time to come back", async 
   assertEquals((await admitted).status, 200);
 });
 
+Deno.test("a request that counts on a kept conversation is told to send it whole", async () => {
+  const { post } = createTestApp();
+  for (const thread of [{ type: "create" }, { type: "continue", previous_message_id: "msg_1" }]) {
+    const response = await post("/v1/messages", { ...base, thread });
+    const { error } = await response.json();
+    assertEquals([response.status, error.type], [400, "invalid_request_error"]);
+    assertEquals(error.details, {
+      error_code: "thread_unsupported_request",
+      unsupported: ["thread"],
+    });
+  }
+  assertEquals((await post("/v1/messages", { ...base, thread: null })).status, 200);
+});
+
 Deno.test("guards before the routes answer in Anthropic's shape too", async () => {
   const { app, post } = createTestApp({}, { maxBodyBytes: 100 });
   const big = { ...base, system: "x".repeat(200) };

@@ -249,6 +249,18 @@ Deno.test("a fault of ours in a stream cuts the connection, without any event th
   assertEquals(text.includes("message_stop") || text.includes("event: error"), false);
 });
 
+Deno.test("such a fault is an error to the client of a real port", async () => {
+  const fault = new ModelClosedError("the model was closed");
+  const { app } = createTestApp({ script: plays(start, { type: "text", text: "Hi" }, fault) });
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, app.fetch);
+  const response = await fetch(`http://127.0.0.1:${server.addr.port}/v1/messages`, {
+    method: "POST",
+    body: JSON.stringify({ ...body, stream: true }),
+  });
+  assertEquals(response.status, 200);
+  await assertRejects(() => response.text());
+});
+
 Deno.test("the exact switch tells of such a fault by an error event", async () => {
   const fault = new ModelClosedError("the model was closed");
   const script = plays(start, { type: "text", text: "Hi" }, fault);

@@ -36,7 +36,7 @@ export function checkResponse(
   response: Response,
 ): Response {
   const type = response.headers.get("content-type")?.split(";")[0] ?? "";
-  const operation = operationOf(asked.method, new URL(asked.url).pathname);
+  const operation = operationOf(asked.method, URL.parse(asked.url)?.pathname ?? "");
   if (!operation || !response.body || type.startsWith("text/plain")) return response;
   const schema = response.ok ? operation.answers[type] : operation.error;
   if (!schema) throw fault(operation, `an answer of ${type} is not described`);

@@ -5,18 +5,20 @@ import {
   ContextLengthError,
   EngineError,
   GgufError,
+  GpuMemoryError,
   ModelClosedError,
   RequestError,
   UnsupportedModelError,
-} from "../../engine/errors.ts";
+} from "../../engine/mod.ts";
 import { failsAfter, says, saysForever } from "./fake_model.ts";
 import { createTestApp, until } from "./test_app.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 const image = "iVBORw0KGgo=";
 
-/** Path, body, status, part of the sentence. */
-const faults: [string, unknown, number, string][] = [
+type Fault = [path: string, body: unknown, status: number, sentence: string];
+
+const faults: Fault[] = [
   ["/api/chat", "", 400, "missing request body"],
   ["/api/chat", " \n", 400, "missing request body"],
   ["/api/chat", "{x", 400, "invalid JSON"],
@@ -113,6 +115,7 @@ const faults: [string, unknown, number, string][] = [
   ["/api/chat", { model: "tiny", messages, think: true }, 400, '"tiny" does not support thinking'],
   ["/api/chat", { model: "tiny", messages, think: "max" }, 400, '"tiny" does not support thinking'],
   ["/api/chat", { model: "tiny", messages, think: "hard" }, 400, 'invalid think value: "hard"'],
+  ["/api/chat", { model: "tiny", messages, think: 5 }, 400, "invalid think value: 5"],
   ["/api/chat", { model: "tiny", messages, logprobs: true }, 400, "logprobs"],
   [
     "/api/chat",
@@ -152,12 +155,19 @@ const faults: [string, unknown, number, string][] = [
   ],
   ["/api/generate", { model: "tiny", prompt: "x", template: "{{ .Prompt }}" }, 400, "template"],
   ["/api/generate", { model: "tiny", prompt: "x", context: [1, 2] }, 400, "context"],
-  [
+  ...[{ system: "y" }, { template: "y" }, { context: [1] }].map((given): Fault => [
     "/api/generate",
-    { model: "tiny", prompt: "x", raw: true, system: "y" },
+    { model: "tiny", prompt: "x", raw: true, ...given },
     400,
     "raw mode does not support template, system, or context",
-  ],
+  ]),
+  ...["no base64!", "aGVsbG8=", "https://example.com/cat.png"].map((given): Fault => [
+    "/api/chat",
+    { model: "tiny", messages: [{ ...messages[0], images: [given] }] },
+    400,
+    '"tiny" does not support image input',
+  ]),
+  ["/api/chat", { model: "tiny", messages, top_logprobs: -1 }, 400, "must be between 0 and 20"],
 ];
 
 Deno.test("requests that cannot be answered get a 4xx that says why", async (t) => {
@@ -197,6 +207,7 @@ Deno.test("errors of the engine before the first token become statuses", async (
     [new RequestError("top_p: out of range"), 400],
     [new UnsupportedModelError("Cannot run the model: no such architecture"), 400],
     [new GgufError("a.gguf", "magic", "not GGUF"), 500],
+    [new GpuMemoryError("weights", 9 * 2 ** 30, "there is no more memory"), 500],
     [new EngineError("something else"), 500],
     [new ModelClosedError("the model was closed"), 503],
     [new Error("a defect"), 500],

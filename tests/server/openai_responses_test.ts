@@ -10,8 +10,7 @@ import { createTestApp, type TestApp } from "./test_app.ts";
 
 const path = "/v1/responses";
 const able = { info: { callsTools: true, thinks: true } };
-const { function: { strict: _, ...bare } } = { function: { strict: null, ...weather.function } };
-const tool = { type: "function", ...bare };
+const tool = { type: "function", ...weather.function };
 
 /** What the model was last asked for, without the signal. */
 function lastRequest({ loaded }: TestApp): Omit<ChatRequest, "signal"> {

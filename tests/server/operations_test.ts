@@ -52,7 +52,7 @@ Deno.test("GET /metrics counts requests, tokens and rates exactly", async () => 
     'quern_http_requests_total{method="GET",route="other",status="404"}': 1,
     'quern_http_requests_total{method="other",route="other",status="404"}': 1,
     'quern_http_requests_total{method="GET",route="/metrics",status="200"}': 1,
-    'quern_http_request_duration_seconds_count{route="/api/chat"}': 3,
+    quern_http_request_duration_seconds_count: 7,
     quern_prompt_tokens_total: 2 * 11 + 5,
     quern_cached_prompt_tokens_total: 2 * 4,
     quern_completion_tokens_total: 2 * 3,

@@ -14,7 +14,11 @@ interface Server {
 }
 
 /** Runs a server with the model `tiny` while the test does. */
-async function withServer(script: Script, test: (server: Server) => Promise<void>): Promise<void> {
+async function withServer(
+  script: Script,
+  test: (server: Server) => Promise<void>,
+  settings: Record<string, string> = {},
+): Promise<void> {
   const folder = await Deno.makeTempDir();
   await Deno.writeTextFile(`${folder}/tiny.gguf`, "abc");
   const terminal = new FakeTerminal();
@@ -26,7 +30,12 @@ async function withServer(script: Script, test: (server: Server) => Promise<void
     },
     inspect: () => Promise.resolve(fakeInfo),
     terminal,
-    environment: { QUERN_MODELS: folder, OLLAMA_HOST: "127.0.0.1:0" },
+    environment: {
+      QUERN_MODELS: folder,
+      OLLAMA_HOST: "127.0.0.1:0",
+      QUERN_SHUTDOWN_TIMEOUT: "50ms",
+      ...settings,
+    },
     fetch: globalThis.fetch,
   });
   try {
@@ -76,14 +85,74 @@ Deno.test("serve ends the generation of a client that hangs up, streaming and no
   }
 });
 
-Deno.test("an interrupt ends streams with an error line, and the server", async () => {
-  await withServer(saysForever(), async ({ url, terminal, exitCode }) => {
-    const response = await fetch(`${url}/api/chat`, { method: "POST", body });
+/** A script that says words until the gate opens, and then that it is done. */
+function saysUntil(gate: Promise<unknown>): Script {
+  return async function* (request) {
+    let isOpen = false;
+    void gate.then(() => isOpen = true);
+    while (!isOpen && !request.signal!.aborted) {
+      yield { type: "text", text: "word " };
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    yield* says("end")(request);
+  };
+}
+
+Deno.test("an interrupt lets streams end and sends new requests away meanwhile", async () => {
+  const gate = Promise.withResolvers<void>();
+  await withServer(saysUntil(gate.promise), async ({ url, terminal, exitCode }) => {
+    const stream = await fetch(`${url}/api/chat`, { method: "POST", body });
     terminal.interrupt();
-    const lines = (await response.text()).trimEnd().split("\n");
-    assertEquals(JSON.parse(lines.at(-1)!), { error: "the model was closed" });
+    const refused = await fetch(`${url}/api/chat`, { method: "POST", body });
+    assertEquals([refused.status, refused.headers.get("retry-after")], [503, "1"]);
+    assertEquals(await refused.json(), { error: "the server is shutting down" });
+    const health = await fetch(`${url}/health`);
+    assertEquals([health.status, await health.json()], [503, { status: "shutting down" }]);
+    gate.resolve();
+    const records = (await stream.text()).trimEnd().split("\n").map((line) => JSON.parse(line));
+    assertEquals([records.at(-2).message.content, records.at(-1).done], ["end", true]);
     assertEquals(await exitCode, 0);
-  });
+    assertMatch(terminal.errors, /INFO {2}shutting down: 1 requests running\n/);
+  }, { QUERN_SHUTDOWN_TIMEOUT: "1h" });
+});
+
+Deno.test("streams that do not end in time, or at a second interrupt, end with an error line", async () => {
+  for (const timeout of ["20ms", "1h"]) {
+    await withServer(saysForever(), async ({ url, terminal, exitCode }) => {
+      const response = await fetch(`${url}/api/chat`, { method: "POST", body });
+      terminal.interrupt();
+      if (timeout === "1h") terminal.interrupt();
+      const lines = (await response.text()).trimEnd().split("\n");
+      assertEquals(JSON.parse(lines.at(-1)!), { error: "the model was closed" });
+      assertEquals(await exitCode, 0);
+    }, { QUERN_SHUTDOWN_TIMEOUT: timeout });
+  }
+});
+
+Deno.test("serve bound to a name of loopback guards Host", async () => {
+  await withServer(says("ok"), async ({ url }) => {
+    const { hostname, port } = new URL(url);
+    assertEquals(hostname, "127.0.0.1");
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    const request = "GET /api/tags HTTP/1.1\r\nHost: evil.com\r\nConnection: close\r\n\r\n";
+    await connection.write(new TextEncoder().encode(request));
+    const answer = await new Response(connection.readable).text();
+    assertStringIncludes(answer, "HTTP/1.1 403 ");
+  }, { OLLAMA_HOST: "LOCALHOST:0" });
+});
+
+Deno.test("serve takes its key and its form of log from the environment", async () => {
+  const settings = { QUERN_API_KEY: "secret", QUERN_LOG: "json" };
+  await withServer(says("ok"), async ({ url, terminal }) => {
+    assertEquals((await fetch(`${url}/api/tags`)).status, 401);
+    const headers = { authorization: "Bearer secret" };
+    const answer = await fetch(`${url}/api/chat`, { method: "POST", body, headers });
+    assertEquals(answer.status, 200);
+    await answer.text();
+    await until(() => terminal.errors.includes('"path":"/api/chat"'));
+    const entries = terminal.errors.trimEnd().split("\n").map((line) => JSON.parse(line));
+    assertEquals(entries.at(-1).completion_tokens, 3);
+  }, settings);
 });
 
 Deno.test("serve on a port that is taken fails with a message and exit code 1", async () => {

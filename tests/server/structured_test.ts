@@ -107,7 +107,7 @@ Deno.test("calls come whole, with ids and indices, and thinking apart", async ()
     assertMatch(values.city, /^(Rome|Paris)$/);
     const parts = [];
     for await (const part of await client.chat({ ...request, stream: true })) parts.push(part);
-    assertEquals(parts[0]!.message.tool_calls?.[0]!.function.arguments, values);
+    assertEquals(parts[0]!.message.tool_calls![0]!.function.arguments, values);
     assertEquals([parts[0]!.done, parts.at(-1)!.done, parts.at(-1)!.done_reason], [
       false,
       true,

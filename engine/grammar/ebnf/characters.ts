@@ -9,7 +9,7 @@ const ESCAPES: Readonly<Record<string, string>> = { t: "\t", n: "\n", r: "\r" };
 
 /** Reads a literal after its opening quote. */
 export function readLiteral(reader: GrammarReader): Grammar {
-  const start = reader.offset;
+  const start = reader.offset - 1;
   let text = "";
   while (!reader.take('"')) {
     if (reader.isAtEnd) throw reader.error("a literal is not closed", start);
@@ -20,7 +20,7 @@ export function readLiteral(reader: GrammarReader): Grammar {
 
 /** Reads a class of characters after its opening bracket. */
 export function readClass(reader: GrammarReader): Grammar {
-  const start = reader.offset;
+  const start = reader.offset - 1;
   const negated = reader.take("^");
   const ranges: (readonly [number, number])[] = [];
   while (!reader.take("]")) {
@@ -38,7 +38,7 @@ export function readClass(reader: GrammarReader): Grammar {
 
 /** Reads a token after its `<`: by its number, or by its piece. */
 export function readToken(reader: GrammarReader, negated: boolean): Grammar {
-  const start = reader.offset;
+  const start = reader.offset - 1;
   if (reader.take("[")) {
     const digits = reader.match(/\d+(?=\]>)/y);
     if (digits === undefined) throw reader.error("the number of a token is missing", start);

@@ -114,7 +114,7 @@ function readSymbol(reading: Reading, depth: number): Grammar | undefined {
 
 function readGroup(reading: Reading, depth: number): Grammar {
   const { reader } = reading;
-  const start = reader.offset;
+  const start = reader.offset - 1;
   if (depth > MAX_DEPTH) throw reader.error(`groups nest deeper than ${MAX_DEPTH}`);
   reader.space(true);
   const group = readChoice(reading, depth);

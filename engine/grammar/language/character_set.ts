@@ -62,6 +62,13 @@ export function invertSet(set: CharacterSet): CharacterSet {
   return intersectSets(gaps, ANY_CHARACTER);
 }
 
+/** The last code point of a text before a place. */
+export function lastCodePoint(text: string, end: number): number {
+  const unit = text.charCodeAt(end - 1);
+  const codePoint = end > 1 && unit >= 0xdc00 && unit <= 0xdfff ? text.codePointAt(end - 2)! : unit;
+  return codePoint > 0xffff ? codePoint : unit;
+}
+
 /** Whether `set` holds a code point. */
 export function hasCharacter(set: CharacterSet, codePoint: number): boolean {
   let low = 0;

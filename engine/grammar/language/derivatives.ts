@@ -20,6 +20,9 @@ export interface Transitions {
 /** Most steps of one derivative. */
 const MAX_STEPS = 20_000;
 
+/** Most steps of all derivatives between two calls of allowWork(): half a second. */
+const MAX_WORK = 2_000_000;
+
 /** Most segments that all transitions kept have together: some 100 MB. */
 const MAX_SEGMENTS = 4_000_000;
 
@@ -29,6 +32,7 @@ export class Derivatives {
   readonly #transitions: (Transitions | undefined)[] = [];
   /** Steps taken so far, which is how long it took. */
   work = 0;
+  #end = MAX_WORK;
   #segments = 0;
   #steps = 0;
 
@@ -36,7 +40,15 @@ export class Derivatives {
     this.#expressions = expressions;
   }
 
-  /** What follows `expression`, a whole language, for every character. */
+  /** Allows as much work again as at the beginning. */
+  allowWork(): void {
+    this.#end = this.work + MAX_WORK;
+  }
+
+  /**
+   * What follows `expression`, a whole language, for every character.
+   * @throws {LanguageError} if that is not known yet, and takes too long to find out
+   */
   transitions(expression: Expression): Transitions {
     return this.#transitions[expression] ??= this.#compute(expression);
   }
@@ -48,8 +60,12 @@ export class Derivatives {
   }
 
   #compute(expression: Expression): Transitions {
+    if (this.work > this.#end) {
+      throw new LanguageError(`Deriving a language: it takes over ${MAX_WORK} steps`);
+    }
     const sets = firstSets(this.#expressions, expression);
     const { starts, blocks, count } = partition([ANY_CHARACTER, ...sets]);
+    this.work += (starts.length * sets.length) >> 4;
     const byBlock = new Array<Expression>(count).fill(-1);
     const transitions: { starts: number[]; targets: Expression[] } = { starts: [], targets: [] };
     for (let i = 0; i < starts.length; i++) {

@@ -50,6 +50,12 @@ export class Distances {
     return this.#exact(expression) ?? this.#search(expression);
   }
 
+  /** Whether {@linkcode of} and {@linkcode text} need no search, however long ago it was. */
+  isKnown(expression: Expression): boolean {
+    return this.#known[expression] !== undefined ||
+      this.#expressions.store.has(expression, Flag.Nullable);
+  }
+
   /** The code points of a shortest text; undefined if there is none. */
   text(expression: Expression): number[] | undefined {
     if (this.of(expression) === Infinity) return undefined;

@@ -12,3 +12,13 @@ export class LanguageError extends Error {
   /** Name of the class. */
   override name = "LanguageError";
 }
+
+/** What is found, or what stands for it where that takes more than allowed. */
+export function inTime<T>(find: () => T, otherwise: () => T): T {
+  try {
+    return find();
+  } catch (error) {
+    if (!(error instanceof LanguageError)) throw error;
+    return otherwise();
+  }
+}

@@ -3,7 +3,13 @@
 // After Owens, Reppy and Turon, "Regular-expression derivatives re-examined" (2009).
 
 import { simplifyAlternatives } from "./alternatives.ts";
-import { ANY_CHARACTER, type CharacterSet, intersectSets, uniteSets } from "./character_set.ts";
+import {
+  ANY_CHARACTER,
+  type CharacterSet,
+  characterSet,
+  lastCodePoint,
+  uniteSets,
+} from "./character_set.ts";
 import {
   type Expression,
   ExpressionStore,
@@ -21,6 +27,7 @@ export class Expressions {
   /** The character sets that nodes of Kind.Set name by index. */
   readonly sets: CharacterSet[] = [];
   readonly #setIndices = new Map<string, number>();
+  readonly #characters: Expression[] = [];
   /** No text; the empty text; every text. */
   readonly empty: Expression;
   readonly epsilon: Expression;
@@ -48,11 +55,19 @@ export class Expressions {
   /** Exactly `text`; lone surrogates match nothing. */
   literal(text: string): Expression {
     let rest = this.epsilon;
-    for (const character of [...text].reverse()) {
-      const codePoint = character.codePointAt(0)!;
-      rest = this.concat(this.set(intersectSets([codePoint, codePoint], ANY_CHARACTER)), rest);
+    for (let end = text.length; end > 0;) {
+      const codePoint = lastCodePoint(text, end);
+      const character = this.#character(codePoint);
+      if (character === this.empty) return character;
+      rest = rest === this.epsilon ? character : this.#link(character, rest);
+      end -= codePoint > 0xffff ? 2 : 1;
     }
     return rest;
+  }
+
+  /** One character, or none that is a surrogate. */
+  #character(codePoint: number): Expression {
+    return this.#characters[codePoint] ??= this.set(characterSet([codePoint, codePoint]));
   }
 
   /** `first`, then `rest`. */

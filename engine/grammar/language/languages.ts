@@ -5,6 +5,7 @@ import { ANY_CHARACTER, characterSet, invertSet } from "./character_set.ts";
 import { Derivatives } from "./derivatives.ts";
 import { Distances } from "./distances.ts";
 import { Flag } from "./expression_store.ts";
+import { inTime } from "./errors.ts";
 import { Expressions, SHARED_BEGINNING } from "./expressions.ts";
 import { formatPatterns } from "./formats.ts";
 import {
@@ -46,6 +47,14 @@ export class Languages {
     };
     this.#states = new StringStates(this.#tools, "json");
     this.#plainStates = new StringStates(this.#tools, "plain");
+  }
+
+  /**
+   * Allows as much work again as at the beginning. Automata never throw: where the work is used up, no
+   * text goes on to what nobody has looked at yet, and all that remain can still be completed.
+   */
+  allowWork(): void {
+    this.#tools.derivatives.allowWork();
   }
 
   /** All strings. */
@@ -137,6 +146,7 @@ export class Languages {
 
   /** Whether a string is in it. */
   contains(language: LanguageId, text: string): boolean {
+    if (language === this.#expressions.everything) return text.isWellFormed();
     for (const character of text) {
       language = this.#tools.derivatives.derive(language, character.codePointAt(0)!);
       if (language === this.#expressions.empty) return false;
@@ -144,9 +154,9 @@ export class Languages {
     return this.#expressions.store.has(language, Flag.Nullable);
   }
 
-  /** All strings in it, the shortest first, if there are at most `limit`. */
+  /** All strings in it, the shortest first, if there are at most `limit` and they are easily found. */
   finite(language: LanguageId, limit: number): string[] | undefined {
-    return finiteMembers(this.#tools, language, limit);
+    return inTime(() => finiteMembers(this.#tools, language, limit), () => undefined);
   }
 
   /** A string with the fewest characters. */
@@ -168,7 +178,10 @@ export class Languages {
     return withoutCount(this.#tools, language);
   }
 
-  /** Its strings as the contents of JSON strings. Equal states of two automata are the same. */
+  /**
+   * Its strings as the contents of JSON strings. Equal states of two automata are the same.
+   * @throws {LanguageError} if none of them is found in time
+   */
   automaton(language: LanguageId): StringAutomaton {
     return automatonOf(this.#automata, this.#states, language);
   }

@@ -1,7 +1,13 @@
 // The sets that ECMA-262 patterns name: . \d \w \s and \p{…}. Property tables are read off the
 // platform's own RegExp, once per property, so they are those of the Unicode version it has.
 
-import { ANY_CHARACTER, type CharacterSet, characterSet, invertSet } from "./character_set.ts";
+import {
+  ANY_CHARACTER,
+  type CharacterSet,
+  characterSet,
+  invertSet,
+  lastCodePoint,
+} from "./character_set.ts";
 
 const code = (character: string) => character.charCodeAt(0);
 
@@ -51,12 +57,6 @@ function allCharacters(): string {
   return everything = parts.join("");
 }
 
-/** The last code point of `text`. */
-function lastCodePoint(text: string): number {
-  const unit = text.charCodeAt(text.length - 1);
-  return unit >= 0xdc00 && unit <= 0xdfff ? text.codePointAt(text.length - 2)! : unit;
-}
-
 /**
  * The characters with a Unicode property.
  * @param name what stands in \p{…}, such as "L" or "Script=Greek"
@@ -75,7 +75,7 @@ export function propertySet(name: string): CharacterSet | undefined {
   const ranges: [number, number][] = [];
   for (const [run] of allCharacters().matchAll(runs)) {
     // A run may pass over the surrogates, which characterSet takes out again.
-    ranges.push([run.codePointAt(0)!, lastCodePoint(run)]);
+    ranges.push([run.codePointAt(0)!, lastCodePoint(run, run.length)]);
   }
   const set = characterSet(...ranges);
   properties.set(name, set);

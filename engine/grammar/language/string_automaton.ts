@@ -1,11 +1,12 @@
 // The bytes of a JSON string's content, or of plain text, as an automaton: a language's derivatives
 // with UTF-8 and escapes between them. Built while it is walked, into one flat table for all languages of a schema,
-// so equal rests of different languages are one state. Every state but 0 can reach acceptance.
+// so equal rests of different languages are one state. Every state but 0 can reach acceptance: a text
+// whose shortest end is not found in time is not gone on with.
 
 import { mostMissing } from "./open_ends.ts";
 import { type Derivatives, segmentOf } from "./derivatives.ts";
 import type { Distances } from "./distances.ts";
-import { LanguageError } from "./errors.ts";
+import { inTime } from "./errors.ts";
 import { type Expression, Flag } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 import { SHORT_ESCAPES, spell, type Writing } from "./json_escapes.ts";
@@ -49,7 +50,7 @@ interface Partial {
   readonly targets: readonly number[];
 }
 
-/** Most states: 64 MiB of table. */
+/** Most states, besides those on the way to known ends: 64 MiB of table. */
 const MAX_STATES = 65_536;
 
 const QUOTE = 0x22;
@@ -73,8 +74,9 @@ export class StringStates {
     this.#table.fill(0, 0, 256);
   }
 
-  /** The automaton of a language. */
+  /** The automaton of a language. @throws {LanguageError} if a shortest text takes too long to find */
   automaton(language: Expression): StringAutomaton {
+    this.#tools.bytes[this.#writing].of(language);
     return {
       start: this.#boundary(language),
       step: (state, byte) => this.step(state, byte),
@@ -101,15 +103,14 @@ export class StringStates {
 
   /** Fewest further characters. */
   shortest(state: number): number {
-    const { characters } = this.#tools;
     const language = this.#languages[state]!;
-    if (language >= 0) return characters.of(language);
+    if (language >= 0) return this.#charactersLeft(language);
     const partial = this.#partials[state];
     if (!partial) return Infinity;
     // A boundary after an escape is one character on; the states between are within it.
     const after = partial.targets.map((target) =>
       partial.length > 0
-        ? characters.of(target) + 1
+        ? this.#charactersLeft(target) + 1
         : target === 0
         ? Infinity
         : this.shortest(target) + (this.#languages[target]! >= 0 ? 1 : 0)
@@ -121,10 +122,25 @@ export class StringStates {
   #boundary(language: Expression): number {
     const known = this.#byLanguage[language];
     if (known !== undefined) return known;
-    const alive = this.#tools.characters.of(language) < Infinity;
-    const state = alive ? this.#add(language, undefined) : 0;
+    const state = this.#canEnd(language) ? this.#add(language, undefined) : 0;
     this.#byLanguage[language] = state;
     return state;
+  }
+
+  /** Whether a text of a language is known, or found in time; what leads on to it is then known too. */
+  #canEnd(language: Expression): boolean {
+    const distances = this.#tools.bytes[this.#writing];
+    if (this.#languages.length >= MAX_STATES && !distances.isKnown(language)) return false;
+    return inTime(() => distances.of(language) < Infinity, () => false);
+  }
+
+  /** Fewest characters, or where that takes too long those of the shortest text in bytes. */
+  #charactersLeft(language: Expression): number {
+    const { characters, bytes } = this.#tools;
+    return inTime(
+      () => characters.of(language),
+      () => bytes[this.#writing].text(language)?.length ?? Infinity,
+    );
   }
 
   #within(partial: Partial): number {
@@ -140,9 +156,6 @@ export class StringStates {
 
   #add(language: number, partial: Partial | undefined): number {
     const state = this.#languages.length;
-    if (state >= MAX_STATES) {
-      throw new LanguageError(`Walking a language: it takes over ${MAX_STATES} states`);
-    }
     this.#languages.push(language);
     this.#partials.push(partial);
     if (256 * (state + 1) > this.#table.length) {
@@ -157,7 +170,7 @@ export class StringStates {
   #fill(state: number, byte: number): number {
     const language = this.#languages[state]!;
     const next = language >= 0
-      ? this.#lead(language, byte)
+      ? inTime(() => this.#lead(language, byte), () => 0)
       : this.#continue(this.#partials[state]!, byte);
     this.#table[(state << 8) | byte] = next;
     return next;

@@ -50,6 +50,11 @@ export class ArrayRules {
       this.type.contains.every(({ min }, at) => this.#ledgers.at(ledger, at + 1) >= min);
   }
 
+  /** Items that are missing to the least number, whatever they count for. */
+  missing(ledger: ArrayLedger): number {
+    return Math.max(0, this.type.min - this.#ledgers.at(ledger, 0));
+  }
+
   /** Whether the array can be completed. */
   isFeasible(ledger: ArrayLedger): boolean {
     if (this.type.contains.length === 0) return this.type.min <= this.#max;

@@ -7,6 +7,11 @@ import { ShortestTexts } from "./shortest_texts.ts";
 import { ShortestValues } from "./shortest_values.ts";
 import { Field, Kind, Phase, type Stack } from "./stacks.ts";
 import { completeText } from "./text_completion.ts";
+import { NO_WORDS } from "./word_sets.ts";
+
+/** For the unique item that is being written, and for each that has to follow. */
+const AWAITED_RESERVE = 32;
+const LATER_RESERVE = 8;
 
 type Bytes = readonly number[] | undefined;
 
@@ -81,10 +86,22 @@ export class Completion {
     }
     let cost = this.#stackCosts.get(at)!;
     for (const above of path.reverse()) {
-      cost += this.#rest(above)?.length ?? Infinity;
+      cost += (this.#rest(above)?.length ?? Infinity) + this.#reserve(above);
       this.#stackCosts.set(above, cost);
     }
     return cost;
+  }
+
+  /** Bytes that unique items may need beyond the shortest, which others may be already. */
+  #reserve(stack: Stack): number {
+    const { stacks, rules } = this.#machine;
+    if (stacks.kind(stack) !== Kind.ARRAY) return 0;
+    const [, index, phase, , ledger, used] = stacks.frame(stack) as number[];
+    const array = rules.arrays[index!]!;
+    if (!array.type.unique) return 0;
+    const isAwaited = stacks.field(stack, Field.LAST) !== NO_WORDS ||
+      (phase === Phase.COMMA && used !== NO_WORDS);
+    return (isAwaited ? AWAITED_RESERVE : 0) + LATER_RESERVE * array.missing(ledger!);
   }
 
   #lightest(list: readonly Stack[]): Stack | undefined {

@@ -70,7 +70,7 @@ export class Machine {
 
   constructor(rules: Rules) {
     this.rules = rules;
-    this.#stepper = new Stepper(rules, this.stacks, this.avoidance);
+    this.#stepper = new Stepper(rules, this.stacks, this.#unions, this.avoidance);
     this.start = this.stateOf([this.#stepper.start()]);
   }
 
@@ -169,6 +169,27 @@ export class Machine {
   /** The state after the text on top of a stack. */
   afterText(stack: Stack): State {
     return this.stateOf([this.#stepper.closed(stack)]);
+  }
+
+  /**
+   * A state that no token of `longest` bytes tells from the given one: in a text of a grammar whose
+   * characters all lead back, only the way to the nearest limit of their number matters.
+   */
+  rounded(state: State, longest: number): State {
+    const [stack, another] = this.stacksOf(state);
+    const isText = stack !== undefined && this.stacks.kind(stack) === Kind.TEXT;
+    if (!isText || another !== undefined) return state;
+    const { text, state: at, characters } = this.textOf(stack);
+    const isUniform = text.isBounded && text.automaton.accepts(at) &&
+      text.nextOf(at).every((next) => next === at);
+    if (!isUniform) return state;
+    const limit = characters < text.min ? text.min : text.max;
+    const nearest = limit === Infinity ? characters : limit - longest - 1;
+    const least = characters < text.min ? 0 : text.min;
+    const rounded = Math.max(characters, least, nearest);
+    return rounded === characters
+      ? state
+      : this.stateOf([this.stacks.withField(stack, 3, rounded)]);
   }
 
   /** The state of another machine for the same rules. */

@@ -85,10 +85,16 @@ export class Matcher {
    */
   mask({ remaining = Infinity }: MaskOptions = {}): Uint32Array<ArrayBuffer> {
     if (this.#isEnded) return new Uint32Array(Math.ceil(this.#context.table.size / 32));
+    this.#context.rules.allowWork();
     const { state } = this.#place;
     if (this.#isNearEnd(remaining)) {
       // This token and an end token come besides the bytes that are missing after it.
-      return this.#masks.within(state, remaining - 2, (after) => this.#completion.cost(after));
+      return this.#masks.within(
+        state,
+        remaining - 2,
+        (after) => this.#completion.cost(after),
+        (node) => this.#run(this.#context.table.pathTo(node)).state,
+      );
     }
     const { bits, late } = this.#masks.of(state);
     return late.length === 0 ? bits : this.#withLate(bits.slice(), [...late]);
@@ -113,6 +119,7 @@ export class Matcher {
 
   /** Takes bytes as if tokens had brought them. */
   acceptBytes(bytes: Uint8Array): boolean {
+    this.#context.rules.allowWork();
     const place = this.#run(bytes);
     if (place.state === DEAD) return false;
     this.#place = place;

@@ -62,5 +62,6 @@ function automataOf(
     number: (set) =>
       numberAutomaton(set, { plain: !anyNumbers || integersAsSpelled && hasOnlyIntegers(set) }),
     count: (language, limit) => languages.finite(language, limit)?.length ?? Infinity,
+    allowWork: () => languages.allowWork(),
   };
 }

@@ -46,6 +46,8 @@ export type Terminal = Extract<Instruction, { type: "text" | "document" }>;
 export interface Program {
   readonly instructions: readonly Instruction[];
   readonly start: Position;
+  /** By place, whether nothing need come up to the end of its rule. */
+  readonly isNullable: readonly boolean[];
 }
 
 /**

@@ -24,6 +24,8 @@ export interface Automata {
   number(set: NumberSet): NumberAutomaton;
   /** How many strings a language has; Infinity where there are more than `limit`. */
   count(language: LanguageId, limit: number): number;
+  /** Called for each mask and each token: what may be worked for one may be limited. */
+  allowWork?(): void;
 }
 
 /** How documents are written. */
@@ -101,6 +103,11 @@ export class Rules {
       after: whitespace === "free" ? MAX_SPACES : Number(whitespace === "single"),
       elsewhere: whitespace === "free" ? MAX_SPACES : 0,
     };
+  }
+
+  /** Lets automata work for another mask or token. */
+  allowWork(): void {
+    this.#automata.allowWork?.();
   }
 
   /** Whether a byte may be written between tokens of JSON at all. */
@@ -181,5 +188,13 @@ export class Rules {
 
 /** The bytes of a text as the content of a JSON string, only what must be escaped so. */
 export function spellContent(text: string): Uint8Array {
-  return encoder.encode(JSON.stringify(text).slice(1, -1));
+  const content = JSON.stringify(text);
+  const bytes = new Uint8Array(content.length - 2);
+  for (let i = 0; i < bytes.length; i++) {
+    const unit = content.charCodeAt(i + 1);
+    // A call of the encoder takes a microsecond, which is long for thousands of short keys.
+    if (unit >= 0x80) return encoder.encode(content.slice(1, -1));
+    bytes[i] = unit;
+  }
+  return bytes;
 }

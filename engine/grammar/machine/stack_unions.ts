@@ -5,11 +5,13 @@
 import { BOTTOM, Kind, type Stack, type Stacks } from "./stacks.ts";
 
 /** Frames that are gone through; stacks that differ only further down stay apart. */
-const MAX_DEPTH = 1000;
+const MAX_DEPTH = 200;
 
 /** Joins stacks of one collection. */
 export class StackUnions {
   readonly #stacks: Stacks;
+  /** By the set of what is joined. */
+  readonly #joined = new Map<number, readonly Stack[]>();
 
   constructor(stacks: Stacks) {
     this.#stacks = stacks;
@@ -17,6 +19,17 @@ export class StackUnions {
 
   /** As few stacks that go on as the given ones do. */
   join(list: readonly Stack[], depth = 0): readonly Stack[] {
+    if (list.length === 1 && this.#stacks.kind(list[0]!) !== Kind.EITHER) return list;
+    const set = this.#stacks.setOf(list);
+    let joined = this.#joined.get(set);
+    if (!joined) {
+      joined = this.#join(list, depth);
+      this.#joined.set(set, joined);
+    }
+    return joined;
+  }
+
+  #join(list: readonly Stack[], depth: number): readonly Stack[] {
     const stacks = this.#stacks;
     const groups = new Map<number, Stack[]>();
     const add = (stack: Stack) => {
@@ -34,14 +47,16 @@ export class StackUnions {
       // Within documents, frames rely on those below them.
       const isJoinable = kind === Kind.TEXT || kind === Kind.PLACE || kind === Kind.END;
       if (group.length === 1 || !isJoinable || depth > MAX_DEPTH) return group;
-      const below = this.join(group.map((stack) => stacks.parent(stack)), depth + 1);
-      return stacks.push(stacks.frame(first), this.#either(below));
+      const below = this.either(group.map((stack) => stacks.parent(stack)), depth + 1);
+      return stacks.push(stacks.frame(first), below);
     });
   }
 
-  #either(list: readonly Stack[]): Stack {
-    return list.length === 1
-      ? list[0]!
-      : this.#stacks.push([Kind.EITHER, this.#stacks.setOf(list)], BOTTOM);
+  /** One stack that goes on as any of the given ones does. */
+  either(list: readonly Stack[], depth = 0): Stack {
+    const joined = this.join(list, depth);
+    return joined.length === 1
+      ? joined[0]!
+      : this.#stacks.push([Kind.EITHER, this.#stacks.setOf(joined)], BOTTOM);
   }
 }

@@ -5,7 +5,8 @@ import { type ArrayRules, NO_LEDGER } from "./array_rules.ts";
 import { GrammarSteps } from "./grammar_steps.ts";
 import { KeySteps } from "./key_steps.ts";
 import { LITERALS, type Rules } from "./rules.ts";
-import { BOTTOM, Field, Kind, Phase, type Stack, type Stacks, UNRESOLVED_STACK } from "./stacks.ts";
+import { Field, Kind, Phase, type Stack, type Stacks, UNRESOLVED_STACK } from "./stacks.ts";
+import type { StackUnions } from "./stack_unions.ts";
 import { UniqueItems } from "./unique_items.ts";
 import type { WordAvoidance } from "./word_avoidance.ts";
 import { NO_WORDS } from "./word_sets.ts";
@@ -29,7 +30,7 @@ export class Stepper {
   readonly #unique: UniqueItems;
   readonly #grammar: GrammarSteps;
 
-  constructor(rules: Rules, stacks: Stacks, avoidance: WordAvoidance) {
+  constructor(rules: Rules, stacks: Stacks, unions: StackUnions, avoidance: WordAvoidance) {
     this.#rules = rules;
     this.#stacks = stacks;
     this.#keys = new KeySteps(rules, stacks, avoidance);
@@ -38,13 +39,13 @@ export class Stepper {
       candidates: (stack: Stack) => this.candidates(stack),
     };
     this.#unique = new UniqueItems(rules, stacks, steps);
-    this.#grammar = new GrammarSteps(rules, stacks, steps);
+    this.#grammar = new GrammarSteps(rules, stacks, unions, steps);
   }
 
   /** The stack before anything is written. */
   start(): Stack {
     const { program } = this.#rules;
-    if (program) return this.#grammar.at(program.start, BOTTOM);
+    if (program) return this.#stacks.root([Kind.PLACE, program.start, 0]);
     const { elsewhere } = this.#rules.spaces;
     const end = this.#stacks.root([Kind.END, elsewhere]);
     return this.#stacks.push([Kind.VALUE, this.#rules.types.root, elsewhere], end);

@@ -248,11 +248,11 @@ export class TextRules {
 
   /** Whether some character leads back to a state, so that every greater length is reached. */
   #repeats(state: number): boolean {
-    return this.automaton.isBoundary(state) && this.#nextOf(state).includes(state);
+    return this.automaton.isBoundary(state) && this.nextOf(state).includes(state);
   }
 
   /** The states one character on, or at the end of the one that is begun. */
-  #nextOf(state: number): readonly number[] {
+  nextOf(state: number): readonly number[] {
     let found = this.#successors.get(state);
     if (!found) {
       const boundaries = new Set<number>();
@@ -282,7 +282,7 @@ export class TextRules {
       if (visits > MAX_VISITS) {
         throw new MachineError("Cannot look ahead in a string: too many lengths are to be tried");
       }
-      layer = [...new Set(layer.flatMap((at) => this.#nextOf(at)))];
+      layer = [...new Set(layer.flatMap((at) => this.nextOf(at)))];
     }
     return false;
   }

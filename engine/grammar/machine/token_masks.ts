@@ -23,6 +23,7 @@ interface Budget {
   /** Bytes that may be missing after the token. */
   readonly limit: number;
   readonly cost: (state: State) => number;
+  readonly reach: (node: number) => State;
   /** The fewest that are missing after any token. */
   least: number;
 }
@@ -52,7 +53,8 @@ export class TokenMasks {
   }
 
   /** The tokens that may come in a state, end tokens among them where the value is complete. */
-  of(state: State): TokenMask {
+  of(given: State): TokenMask {
+    const state = this.#machine.rounded(given, this.#table.longest);
     let mask = this.#byState.get(state);
     if (!mask) {
       mask = this.#make(state);
@@ -63,12 +65,19 @@ export class TokenMasks {
 
   /**
    * The tokens after which at most `limit` bytes are missing, or if there are none, those after
-   * which the fewest are. Tokens that depend on the text of a key or item are left out.
+   * which the fewest are.
+   *
+   * @param reach the state at a node which depends on the text of a key or item
    */
-  within(state: State, limit: number, cost: (state: State) => number): Uint32Array<ArrayBuffer> {
+  within(
+    state: State,
+    limit: number,
+    cost: (state: State) => number,
+    reach: (node: number) => State,
+  ): Uint32Array<ArrayBuffer> {
     const bits = new Uint32Array(this.#words);
     if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
-    const budget = { limit, cost, least: Infinity };
+    const budget = { limit, cost, reach, least: Infinity };
     this.#walkWithin(state, bits, budget);
     if (limit < budget.least && bits.every((word) => word === 0)) {
       this.#walkWithin(state, bits, { ...budget, limit: budget.least });
@@ -202,9 +211,10 @@ export class TokenMasks {
     path[0] = state;
     for (let child = 1; child < table.nodes;) {
       const depth = depths[child]!;
-      const next = machine.step(path[depth - 1]!, bytes[child]!);
+      let next = machine.step(path[depth - 1]!, bytes[child]!);
       const below = ends[child]!;
-      if (next === DEAD || next === UNRESOLVED) {
+      if (next === UNRESOLVED) next = budget.reach(child);
+      if (next === DEAD) {
         child = below;
         continue;
       }

@@ -28,7 +28,7 @@ export function checkProgram({ instructions, start, rules }: Emitted): Program {
     const reason = `the rule "${name}" begins with itself, which is not supported`;
     throw new GrammarError(reason, undefined, name);
   }
-  return { instructions: pruned, start };
+  return { instructions: pruned, start, isNullable: weights.map((weight) => weight === 0) };
 }
 
 /** An instruction without what does not end. */

@@ -2,18 +2,18 @@
 
 import { fromPlain, parseJson } from "../json/mod.ts";
 import type { Languages } from "../language/mod.ts";
-import { readSchema } from "../schema/mod.ts";
+import { readSchema, type SchemaOptions } from "../schema/mod.ts";
 import type { SchemaTypes, TypeId, ValueType } from "../types.ts";
 
 /** Gathers the types of schemas. */
 export class Documents {
   readonly #languages: Languages;
-  readonly #options: { readonly formats?: boolean };
+  readonly #options: SchemaOptions;
   readonly #types: ValueType[] = [];
   readonly #known = new Map<unknown, TypeId>();
 
   /** Begins with none; strings are of `languages`. */
-  constructor(languages: Languages, options: { readonly formats?: boolean }) {
+  constructor(languages: Languages, options: SchemaOptions) {
     this.#languages = languages;
     this.#options = options;
   }

@@ -10,6 +10,9 @@ export interface TextPart {
   readonly language: LanguageId;
   /** About how many nodes its expression has; Infinity: it may not be part of a larger one. */
   readonly size: number;
+  /** How many parts in a row may be empty, at most; and at its end. */
+  readonly skips: number;
+  readonly endSkips: number;
 }
 
 /** What a place of a grammar allows. */
@@ -25,6 +28,9 @@ export type Part =
 /** Largest language that others are joined into: derivatives take time in proportion. */
 const MAX_SIZE = 4000;
 
+/** Most parts in a row that may be empty: each of them is one more way on from those before it. */
+const MAX_SKIPS = 24;
+
 /** Most rounds of what is joined: an automaton has states for each. */
 const MAX_ROUNDS = 256;
 
@@ -37,8 +43,12 @@ export class Parts {
   }
 
   /** Text of a language; alone where assertions look beyond it. */
-  text(language: LanguageId, size: number): TextPart {
-    return { type: "text", language, size: this.#languages.isClosed(language) ? size : Infinity };
+  text(language: LanguageId, size: number, inner = 0, innerEnd = inner): TextPart {
+    const isAlone = !this.#languages.isClosed(language);
+    const isSkipped = this.#languages.contains(language, "");
+    const skips = Math.max(inner, Number(isSkipped));
+    const endSkips = isSkipped ? skips : innerEnd;
+    return { type: "text", language, size: isAlone ? Infinity : size, skips, endSkips };
   }
 
   /** Exactly this text. */
@@ -58,13 +68,24 @@ export class Parts {
     for (const part of flat) {
       if (this.isEmptyText(part)) continue;
       const last = joined.at(-1);
-      if (last?.type === "text" && part.type === "text" && last.size + part.size <= MAX_SIZE) {
-        const language = this.#languages.sequence(last.language, part.language);
-        joined[joined.length - 1] = this.text(language, last.size + part.size);
-      } else joined.push(part);
+      const both = last && this.#both(last, part);
+      if (both) joined[joined.length - 1] = both;
+      else joined.push(part);
     }
     if (joined.length === 0) return this.literal("");
     return joined.length === 1 ? joined[0]! : { type: "sequence", parts: joined };
+  }
+
+  /** One text after another; undefined where they had better stay apart. */
+  #both(first: Part, second: Part): TextPart | undefined {
+    if (first.type !== "text" || second.type !== "text") return undefined;
+    const size = first.size + second.size;
+    const skips = Math.max(first.skips, first.endSkips + second.skips);
+    if (size > MAX_SIZE || skips > MAX_SKIPS) return undefined;
+    const isSkipped = this.#languages.contains(second.language, "");
+    const endSkips = isSkipped ? first.endSkips + second.endSkips : second.endSkips;
+    const language = this.#languages.sequence(first.language, second.language);
+    return this.text(language, size, skips, endSkips);
   }
 
   /** Any one of them. */
@@ -76,7 +97,7 @@ export class Parts {
     const close = () => {
       if (group.length === 0) return;
       const language = this.#languages.union(...group.map((part) => part.language));
-      texts.push(this.text(language, sizeOf(group)));
+      texts.push(this.text(language, sizeOf(group), Math.max(...group.map((one) => one.skips))));
       group = [];
     };
     for (const part of flat) {
@@ -97,12 +118,16 @@ export class Parts {
     if (max === 0) return this.literal("");
     if (min === 1 && max === 1) return part;
     if (part.type !== "text" || part.size > MAX_SIZE) return { type: "repeat", part, min, max };
+    const skips = part.skips + part.endSkips;
+    if (max > 1 && skips > MAX_SKIPS) return { type: "repeat", part, min, max };
     const isLong = Math.max(min, max < Infinity ? max : 0) > MAX_ROUNDS;
     // Single characters can be counted beside an automaton, rounds of more beside a place.
-    const { max: longest } = this.#languages.lengths(part.language);
-    if (isLong && longest > 1) return { type: "repeat", part, min, max };
+    if (isLong && this.#languages.lengths(part.language).max > 1) {
+      return { type: "repeat", part, min, max };
+    }
     const language = this.#languages.repeat(part.language, min, max);
-    return isLong ? { type: "text", language, size: Infinity } : this.text(language, part.size + 1);
+    if (isLong) return { type: "text", language, size: Infinity, skips, endSkips: skips };
+    return this.text(language, part.size + 1, max > 1 ? skips : part.skips);
   }
 }
 

@@ -46,7 +46,7 @@ export class Simplifier {
   rule(name: string): Part {
     let part = this.#rules.get(name);
     if (!part) {
-      part = this.#simplify(this.#grammar.rules!.get(name)!);
+      part = this.#within(name, this.#grammar.rules!.get(name)!);
       this.#rules.set(name, part);
     }
     return part;
@@ -76,6 +76,16 @@ export class Simplifier {
         return parts.text(languages.pattern(grammar.source), grammar.source.length);
       case "json":
         return { type: "document", root: documentOf(grammar.schema) };
+    }
+  }
+
+  /** Errors within a rule tell its name. */
+  #within(name: string, rule: Grammar): Part {
+    try {
+      return this.#simplify(rule);
+    } catch (error) {
+      const isUnnamed = error instanceof GrammarError && error.rule === undefined;
+      throw isUnnamed ? new GrammarError(error.reason, undefined, name) : error;
     }
   }
 

@@ -1,5 +1,6 @@
 // JSON Schema as types that can be enforced while a text is written. Knows no tokens.
 
 export { readSchema } from "./read.ts";
-export type { ReadSchema, SchemaOptions } from "./read.ts";
+export type { ReadSchema } from "./read.ts";
 export { SchemaError } from "./schema_error.ts";
+export type { SchemaOptions } from "./schema_options.ts";

@@ -9,14 +9,9 @@ import { Inhabited } from "./emptiness.ts";
 import { explainEmptiness } from "./explain.ts";
 import { lowerTypes } from "./lower.ts";
 import { isLimit, SchemaError } from "./schema_error.ts";
+import type { SchemaOptions } from "./schema_options.ts";
 import { SchemaReader } from "./schema_reader.ts";
 import { TypeGraph } from "./type_graph.ts";
-
-/** How a schema is read. */
-export interface SchemaOptions {
-  /** Whether `format` binds, which the specification leaves open. Default true. */
-  readonly formats?: boolean;
-}
 
 /** Types, and the languages that their strings are of. */
 export interface ReadSchema {
@@ -39,14 +34,21 @@ export function readSchema(
   languages: Languages = new Languages(),
 ): ReadSchema {
   const graph = new TypeGraph(languages);
-  const reader = new SchemaReader(schema, graph, { assertFormats: options.formats ?? true });
+  const reader = new SchemaReader(schema, graph, { formats: options.formats ?? true });
   try {
     const root = reader.typeOf(schema);
     const shapes = collectShapes(graph, root);
     const inhabited = new Inhabited(graph, shapes);
     if (!inhabited.has(root)) throw explainEmptiness(reader, root, inhabited);
     const types = lowerTypes(graph, shapes, inhabited, root);
-    for (const { numbers } of types.types) if (numbers) checkSpelling(numbers);
+    for (const { numbers, strings, objects } of types.types) {
+      if (numbers) checkSpelling(numbers);
+      // What is too big to be enforced is told by the first look at it.
+      if (strings) languages.automaton(strings.language);
+      for (const { others } of objects ?? []) {
+        for (const { keys } of others) languages.automaton(keys);
+      }
+    }
     return { types, languages, integersAsSpelled: reader.draft === 4 };
   } catch (error) {
     throw isLimit(error) ? new SchemaError("", "", error.message) : error;

@@ -9,6 +9,7 @@ import * as numbers from "../number/mod.ts";
 import type { StringType } from "../types.ts";
 import { canonical } from "./canonical.ts";
 import type { KeywordReader } from "./keyword_reader.ts";
+import type { SchemaOptions } from "./schema_options.ts";
 import { stringType } from "./strings.ts";
 
 const TYPES = new Set(["null", "boolean", "integer", "number", "string", "array", "object"]);
@@ -26,6 +27,13 @@ const ABOUT_ALL = ["const", "enum", "not", "anyOf", "oneOf", "if", "then", "else
 const NUMBER_FORMATS: ReadonlyMap<string, numbers.NumberSet> = new Map([
   ["int32", signedIntegers(32)],
   ["int64", signedIntegers(64)],
+]);
+
+/** The formats of JSON Schema (Validation 7.3). */
+const STANDARD_FORMATS = new Set([
+  ...["date-time", "date", "time", "duration", "email", "idn-email", "hostname", "idn-hostname"],
+  ...["ipv4", "ipv6", "uri", "uri-reference", "iri", "iri-reference", "uuid", "uri-template"],
+  ...["json-pointer", "relative-json-pointer", "regex"],
 ]);
 
 function signedIntegers(bits: number): numbers.NumberSet {
@@ -51,7 +59,7 @@ export function readTypes(keywords: KeywordReader): ReadonlySet<string> {
 export function readNumbers(
   keywords: KeywordReader,
   types: ReadonlySet<string>,
-  assertFormats: boolean,
+  formats: SchemaOptions["formats"],
 ): numbers.NumberSet | undefined {
   if (!types.has("number") && !types.has("integer")) return undefined;
   try {
@@ -62,7 +70,7 @@ export function readNumbers(
       if (divisor.sign <= 0) throw keywords.error("multipleOf", "it must be greater than 0");
       set = numbers.intersect(set, numbers.multipleOf(divisor));
     }
-    const known = NUMBER_FORMATS.get(formatOf(keywords, assertFormats) ?? "");
+    const known = NUMBER_FORMATS.get(formatOf(keywords, formats) ?? "");
     if (known !== undefined) set = numbers.intersect(set, known);
     if (numbers.isEmptyNumbers(set)) return undefined;
     numbers.checkSpelling(set);
@@ -101,21 +109,25 @@ function readBound(
 export function readStrings(
   keywords: KeywordReader,
   languages: Languages,
-  assertFormats: boolean,
+  formats: SchemaOptions["formats"],
 ): StringType | undefined {
   let language = languages.any();
   const pattern = keywords.text("pattern");
   if (pattern !== undefined) language = readPattern(keywords, languages, "pattern", pattern);
-  const known = languages.format(formatOf(keywords, assertFormats) ?? "");
+  const known = languages.format(formatOf(keywords, formats) ?? "");
   if (known !== undefined) language = languages.intersect(language, known);
   const max = keywords.count("maxLength", Infinity);
   return stringType(languages, language, keywords.count("minLength", 0), max);
 }
 
 /** The name of the format that binds, if any does. */
-function formatOf(keywords: KeywordReader, assertFormats: boolean): string | undefined {
-  const format = assertFormats ? keywords.get("format") : undefined;
-  return typeof format === "string" ? format : undefined;
+function formatOf(
+  keywords: KeywordReader,
+  formats: SchemaOptions["formats"],
+): string | undefined {
+  const format = keywords.get("format");
+  if (!formats || typeof format !== "string") return undefined;
+  return formats === "standard" && !STANDARD_FORMATS.has(format) ? undefined : format;
 }
 
 /** The language of a regular expression. @throws {SchemaError} with the keyword if it is not supported */

@@ -11,6 +11,7 @@ import { withKey, withoutKey } from "./presence.ts";
 import { readArrays } from "./read_arrays.ts";
 import { readObjects } from "./read_objects.ts";
 import { readNumbers, readStrings, readTypes } from "./read_values.ts";
+import type { SchemaOptions } from "./schema_options.ts";
 import { isLimit, SchemaError } from "./schema_error.ts";
 import { ANY, NONE } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
@@ -38,7 +39,7 @@ export class SchemaReader {
   constructor(
     root: JsonValue,
     readonly graph: TypeGraph,
-    readonly options: { readonly assertFormats: boolean },
+    readonly options: Required<SchemaOptions>,
   ) {
     this.#document = new SchemaDocument(root);
     this.#exact = new ExactTypes(graph);
@@ -118,9 +119,9 @@ export class SchemaReader {
     return graph.constant({
       null: types.has("null"),
       booleans: types.has("boolean") ? [false, true] : [],
-      numbers: readNumbers(keywords, types, this.options.assertFormats),
+      numbers: readNumbers(keywords, types, this.options.formats),
       strings: types.has("string")
-        ? readStrings(keywords, graph.languages, this.options.assertFormats)
+        ? readStrings(keywords, graph.languages, this.options.formats)
         : undefined,
       arrays: types.has("array") ? [readArrays(keywords, typeOf)] : [],
       objects: types.has("object") ? [readObjects(keywords, graph, typeOf)] : [],

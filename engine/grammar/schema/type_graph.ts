@@ -20,7 +20,7 @@ import {
 } from "./shape.ts";
 
 /** Most keys that may be looked at while types are combined, which bounds the time. */
-const MAX_STEPS = 1_000_000;
+const MAX_STEPS = 500_000;
 /** How deep the search for emptiness looks before a type is evaluated for good. */
 const EMPTINESS_DEPTH = 8;
 /** Most values of a type that objects are told apart by. */

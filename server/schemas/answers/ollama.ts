@@ -1,21 +1,13 @@
 // JSON Schemas of what the native API answers. Closed: a member that is not listed here is a fault
 // that the tests find, so that /openapi.json tells the whole truth. Requests: ../ollama.ts, ../embed.ts.
 
+import { record } from "./record.ts";
+
 const text = { type: "string" };
 const flag = { type: "boolean" };
 const count = { type: "integer", minimum: 0 };
 const time = { type: "string", format: "date-time" };
 const nanoseconds = { type: "integer", minimum: 0, description: "Nanoseconds." };
-
-/** An object with these members and no others, all of them required but for the optional ones. */
-function record(members: Record<string, object>, optional: Record<string, object> = {}) {
-  return {
-    type: "object",
-    required: Object.keys(members),
-    properties: { ...members, ...optional },
-    additionalProperties: false,
-  };
-}
 
 const metrics = {
   total_duration: nanoseconds,

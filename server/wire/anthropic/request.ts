@@ -3,6 +3,7 @@
 import type { ChatRequest, ModelInfo } from "../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import { readKeepAlive, readOptions } from "../options.ts";
+import { ThreadError } from "./errors.ts";
 import { toToolOptions } from "./tools.ts";
 import { toTurns } from "./turns.ts";
 import type { AnthropicRequest } from "./types.ts";
@@ -45,6 +46,7 @@ export function planMessages(body: AnthropicRequest, info: ModelInfo): MessagesP
  * @throws {HttpError} 400 for what cannot be done
  */
 export function planCount(body: AnthropicRequest, info: ModelInfo): MessagesPlan {
+  if (body.thread) throw new ThreadError();
   if (!body.messages?.length) throw new HttpError(400, "messages is required");
   if (info.isEmbeddingModel) throw new HttpError(400, `"${body.model}" does not support chat`);
   if (body.tools?.length && !info.callsTools) {

@@ -68,6 +68,8 @@ export interface AnthropicRequest {
     effort?: string | null;
     format?: { type: "json_schema"; schema: unknown } | null;
   } | null;
+  /** Asks the server to keep the conversation, or to go on with a kept one. */
+  thread?: unknown;
   /** Ours: options of the native API, for what this one cannot say. */
   options?: OllamaOptions | null;
   /** Ours: how long the model stays. */

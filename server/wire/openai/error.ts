@@ -37,7 +37,7 @@ export function refusal(message: string, param?: string): HttpError {
  *
  * @param format the member that carries the format, such as "response_format"
  */
-export function withParam(error: unknown, format: string): unknown {
+export function withParam(error: unknown, format?: string): unknown {
   if (!(error instanceof SchemaError)) return error;
   const isOfTool = error.message.startsWith("Cannot enforce the schema of tool");
   return refusal(error.message, isOfTool ? "tools" : format);

@@ -67,9 +67,8 @@ export class ResponsesAnswer implements OpenAiAnswer {
   #grow(kind: "message" | "reasoning", text: string): ResponseEvent[] {
     if (this.#item?.kind === kind) return [this.#item.grow(text)];
     const Item = kind === "message" ? MessageItem : ReasoningItem;
-    const closed = this.#close("completed");
     const item = new Item(...this.#nextPlace());
-    return [...closed, ...this.#open(item), item.grow(text)];
+    return [...this.#open(item), item.grow(text)];
   }
 
   #endCall(call: CallItem, values: Record<string, unknown>): ResponseEvent[] {

@@ -22,7 +22,17 @@ export function smallTokenizer(texts: readonly string[], controls: readonly stri
     tokenBytes: (token) => pieces[token]!,
     isControl: (token) => token >= firstControl,
     piece: (token) => names[token - firstControl] ?? decoder.decode(pieces[token]),
-    encode: (text) => encodeWith(pieces, encoder.encode(text)),
+    encode: (text) => {
+      const parts = text.split(
+        new RegExp(`(${controls.map(RegExp.escape).join("|") || "$^"})`, "u"),
+      );
+      return parts.flatMap((part) => {
+        const control = controls.indexOf(part);
+        return control < 0
+          ? encodeWith(pieces.slice(0, firstControl), encoder.encode(part))
+          : [firstControl + control];
+      });
+    },
   };
   return tokenizer as Tokenizer;
 }

@@ -150,6 +150,8 @@ Deno.test("a language too big to decide ends in a LanguageError within a second"
   const a = languages.pattern("^(?:a|b)*a(?:a|b){60}$");
   const b = languages.pattern("^(?:a|b)*b(?:a|b){60}$");
   assertThrows(() => languages.isEmpty(languages.intersect(a, b)), LanguageError, "Searching");
+  const endless = languages.pattern("^((a{1000}){1000}){1000}$");
+  assertThrows(() => languages.automaton(endless), LanguageError, "Searching");
   let nested = languages.pattern("a");
   assertThrows(
     () => {

@@ -34,9 +34,13 @@ Deno.test("readSchema() applies bounds only to their JSON type", () => {
 
 Deno.test("readSchema() binds the formats of numbers, for numbers only", () => {
   assertAllows({ format: "int32" }, [2 ** 31 - 1, -(2 ** 31), "x"], [2 ** 31, 1.5]);
-  assertAllows({ format: "int64" }, [2 ** 53, -(2 ** 63), "1.5"], [2 ** 63, 0.5]);
+  assertAllows({ format: "int64" }, [2 ** 53, -(2 ** 53), "1.5"], [2 ** 63, 0.5]);
   assertAllows({ format: "float" }, [1.5, 1e300], []);
   assertAllows({ type: "string", format: "int32" }, ["x"], [1]);
+  for (const [formats, isBound] of [[true, true], ["standard", false], [false, false]] as const) {
+    const { types, languages } = readSchema(parseJson('{"format":"int32"}'), { formats });
+    assertEquals(accepts(types, languages, parseJson("0.5")), !isBound);
+  }
 });
 
 Deno.test("readSchema() tells which schemas read integers by their spelling", () => {

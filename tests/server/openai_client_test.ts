@@ -1,0 +1,170 @@
+// The official openai client, unmodified, against the application without a port and a model without
+// weights: what only a script can bring about. openai_end_to_end_test.ts has a real model.
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { APIError, BadRequestError, NotFoundError, OpenAI } from "openai";
+import { failsAfter, saysForever } from "./fake_model.ts";
+import { callEvents, gives } from "./openai_scripts.ts";
+import { createTestApp, type TestApp, until } from "./test_app.ts";
+
+function clientOf({ app }: TestApp): OpenAI {
+  return new OpenAI({
+    baseURL: "http://127.0.0.1:11434/v1",
+    apiKey: "anything",
+    maxRetries: 0,
+    fetch: async (input, init) => await app.fetch(new Request(input, init)),
+  });
+}
+
+const messages = [{ role: "user" as const, content: "Hi" }];
+const able = { info: { callsTools: true, thinks: true } };
+const tools = [{
+  type: "function" as const,
+  function: {
+    name: "weather",
+    description: "Tells the weather",
+    parameters: { type: "object", properties: { city: { type: "string" } } },
+  },
+}];
+const calls = gives([
+  { type: "thinking", text: "Hm" },
+  { type: "text", text: "Look" },
+  ...callEvents("call_1", "weather", ['{"city"', ':"Rome"}']),
+]);
+
+Deno.test("the openai client chats, streaming and not", async () => {
+  const client = clientOf(createTestApp());
+  const whole = await client.chat.completions.create({ model: "tiny", messages });
+  assertEquals(whole.choices[0]!.message.content, "Hello");
+  assertEquals(whole.usage!.prompt_tokens_details!.cached_tokens, 4);
+  const stream = client.chat.completions.stream({
+    model: "tiny",
+    messages,
+    stream_options: { include_usage: true },
+  });
+  let text = "";
+  stream.on("content", (delta) => text += delta);
+  assertEquals(await stream.finalContent(), "Hello");
+  assertEquals([text, (await stream.totalUsage()).total_tokens], ["Hello", 14]);
+});
+
+Deno.test("the openai client gathers calls from a stream, and runs tools until there is an answer", async () => {
+  const test = createTestApp({ ...able, script: calls });
+  const client = clientOf(test);
+  const stream = client.chat.completions.stream({ model: "tiny", messages, tools });
+  const { message, finish_reason: reason } = (await stream.finalChatCompletion()).choices[0]!;
+  const [call] = message.tool_calls!;
+  assertEquals([reason, message.content, call!.id], ["tool_calls", "Look", "call_1"]);
+  assert(call!.type === "function");
+  assertEquals(JSON.parse(call!.function.arguments), { city: "Rome" });
+
+  test.loaded[0]!.script = async function* (request) {
+    const isAnswered = "messages" in request && request.messages.at(-1)!.role === "tool";
+    yield* (isAnswered ? gives([{ type: "text", text: "22C" }]) : calls)(request);
+  };
+  const asked: unknown[] = [];
+  const runner = client.chat.completions.runTools({
+    model: "tiny",
+    messages,
+    tools: [{
+      type: "function",
+      function: {
+        ...tools[0]!.function,
+        parse: JSON.parse,
+        function: (values: unknown) => (asked.push(values), "warm"),
+      },
+    }],
+  });
+  assertEquals([await runner.finalContent(), asked], ["22C", [{ city: "Rome" }]]);
+});
+
+Deno.test("the openai client streams responses and gathers the same as it gets at once", async () => {
+  const client = clientOf(createTestApp({ ...able, script: calls }));
+  const stream = client.responses.stream({ model: "tiny", input: "Hi" });
+  const types: string[] = [];
+  for await (const { type } of stream) types.push(type);
+  assertEquals(types.at(-1), "response.completed");
+  const gathered = await stream.finalResponse();
+  const whole = await client.responses.create({ model: "tiny", input: "Hi" });
+  const shapeOf = ({ output, output_text }: typeof whole) => [
+    output_text,
+    output.map((item) => ({ ...item, id: "", parsed_arguments: null })).map((item) =>
+      "content" in item && item.content
+        ? { ...item, content: item.content.map((part) => ({ ...part, parsed: null })) }
+        : item
+    ),
+  ];
+  assertEquals(shapeOf(gathered), shapeOf(whole));
+  assertEquals([whole.output_text, whole.output.length], ["Look", 3]);
+});
+
+Deno.test("the openai client completes prompts, one or several", async () => {
+  const client = clientOf(createTestApp());
+  const { choices } = await client.completions.create({ model: "story", prompt: ["a", "b"] });
+  assertEquals(choices.map(({ text }) => text), ["Hello", "Hello"]);
+  let text = "";
+  const stream = await client.completions.create({ model: "story", prompt: "a", stream: true });
+  for await (const { choices: [choice] } of stream) text += choice!.text;
+  assertEquals(text, "Hello");
+});
+
+Deno.test("the openai client gets vectors as numbers and as base64, which are the same", async () => {
+  const client = clientOf(createTestApp({ info: { isEmbeddingModel: true } }));
+  const ask = { model: "tiny", input: ["four", "a"] };
+  const plain = await client.embeddings.create({ ...ask, encoding_format: "float" });
+  const packed = await client.embeddings.create(ask);
+  const numbers = packed.data.map(({ embedding }) => embedding.map(Math.fround));
+  assertEquals(plain.data.map(({ embedding }) => embedding.map(Math.fround)), numbers);
+  assertEquals(numbers[0]![0], 4);
+});
+
+Deno.test("the openai client lists models and finds one", async () => {
+  const client = clientOf(createTestApp());
+  const ids = [];
+  for await (const { id } of client.models.list()) ids.push(id);
+  assertEquals(ids, ["tiny:latest", "story:latest"]);
+  assertEquals((await client.models.retrieve("tiny")).id, "tiny");
+  await assertRejects(() => client.models.retrieve("a/b"), NotFoundError, "'a/b' not found");
+});
+
+Deno.test("the openai client gets errors with their class, code and member", async () => {
+  const client = clientOf(createTestApp());
+  const ask = (members: object) => () =>
+    client.chat.completions.create({ model: "tiny", messages, ...members });
+  const unknown = await assertRejects(ask({ model: "nope" }), NotFoundError, "'nope' not found");
+  assertEquals(unknown.code, "model_not_found");
+  const refused = await assertRejects(ask({ n: 3 }), BadRequestError, "n must be 1");
+  assertEquals([refused.param, refused.type], ["n", "invalid_request_error"]);
+});
+
+Deno.test("the openai client raises an error that comes within a stream", async () => {
+  const script = failsAfter(["Hel"], new Error("a defect"));
+  const client = clientOf(createTestApp({ script }));
+  const read = async () => {
+    const stream = await client.chat.completions.create({ model: "tiny", messages, stream: true });
+    for await (const { choices } of stream) assertEquals(choices[0]!.delta.content, "Hel");
+  };
+  await assertRejects(read, APIError, "a defect");
+});
+
+Deno.test("aborting the openai client's streams ends their generations", async () => {
+  let ended = 0;
+  const test = createTestApp({ script: saysForever(() => ended++) });
+  const client = clientOf(test);
+  const last = { keep_alive: 0 } as object;
+  const chat = await client.chat.completions.create({
+    model: "tiny",
+    messages,
+    stream: true,
+    ...last,
+  });
+  for await (const _ of chat) break;
+  const response = await client.responses.create({
+    model: "tiny",
+    input: "Hi",
+    stream: true,
+    ...last,
+  });
+  for await (const _ of response) response.controller.abort();
+  await until(() => ended === 2 && test.manager.running().length === 0);
+});
