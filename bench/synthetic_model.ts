@@ -41,6 +41,8 @@ export interface WeightOptions {
   readonly seed?: number;
   /** Chat template, in Jinja. Default: ChatML, without tools and thinking. */
   readonly template?: string;
+  /** Further members of the header, or others in place of those. */
+  readonly metadata?: WritableMetadata;
 }
 
 export const SMOLLM2_135M: LlamaShape = {
@@ -100,6 +102,7 @@ export async function writeSyntheticLlama(
     ...modelMetadata(shape, options),
     ...tokenizerMetadata(shape.vocabulary),
     ...(options.template !== undefined && { "tokenizer.chat_template": options.template }),
+    ...options.metadata,
   };
   await writeGguf(path, metadata, modelTensors(shape, options));
 }

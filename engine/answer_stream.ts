@@ -1,46 +1,56 @@
 // An answer as it comes, taken apart: the text of a generation goes through the parser of the model's
-// family, and comes out as text, thinking and tool calls.
+// family, and comes out as text, thinking and tool calls. Log-probabilities go along with the text of
+// their tokens; those of marks and calls go nowhere.
 
-import type { AnswerEvent, AnswerParser } from "./answers/mod.ts";
+import type { AnswerEvent, AnswerFormat, AnswerParser } from "./answers/mod.ts";
 import type { ChatTools } from "./chat_tools.ts";
+import { TokenLedger } from "./text/token_ledger.ts";
 import type { ChatEvent, GenerateEvent } from "./types.ts";
+
+/** How an answer is taken apart. */
+export interface AnswerReading {
+  readonly parser: AnswerParser;
+  /** The marks of the parser's family. */
+  readonly thinking?: AnswerFormat["thinking"] | undefined;
+  readonly tools: ChatTools;
+  /** Messages that did not fit the window. */
+  readonly dropped: number;
+}
+
+type AnsweredText = Extract<AnswerEvent, { text: string }>;
 
 /** The events of a chat. */
 export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
   readonly #source: AsyncIterableIterator<GenerateEvent>;
-  readonly #parser: AnswerParser;
-  readonly #tools: ChatTools;
+  readonly #reading: AnswerReading;
   readonly #notes: string[];
-  readonly #dropped: number;
   readonly #events: ChatEvent[] = [];
+  /** Where log-probabilities are wanted. */
+  #ledger: TokenLedger | undefined;
+  #kind: "text" | "thinking" | undefined;
   #call = { id: "", name: "" };
 
-  /** @param dropped messages that did not fit the window */
-  constructor(
-    source: AsyncIterableIterator<GenerateEvent>,
-    parser: AnswerParser,
-    tools: ChatTools,
-    dropped: number,
-  ) {
+  constructor(source: AsyncIterableIterator<GenerateEvent>, reading: AnswerReading) {
     this.#source = source;
-    this.#parser = parser;
-    this.#tools = tools;
-    this.#dropped = dropped;
-    this.#notes = [...tools.notes];
+    this.#reading = reading;
+    this.#notes = [...reading.tools.notes];
   }
 
   async next(): Promise<IteratorResult<ChatEvent>> {
+    const { parser, dropped } = this.#reading;
     while (this.#events.length === 0) {
       const { value, done } = await this.#source.next();
       if (done) return { done: true, value: undefined };
-      if (value.type === "text") this.#give(this.#parser.push(value.text));
-      else if (value.type === "start") this.#events.push(value);
+      if (value.type === "text") {
+        if (value.logprobs) (this.#ledger ??= new TokenLedger()).add(value.text, value.logprobs);
+        this.#give(parser.push(value.text));
+      } else if (value.type === "start") this.#events.push(value);
       else {
-        this.#give(this.#parser.end());
+        this.#give(parser.end());
         this.#events.push({
           ...value,
           ...(this.#notes.length > 0 && { notes: this.#notes }),
-          ...(this.#dropped > 0 && { droppedMessages: this.#dropped }),
+          ...(dropped > 0 && { droppedMessages: dropped }),
         });
       }
     }
@@ -68,15 +78,27 @@ export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
           this.#events.push({ ...event, id: this.#call.id });
           break;
         case "callEnd": {
-          const fault = this.#tools.faultOf(this.#call.name, event.arguments);
+          this.#ledger?.clear();
+          const fault = this.#reading.tools.faultOf(this.#call.name, event.arguments);
           if (fault) this.#notes.push(fault);
           this.#events.push({ ...event, ...this.#call });
           break;
         }
         default:
-          this.#events.push(event);
+          this.#events.push(this.#withLogprobs(event));
       }
     }
+  }
+
+  #withLogprobs(piece: AnsweredText): ChatEvent {
+    const { type, text } = piece;
+    if (!this.#ledger) return piece;
+    if (type !== this.#kind) {
+      const { open = "", close = "" } = this.#reading.thinking ?? {};
+      this.#ledger.skip(type === "thinking" ? open : close);
+      this.#kind = type;
+    }
+    return { type, text, logprobs: this.#ledger.take(text) };
   }
 }
 

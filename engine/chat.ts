@@ -1,5 +1,5 @@
 // From a conversation to a prompt: the model's own Jinja template (without one, the texts as they
-// are, as Ollama has it), and the oldest turns dropped where the window is too small. What comes
+// are, as Ollama has it) or a Go template of the request, and the oldest turns dropped where the window is too small. What comes
 // back is the generation's stream, taken apart into text, thinking and tool calls.
 
 import type { ChatTemplate } from "../tokenizer/mod.ts";
@@ -7,7 +7,9 @@ import { AnswerStream } from "./answer_stream.ts";
 import type { AnswerFormat, CallableTool } from "./answers/mod.ts";
 import { ChatTools } from "./chat_tools.ts";
 import { ContextLengthError, RequestError } from "./errors.ts";
-import { encodePrompt, generate, type GenerateContext } from "./generate.ts";
+import { generate, type GenerateContext } from "./generate.ts";
+import { createGoTemplate, type GoChat, GoTemplateError, renderGoChat } from "./go_template/mod.ts";
+import { encodePrompt } from "./prompt.ts";
 import type { ChatEvent, ChatMessage, ChatRequest, OutputFormat, Tool, ToolCall } from "./types.ts";
 
 /** A model that can chat. */
@@ -31,13 +33,26 @@ export function countTokens(context: ChatContext, request: ChatRequest): number 
 /** Answers a conversation. Errors as of generate(), and of renderChat(). */
 export function chat(context: ChatContext, request: ChatRequest): AsyncIterableIterator<ChatEvent> {
   const { answers, tokenizer } = context;
-  const { messages: _, tools: __, toolChoice: ___, parallelToolCalls: ____, ...rest } = request;
+  const {
+    messages: _messages,
+    tools: _tools,
+    toolChoice: _toolChoice,
+    parallelToolCalls: _parallelToolCalls,
+    template: _template,
+    ...rest
+  } = request;
   const tools = new ChatTools(offered(request), tokenizer);
   const { prompt, tokens, dropped } = fit(context, request);
   const format = formatOf(answers, request, prompt, tools.callable);
   const events = generate(
     context,
-    { ...rest, prompt: tokens, ...(format !== undefined && { format }) },
+    {
+      ...rest,
+      prompt: tokens,
+      // What came before is in the prompt; that it was given asks for a context at the end.
+      ...(rest.context && { context: [] }),
+      ...(format !== undefined && { format }),
+    },
     { showControl: answers.thinking !== undefined || answers.calls !== undefined },
   );
   const parser = answers.parser({
@@ -46,7 +61,7 @@ export function chat(context: ChatContext, request: ChatRequest): AsyncIterableI
     // Only arguments that a mask keeps right can be given out before they are whole.
     streaming: format !== undefined && tools.callable.length > 0,
   });
-  return new AnswerStream(events, parser, tools, dropped);
+  return new AnswerStream(events, { parser, thinking: answers.thinking, tools, dropped });
 }
 
 /** The tools that a call may be of. */
@@ -68,7 +83,7 @@ function fit(
     const prompt = render(context, request, messages);
     try {
       // The template writes BOS where the model wants it; encoding adds none twice.
-      const tokens = encodePrompt(context, prompt);
+      const tokens = encodePrompt(context, { prompt, context: request.context });
       return { prompt, tokens, dropped: request.messages.length - messages.length };
     } catch (error) {
       const isTooLong = error instanceof ContextLengthError && (request.truncate ?? true);
@@ -104,8 +119,9 @@ function render(
   request: ChatRequest,
   messages: readonly ChatMessage[],
 ): string {
+  const { think, tools, template } = request;
+  if (template !== undefined) return renderGo(template, { messages, tools, think });
   if (!context.template) return plainPrompt(messages);
-  const { think, tools } = request;
   const variables = think === undefined
     ? {}
     : { enable_thinking: think !== false, thinking: think !== false, ...effort(think) };
@@ -115,6 +131,16 @@ function render(
     addGenerationPrompt: true,
     variables,
   });
+}
+
+/** The prompt by a template of the request, whose faults are the client's. */
+function renderGo(template: string, chat: GoChat): string {
+  try {
+    return renderGoChat(createGoTemplate(template), chat);
+  } catch (error) {
+    if (!(error instanceof GoTemplateError)) throw error;
+    throw new RequestError(error.message, { cause: error });
+  }
 }
 
 /** What a model without a template continues: the texts alone, since it knows no roles. */

@@ -4,7 +4,8 @@
 
 import type { Assembly } from "./assemble.ts";
 import { ContextLengthError, RequestError } from "./errors.ts";
-import { checkTokens, type GenerateContext } from "./generate.ts";
+import type { GenerateContext } from "./generate.ts";
+import { checkTokens } from "./prompt.ts";
 import type { EmbedRequest, EmbedResult } from "./types.ts";
 
 type Pooling = "mean" | "first" | "last";

@@ -3,50 +3,20 @@
 
 import type { Tokenizer } from "../tokenizer/mod.ts";
 import { Constraint } from "./constraint.ts";
-import { ContextLengthError, EngineError, RequestError } from "./errors.ts";
+import { EngineError } from "./errors.ts";
+import type { GenerateEvent, TokenLogprob } from "./event_types.ts";
+import { checkLogprobs, tokenLogprob } from "./logprobs.ts";
+import { encodePrompt, type PromptContext } from "./prompt.ts";
 import { resolveSampling } from "./sampling_options.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { SequenceEnd } from "./sequence.ts";
+import type { Sequence, SequenceEnd } from "./sequence.ts";
 import { EventQueue } from "./text/event_queue.ts";
 import { StopStrings } from "./text/stop_strings.ts";
-import type { GenerateEvent, GenerateRequest } from "./types.ts";
+import type { GenerateRequest } from "./types.ts";
 
 /** The parts of a model that a generation needs. */
-export interface GenerateContext {
+export interface GenerateContext extends PromptContext {
   readonly scheduler: Scheduler;
-  readonly tokenizer: Tokenizer;
-  readonly contextLength: number;
-}
-
-/** Token ids of a prompt. Errors: RequestError, ContextLengthError. */
-export function encodePrompt(
-  context: GenerateContext,
-  prompt: GenerateRequest["prompt"],
-): number[] {
-  const { tokenizer, contextLength } = context;
-  const tokens = typeof prompt === "string" ? tokenizer.encode(prompt, { bos: true }) : [...prompt];
-  if (tokens.length === 0) {
-    throw new RequestError(
-      "Cannot generate: the prompt is empty and the vocabulary has no BOS token",
-    );
-  }
-  checkTokens(tokens, tokenizer, "Cannot generate");
-  if (tokens.length >= contextLength) throw new ContextLengthError(tokens.length, contextLength);
-  return tokens;
-}
-
-/** Errors: RequestError where a token is none of the vocabulary; `attempt` begins its message. */
-export function checkTokens(
-  tokens: readonly number[],
-  { vocabularySize }: Tokenizer,
-  attempt: string,
-): void {
-  const isToken = (token: number) =>
-    Number.isInteger(token) && token >= 0 && token < vocabularySize;
-  const wrong = tokens.find((token) => !isToken(token));
-  if (wrong === undefined) return;
-  const state = `the vocabulary has ${vocabularySize} tokens`;
-  throw new RequestError(`${attempt}: token ${wrong} is out of range: ${state}`);
 }
 
 /** How tokens become text. */
@@ -65,8 +35,9 @@ export function generate(
   { showControl = false }: GenerateOptions = {},
 ): AsyncIterableIterator<GenerateEvent> {
   const { scheduler, tokenizer, contextLength } = context;
-  const prompt = encodePrompt(context, request.prompt);
-  const { format, finish = true } = request;
+  const prompt = encodePrompt(context, request);
+  const { format, finish = true, logprobs: alternatives } = request;
+  checkLogprobs(alternatives);
   const constraint = format && new Constraint(format, tokenizer, finish);
   const sampling = resolveSampling(request, contextLength, constraint !== undefined);
   const maxTokens = request.maxTokens ?? Infinity;
@@ -77,6 +48,7 @@ export function generate(
   let stopString: string | undefined;
   let failure: EngineError | undefined;
   let pending: number[] = [];
+  let logprobs: TokenLogprob[] = [];
   const stops = new StopStrings(request.stop ?? []);
   const decoder = tokenizer.hasText
     ? tokenizer.streamDecoder({ special: showControl, textStart: startsText(tokenizer, prompt) })
@@ -84,15 +56,17 @@ export function generate(
 
   const events = new EventQueue<GenerateEvent>(() => sequence && (sequence.aborted = true));
   const give = (text: string) => {
-    if (text === "") return;
-    events.push({ type: "text", text, tokens: pending });
-    pending = [];
+    // A vocabulary without text gives its tokens alone.
+    if (text === "" && (tokenizer.hasText || pending.length === 0)) return;
+    const told = alternatives !== undefined && { logprobs };
+    events.push({ type: "text", text, tokens: pending, ...told });
+    [pending, logprobs] = [[], []];
   };
   const begin = (cachedTokens: number): void => {
     cached = cachedTokens;
     events.push({ type: "start", promptTokens: prompt.length, cachedTokens });
   };
-  const accept = (token: number): boolean => {
+  const accept = (token: number, logits?: Float32Array): boolean => {
     if (count++ === 0) first = performance.now();
     if (constraint?.accept(token) === false) {
       failure = new EngineError(`Cannot go on: the model chose token ${token} against its mask`);
@@ -100,10 +74,9 @@ export function generate(
     }
     if (tokenizer.endOfGeneration.has(token)) return false;
     pending.push(token);
+    if (logits) logprobs.push(tokenLogprob(logits, token, alternatives!, tokenizer));
     const { text, stop } = stops.push(decoder.push(token));
-    // A vocabulary without text gives its tokens alone.
-    if (!tokenizer.hasText) events.push({ type: "text", text: "", tokens: pending.splice(0) });
-    else give(text);
+    give(text);
     stopString = stop;
     return stop === undefined && !constraint?.mustEnd;
   };
@@ -125,12 +98,12 @@ export function generate(
       promptMilliseconds: (count > 0 ? first : now) - started,
       completionMilliseconds: count > 0 ? now - first : 0,
     };
-    const stopped = stopString !== undefined ? { stopString } : {};
     events.push({
       type: "done",
       reason: stopString !== undefined ? "stop" : reason,
       usage,
-      ...stopped,
+      ...(stopString !== undefined && { stopString }),
+      ...(request.context && { context: [...sequence?.tokens ?? prompt] }),
     });
     events.close();
   };
@@ -139,7 +112,7 @@ export function generate(
     events.close();
   };
 
-  let sequence: { aborted: boolean } | undefined;
+  let sequence: Sequence | undefined;
   if (request.signal?.aborted) events.close();
   else if (maxTokens <= 0) end("length");
   else {
@@ -151,6 +124,7 @@ export function generate(
       begin,
       accept,
       end,
+      wantsLogits: alternatives !== undefined,
       ...(constraint && { constraint }),
     });
   }

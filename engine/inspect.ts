@@ -3,6 +3,7 @@
 import { createTokenizer, type Tokenizer } from "../tokenizer/mod.ts";
 import { detectAnswerFormat } from "./answers/mod.ts";
 import { fileTypeName, type GgufFile, MetadataReader, readGguf } from "./gguf/mod.ts";
+import { findInsertionTokens } from "./insertion.ts";
 import { architectures } from "./models/registry.ts";
 import type { ModelInfo } from "./types.ts";
 
@@ -37,6 +38,7 @@ export function describeModel(gguf: GgufFile): ModelInfo {
     hasChatTemplate: typeof template === "string" && template !== "",
     callsTools: answers.calls !== undefined,
     thinks: answers.thinking !== undefined,
+    inserts: findInsertionTokens(gguf.metadata) !== undefined,
     isEmbeddingModel: architectures.get(architecture)?.encoder ||
       metadata.optionalNumber(`${architecture}.pooling_type`, Infinity) <= LAST_POOLING_TYPE,
   };

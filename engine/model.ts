@@ -12,9 +12,11 @@ import { detectAnswerFormat } from "./answers/mod.ts";
 import { assemble, type Assembly } from "./assemble.ts";
 import { chat, type ChatContext, countTokens, renderChat } from "./chat.ts";
 import { embed } from "./embed.ts";
-import { encodePrompt, generate } from "./generate.ts";
+import { generate } from "./generate.ts";
 import { type GgufFile, readGguf } from "./gguf/mod.ts";
 import { describeModel } from "./inspect.ts";
+import { findInsertionTokens } from "./insertion.ts";
+import { encodePrompt } from "./prompt.ts";
 import type {
   ChatEvent,
   ChatModel,
@@ -99,7 +101,8 @@ class LocalModel implements Model {
     const source = templateSource(gguf);
     const template = source === undefined ? undefined : parseTemplate(source, tokenizer);
     const answers = detectAnswerFormat(source);
-    return new LocalModel(info, { ...assembly, tokenizer, template, answers }, device);
+    const insertion = findInsertionTokens(gguf.metadata);
+    return new LocalModel(info, { ...assembly, tokenizer, template, answers, insertion }, device);
   }
 
   get tokenizer(): Tokenizer {
@@ -153,9 +156,11 @@ class LocalModel implements Model {
     { chunk, prefix = [] }: { chunk?: number; prefix?: readonly number[] } = {},
   ): Promise<Float32Array[]> {
     // Each has to be a prompt by itself, and with the prefix.
-    for (const tokens of sequences) encodePrompt(this.#context, [...prefix, ...tokens]);
+    for (const tokens of sequences) {
+      encodePrompt(this.#context, { prompt: [...prefix, ...tokens] });
+    }
     return await this.#context.scheduler.evaluate({
-      sequences: sequences.map((tokens) => encodePrompt(this.#context, tokens)),
+      sequences: sequences.map((prompt) => encodePrompt(this.#context, { prompt })),
       prefix,
       output: "logits",
       wanted: "all",

@@ -2,7 +2,7 @@
 // Pure arithmetic on sequences; nothing here touches the GPU.
 
 import type { Sequence } from "./sequence.ts";
-import type { StepPlan } from "./step_runner.ts";
+import type { StepPlan } from "./step_plan.ts";
 
 /** A sequence's part of a step. */
 export interface Share {

@@ -1,15 +1,18 @@
 // Runs sequences together (continuous batching, Yu et al. 2022): admits them to slots, feeds
 // prompts in chunks beside sequences that decode, submits several tokens at a time and reads them
-// while the next submit runs. Sequences whose tokens are restricted take a token at a time: its mask
-// is made while the GPU runs the step. When the KV cache is full, the youngest sequence steps back and is
-// prefilled again later (Kwon et al. 2023). One loop, which ends when there is nothing to do.
+// while the next submit runs. Sequences whose tokens are restricted, or whose logits are wanted, take
+// a token at a time: its mask is made while the GPU runs the step. When the KV cache is full, the
+// youngest sequence steps back and is prefilled again later (Kwon et al. 2023). One loop, which ends
+// when there is nothing to do.
 
 import { ModelClosedError } from "./errors.ts";
 import { evaluate, type Evaluation } from "./evaluation.ts";
+import { nextTask } from "./next_task.ts";
 import { layOut, type Share, shareOut } from "./planner.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
-import { MOST_REPEATS, type StepPlan, type StepRunner } from "./step_runner.ts";
+import type { Sampled, StepPlan } from "./step_plan.ts";
+import { MOST_REPEATS, type StepRunner } from "./step_runner.ts";
 
 /** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
 const SUBMIT_MILLISECONDS = 40;
@@ -17,7 +20,7 @@ const SUBMIT_MILLISECONDS = 40;
 interface Submit {
   shares: Share[];
   repeats: number;
-  read: () => Promise<Uint32Array>;
+  read: () => Promise<Sampled>;
 }
 
 /** All sequences of a model. */
@@ -94,22 +97,22 @@ export class Scheduler {
   }
 
   async #run(): Promise<void> {
-    let before: { submit: Submit; tokens: Promise<Uint32Array> } | undefined;
+    let before: { submit: Submit; sampled: Promise<Sampled> } | undefined;
     try {
       while (!this.#failure) {
         const started = performance.now();
         this.#dropAborted();
         this.#admit();
         if (before && this.#running.some(({ awaitsToken }) => awaitsToken)) {
-          this.#collect(before.submit, await before.tokens);
+          this.#collect(before.submit, await before.sampled);
           before = undefined;
         }
         const submit = this.#submit();
-        if (before) this.#collect(before.submit, await before.tokens);
+        if (before) this.#collect(before.submit, await before.sampled);
         if (!submit && !before) return;
         // Reading begins only now: in Deno the call blocks until this submit is done, and its tail
         // (a sleep) then overlaps the next one.
-        before = submit && { submit, tokens: submit.read() };
+        before = submit && { submit, sampled: submit.read() };
         if (submit) this.#stepMilliseconds = (performance.now() - started) / submit.repeats;
       }
     } catch (cause) {
@@ -117,7 +120,7 @@ export class Scheduler {
       for (const sequence of [...this.#running, ...this.#waiting]) this.#end(sequence, { error });
     } finally {
       // The GPU may still write what nobody waits for; its buffers must outlive that.
-      await before?.tokens.catch(() => {});
+      await before?.sampled.catch(() => {});
     }
   }
 
@@ -174,8 +177,8 @@ export class Scheduler {
   #launch(shares: Share[], repeats: number): Submit {
     const plan = this.#plan(shares);
     plan.shape.decodeContext += repeats - 1;
-    const isMasked = shares.some(({ sequence, output }) => output && sequence.request.constraint);
-    const read = isMasked ? this.#submitMasked(plan, shares) : this.#runner.submit(plan, repeats);
+    const isStepwise = shares.some(({ sequence, output }) => output && sequence.isStepwise);
+    const read = isStepwise ? this.#submitStep(plan, shares) : this.#runner.submit(plan, repeats);
     for (const { sequence, count, output } of shares) {
       sequence.submitted += count * repeats;
       if (output) sequence.decoding = true;
@@ -186,15 +189,18 @@ export class Scheduler {
   }
 
   /** Masks are made while the GPU runs the step, and others are heard before its tokens are read. */
-  #submitMasked(plan: StepPlan, shares: Share[]): () => Promise<Uint32Array> {
+  #submitStep(plan: StepPlan, shares: Share[]): () => Promise<Sampled> {
     this.#runner.forward(plan);
     const masks = new Map<number, Uint32Array<ArrayBuffer>>();
+    const wanted = new Set<number>();
     for (const { sequence, output } of shares) {
-      if (!output || !sequence.request.constraint) continue;
+      if (!output) continue;
+      const { constraint, wantsLogits } = sequence.request;
+      if (wantsLogits) wanted.add(sequence.slot);
       const remaining = sequence.limit(this.#runner.limits.context) - sequence.tokens.length;
-      masks.set(sequence.slot, sequence.request.constraint.mask(remaining));
+      if (constraint) masks.set(sequence.slot, constraint.mask(remaining));
     }
-    const read = this.#runner.sample(plan, masks);
+    const read = this.#runner.sample(plan, masks, wanted);
     return async () => {
       await nextTask();
       return await read();
@@ -222,7 +228,7 @@ export class Scheduler {
 
   /** Tokens per submit: one while anything prefills, else as many as the time allows. */
   #repeats(shares: Share[]): number {
-    const isFree = ({ sequence }: Share) => sequence.decoding && !sequence.request.constraint;
+    const isFree = ({ sequence }: Share) => sequence.decoding && !sequence.isStepwise;
     if (!shares.every(isFree)) return 1;
     const wanted = Math.floor(SUBMIT_MILLISECONDS / this.#stepMilliseconds);
     const left = shares.map(({ sequence }) => this.#samplesLeft(sequence));
@@ -236,30 +242,33 @@ export class Scheduler {
     this.#waiting.unshift(sequence);
   }
 
-  #collect({ shares, repeats }: Submit, tokens: Uint32Array): void {
+  #collect({ shares, repeats }: Submit, { tokens, logits }: Sampled): void {
     const givers = shares.filter(({ output }) => output);
     for (const { sequence } of shares) sequence.underWay--;
     for (let i = 0; i < repeats; i++) {
       givers.forEach(({ sequence }, output) => {
-        this.#take(sequence, tokens[i * givers.length + output]);
+        this.#take(sequence, tokens[i * givers.length + output], logits.get(sequence.slot));
         this.#takeForced(sequence);
       });
     }
   }
 
-  #take(sequence: Sequence, token: number): void {
+  #take(sequence: Sequence, token: number, logits?: Float32Array): void {
     if (sequence.ended) return;
     sequence.tokens.push(token);
-    if (!sequence.request.accept(token)) this.#end(sequence, "stop");
+    if (!sequence.request.accept(token, logits)) this.#end(sequence, "stop");
     else if (sequence.tokens.length >= sequence.limit(this.#runner.limits.context)) {
       this.#end(sequence, "length");
     }
   }
 
-  /** What can only come is fed as a prompt is, beside the token that has just been sampled. */
+  /**
+   * What can only come is fed as a prompt is, beside the token that has just been sampled. Where its
+   * logits are wanted, it is sampled like any other.
+   */
   #takeForced(sequence: Sequence): void {
-    const { constraint } = sequence.request;
-    if (!constraint || sequence.ended) return;
+    const { constraint, wantsLogits } = sequence.request;
+    if (!constraint || wantsLogits || sequence.ended) return;
     const most = sequence.limit(this.#runner.limits.context) - sequence.tokens.length;
     for (const token of constraint.forced(most)) {
       this.#take(sequence, token);
@@ -281,16 +290,4 @@ export class Scheduler {
     this.#pool.publish(sequence);
     this.#pool.release(sequence);
   }
-}
-
-/** Lets messages and timers come in between. A timer of 0 ms would take a millisecond or more. */
-function nextTask(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const { port1, port2 } = new MessageChannel();
-  port1.onmessage = () => {
-    port1.close();
-    resolve();
-  };
-  port2.postMessage(undefined);
-  return promise;
 }

@@ -26,10 +26,15 @@ export interface SequenceRequest {
   maxTokens: number;
   /** Undefined: any token may come. */
   constraint?: TokenConstraint;
+  /** Whether accept() wants the logits of each token. */
+  wantsLogits?: boolean;
   /** Called once, when the prompt is about to run; so many tokens of it need not. */
   begin?(cachedTokens: number): void;
-  /** Takes a token; false ends the sequence. */
-  accept(token: number): boolean;
+  /**
+   * Takes a token; false ends the sequence.
+   * @param logits [vocabulary] that it was chosen by, as the model gave them, where they are wanted
+   */
+  accept(token: number, logits?: Float32Array): boolean;
   /** Called once, after the last token. */
   end(reason: SequenceEnd): void;
 }
@@ -72,9 +77,14 @@ export class Sequence {
     return this.decoding ? 0 : this.tokens.length - this.submitted;
   }
 
-  /** Whether its next token is under way and the one after depends on which it is. */
+  /** Whether the host has to do with every step that gives it a token. */
+  get isStepwise(): boolean {
+    return this.request.constraint !== undefined || (this.request.wantsLogits ?? false);
+  }
+
+  /** Whether its next token is under way, and the host has to see it before the step after. */
   get awaitsToken(): boolean {
-    return this.request.constraint !== undefined && this.decoding && this.underWay > 0;
+    return this.isStepwise && this.decoding && this.underWay > 0;
   }
 
   /** Most tokens, the prompt included, given the window. */

@@ -16,19 +16,8 @@ import {
 } from "../kernels/mod.ts";
 import { UnsupportedModelError } from "./errors.ts";
 import type { Network, OutputKind, StepLimits, StepShape, StepState } from "./nn/mod.ts";
-
-/** What a step does. Rows of decoding sequences come first. */
-export interface StepPlan {
-  /** [rows, 4]: token, position, slot, and 1 where token and position are the slot's. */
-  rows: Uint32Array<ArrayBuffer>;
-  /** Row of each output. */
-  outputs: Uint32Array<ArrayBuffer>;
-  /** [tiles, 4] in prefill: first row, rows, positions of the sequence after this step, 0. */
-  prefillTiles: Uint32Array<ArrayBuffer>;
-  /** [sequences, 4]: first row, rows, 0, 0. */
-  segments: Uint32Array<ArrayBuffer>;
-  shape: StepShape;
-}
+import { RowReadback } from "./row_readback.ts";
+import { isSameShape, type Sampled, slotsOf, type StepPlan } from "./step_plan.ts";
 
 /** Submits that may be under way: one running, one being read. */
 const IN_FLIGHT = 2;
@@ -50,7 +39,7 @@ export class StepRunner {
   #masks: GPUBuffer | undefined;
   readonly #options: (ResolvedSampling | undefined)[] = [];
   readonly #readbacks: Readback[];
-  readonly #rowReadbacks = new Map<OutputKind, Readback>();
+  readonly #rowReadbacks = new Map<string, RowReadback>();
   #turn = 0;
   #written: Uint32Array | undefined;
   /** The step that is likely to follow the last one. */
@@ -98,10 +87,10 @@ export class StepRunner {
 
   /**
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
-   * Call the result once, before the next-but-one submit: it resolves to [repeats, outputs] ids.
+   * Call the result once, before the next-but-one submit.
    * In Deno the call itself blocks until the GPU is done; see platform.ts.
    */
-  submit(plan: StepPlan, repeats: number): () => Promise<Uint32Array> {
+  submit(plan: StepPlan, repeats: number): () => Promise<Sampled> {
     this.#device.check();
     this.#write(plan);
     const { shape } = plan;
@@ -145,27 +134,61 @@ export class StepRunner {
 
   /**
    * Submits the choice of tokens for the plan that forward() was called with. The result resolves
-   * to [outputs] ids, at once when the GPU is done.
+   * at once when the GPU is done.
    *
    * @param masks by slot, for those whose sampling is masked
+   * @param wanted slots whose logits are wanted too
    */
   sample(
     plan: StepPlan,
     masks: ReadonlyMap<number, Uint32Array<ArrayBuffer>>,
-  ): () => Promise<Uint32Array> {
+    wanted: ReadonlySet<number>,
+  ): () => Promise<Sampled> {
     for (const [slot, mask] of masks) {
       const words = this.#masks!.size / 4 / this.#limits.slots;
       this.#device.write(this.#masks!, slot * words * 4, mask.subarray(0, words));
     }
     const { outputs } = plan.shape;
-    const readback = this.#readbacks[this.#turn++ % IN_FLIGHT];
+    const turn = this.#turn++ % IN_FLIGHT;
+    const readback = this.#readbacks[turn];
     const encoder = this.#device.gpu.createCommandEncoder();
+    // Copied first: penalties and masks are written into them.
+    const readLogits = this.#copyLogits(encoder, slotsOf(plan), wanted, turn);
     const pass = encoder.beginComputePass();
     this.#sampler?.encode(pass, outputs, this.#needs(plan));
     pass.end();
     encoder.copyBufferToBuffer(this.#sampled, 0, readback.buffer, 0, outputs * 4);
     this.#device.gpu.queue.submit([encoder.finish()]);
-    return async () => new Uint32Array(await readback.readNow(outputs * 4));
+    return async () => {
+      const tokens = new Uint32Array(await readback.readNow(outputs * 4));
+      return { tokens, logits: await readLogits() };
+    };
+  }
+
+  /** Records the copy of the wanted logits, by slot; `slots` are those of the outputs. */
+  #copyLogits(
+    encoder: GPUCommandEncoder,
+    slots: readonly number[],
+    wanted: ReadonlySet<number>,
+    turn: number,
+  ): () => Promise<Sampled["logits"]> {
+    const copied = slots.filter((slot) => wanted.has(slot));
+    if (copied.length === 0) return () => Promise.resolve(new Map());
+    const rows = this.#network.outputRows("logits")!;
+    const readback = this.#rowReadback(`sampled logits ${turn}`, rows, this.#limits.slots);
+    copied.forEach((slot, at) => readback.copy(encoder, slots.indexOf(slot), 1, at));
+    return async () => {
+      const values = await readback.read(copied.length);
+      const rowOf = (at: number) => values.subarray(at * rows.columns, (at + 1) * rows.columns);
+      return new Map(copied.map((slot, at) => [slot, rowOf(at)]));
+    };
+  }
+
+  #rowReadback(label: string, rows: FloatRows, most: number): RowReadback {
+    let readback = this.#rowReadbacks.get(label);
+    readback ??= new RowReadback(this.#device, label, rows, most);
+    this.#rowReadbacks.set(label, readback);
+    return readback;
   }
 
   /** Runs a plan and reads an output of it: [outputs, columns]. Nothing else may be under way. */
@@ -174,31 +197,17 @@ export class StepRunner {
     this.#write(plan);
     const rows = this.#network.outputRows(output);
     if (!rows) throw new UnsupportedModelError(`Cannot read ${output}: the model has none`);
-    // Rows are padded, and what is read is not.
-    const { columns, stride, floats } = rows;
     const { outputs } = plan.shape;
-    const bytes = outputs * stride * 4;
-    let readback = this.#rowReadbacks.get(output);
-    if (!readback) {
-      const most = this.#limits.outputs * stride * 4;
-      readback = new Readback(this.#device, `${output} readback`, most);
-      this.#rowReadbacks.set(output, readback);
-    }
+    const readback = this.#rowReadback(output, rows, this.#limits.outputs);
     const encoder = this.#device.gpu.createCommandEncoder();
     const pass = encoder.beginComputePass();
     this.#network.encode(pass, plan.shape, output);
     pass.end();
-    encoder.copyBufferToBuffer(floats, 0, readback.buffer, 0, bytes);
+    readback.copy(encoder, 0, outputs);
     this.#device.gpu.queue.submit([encoder.finish()]);
     if (outputs === 0) return new Float32Array(0);
     // The host waits for each chunk, so there is nothing to overlap a sleep with.
-    const padded = new Float32Array(await readback.readNow(bytes));
-    if (columns === stride) return padded;
-    const values = new Float32Array(outputs * columns);
-    for (let row = 0; row < outputs; row++) {
-      values.set(padded.subarray(row * stride, row * stride + columns), row * columns);
-    }
-    return values;
+    return await readback.read(outputs);
   }
 
   /** Whether the model keeps states that cannot go back. */
@@ -271,7 +280,7 @@ export class StepRunner {
   }
 
   #needs(plan: StepPlan): SamplingNeeds {
-    const options = [...plan.outputs].map((row) => this.#options[plan.rows[row * 4 + 2]]!);
+    const options = slotsOf(plan).map((slot) => this.#options[slot]!);
     return {
       penalties: options.some(hasPenalties),
       masks: options.some(({ masked }) => masked),
@@ -279,14 +288,11 @@ export class StepRunner {
     };
   }
 
-  async #read(readback: Readback, bytes: number): Promise<Uint32Array> {
-    if (bytes > 0) return new Uint32Array(await readback.read(bytes));
+  async #read(readback: Readback, bytes: number): Promise<Sampled> {
+    const logits = new Map();
+    if (bytes > 0) return { tokens: new Uint32Array(await readback.read(bytes)), logits };
     await this.#device.gpu.queue.onSubmittedWorkDone();
     this.#device.check();
-    return new Uint32Array(0);
+    return { tokens: new Uint32Array(0), logits };
   }
-}
-
-function isSameShape(a: StepShape, b: StepShape): boolean {
-  return (Object.keys(a) as (keyof StepShape)[]).every((key) => a[key] === b[key]);
 }

@@ -1,7 +1,10 @@
 // The engine's own protocol: what goes into a model and what comes out, the same for the
 // library, the worker and every HTTP dialect. Plain data only: all of it passes postMessage.
 
+import type { ChatEvent, GenerateEvent } from "./event_types.ts";
 import type { GrammarRules } from "./grammar/mod.ts";
+
+export type * from "./event_types.ts";
 
 /** How the next token is chosen. Order: penalties, top_k, top_p, min_p, temperature, draw. */
 export interface SamplingOptions {
@@ -55,10 +58,30 @@ export interface LimitOptions {
   stop?: string[];
 }
 
+/** What an answer tells of itself besides its text. */
+export interface ReportOptions {
+  /**
+   * Give the log-probability of each token, and so many of the likeliest tokens in its place. They are
+   * the model's own: before penalties, temperature and format. Default: none.
+   */
+  logprobs?: number;
+  /**
+   * Tokens that come before the prompt: the `context` that an earlier answer ended with. Where it is
+   * given, even empty, the answer ends with such a context.
+   */
+  context?: readonly number[];
+}
+
 /** A prompt to continue. */
-export interface GenerateRequest extends SamplingOptions, LimitOptions, FormatOptions {
+export interface GenerateRequest
+  extends SamplingOptions, LimitOptions, FormatOptions, ReportOptions {
   /** Text (BOS is added as the vocabulary says, special tokens are parsed) or token ids, taken as they are. */
   prompt: string | readonly number[];
+  /**
+   * Text that is to follow the answer: the model fills the gap between the prompt and it. Error:
+   * RequestError where the vocabulary has no tokens for that.
+   */
+  suffix?: string;
   /** Aborting it ends the generation within one decode step. Not sent to a worker: the client forwards it. */
   signal?: AbortSignal;
 }
@@ -102,7 +125,7 @@ export interface Tool {
 }
 
 /** A conversation to answer. */
-export interface ChatRequest extends SamplingOptions, LimitOptions, FormatOptions {
+export interface ChatRequest extends SamplingOptions, LimitOptions, FormatOptions, ReportOptions {
   /** The conversation so far, the oldest turn first. */
   messages: ChatMessage[];
   /** Tools that the model may call. */
@@ -115,60 +138,10 @@ export interface ChatRequest extends SamplingOptions, LimitOptions, FormatOption
   think?: boolean | "low" | "medium" | "high" | "max";
   /** Drop the oldest turns that do not fit the window. Default true; false raises ContextLengthError. */
   truncate?: boolean;
+  /** A template of Ollama, in the language of Go's, in place of the model's own. Error: RequestError. */
+  template?: string;
   /** Aborting it ends the answer within one decode step. */
   signal?: AbortSignal;
-}
-
-/** Exact counts, and times in milliseconds. */
-export interface Usage {
-  /** All tokens of the prompt, cached ones included. */
-  promptTokens: number;
-  /** Those of them whose keys and values were still there. */
-  cachedTokens: number;
-  /** Tokens generated, the one that ended the answer included. */
-  completionTokens: number;
-  /** Time from admission to the first token. */
-  promptMilliseconds: number;
-  /** Time from the first token to the last. */
-  completionMilliseconds: number;
-}
-
-/** `stop`: the model ended or a stop string came. `length`: maxTokens or the window. */
-export type DoneReason = "stop" | "length";
-
-/** An answer begins: its prompt is about to run. */
-export interface StartEvent {
-  /** Tells it from other events. */
-  type: "start";
-  /** All tokens of the prompt, cached ones included. */
-  promptTokens: number;
-  /** Those of them whose keys and values are still there. */
-  cachedTokens: number;
-}
-
-/**
- * What a generation gives out, in order; `start` is first, `done` is last. An abort ends the stream
- * without `done`.
- */
-export type GenerateEvent =
-  | StartEvent
-  | { type: "text"; text: string; tokens: number[] }
-  | DoneEvent;
-
-/** The end of an answer. */
-export interface DoneEvent {
-  /** Tells it from other events. */
-  type: "done";
-  /** Why it ended. */
-  reason: DoneReason;
-  /** The stop string that came, if one did. */
-  stopString?: string;
-  /** What it took. */
-  usage: Usage;
-  /** What was done in another way than asked for, as sentences for a log. */
-  notes?: string[];
-  /** Messages that did not fit the window and were left out. */
-  droppedMessages?: number;
 }
 
 /** What becomes a vector: text (with the special tokens that the model wants) or token ids as they are. */
@@ -198,19 +171,6 @@ export interface EmbedResult {
   promptTokens: number;
 }
 
-/**
- * What a chat gives out, in order; `start` is first, `done` is last. A call is a start, pieces of its arguments' JSON
- * text, and an end with all of them; calls do not overlap.
- */
-export type ChatEvent =
-  | StartEvent
-  | { type: "text"; text: string }
-  | { type: "thinking"; text: string }
-  | { type: "callStart"; id: string; name: string }
-  | { type: "callArguments"; id: string; json: string }
-  | { type: "callEnd"; id: string; name: string; arguments: Record<string, unknown> }
-  | DoneEvent;
-
 /** What is known of a model without running it. Sizes in bytes. */
 export interface ModelInfo {
   /** `general.architecture`. */
@@ -231,6 +191,8 @@ export interface ModelInfo {
   callsTools: boolean;
   /** Whether it thinks before it answers. */
   thinks: boolean;
+  /** Whether its vocabulary has the tokens for filling a gap in a text (`suffix`). */
+  inserts: boolean;
   /** Whether it is made to give vectors (`embed`) and no text. */
   isEmbeddingModel: boolean;
 }

@@ -2,6 +2,7 @@
 // byte-level vocabulary and a ChatML template. Small enough for any machine, sound in every part.
 
 import { type LlamaShape, writeSyntheticLlama } from "../bench/synthetic_model.ts";
+import type { WritableMetadata } from "../engine/gguf/mod.ts";
 
 /** What to change of the default model: two layers 64 wide, four heads over two KV heads, F32. */
 export interface TinyOptions extends Partial<LlamaShape> {
@@ -11,6 +12,8 @@ export interface TinyOptions extends Partial<LlamaShape> {
   readonly seed?: number;
   /** Chat template. Default: ChatML, without tools and thinking. */
   readonly template?: string;
+  /** Further members of the header. */
+  readonly metadata?: WritableMetadata;
 }
 
 /** ChatML with tools and thinking, as the Qwen models have it. */
@@ -36,12 +39,19 @@ export const BEGIN_TOKEN = 256;
 /** Token that ends a turn, and with it an answer. */
 export const END_TOKEN = 257;
 
+/** Metadata by which fillers of the vocabulary are the tokens around a gap: 297, 298 and 299. */
+export const GAP_TOKENS: WritableMetadata = {
+  "tokenizer.ggml.fim_pre_token_id": { uint32: 297 },
+  "tokenizer.ggml.fim_suf_token_id": { uint32: 298 },
+  "tokenizer.ggml.fim_mid_token_id": { uint32: 299 },
+};
+
 /**
  * Writes a tiny Llama model, deterministic by its options.
  * @throws RangeError if the vocabulary is below 258, or no weights can be made of the type
  */
 export async function writeTinyLlama(path: string | URL, options: TinyOptions = {}): Promise<void> {
-  const { type = "F32", seed = 1, template, ...sizes } = options;
+  const { type = "F32", seed = 1, template, metadata = {}, ...sizes } = options;
   const shape: LlamaShape = {
     layers: 2,
     embedding: 64,
@@ -60,6 +70,7 @@ export async function writeTinyLlama(path: string | URL, options: TinyOptions = 
     type,
     seed,
     standardDeviation,
+    metadata,
     ...(template !== undefined && { template }),
   });
 }

@@ -10,20 +10,17 @@ import { requireModelName } from "../model_name.ts";
 import { ndjsonResponse } from "../ndjson.ts";
 import { chatSchema, generateSchema } from "../schemas/ollama.ts";
 import { createValidator, readJson } from "../validate.ts";
+import { type Plan, planChat, planGenerate, type Task } from "../wire/ollama.ts";
 import {
   AnswerParts,
   chatText,
   finalRecord,
   generateText,
   partRecord,
-  type Plan,
-  planChat,
-  planGenerate,
   renderedRecord,
-  type Task,
   type TextForm,
-  toMetrics,
-} from "../wire/ollama.ts";
+  toExtras,
+} from "../wire/ollama_answer.ts";
 import type {
   OllamaChatRequest,
   OllamaGenerateRequest,
@@ -152,11 +149,10 @@ async function collect(generation: Generation, options: AnswerOptions): Promise<
 
 function toFinal(
   { loadMilliseconds }: Generation,
-  { reason, usage, droppedMessages }: DoneEvent,
+  done: DoneEvent,
   text: OllamaText,
   { model, started }: AnswerOptions,
 ): OllamaRecord {
-  const metrics = toMetrics(usage, performance.now() - started, loadMilliseconds);
-  const dropped = droppedMessages ? { dropped_messages: droppedMessages } : {};
-  return finalRecord(model, new Date(), text, reason, { ...metrics, ...dropped });
+  const extras = toExtras(done, performance.now() - started, loadMilliseconds);
+  return finalRecord(model, new Date(), text, done.reason, extras);
 }

@@ -83,15 +83,14 @@ export function planOpenAiEmbed(body: OpenAiEmbedBody): EmbedPlan {
 
 /** The answer of POST /api/embed. */
 export function embedAnswer({ model, result, total, load }: EmbedOutcome): OllamaEmbedAnswer {
-  const metrics = {
-    total_duration: nanoseconds(total),
-    load_duration: nanoseconds(load),
-    prompt_eval_count: result.promptTokens,
-  };
+  const { embeddings, promptTokens } = result;
   return {
     model,
-    embeddings: result.embeddings.map(toNumbers),
-    ...Object.fromEntries(Object.entries(metrics).filter(([, value]) => value !== 0)),
+    embeddings: embeddings.map(toNumbers),
+    total_duration: nanoseconds(total),
+    // Clients demand it, also of a model that was loaded before and made nobody wait.
+    load_duration: nanoseconds(load),
+    ...(promptTokens > 0 && { prompt_eval_count: promptTokens }),
   };
 }
 

@@ -20,9 +20,11 @@ export function toTag(entry: StoreEntry, digest: string): OllamaTag {
 }
 
 /** What a model can be asked for, in the words by which clients decide what to offer. */
-export function capabilitiesOf({ isEmbeddingModel, callsTools, thinks }: ModelInfo): string[] {
-  if (isEmbeddingModel) return ["embedding"];
-  return ["completion", ...(callsTools ? ["tools"] : []), ...(thinks ? ["thinking"] : [])];
+export function capabilitiesOf(info: ModelInfo): string[] {
+  if (info.isEmbeddingModel) return ["embedding"];
+  const { callsTools: tools, inserts: insert, thinks: thinking } = info;
+  const others = Object.entries({ tools, insert, thinking }).filter(([, has]) => has);
+  return ["completion", ...others.map(([name]) => name)];
 }
 
 /** An entry of /api/ps. All memory that is counted is the GPU's. */

@@ -1,31 +1,23 @@
-// The native API's requests -> the engine's requests, and the engine's events -> wire records.
-// Pure: no HTTP, no clock, no model. Format: https://github.com/ollama/ollama/blob/main/docs/api.md
+// The native API's requests -> the engine's requests. Pure: no HTTP, no clock, no model.
+// Format: https://github.com/ollama/ollama/blob/main/docs/api.md
 
 import type {
-  ChatEvent,
   ChatMessage,
   ChatRequest,
-  DoneReason,
   FormatOptions,
   GenerateRequest,
   ModelInfo,
   Tool,
-  Usage,
 } from "../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
 import type {
   OllamaChatRequest,
-  OllamaExtras,
   OllamaGenerateRequest,
   OllamaMessage,
-  OllamaMetrics,
-  OllamaRecord,
   OllamaRequest,
-  OllamaText,
   OllamaTool,
-  OllamaToolCall,
 } from "./ollama_types.ts";
-import { type EngineOptions, nanoseconds, readKeepAlive, readOptions } from "./options.ts";
+import { type EngineOptions, readKeepAlive, readOptions } from "./options.ts";
 import { refuseEmbeddingModel, refuseInChat, refuseInGenerate } from "./refusals.ts";
 
 /** What a request comes to for the engine. `load` only loads (or, with keepAlive 0, unloads). */
@@ -45,43 +37,6 @@ export interface Plan {
   ignored: string[];
 }
 
-/** How an answer stands in a record: the difference between those of chat and generate. */
-export type TextForm = (text: string, extras?: OllamaExtras) => OllamaText;
-
-export const chatText: TextForm = (content, extras) => ({
-  message: { role: "assistant", content, ...extras },
-});
-export const generateText: TextForm = (response, extras) => ({ response, ...extras });
-
-/** An answer, or a part of one, as it is gathered. */
-export class AnswerParts {
-  #text = "";
-  #thinking = "";
-  #calls: OllamaToolCall[] = [];
-  #index = 0;
-
-  /** Takes an event. Calls are told whole, at their end. */
-  add(event: ChatEvent): void {
-    if (event.type === "text") this.#text += event.text;
-    if (event.type === "thinking") this.#thinking += event.text;
-    if (event.type === "callEnd") {
-      const { id, name, arguments: values } = event;
-      this.#calls.push({ id, function: { index: this.#index++, name, arguments: values } });
-    }
-  }
-
-  /** What was gathered since the last time; undefined if that is nothing. */
-  take(form: TextForm): OllamaText | undefined {
-    const [text, thinking, calls] = [this.#text, this.#thinking, this.#calls];
-    [this.#text, this.#thinking, this.#calls] = ["", "", []];
-    if (text === "" && thinking === "" && calls.length === 0) return undefined;
-    return form(text, {
-      ...(thinking && { thinking }),
-      ...(calls.length > 0 && { tool_calls: calls }),
-    });
-  }
-}
-
 /**
  * Translates the body of POST /api/chat.
  *
@@ -99,23 +54,30 @@ export function planChat(body: OllamaChatRequest, info: ModelInfo): Plan {
 
 /**
  * Translates the body of POST /api/generate. The prompt is a user's turn if the model has a chat
- * template, else (or with `raw`) text to continue. A raw empty prompt is one: it starts from BOS.
+ * template, else (or with `raw`) text to continue; with a suffix it is the text before a gap. A raw
+ * empty prompt is one: it starts from BOS.
  *
  * @throws {HttpError} 400 for what cannot be done
  */
 export function planGenerate(body: OllamaGenerateRequest, info: ModelInfo): Plan {
   refuseInGenerate(body, info);
   const { plan, engine } = planCommon(body);
+  const { raw, suffix, system, template } = body;
   const prompt = body.prompt ?? "";
-  if (!body.raw && prompt === "") return { ...plan, task: { kind: "load" } };
+  if (!raw && !suffix && prompt === "") return { ...plan, task: { kind: "load" } };
   refuseEmbeddingModel(body, info, "generate");
-  // Without a template and a system prompt there is nothing to lay out.
-  if (body.raw || !(info.hasChatTemplate || body.system)) {
-    return { ...plan, task: { kind: "generate", request: { prompt, ...engine } } };
+  if (!raw) engine.context = body.context ?? [];
+  // A text with a gap has no turns, and without a template and a system prompt nothing is laid out.
+  if (raw || suffix || !(info.hasChatTemplate || system || template)) {
+    if (suffix && system) plan.ignored.push("system");
+    const request = { prompt, ...(suffix && { suffix }), ...engine };
+    return { ...plan, task: { kind: "generate", request } };
   }
   const messages: ChatMessage[] = [{ role: "user", content: prompt }];
-  if (body.system) messages.unshift({ role: "system", content: body.system });
-  return { ...plan, task: chatTask(body, messages, engine) };
+  if (system) messages.unshift({ role: "system", content: system });
+  const task = chatTask(body, messages, engine);
+  if (template) task.request.template = template;
+  return { ...plan, task };
 }
 
 /** `format`: "json" or a JSON Schema; the empty string and null are none. */
@@ -124,55 +86,11 @@ function readFormat(format: unknown): FormatOptions {
   return { format: format === "json" ? "json" : { schema: format } };
 }
 
-/** A record that carries text and is not the last. */
-export function partRecord(model: string, at: Date, text: OllamaText): OllamaRecord {
-  return { model, created_at: at.toISOString(), ...text, done: false };
-}
-
-/** The last record, or the only one. */
-export function finalRecord(
-  model: string,
-  at: Date,
-  text: OllamaText,
-  reason: DoneReason | "load" | "unload",
-  metrics: OllamaMetrics & Pick<OllamaRecord, "dropped_messages"> = {},
-): OllamaRecord {
-  return {
-    model,
-    created_at: at.toISOString(),
-    ...text,
-    done: true,
-    done_reason: reason,
-    ...metrics,
-  };
-}
-
-/** The answer to `_debug_render_only`: the prompt text, and nothing has run. */
-export function renderedRecord(
-  model: string,
-  at: Date,
-  text: OllamaText,
-  rendered: string,
-): OllamaRecord {
-  return { ...partRecord(model, at, text), _debug_info: { rendered_template: rendered } };
-}
-
-/** Counts and times for the final record. Arguments in milliseconds. */
-export function toMetrics(usage: Usage, total: number, load: number): OllamaMetrics {
-  const metrics = {
-    total_duration: nanoseconds(total),
-    load_duration: nanoseconds(load),
-    prompt_eval_count: usage.promptTokens,
-    prompt_eval_duration: nanoseconds(usage.promptMilliseconds),
-    eval_count: usage.completionTokens,
-    eval_duration: nanoseconds(usage.completionMilliseconds),
-  };
-  return Object.fromEntries(Object.entries(metrics).filter(([, value]) => value !== 0));
-}
-
 function planCommon(body: OllamaRequest) {
   const { engine: options, contextLength, ignored } = readOptions(body.options);
-  const engine = { ...options, ...readFormat(body.format) };
+  const engine: EngineOptions = { ...options, ...readFormat(body.format) };
+  if (body.logprobs) engine.logprobs = body.top_logprobs ?? 0;
+  else if (body.top_logprobs) ignored.push("top_logprobs");
   const keepAlive = readKeepAlive(body.keep_alive);
   if (body.shift) ignored.push("shift");
   const plan = {
@@ -190,7 +108,9 @@ function chatTask(
 ): Task & { kind: "chat" } {
   const request: ChatRequest = { messages, ...engine };
   if (typeof truncate === "boolean") request.truncate = truncate;
-  if (think !== undefined && think !== null) request.think = think as NonNullable<ChatRequest["think"]>;
+  if (think !== undefined && think !== null) {
+    request.think = think as NonNullable<ChatRequest["think"]>;
+  }
   return { kind: "chat", request };
 }
 

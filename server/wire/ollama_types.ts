@@ -1,6 +1,8 @@
 // The native API's bodies as TypeScript types: what clients send and what they get.
 // The schemas in schemas/ollama.ts see to it that a request is what its type says.
 
+import type { WireLogprob } from "./logprobs.ts";
+
 /** A member that may be left out or null, both meaning "not given". */
 export type Given<T> = T | null | undefined;
 
@@ -104,8 +106,11 @@ export interface OllamaExtras {
 
 /** The part of a record that carries text: `message` of a chat, `response` of a generation. */
 export type OllamaText =
-  | { message: { role: "assistant"; content: string } & OllamaExtras }
-  | { response: string } & OllamaExtras;
+  & { logprobs?: WireLogprob[] }
+  & (
+    | { message: { role: "assistant"; content: string } & OllamaExtras }
+    | { response: string } & OllamaExtras
+  );
 
 /** One line of a stream, or the whole of an answer that is not streamed. */
 export type OllamaRecord = OllamaText & OllamaMetrics & {
@@ -115,6 +120,8 @@ export type OllamaRecord = OllamaText & OllamaMetrics & {
   done_reason?: "stop" | "length" | "load" | "unload";
   /** How many of the oldest messages did not fit the window. Ours: Ollama does not say. */
   dropped_messages?: number;
+  /** Tokens of the prompt and the answer, to go on from. */
+  context?: number[];
   _debug_info?: { rendered_template: string };
 };
 

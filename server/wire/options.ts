@@ -1,13 +1,18 @@
 // `options` and `keep_alive` of a native request -> the engine's sampling, limits, window and stay.
 // Types have been checked by the schema; ranges are the engine's business.
 
-import type { FormatOptions, LimitOptions, SamplingOptions } from "../../engine/mod.ts";
+import type {
+  FormatOptions,
+  LimitOptions,
+  ReportOptions,
+  SamplingOptions,
+} from "../../engine/mod.ts";
 import { parseDuration } from "../duration.ts";
 import { HttpError } from "../errors.ts";
 import type { OllamaOptions } from "./ollama_types.ts";
 
 /** The options that the engine takes, under its names. */
-export type EngineOptions = SamplingOptions & LimitOptions & FormatOptions;
+export type EngineOptions = SamplingOptions & LimitOptions & FormatOptions & ReportOptions;
 
 /** Engine's name of each option that is passed on as it is. */
 const ENGINE_NAMES: Record<string, keyof EngineOptions> = {

@@ -3,6 +3,7 @@
 
 import type { ModelInfo } from "../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
+import { isAlternatives, MOST_ALTERNATIVES } from "./logprobs.ts";
 import type { OllamaChatRequest, OllamaGenerateRequest, OllamaRequest } from "./ollama_types.ts";
 
 const THINK_VALUES = ["high", "medium", "low", "max", true, false];
@@ -23,9 +24,9 @@ export function refuseInGenerate(body: OllamaGenerateRequest, info: ModelInfo): 
     throw refusal("raw mode does not support template, system, or context");
   }
   if (body.images?.length) throw imageRefusal(body);
-  if (body.suffix) throw refusal(`"${body.model}" does not support insert`);
-  if (body.template) throw refusal("template: overriding the model's template is not available");
-  if (body.context?.length) throw refusal("context: continuing from token ids is not available");
+  if (!body.suffix) return;
+  if (!info.inserts) throw refusal(`"${body.model}" does not support insert`);
+  if (body.template) throw refusal("template: a prompt with a suffix has no other template");
 }
 
 /** @throws {HttpError} 400 if the model gives vectors and no text */
@@ -38,7 +39,7 @@ export function refuseEmbeddingModel(
 }
 
 function refuseInBoth(
-  { model, format, think, logprobs, top_logprobs }: OllamaRequest,
+  { model, format, think, top_logprobs }: OllamaRequest,
   { thinks }: ModelInfo,
 ): void {
   if (format !== undefined && format !== null && format !== "") {
@@ -56,10 +57,9 @@ function refuseInBoth(
     }
     if (think !== false && !thinks) throw refusal(`"${model}" does not support thinking`);
   }
-  if (top_logprobs && (top_logprobs < 0 || top_logprobs > 20)) {
-    throw refusal("top_logprobs must be between 0 and 20");
+  if (!isAlternatives(top_logprobs ?? 0)) {
+    throw refusal(`top_logprobs must be between 0 and ${MOST_ALTERNATIVES}`);
   }
-  if (logprobs || top_logprobs) throw refusal("logprobs: not available yet");
 }
 
 function imageRefusal({ model }: OllamaRequest): HttpError {

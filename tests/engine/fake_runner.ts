@@ -2,7 +2,8 @@
 // a step samples depends on every token that it reads back from both: a block that is handed out
 // twice, a step that is laid out wrong or a token that is lost changes the text.
 
-import type { StepPlan, StepRunner } from "../../engine/step_runner.ts";
+import type { Sampled, StepPlan } from "../../engine/step_plan.ts";
+import type { StepRunner } from "../../engine/step_runner.ts";
 
 const BLOCK = 32;
 /** The tokens of the tiny model that are bytes: none of them ends a text. */
@@ -105,23 +106,33 @@ export class FakeRunner {
   }
 
   sample(
-    _plan: StepPlan,
+    plan: StepPlan,
     masks: ReadonlyMap<number, Uint32Array<ArrayBuffer>>,
-  ): () => Promise<Uint32Array> {
+    wanted: ReadonlySet<number>,
+  ): () => Promise<Sampled> {
     this.maskedSteps++;
     this.#masks = masks;
     const sampled = this.#forwarded!();
     this.#masks = new Map();
-    return () => Promise.resolve(Uint32Array.from(sampled));
+    const tokens = Uint32Array.from(sampled);
+    // Logits by which the sampled token is the likeliest.
+    const logits = new Map(
+      [...plan.outputs].map((row, output) => {
+        const values = new Float32Array(VOCABULARY);
+        values[sampled[output]!] = 1;
+        return [plan.rows[row * 4 + 2]!, values] as const;
+      }).filter(([slot]) => wanted.has(slot)),
+    );
+    return () => Promise.resolve({ tokens, logits });
   }
 
-  submit(plan: StepPlan, repeats: number): () => Promise<Uint32Array> {
+  submit(plan: StepPlan, repeats: number): () => Promise<Sampled> {
     if (this.failure) throw this.failure;
     const sampled: number[] = [];
     for (let i = 0; i < repeats; i++) sampled.push(...this.#step(plan));
     return async () => {
       await new Promise((resolve) => setTimeout(resolve, 0));
-      return Uint32Array.from(sampled);
+      return { tokens: Uint32Array.from(sampled), logits: new Map() };
     };
   }
 

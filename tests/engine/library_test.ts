@@ -93,6 +93,7 @@ Deno.test("inspectModel() and loadTokenizer() read the header alone", async () =
     hasChatTemplate: true,
     callsTools: false,
     thinks: false,
+    inserts: false,
     isEmbeddingModel: false,
   });
   const tokenizer = await library.loadTokenizer(new URL(`file://${tinyPath}`));

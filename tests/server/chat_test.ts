@@ -93,6 +93,7 @@ Deno.test("POST /api/generate answers a template model through chat, with system
     frequencyPenalty: 0.3,
     truncate: false,
     think: false,
+    context: [],
   });
   assertEquals(loads[0]!.options.contextLength, 2048);
 });

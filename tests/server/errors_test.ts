@@ -116,7 +116,6 @@ const faults: Fault[] = [
   ["/api/chat", { model: "tiny", messages, think: "max" }, 400, '"tiny" does not support thinking'],
   ["/api/chat", { model: "tiny", messages, think: "hard" }, 400, 'invalid think value: "hard"'],
   ["/api/chat", { model: "tiny", messages, think: 5 }, 400, "invalid think value: 5"],
-  ["/api/chat", { model: "tiny", messages, logprobs: true }, 400, "logprobs"],
   [
     "/api/chat",
     { model: "tiny", messages, top_logprobs: 21 },
@@ -153,8 +152,6 @@ const faults: Fault[] = [
     400,
     '"tiny" does not support insert',
   ],
-  ["/api/generate", { model: "tiny", prompt: "x", template: "{{ .Prompt }}" }, 400, "template"],
-  ["/api/generate", { model: "tiny", prompt: "x", context: [1, 2] }, 400, "context"],
   ...[{ system: "y" }, { template: "y" }, { context: [1] }].map((given): Fault => [
     "/api/generate",
     { model: "tiny", prompt: "x", raw: true, ...given },

@@ -25,6 +25,7 @@ export const fakeInfo: ModelInfo = {
   hasChatTemplate: true,
   callsTools: false,
   thinks: false,
+  inserts: false,
   isEmbeddingModel: false,
 };
 

@@ -1,14 +1,18 @@
-// The official ollama client, unmodified, against the application without a port.
+// The official ollama client, unmodified, by the handler and, where a connection matters, over a port.
+// structured_test.ts and end_to_end_test.ts have it with a real model.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Ollama } from "ollama";
+import { type Message, Ollama } from "ollama";
 import { says, saysForever } from "./fake_model.ts";
 import { createTestApp, type TestApp, until } from "./test_app.ts";
+import { asksForWeather, handlerWay, type Way, waysTo } from "./tiny_app.ts";
 
-function clientOf({ app }: TestApp): Ollama {
-  const fetch = async (input: URL | RequestInfo, init?: RequestInit) =>
-    await app.fetch(new Request(input, init));
-  return new Ollama({ host: "http://127.0.0.1:11434", fetch });
+function reach({ url: host, fetch }: Way): Ollama {
+  return new Ollama({ host, fetch });
+}
+
+function clientOf(test: TestApp): Ollama {
+  return reach(handlerWay(test));
 }
 
 const messages = [{ role: "user", content: "Hi" }];
@@ -78,21 +82,61 @@ Deno.test("the ollama client gets errors as sentences with a status", async () =
   }
 });
 
-Deno.test("aborting the ollama client's stream ends the generation", async () => {
-  let ended = false;
-  const test = createTestApp({ script: saysForever(() => ended = true) });
-  const stream = await clientOf(test).chat({
-    model: "tiny",
-    messages,
-    stream: true,
-    keep_alive: 0,
+const able = { info: { callsTools: true, thinks: true } };
+const weather = {
+  type: "function",
+  function: {
+    name: "weather",
+    description: "Tells the weather",
+    parameters: { type: "object", properties: { city: { type: "string" } } },
+  },
+};
+
+for (const way of waysTo(createTestApp({ ...able, script: asksForWeather }))) {
+  Deno.test(`the ollama client thinks, calls a tool and takes its result, ${way.how}`, async () => {
+    const ask = { model: "tiny", tools: [weather], think: true };
+    const { message } = await reach(way).chat({ ...ask, messages });
+    const [call] = message.tool_calls!;
+    assertEquals([message.content, message.thinking], ["", "Hm"]);
+    assertEquals([call!.function.name, call!.function.arguments], ["weather", { city: "Rome" }]);
+    const result = { role: "tool", tool_name: "weather", content: "22C in Rome" };
+    const answer = await reach(way).chat({ ...ask, messages: [...messages, message, result] });
+    assertEquals(answer.message.content, "It is 22C in Rome");
   });
-  const read = async () => {
-    for await (const part of stream) {
-      assert(!part.done);
-      stream.abort();
+
+  Deno.test(`the ollama client streams thinking and whole calls, ${way.how}`, async () => {
+    const seen: Partial<Message>[] = [];
+    const ask = { model: "tiny", messages, tools: [weather], think: "high" as const };
+    for await (const { message, done } of await reach(way).chat({ ...ask, stream: true })) {
+      if (!done) seen.push(message);
     }
-  };
-  await assertRejects(read);
-  await until(() => ended && test.manager.running().length === 0);
-});
+    assertEquals(seen.map(({ thinking }) => thinking), ["Hm", undefined]);
+    const calls = seen.map(({ tool_calls }) => tool_calls?.map((call) => call.function.arguments));
+    assertEquals(calls, [undefined, [{ city: "Rome" }]]);
+  });
+}
+
+let ended = 0;
+const endless = createTestApp({ script: saysForever(() => ended++) });
+
+for (const way of waysTo(endless)) {
+  Deno.test(`aborting the ollama client's streams ends their generations, ${way.how}`, async () => {
+    const client = reach(way);
+    const last = { model: "tiny", keep_alive: 0, stream: true as const };
+    for (const abortsAll of [false, true]) {
+      ended = 0;
+      const chat = await client.chat({ ...last, messages });
+      const text = await client.generate({ ...last, prompt: "Hi" });
+      const read = async (stream: typeof chat | typeof text) => {
+        for await (const part of stream) {
+          assert(!part.done);
+          if (abortsAll) client.abort();
+          else stream.abort();
+        }
+      };
+      const reads = [chat, text].map((stream) => assertRejects(() => read(stream)));
+      await Promise.all(reads);
+      await until(() => ended === 2 && endless.manager.running().length === 0);
+    }
+  });
+}

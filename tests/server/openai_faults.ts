@@ -77,8 +77,7 @@ export const chatFaults: Fault[] = [
   [chat, { model, messages, stop: [1] }, "stop[0] must be of type string", "stop[0]"],
   [chat, { model, messages, n: 2 }, "n must be 1", "n"],
   [chat, { model, messages, n: 0 }, "n must be 1", "n"],
-  [chat, { model, messages, logprobs: true }, "logprobs: not available yet", "logprobs"],
-  [chat, { model, messages, top_logprobs: 3 }, "logprobs: not available yet", "logprobs"],
+  [chat, { model, messages, top_logprobs: 3 }, "needs logprobs to be true", "top_logprobs"],
   [
     chat,
     { model, messages, logprobs: true, top_logprobs: 21 },
@@ -160,7 +159,9 @@ export const otherFaults: Fault[] = [
   [completions, { model, prompt: "x", suffix: "y" }, '"tiny" does not support insert', "suffix"],
   [completions, { model, prompt: "x", n: 2 }, "n must be 1", "n"],
   [completions, { model, prompt: "x", best_of: 2 }, "best_of must be 1", "best_of"],
-  [completions, { model, prompt: "x", logprobs: 0 }, "logprobs: not available yet", "logprobs"],
+  [completions, { model, prompt: "x", logprobs: 21 }, "between 0 and 20", "logprobs"],
+  [completions, { model, prompt: "x", logprobs: -1 }, "between 0 and 20", "logprobs"],
+  [completions, { model, prompt: "x", logprobs: 0, echo: true }, "echo: log-prob", "echo"],
   [completions, { model, prompt: [1], echo: true }, "echo: only texts", "echo"],
   [responses, { input }, "model is required"],
   [responses, { model }, "input is required", "input"],
@@ -223,5 +224,5 @@ export const otherFaults: Fault[] = [
     "reasoning.effort",
   ],
   [responses, { model, input, truncation: "some" }, "truncation must be one of auto, disabled"],
-  [responses, { model, input, top_logprobs: 2 }, "logprobs: not available yet", "logprobs"],
+  [responses, { model, input, top_logprobs: 2 }, "logprobs: not available yet", "top_logprobs"],
 ];

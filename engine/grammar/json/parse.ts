@@ -18,7 +18,7 @@ type Open = { items: JsonValue[] } | { members: Map<string, JsonValue>; key: str
  * Reads a JSON text. Of equal keys the last one counts, at the place of the first.
  *
  * @throws JsonError, with the offset, if the text is no JSON, is nested more than 512 deep, has more
- * than 10^6 values, or a number out of range
+ * than 160,000 values, or a number out of range
  */
 export function parseJson(text: string): JsonValue {
   return new Reader(text).read();

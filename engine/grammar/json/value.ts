@@ -15,15 +15,18 @@ export type JsonObject = ReadonlyMap<string, JsonValue>;
 
 /** Values within values; deeper ones are refused, so that those who recurse over them are safe. */
 export const MAX_DEPTH = 512;
-/** Values in all; more are refused, since a plain value that occurs in itself twice and again is huge. */
-export const MAX_VALUES = 1_000_000;
+/**
+ * Values in all, ten times as many as the largest schemas that people use have: what is larger would
+ * take more than a second, and a plain value may hold another one twice, and that again.
+ */
+export const MAX_VALUES = 160_000;
 
 /**
  * The JSON value of a plain value, as JSON.stringify sees it: members that are undefined are left
  * out, undefined items are null.
  *
  * @throws JsonError for functions, symbols, numbers that are not finite, values that are nested more
- * than 512 deep, such as cyclic ones, and more than 10^6 values
+ * than 512 deep, such as cyclic ones, and more than 160,000 values
  */
 export function fromPlain(value: unknown): JsonValue {
   return convert(value, 0, { left: MAX_VALUES });

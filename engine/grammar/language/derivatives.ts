@@ -40,6 +40,11 @@ export class Derivatives {
     this.#expressions = expressions;
   }
 
+  /** Whether nothing new may be derived until more work is allowed. */
+  get isSpent(): boolean {
+    return this.work > this.#end;
+  }
+
   /** Allows as much work again as at the beginning. */
   allowWork(): void {
     this.#end = this.work + MAX_WORK;
@@ -60,7 +65,7 @@ export class Derivatives {
   }
 
   #compute(expression: Expression): Transitions {
-    if (this.work > this.#end) {
+    if (this.isSpent) {
       throw new LanguageError(`Deriving a language: it takes over ${MAX_WORK} steps`);
     }
     const sets = firstSets(this.#expressions, expression);

@@ -5,6 +5,7 @@ import { ANY_CHARACTER, characterSet, invertSet } from "./character_set.ts";
 import { Derivatives } from "./derivatives.ts";
 import { Distances } from "./distances.ts";
 import { Flag } from "./expression_store.ts";
+import type { LanguageTools } from "./ends.ts";
 import { inTime } from "./errors.ts";
 import { Expressions, SHARED_BEGINNING } from "./expressions.ts";
 import { formatPatterns } from "./formats.ts";
@@ -17,7 +18,7 @@ import {
 } from "./members.ts";
 import { patternLanguage } from "./pattern_language.ts";
 import { parsePattern } from "./pattern_parser.ts";
-import { type LanguageTools, type StringAutomaton, StringStates } from "./string_automaton.ts";
+import { type StringAutomaton, StringStates } from "./string_automaton.ts";
 
 /** A language of one {@linkcode Languages}; equal construction gives equal ids. */
 export type LanguageId = number;

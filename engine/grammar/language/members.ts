@@ -2,7 +2,7 @@
 
 import { ANY_CHARACTER, hasCharacter } from "./character_set.ts";
 import { type Expression, Flag, Kind } from "./expression_store.ts";
-import type { LanguageTools } from "./string_automaton.ts";
+import type { LanguageTools } from "./ends.ts";
 
 /** Most expressions to look at before a question is given up. */
 const MAX_VISITED = 2_000;

@@ -37,6 +37,12 @@ export function mostMissing(expressions: Expressions, expression: Expression): n
   }
 }
 
+/** Whether there is a text in it, by its form alone. */
+export function hasEnd(expressions: Expressions, expression: Expression): boolean {
+  return expressions.store.has(expression, Flag.Plain) ||
+    mostMissing(expressions, expression) < Infinity;
+}
+
 /** Whether it is all but texts of a limited length. */
 function isShort({ store }: Expressions, expression: Expression): boolean {
   return store.kinds[expression] === Kind.Not && !store.has(expression, Flag.Behind) &&

@@ -3,12 +3,11 @@
 // so equal rests of different languages are one state. Every state but 0 can reach acceptance: a text
 // whose shortest end is not found in time is not gone on with.
 
+import { bytesLeft, canEnd, charactersLeft, type LanguageTools } from "./ends.ts";
 import { mostMissing } from "./open_ends.ts";
-import { type Derivatives, segmentOf } from "./derivatives.ts";
-import type { Distances } from "./distances.ts";
+import { segmentOf } from "./derivatives.ts";
 import { inTime } from "./errors.ts";
 import { type Expression, Flag } from "./expression_store.ts";
-import type { Expressions } from "./expressions.ts";
 import { SHORT_ESCAPES, spell, type Writing } from "./json_escapes.ts";
 
 /** A text of a language, byte by byte, in one canonical spelling. */
@@ -23,21 +22,12 @@ export interface StringAutomaton {
   isBoundary(state: number): boolean;
   /** Fewest further characters to acceptance; one that is begun counts. */
   shortest(state: number): number;
-  /** The shortest continuation to acceptance, in bytes. */
+  /** The shortest continuation to acceptance, in bytes; none if that takes too long to find. */
   completion(state: number): Uint8Array;
-  /** The length of that, found without spelling it out. */
+  /** The length of that, found without spelling it out; then Infinity. */
   completionLength(state: number): number;
   /** Most characters that any text without escapes lacks from here on; Infinity: unknown. */
   mostMissing(state: number): number;
-}
-
-/** What the states stand on. */
-export interface LanguageTools {
-  readonly expressions: Expressions;
-  readonly derivatives: Derivatives;
-  readonly characters: Distances;
-  /** By how they are written. */
-  readonly bytes: Readonly<Record<Writing, Distances>>;
 }
 
 /** Within a character: the code points still possible, and where they lead. */
@@ -83,7 +73,7 @@ export class StringStates {
       accepts: (state) => this.accepts(state),
       isBoundary: (state) => this.#languages[state]! >= 0,
       shortest: (state) => this.shortest(state),
-      completion: (state) => Uint8Array.from(this.#complete(state)),
+      completion: (state) => Uint8Array.from(inTime(() => this.#complete(state), () => [])),
       completionLength: (state) => this.#bytesLeft(state),
       mostMissing: (state) => this.#mostMissing(state),
     };
@@ -104,13 +94,13 @@ export class StringStates {
   /** Fewest further characters. */
   shortest(state: number): number {
     const language = this.#languages[state]!;
-    if (language >= 0) return this.#charactersLeft(language);
+    if (language >= 0) return charactersLeft(this.#tools, this.#writing, language);
     const partial = this.#partials[state];
     if (!partial) return Infinity;
     // A boundary after an escape is one character on; the states between are within it.
     const after = partial.targets.map((target) =>
       partial.length > 0
-        ? this.#charactersLeft(target) + 1
+        ? charactersLeft(this.#tools, this.#writing, target) + 1
         : target === 0
         ? Infinity
         : this.shortest(target) + (this.#languages[target]! >= 0 ? 1 : 0)
@@ -122,25 +112,15 @@ export class StringStates {
   #boundary(language: Expression): number {
     const known = this.#byLanguage[language];
     if (known !== undefined) return known;
-    const state = this.#canEnd(language) ? this.#add(language, undefined) : 0;
-    this.#byLanguage[language] = state;
+    const state = this.#mayEnter(language) ? this.#add(language, undefined) : 0;
+    if (state > 0 || !this.#tools.derivatives.isSpent) this.#byLanguage[language] = state;
     return state;
   }
 
-  /** Whether a text of a language is known, or found in time; what leads on to it is then known too. */
-  #canEnd(language: Expression): boolean {
-    const distances = this.#tools.bytes[this.#writing];
-    if (this.#languages.length >= MAX_STATES && !distances.isKnown(language)) return false;
-    return inTime(() => distances.of(language) < Infinity, () => false);
-  }
-
-  /** Fewest characters, or where that takes too long those of the shortest text in bytes. */
-  #charactersLeft(language: Expression): number {
-    const { characters, bytes } = this.#tools;
-    return inTime(
-      () => characters.of(language),
-      () => bytes[this.#writing].text(language)?.length ?? Infinity,
-    );
+  #mayEnter(language: Expression): boolean {
+    const isFull = this.#languages.length >= MAX_STATES;
+    if (isFull && !this.#tools.bytes[this.#writing].isKnown(language)) return false;
+    return canEnd(this.#tools, this.#writing, language);
   }
 
   #within(partial: Partial): number {
@@ -172,7 +152,8 @@ export class StringStates {
     const next = language >= 0
       ? inTime(() => this.#lead(language, byte), () => 0)
       : this.#continue(this.#partials[state]!, byte);
-    this.#table[(state << 8) | byte] = next;
+    // What there was no time for is tried again when there is.
+    if (next > 0 || !this.#tools.derivatives.isSpent) this.#table[(state << 8) | byte] = next;
     return next;
   }
 
@@ -265,14 +246,14 @@ export class StringStates {
 
   /** Fewest further bytes. */
   #bytesLeft(state: number): number {
-    const bytes = this.#tools.bytes[this.#writing];
     const language = this.#languages[state]!;
-    if (language >= 0) return bytes.of(language);
+    const of = (target: Expression) => bytesLeft(this.#tools, this.#writing, target);
+    if (language >= 0) return of(language);
     const partial = this.#partials[state];
     if (!partial) return Infinity;
     const { length, targets } = partial;
     return length > 0
-      ? length + Math.min(...targets.map((target) => bytes.of(target)))
+      ? length + Math.min(...targets.map(of))
       : 1 + Math.min(...targets.map((target) => this.#bytesLeft(target)));
   }
 

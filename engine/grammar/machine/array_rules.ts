@@ -50,6 +50,11 @@ export class ArrayRules {
       this.type.contains.every(({ min }, at) => this.#ledgers.at(ledger, at + 1) >= min);
   }
 
+  /** How many items there are, as far as that matters. */
+  count(ledger: ArrayLedger): number {
+    return this.#ledgers.at(ledger, 0);
+  }
+
   /** Items that are missing to the least number, whatever they count for. */
   missing(ledger: ArrayLedger): number {
     return Math.max(0, this.type.min - this.#ledgers.at(ledger, 0));

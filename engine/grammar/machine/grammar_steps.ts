@@ -1,7 +1,7 @@
 // Where stacks may go within a grammar: its texts are stepped here, its JSON documents by whoever
 // knows them.
 
-import { GrammarWays, mayEnd } from "./grammar_ways.ts";
+import { GrammarWays } from "./grammar_ways.ts";
 import type { Rules } from "./rules.ts";
 import type { StackUnions } from "./stack_unions.ts";
 import { Kind, type Stack, type Stacks } from "./stacks.ts";

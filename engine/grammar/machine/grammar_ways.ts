@@ -48,12 +48,6 @@ export class GrammarWays {
   }
 }
 
-/** Whether the text on top of a stack may end. */
-export function mayEnd({ texts }: Rules, stacks: Stacks, stack: Stack): boolean {
-  const text = texts[stacks.field(stack, 1)]!;
-  return text.isComplete(stacks.field(stack, 2), stacks.field(stack, 3));
-}
-
 /** One search for the ways of a stack. */
 class Search {
   readonly #rules: Rules;
@@ -94,8 +88,15 @@ class Search {
       return this.#follow(stacks.field(stack, 1), stacks.field(stack, 2), context);
     }
     this.#ways.push(stack);
-    if (kind !== Kind.TEXT || !mayEnd(this.#rules, stacks, stack)) return;
+    if (kind !== Kind.TEXT || !this.#mayEnd(stack)) return;
     this.#follow(RETURN, 0, this.#contextOf(stacks.parent(stack)));
+  }
+
+  /** Whether the text on top of a stack may end. */
+  #mayEnd(stack: Stack): boolean {
+    const stacks = this.#stacks;
+    const text = this.#rules.texts[stacks.field(stack, 1)]!;
+    return text.isComplete(stacks.field(stack, 2), stacks.field(stack, 3));
   }
 
   #follow(position: Position, rounds: number, context: Context): void {

@@ -1,6 +1,7 @@
 // The states of a document as it is written: a state is a set of stacks, more than one only while
 // a union is undecided. Steps are remembered in a flat table, a row of 256 for each state.
 
+import { MachineError } from "./errors.ts";
 import { IntegerLists } from "./integer_lists.ts";
 import type { Rules } from "./rules.ts";
 import { lastText } from "./last_text.ts";
@@ -31,8 +32,8 @@ const ROWS_MASK = (1 << PIECE) - 1;
 /** A byte that comes nowhere: it tells a row that is new. */
 const NO_BYTE = 0xfe;
 
-/** Stacks of a state; of a union with more undecided alternatives the last ones are given up. */
-const MAX_STACKS = 256;
+/** Stacks of a state, which are the undecided alternatives of unions. */
+const MAX_STACKS = 2048;
 
 /** What leads from a state back to it: characters of classes, and how many of them there may be. */
 export interface Loop {
@@ -83,9 +84,12 @@ export class Machine {
   stateOf(stacks: readonly Stack[]): State {
     if (stacks.length === 0) return DEAD;
     if (this.rules.program) stacks = this.#unions.join(stacks);
-    const list = stacks.length === 1
-      ? stacks
-      : [...new Set(stacks)].slice(0, MAX_STACKS).sort((a, b) => a - b);
+    const list = stacks.length === 1 ? stacks : [...new Set(stacks)].sort((a, b) => a - b);
+    if (list.length > MAX_STACKS) {
+      throw new MachineError(
+        `Cannot keep alternatives apart: more than ${MAX_STACKS} are possible at once`,
+      );
+    }
     return FIRST + this.#states.intern(list);
   }
 
@@ -176,6 +180,7 @@ export class Machine {
    * characters all lead back, only the way to the nearest limit of their number matters.
    */
   rounded(state: State, longest: number): State {
+    if (!this.rules.program) return state;
     const [stack, another] = this.stacksOf(state);
     const isText = stack !== undefined && this.stacks.kind(stack) === Kind.TEXT;
     if (!isText || another !== undefined) return state;

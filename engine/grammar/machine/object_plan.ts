@@ -1,13 +1,21 @@
-// Which keys complete an object at the least weight, by branch and bound over the keys that clauses
-// speak of; the rest is counting. The clauses are a satisfiability problem, hence the cap.
+// Which keys can complete an object, and which do so at a small weight: a search over the keys that
+// clauses speak of; the rest is counting. The clauses are a satisfiability problem, hence the caps.
 
 import type { ObjectType } from "../types.ts";
+import { Clauses, type SearchEnd, type SearchGoal } from "./clauses.ts";
+import { MachineError } from "./errors.ts";
 
-/** Branches that are tried before the answer is that no keys complete the object. */
-const MAX_BRANCHES = 20_000;
+/** Clauses that are looked at for one object before the search gives up. */
+const MAX_STEPS = 10_000_000;
 
-/** Where an object is, and what keys weigh. */
-export interface ObjectPlanInput {
+/** Clauses that are looked at for lighter keys than the first that complete an object, times keys. */
+const MAX_STEPS_TO_IMPROVE = 200_000;
+
+/** Clauses that are looked at for all keys that may come next. */
+const MAX_STEPS_AT_ONCE = 40_000_000;
+
+/** Where an object is. */
+export interface ObjectPlace {
   /** Declared keys before it do not come any more. */
   readonly position: number;
   /** Declared keys that are there, as far as clauses or their order ask. */
@@ -16,6 +24,10 @@ export interface ObjectPlanInput {
   readonly count: number;
   /** Number of other keys that can still come. */
   readonly others: number;
+}
+
+/** What keys weigh. */
+export interface KeyWeights {
   readonly weight: (property: number) => number;
   readonly otherWeight: number;
 }
@@ -29,79 +41,184 @@ export interface ObjectPlan {
   readonly weight: number;
 }
 
-/** The keys that complete an object at the least weight; undefined where none do. */
-export function planObject(type: ObjectType, input: ObjectPlanInput): ObjectPlan | undefined {
-  const seen = new Set(input.seen);
-  const indices = type.properties
-    .map((_, at) => at)
-    .filter((at) => at >= input.position && !seen.has(at));
-  const named = new Map<string, number>();
-  if (type.clauses.length > 0) {
-    const inClauses = new Set(type.clauses.flat().map(({ key }) => key));
-    for (const at of indices) {
-      const { key, required } = type.properties[at]!;
-      if (inClauses.has(key) && !required) named.set(key, at);
-    }
-  }
-  const free = new Set(named.values());
-  const required = indices.filter((at) => type.properties[at]!.required);
-  const fillers = indices
-    .filter((at) => !type.properties[at]!.required && !free.has(at))
-    .sort((a, b) => input.weight(a) - input.weight(b));
+/** What is counted of the keys on the way to an object's end. */
+interface Counts {
+  /** Keys that are there or must come, but for those that only clauses demand. */
+  certain: number;
+  /** Keys that may come and that no clause speaks of, declared or not. */
+  fillers: number;
+  /** Variables that are true of keys among the certain ones. */
+  readonly knownTrues: number;
+}
 
-  /** What is decided of each key that clauses speak of; missing: undecided. */
-  const decided = new Map<string, boolean>();
-  for (const { key } of type.clauses.flat()) if (!named.has(key)) decided.set(key, false);
-  for (const at of [...input.seen, ...required]) decided.set(type.properties[at]!.key, true);
+/** Plans the rest of objects of a type. */
+export class ObjectPlanner {
+  readonly #type: ObjectType;
+  readonly #clauses: Clauses;
+  /** By property, its variable; -1: no clause speaks of it. */
+  readonly #variables: readonly number[];
+  /** Whether anything can satisfy the clauses, without the keys that are no properties. */
+  readonly #isPossible: boolean;
 
-  let best: ObjectPlan | undefined;
-  let branches = 0;
-  const keysOf = () => [...named].filter(([key]) => decided.get(key)).map(([, at]) => at);
-
-  /** Decides one key after the other; recursion is as deep as clauses have keys. */
-  function branch(): void {
-    if (++branches > MAX_BRANCHES) return;
-    const open = type.clauses.find((any) =>
-      !any.some(({ key, present }) => decided.get(key) === present)
+  constructor(type: ObjectType) {
+    this.#type = type;
+    const keys = new Map<string, number>();
+    const clauses = type.clauses.map((clause) =>
+      clause.map(({ key, present }) => {
+        if (!keys.has(key)) keys.set(key, keys.size);
+        return { variable: keys.get(key)!, isTrue: present };
+      })
     );
-    if (open) return tryEach(open.filter(({ key }) => !decided.has(key)));
-    const chosen = [...required, ...keysOf()];
-    const missing = type.min - input.count - chosen.length;
-    if (missing > fillers.length + input.others) {
-      const next = [...named.keys()].find((key) => !decided.has(key));
-      if (next !== undefined) {
-        tryEach([{ key: next, present: true }, { key: next, present: false }]);
+    this.#clauses = new Clauses(keys.size, clauses);
+    this.#variables = type.properties.map(({ key }) => keys.get(key) ?? -1);
+    const declared = new Set(this.#variables);
+    this.#isPossible = clauses.every((clause) => clause.length > 0) &&
+      [...keys.values()].every((variable) =>
+        declared.has(variable) || this.#clauses.assume({ variable, isTrue: false })
+      );
+  }
+
+  /** Whether any keys complete an object. @throws MachineError if that takes too long to find out */
+  isFeasible(place: ObjectPlace): boolean {
+    const end = this.#within(place, (counts) => this.#search(counts, MAX_STEPS));
+    if (end === "given up") {
+      throw new MachineError("Cannot tell which keys may go together: it takes too long");
+    }
+    return end === "found";
+  }
+
+  /** The declared keys of which one may come next; what takes too long to find out is left out. */
+  next(place: ObjectPlace, ordered: boolean): number[] {
+    return this.#within(place, (counts) => this.#next(place, counts, ordered)) ?? [];
+  }
+
+  /** Keys of little weight that complete an object; undefined where none are found. */
+  plan(place: ObjectPlace, weights: KeyWeights): ObjectPlan | undefined {
+    return this.#within(place, (counts) => this.#plan(place, counts, weights));
+  }
+
+  /** Assumes what holds at a place while it is asked about; undefined where that contradicts. */
+  #within<T>(place: ObjectPlace, ask: (counts: Counts) => T): T | undefined {
+    if (!this.#isPossible) return undefined;
+    const clauses = this.#clauses;
+    const mark = clauses.mark;
+    const seen = new Set(place.seen);
+    let fillers = place.others;
+    let certain = place.count;
+    let knownTrues = 0;
+    const isConsistent = this.#type.properties.every(({ required }, at) => {
+      const variable = this.#variables[at]!;
+      const isSeen = seen.has(at);
+      const isGone = at < place.position && !isSeen;
+      if (!isSeen && !isGone) {
+        if (required) certain++;
+        else if (variable < 0) fillers++;
       }
-      return;
-    }
-    if (input.count + chosen.length + Math.max(missing, 0) > type.max) return;
-    consider(chosen, missing);
+      if (variable < 0 || (!isSeen && !isGone && !required)) return true;
+      knownTrues += Number(!isGone);
+      return clauses.assume({ variable, isTrue: !isGone });
+    });
+    const answer = isConsistent ? ask({ certain, fillers, knownTrues }) : undefined;
+    clauses.undo(mark);
+    return answer;
   }
 
-  function tryEach(literals: readonly { key: string; present: boolean }[]): void {
-    for (const { key, present } of literals) {
-      decided.set(key, present);
-      branch();
-      decided.delete(key);
+  #next({ position, seen }: ObjectPlace, counts: Counts, ordered: boolean): number[] {
+    const clauses = this.#clauses;
+    const known = new Set(seen);
+    const next: number[] = [];
+    const limit = clauses.steps + MAX_STEPS_AT_ONCE;
+    for (let at = position; at < this.#variables.length && clauses.steps < limit; at++) {
+      if (known.has(at)) continue;
+      const variable = this.#variables[at]!;
+      const { required } = this.#type.properties[at]!;
+      const mark = clauses.mark;
+      const isFiller = variable < 0 && !required;
+      if (isFiller) counts.fillers--;
+      const after = isFiller ? { ...counts, certain: counts.certain + 1 } : counts;
+      if (variable < 0 || clauses.assume({ variable, isTrue: true })) {
+        if (this.#search(after, MAX_STEPS) === "found") next.push(at);
+      }
+      clauses.undo(mark);
+      if (!ordered) counts.fillers += Number(isFiller);
+      else if (required || (variable >= 0 && !clauses.assume({ variable, isTrue: false }))) break;
     }
+    return next;
   }
 
-  function consider(chosen: number[], missing: number): void {
+  #search(counts: Counts, maxSteps: number): SearchEnd {
+    return this.#clauses.search({ ...this.#bounds(counts), found: () => true }, maxSteps);
+  }
+
+  /** What the number of keys asks of a search. */
+  #bounds({ certain, fillers, knownTrues }: Counts): Omit<SearchGoal, "found"> {
+    const clauses = this.#clauses;
+    const { min, max } = this.#type;
+    const count = () => certain + clauses.trues - knownTrues;
+    return {
+      isPromising: () => count() <= max && count() + clauses.open + fillers >= min,
+      needsMore: () => count() + fillers < min,
+    };
+  }
+
+  #plan(place: ObjectPlace, counts: Counts, weights: KeyWeights): ObjectPlan | undefined {
+    const clauses = this.#clauses;
+    const { properties } = this.#type;
+    const seen = new Set(place.seen);
+    const left = properties.map((_, at) => at).filter((at) =>
+      at >= place.position && !seen.has(at)
+    );
+    const fillers = left
+      .filter((at) => this.#variables[at]! < 0 && !properties[at]!.required)
+      .sort((a, b) => weights.weight(a) - weights.weight(b));
+    const chosen = () =>
+      left.filter((at) =>
+        properties[at]!.required ||
+        (this.#variables[at]! >= 0 && clauses.isTrue(this.#variables[at]!))
+      );
+    const weigh = (keys: readonly number[]) =>
+      keys.reduce((sum, at) => sum + weights.weight(at), 0);
+    let best: ObjectPlan | undefined;
+    const bounds = this.#bounds(counts);
+    const goal: SearchGoal = {
+      ...bounds,
+      isPromising: () => bounds.isPromising() && (!best || weigh(chosen()) < best.weight),
+      found: () => {
+        const plan = this.#fill(chosen(), place, fillers, weights);
+        const isFirst = best === undefined;
+        if (plan && (!best || plan.weight < best.weight)) best = plan;
+        return isFirst && best !== undefined;
+      },
+    };
+    if (clauses.search(goal, MAX_STEPS) === "found" && left.length > 0) {
+      clauses.search(goal, MAX_STEPS_TO_IMPROVE / left.length);
+    }
+    return best;
+  }
+
+  /** The lightest plan with some declared keys, up to the least number of keys. */
+  #fill(
+    keys: readonly number[],
+    { count, others: available }: ObjectPlace,
+    fillers: readonly number[],
+    { weight, otherWeight }: KeyWeights,
+  ): ObjectPlan | undefined {
+    const missing = Math.max(0, this.#type.min - count - keys.length);
+    if (count + keys.length + missing > this.#type.max) return undefined;
+    const properties = [...keys];
     let others = 0;
-    for (let filler = 0, left = missing; left > 0; left--) {
+    for (let filler = 0; properties.length + others < keys.length + missing;) {
       const at = fillers[filler];
-      const mustUse = others === input.others;
-      if (at !== undefined && (mustUse || input.weight(at) <= input.otherWeight)) {
-        chosen.push(at);
+      if (at !== undefined && (others === available || weight(at) <= otherWeight)) {
+        properties.push(at);
         filler++;
       } else others++;
     }
-    const otherWeight = others === 0 ? 0 : others * input.otherWeight;
-    const weight = chosen.reduce((sum, at) => sum + input.weight(at), otherWeight);
-    if (best && best.weight <= weight) return;
-    best = { properties: chosen.sort((a, b) => a - b), others, weight };
+    const ofOthers = others === 0 ? 0 : others * otherWeight;
+    return {
+      properties: properties.sort((a, b) => a - b),
+      others,
+      weight: properties.reduce((sum, at) => sum + weight(at), ofOthers),
+    };
   }
-
-  branch();
-  return best;
 }

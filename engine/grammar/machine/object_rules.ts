@@ -4,7 +4,12 @@
 
 import type { ObjectType } from "../types.ts";
 import { IntegerLists } from "./integer_lists.ts";
-import { type ObjectPlan, planObject } from "./object_plan.ts";
+import {
+  type KeyWeights,
+  type ObjectPlace,
+  type ObjectPlan,
+  ObjectPlanner,
+} from "./object_plan.ts";
 
 /** What matters of the keys so far, by number. */
 export type ObjectLedger = number;
@@ -31,6 +36,7 @@ export class ObjectRules {
   /** The last required property; -1: none is. */
   readonly #lastRequired: number;
   readonly #inClauses: ReadonlySet<number>;
+  readonly #planner: ObjectPlanner;
   readonly #ledgers = new IntegerLists();
   readonly #feasible = new Map<ObjectLedger, boolean>();
   readonly #choices = new Map<ObjectLedger, Int32Array>();
@@ -51,6 +57,7 @@ export class ObjectRules {
     this.#ordered = ordered;
     this.#lastRequired = type.properties.findLastIndex(({ required }) => required);
     this.#isUnbounded = type.clauses.length === 0 && type.min === 0 && type.max === Infinity;
+    this.#planner = new ObjectPlanner(type);
     const spelled = type.properties.map(({ key }, property) => ({ bytes: spell(key), property }));
     spelled.sort((a, b) => compareBytes(a.bytes, b.bytes));
     this.keys = spelled.map(({ bytes }) => bytes);
@@ -130,31 +137,30 @@ export class ObjectRules {
     if (feasible === undefined) {
       feasible = this.type.clauses.length === 0
         ? this.#isWithinBounds(ledger)
-        : this.plan(ledger, () => 1, 1) !== undefined;
+        : this.#planner.isFeasible(this.#placeOf(ledger));
       this.#feasible.set(ledger, feasible);
     }
     return feasible;
   }
 
-  /** The keys that complete the object at the least weight; undefined where none do. */
-  plan(
-    ledger: ObjectLedger,
-    weight: (property: number) => number,
-    otherWeight: number,
-  ): ObjectPlan | undefined {
+  /** The keys that complete the object, at a small weight; undefined where none do. */
+  plan(ledger: ObjectLedger, weights: KeyWeights): ObjectPlan | undefined {
+    return this.#planner.plan(this.#placeOf(ledger), weights);
+  }
+
+  #placeOf(ledger: ObjectLedger): ObjectPlace {
     const available = this.#ledgers.at(ledger, AVAILABLE);
-    return planObject(this.type, {
+    return {
       position: this.#ledgers.at(ledger, POSITION),
       seen: this.#seen(ledger),
       count: this.#ledgers.at(ledger, COUNT),
       others: available === UNLIMITED ? Infinity : available,
-      weight,
-      otherWeight,
-    });
+    };
   }
 
   #candidates(ledger: ObjectLedger): number[] {
-    const { properties } = this.type;
+    const { properties, clauses } = this.type;
+    if (clauses.length > 0) return this.#planner.next(this.#placeOf(ledger), this.#ordered);
     const seen = new Set(this.#seen(ledger));
     const candidates: number[] = [];
     for (let at = this.#ledgers.at(ledger, POSITION); at < properties.length; at++) {

@@ -116,6 +116,12 @@ export class Rules {
       (this.anyWhitespace && (byte === 0x0a || byte === 0x0d || byte === 0x09));
   }
 
+  /** Whether a type has more strings than `limit`. */
+  hasManyStrings(id: TypeId, limit: number): boolean {
+    const { strings } = this.types.types[id]!;
+    return strings !== undefined && this.#automata.count(strings.language, limit) > limit;
+  }
+
   /** What a type allows. */
   value(id: TypeId): ValueRules {
     let value = this.#values.get(id);

@@ -67,9 +67,10 @@ export class ShortestValues {
 
   /** The keys that complete an object. */
   plan(object: number, ledger: number): ObjectPlan | undefined {
-    const other = this.otherWeight(object);
-    return this.#rules.objects[object]!
-      .plan(ledger, (property) => this.propertyWeight(object, property), other);
+    return this.#rules.objects[object]!.plan(ledger, {
+      weight: (property) => this.propertyWeight(object, property),
+      otherWeight: this.otherWeight(object),
+    });
   }
 
   /** A declared property without its comma. */

@@ -6,6 +6,7 @@ import { GrammarSteps } from "./grammar_steps.ts";
 import { KeySteps } from "./key_steps.ts";
 import { LITERALS, type Rules } from "./rules.ts";
 import { Field, Kind, Phase, type Stack, type Stacks, UNRESOLVED_STACK } from "./stacks.ts";
+import { ScarceItems } from "./scarce_items.ts";
 import type { StackUnions } from "./stack_unions.ts";
 import { UniqueItems } from "./unique_items.ts";
 import type { WordAvoidance } from "./word_avoidance.ts";
@@ -28,6 +29,7 @@ export class Stepper {
   readonly #stacks: Stacks;
   readonly #keys: KeySteps;
   readonly #unique: UniqueItems;
+  readonly #scarce: ScarceItems;
   readonly #grammar: GrammarSteps;
 
   constructor(rules: Rules, stacks: Stacks, unions: StackUnions, avoidance: WordAvoidance) {
@@ -39,6 +41,7 @@ export class Stepper {
       candidates: (stack: Stack) => this.candidates(stack),
     };
     this.#unique = new UniqueItems(rules, stacks, steps);
+    this.#scarce = new ScarceItems(rules, stacks, steps);
     this.#grammar = new GrammarSteps(rules, stacks, unions, steps);
   }
 
@@ -289,7 +292,9 @@ export class Stepper {
       item[Field.SPACES] = this.#rules.spaces.elsewhere;
       item[Field.LEDGER] = ledger;
       item[Field.PENDING] = Number(unique);
-      item[Field.LAST] = unique ? frame[Field.USED]! : NO_WORDS;
+      item[Field.LAST] = unique
+        ? this.#scarce.avoided(frame[Field.INDEX]!, ledger, frame[Field.USED]!)
+        : NO_WORDS;
       begin(part.type, this.#stacks.withFrame(stack, item));
     }
   }

@@ -10,7 +10,9 @@ import { NO_WORDS } from "./word_sets.ts";
 const MAX_DEPTH = 1000;
 
 /** Bytes that the content of a string may have, and its quotes. */
-const IN_TEXTS: readonly number[] = [...Array(0xf5 - 0x20).keys()].map((index) => 0x20 + index);
+export const IN_TEXTS: readonly number[] = [...Array(0xf5 - 0x20).keys()].map((index) =>
+  0x20 + index
+);
 
 /** Steps that do not look at other items of an array. */
 export interface RawSteps {

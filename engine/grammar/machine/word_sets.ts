@@ -35,6 +35,12 @@ export class WordSets {
     return NO_WORDS;
   }
 
+  /** Whether a word is a member. */
+  has(set: WordSet, word: ArrayLike<number>): boolean {
+    for (let index = 0; index < word.length; index++) set = this.after(set, word[index]!);
+    return this.hasEmpty(set);
+  }
+
   /** The set with one more member. */
   add(set: WordSet, word: ArrayLike<number>): WordSet {
     const path = [set];

@@ -1,6 +1,7 @@
 // JSON Schemas of what the native API answers. Closed: a member that is not listed here is a fault
 // that the tests find, so that /openapi.json tells the whole truth. Requests: ../ollama.ts, ../embed.ts.
 
+import { logprobSchema } from "./logprob.ts";
 import { record } from "./record.ts";
 
 const text = { type: "string" };
@@ -29,6 +30,7 @@ const extras = { thinking: text, tool_calls: { type: "array", items: toolCall, m
 function answerRecord(members: Record<string, object>, optional: Record<string, object> = {}) {
   return record({ model: text, created_at: time, ...members, done: flag }, {
     ...optional,
+    logprobs: { type: "array", items: logprobSchema, minItems: 1 },
     done_reason: { enum: ["stop", "length", "load", "unload"] },
     dropped_messages: {
       ...count,
@@ -45,7 +47,14 @@ export const chatRecordSchema = answerRecord({
 });
 
 /** A record of POST /api/generate. */
-export const generateRecordSchema = answerRecord({ response: text }, extras);
+export const generateRecordSchema = answerRecord({ response: text }, {
+  ...extras,
+  context: {
+    type: "array",
+    items: count,
+    description: "Tokens of the prompt and the answer, to go on from.",
+  },
+});
 
 /** Answer of POST /api/embed. */
 export const embedAnswerSchema = record({

@@ -1,6 +1,7 @@
 // JSON Schemas of what OpenAI's API answers, streams included. Closed, as those of ollama.ts are.
 // Requests: ../openai.ts, ../embed.ts.
 
+import { logprobSchema } from "./logprob.ts";
 import { record } from "./record.ts";
 
 const text = { type: "string" };
@@ -38,6 +39,8 @@ const toolCall = record({
   function: record({ name: text, arguments: { ...text, description: "JSON text." } }),
 });
 
+const logprobs = record({ content: list(logprobSchema), refusal: nothing });
+
 const chatFinish = { enum: ["stop", "length", "tool_calls"] };
 
 /** Answer of POST /v1/chat/completions. */
@@ -51,7 +54,7 @@ export const chatCompletionSchema = record({
       content: textOrNull,
       refusal: nothing,
     }, { reasoning: text, tool_calls: list(toolCall) }),
-    logprobs: nothing,
+    logprobs: anyOf(logprobs, nothing),
     finish_reason: chatFinish,
   })),
   usage,
@@ -75,15 +78,27 @@ export const chatChunkSchema = anyOf(
       index: count,
       delta,
       finish_reason: anyOf(chatFinish, nothing),
-    })),
+    }, { logprobs })),
   }, { usage: anyOf(usage, nothing), ...dropped }),
   openAiErrorSchema,
 );
 
 const completionFinish = { enum: ["stop", "length"] };
 
+const completionLogprobs = record({
+  tokens: list(text),
+  token_logprobs: list({ type: "number" }),
+  top_logprobs: list({ type: "object", additionalProperties: { type: "number" } }),
+  text_offset: list(count),
+});
+
 function completion(finish: object) {
-  const choice = record({ text, index: count, logprobs: nothing, finish_reason: finish });
+  const choice = record({
+    text,
+    index: count,
+    logprobs: anyOf(completionLogprobs, nothing),
+    finish_reason: finish,
+  });
   return { ...head, object: { const: "text_completion" }, choices: list(choice) };
 }
 

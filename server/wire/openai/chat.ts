@@ -6,11 +6,11 @@ import { readArguments, readContent } from "./content.ts";
 import { refusal } from "./error.ts";
 import {
   type Plan,
+  readAlternatives,
   readCommon,
   readEffort,
   readFormat,
   refuseInCompletions,
-  refuseLogprobs,
 } from "./plan.ts";
 import type { ChatBody, WireMessage } from "./request_types.ts";
 import { readTools } from "./tools.ts";
@@ -42,6 +42,7 @@ export function planChat(body: ChatBody, info: ModelInfo): Plan {
     ...readFormat(format?.type, format?.json_schema?.schema, "response_format"),
     ...readEffort(effort, body, info, "reasoning_effort"),
     ...readTools(functions, body, info),
+    ...readAlternatives(body.logprobs ?? false, body.top_logprobs, "top_logprobs"),
     truncate: body.truncate ?? false,
   };
   return { ...loading, tasks: [{ kind: "chat", request }] };
@@ -51,7 +52,6 @@ function refuse(body: ChatBody, { isEmbeddingModel }: ModelInfo): void {
   if (!body.messages?.length) throw refusal("[] is too short - 'messages'", "messages");
   if (isEmbeddingModel) throw refusal(`"${body.model}" does not support chat`, "model");
   refuseInCompletions(body);
-  refuseLogprobs(body.logprobs, body.top_logprobs);
   if (body.functions?.length) throw refusal("functions: use tools instead", "functions");
   for (const name of ["audio", "web_search_options"] as const) {
     if (body[name] != null) throw refusal(`${name} is not supported`, name);

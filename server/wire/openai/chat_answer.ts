@@ -1,8 +1,9 @@
 // POST /v1/chat/completions: the engine's events -> a stream of chunks, and the whole answer. Pure.
 // Format: https://platform.openai.com/docs/api-reference/chat-streaming
 
-import type { DoneEvent } from "../../../engine/mod.ts";
+import type { DoneEvent, TokenLogprob } from "../../../engine/mod.ts";
 import type { ServerSentEvent } from "../../sse.ts";
+import { toLogprobs, type WireLogprob } from "../logprobs.ts";
 import {
   type AnswerHead,
   type ChoiceEvent,
@@ -37,6 +38,8 @@ export class ChatAnswer implements OpenAiAnswer {
   #isBegun = false;
   #text = "";
   #reasoning = "";
+  /** Of the text, where they are wanted. */
+  #logprobs: WireLogprob[] | undefined;
   #done: DoneEvent | undefined;
 
   /** @param tellsUsage whether a stream ends with the counts */
@@ -52,7 +55,7 @@ export class ChatAnswer implements OpenAiAnswer {
         return [this.#chunk({})];
       case "text":
         this.#text += event.text;
-        return [this.#chunk({ content: event.text })];
+        return [this.#chunk({ content: event.text }, null, this.#tell(event.logprobs))];
       case "thinking":
         this.#reasoning += event.text;
         return [this.#chunk({ reasoning: event.text })];
@@ -84,7 +87,8 @@ export class ChatAnswer implements OpenAiAnswer {
       ...(this.#reasoning && { reasoning: this.#reasoning }),
       ...(calls.length > 0 && { tool_calls: calls }),
     };
-    const choice = { index: 0, message, logprobs: null, finish_reason: this.#reasonOf(done) };
+    const logprobs = this.#logprobs ? { content: this.#logprobs, refusal: null } : null;
+    const choice = { index: 0, message, logprobs, finish_reason: this.#reasonOf(done) };
     return {
       ...this.#head,
       object: "chat.completion",
@@ -111,10 +115,18 @@ export class ChatAnswer implements OpenAiAnswer {
     return this.#chunk({ tool_calls: [{ index: call.index, function: { arguments: json } }] });
   }
 
-  #chunk(delta: Delta, finish: string | null = null): ServerSentEvent {
+  /** There is no place for those of thinking and calls. */
+  #tell(logprobs: readonly TokenLogprob[] | undefined): object {
+    if (!logprobs) return {};
+    const content = toLogprobs(logprobs);
+    (this.#logprobs ??= []).push(...content);
+    return { logprobs: { content, refusal: null } };
+  }
+
+  #chunk(delta: Delta, finish: string | null = null, told: object = {}): ServerSentEvent {
     const whole = this.#isBegun ? delta : { role: "assistant", content: "", ...delta };
     this.#isBegun = true;
-    return this.#event([{ index: 0, delta: whole, finish_reason: finish }]);
+    return this.#event([{ index: 0, delta: whole, ...told, finish_reason: finish }]);
   }
 
   #event(choices: unknown[], extras: object = {}): ServerSentEvent {

@@ -1,11 +1,11 @@
 // POST /v1/completions: the body -> one task per prompt. A text is a user's turn where the model has a
-// chat template, as Ollama has it, else (or with `raw`, or as token ids) it is continued as it stands.
-// Pure. Format: https://platform.openai.com/docs/api-reference/completions/create
+// chat template, as Ollama has it, else (or with `raw`, or as token ids) it is continued as it stands;
+// with a suffix it is what comes before a gap. Pure. Format: https://platform.openai.com/docs/api-reference/completions/create
 
 import type { ModelInfo } from "../../../engine/mod.ts";
 import type { EngineOptions } from "../options.ts";
 import { refusal } from "./error.ts";
-import { type Plan, readCommon, refuseInCompletions, refuseLogprobs, type Task } from "./plan.ts";
+import { type Plan, readAlternatives, readCommon, refuseInCompletions, type Task } from "./plan.ts";
 import type { CompletionBody } from "./request_types.ts";
 
 /** Most prompts of one request. */
@@ -21,7 +21,9 @@ type Prompt = string | number[];
 export function planCompletion(body: CompletionBody, info: ModelInfo): Plan {
   const prompts = readPrompts(body.prompt);
   refuse(body, info, prompts);
-  const { loading, engine } = readCommon(body, body.max_tokens);
+  const { loading, engine: common } = readCommon(body, body.max_tokens);
+  const { logprobs } = body;
+  const engine = { ...common, ...readAlternatives(logprobs != null, logprobs, "logprobs") };
   const tasks = prompts.map((prompt) => toTask(prompt, body, info, engine));
   return { ...loading, tasks };
 }
@@ -34,12 +36,14 @@ export function echoedPrompts({ prompt, echo }: CompletionBody): string[] {
 function refuse(body: CompletionBody, info: ModelInfo, prompts: Prompt[]): void {
   const { model } = body;
   if (info.isEmbeddingModel) throw refusal(`"${model}" does not support generate`, "model");
-  if (body.suffix) throw refusal(`"${model}" does not support insert`, "suffix");
+  if (body.suffix && !info.inserts) throw refusal(`"${model}" does not support insert`, "suffix");
   refuseInCompletions(body);
   if (body.best_of != null && body.best_of !== 1) {
     throw refusal("best_of must be 1: one answer per prompt", "best_of");
   }
-  refuseLogprobs(body.logprobs, null);
+  if (body.echo && body.logprobs != null) {
+    throw refusal("echo: log-probabilities of prompts are not available", "echo");
+  }
   if (body.echo && prompts.some((prompt) => typeof prompt !== "string")) {
     throw refusal("echo: only texts can be given out again, not token ids", "echo");
   }
@@ -47,10 +51,11 @@ function refuse(body: CompletionBody, info: ModelInfo, prompts: Prompt[]): void 
 
 function toTask(
   prompt: Prompt,
-  { raw }: CompletionBody,
+  { raw, suffix }: CompletionBody,
   { hasChatTemplate, thinks }: ModelInfo,
   engine: EngineOptions,
 ): Task {
+  if (suffix) return { kind: "generate", request: { prompt, suffix, ...engine } };
   if (raw || !hasChatTemplate || typeof prompt !== "string") {
     return { kind: "generate", request: { prompt, ...engine } };
   }

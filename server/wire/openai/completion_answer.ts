@@ -2,7 +2,7 @@
 // prompt; thinking and calls have no place here. Pure.
 // Format: https://platform.openai.com/docs/api-reference/completions/object
 
-import type { DoneReason, Usage } from "../../../engine/mod.ts";
+import type { DoneReason, TokenLogprob, Usage } from "../../../engine/mod.ts";
 import type { ServerSentEvent } from "../../sse.ts";
 import {
   type AnswerHead,
@@ -11,11 +11,18 @@ import {
   SYSTEM_FINGERPRINT,
   toUsage,
 } from "./answer.ts";
+import {
+  append,
+  type CompletionLogprobs,
+  noLogprobs,
+  toCompletionLogprobs,
+} from "./completion_logprobs.ts";
 import { openAiError } from "./error.ts";
 
 /** What becomes of one prompt. */
 interface Choice {
   text: string;
+  logprobs: CompletionLogprobs | null;
   finish_reason: DoneReason | null;
 }
 
@@ -34,6 +41,8 @@ export class CompletionAnswer implements OpenAiAnswer {
   readonly #head: object;
   readonly #tellsUsage: boolean;
   readonly #choices: Choice[];
+  /** Characters of each choice so far. */
+  readonly #lengths: number[];
   /** What is still to be given out before the first piece of a choice. */
   readonly #echo: string[];
   #usage: Usage | undefined;
@@ -47,13 +56,15 @@ export class CompletionAnswer implements OpenAiAnswer {
       system_fingerprint: SYSTEM_FINGERPRINT,
     };
     this.#tellsUsage = tellsUsage;
-    this.#choices = Array.from({ length: choices }, () => ({ text: "", finish_reason: null }));
+    const none = { text: "", logprobs: null, finish_reason: null };
+    this.#choices = Array.from({ length: choices }, () => ({ ...none }));
+    this.#lengths = this.#choices.map(() => 0);
     this.#echo = [...echo];
   }
 
   add(event: ChoiceEvent): ServerSentEvent[] {
     const index = event.choice ?? 0;
-    if (event.type === "text") return [this.#give(index, event.text)];
+    if (event.type === "text") return [this.#give(index, event.text, null, event.logprobs)];
     if (event.type !== "done") return [];
     // Each end carries the counts of all choices so far.
     this.#usage = event.usage;
@@ -67,17 +78,25 @@ export class CompletionAnswer implements OpenAiAnswer {
   }
 
   whole(): unknown {
-    const choices = this.#choices.map((choice, index) => ({ ...choice, index, logprobs: null }));
+    const choices = this.#choices.map((choice, index) => ({ ...choice, index }));
     return { ...this.#head, choices, usage: toUsage(this.#usage!) };
   }
 
-  #give(index: number, piece: string, finish: DoneReason | null = null): ServerSentEvent {
+  #give(
+    index: number,
+    piece: string,
+    finish: DoneReason | null = null,
+    told?: readonly TokenLogprob[],
+  ): ServerSentEvent {
     const choice = this.#choices[index]!;
     const text = (this.#echo[index] ?? "") + piece;
     this.#echo[index] = "";
+    const logprobs = told ? toCompletionLogprobs(told, this.#lengths[index]!) : null;
+    if (logprobs) append(choice.logprobs ??= noLogprobs(), logprobs);
     choice.text += text;
+    this.#lengths[index]! += [...text].length;
     choice.finish_reason = finish;
-    return this.#event([{ text, index, logprobs: null, finish_reason: finish }]);
+    return this.#event([{ text, index, logprobs, finish_reason: finish }]);
   }
 
   #event(choices: unknown[], usage?: Usage): ServerSentEvent {

@@ -6,7 +6,9 @@ import type {
   FormatOptions,
   GenerateRequest,
   ModelInfo,
+  ReportOptions,
 } from "../../../engine/mod.ts";
+import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
 import type { Given } from "../ollama_types.ts";
 import { type EngineOptions, readKeepAlive, readOptions } from "../options.ts";
 import { refusal } from "./error.ts";
@@ -127,15 +129,22 @@ export function refuseInCompletions(
   }
 }
 
-/** @throws {HttpError} 400 if log-probabilities are asked for */
-export function refuseLogprobs(
-  logprobs: Given<boolean | number>,
-  top: Given<number>,
-  most = 20,
-): void {
-  if (top != null && (top < 0 || top > most)) {
-    throw refusal(`top_logprobs must be between 0 and ${most}`, "top_logprobs");
+/**
+ * How many alternatives of each token are to be told; nothing where no log-probabilities are wanted.
+ *
+ * @param param the member that says so, for an error
+ * @throws {HttpError} 400 if that is out of range
+ */
+export function readAlternatives(
+  isAsked: boolean,
+  count: Given<number>,
+  param: string,
+): ReportOptions {
+  const logprobs = count ?? 0;
+  if (!isAlternatives(logprobs)) {
+    throw refusal(`${param} must be between 0 and ${MOST_ALTERNATIVES}`, param);
   }
-  const isAsked = typeof logprobs === "number" || logprobs || top;
-  if (isAsked) throw refusal("logprobs: not available yet", "logprobs");
+  if (isAsked) return { logprobs };
+  if (logprobs > 0) throw refusal(`${param} needs logprobs to be true`, param);
+  return {};
 }

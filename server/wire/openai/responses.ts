@@ -3,7 +3,7 @@
 
 import type { ModelInfo } from "../../../engine/mod.ts";
 import { refusal } from "./error.ts";
-import { type Plan, readCommon, readEffort, readFormat, refuseLogprobs } from "./plan.ts";
+import { type Plan, readCommon, readEffort, readFormat } from "./plan.ts";
 import { readInput } from "./responses_input.ts";
 import type { ResponsesBody, ResponseTool } from "./responses_types.ts";
 import type { WireFunction } from "./request_types.ts";
@@ -59,5 +59,5 @@ function refuse(body: ResponsesBody, { isEmbeddingModel }: ModelInfo): void {
   for (const [index, { type, name }] of (body.tools ?? []).entries()) {
     if (type === "function" && !name) throw refusal(`tools[${index}] lacks "name"`, "tools");
   }
-  refuseLogprobs(null, body.top_logprobs);
+  if (body.top_logprobs) throw refusal("top_logprobs: not available yet", "top_logprobs");
 }

@@ -201,11 +201,11 @@ const NUMBERS: Hostile[] = [
 const LONG: Hostile[] = [
   ["5 MB of description", () => JSON.stringify({ title: "x".repeat(4_900_000) })],
   ["6 MB of description", () => JSON.stringify({ title: "x".repeat(6_000_000) }), ""],
-  ["5 MB of keys", () => JSON.stringify({ properties: named(180_000, () => ({})) })],
-  ["5 MB of values", () => JSON.stringify({ enum: list(450_000, (i) => `v${i}`) }), "enum"],
+  ["5 MB of keys", () => JSON.stringify({ properties: named(180_000, () => ({})) }), ""],
+  ["5 MB of values", () => JSON.stringify({ enum: list(450_000, (i) => `v${i}`) }), ""],
   ["5,000 values", () => ({ enum: list(5000, (i) => `${i * 7919} and ${i * 104_729}`) })],
   ["100,000 numbers", () => ({ enum: list(100_000, (i) => 1.5 * i) })],
-  ["100,000 objects", () => ({ enum: list(100_000, (a) => ({ a })) }), "enum"],
+  ["100,000 objects", () => ({ enum: list(100_000, (a) => ({ a })) }), ""],
   ["a constant of a megabyte", () => ({ const: "c".repeat(1_000_000) }), "const"],
   [
     "50,000 properties",
@@ -271,6 +271,20 @@ const COUNTS: Hostile[] = [
   ],
 ];
 
+const PRESENCES: Hostile[] = [
+  [
+    "5,000 keys that each need the next",
+    () => ({
+      type: "object",
+      dependentRequired: Object.fromEntries(list(5000, (i) => [`k${i}`, [`k${i + 1}`]])),
+    }),
+  ],
+  [
+    "200 triples of keys that do not go together",
+    () => several("allOf", 200, (i) => ({ not: { required: [`a${i}`, `b${i}`, `c${i}`] } })),
+  ],
+];
+
 /** All of them. */
 export const HOSTILE: readonly Hostile[] = [
   ...DEEP,
@@ -280,4 +294,5 @@ export const HOSTILE: readonly Hostile[] = [
   ...NUMBERS,
   ...LONG,
   ...COUNTS,
+  ...PRESENCES,
 ];

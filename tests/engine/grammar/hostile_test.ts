@@ -1,6 +1,7 @@
-// Hostile schemas: each ends in success or a clear SchemaError within a second, the first mask included,
-// no mask after that takes longer or throws, and it takes no more memory than that needs. A second is meant on an idle machine: time is that of the clock
-// or of the processor, whichever is less, and where the machine is busy with other work, three times that.
+// Hostile schemas: each ends in success or a clear SchemaError within a second, the first mask
+// included, no mask after that takes longer or throws, and none takes more memory than it needs. A
+// second is meant on an idle machine: time is that of the clock or of the processor, whichever is
+// less, and where the machine is busy with other work, three times that.
 
 import process from "node:process";
 import { assert, assertEquals } from "@std/assert";

@@ -1,0 +1,92 @@
+// What answers give out: pieces of text, thinking and tool calls, and the counts at the end. Plain
+// data, as types.ts has it: all of it passes postMessage.
+
+/** Exact counts, and times in milliseconds. */
+export interface Usage {
+  /** All tokens of the prompt, cached ones included. */
+  promptTokens: number;
+  /** Those of them whose keys and values were still there. */
+  cachedTokens: number;
+  /** Tokens generated, the one that ended the answer included. */
+  completionTokens: number;
+  /** Time from admission to the first token. */
+  promptMilliseconds: number;
+  /** Time from the first token to the last. */
+  completionMilliseconds: number;
+}
+
+/** `stop`: the model ended or a stop string came. `length`: maxTokens or the window. */
+export type DoneReason = "stop" | "length";
+
+/** An answer begins: its prompt is about to run. */
+export interface StartEvent {
+  /** Tells it from other events. */
+  type: "start";
+  /** All tokens of the prompt, cached ones included. */
+  promptTokens: number;
+  /** Those of them whose keys and values are still there. */
+  cachedTokens: number;
+}
+
+/** A token that may have come, and how likely that was. */
+export interface TokenProbability {
+  /** Its text; a token that ends within a character has U+FFFD there. */
+  token: string;
+  /** The bytes that it stands for. */
+  bytes: number[];
+  /** Natural logarithm of its probability. */
+  logprob: number;
+}
+
+/** A token that came. */
+export interface TokenLogprob extends TokenProbability {
+  /** The likeliest tokens in its place, the likeliest first. */
+  top: TokenProbability[];
+}
+
+/** A piece of text. */
+export interface TextPiece {
+  /** Never empty, but for vocabularies that have no text. */
+  text: string;
+  /** Where they are wanted: of the tokens that it is made of. */
+  logprobs?: TokenLogprob[];
+}
+
+/**
+ * What a generation gives out, in order; `start` is first, `done` is last. An abort ends the stream
+ * without `done`.
+ */
+export type GenerateEvent =
+  | StartEvent
+  | { type: "text"; tokens: number[] } & TextPiece
+  | DoneEvent;
+
+/** The end of an answer. */
+export interface DoneEvent {
+  /** Tells it from other events. */
+  type: "done";
+  /** Why it ended. */
+  reason: DoneReason;
+  /** The stop string that came, if one did. */
+  stopString?: string;
+  /** What it took. */
+  usage: Usage;
+  /** Where the request has one: its tokens, the prompt's and the answer's, to go on from. */
+  context?: number[];
+  /** What was done in another way than asked for, as sentences for a log. */
+  notes?: string[];
+  /** Messages that did not fit the window and were left out. */
+  droppedMessages?: number;
+}
+
+/**
+ * What a chat gives out, in order; `start` is first, `done` is last. A call is a start, pieces of its arguments' JSON
+ * text, and an end with all of them; calls do not overlap.
+ */
+export type ChatEvent =
+  | StartEvent
+  | { type: "text" | "thinking" } & TextPiece
+  | { type: "callStart"; id: string; name: string }
+  | { type: "callArguments"; id: string; json: string }
+  | { type: "callEnd"; id: string; name: string; arguments: Record<string, unknown> }
+  | DoneEvent;

@@ -1,0 +1,83 @@
+// What the tests of clients share: an application over tiny models with random weights, whose answers
+// are what was asked for whatever they would say; a script that calls a tool; and the ways to an
+// application, by its handler and over a real port.
+
+import {
+  type ChatEvent,
+  inspectModel,
+  loadModel,
+  ModelManager,
+  ModelStore,
+} from "../../engine/mod.ts";
+import { createApp } from "../../server/app.ts";
+import { createLog } from "../../server/log.ts";
+import { folder, tinyLoad } from "../engine/harness.ts";
+import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
+import { checkAnswers } from "./check_answers.ts";
+import type { Script } from "./fake_model.ts";
+import { callEvents, gives } from "./openai_scripts.ts";
+
+type App = ReturnType<typeof createApp>;
+
+/** A way for a client to reach an application: what it takes for its settings. */
+export interface Way {
+  /** How, for names of tests. */
+  how: string;
+  /** The server's address, without a slash at the end. */
+  url: string;
+  fetch: typeof globalThis.fetch;
+}
+
+/**
+ * Builds an application with a model `tools`, which calls and thinks, and a model `plain`. The models
+ * go away with the process.
+ *
+ * @param name of a folder for the models that no other test of the process uses
+ */
+export async function createTinyApp(name: string): Promise<{ app: App; manager: ModelManager }> {
+  const models = `${folder}/${name}`;
+  await Deno.mkdir(models);
+  await writeTinyLlama(`${models}/tools.gguf`, { template: TOOL_TEMPLATE, context: 1024 });
+  await writeTinyLlama(`${models}/plain.gguf`);
+  const store = new ModelStore({ folder: models, inspect: inspectModel });
+  const manager = new ModelManager({
+    store,
+    open: (path, options) => loadModel(path, { ...tinyLoad, contextLength: 1024, ...options }),
+  });
+  globalThis.addEventListener("unload", () => void manager.closeAll());
+  const log = createLog({ write: () => {} });
+  return { app: checkAnswers(createApp({ store, manager, log, version: "0" })), manager };
+}
+
+/** The way to the application's handler. */
+export function handlerWay({ app }: { app: App }): Way {
+  return {
+    how: "by the handler",
+    url: "http://127.0.0.1:11434",
+    fetch: async (input, init) => await app.fetch(new Request(input, init)),
+  };
+}
+
+/** The way over a port, which is open as long as the process runs. */
+export function portWay({ app }: { app: App }): Way {
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    (request) => app.fetch(request),
+  );
+  server.unref();
+  return { how: "over a port", url: `http://127.0.0.1:${server.addr.port}`, fetch };
+}
+
+/** Both ways. */
+export function waysTo(served: { app: App }): Way[] {
+  return [handlerWay(served), portWay(served)];
+}
+
+/** A script that thinks and calls `weather` for Rome, and with the result as last message repeats it. */
+export const asksForWeather: Script = (request) => {
+  const last = "messages" in request ? request.messages.at(-1) : undefined;
+  const answer: ChatEvent[] = last?.role === "tool"
+    ? [{ type: "text", text: "It is " }, { type: "text", text: last.content }]
+    : [{ type: "thinking", text: "Hm" }, ...callEvents("call_1", "weather", ['{"city":"Rome"}'])];
+  return gives(answer)(request);
+};
