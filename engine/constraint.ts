@@ -23,6 +23,7 @@ export class Constraint implements TokenConstraint {
   readonly #matcher: Matcher;
   readonly #tokenizer: Tokenizer;
   readonly #finishes: boolean;
+  #failure: Error | undefined;
 
   /**
    * @param finishes whether the answer is led to its shortest end when tokens run out
@@ -34,26 +35,44 @@ export class Constraint implements TokenConstraint {
     this.#finishes = finishes;
   }
 
+  /** What went wrong, once something has: a document can outgrow the caps of its format. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
   mask(remaining: number): Uint32Array<ArrayBuffer> {
-    return this.#matcher.mask(this.#finishes ? { remaining } : {});
+    const limits = this.#finishes ? { remaining } : {};
+    // Without a mask nothing that comes is accepted.
+    return this.#attempt(() => this.#matcher.mask(limits)) ?? new Uint32Array(0);
   }
 
   forced(most: number): readonly number[] {
-    return forcedTokens(this.#matcher, this.#tokenizer, most);
+    return this.#attempt(() => forcedTokens(this.#matcher, this.#tokenizer, most)) ?? [];
   }
 
-  /** Takes a token. False where it may not come. */
+  /** Takes a token. False where it may not come, or where the constraint has failed. */
   accept(token: number): boolean {
-    return this.#matcher.accept(token);
+    return this.#attempt(() => this.#matcher.accept(token)) ?? false;
   }
 
   /** Whether nothing but an end may follow: to run the model for that would be a waste. */
   get mustEnd(): boolean {
     const { isComplete, isEnded } = this.#matcher;
     if (!isComplete || isEnded) return isEnded;
-    const mask = this.#matcher.mask().slice();
+    const mask = this.#attempt(() => this.#matcher.mask().slice()) ?? new Uint32Array(0);
     for (const token of this.#tokenizer.endOfGeneration) mask[token >>> 5]! &= ~(1 << (token & 31));
     return mask.every((word) => word === 0);
+  }
+
+  /** The result; undefined after a failure, which must not end the sequences beside this one. */
+  #attempt<T>(action: () => T): T | undefined {
+    if (this.#failure) return undefined;
+    try {
+      return action();
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error(String(error));
+      return undefined;
+    }
   }
 }
 

@@ -46,7 +46,7 @@ export function generate(
   let count = 0;
   let cached = 0;
   let stopString: string | undefined;
-  let failure: EngineError | undefined;
+  let failure: Error | undefined;
   let pending: number[] = [];
   let logprobs: TokenLogprob[] = [];
   const stops = new StopStrings(request.stop ?? []);
@@ -69,7 +69,8 @@ export function generate(
   const accept = (token: number, logits?: Float32Array): boolean => {
     if (count++ === 0) first = performance.now();
     if (constraint?.accept(token) === false) {
-      failure = new EngineError(`Cannot go on: the model chose token ${token} against its mask`);
+      failure = constraint.failure ??
+        new EngineError(`Cannot go on: the model chose token ${token} against its mask`);
       return false;
     }
     if (tokenizer.endOfGeneration.has(token)) return false;
@@ -84,6 +85,7 @@ export function generate(
     request.signal?.removeEventListener("abort", abort);
     if (typeof reason === "object") return events.close(reason);
     if (reason === "aborted") return events.close();
+    failure ??= constraint?.failure;
     if (failure) return events.close({ error: failure });
     if (stopString === undefined) {
       const { text, stop } = stops.push(decoder.flush());

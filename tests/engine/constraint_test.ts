@@ -2,7 +2,7 @@
 // few tokens and with many, and a schema that cannot be enforced is refused before anything runs.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { loadModel, SchemaError } from "../../engine/mod.ts";
+import { compileSchema, EngineError, loadModel, SchemaError } from "../../engine/mod.ts";
 import { readAnswer, tinyLoad, tinyPath } from "./harness.ts";
 
 const schema = {
@@ -95,4 +95,27 @@ Deno.test("a schema that has no value or cannot be enforced is refused at once",
     );
     assert(error.message.length > 20 && typeof error.pointer === "string");
   }
+});
+
+Deno.test("a constraint that fails ends its own answer alone", async () => {
+  const free = { prompt: "hello", temperature: 0, maxTokens: 12 };
+  const { text } = await readAnswer(model.generate(free));
+  const matcher = compileSchema({ type: "string" }, model.tokenizer).matcher();
+  const make = Object.getPrototypeOf(matcher).mask;
+  let left = 3;
+  Object.getPrototypeOf(matcher).mask = function (...args: unknown[]) {
+    if (left-- > 0) return make.apply(this, args);
+    throw new EngineError("Cannot go on: too many ways");
+  };
+  try {
+    const format = { schema: { type: "string", minLength: 50 } };
+    const [other, failed] = await Promise.all([
+      readAnswer(model.generate(free)),
+      readAnswer(model.generate({ ...free, format })).then(() => undefined, (error) => error),
+    ]);
+    assertEquals([other.text, failed?.message], [text, "Cannot go on: too many ways"]);
+  } finally {
+    Object.getPrototypeOf(matcher).mask = make;
+  }
+  assertEquals((await readAnswer(model.generate(free))).text, text);
 });

@@ -5,6 +5,7 @@ import { MachineError } from "./errors.ts";
 import { IntegerLists } from "./integer_lists.ts";
 import type { Rules } from "./rules.ts";
 import { lastText } from "./last_text.ts";
+import { spellingsOf } from "./spellings.ts";
 import { Field, Kind, type Stack, Stacks, UNRESOLVED_STACK } from "./stacks.ts";
 import { StackUnions } from "./stack_unions.ts";
 import { Stepper } from "./stepper.ts";
@@ -235,7 +236,9 @@ export class Machine {
       if (!isPending || (kind === Kind.ARRAY && !isItemOver)) return undefined;
       const frame = this.stacks.frame(at);
       const text = lastText(document, { level, isObject: kind === Kind.OBJECT, isInText });
-      frame[Field.USED] = this.stacks.words.add(frame[Field.USED]!, text);
+      for (const word of kind === Kind.ARRAY ? spellingsOf(text) : [text]) {
+        frame[Field.USED] = this.stacks.words.add(frame[Field.USED]!, word);
+      }
       frame[Field.PENDING] = 0;
       return frame;
     });

@@ -1,5 +1,5 @@
-// Where a stack of frames may go at a byte of JSON, or of what a grammar has around it. Every stack it gives can be completed: lengths,
-// counts, required and used keys are looked ahead at before a byte is taken, not after.
+// Where a stack of frames may go at a byte of JSON, or of what a grammar has around it. Every stack it
+// gives can be completed: what must come later is looked ahead at before a byte is taken, not after.
 
 import { type ArrayRules, NO_LEDGER } from "./array_rules.ts";
 import { GrammarSteps } from "./grammar_steps.ts";
@@ -292,9 +292,8 @@ export class Stepper {
       item[Field.SPACES] = this.#rules.spaces.elsewhere;
       item[Field.LEDGER] = ledger;
       item[Field.PENDING] = Number(unique);
-      item[Field.LAST] = unique
-        ? this.#scarce.avoided(frame[Field.INDEX]!, ledger, frame[Field.USED]!)
-        : NO_WORDS;
+      const avoided = () => this.#scarce.avoided(frame[Field.INDEX]!, ledger, frame[Field.USED]!);
+      item[Field.LAST] = unique ? avoided() : NO_WORDS;
       begin(part.type, this.#stacks.withFrame(stack, item));
     }
   }

@@ -1,0 +1,98 @@
+// What a machine must know long before it matters: places of unique arrays that few values fit, and
+// unions that stay undecided over many alternatives. Every way on is walked, byte by byte.
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { compileSchema } from "../../../../engine/grammar/mod.ts";
+import { MachineError } from "../../../../engine/grammar/machine/mod.ts";
+import { bytePairVocabulary } from "../fuzz/vocabularies.ts";
+import { tokensOf } from "../small_tokenizer.ts";
+import { fateOf, machineFor, object } from "./fake_automata.ts";
+
+const { tokenizer } = bytePairVocabulary();
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** All documents of a schema without white space; no mask on the way is empty. */
+function allDocuments(schema: object): Set<string> {
+  const compiled = compileSchema(schema, tokenizer, { whitespace: "none" });
+  const found = new Set<string>();
+  const open = [""];
+  const known = new Set(open);
+  for (let text = open.pop(); text !== undefined; text = open.pop()) {
+    const matcher = compiled.matcher();
+    const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
+    for (const byte of bytes) assert(matcher.accept(byte));
+    const tokens = tokensOf(matcher.mask());
+    assert(tokens.length > 0, `nothing may follow ${decoder.decode(bytes)}`);
+    if (tokens.some((token) => tokenizer.endOfGeneration.has(token))) {
+      found.add(decoder.decode(bytes));
+    }
+    for (const token of tokens) {
+      if (tokenizer.endOfGeneration.has(token)) continue;
+      const next = text + String.fromCharCode(...tokenizer.tokenBytes(token));
+      if (!known.has(next)) open.push(next);
+      known.add(next);
+    }
+  }
+  return found;
+}
+
+const UNIQUE: readonly [schema: object, documents: readonly string[]][] = [
+  [{ prefixItems: [{ enum: ["a", "b"] }, { enum: ["a"] }], items: false, minItems: 2 }, [
+    '["b","a"]',
+  ]],
+  [{ prefixItems: [{ enum: [1, 2] }], items: { enum: [1] }, minItems: 2 }, ["[2,1]"]],
+  [{ prefixItems: [{ enum: ["é", 1] }, { enum: ["é"] }], items: false, minItems: 2 }, ['[1,"é"]']],
+  [
+    {
+      prefixItems: [{ enum: [1, 2, 3] }, { enum: [1, 2] }, { enum: [[1], 1, 2] }],
+      items: { enum: [2] },
+      minItems: 4,
+    },
+    ["[3,1,[1],2]"],
+  ],
+  [
+    { items: { enum: [1, 2, 3] }, contains: { const: 3 }, minItems: 2, maxItems: 2 },
+    ["[1,3]", "[2,3]", "[3,1]", "[3,2]"],
+  ],
+];
+
+for (const [schema, documents] of UNIQUE) {
+  Deno.test(`items leave values for the places after them in ${JSON.stringify(schema)}`, () => {
+    const found = allDocuments({ type: "array", uniqueItems: true, ...schema });
+    assertEquals([...found].sort(), [...documents].sort());
+  });
+}
+
+/** A union of objects that only their last keys tell apart. */
+function alternatives(count: number) {
+  const objects = Array.from({ length: count }, (_, i) => object({ a: 1, [`b${i}`]: 1 }));
+  return machineFor([{ objects }, { null: true }]);
+}
+
+Deno.test("a union of 500 objects is undecided up to the key that decides it", () => {
+  const machine = alternatives(500);
+  for (const last of [0, 255, 256, 499]) {
+    assertEquals(fateOf(machine, `{"a":null,"b${last}":null}`), "complete");
+  }
+  assertEquals(fateOf(machine, '{"a":null,"b500"'), "refused");
+});
+
+Deno.test("a union of too many objects is an error, not a smaller union", () => {
+  assertThrows(() => alternatives(3000).matcher().acceptBytes(encoder.encode("{")), MachineError);
+});
+
+Deno.test("items that differ only in the order of keys are equal", () => {
+  const { matcher } = compileSchema({ type: "array", uniqueItems: true }, tokenizer, {
+    anyOrder: true,
+    whitespace: "none",
+  });
+  const mayCome = (text: string) => {
+    const begun = matcher();
+    return encoder.encode(text).every((byte) => begun.accept(byte));
+  };
+  assert(!mayCome('[{"a":1,"b":2},{"b":2,"a":1}'));
+  assert(!mayCome('[[{"a":{"c":",}","d":[]}}],[{"a":{"d":[],"c":",}"}}]'));
+  assert(!mayCome('[{"é":[1],"b":2,"\\"":{}},{"b":2,"\\"":{},"é":[1]}'));
+  assert(mayCome('[{"a":1,"b":2},{"b":1,"a":2},{"b":2,"a":1,"c":3},[1,2],[2,1]]'));
+});
