@@ -15,9 +15,10 @@ import {
   type SamplingNeeds,
 } from "../kernels/mod.ts";
 import { UnsupportedModelError } from "./errors.ts";
-import type { Network, OutputKind, StepLimits, StepShape, StepState } from "./nn/mod.ts";
+import type { Network, OutputKind, StepLimits, StepState } from "./nn/mod.ts";
 import { RowReadback } from "./row_readback.ts";
-import { isSameShape, type Sampled, slotsOf, type StepPlan } from "./step_plan.ts";
+import { type Sampled, slotsOf, type StepPlan } from "./step_plan.ts";
+import { StepRecorder } from "./step_recorder.ts";
 
 /** Submits that may be under way: one running, one being read. */
 const IN_FLIGHT = 2;
@@ -42,8 +43,9 @@ export class StepRunner {
   readonly #rowReadbacks = new Map<string, RowReadback>();
   #turn = 0;
   #written: Uint32Array | undefined;
-  /** The step that is likely to follow the last one. */
-  #next: { rows: Uint32Array; shape: StepShape; commands: GPUCommandBuffer } | undefined;
+  /** What goes with the next submit. */
+  readonly #held: GPUCommandBuffer[] = [];
+  readonly #recorder: StepRecorder;
 
   constructor(
     device: Device,
@@ -53,6 +55,7 @@ export class StepRunner {
   ) {
     this.#device = device;
     this.#network = network;
+    this.#recorder = new StepRecorder(device.gpu, network);
     this.#state = state;
     this.#limits = limits;
     const { outputs, slots } = limits;
@@ -110,26 +113,16 @@ export class StepRunner {
     return () => this.#read(readback, repeats * bytes);
   }
 
-  /** Submits a plan without the choice of tokens; sample() is to follow. */
+  /**
+   * Submits a plan without the choice of tokens; sample() is to follow. A driver on the CPU has
+   * nothing to do beside the host, and lets a second submit wait: it gets both at once.
+   */
   forward(plan: StepPlan): void {
     this.#device.check();
     this.#write(plan);
-    const { rows, shape } = plan;
-    const isReady = this.#next?.rows === rows && isSameShape(this.#next.shape, shape);
-    this.#device.gpu.queue.submit([isReady ? this.#next!.commands : this.#record(shape)]);
-    // The GPU waits for the host after each token: the next step is recorded while this one runs.
-    const next = { ...shape, decodeContext: shape.decodeContext + 1 };
-    this.#next = shape.prefillTiles > 0
-      ? undefined
-      : { rows, shape: next, commands: this.#record(next) };
-  }
-
-  #record(shape: StepShape): GPUCommandBuffer {
-    const encoder = this.#device.gpu.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    this.#network.encode(pass, shape, "logits");
-    pass.end();
-    return encoder.finish();
+    const commands = this.#recorder.take(plan);
+    if (this.#device.capabilities.software) this.#held.push(commands);
+    else this.#device.gpu.queue.submit([commands]);
   }
 
   /**
@@ -158,7 +151,9 @@ export class StepRunner {
     this.#sampler?.encode(pass, outputs, this.#needs(plan));
     pass.end();
     encoder.copyBufferToBuffer(this.#sampled, 0, readback.buffer, 0, outputs * 4);
-    this.#device.gpu.queue.submit([encoder.finish()]);
+    this.#device.gpu.queue.submit([...this.#held.splice(0), encoder.finish()]);
+    // The GPU waits for the host after each token: the next step is recorded while this one runs.
+    this.#recorder.prepare(plan);
     return async () => {
       const tokens = new Uint32Array(await readback.readNow(outputs * 4));
       return { tokens, logits: await readLogits() };
