@@ -1,6 +1,7 @@
 // From a conversation to a prompt: the model's own Jinja template (without one, the texts as they
-// are, as Ollama has it) or a Go template of the request, and the oldest turns dropped where the window is too small. What comes
-// back is the generation's stream, taken apart into text, thinking and tool calls.
+// are, as Ollama has it) or a Go template of the request, and the oldest turns dropped where the
+// window is too small. What comes back is the generation's stream, taken apart into text, thinking
+// and tool calls.
 
 import type { ChatTemplate } from "../tokenizer/mod.ts";
 import { AnswerStream } from "./answer_stream.ts";
@@ -8,7 +9,7 @@ import type { AnswerFormat, CallableTool } from "./answers/mod.ts";
 import { ChatTools } from "./chat_tools.ts";
 import { ContextLengthError, RequestError } from "./errors.ts";
 import { generate, type GenerateContext } from "./generate.ts";
-import { createGoTemplate, type GoChat, GoTemplateError, renderGoChat } from "./go_template/mod.ts";
+import { createGoTemplate, GoTemplateError, renderGoChat } from "./go_template/mod.ts";
 import { encodePrompt } from "./prompt.ts";
 import type { ChatEvent, ChatMessage, ChatRequest, OutputFormat, Tool, ToolCall } from "./types.ts";
 
@@ -22,7 +23,7 @@ export interface ChatContext extends GenerateContext {
 
 /** The prompt text of a conversation. Errors: RequestError, ChatTemplateError. */
 export function renderChat(context: ChatContext, request: ChatRequest): string {
-  return render(context, request, request.messages);
+  return rendererOf(context, request)(request.messages);
 }
 
 /** Tokens of the prompt that chat() would run. Errors as of chat(). */
@@ -78,9 +79,10 @@ function fit(
   context: ChatContext,
   request: ChatRequest,
 ): { prompt: string; tokens: number[]; dropped: number } {
+  const render = rendererOf(context, request);
   let { messages } = request;
   for (;;) {
-    const prompt = render(context, request, messages);
+    const prompt = render(messages);
     try {
       // The template writes BOS where the model wants it; encoding adds none twice.
       const tokens = encodePrompt(context, { prompt, context: request.context });
@@ -114,29 +116,35 @@ function formatOf(
   return grammar && { grammar };
 }
 
-function render(
+/** What makes a prompt of messages; a template of the request is parsed once for all attempts. */
+function rendererOf(
   context: ChatContext,
-  request: ChatRequest,
-  messages: readonly ChatMessage[],
-): string {
-  const { think, tools, template } = request;
-  if (template !== undefined) return renderGo(template, { messages, tools, think });
-  if (!context.template) return plainPrompt(messages);
+  { think, tools, template }: ChatRequest,
+): (messages: readonly ChatMessage[]) => string {
+  if (template !== undefined) {
+    return refusingFaults(() => {
+      const parsed = createGoTemplate(template);
+      return (messages) => refusingFaults(() => renderGoChat(parsed, { messages, tools, think }));
+    });
+  }
+  const own = context.template;
+  if (!own) return plainPrompt;
   const variables = think === undefined
     ? {}
     : { enable_thinking: think !== false, thinking: think !== false, ...effort(think) };
-  return context.template.render({
-    messages: messages.map(templateMessage),
-    ...(tools ? { tools } : {}),
-    addGenerationPrompt: true,
-    variables,
-  });
+  return (messages) =>
+    own.render({
+      messages: messages.map(templateMessage),
+      ...(tools ? { tools } : {}),
+      addGenerationPrompt: true,
+      variables,
+    });
 }
 
-/** The prompt by a template of the request, whose faults are the client's. */
-function renderGo(template: string, chat: GoChat): string {
+/** The faults of a request's template are the client's. */
+function refusingFaults<T>(action: () => T): T {
   try {
-    return renderGoChat(createGoTemplate(template), chat);
+    return action();
   } catch (error) {
     if (!(error instanceof GoTemplateError)) throw error;
     throw new RequestError(error.message, { cause: error });

@@ -23,6 +23,8 @@ export class Constraint implements TokenConstraint {
   readonly #matcher: Matcher;
   readonly #tokenizer: Tokenizer;
   readonly #finishes: boolean;
+  /** Words of a mask that have end tokens: those tokens' bits. */
+  readonly #endBits = new Map<number, number>();
   #failure: Error | undefined;
 
   /**
@@ -33,6 +35,10 @@ export class Constraint implements TokenConstraint {
     this.#matcher = compileFormat(format, tokenizer).matcher();
     this.#tokenizer = tokenizer;
     this.#finishes = finishes;
+    for (const token of tokenizer.endOfGeneration) {
+      const at = token >>> 5;
+      this.#endBits.set(at, (this.#endBits.get(at) ?? 0) | 1 << (token & 31));
+    }
   }
 
   /** What went wrong, once something has: a document can outgrow the caps of its format. */
@@ -59,9 +65,8 @@ export class Constraint implements TokenConstraint {
   get mustEnd(): boolean {
     const { isComplete, isEnded } = this.#matcher;
     if (!isComplete || isEnded) return isEnded;
-    const mask = this.#attempt(() => this.#matcher.mask().slice()) ?? new Uint32Array(0);
-    for (const token of this.#tokenizer.endOfGeneration) mask[token >>> 5]! &= ~(1 << (token & 31));
-    return mask.every((word) => word === 0);
+    const mask = this.#attempt(() => this.#matcher.mask());
+    return !mask?.some((word, at) => (word & ~(this.#endBits.get(at) ?? 0)) !== 0);
   }
 
   /** The result; undefined after a failure, which must not end the sequences beside this one. */

@@ -1,7 +1,6 @@
 // The states of a document as it is written: a state is a set of stacks, more than one only while
 // a union is undecided. Steps are remembered in a flat table, a row of 256 for each state.
 
-import { MachineError } from "./errors.ts";
 import { IntegerLists } from "./integer_lists.ts";
 import type { Rules } from "./rules.ts";
 import { lastText } from "./last_text.ts";
@@ -33,7 +32,10 @@ const ROWS_MASK = (1 << PIECE) - 1;
 /** A byte that comes nowhere: it tells a row that is new. */
 const NO_BYTE = 0xfe;
 
-/** Stacks of a state, which are the undecided alternatives of unions. */
+/**
+ * Stacks of a state, which are the undecided alternatives of unions. The last ones of more are given
+ * up: each of the others leads to an end, so that answers stay whole and valid, and none is refused.
+ */
 const MAX_STACKS = 2048;
 
 /** What leads from a state back to it: characters of classes, and how many of them there may be. */
@@ -85,12 +87,9 @@ export class Machine {
   stateOf(stacks: readonly Stack[]): State {
     if (stacks.length === 0) return DEAD;
     if (this.rules.program) stacks = this.#unions.join(stacks);
-    const list = stacks.length === 1 ? stacks : [...new Set(stacks)].sort((a, b) => a - b);
-    if (list.length > MAX_STACKS) {
-      throw new MachineError(
-        `Cannot keep alternatives apart: more than ${MAX_STACKS} are possible at once`,
-      );
-    }
+    const list = stacks.length === 1
+      ? stacks
+      : [...new Set(stacks)].slice(0, MAX_STACKS).sort((a, b) => a - b);
     return FIRST + this.#states.intern(list);
   }
 

@@ -21,7 +21,7 @@ export class SchemaError extends EngineError {
     readonly pointer: string,
     readonly keyword: string,
     readonly reason: string,
-    subject = "the schema",
+    readonly subject = "the schema",
   ) {
     const place = pointer === "" ? "its root" : pointer;
     super(`Cannot enforce ${subject} at ${place}${keyword && ` ("${keyword}")`}: ${reason}`);

@@ -39,7 +39,7 @@ export function refusal(message: string, param?: string): HttpError {
  */
 export function withParam(error: unknown, format?: string): unknown {
   if (!(error instanceof SchemaError)) return error;
-  const isOfTool = error.message.startsWith("Cannot enforce the schema of tool");
+  const isOfTool = error.subject.startsWith("the schema of tool");
   return refusal(error.message, isOfTool ? "tools" : format);
 }
 
