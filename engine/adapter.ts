@@ -14,8 +14,8 @@ import {
   type GgufFile,
   MetadataReader,
   readGguf,
+  type TensorBytes,
   type TensorInfo,
-  TensorReader,
 } from "./gguf/mod.ts";
 import { nameOf, rangesOf, type Rows } from "./rows.ts";
 
@@ -27,15 +27,24 @@ export interface LowRankPair {
   readonly up: Matrix;
 }
 
+/** How to open an adapter. */
+export interface AdapterOptions {
+  /** Multiplies the adapter's own scale. */
+  scale: number;
+  /** Of the model that it is for. */
+  architecture: string;
+  openTensors: (gguf: GgufFile) => Promise<TensorBytes>;
+}
+
 /** An open adapter file. Dispose of it once the model is loaded. */
 export class Adapter implements Disposable {
   readonly #gguf: GgufFile;
-  readonly #reader: TensorReader;
+  readonly #reader: TensorBytes;
   readonly #scale: number;
   readonly #alpha: number;
   readonly #used = new Set<string>();
 
-  private constructor(gguf: GgufFile, reader: TensorReader, scale: number) {
+  private constructor(gguf: GgufFile, reader: TensorBytes, scale: number) {
     this.#gguf = gguf;
     this.#reader = reader;
     this.#scale = scale;
@@ -43,11 +52,13 @@ export class Adapter implements Disposable {
   }
 
   /**
-   * Opens an adapter for a model of this architecture.
-   * @param scale multiplies the adapter's own scale
+   * Opens an adapter.
    * @throws GgufError; AdapterError if it is none, or for another architecture
    */
-  static async open(path: string | URL, scale: number, architecture: string): Promise<Adapter> {
+  static async open(
+    path: string | URL,
+    { scale, architecture, openTensors }: AdapterOptions,
+  ): Promise<Adapter> {
     const gguf = await readGguf(path);
     const metadata = new MetadataReader(gguf);
     const kind = metadata.optionalString("general.type", "model");
@@ -60,7 +71,7 @@ export class Adapter implements Disposable {
     if (made !== architecture) {
       throw new AdapterError(gguf.path, `it is for architecture "${made}", not "${architecture}"`);
     }
-    return new Adapter(gguf, await TensorReader.open(gguf), scale);
+    return new Adapter(gguf, await openTensors(gguf), scale);
   }
 
   /** Whether it changes a weight. */
@@ -115,7 +126,7 @@ export class Adapter implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#reader.close();
+    this.#reader[Symbol.dispose]();
   }
 
   #matrix(
@@ -132,9 +143,10 @@ export class Adapter implements Disposable {
     const writer = new MatrixWriter(device, matrix);
     const rowBytes = tensor.byteLength / (tensor.shape[1] ?? 1);
     for (const [first, count] of ranges) {
-      const bytes = new Uint8Array(count * rowBytes);
-      this.#reader.read(tensor, first * rowBytes, bytes);
-      writer.append(bytes);
+      const [start, end] = [first * rowBytes, (first + count) * rowBytes];
+      for (const { bytes } of this.#reader.chunks(tensor, start, end, rowBytes)) {
+        writer.append(bytes);
+      }
     }
     writer.finish();
     return matrix;

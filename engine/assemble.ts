@@ -4,7 +4,7 @@
 import type { Capabilities, Device } from "../kernels/mod.ts";
 import { Adapter } from "./adapter.ts";
 import { chooseCacheSize, tokenBytes } from "./cache_size.ts";
-import { type GgufFile, MetadataReader, TensorReader } from "./gguf/mod.ts";
+import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "./gguf/mod.ts";
 import { architectureOf } from "./models/registry.ts";
 import { allocateStep, Config, ModelBuilder, Network } from "./nn/mod.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -19,12 +19,20 @@ const DEFAULT_SEQUENCES = 8;
 /** Rows of a step of a decoder: each may take a workgroup per head, and a dispatch has 65,535. */
 const MOST_ROWS = 511;
 
+/** How a model is put together. */
+export interface AssembleOptions extends LoadOptions {
+  /** Where the weights of a file come from. Default: from the file. */
+  openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
+}
+
 /** A model ready to run. */
 export interface Assembly {
   scheduler: Scheduler;
   config: Config;
   /** Window in tokens. */
   contextLength: number;
+  /** Sequences that can run at the same time. */
+  maxSequences: number;
   /** Most tokens of a sequence per step. */
   chunk: number;
   /** Whether tokens see later ones, so that a text has to run in one step. */
@@ -36,10 +44,12 @@ export async function assemble(
   gguf: GgufFile,
   info: ModelInfo,
   device: Device,
-  options: LoadOptions,
+  options: AssembleOptions,
 ): Promise<Assembly> {
-  const { load, encoder } = architectureOf(info.architecture);
-  const config = new Config(new MetadataReader(gguf), gguf.path, info.architecture);
+  const { openTensors = (file: GgufFile) => TensorReader.open(file) } = options;
+  const { architecture } = info;
+  const { load, encoder } = architectureOf(architecture);
+  const config = new Config(new MetadataReader(gguf), gguf.path, architecture);
   const exact = options.exact ?? false;
   const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
   const asked = options.contextLength ?? (encoder ? ENCODER_CONTEXT : undefined);
@@ -47,6 +57,7 @@ export async function assemble(
     asked,
     trained: info.trainedContextLength,
     slots,
+    windows: options.cacheWindows,
     fileSize: info.fileSize,
     tokenBytes: tokenBytes(config, !exact),
     maxBuffer: Math.min(device.maxBindingSize, device.gpu.limits.maxBufferSize),
@@ -68,17 +79,17 @@ export async function assemble(
     cacheBlocks,
   });
   using resources = new DisposableStack();
-  const reader = resources.use(await TensorReader.open(gguf));
+  const reader = resources.use(await openTensors(gguf));
   const adapters: Adapter[] = [];
   for (const { path, scale = 1 } of options.adapters ?? []) {
-    adapters.push(resources.use(await Adapter.open(path, scale, info.architecture)));
+    adapters.push(resources.use(await Adapter.open(path, { scale, architecture, openTensors })));
   }
   const weights = new WeightLoader(device, gguf, reader, { ...options, adapters });
   await load(new ModelBuilder(network, weights, config, asked ?? context));
   for (const adapter of adapters) adapter.checkAllUsed();
   const runner = new StepRunner(device, network, state, limits);
   const scheduler = new Scheduler(runner, cacheBlocks, chunk);
-  return { scheduler, config, contextLength: context, chunk, encoder };
+  return { scheduler, config, contextLength: context, maxSequences: slots, chunk, encoder };
 }
 
 /** Prompt tokens per step: on a CPU driver few, so that an abort is seen soon. */

@@ -36,6 +36,8 @@ export interface CacheDemand {
   trained: number;
   /** Sequences that run at the same time. */
   slots: number;
+  /** Windows to have blocks for, as far as there is room. Default 2. */
+  windows?: number | undefined;
   /** Bytes of the model's file. */
   fileSize: number;
   tokenBytes: TokenBytes;
@@ -48,14 +50,14 @@ export interface CacheDemand {
  * trained. Blocks for two windows, as far as there is room: one may run while others are remembered.
  */
 export function chooseCacheSize(demand: CacheDemand): CacheSize {
-  const { asked, trained, slots, fileSize, tokenBytes, maxBuffer } = demand;
+  const { asked, trained, slots, windows = 2, fileSize, tokenBytes, maxBuffer } = demand;
   const budget = Math.max(LEAST_BUDGET, fileSize / 2);
   const spare = (slots + 1) * BLOCK; // each sequence's last block is not full
   const room = Math.min(budget / tokenBytes.all, maxBuffer / tokenBytes.largest - spare);
   const fitting = Math.floor(room / 2 / CONTEXT_STEP) * CONTEXT_STEP;
   const wanted = asked ?? Math.max(LEAST_CONTEXT, fitting);
   const context = Math.max(4, Math.min(wanted, trained));
-  const tokens = Math.max(context, Math.min(2 * context, room));
+  const tokens = Math.max(context, Math.min(windows * context, room));
   return { context, blocks: Math.ceil(tokens / BLOCK) + slots };
 }
 

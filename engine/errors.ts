@@ -74,3 +74,23 @@ export class AdapterError extends EngineError {
     super(`Cannot apply adapter "${path}": ${state}`);
   }
 }
+
+/** A model does not fit into the GPU's memory, even alone. */
+export class InsufficientMemoryError extends EngineError {
+  /** Name of the class. */
+  override name = "InsufficientMemoryError";
+  /**
+   * Says what it takes, what there is, and what can be done.
+   *
+   * @param model its name
+   * @param need what it takes, in parts
+   * @param bytes the same in all
+   * @param state how much there is
+   */
+  constructor(readonly model: string, need: string, readonly bytes: number, state: string) {
+    super(
+      `Cannot load "${model}": it needs ${need}, but ${state}; use a smaller num_ctx, a smaller ` +
+        `quantization or model, or set QUERN_GPU_MEMORY if the GPU has more`,
+    );
+  }
+}

@@ -13,17 +13,22 @@ export type {
   StreamDecoderOptions,
   Tokenizer,
 } from "../tokenizer/mod.ts";
+export * from "./create/mod.ts";
 export * from "./errors.ts";
 export { compileGrammar, compilePattern, compileSchema } from "./grammar/mod.ts";
 export { GrammarError, SchemaError } from "./grammar/mod.ts";
 export type { CompiledSchema, CompileOptions, Matcher } from "./grammar/mod.ts";
 export type { Grammar, GrammarRules } from "./grammar/mod.ts";
+export { readHeader } from "./header.ts";
+export type { FileHeader, HeaderOptions, HeaderValue } from "./header.ts";
 export { inspectModel, loadTokenizer } from "./inspect.ts";
-export { ModelManager } from "./manager.ts";
-export type { AcquireOptions, Clock, Lease, ManagerOptions, RunningModel } from "./manager.ts";
+export { ModelManager } from "./manager/mod.ts";
+export type { AcquireOptions, Clock, Lease, ManagerOptions, RunningModel } from "./manager/mod.ts";
+export { createEstimate, estimateMemory, formatSize, gpuProfile } from "./memory/mod.ts";
+export { readMemoryBudget } from "./memory/mod.ts";
+export type { BudgetOptions, MemoryBudget, MemoryEstimate } from "./memory/mod.ts";
 export { loadModel } from "./model.ts";
 export type { LocalLoadOptions, Model } from "./model.ts";
-export { isModelPath, ModelStore } from "./store.ts";
-export type { StoreEntry, StoreOptions } from "./store.ts";
+export * from "./store/mod.ts";
 export type * from "./types.ts";
 export { openModelInWorker } from "./worker_client.ts";

@@ -16,6 +16,7 @@ import { generate } from "./generate.ts";
 import { type GgufFile, readGguf } from "./gguf/mod.ts";
 import { describeModel } from "./inspect.ts";
 import { findInsertionTokens } from "./insertion.ts";
+import { memoryUse } from "./memory/mod.ts";
 import { encodePrompt } from "./prompt.ts";
 import type {
   ChatEvent,
@@ -114,8 +115,7 @@ class LocalModel implements Model {
   }
 
   get memory(): MemoryUse {
-    const bytes = (purpose: string) => this.#device.allocated.get(purpose) ?? 0;
-    return { weights: bytes("weights"), keyValueCache: bytes("cache"), scratch: bytes("scratch") };
+    return memoryUse(this.#device);
   }
 
   get warnings(): readonly string[] {

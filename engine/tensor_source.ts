@@ -10,15 +10,12 @@ import {
   quantFormat,
 } from "../kernels/mod.ts";
 import { GgufError, UnsupportedModelError } from "./errors.ts";
-import type { GgufFile, TensorInfo, TensorReader } from "./gguf/mod.ts";
+import type { GgufFile, TensorBytes, TensorInfo } from "./gguf/mod.ts";
 import { nameOf, rangesOf, type Rows } from "./rows.ts";
 import type { LoadProgress } from "./types.ts";
 
 /** Bytes handed to the GPU before waiting for it, which bounds the staging memory. */
 const UPLOAD_WINDOW = 64 * 2 ** 20;
-
-/** Bytes read at a time, rounded to whole rows. */
-const CHUNK = 8 * 2 ** 20;
 
 /** What a source reports to and obeys. */
 export interface SourceOptions {
@@ -30,18 +27,17 @@ export interface SourceOptions {
 export class TensorSource {
   readonly device: Device;
   readonly #gguf: GgufFile;
-  readonly #reader: TensorReader;
+  readonly #reader: TensorBytes;
   readonly #options: SourceOptions;
   readonly #total: number;
   readonly #ignored = new Set<string>();
   #loaded = 0;
   #inFlight = 0;
-  #chunk = new Uint8Array(0);
 
   constructor(
     device: Device,
     gguf: GgufFile,
-    reader: TensorReader,
+    reader: TensorBytes,
     options: SourceOptions = {},
   ) {
     this.device = device;
@@ -135,12 +131,8 @@ export class TensorSource {
     end: number,
     { rowBytes, writer }: { rowBytes: number; writer: MatrixWriter },
   ): Promise<void> {
-    const chunkBytes = Math.max(1, Math.floor(CHUNK / rowBytes)) * rowBytes;
-    // One buffer for all chunks: what is written to a GPU buffer is copied when the call returns.
-    if (this.#chunk.length < chunkBytes) this.#chunk = new Uint8Array(chunkBytes);
-    for (let at = start; at < end; at += chunkBytes) {
-      const bytes = this.#chunk.subarray(0, Math.min(chunkBytes, end - at));
-      this.#reader.read(tensor, at, bytes);
+    // The chunks share a buffer: what is written to the GPU is copied when the call returns.
+    for (const { bytes } of this.#reader.chunks(tensor, start, end, rowBytes)) {
       writer.append(bytes);
       await this.#advance(bytes.length);
     }

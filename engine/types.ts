@@ -247,6 +247,11 @@ export interface LoadOptions {
   contextLength?: number;
   /** Most sequences that run at the same time. Default 8; the KV cache is shared by all. */
   maxSequences?: number;
+  /**
+   * Windows that the KV cache has room for, as far as memory allows: with more than one, sequences run
+   * side by side and are remembered. Default 2.
+   */
+  cacheWindows?: number;
   /** Float activations and an f32 KV cache instead of int8 activations and f16. Slower, exact. */
   exact?: boolean;
   /** LoRA adapters to apply, each with a factor on its own scale; default 1. */

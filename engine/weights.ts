@@ -15,7 +15,7 @@ import {
 import type { Adapter, LowRankPair } from "./adapter.ts";
 import { loadAffine, type StackOptions } from "./affine.ts";
 import { UnsupportedModelError } from "./errors.ts";
-import type { GgufFile, TensorReader } from "./gguf/mod.ts";
+import type { GgufFile, TensorBytes } from "./gguf/mod.ts";
 import { nameOf, type Rows } from "./rows.ts";
 import { type SourceOptions, TensorSource } from "./tensor_source.ts";
 
@@ -53,7 +53,7 @@ export class WeightLoader extends TensorSource {
   constructor(
     device: Device,
     gguf: GgufFile,
-    reader: TensorReader,
+    reader: TensorBytes,
     options: WeightOptions = {},
   ) {
     super(device, gguf, reader, options);

@@ -68,9 +68,9 @@ interface Call {
 class WorkerModel implements ChatModel {
   readonly info: ModelInfo;
   readonly contextLength: number;
-  readonly memory: MemoryUse;
   readonly warnings: readonly string[];
   readonly #worker: Worker;
+  #memory: MemoryUse;
   readonly #calls = new Map<number, Call>();
   readonly #gone = Promise.withResolvers<void>();
   #lastId = 0;
@@ -81,7 +81,7 @@ class WorkerModel implements ChatModel {
     this.#worker = worker;
     this.info = info;
     this.contextLength = contextLength;
-    this.memory = memory;
+    this.#memory = memory;
     this.warnings = warnings;
     listen(worker, {
       receive: (message) => this.#receive(message),
@@ -90,6 +90,10 @@ class WorkerModel implements ChatModel {
         this.#gone.resolve();
       },
     });
+  }
+
+  get memory(): MemoryUse {
+    return this.#memory;
   }
 
   generate(request: GenerateRequest): AsyncIterableIterator<GenerateEvent> {
@@ -169,6 +173,7 @@ class WorkerModel implements ChatModel {
   #receive(message: ToClient): void {
     if (message.kind === "event") this.#calls.get(message.id)?.events.push(message.event);
     if (message.kind === "end") {
+      this.#memory = message.memory;
       this.#calls.get(message.id)?.end(message.error && unpackError(message.error));
     }
     if (message.kind === "closed") this.#gone.resolve();

@@ -22,11 +22,14 @@ export interface LoadedModel {
   warnings: readonly string[];
 }
 
-/** From the worker to the client. An `end` without an error is the end of the stream. */
+/**
+ * From the worker to the client. An `end` without an error is the end of the stream; what the model
+ * holds may have grown with the call.
+ */
 export type ToClient =
   | { kind: "progress"; progress: LoadProgress }
   | { kind: "loaded"; model: LoadedModel }
   | { kind: "failed"; error: ErrorRecord }
   | { kind: "event"; id: number; event: unknown }
-  | { kind: "end"; id: number; error?: ErrorRecord }
+  | { kind: "end"; id: number; memory: MemoryUse; error?: ErrorRecord }
   | { kind: "closed" };

@@ -75,9 +75,9 @@ class ModelService {
       for await (const event of this.#run(method, request, abort.signal)) {
         this.#send({ kind: "event", id, event }, buffersOf(event));
       }
-      this.#send({ kind: "end", id });
+      this.#send({ kind: "end", id, memory: this.#model.memory });
     } catch (error) {
-      this.#send({ kind: "end", id, error: packError(error) });
+      this.#send({ kind: "end", id, memory: this.#model.memory, error: packError(error) });
     } finally {
       this.#running.delete(id);
     }

@@ -2,6 +2,7 @@
 // kernels. Features are asked for by requesting them, since an adapter may hide what it has.
 // Knows nothing of models; dispatching is in kernel.ts.
 
+import { createDryGpu } from "./dry_gpu.ts";
 import { DeviceLostError, GpuError, GpuMemoryError } from "./errors.ts";
 import { type Platform, platformOf } from "./platform.ts";
 import { Kernel, type KernelSource } from "./kernel.ts";
@@ -28,6 +29,20 @@ export interface DeviceOptions {
   maxBindingSize?: number;
 }
 
+/** What is known of a GPU once a device of it was open: what a dry device is made from. */
+export interface DeviceProfile {
+  readonly platform: Platform;
+  readonly capabilities: Capabilities;
+  /** Name of the adapter and of its driver, for people. */
+  readonly description: string;
+  /** PCI ids of the vendor and of the device where the adapter tells them, else 0. */
+  readonly vendor: number;
+  readonly device: number;
+  /** Largest binding of a storage buffer in bytes. */
+  readonly maxBindingSize: number;
+  readonly limits: GPUSupportedLimits;
+}
+
 const WANTED: readonly string[] = ["subgroups", "timestamp-query"];
 
 /** An open device. Dispose of it to free all that it holds. */
@@ -39,15 +54,7 @@ export class Device implements Disposable {
   #lost: DeviceLostError | undefined;
   #uncaptured: GpuError | undefined;
 
-  private constructor(
-    readonly gpu: GPUDevice,
-    readonly platform: Platform,
-    readonly capabilities: Capabilities,
-    /** Name of the adapter and of its driver, for people. */
-    readonly description: string,
-    /** Largest binding of a storage buffer in bytes. */
-    readonly maxBindingSize: number,
-  ) {
+  private constructor(readonly gpu: GPUDevice, readonly profile: DeviceProfile) {
     gpu.addEventListener("uncapturederror", (event) => {
       const { error } = event as GPUUncapturedErrorEvent;
       this.#uncaptured ??= new GpuError(`Cannot run GPU commands: ${error.message}`);
@@ -74,10 +81,10 @@ export class Device implements Disposable {
     const subgroups = device.features.has("subgroups") && !without.has("subgroups");
     const info = adapter.info;
     const { subgroupMinSize: least = 0, subgroupMaxSize: most = 0 } = info;
-    return new Device(
-      device,
-      platformOf(gpu),
-      {
+    const limits = readLimits(device.limits);
+    return new Device(device, {
+      platform: platformOf(gpu),
+      capabilities: {
         subgroups,
         timestamps: device.features.has("timestamp-query"),
         packedDot: !without.has("packedDot") &&
@@ -85,9 +92,38 @@ export class Device implements Disposable {
         subgroupSize: subgroups && least === most ? least : 0,
         software: info.isFallbackAdapter ?? /llvmpipe|swiftshader/i.test(info.description),
       },
-      info.description || info.device || info.vendor || "unnamed adapter",
-      Math.min(device.limits.maxStorageBufferBindingSize, options.maxBindingSize ?? Infinity),
-    );
+      description: info.description || info.device || info.vendor || "unnamed adapter",
+      vendor: Number(info.vendor) || 0,
+      device: Number(info.device) || 0,
+      maxBindingSize: Math.min(
+        limits.maxStorageBufferBindingSize,
+        options.maxBindingSize ?? Infinity,
+      ),
+      limits,
+    });
+  }
+
+  /** A device that only counts: a model assembled on it shows what it would take of that GPU. */
+  static dry(profile: DeviceProfile): Device {
+    return new Device(createDryGpu(profile.limits), profile);
+  }
+
+  get platform(): Platform {
+    return this.profile.platform;
+  }
+
+  get capabilities(): Capabilities {
+    return this.profile.capabilities;
+  }
+
+  /** Name of the adapter and of its driver, for people. */
+  get description(): string {
+    return this.profile.description;
+  }
+
+  /** Largest binding of a storage buffer in bytes. */
+  get maxBindingSize(): number {
+    return this.profile.maxBindingSize;
   }
 
   /** Resolves when the device is lost, whatever the reason. */
@@ -174,6 +210,16 @@ export class Device implements Disposable {
 
 const STORAGE_USAGE = 0x80 | 0x40 | 0x8 | 0x4; // STORAGE | UNIFORM | COPY_DST | COPY_SRC
 
+/** Limits as plain data, which keeps no device alive; their members are getters. */
+function readLimits(limits: GPUSupportedLimits): GPUSupportedLimits {
+  const plain: Record<string, number> = {};
+  for (const name in limits) {
+    const value = limits[name as keyof GPUSupportedLimits];
+    if (typeof value === "number") plain[name] = value;
+  }
+  return plain as unknown as GPUSupportedLimits;
+}
+
 /** Deno's built-in types lack `wgslLanguageFeatures`; the object has it. */
 function hasLanguageFeature(gpu: GPU, name: string): boolean {
   const { wgslLanguageFeatures } = gpu as GPU & { wgslLanguageFeatures?: ReadonlySet<string> };
@@ -185,12 +231,7 @@ function hasLanguageFeature(gpu: GPU, name: string): boolean {
  * that of storage buffers, eight on every device: a kernel with more fails on all, not on some.
  */
 async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
-  const requiredLimits: Record<string, number> = {};
-  for (const name in adapter.limits) {
-    if (name === "maxStorageBuffersPerShaderStage") continue;
-    const value = adapter.limits[name as keyof GPUSupportedLimits];
-    if (typeof value === "number") requiredLimits[name] = value;
-  }
+  const { maxStorageBuffersPerShaderStage: _, ...requiredLimits } = readLimits(adapter.limits);
   const features = [...WANTED];
   const refused: string[] = [];
   for (;;) {

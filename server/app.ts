@@ -16,13 +16,19 @@ import { hostGuard, wellFormedHost } from "./middleware/host_guard.ts";
 import { meter } from "./middleware/meter.ts";
 import { originGuard } from "./middleware/origin_guard.ts";
 import { WaitingQueue } from "./queue.ts";
+import { pullModel, pushModel } from "./registry/mod.ts";
 import { anthropicRoutes } from "./routes/anthropic.ts";
+import { blobRoutes, UPLOAD_PATH } from "./routes/blobs.ts";
+import { copyDeleteRoutes } from "./routes/copy_delete.ts";
+import { createRoutes } from "./routes/create.ts";
 import { embedRoutes } from "./routes/embed.ts";
 import { modelListRoutes } from "./routes/model_list.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { ollamaRoutes } from "./routes/ollama.ts";
 import { openAiRoutes } from "./routes/openai.ts";
 import { operationsRoutes } from "./routes/operations.ts";
+import { showRoutes } from "./routes/show.ts";
+import { transferRoutes } from "./routes/transfer.ts";
 
 /** Largest request body: several images in base64 fit. */
 const MAX_BODY_BYTES = 32 * 2 ** 20;
@@ -46,7 +52,8 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   const queue = new WaitingQueue(options.maxQueue ?? 512);
   const drain = options.drain ?? new Drain();
   const metrics = new Metrics({ ...options, queue });
-  const dependencies = { ...options, queue, drain, metrics };
+  const registry = options.registry ?? { pull: pullModel, push: pushModel };
+  const dependencies = { ...options, queue, drain, metrics, registry };
   const app = new Hono<AppEnvironment>();
 
   app.use(accessLog(log), meter(metrics), wellFormedHost);
@@ -54,10 +61,15 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   app.use(...originGuard(options.origins ?? []));
   if (options.apiKey) app.use(apiKeyGuard(options.apiKey));
   app.use(drainGuard(drain));
-  app.use(bodyLimit(maxBodyBytes));
+  app.use(bodyLimit(maxBodyBytes, UPLOAD_PATH));
 
   app.get("/", (context) => context.text("Ollama is running"));
   app.route("/", modelRoutes(dependencies));
+  app.route("/", showRoutes(dependencies));
+  app.route("/", createRoutes(dependencies));
+  app.route("/", copyDeleteRoutes(dependencies));
+  app.route("/", blobRoutes(dependencies));
+  app.route("/", transferRoutes(dependencies));
   app.route("/", ollamaRoutes(dependencies));
   app.route("/", embedRoutes(dependencies));
   app.route("/", anthropicRoutes(dependencies));

@@ -6,10 +6,17 @@ import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { AccessVariables } from "./middleware/access_log.ts";
 import type { WaitingQueue } from "./queue.ts";
+import type { pullModel, pushModel } from "./registry/mod.ts";
+
+/** How models come from registries and go there. */
+export interface Registry {
+  pull: typeof pullModel;
+  push: typeof pushModel;
+}
 
 /** What the application may be given besides the models. */
 export interface AppOptions {
-  store: Pick<ModelStore, "find" | "list" | "digest">;
+  store: ModelStore;
   manager: Pick<ModelManager, "acquire" | "unload" | "running">;
   log: Log;
   version: string;
@@ -29,6 +36,8 @@ export interface AppOptions {
   anthropicExact?: boolean;
   /** How long a stream of /v1/messages may say nothing before it sends a ping. Default 10,000. */
   heartbeatMilliseconds?: number;
+  /** Default: over the network. */
+  registry?: Registry;
   /** Through which the caller ends the server in good order. */
   drain?: Drain;
 }
@@ -38,6 +47,7 @@ export type AppDependencies = AppOptions & {
   queue: WaitingQueue;
   drain: Drain;
   metrics: Metrics;
+  registry: Registry;
 };
 
 /** Hono's type parameters. */

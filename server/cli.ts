@@ -1,86 +1,127 @@
-// The command line: arguments to commands, errors to exit codes. The commands themselves are in
-// commands/, and all that they touch of the outside comes with their dependencies.
+// The command line: arguments to commands, errors to exit codes. The commands are in commands/, each
+// with its definition, and all that they touch of the outside comes with their dependencies.
+//
+// Exit codes: 0 done, also if the reader of the output went away; 1 failed, or called wrongly, with
+// the reason on standard error; 130 ended by Ctrl-C.
 
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError } from "commander";
+import { connect } from "./client/mod.ts";
+import { defineEmbed, defineRun } from "./commands/define_answers.ts";
+import {
+  defineCreate,
+  defineLooks,
+  defineMemory,
+  defineNames,
+  defineTransfers,
+} from "./commands/define_models.ts";
+import { defineServe } from "./commands/define_serve.ts";
+import type { Definition } from "./commands/definition.ts";
 import type { CliDependencies } from "./commands/dependencies.ts";
-import { list } from "./commands/list.ts";
-import { ps } from "./commands/ps.ts";
-import { run, type RunOptions } from "./commands/run.ts";
-import { serve } from "./commands/serve.ts";
+import { environmentHelp } from "./commands/environment_help.ts";
 import { messageOf } from "./errors.ts";
 import { VERSION } from "./version.ts";
 
+/** In the order of the help text. */
+const DEFINITIONS: ((definition: Definition) => void)[] = [
+  defineServe,
+  defineRun,
+  defineEmbed,
+  defineTransfers,
+  defineCreate,
+  defineLooks,
+  defineNames,
+  defineMemory,
+];
+
+/** Options whose value may be left out, which is only told apart from an argument by "=". */
+const SWITCHES = ["--think", "--truncate"];
+
 /**
- * Runs a command and gives its exit code: 0 done, 1 failed, 130 interrupted.
+ * Runs a command and gives its exit code.
  *
  * @param args arguments after the program's name
  * @param dependencies what the commands work with; default the engine and this process
  */
 export async function main(args: string[], dependencies?: CliDependencies): Promise<number> {
   const world = dependencies ?? (await import("./wiring.ts")).systemDependencies();
+  try {
+    return await runCommand(world, args);
+  } catch (error) {
+    if (isBrokenPipe(error)) return 0;
+    return reportFailure(world, error);
+  }
+}
+
+async function runCommand(world: CliDependencies, args: string[]): Promise<number> {
   let exitCode = 0;
   const program = createProgram(world, (code) => exitCode = code);
   try {
-    await program.parseAsync(args, { from: "user" });
+    await program.parseAsync(withValues(args), { from: "user" });
     return exitCode;
   } catch (error) {
     // Commander has printed what it had to say: help, the version, or a fault of the arguments.
-    if (error instanceof CommanderError) return error.exitCode;
-    world.terminal.writeError(`Error: ${messageOf(error)}\n`);
-    return 1;
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.code === "commander.version") await compareVersions(world);
+    return error.exitCode;
   }
 }
 
 function createProgram(world: CliDependencies, finish: (exitCode: number) => void): Command {
-  const { write, writeError } = world.terminal;
+  const { write, writeError, size } = world.terminal;
+  const width = () => world.terminal.stdoutIsTerminal ? size().columns : 80;
   const program = new Command("quern")
     .description("Runs language models on this machine's GPU and serves them over HTTP.")
-    .version(VERSION, "-v, --version")
+    .version(`quern version is ${VERSION}`, "-v, --version", "print the version")
+    .helpOption("-h, --help", "print this help, or that of a command")
+    .helpCommand("help [command]", "print the help of a command")
+    .showHelpAfterError("`quern --help` lists the commands, `quern COMMAND --help` their options.")
+    // What stands behind a command is that command's: `show -v` asks for no version.
+    .enablePositionalOptions()
     .exitOverride()
-    .configureOutput({ writeOut: write, writeErr: writeError });
-
-  program.command("serve").alias("start")
-    .description("serve the HTTP API at OLLAMA_HOST")
-    .action(async () => finish(await serve(world)));
-
-  program.command("run")
-    .description("answer a prompt, or prompts typed one after the other")
-    .argument("<model>", "name of a model, or path of a .gguf file")
-    .argument("[prompt]", "without it, standard input is read")
-    .option("--temperature <number>", "0 always takes the most likely token", toNumber)
-    .option("--seed <integer>", "same seed, same text", toInteger)
-    .option("--num-predict <tokens>", "most tokens of an answer", toInteger)
-    .option("--ctx <tokens>", "context window", toInteger)
-    .option("--raw", "no chat template: continue the prompt as it stands")
-    .option("--verbose", "counts and rates after the answer")
-    .action(async (model: string, prompt: string | undefined, options: RunOptions) => {
-      finish(await run(world, model, prompt, options));
-    });
-
-  program.command("list").alias("ls")
-    .description("list the models of this machine")
-    .argument("[filter]", "beginning of the names")
-    .action(async (filter?: string) => finish(await list(world, filter)));
-
-  program.command("ps")
-    .description("list the models that the server has in memory")
-    .action(async () => finish(await ps(world)));
-
+    .configureOutput({
+      writeOut: write,
+      writeErr: writeError,
+      outputError: (text, print) => print(text.replace(/^error: /, "Error: ")),
+      getOutHelpWidth: width,
+      getErrHelpWidth: width,
+    })
+    .addHelpText("after", environmentHelp);
+  for (const define of DEFINITIONS) define({ program, world, finish });
   return program;
 }
 
-function toNumber(text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value)) {
-    throw new InvalidArgumentError("It must be a number.");
-  }
-  return value;
+/** Writes a value behind the switches that have none, up to where options end. */
+function withValues(args: string[]): string[] {
+  const end = args.indexOf("--");
+  return args.map((arg, index) =>
+    SWITCHES.includes(arg) && (end === -1 || index < end) ? `${arg}=true` : arg
+  );
 }
 
-function toInteger(text: string): number {
-  const value = toNumber(text);
-  if (!Number.isInteger(value)) throw new InvalidArgumentError("It must be an integer.");
-  return value;
+/** After our own version, what the server at OLLAMA_HOST says of its. */
+async function compareVersions(world: CliDependencies): Promise<void> {
+  let warning: string | undefined;
+  try {
+    await using api = await connect(world, { mayStart: false });
+    const { version } = await api.json<{ version: string }>("/api/version");
+    if (version !== VERSION) warning = `the server at ${api.url} has version ${version}`;
+  } catch (error) {
+    warning = messageOf(error);
+  }
+  if (warning) world.terminal.writeError(`Warning: ${warning}\n`);
+}
+
+function reportFailure(world: CliDependencies, error: unknown): number {
+  try {
+    world.terminal.writeError(`Error: ${messageOf(error)}\n`);
+  } catch (failure) {
+    if (!isBrokenPipe(failure)) throw failure;
+  }
+  return 1;
+}
+
+function isBrokenPipe(error: unknown): boolean {
+  return error instanceof Deno.errors.BrokenPipe;
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

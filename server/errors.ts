@@ -12,8 +12,10 @@ import {
   ModelNotFoundError,
   RequestError,
   SchemaError,
+  StoreError,
   UnsupportedModelError,
 } from "../engine/mod.ts";
+import { DiskFullError, RegistryError } from "./registry/mod.ts";
 
 /** An error that the HTTP layer itself finds, with its status. */
 export class HttpError extends Error {
@@ -23,6 +25,9 @@ export class HttpError extends Error {
     super(message);
   }
 }
+
+/** Status of what the disk has no room for, or may not be written. */
+const INSUFFICIENT_STORAGE = 507 as ContentfulStatusCode;
 
 /** Status of a request that the client gave up, as proxies and Ollama log it. */
 export const CLIENT_CLOSED_REQUEST = 499 as ContentfulStatusCode;
@@ -38,9 +43,19 @@ export function statusOf(error: unknown): ContentfulStatusCode {
   if (error instanceof ChatTemplateError) return error.fault === "refused" ? 400 : 500;
   if (error instanceof UnsupportedModelError || error instanceof AdapterError) return 400;
   if (error instanceof ModelClosedError) return 503;
+  if (error instanceof DiskFullError) return INSUFFICIENT_STORAGE;
+  if (error instanceof RegistryError) return statusOfRegistry(error);
+  // What has a cause is the disk's fault, a name or a file that will not do the client's.
+  if (error instanceof StoreError) return error.cause === undefined ? 400 : INSUFFICIENT_STORAGE;
   if (error instanceof GgufError) return 500;
   if (error instanceof DOMException && error.name === "AbortError") return CLIENT_CLOSED_REQUEST;
   return 500;
+}
+
+/** What a registry refuses it would refuse again; what it fails at is no fault of the client. */
+function statusOfRegistry({ status }: RegistryError): ContentfulStatusCode {
+  if (status === 404) return 404;
+  return status === 401 || status === 403 ? 403 : 502;
 }
 
 /** The sentence that the client reads. */

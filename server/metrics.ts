@@ -126,7 +126,7 @@ function gaugesOf({ manager, queue, version }: MetricsSources): Metric[] {
       "quern_gpu_memory_bytes",
       "GPU memory that a loaded model holds.",
       () =>
-        manager.running().flatMap(({ entry: { name }, model: { memory } }) => [
+        manager.running().flatMap(({ entry: { name }, memory }) => [
           [{ model: name, kind: "weights" }, memory.weights],
           [{ model: name, kind: "kv_cache" }, memory.keyValueCache],
           [{ model: name, kind: "scratch" }, memory.scratch],

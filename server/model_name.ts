@@ -1,11 +1,9 @@
 // What may stand as `model` in a request: `[host/][namespace/]model[:tag]`, or the absolute path of
 // a .gguf file (which the store takes only where it allows paths). Nothing else gets to the store.
 
-import { isModelPath } from "../engine/mod.ts";
+import { isModelPath, ModelName } from "../engine/mod.ts";
 import { HttpError } from "./errors.ts";
 
-const PART = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}";
-const NAME = new RegExp(`^(${PART}/){0,3}${PART}(:${PART})?$`);
 /** From the root of a file system or a drive: no network share, no folder relative to the server's. */
 const PATH = /^(?:\/|[A-Za-z]:[\\/])(?![\\/])/;
 /** A step up, or a character that no file is named with. */
@@ -23,7 +21,7 @@ export function requireModelName(name: string | null | undefined): string {
   if (/:cloud/.test(name) && /:local/.test(name)) {
     throw new HttpError(400, `use either :local or :cloud, not both: "${name}"`);
   }
-  if (!NAME.test(name)) throw new HttpError(400, "invalid model name");
+  if (!ModelName.tryParse(name)) throw new HttpError(400, "invalid model name");
   if (/[:-]cloud$/.test(name)) {
     throw new HttpError(403, "ollama cloud is disabled: this server runs local models only");
   }

@@ -4,9 +4,13 @@
 //   QUERN_MODELS              folder of the models; else OLLAMA_MODELS, else ~/.ollama/models
 //   OLLAMA_HOST               127.0.0.1:11434   address to bind to and to ask
 //   OLLAMA_KEEP_ALIVE         5m       how long an idle model stays; negative for ever
-//   OLLAMA_MAX_LOADED_MODELS  3        models in memory at a time
+//   OLLAMA_LOAD_TIMEOUT       5m       how long a load may stand still
+//   OLLAMA_MAX_LOADED_MODELS  models in memory at a time; else as many as fit
 //   OLLAMA_NUM_PARALLEL       4        sequences per model that run at the same time
 //   OLLAMA_CONTEXT_LENGTH     engine's window of a load whose request names none
+//   OLLAMA_GPU_OVERHEAD       0        bytes of GPU memory to leave free
+//   QUERN_GPU_MEMORY          bytes of GPU memory there are; else what the driver says
+//   OLLAMA_NOPRUNE            off      keep blobs that no model uses
 //   OLLAMA_MAX_QUEUE          512      requests that wait for their first token; more get 503
 //   OLLAMA_ORIGINS            none     further browser origins, comma list, `*` as wildcard
 //   OLLAMA_DEBUG              off      debug lines in the log
@@ -28,9 +32,16 @@ export interface Settings {
   models: string;
   host: HostAddress;
   keepAlive: number;
+  loadTimeout: number;
+  /** 0: as many as fit. */
   maxLoaded: number;
   maxSequences: number;
   contextLength?: number;
+  /** In bytes. */
+  gpuOverhead: number;
+  /** In bytes. */
+  gpuMemory?: number;
+  keepUnused: boolean;
   maxQueue: number;
   origins: string[];
   debug: boolean;
@@ -45,14 +56,18 @@ export function readSettings(environment: Environment): Settings {
   const read = (name: string) =>
     (environment[name] ?? "").trim().replace(/^["']+|["']+$/g, "").trim();
   const contextLength = positive(read("OLLAMA_CONTEXT_LENGTH"));
+  const gpuMemory = positive(read("QUERN_GPU_MEMORY"));
   const apiKey = read("QUERN_API_KEY");
   const home = read("HOME") || read("USERPROFILE");
   return {
     models: read("QUERN_MODELS") || read("OLLAMA_MODELS") || join(home, ".ollama", "models"),
     host: parseHost(read("OLLAMA_HOST")),
     keepAlive: duration(read("OLLAMA_KEEP_ALIVE")) ?? 5 * 60_000,
-    maxLoaded: positive(read("OLLAMA_MAX_LOADED_MODELS")) ?? 3,
+    loadTimeout: duration(read("OLLAMA_LOAD_TIMEOUT")) || 5 * 60_000,
+    maxLoaded: positive(read("OLLAMA_MAX_LOADED_MODELS")) ?? 0,
     maxSequences: positive(read("OLLAMA_NUM_PARALLEL")) ?? 4,
+    gpuOverhead: positive(read("OLLAMA_GPU_OVERHEAD")) ?? 0,
+    keepUnused: isOn(read("OLLAMA_NOPRUNE")),
     maxQueue: positive(read("OLLAMA_MAX_QUEUE")) ?? 512,
     origins: read("OLLAMA_ORIGINS").split(",").map((origin) => origin.trim()).filter(Boolean),
     debug: isOn(read("OLLAMA_DEBUG")),
@@ -61,6 +76,7 @@ export function readSettings(environment: Environment): Settings {
     shutdownTimeout: duration(read("QUERN_SHUTDOWN_TIMEOUT")) ?? 5000,
     ...(apiKey && { apiKey }),
     ...(contextLength !== undefined && { contextLength }),
+    ...(gpuMemory !== undefined && { gpuMemory }),
   };
 }
 

@@ -1,16 +1,35 @@
 // The one place where the server meets the engine's machinery (workers, GPU) and this process.
 
-import { inspectModel, openModelInWorker } from "../engine/mod.ts";
+import {
+  type ChatModel,
+  createEstimate,
+  inspectModel,
+  type LoadOptions,
+  type ModelSource,
+  openModelInWorker,
+  readMemoryBudget,
+  UnsupportedModelError,
+} from "../engine/mod.ts";
 import type { CliDependencies } from "./commands/dependencies.ts";
 import { systemTerminal } from "./terminal/terminal.ts";
 
 /** What the commands work with outside of tests. */
 export function systemDependencies(): CliDependencies {
   return {
-    open: openModelInWorker,
+    open: openModel,
     inspect: inspectModel,
+    memory: { estimate: createEstimate, budget: readMemoryBudget },
     terminal: systemTerminal(),
     environment: Deno.env.toObject(),
     fetch: globalThis.fetch,
   };
+}
+
+/** Loads the files of a model in a worker. */
+async function openModel(source: ModelSource, options: LoadOptions): Promise<ChatModel> {
+  if (source.kind === "remote") {
+    throw new UnsupportedModelError(`Cannot run "${source.model}": it runs on ${source.host}`);
+  }
+  const adapters = [...source.adapters.map((path) => ({ path })), ...options.adapters ?? []];
+  return await openModelInWorker(source.path, { ...options, adapters });
 }

@@ -35,6 +35,7 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   "ollama-ai-provider-v2": ["tests/server/"],
   openai: ["tests/server/"],
   "prom-client": ["tests/server/"],
+  "string-width": ["server/"],
   webgpu: ["tests/"],
 };
 

@@ -14,6 +14,16 @@ export interface TensorChunk {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** Where the bytes of tensors come from. */
+export type TensorBytes = Pick<TensorReader, "chunks" | "read" | typeof Symbol.dispose>;
+
+/** No bytes, for models that are only measured: no chunks, and values that are zero. */
+export const noTensorBytes: TensorBytes = {
+  *chunks() {},
+  read: (_tensor, _start, target) => void target.fill(0),
+  [Symbol.dispose]() {},
+};
+
 /** Longer reads are no faster, shorter ones leave bandwidth unused. */
 const CHUNK_BYTES = 8 << 20;
 
@@ -44,18 +54,22 @@ export class TensorReader implements Disposable {
   }
 
   /**
-   * Bytes [start, end) of a tensor in order, in chunks that are whole blocks of its type if `start`
-   * is at a block.
-   * @throws RangeError if the tensor does not have these bytes, or the buffer is below one block
+   * Bytes [start, end) of a tensor in order, in chunks that are whole units of `unitBytes` from
+   * `start` on: by default blocks of its type; rows, say, where the caller needs these.
+   * @throws RangeError if the tensor does not have these bytes, or the buffer is below one unit
    * @throws GgufError if the file has become shorter than its header says
    */
-  *chunks(tensor: TensorInfo, start = 0, end = tensor.byteLength): Generator<TensorChunk> {
-    const { blockBytes = 1 } = tensorTypeById(tensor.type) ?? {};
-    const chunkBytes = this.#buffer.length - this.#buffer.length % blockBytes;
+  *chunks(
+    tensor: TensorInfo,
+    start = 0,
+    end = tensor.byteLength,
+    unitBytes = tensorTypeById(tensor.type)?.blockBytes ?? 1,
+  ): Generator<TensorChunk> {
+    const chunkBytes = this.#buffer.length - this.#buffer.length % unitBytes;
     if (chunkBytes === 0) {
       throw new RangeError(
         `Cannot read tensor "${tensor.name}": a chunk of ${this.#buffer.length} bytes is below ` +
-          `one block of ${blockBytes}`,
+          `one unit of ${unitBytes}`,
       );
     }
     for (let offset = start; offset < end; offset += chunkBytes) {

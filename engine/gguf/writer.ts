@@ -2,6 +2,7 @@
 // in memory at a time. What keys and tensors a model needs is the caller's business.
 
 import { ByteBuilder, paddingBytes } from "./byte_builder.ts";
+import type { RawValue } from "./raw_metadata.ts";
 import { type TensorType, tensorTypeByName } from "./tensor_types.ts";
 import { NUMBER_ARRAYS, type NumberArray, type NumberTypeName, ValueType } from "./value_types.ts";
 
@@ -15,6 +16,7 @@ export type WritableValue =
   | string
   | boolean
   | TypedNumber
+  | RawValue
   | readonly string[]
   | readonly boolean[]
   | NumberArray;
@@ -31,7 +33,7 @@ export interface WritableTensor {
   /** GGML name of the type, such as "Q8_0". */
   readonly type: string;
   /** The bytes in pieces of any size, asked for when it is this tensor's turn. */
-  data(): Iterable<Uint8Array>;
+  data(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
 const VERSION = 3;
@@ -52,7 +54,7 @@ export async function writeGguf(
   writeAll(file, headerBytes(metadata, tensors, alignment));
   for (const tensor of tensors) {
     let written = 0;
-    for (const piece of tensor.data()) {
+    for await (const piece of tensor.data()) {
       writeAll(file, piece);
       written += piece.length;
     }
@@ -96,6 +98,8 @@ function appendValue(header: ByteBuilder, value: WritableValue): void {
     header.uint64(value.length).numbers(value);
   } else if (Array.isArray(value)) {
     appendArray(header, value);
+  } else if ("raw" in value) {
+    header.append(value.raw);
   } else {
     const [[type, number]] = Object.entries(value) as [NumberTypeName, number | bigint][];
     header.uint32(ValueType[type]).number(type, number);

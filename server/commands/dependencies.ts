@@ -1,15 +1,28 @@
 // What the commands get from outside: the engine, the terminal, the environment, the network.
 
-import type { ChatModel, LoadOptions, ModelInfo } from "../../engine/mod.ts";
+import type {
+  BudgetOptions,
+  ChatModel,
+  LoadOptions,
+  ManagerOptions,
+  MemoryBudget,
+  ModelInfo,
+  ModelSource,
+} from "../../engine/mod.ts";
 import type { Environment } from "../settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** The world of a command. */
 export interface CliDependencies {
-  /** Loads the model of a file. */
-  open: (path: string, options: LoadOptions) => Promise<ChatModel>;
+  /** Loads the model of its files, or reaches the server that has it. */
+  open: (source: ModelSource, options: LoadOptions) => Promise<ChatModel>;
   /** Reads the header of a file. */
   inspect: (path: string) => Promise<ModelInfo>;
+  /** How much memory there is, and what models will take; absent, everything fits. */
+  memory?: {
+    estimate: NonNullable<ManagerOptions["estimate"]>;
+    budget: (options: BudgetOptions) => Promise<MemoryBudget>;
+  };
   terminal: Terminal;
   environment: Environment;
   fetch: typeof globalThis.fetch;

@@ -1,26 +1,24 @@
-// `quern list`: the models of the store, read without a server.
+// `quern list`: the models of the store.
 
-import { ModelStore } from "../../engine/mod.ts";
-import { messageOf } from "../errors.ts";
-import { readSettings } from "../settings.ts";
-import { formatBytes, formatRelative, formatTable } from "../terminal/format.ts";
+import { connect } from "../client/mod.ts";
+import { formatBytes, formatRelative, formatTable } from "../terminal/mod.ts";
+import type { OllamaTag } from "../wire/ollama_types.ts";
 import type { CliDependencies } from "./dependencies.ts";
 
 /** Prints a table of the models whose name begins with the filter, if there is one. */
 export async function list(dependencies: CliDependencies, filter = ""): Promise<number> {
-  const { inspect, terminal, environment } = dependencies;
-  const store = new ModelStore({
-    folder: readSettings(environment).models,
-    inspect,
-    onBroken: (path, error) => terminal.writeError(`Left out: ${path}: ${messageOf(error)}\n`),
-  });
+  await using api = await connect(dependencies);
+  const { models } = await api.json<{ models: OllamaTag[] }>("/api/tags");
   const now = new Date();
-  const rows = [["NAME", "ID", "SIZE", "MODIFIED"]];
-  for (const entry of await store.list()) {
-    if (!entry.name.toLowerCase().startsWith(filter.toLowerCase())) continue;
-    const id = (await store.digest(entry)).slice(0, 12);
-    rows.push([entry.name, id, formatBytes(entry.size), formatRelative(entry.modified, now)]);
-  }
-  terminal.write(formatTable(rows));
+  const rows = models
+    .filter(({ name }) => name.toLowerCase().startsWith(filter.toLowerCase()))
+    .map((model) => [
+      model.name,
+      model.digest.slice(0, 12),
+      // A remote model takes no room here.
+      model.size > 0 ? formatBytes(model.size) : "-",
+      formatRelative(new Date(model.modified_at), now),
+    ]);
+  dependencies.terminal.write(formatTable([["NAME", "ID", "SIZE", "MODIFIED"], ...rows]));
   return 0;
 }

@@ -1,194 +1,135 @@
-// `quern run MODEL [PROMPT]`: loads the model in this process and streams its text to standard
-// output; everything else goes to standard error. A model without a chat template continues the
-// prompt as it stands, so an empty one makes it begin from BOS alone.
+// `quern run MODEL [PROMPT]`: one answer to a prompt, or a conversation at a terminal, over the HTTP
+// API. A model that is not there is pulled first; an embedding model gives the vector of the prompt.
 
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { type Api, connect } from "../client/mod.ts";
 import {
-  type ChatEvent,
-  type ChatMessage,
-  type ChatModel,
-  type LimitOptions,
-  ModelClosedError,
-  ModelStore,
-  type SamplingOptions,
-  type Usage,
-} from "../../engine/mod.ts";
+  can,
+  Conversation,
+  findModel,
+  History,
+  type Keyboard,
+  type NamedModel,
+  runRepl,
+  Session,
+  systemKeyboard,
+} from "../repl/mod.ts";
 import { messageOf } from "../errors.ts";
-import { readSettings } from "../settings.ts";
-import { showLoadProgress } from "../terminal/progress.ts";
-import { formatDuration } from "../terminal/format.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import type { Terminal } from "../terminal/mod.ts";
 import type { CliDependencies } from "./dependencies.ts";
+import { interruptible } from "./interrupt.ts";
+import { readRunSettings, type RunOptions } from "./run_settings.ts";
 
-/** Options of the command line. */
-export interface RunOptions {
-  temperature?: number;
-  seed?: number;
-  numPredict?: number;
-  /** Window in tokens. */
-  ctx?: number;
-  /** No chat template. */
-  raw?: boolean;
-  /** Counts and rates after each answer. */
-  verbose?: boolean;
-}
-
-/** Exit code of a process that Ctrl-C ended. */
-const INTERRUPTED = 130;
+export type { RunOptions } from "./run_settings.ts";
 
 /**
- * Answers one prompt (the argument, or all of a piped standard input), or, at a terminal without
- * a prompt, one after the other until `/bye`.
+ * Answers one prompt, behind all of a piped standard input; or, at a terminal without a prompt, one
+ * after the other until `/bye`.
+ *
+ * @returns the exit code; 130 after an interrupt
  */
 export async function run(
   dependencies: CliDependencies,
-  name: string,
+  model: string,
   prompt: string | undefined,
   options: RunOptions,
+  keyboard: Keyboard = systemKeyboard(),
 ): Promise<number> {
-  const { open, inspect, terminal, environment } = dependencies;
-  const settings = readSettings(environment);
-  const store = new ModelStore({ folder: settings.models, inspect, allowPaths: true });
-  const entry = await store.find(/\.gguf$/i.test(name) ? resolve(name) : name);
-  if (entry.info.isEmbeddingModel) {
-    throw new Error(`Cannot run "${name}": it is an embedding model, which gives no text`);
-  }
-
-  let abort = new AbortController();
-  const forget = terminal.onInterrupt(() => abort.abort());
-  const contextLength = options.ctx ?? settings.contextLength;
-  const started = performance.now();
-  let model: ChatModel | undefined;
-  try {
-    model = await open(entry.path, {
-      // One conversation runs at a time, so the whole KV cache may be its own.
-      maxSequences: 1,
-      ...(contextLength !== undefined && { contextLength }),
-      ...(terminal.stderrIsTerminal && { onProgress: showLoadProgress(terminal) }),
-      signal: abort.signal,
-    });
-    const talk = new Talk(model, terminal, options);
-    talk.loadMilliseconds = performance.now() - started;
-    if (prompt === undefined && terminal.stdinIsTerminal) {
-      for await (const line of promptLines(terminal)) {
-        abort = new AbortController();
-        if (line === "/clear") talk.clear();
-        else await reportFailure(terminal, talk.answer(line, abort.signal));
-      }
+  const { terminal } = dependencies;
+  const name = isPath(model) ? resolve(model) : model;
+  const text = await readPrompt(terminal, prompt);
+  await using api = await connect(dependencies);
+  let session: Session | undefined;
+  const code = await interruptible(terminal, async (signal) => {
+    const facts = await findModel(name, { ...dependencies, ...options, api, signal });
+    if (!can(facts, "completion") && can(facts, "embedding")) {
+      await printVector(terminal, api, { model: name, text, options, signal });
       return 0;
     }
-    await talk.answer(prompt ?? await readPrompt(terminal), abort.signal);
-    return abort.signal.aborted ? INTERRUPTED : 0;
-  } catch (error) {
-    if (!abort.signal.aborted) throw error;
-    return INTERRUPTED;
-  } finally {
-    forget();
-    await model?.close();
-  }
+    session = await openSession(dependencies, api, { name, facts }, options);
+    // Also before a single answer, so that the progress of a load here is over when that begins.
+    if (text === undefined || api.inProcess) await session.load(signal);
+    if (text !== undefined) await session.answer(text, signal);
+    return 0;
+  });
+  if (!session || text !== undefined || code !== 0) return code;
+  session.history = await openHistory(dependencies);
+  return await runRepl(session, keyboard);
 }
 
-/** One conversation; or, without a chat template, texts that know nothing of each other. */
-class Talk {
-  loadMilliseconds = 0;
-  readonly #model: ChatModel;
-  readonly #terminal: Terminal;
-  readonly #options: RunOptions;
-  #messages: ChatMessage[] = [];
-
-  constructor(model: ChatModel, terminal: Terminal, options: RunOptions) {
-    this.#model = model;
-    this.#terminal = terminal;
-    this.#options = options;
-  }
-
-  clear(): void {
-    this.#messages = [];
-  }
-
-  /** Streams the answer; an abort ends it early and keeps what there is. */
-  async answer(prompt: string, signal: AbortSignal): Promise<void> {
-    const messages: ChatMessage[] = [...this.#messages, { role: "user", content: prompt }];
-    let content = "";
-    let usage: Usage | undefined;
-    for await (const event of this.#start(prompt, messages, signal)) {
-      if (event.type === "done") usage = event.usage;
-      if (event.type === "thinking") this.#terminal.writeError(event.text);
-      if (event.type !== "text") continue;
-      this.#terminal.write(event.text);
-      content += event.text;
-    }
-    this.#terminal.write("\n");
-    this.#messages = [...messages, { role: "assistant", content }];
-    if (usage && this.#options.verbose) {
-      this.#terminal.writeError(formatStatistics(usage, this.loadMilliseconds));
-    }
-  }
-
-  #start(
-    prompt: string,
-    messages: ChatMessage[],
-    signal: AbortSignal,
-  ): AsyncIterable<ChatEvent> {
-    const settings = { ...toEngineOptions(this.#options), signal };
-    return this.#options.raw || !this.#model.info.hasChatTemplate
-      ? this.#model.generate({ prompt, ...settings })
-      : this.#model.chat({ messages, ...settings });
-  }
+/** What is piped in and the argument; undefined if somebody is there to type. */
+async function readPrompt(terminal: Terminal, prompt?: string): Promise<string | undefined> {
+  if (terminal.stdinIsTerminal) return prompt;
+  // Every file ends with a line feed.
+  const piped = (await terminal.readAll()).replace(/\r?\n$/, "");
+  return [piped, prompt].filter(Boolean).join("\n");
 }
 
-/** At a prompt, a request that fails is no reason to lose the conversation; a dead model is. */
-async function reportFailure(terminal: Terminal, answer: Promise<void>): Promise<void> {
+async function openSession(
+  { terminal, environment }: CliDependencies,
+  api: Api,
+  model: NamedModel,
+  options: RunOptions,
+): Promise<Session> {
+  const settings = await readRunSettings(options);
+  if (settings.think && !can(model.facts, "thinking")) {
+    terminal.writeError(
+      `Warning: --think is left out: "${model.name}" does not support thinking\n`,
+    );
+  }
+  return new Session({
+    api,
+    terminal,
+    environment,
+    conversation: new Conversation(api, model, settings),
+    look: {
+      wordWrap: !options.nowordwrap,
+      hideThinking: options.hidethinking ?? false,
+      verbose: options.verbose ?? false,
+    },
+  });
+}
+
+/** What was typed before, and where it is kept; a file that cannot be read keeps nobody from talking. */
+async function openHistory({ environment, terminal }: CliDependencies): Promise<History> {
+  const { OLLAMA_NOHISTORY = "", HOME, USERPROFILE } = environment;
+  const home = HOME || USERPROFILE;
+  const isOff = !/^(?:|0|f|false)$/i.test(OLLAMA_NOHISTORY);
+  if (isOff || !home) return new History(undefined, [], !isOff);
   try {
-    await answer;
+    return await History.load(join(home, ".quern", "history"));
   } catch (error) {
-    if (error instanceof ModelClosedError) throw error;
-    terminal.writeError(`Error: ${messageOf(error)}\n`);
+    terminal.writeError(`Warning: what was typed before is not there: ${messageOf(error)}\n`);
+    return new History();
   }
 }
 
-async function* promptLines(terminal: Terminal): AsyncGenerator<string> {
-  for (;;) {
-    const line = await terminal.readLine(">>> ");
-    if (line === undefined || line === "/bye") return;
-    if (line === "/?") terminal.writeError("/clear forgets the conversation, /bye ends\n");
-    else if (line !== "") yield line;
+interface VectorRequest {
+  model: string;
+  text: string | undefined;
+  options: RunOptions;
+  signal: AbortSignal;
+}
+
+async function printVector(terminal: Terminal, api: Api, request: VectorRequest): Promise<void> {
+  const { model, text, options: { dimensions, truncate, keepalive }, signal } = request;
+  if (!text) {
+    throw new Error(
+      `Cannot talk with "${model}": it is an embedding model, which gives vectors of texts; ` +
+        `give it one: \`quern run ${model} "a text"\``,
+    );
   }
+  const { embeddings } = await api.json<{ embeddings: number[][] }>("/api/embed", {
+    model,
+    input: text,
+    ...(dimensions !== undefined && { dimensions }),
+    ...(truncate !== undefined && { truncate }),
+    ...(keepalive !== undefined && { keep_alive: keepalive }),
+  }, { signal });
+  terminal.write(`${JSON.stringify(embeddings[0])}\n`);
 }
 
-/** All of standard input, less the line feed that every file ends with. */
-async function readPrompt(terminal: Terminal): Promise<string> {
-  return (await terminal.readAll()).replace(/\r?\n$/, "");
-}
-
-function toEngineOptions(options: RunOptions): SamplingOptions & LimitOptions {
-  const { temperature, seed, numPredict } = options;
-  return {
-    ...(temperature !== undefined && { temperature }),
-    ...(seed !== undefined && { seed }),
-    ...(numPredict !== undefined && numPredict >= 0 && { maxTokens: numPredict }),
-  };
-}
-
-function formatStatistics(usage: Usage, loadMilliseconds: number): string {
-  const { promptTokens, cachedTokens, completionTokens } = usage;
-  const { promptMilliseconds, completionMilliseconds } = usage;
-  const total = loadMilliseconds + promptMilliseconds + completionMilliseconds;
-  const rows = [
-    ["total duration", formatDuration(total)],
-    ["load duration", formatDuration(loadMilliseconds)],
-    ["prompt eval count", `${promptTokens} token(s), ${cachedTokens} cached`],
-    ["prompt eval duration", formatDuration(promptMilliseconds)],
-    ["prompt eval rate", formatRate(promptTokens - cachedTokens, promptMilliseconds)],
-    ["eval count", `${completionTokens} token(s)`],
-    ["eval duration", formatDuration(completionMilliseconds)],
-    // The first token comes with the prompt.
-    ["eval rate", formatRate(completionTokens - 1, completionMilliseconds)],
-  ];
-  return "\n" + rows.map(([name, value]) => `${`${name}:`.padEnd(22)}${value}\n`).join("");
-}
-
-function formatRate(tokens: number, milliseconds: number): string {
-  if (tokens <= 0 || milliseconds <= 0) return "-";
-  return `${(tokens * 1000 / milliseconds).toFixed(2)} tokens/s`;
+/** A path is told from a name, which may have slashes too, by how it begins or by its ending. */
+function isPath(model: string): boolean {
+  return /^(?:\.{0,2}[\\/]|[A-Za-z]:[\\/])|\.gguf$/i.test(model);
 }

@@ -1,14 +1,12 @@
 // `quern serve`: store, manager and HTTP application behind a port, until a signal comes.
 
-import { ModelManager, ModelStore } from "../../engine/mod.ts";
-import { createApp } from "../app.ts";
+import type { ModelStore } from "../../engine/mod.ts";
+import { assemble } from "../assemble.ts";
 import { Drain } from "../drain.ts";
-import { messageOf } from "../errors.ts";
-import { type HostAddress, isLoopback } from "../host.ts";
+import type { HostAddress } from "../host.ts";
 import { createLog, type Log } from "../log.ts";
 import { readSettings } from "../settings.ts";
-import { formatDuration } from "../terminal/format.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { formatBytes, formatDuration, type Terminal } from "../terminal/mod.ts";
 import { VERSION } from "../version.ts";
 import type { CliDependencies } from "./dependencies.ts";
 
@@ -22,46 +20,20 @@ const LONGEST_TIMER = 2 ** 31 - 1;
  * sent away; a second interrupt does not wait for that, a third one for nothing.
  */
 export async function serve(dependencies: CliDependencies): Promise<number> {
-  const { open, inspect, terminal, environment } = dependencies;
+  const { open, terminal, environment } = dependencies;
   const settings = readSettings(environment);
-  const { host, models, keepAlive, maxLoaded, maxSequences, contextLength } = settings;
-  const { debug, logFormat: format } = settings;
-  const log = createLog({ write: terminal.writeError, debug, format });
-  const store = new ModelStore({
-    folder: models,
-    inspect,
-    // Who may reach the port from another machine shall not have any file of this one read.
-    allowPaths: isLoopback(host.hostname),
-    onBroken: (path, error) => log.warn(`left out of the models: ${path}: ${messageOf(error)}`),
-  });
-  const load = {
-    maxSequences,
-    ...(contextLength !== undefined && { contextLength }),
-  };
-  const manager = new ModelManager({
-    store,
-    open: reportLoads(open, log),
-    keepAlive,
-    maxLoaded,
-    load,
-  });
+  const { host, models, debug, logFormat: format } = settings;
+  const log = createLog({ write: ignoringReaders(terminal.writeError), debug, format });
   const drain = new Drain();
   const server = listen(host, (request) => app.fetch(request), log);
-  const app = createApp({
-    store,
-    manager,
+  const { app, manager, store } = assemble({
+    dependencies: { ...dependencies, open: reportLoads(open, log) },
+    settings,
     log,
-    version: VERSION,
-    // The address, not the name: also a name that leads to loopback needs the guard of Host.
-    boundTo: server.addr.hostname,
-    ownNames: machineNames(),
-    origins: settings.origins,
-    maxQueue: settings.maxQueue,
-    anthropicExact: settings.anthropicExact,
-    drain,
-    ...(settings.apiKey && { apiKey: settings.apiKey }),
+    port: { boundTo: server.addr.hostname, ownNames: machineNames(), drain },
   });
   log.info(`models in ${models}`);
+  if (!settings.keepUnused) await cleanUp(store, log);
   const stop = async () => {
     log.info(`shutting down: ${drain.running} requests running`);
     await drain.begin();
@@ -73,6 +45,24 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
   };
   await uponInterrupt(terminal, [[stop, settings.shutdownTimeout], [close, CLOSE_MILLISECONDS]]);
   return 0;
+}
+
+/** Removes what pulls and creations that never ended have left. */
+async function cleanUp(store: ModelStore, log: Log): Promise<void> {
+  const { removed, bytes, skipped } = await store.prune();
+  if (skipped) log.warn(skipped);
+  if (removed > 0) log.info(`removed ${removed} unused files of ${formatBytes(bytes)}`);
+}
+
+/** A log that nobody reads any more is no reason to stop serving. */
+function ignoringReaders(write: (text: string) => void): (text: string) => void {
+  return (text) => {
+    try {
+      write(text);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+    }
+  };
 }
 
 type Step = [run: () => Promise<void>, milliseconds: number];
@@ -93,13 +83,14 @@ async function uponInterrupt(terminal: Terminal, steps: Step[]): Promise<void> {
 }
 
 function reportLoads(open: CliDependencies["open"], log: Log): CliDependencies["open"] {
-  return async (path, options) => {
-    log.info(`loading ${path}`);
+  return async (source, options) => {
+    const name = source.kind === "files" ? source.path : `${source.model} of ${source.host}`;
+    log.info(`loading ${name}`);
     const started = performance.now();
-    const model = await open(path, options);
+    const model = await open(source, options);
     const duration = formatDuration(performance.now() - started);
-    log.info(`loaded ${path} in ${duration}, window of ${model.contextLength} tokens`);
-    for (const warning of model.warnings) log.warn(`${path}: ${warning}`);
+    log.info(`loaded ${name} in ${duration}, window of ${model.contextLength} tokens`);
+    for (const warning of model.warnings) log.warn(`${name}: ${warning}`);
     return model;
   };
 }

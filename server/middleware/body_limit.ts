@@ -11,9 +11,11 @@ const MAX_DISCARDED_BYTES = 256 * 2 ** 20;
  * Middleware that answers 413 to larger bodies, whether or not they say their length beforehand.
  *
  * @param maxBytes largest body in bytes
+ * @param unbound paths whose bodies go by unread
  */
-export function bodyLimit(maxBytes: number): MiddlewareHandler {
+export function bodyLimit(maxBytes: number, unbound?: RegExp): MiddlewareHandler {
   return async (context, next) => {
+    if (unbound?.test(context.req.path)) return await next();
     const { body, headers } = context.req.raw;
     const length = headers.has("transfer-encoding") ? null : headers.get("content-length");
     if (!body || (length !== null && Number(length) <= maxBytes)) return await next();

@@ -51,7 +51,7 @@ export function describeApi(operations: Operation[], version: string): OpenApiDo
 }
 
 function describe(operation: Operation, refer: (schema: NamedSchema) => object): object {
-  const { tag, path, summary, body, answers, error, isOpen } = operation;
+  const { tag, path, summary, answers, error, isOpen } = operation;
   const content = Object.entries(answers).map(([type, schema]) => [type, refer(schema)]);
   const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
     return { name, in: "path", required: true, schema: { type: "string" } };
@@ -61,7 +61,7 @@ function describe(operation: Operation, refer: (schema: NamedSchema) => object):
     summary,
     ...(isOpen && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: { "application/json": refer(body) } } }),
+    ...requestBody(operation, refer),
     responses: {
       200: { description: "The answer.", content: Object.fromEntries(content) },
       default: {
@@ -70,4 +70,15 @@ function describe(operation: Operation, refer: (schema: NamedSchema) => object):
       },
     },
   };
+}
+
+function requestBody(
+  { body, isUpload }: Operation,
+  refer: (schema: NamedSchema) => object,
+): { requestBody?: object } {
+  if (isUpload) {
+    return { requestBody: { required: true, content: { "application/octet-stream": {} } } };
+  }
+  if (!body) return {};
+  return { requestBody: { required: true, content: { "application/json": refer(body) } } };
 }

@@ -2,6 +2,7 @@
 
 import { anthropicOperations } from "./anthropic.ts";
 import { describeApi, type OpenApiDocument } from "./document.ts";
+import { modelOperations } from "./models.ts";
 import { ollamaOperations, serverOperations } from "./ollama.ts";
 import { openAiOperations } from "./openai.ts";
 import type { Operation } from "./operation.ts";
@@ -13,6 +14,7 @@ export type { NamedSchema, Operation } from "./operation.ts";
 export const operations: Operation[] = [
   ...serverOperations,
   ...ollamaOperations,
+  ...modelOperations,
   ...openAiOperations,
   ...anthropicOperations,
 ];

@@ -20,7 +20,8 @@ import { named, type NamedSchema, type Operation } from "./operation.ts";
 const error = named("Error", errorSchema);
 const plainText = named("Text", { type: "string" });
 
-function native(operation: Omit<Operation, "tag" | "error">): Operation {
+/** An operation of the native API. */
+export function native(operation: Omit<Operation, "tag" | "error">): Operation {
   return { tag: "Ollama", error, ...operation };
 }
 
@@ -31,7 +32,7 @@ function ofServer(
 }
 
 /** One record, or lines of them; a stream that fails says so in its last line. */
-function streamed(record: NamedSchema): Operation["answers"] {
+export function streamed(record: NamedSchema): Operation["answers"] {
   const schema = { anyOf: [record.schema, errorSchema] };
   return {
     "application/json": record,
@@ -39,7 +40,8 @@ function streamed(record: NamedSchema): Operation["answers"] {
   };
 }
 
-function whole(name: string, schema: object): Operation["answers"] {
+/** One JSON value. */
+export function whole(name: string, schema: object): Operation["answers"] {
   return { "application/json": named(name, schema) };
 }
 

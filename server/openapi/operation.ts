@@ -10,7 +10,7 @@ export interface NamedSchema {
 
 /** A method of a path. */
 export interface Operation {
-  method: "get" | "post" | "delete";
+  method: "get" | "head" | "post" | "delete";
   /** Parameters in braces: `/v1/models/{model}`. */
   path: string;
   /** The API that it belongs to. */
@@ -18,6 +18,8 @@ export interface Operation {
   summary: string;
   /** What the request's JSON body must be. */
   body?: NamedSchema;
+  /** Whether the request's body is a file instead. */
+  isUpload?: boolean;
   /**
    * What answers of status 200 are, by content type. Of `application/x-ndjson` and
    * `text/event-stream`, what the JSON value of each line or event is.

@@ -9,6 +9,7 @@ import {
   ContextLengthError,
 } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
+import { effectiveInfo, withConversation, withParameters } from "../defaults.ts";
 import { HttpError } from "../errors.ts";
 import { Generation } from "../generation.ts";
 import { HEARTBEAT, withHeartbeat } from "../heartbeat.ts";
@@ -106,12 +107,16 @@ async function read(
   const body = validate(await readJson(context.req));
   const model = requireModelName(body.model);
   context.set("model", model);
-  const { info } = await store.find(model);
-  const { ignored, ...plan }: MessagesPlan = toPlan(body, info);
+  const entry = await store.find(model);
+  const { ignored, ...plan }: MessagesPlan = toPlan(
+    withParameters(body, entry),
+    effectiveInfo(entry),
+  );
+  const request = withConversation(plan.request, entry);
   if (ignored.length > 0) {
     log.warn(`${context.req.path}: ignored without effect: ${ignored.join(", ")}`);
   }
-  return { body, model, plan: { ...plan, signal: context.req.raw.signal } };
+  return { body, model, plan: { ...plan, request, signal: context.req.raw.signal } };
 }
 
 async function* chat(model: ChatModel, request: ChatRequest) {

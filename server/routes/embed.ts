@@ -2,7 +2,9 @@
 // -> answer; they differ in their schema and in how bodies are translated.
 
 import { type Context, Hono } from "hono";
+import type { StoreEntry } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
+import { withParameters } from "../defaults.ts";
 import { loadOrUnload, withModel } from "../lending.ts";
 import { requireModelName } from "../model_name.ts";
 import { embedSchema, legacyEmbedSchema, openAiEmbedSchema } from "../schemas/embed.ts";
@@ -69,7 +71,7 @@ async function answer<T extends EmbedBody>(
   const body = endpoint.validate(await readJson(context.req));
   const model = requireModelName(body.model);
   context.set("model", model);
-  const plan = endpoint.plan(body);
+  const plan = endpoint.plan(withParameters(body, await findModel(dependencies, model)));
   if (plan.ignored.length > 0) {
     dependencies.log.warn(
       `${context.req.path}: ignored without effect: ${plan.ignored.join(", ")}`,
@@ -80,6 +82,14 @@ async function answer<T extends EmbedBody>(
     context.set("promptTokens", result.promptTokens);
     const total = performance.now() - started;
     return json(endpoint.answer({ model, result, total, load }, body));
+  } catch (error) {
+    throw embedError(error);
+  }
+}
+
+async function findModel({ store }: AppDependencies, model: string): Promise<StoreEntry> {
+  try {
+    return await store.find(model);
   } catch (error) {
     throw embedError(error);
   }

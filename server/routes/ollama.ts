@@ -4,6 +4,7 @@
 import { type Context, Hono } from "hono";
 import type { ChatEvent, ChatModel, DoneEvent, ModelInfo } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
+import { completed, effectiveInfo, withParameters } from "../defaults.ts";
 import { Generation } from "../generation.ts";
 import { loadOrUnload, withModel } from "../lending.ts";
 import { requireModelName } from "../model_name.ts";
@@ -66,8 +67,8 @@ async function answer<T extends OllamaRequest>(
   const body = endpoint.validate(await readJson(context.req));
   const model = requireModelName(body.model);
   context.set("model", model);
-  const { info } = await dependencies.store.find(model);
-  const plan = endpoint.plan(body, info);
+  const entry = await dependencies.store.find(model);
+  const plan = endpoint.plan(withParameters(body, entry), effectiveInfo(entry));
   if (plan.ignored.length > 0) {
     dependencies.log.warn(
       `${context.req.path}: ignored without effect: ${plan.ignored.join(", ")}`,
@@ -75,7 +76,8 @@ async function answer<T extends OllamaRequest>(
   }
 
   const { signal } = context.req.raw;
-  const { task, ...loading } = plan;
+  const { task: planned, ...loading } = plan;
+  const task = completed(planned, entry);
   const acquire = { ...loading, signal };
   if (task.kind === "load") {
     const reason = await loadOrUnload(dependencies, model, acquire);

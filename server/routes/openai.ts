@@ -6,6 +6,7 @@ import type { ChatEvent, ChatModel, ModelInfo } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { mergeChoices } from "../choices.ts";
 import { decoded } from "../content_encoding.ts";
+import { completed, effectiveInfo, withParameters } from "../defaults.ts";
 import { messageOf } from "../errors.ts";
 import { Generation } from "../generation.ts";
 import { requireModelName } from "../model_name.ts";
@@ -87,9 +88,10 @@ async function answer<T extends OpenAiBody>(
   const body = endpoint.validate(await readJson(decoded(context.req.raw)));
   const model = requireModelName(body.model);
   context.set("model", model);
-  const { info } = await dependencies.store.find(model);
-  const plan = endpoint.plan(body, info);
-  const { tasks, ignored, ...loading } = plan;
+  const entry = await dependencies.store.find(model);
+  const plan = endpoint.plan(withParameters(body, entry), effectiveInfo(entry));
+  const { tasks: planned, ignored, ...loading } = plan;
+  const tasks = planned.map((task) => completed(task, entry));
   if (ignored.length > 0) {
     dependencies.log.warn(`${context.req.path}: ignored without effect: ${ignored.join(", ")}`);
   }

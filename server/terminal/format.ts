@@ -1,12 +1,27 @@
 // Numbers, times and tables as the commands print them. Pure.
 
+import { padEnd, widthOf } from "./width.ts";
+
+const BYTE_UNITS = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "KB"]] as const;
+
 /** Decimal size in two or three digits: 912 B, 1.9 GB, 815 MB. */
 export function formatBytes(bytes: number): string {
-  for (const [unit, name] of [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "KB"]] as const) {
+  for (const [unit, name] of BYTE_UNITS) {
     const value = bytes / unit;
-    if (value >= 1) return `${value >= 10 ? Math.round(value) : value.toFixed(1)} ${name}`;
+    // What would round to 1000 is one of the larger unit.
+    if (value >= 0.9995) return `${value >= 9.95 ? Math.round(value) : value.toFixed(1)} ${name}`;
   }
   return `${bytes} B`;
+}
+
+/** Seconds still to wait, in at most six characters: 38s, 2m13s, 1h05m; empty for days. */
+export function formatRemaining(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60)];
+  const twoDigits = (count: number) => String(count % 60).padStart(2, "0");
+  if (hours >= 100) return "";
+  if (hours > 0) return `${hours}h${twoDigits(minutes)}m`;
+  return minutes > 0 ? `${minutes}m${twoDigits(whole)}s` : `${whole}s`;
 }
 
 const TIME_UNITS = [
@@ -39,9 +54,9 @@ export function formatDuration(milliseconds: number): string {
 
 /** Rows under their heads, columns four spaces apart, no borders; ends with a line feed. */
 export function formatTable(rows: string[][]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => widthOf(row[column]!))));
   const lines = rows.map((row) =>
-    row.map((cell, column) => cell.padEnd(widths[column]!)).join("    ").trimEnd()
+    row.map((cell, column) => padEnd(cell, widths[column]!)).join("    ").trimEnd()
   );
   return lines.join("\n") + "\n";
 }

@@ -1,16 +1,28 @@
-// The terminal as the commands use it, so that tests can do without one.
-// No colours and no cursor games: plain text, and one line that progress overwrites.
+// The terminal as the commands use it, so that tests can do without one. It carries text in and out
+// and says how large it is; what is drawn there is progress.ts and the REPL.
 
 import { createInterface } from "node:readline";
 import process from "node:process";
+
+/** Columns and rows of a terminal, in characters. */
+export interface TerminalSize {
+  columns: number;
+  rows: number;
+}
 
 /** Where a command reads and writes. */
 export interface Terminal {
   /** Whether somebody types at standard input. */
   readonly stdinIsTerminal: boolean;
+  /** Whether somebody reads standard output. */
+  readonly stdoutIsTerminal: boolean;
   /** Whether somebody reads standard error. */
   readonly stderrIsTerminal: boolean;
+  /** As the window is now; 80 by 24 where there is none. */
+  size(): TerminalSize;
+  /** @throws {Deno.errors.BrokenPipe} if nobody reads it any more */
   write(text: string): void;
+  /** @throws {Deno.errors.BrokenPipe} if nobody reads it any more */
   writeError(text: string): void;
   /** All of standard input. */
   readAll(): Promise<string>;
@@ -20,17 +32,31 @@ export interface Terminal {
   onInterrupt(callback: () => void): () => void;
 }
 
+const NO_WINDOW: TerminalSize = { columns: 80, rows: 24 };
+
 /** The terminal of this process. */
 export function systemTerminal(): Terminal {
   return {
     stdinIsTerminal: Deno.stdin.isTerminal(),
+    stdoutIsTerminal: Deno.stdout.isTerminal(),
     stderrIsTerminal: Deno.stderr.isTerminal(),
+    size,
     write: (text) => writeWhole(Deno.stdout, text),
     writeError: (text) => writeWhole(Deno.stderr, text),
     readAll: () => new Response(Deno.stdin.readable).text(),
     readLine,
     onInterrupt,
   };
+}
+
+function size(): TerminalSize {
+  try {
+    const { columns, rows } = Deno.consoleSize();
+    // A serial line or a window that is being made may say 0.
+    return { columns: columns || NO_WINDOW.columns, rows: rows || NO_WINDOW.rows };
+  } catch {
+    return NO_WINDOW;
+  }
 }
 
 function writeWhole(file: { writeSync(bytes: Uint8Array): number }, text: string): void {

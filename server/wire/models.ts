@@ -1,6 +1,11 @@
 // Models as /api/tags and /api/ps show them. Pure.
 
-import type { ModelInfo, RunningModel, StoreEntry } from "../../engine/mod.ts";
+import {
+  formatCount,
+  type ModelInfo,
+  type RunningModel,
+  type StoreEntry,
+} from "../../engine/mod.ts";
 import type { OllamaDetails, OllamaProcess, OllamaTag } from "./ollama_types.ts";
 
 /** "For ever" as a date: what clients know it by is that it lies centuries ahead. */
@@ -8,6 +13,7 @@ const FOREVER_YEARS = 292;
 
 /** An entry of /api/tags. */
 export function toTag(entry: StoreEntry, digest: string): OllamaTag {
+  const { source } = entry;
   return {
     name: entry.name,
     model: entry.name,
@@ -16,6 +22,7 @@ export function toTag(entry: StoreEntry, digest: string): OllamaTag {
     digest,
     details: toDetails(entry.info),
     capabilities: capabilitiesOf(entry.info),
+    ...(source.kind === "remote" && { remote_model: source.model, remote_host: source.host }),
   };
 }
 
@@ -29,8 +36,7 @@ export function capabilitiesOf(info: ModelInfo): string[] {
 
 /** An entry of /api/ps. All memory that is counted is the GPU's. */
 export function toProcess(running: RunningModel, digest: string, now: Date): OllamaProcess {
-  const { entry, model } = running;
-  const { weights, keyValueCache, scratch } = model.memory;
+  const { entry, contextLength, memory: { weights, keyValueCache, scratch } } = running;
   const size = weights + keyValueCache + scratch;
   return {
     name: entry.name,
@@ -40,26 +46,18 @@ export function toProcess(running: RunningModel, digest: string, now: Date): Oll
     details: toDetails(entry.info),
     expires_at: expiry(running.expiresAt, now).toISOString(),
     size_vram: size,
-    context_length: model.contextLength,
+    context_length: contextLength,
   };
 }
 
-/** A count in three digits or so with its letter: 999.89M, 3.2B, 7B. */
-export function parameterSize(count: number): string {
-  for (const [unit, letter, digits] of [[1e9, "B", 1], [1e6, "M", 2], [1e3, "K", 0]] as const) {
-    const scaled = count / unit;
-    if (scaled >= 1) return scaled.toFixed(Number.isInteger(scaled) ? 0 : digits) + letter;
-  }
-  return String(count);
-}
-
-function toDetails(info: ModelInfo): OllamaDetails {
+/** Facts of a model that every list of them has. */
+export function toDetails(info: ModelInfo): OllamaDetails {
   return {
     parent_model: "",
     format: "gguf",
     family: info.architecture,
     families: [info.architecture],
-    parameter_size: parameterSize(info.parameterCount),
+    parameter_size: formatCount(info.parameterCount),
     quantization_level: info.quantization,
     context_length: info.trainedContextLength,
     embedding_length: info.embeddingLength,

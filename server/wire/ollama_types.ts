@@ -147,6 +147,10 @@ export interface OllamaTag {
   digest: string;
   details: OllamaDetails;
   capabilities: string[];
+  /** Of a model on another server: its name there. */
+  remote_model?: string;
+  /** That server's address. */
+  remote_host?: string;
 }
 
 /** A model in /api/ps. */

@@ -41,6 +41,11 @@ export interface ReadOptions {
   ignored: string[];
 }
 
+/** Whether an option of that name changes anything here. */
+export function hasEffect(name: string): boolean {
+  return name === "num_ctx" || Object.hasOwn(ENGINE_NAMES, name);
+}
+
 /** Translates options. -1 is "random" for seed and "no limit" for num_predict: both the default. */
 export function readOptions(options: OllamaOptions | null | undefined): ReadOptions {
   const { num_ctx: window, ...others } = options ?? {};

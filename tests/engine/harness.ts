@@ -1,7 +1,7 @@
 // What the tests of whole models share: the tiny model as a file, and streams read to their end.
 
 import { assert } from "@std/assert";
-import type { ChatEvent, DoneEvent, LoadOptions } from "../../engine/mod.ts";
+import type { ChatEvent, DoneEvent, LoadOptions, ModelSource } from "../../engine/mod.ts";
 import { writeTinyLlama } from "../tiny_model.ts";
 
 /** A folder that goes away with the process. */
@@ -14,6 +14,12 @@ await writeTinyLlama(tinyPath);
 
 /** How tests load it, one shape for all: software drivers compile every new one for seconds. */
 export const tinyLoad: LoadOptions = { contextLength: 128, maxSequences: 4 };
+
+/** Where the weights of a local model are. */
+export function pathOf(source: ModelSource): string {
+  assert(source.kind === "files", "a model that runs elsewhere");
+  return source.path;
+}
 
 /** A stream that has been read. */
 export interface Answer {

@@ -2,79 +2,8 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ModelClosedError, ModelNotFoundError } from "../../engine/errors.ts";
-import { type Clock, type ManagerOptions, ModelManager } from "../../engine/manager.ts";
-import type { StoreEntry } from "../../engine/store.ts";
-import type { ChatModel, LoadOptions } from "../../engine/types.ts";
 import { fakeInfo, FakeModel } from "../server/fake_model.ts";
-
-/** Time that passes by advance() only. */
-class FakeClock implements Clock {
-  #now = 1_000_000;
-  #timers = new Set<{ at: number; callback: () => void }>();
-
-  now(): number {
-    return this.#now;
-  }
-
-  schedule(callback: () => void, milliseconds: number): () => void {
-    const timer = { at: this.#now + milliseconds, callback };
-    this.#timers.add(timer);
-    return () => this.#timers.delete(timer);
-  }
-
-  async advance(milliseconds: number): Promise<void> {
-    this.#now += milliseconds;
-    for (const timer of this.#timers) {
-      if (timer.at > this.#now) continue;
-      this.#timers.delete(timer);
-      timer.callback();
-    }
-    await settle();
-  }
-}
-
-/** Lets everything run that waits for nothing but promises. */
-function settle(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
-}
-
-interface World {
-  manager: ModelManager;
-  clock: FakeClock;
-  opened: { path: string; options: LoadOptions; model: FakeModel }[];
-  names(): string[];
-}
-
-function createWorld(
-  options: Partial<ManagerOptions> = {},
-  open: (model: FakeModel, path: string) => Promise<ChatModel> = (model) => Promise.resolve(model),
-): World {
-  const clock = new FakeClock();
-  const opened: World["opened"] = [];
-  const find = (name: string): Promise<StoreEntry> => {
-    if (!/^[a-z]$/.test(name)) return Promise.reject(new ModelNotFoundError(name));
-    const path = `/models/${name}.gguf`;
-    return Promise.resolve({ name, path, size: 1, modified: new Date(0), info: fakeInfo });
-  };
-  const manager = new ModelManager({
-    store: { find },
-    open(path, loadOptions) {
-      const { contextLength } = loadOptions;
-      const model = new FakeModel(contextLength === undefined ? {} : { contextLength });
-      opened.push({ path, options: loadOptions, model });
-      return open(model, path);
-    },
-    clock,
-    ...options,
-  });
-  const names = () => manager.running().map(({ entry }) => entry.name).sort();
-  return { manager, clock, opened, names };
-}
-
-async function use(manager: ModelManager, name: string, options = {}): Promise<void> {
-  const lease = await manager.acquire(name, options);
-  lease.release();
-}
+import { createWorld, settle, use } from "./manager_world.ts";
 
 Deno.test("acquire() loads once for requests that come together, and lends the same model", async () => {
   const gate = Promise.withResolvers<void>();

@@ -19,7 +19,7 @@ import {
   UnsupportedModelError,
 } from "../../engine/mod.ts";
 import type { ChatModel, LoadProgress, StoreEntry } from "../../engine/mod.ts";
-import { folder, readAnswer, tinyLoad, tinyPath, until } from "./harness.ts";
+import { folder, pathOf, readAnswer, tinyLoad, tinyPath, until } from "./harness.ts";
 
 const greedy = { temperature: 0, maxTokens: 24 };
 const endless = { prompt: "hello", temperature: 0 };
@@ -212,10 +212,13 @@ Deno.test("close() ends streams with ModelClosedError and the worker in good ord
 for (const [fault, state] of [["crash", "the test wants it so"], ["lose", "device lost"]]) {
   Deno.test(`after a worker's ${fault} streams end with ModelClosedError, and a manager loads anew`, async () => {
     await withSpies(async (spies) => {
-      const entry = { path: tinyPath, info: { trainedContextLength: 256 } } as StoreEntry;
+      const entry = {
+        source: { kind: "files", path: tinyPath, adapters: [] },
+        info: { trainedContextLength: 256 },
+      } as unknown as StoreEntry;
       const manager = new ModelManager({
         store: { find: () => Promise.resolve(entry) },
-        open: (path, options) => openModelInWorker(path, { ...tinyLoad, ...options }),
+        open: (source, options) => openModelInWorker(pathOf(source), { ...tinyLoad, ...options }),
       });
       const lease = await manager.acquire("tiny");
       const streams = ["a", "b"].map((prompt) =>

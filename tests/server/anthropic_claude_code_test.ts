@@ -14,7 +14,7 @@ import { createApp } from "../../server/app.ts";
 import { createLog } from "../../server/log.ts";
 import { instructionsAsUser, laterInstructions } from "../../server/wire/anthropic/mod.ts";
 import { createChatTemplate } from "../../tokenizer/mod.ts";
-import { folder, tinyLoad } from "../engine/harness.ts";
+import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
 import { dataNote, dataRoot, hasData } from "../tokenizer/vocabularies.ts";
 import { CLAUDE_CODE_HEADERS, claudeCodeRequest, INSTRUCTION } from "./claude_code_request.ts";
@@ -108,7 +108,8 @@ Deno.test("Claude Code's request succeeds on a real model, in two turns", async 
   });
   const manager = new ModelManager({
     store: new ModelStore({ folder: path, inspect: inspectModel }),
-    open: (file, options) => loadModel(file, { ...tinyLoad, ...options, contextLength: 16384 }),
+    open: (source, options) =>
+      loadModel(pathOf(source), { ...tinyLoad, ...options, contextLength: 16384 }),
   });
   const store = new ModelStore({ folder: path, inspect: inspectModel });
   const log = createLog({ write: () => {} });

@@ -14,7 +14,7 @@ import {
 import { inspectModel, loadModel, ModelManager, ModelStore } from "../../engine/mod.ts";
 import { createApp } from "../../server/app.ts";
 import { createLog } from "../../server/log.ts";
-import { folder, tinyLoad } from "../engine/harness.ts";
+import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
 import { checkAnswers } from "./check_answers.ts";
 import { until } from "./test_app.ts";
@@ -26,7 +26,8 @@ await writeTinyLlama(`${folder}/anthropic/plain.gguf`);
 const store = new ModelStore({ folder: `${folder}/anthropic`, inspect: inspectModel });
 const manager = new ModelManager({
   store,
-  open: (path, options) => loadModel(path, { ...tinyLoad, contextLength: 1024, ...options }),
+  open: (source, options) =>
+    loadModel(pathOf(source), { ...tinyLoad, contextLength: 1024, ...options }),
 });
 globalThis.addEventListener("unload", () => void manager.closeAll());
 const lines: string[] = [];

@@ -11,7 +11,8 @@ import {
 import { Ollama } from "ollama";
 import { inspectModel, loadModel, openModelInWorker } from "../../engine/mod.ts";
 import { main } from "../../server/cli.ts";
-import { folder, readAnswer, tinyPath, until } from "../engine/harness.ts";
+import type { CliDependencies } from "../../server/commands/dependencies.ts";
+import { folder, pathOf, readAnswer, tinyPath, until } from "../engine/harness.ts";
 import { PROJECT_ROOT } from "../source_files.ts";
 import { FakeTerminal } from "./fake_terminal.ts";
 
@@ -26,8 +27,8 @@ const environment = {
   OLLAMA_CONTEXT_LENGTH: "128",
 };
 
-const world = (terminal: FakeTerminal) => ({
-  open: openModelInWorker,
+const world = (terminal: FakeTerminal): CliDependencies => ({
+  open: (source, options) => openModelInWorker(pathOf(source), options),
   inspect: inspectModel,
   terminal,
   environment,

@@ -1,13 +1,16 @@
 // A terminal that records what is written and types what it is told to.
 
-import type { Terminal } from "../../server/terminal/terminal.ts";
+import type { Terminal, TerminalSize } from "../../server/terminal/terminal.ts";
 
 /** The terminal, and what was written to it. */
 export class FakeTerminal implements Terminal {
   output = "";
   errors = "";
   stdinIsTerminal: boolean;
+  stdoutIsTerminal = false;
   stderrIsTerminal = false;
+  columns = 80;
+  rows = 24;
   readonly #input: string[];
   readonly #callbacks = new Set<() => void>();
 
@@ -17,6 +20,7 @@ export class FakeTerminal implements Terminal {
     this.stdinIsTerminal = stdinIsTerminal;
   }
 
+  size = (): TerminalSize => ({ columns: this.columns, rows: this.rows });
   write = (text: string): void => void (this.output += text);
   writeError = (text: string): void => void (this.errors += text);
   readAll = (): Promise<string> => Promise.resolve(this.#input.splice(0).join(""));

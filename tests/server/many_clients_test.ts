@@ -4,14 +4,14 @@
 import { assert, assertEquals } from "@std/assert";
 import { inspectModel, openModelInWorker } from "../../engine/mod.ts";
 import { main } from "../../server/cli.ts";
-import { folder, until } from "../engine/harness.ts";
+import { folder, pathOf, until } from "../engine/harness.ts";
 import { FakeTerminal } from "./fake_terminal.ts";
 
 /** Runs a server with this many sequences while the test does; then it must stop in good order. */
 async function withServer(sequences: number, test: (url: string) => Promise<void>): Promise<void> {
   const terminal = new FakeTerminal();
   const exitCode = main(["serve"], {
-    open: openModelInWorker,
+    open: (source, options) => openModelInWorker(pathOf(source), options),
     inspect: inspectModel,
     terminal,
     environment: {

@@ -1,6 +1,7 @@
 // GET /v1/models and /v1/models/{name} for the clients of both vendors.
 
 import { assertEquals } from "@std/assert";
+import type { ModelStore } from "../../engine/mod.ts";
 import { toOpenAiModel } from "../../server/wire/model_list.ts";
 import { fakeInfo } from "./fake_model.ts";
 import { createTestApp } from "./test_app.ts";
@@ -34,7 +35,7 @@ Deno.test("an empty store gives empty lists, never null", async () => {
     list: () => Promise.resolve([]),
     find: () => Promise.reject(new Error("unused")),
     digest: () => Promise.resolve(""),
-  };
+  } as unknown as ModelStore;
   const { app } = createTestApp({}, { store });
   assertEquals(await (await app.request("/v1/models")).json(), { object: "list", data: [] });
   assertEquals(await (await app.request("/v1/models", anthropic)).json(), {
@@ -73,7 +74,13 @@ Deno.test("unknown and impossible names get 404 and 400 in the shape of either v
 });
 
 Deno.test("a model is owned by the namespace of its name", () => {
-  const entry = { path: "x", size: 1, modified: new Date(0), info: fakeInfo };
+  const entry = {
+    source: { kind: "files", path: "x", adapters: [] },
+    defaults: { parameters: {}, messages: [], license: [] },
+    size: 1,
+    modified: new Date(0),
+    info: fakeInfo,
+  } as const;
   const owners = ["a:b", "ns/a:b", "hf.co/user/a:b"].map((name) =>
     toOpenAiModel({ ...entry, name }).owned_by
   );

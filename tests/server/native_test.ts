@@ -6,7 +6,7 @@ import { createApp } from "../../server/app.ts";
 import { createLog } from "../../server/log.ts";
 import type { ChatEvent, TokenLogprob } from "../../engine/mod.ts";
 import { inspectModel, loadModel, ModelManager, ModelStore } from "../../engine/mod.ts";
-import { folder, tinyLoad } from "../engine/harness.ts";
+import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
 import { GAP_TOKENS, TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
 import { checkAnswers } from "./check_answers.ts";
 import { fakeUsage } from "./fake_model.ts";
@@ -150,7 +150,7 @@ await writeTinyLlama(`${models}/tiny.gguf`, { template: TOOL_TEMPLATE, metadata:
 const store = new ModelStore({ folder: models, inspect: inspectModel });
 const manager = new ModelManager({
   store,
-  open: (path, options) => loadModel(path, { ...tinyLoad, ...options }),
+  open: (source, options) => loadModel(pathOf(source), { ...tinyLoad, ...options }),
 });
 globalThis.addEventListener("unload", () => void manager.closeAll());
 const log = createLog({ write: () => {} });

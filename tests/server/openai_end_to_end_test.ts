@@ -6,7 +6,7 @@ import { BadRequestError, OpenAI } from "openai";
 import { inspectModel, loadModel, ModelManager, ModelStore } from "../../engine/mod.ts";
 import { createApp } from "../../server/app.ts";
 import { createLog } from "../../server/log.ts";
-import { folder, tinyLoad } from "../engine/harness.ts";
+import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
 import { checkAnswers } from "./check_answers.ts";
 
@@ -16,7 +16,8 @@ await writeTinyLlama(`${folder}/openai/tools.gguf`, { template: TOOL_TEMPLATE, c
 const store = new ModelStore({ folder: `${folder}/openai`, inspect: inspectModel });
 const manager = new ModelManager({
   store,
-  open: (path, options) => loadModel(path, { ...tinyLoad, contextLength: 1024, ...options }),
+  open: (source, options) =>
+    loadModel(pathOf(source), { ...tinyLoad, contextLength: 1024, ...options }),
 });
 globalThis.addEventListener("unload", () => void manager.closeAll());
 const app = checkAnswers(

@@ -6,7 +6,7 @@ import { Ollama } from "ollama";
 import { inspectModel, loadModel, ModelManager, ModelStore } from "../../engine/mod.ts";
 import { createApp } from "../../server/app.ts";
 import { createLog } from "../../server/log.ts";
-import { folder, tinyLoad } from "../engine/harness.ts";
+import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
 
 await Deno.mkdir(`${folder}/structured`);
@@ -17,7 +17,8 @@ const lines: string[] = [];
 const store = new ModelStore({ folder: `${folder}/structured`, inspect: inspectModel });
 const manager = new ModelManager({
   store,
-  open: (path, options) => loadModel(path, { ...tinyLoad, contextLength: 1024, ...options }),
+  open: (source, options) =>
+    loadModel(pathOf(source), { ...tinyLoad, contextLength: 1024, ...options }),
 });
 globalThis.addEventListener("unload", () => void manager.closeAll());
 const log = createLog({ write: (line) => void lines.push(line) });

@@ -3,8 +3,8 @@
 import { createApp } from "../../server/app.ts";
 import type { AppOptions } from "../../server/app_types.ts";
 import { ModelNotFoundError } from "../../engine/errors.ts";
-import { ModelManager } from "../../engine/manager.ts";
-import type { StoreEntry } from "../../engine/store.ts";
+import { ModelManager } from "../../engine/manager/mod.ts";
+import type { ModelStore, StoreEntry } from "../../engine/store/mod.ts";
 import type { LoadOptions } from "../../engine/types.ts";
 import { checkAnswers } from "./check_answers.ts";
 import { FakeModel, type FakeModelOptions } from "./fake_model.ts";
@@ -42,12 +42,13 @@ export function createTestApp(
     },
     list: () => Promise.resolve(entries),
     digest: (entry: StoreEntry) => Promise.resolve(`d${entry.name.length}`),
-  };
+  } as unknown as ModelStore;
   const manager = new ModelManager({
     store,
-    open(path, loadOptions) {
+    open(source, loadOptions) {
+      const { info } = entries.find((entry) => entry.source === source)!;
+      const path = source.kind === "files" ? source.path : source.model;
       loads.push({ path, options: loadOptions });
-      const { info } = entries.find((entry) => entry.path === path)!;
       const { contextLength = model.contextLength } = loadOptions;
       loaded.push(new FakeModel({ ...model, info, ...(contextLength && { contextLength }) }));
       return Promise.resolve(loaded.at(-1)!);
@@ -83,7 +84,8 @@ function entryOf(name: string, { info }: FakeModelOptions): StoreEntry {
   const full = new FakeModel({ ...(info && { info }) }).info;
   return {
     name: `${name}:latest`,
-    path: `/models/${name}.gguf`,
+    source: { kind: "files", path: `/models/${name}.gguf`, adapters: [] },
+    defaults: { parameters: {}, messages: [], license: [] },
     size: full.fileSize,
     modified: new Date("2026-08-21T10:00:00.123Z"),
     info: full,

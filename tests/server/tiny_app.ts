@@ -11,7 +11,7 @@ import {
 } from "../../engine/mod.ts";
 import { createApp } from "../../server/app.ts";
 import { createLog } from "../../server/log.ts";
-import { folder, tinyLoad } from "../engine/harness.ts";
+import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
 import { checkAnswers } from "./check_answers.ts";
 import type { Script } from "./fake_model.ts";
@@ -42,7 +42,8 @@ export async function createTinyApp(name: string): Promise<{ app: App; manager: 
   const store = new ModelStore({ folder: models, inspect: inspectModel });
   const manager = new ModelManager({
     store,
-    open: (path, options) => loadModel(path, { ...tinyLoad, contextLength: 1024, ...options }),
+    open: (source, options) =>
+      loadModel(pathOf(source), { ...tinyLoad, contextLength: 1024, ...options }),
   });
   globalThis.addEventListener("unload", () => void manager.closeAll());
   const log = createLog({ write: () => {} });

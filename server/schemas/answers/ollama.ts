@@ -71,7 +71,8 @@ export const legacyEmbedAnswerSchema = record({
   embedding: { type: "array", items: { type: "number" } },
 });
 
-const details = record({
+/** Facts of a model. */
+export const details = record({
   parent_model: text,
   format: text,
   family: text,
@@ -88,7 +89,10 @@ const model = { name: text, model: text, size: count, digest: text, details };
 export const tagsSchema = record({
   models: {
     type: "array",
-    items: record({ ...model, modified_at: time, capabilities: { type: "array", items: text } }),
+    items: record(
+      { ...model, modified_at: time, capabilities: { type: "array", items: text } },
+      { remote_model: text, remote_host: text },
+    ),
   },
 });
 

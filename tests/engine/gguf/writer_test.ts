@@ -107,7 +107,7 @@ Deno.test("TensorReader gives whole blocks, any range, and no more than the tens
     assertThrows(() => reader.read(tensor, 144 * 6 - 9, target), RangeError, "not within its 864");
     assertThrows(() => reader.read(tensor, -1, target), RangeError);
     using small = await TensorReader.open(file, 100);
-    assertThrows(() => [...small.chunks(tensor)], RangeError, "below one block of 144");
+    assertThrows(() => [...small.chunks(tensor)], RangeError, "below one unit of 144");
   });
 });
 

@@ -1,41 +1,13 @@
-// The store on a temporary folder, with an `inspect` that reads the first byte.
+// Models that lie about as files: in the folder of the models, and at paths.
 
 import { assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
-import { GgufError, ModelNotFoundError } from "../../engine/errors.ts";
-import { ModelStore, type StoreOptions } from "../../engine/store.ts";
-import type { ModelInfo } from "../../engine/types.ts";
-import { fakeInfo } from "../server/fake_model.ts";
+import { GgufError, ModelNotFoundError } from "../../../engine/errors.ts";
+import { type ModelSource, type StoreEntry, StoreError } from "../../../engine/store/mod.ts";
+import { withFiles } from "./world.ts";
 
-interface World {
-  folder: string;
-  inspected: string[];
-  broken: string[];
-  createStore(options?: Partial<StoreOptions>): ModelStore;
-}
-
-/** Runs with a folder that holds these files and their texts; one that begins with "!" is broken. */
-async function withFiles(files: Record<string, string>, test: (world: World) => Promise<void>) {
-  const folder = await Deno.makeTempDir();
-  const inspected: string[] = [];
-  const broken: string[] = [];
-  const inspect = async (path: string): Promise<ModelInfo> => {
-    inspected.push(path.slice(folder.length + 1));
-    const text = await Deno.readTextFile(path);
-    if (text.startsWith("!")) throw new GgufError(path, "magic", "not GGUF");
-    return { ...fakeInfo, fileSize: text.length };
-  };
-  const onBroken = (path: string) => void broken.push(path.slice(folder.length + 1));
-  try {
-    for (const [name, text] of Object.entries(files)) {
-      const parent = `${folder}/${name}`.replace(/\/[^/]*$/, "");
-      await Deno.mkdir(parent, { recursive: true });
-      await Deno.writeTextFile(`${folder}/${name}`, text);
-    }
-    const createStore = (options = {}) => new ModelStore({ folder, inspect, onBroken, ...options });
-    await test({ folder, inspected, broken, createStore });
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+/** Where the weights of an entry are. */
+function pathOf({ source }: StoreEntry): string {
+  return (source as ModelSource & { kind: "files" }).path;
 }
 
 Deno.test("list() names files and one level of folders, the latest first", async () => {
@@ -44,6 +16,7 @@ Deno.test("list() names files and one level of folders, the latest first", async
     "My model.GGUF": "B",
     "sub/c.gguf": "C",
     "sub/deep/d.gguf": "D",
+    "blobs/f.gguf": "F",
     "e.txt": "E",
   };
   await withFiles(files, async ({ folder, createStore }) => {
@@ -52,9 +25,11 @@ Deno.test("list() names files and one level of folders, the latest first", async
     await Deno.utime(`${folder}/My model.GGUF`, 2000, 2000);
     const entries = await createStore().list();
     assertEquals(entries.map(({ name }) => name), ["sub/c:latest", "My-model:latest", "a:latest"]);
-    const { path, size, modified, info } = entries[2]!;
-    assertEquals([path, size, modified.getTime()], [`${folder}/a.gguf`, 1, 1_000_000]);
-    assertEquals(info.architecture, "llama");
+    const { source, size, modified, info, defaults, manifest } = entries[2]!;
+    assertEquals(source, { kind: "files", path: `${folder}/a.gguf`, adapters: [] });
+    assertEquals([size, modified.getTime(), info.architecture], [1, 1_000_000, "llama"]);
+    assertEquals(defaults, { parameters: {}, messages: [], license: [] });
+    assertEquals(manifest, undefined);
   });
 });
 
@@ -82,7 +57,7 @@ Deno.test("list() and find() take the files of a split model for one", async () 
     ]);
     assertEquals(broken, ["part-00002-of-00002.gguf"]);
     const path = `${folder}/big-00001-of-00003.gguf`;
-    assertEquals([(await store.find("BIG")).path, (await store.find(path)).size], [path, 7]);
+    assertEquals([pathOf(await store.find("BIG")), (await store.find(path)).size], [path, 7]);
     assertEquals(inspected.filter((file) => file.startsWith("big")).length, 1);
     await assertRejects(() => store.find("big-00001-of-00003"), ModelNotFoundError);
 
@@ -135,12 +110,65 @@ Deno.test("find() takes paths of .gguf files only where they are allowed", async
     const path = `${folder}/out/a.gguf`;
     const open = createStore({ folder: `${folder}/models`, allowPaths: true });
     const entry = await open.find(path);
-    assertEquals([entry.name, entry.path], [path, path]);
-    for (const other of [`${folder}/out/b.txt`, `${folder}/out/none.gguf`, `${folder}/out`]) {
+    assertEquals([entry.name, pathOf(entry)], [path, path]);
+    for (const other of [`${folder}/out/b.txt`, `${folder}/out/none.gguf`, `${folder}/none`]) {
       await assertRejects(() => open.find(other), ModelNotFoundError);
     }
     const closed = createStore({ folder: `${folder}/models` });
-    await assertRejects(() => closed.find(path), ModelNotFoundError);
+    for (const name of [path, `${folder}/out`]) {
+      await assertRejects(() => closed.find(name), ModelNotFoundError);
+    }
+  });
+});
+
+Deno.test("find() takes a folder for the one model in it, with its projector", async () => {
+  const files = {
+    "one/model.gguf": "A",
+    "one/mmproj-model-f16.gguf": "BB",
+    "split/a-00001-of-00002.gguf": "A",
+    "split/a-00002-of-00002.gguf": "BBB",
+    "two/a.gguf": "A",
+    "two/b.gguf": "B",
+    "tensors/model.safetensors": "C",
+    "empty/readme.md": "D",
+  };
+  await withFiles(files, async ({ folder, createStore }) => {
+    const store = createStore({ folder: `${folder}/models`, allowPaths: true });
+    const { name, source, size } = await store.find(`${folder}/one`);
+    const path = `${folder}/one/model.gguf`;
+    const projector = `${folder}/one/mmproj-model-f16.gguf`;
+    assertEquals([name, size], [`${folder}/one`, 3]);
+    assertEquals(source, { kind: "files", path, projector, adapters: [] });
+    assertEquals((await store.find(`${folder}/split/`)).size, 4);
+    await assertRejects(() => store.find(`${folder}/two`), StoreError, "a.gguf, b.gguf");
+    await assertRejects(() => store.find(`${folder}/tensors`), StoreError, "`create`");
+    await assertRejects(() => store.find(`${folder}/empty`), ModelNotFoundError);
+  });
+});
+
+Deno.test("list() takes the projector in a subfolder for a part of its model", async () => {
+  const files = { "see/m.gguf": "A", "see/mmproj-m.gguf": "BB", "mmproj-x.gguf": "C" };
+  await withFiles(files, async ({ folder, createStore }) => {
+    const [entry, ...others] = await createStore().list();
+    assertEquals([entry!.name, entry!.size, others.length], ["see/m:latest", 3, 0]);
+    const path = `${folder}/see/m.gguf`;
+    const projector = `${folder}/see/mmproj-m.gguf`;
+    assertEquals(entry!.source, { kind: "files", path, projector, adapters: [] });
+  });
+});
+
+Deno.test("models of the program are found unless the store has one of that name, and listed alone", async () => {
+  const files = { "program/mini.gguf": "A", "models/other.gguf": "B" };
+  await withFiles(files, async ({ folder, createStore }) => {
+    const builtin = [{ name: "quern/mini", path: `${folder}/program/mini.gguf` }];
+    const empty = createStore({ folder: `${folder}/none`, builtin });
+    assertEquals((await empty.list()).map(({ name }) => name), ["quern/mini:latest"]);
+    await assertRejects(() => empty.remove("quern/mini"), StoreError, "mini.gguf");
+    const store = createStore({ folder: `${folder}/models`, builtin });
+    assertEquals((await store.list()).map(({ name }) => name), ["other:latest"]);
+    assertEquals(pathOf(await store.find("Quern/Mini")), `${folder}/program/mini.gguf`);
+    await store.copy("other", "quern/mini");
+    assertMatch(pathOf(await store.find("quern/mini")), /blobs\/sha256-/);
   });
 });
 

@@ -1,0 +1,73 @@
+// Seeded random numbers for the generators: the same seed, the same data on every machine.
+// Lists are split by construction: every fifth entry belongs to the evaluation alone.
+// The generator is mulberry32: 32 bits of state, enough to choose words with.
+
+/** Data to learn from, or data that is kept for the evaluation and never learnt from. */
+export type Split = "train" | "heldOut";
+
+/** Of so many neighbours in a list, the last one is held out. */
+const HELD_OUT_EVERY = 5;
+
+/** A stream of choices. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** A number in [0, 1). */
+  next(): number {
+    this.#state = this.#state + 0x6D2B79F5 >>> 0;
+    let bits = this.#state;
+    bits = Math.imul(bits ^ bits >>> 15, bits | 1);
+    bits ^= bits + Math.imul(bits ^ bits >>> 7, bits | 61);
+    return ((bits ^ bits >>> 14) >>> 0) / 2 ** 32;
+  }
+
+  /** An integer from `least` to `most`, both included. */
+  integer(least: number, most: number): number {
+    return least + Math.floor(this.next() * (most - least + 1));
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return list[Math.floor(this.next() * list.length)]!;
+  }
+
+  /** An entry of the list's part that belongs to the split. The list has at least five entries. */
+  pickOf<T>(list: readonly T[], split: Split): T {
+    const groups = Math.floor(list.length / HELD_OUT_EVERY);
+    if (split === "heldOut") return list[this.integer(1, groups) * HELD_OUT_EVERY - 1]!;
+    const index = this.integer(0, list.length - groups - 1);
+    return list[index + Math.min(groups, Math.floor(index / (HELD_OUT_EVERY - 1)))]!;
+  }
+
+  /** Several different entries, in random order. */
+  sample<T>(list: readonly T[], count: number): T[] {
+    return this.shuffle(list).slice(0, count);
+  }
+
+  /** Several different entries of the list's part that belongs to the split. */
+  sampleOf<T>(list: readonly T[], count: number, split: Split): T[] {
+    const isHeldOut = (index: number) => index % HELD_OUT_EVERY === HELD_OUT_EVERY - 1;
+    return this.sample(list.filter((_, i) => isHeldOut(i) === (split === "heldOut")), count);
+  }
+
+  shuffle<T>(list: readonly T[]): T[] {
+    const shuffled = [...list];
+    for (let i = shuffled.length - 1; i > 0; i--) {
+      const other = this.integer(0, i);
+      [shuffled[i], shuffled[other]] = [shuffled[other]!, shuffled[i]!];
+    }
+    return shuffled;
+  }
+}
+
+/** Puts values into the places of a phrase: `fill("Hello {name}", { name: "Ada" })`. */
+export function fill(phrase: string, values: Record<string, string | number>): string {
+  return phrase.replace(/\{(\w+)\}/g, (place, key) => key in values ? String(values[key]) : place);
+}

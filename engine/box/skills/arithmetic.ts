@@ -1,0 +1,142 @@
+// Sums, differences and small products, with thinking digit by digit where it is asked for and
+// without where it is not. Held out: two-digit pairs by a rule, and every fifth phrasing.
+
+import { fill, type Random } from "../random.ts";
+import type { Answer, Example, Skill, Split } from "../types.ts";
+
+interface Operation {
+  sign: string;
+  apply: (a: number, b: number) => number;
+  phrases: readonly string[];
+  think: (a: number, b: number) => string;
+}
+
+const SUM: Operation = {
+  sign: "+",
+  apply: (a, b) => a + b,
+  phrases: [
+    "What is {a} + {b}?",
+    "What is {a} plus {b}?",
+    "{a} + {b}",
+    "Add {a} and {b}.",
+    "How much is {a} + {b}?",
+    "Calculate {a} + {b}.",
+    "Compute {a} plus {b}.",
+    "Please add {b} to {a}.",
+    "{a} + {b} = ?",
+    "What do {a} and {b} make together?",
+    "Tell me the sum of {a} and {b}.",
+    "What is the sum of {a} and {b}?",
+    "I have {a} apples and buy {b} more. How many do I have?",
+    "Can you work out {a} + {b}?",
+    "How much do {a} and {b} add up to?",
+    "What's {a} + {b}?",
+    "{a} plus {b} is what?",
+    "Think: {a} + {b}?",
+    "Sum up {a} and {b}.",
+    "Could you add {a} and {b} for me?",
+  ],
+  think: thinkSum,
+};
+
+const DIFFERENCE: Operation = {
+  sign: "-",
+  apply: (a, b) => a - b,
+  phrases: [
+    "What is {a} - {b}?",
+    "What is {a} minus {b}?",
+    "{a} - {b}",
+    "Subtract {b} from {a}.",
+    "How much is {a} - {b}?",
+    "Calculate {a} - {b}.",
+    "Compute {a} minus {b}.",
+    "Take {b} away from {a}.",
+    "{a} - {b} = ?",
+    "What is left of {a} after taking {b}?",
+  ],
+  think: thinkDifference,
+};
+
+const PRODUCT: Operation = {
+  sign: "*",
+  apply: (a, b) => a * b,
+  phrases: [
+    "What is {a} * {b}?",
+    "What is {a} times {b}?",
+    "{a} * {b}",
+    "Multiply {a} by {b}.",
+    "How much is {a} times {b}?",
+    "Calculate {a} * {b}.",
+    "Compute {a} times {b}.",
+    "{a} x {b}",
+    "{a} times {b} = ?",
+    "What is the product of {a} and {b}?",
+  ],
+  think: (a, b) => `${a} * ${b} = ${a * b}.`,
+};
+
+/** Two-digit sums; training sees differences and small products too. */
+export const arithmetic: Skill = { name: "arithmetic", example };
+
+function example(random: Random, split: Split): Example {
+  const operation = chooseOperation(random, split);
+  const [a, b] = chooseNumbers(operation, random, split);
+  // What is evaluated is the thinking; a fifth says that it is not wanted, and then only that counts.
+  const think = random.chance(0.8);
+  const result = operation.apply(a, b);
+  const sentence = `${a} ${operation.sign} ${b} = ${result}`;
+  const answer: Answer = {
+    ...think && { thinking: operation.think(a, b) },
+    text: `${sentence}.`,
+  };
+  const user = fill(random.pickOf(operation.phrases, split), { a, b });
+  const check = (actual: Answer) =>
+    think
+      ? Boolean(actual.thinking?.trim()) && lastNumber(actual.text) === result
+      : !actual.thinking && lastNumber(actual.text) !== undefined;
+  return { think, turns: [{ user, answer, check }] };
+}
+
+function chooseOperation(random: Random, split: Split): Operation {
+  if (split === "heldOut" || random.chance(0.7)) return SUM;
+  return random.chance(0.7) ? DIFFERENCE : PRODUCT;
+}
+
+function chooseNumbers(
+  operation: Operation,
+  random: Random,
+  split: Split,
+): [number, number] {
+  if (operation === PRODUCT) return [random.integer(2, 9), random.integer(2, 9)];
+  const short = split === "train" && random.chance(0.15);
+  for (;;) {
+    const a = short ? random.integer(0, 9) : random.integer(10, 99);
+    const b = short ? random.integer(0, 9) : random.integer(10, 99);
+    const isHeldOut = (3 * a + 7 * b) % 5 === 4;
+    if (!short && isHeldOut !== (split === "heldOut")) continue;
+    return operation === DIFFERENCE ? [Math.max(a, b), Math.min(a, b)] : [a, b];
+  }
+}
+
+/** Column by column, the ones first. */
+function thinkSum(a: number, b: number): string {
+  const ones = a % 10 + b % 10;
+  const carry = Math.floor(ones / 10);
+  const [tensA, tensB] = [Math.floor(a / 10), Math.floor(b / 10)];
+  const tens = tensA + tensB + carry;
+  return `Ones: ${a % 10} + ${b % 10} = ${ones}, write ${ones % 10}, carry ${carry}. ` +
+    `Tens: ${tensA} + ${tensB} + ${carry} = ${tens}. So ${a} + ${b} = ${a + b}.`;
+}
+
+function thinkDifference(a: number, b: number): string {
+  const borrow = a % 10 < b % 10 ? 1 : 0;
+  const ones = a % 10 + 10 * borrow - b % 10;
+  const [tensA, tensB] = [Math.floor(a / 10), Math.floor(b / 10)];
+  return `Ones: ${a % 10 + 10 * borrow} - ${b % 10} = ${ones}, borrow ${borrow}. ` +
+    `Tens: ${tensA} - ${tensB} - ${borrow} = ${tensA - tensB - borrow}. So ${a} - ${b} = ${a - b}.`;
+}
+
+function lastNumber(text = ""): number | undefined {
+  const last = text.match(/-?\d+/g)?.at(-1);
+  return last === undefined ? undefined : Number(last);
+}

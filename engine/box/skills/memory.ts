@@ -1,0 +1,150 @@
+// Memory: conversations of three to six turns in which the user tells facts, corrects some, talks of
+// other things, and in the end asks for a fact told, or for one never told.
+
+import { fill, type Random } from "../random.ts";
+import type { Answer, Example, Skill, Split, Turn } from "../types.ts";
+import type { Fact } from "../words/fact_families.ts";
+import { FACTS } from "../words/personal.ts";
+import { SMALL_TALK } from "../words/small_talk.ts";
+import { mentions } from "../words/values.ts";
+
+/** Answered when the user asks for something never told. */
+const UNKNOWN = "You have not told me.";
+
+/** Some sentences have a way into them. */
+const HAS_WAY = 0.3;
+
+const TELLING: readonly string[] = [
+  "By the way, {text}",
+  "Please remember: {text}",
+  "You should know this: {text}",
+  "Also, {text}",
+  "One more thing: {text}",
+];
+
+const ASKING: readonly string[] = [
+  "Tell me, {text}",
+  "By the way, {text}",
+  "Now, {text}",
+  "One question: {text}",
+  "So, {text}",
+  "Now tell me: {text}",
+  "And {text}",
+  "OK, {text}",
+  "Quick question: {text}",
+  "Hmm, {text}",
+];
+
+/** A fact in one conversation: all that was ever said of it, the latest last. */
+interface Told {
+  fact: Fact;
+  values: string[];
+}
+
+export const memory: Skill = {
+  name: "memory",
+
+  example(random: Random, split: Split): Example {
+    const count = random.chance(0.6) ? 6 : random.integer(3, 5);
+    const asking = count > 3 && random.chance(0.4) ? 2 : 1;
+    const told: Told[] = [];
+    const turns: Turn[] = [];
+    const facts = random.shuffle(FACTS);
+    const chatter = random.sampleOf(SMALL_TALK, count, split);
+    const smallTalk = (): Turn => {
+      const [user, text] = chatter.pop()!;
+      return { user, answer: { text } };
+    };
+    while (turns.length < count - asking) {
+      const isLast = turns.length === count - asking - 1;
+      const spot = random.next();
+      if (told.length > 0 && spot < 0.35) turns.push(smallTalk());
+      else if (told.length > 0 && spot < 0.47) {
+        turns.push(correct(random.pick(told), random, split));
+      } else if (told.length === 0 && !isLast && spot < 0.2) turns.push(smallTalk());
+      else turns.push(tell(facts, told, random, split));
+    }
+    const asked = random.sample(told, asking);
+    for (const each of asked) {
+      turns.push(
+        random.chance(0.15)
+          ? askUntold(facts.pop()!, told, random, split)
+          : ask(each, random, split),
+      );
+    }
+    if (asked.length < asking) turns.push(askUntold(facts.pop()!, told, random, split));
+    return { turns };
+  },
+};
+
+/** Tells one new fact, at times two in one message. */
+function tell(facts: Fact[], told: Told[], random: Random, split: Split): Turn {
+  const messages: string[] = [];
+  const answers: string[] = [];
+  for (let left = random.chance(0.2) ? 2 : 1; left > 0; left--) {
+    const fact = facts.pop()!;
+    const value = fact.make(random, split);
+    told.push({ fact, values: [value] });
+    const pattern = random.pickOf(fact.tells, split);
+    const ways = /^(?:I|My|The|\{value\})/.test(pattern) ? TELLING : [];
+    messages.push(begin(ways, pattern, random, split, value));
+    answers.push(sentence(fact.noted, value));
+  }
+  return { user: messages.join(" "), answer: { text: answers.join(" ") } };
+}
+
+function correct({ fact, values }: Told, random: Random, split: Split): Turn {
+  const value = fact.make(random, split);
+  // The rare correction to a value told before makes it the latest again.
+  const outdated = values.filter((each) => each !== value);
+  values.splice(0, values.length, ...outdated, value);
+  return {
+    user: sentence(random.pickOf(fact.corrections, split), value),
+    answer: { text: sentence(fact.noted, value) },
+  };
+}
+
+function ask({ fact, values }: Told, random: Random, split: Split): Turn {
+  const latest = values.at(-1)!;
+  const outdated = values.slice(0, -1);
+  return {
+    user: begin(ASKING, random.pickOf(fact.asks, split), random, split),
+    answer: { text: sentence(fact.recalled, latest) },
+    check: ({ text }) =>
+      mentions(text, latest) &&
+      !outdated.some((value) => !mentions(latest, value) && mentions(text, value)),
+  };
+}
+
+function askUntold(fact: Fact, told: readonly Told[], random: Random, split: Split): Turn {
+  const values = told.flatMap(({ values }) => values);
+  return {
+    user: begin(ASKING, random.pickOf(fact.asks, split), random, split),
+    answer: { text: UNKNOWN },
+    check: ({ text }: Answer) =>
+      /\b(?:not|never|no)\b|n't/i.test(text ?? "") &&
+      !values.some((value) => mentions(text, value)),
+  };
+}
+
+/** The pattern with its value; a value that begins the sentence begins with a capital. */
+function sentence(pattern: string, value: string): string {
+  const text = fill(pattern, { value });
+  return text[0]!.toUpperCase() + text.slice(1);
+}
+
+/** Fills the pattern; at times after a way into it, where its first word is small if it may be. */
+function begin(
+  ways: readonly string[],
+  pattern: string,
+  random: Random,
+  split: Split,
+  value = "",
+): string {
+  if (ways.length === 0 || !random.chance(HAS_WAY)) return sentence(pattern, value);
+  const text = fill(pattern, { value });
+  const isSmall = !/^(?:I\b|\{)/.test(pattern);
+  return fill(random.pickOf(ways, split), {
+    text: isSmall ? text[0]!.toLowerCase() + text.slice(1) : text,
+  });
+}

@@ -1,0 +1,117 @@
+// Tools that do something in the house: light, heating, music, doors, and what is bought for it.
+
+import type { ToolPlan } from "./tool_catalog.ts";
+
+export const HOUSEHOLD_TOOLS: readonly ToolPlan[] = [
+  {
+    names: "play_music play play_song music start_music",
+    about: "play a song",
+    needs: "title",
+    requests: [
+      'play "{title}"',
+      "play the song {title}",
+      'I want to hear "{title}".',
+      "put on {title}",
+      'I want to listen to "{title}".',
+      "start the song {title}",
+    ],
+    again: '"{title}"',
+    says: 'Now playing "{title}".',
+  },
+  {
+    names: "set_light light switch_light lights control_light",
+    about: "turn the light in a room on or off",
+    needs: "room state",
+    requests: [
+      "turn {state} the light in the {room}",
+      "turn the light in the {room} {state}",
+      "switch the {room} light {state}",
+      "Light in the {room} {state}, please.",
+      "switch {state} the lights in the {room}",
+    ],
+    says: "The light in the {room} is {state}.",
+  },
+  {
+    names: "set_heating heating set_temperature thermostat heat_room",
+    about: "set the heating of a room to a temperature",
+    needs: "room warmth",
+    requests: [
+      "set the heating in the {room} to {warmth} degrees",
+      "heat the {room} to {warmth} degrees",
+      "I want {warmth} degrees in the {room}.",
+      "make the {room} {warmth} degrees warm",
+      "set the {room} to {warmth} degrees",
+    ],
+    says: "The {room} is set to {warmth} degrees.",
+  },
+  {
+    names: "set_volume volume change_volume sound_level loudness",
+    about: "set the volume of the sound in percent",
+    needs: "percent",
+    requests: [
+      "set the volume to {percent} percent",
+      "turn the sound to {percent} percent",
+      "Volume to {percent} percent.",
+      "make the volume {percent} percent",
+      "change the volume to {percent} percent",
+    ],
+    again: "{percent} percent",
+    says: "The volume is at {percent} percent.",
+  },
+  {
+    names: "order_item order buy order_product place_order",
+    about: "order some of a product",
+    needs: "item count",
+    requests: [
+      "order {count} packs of {item}",
+      "I want to order {count} packs of {item}.",
+      "buy {count} packs of {item}",
+      "place an order for {count} packs of {item}",
+      "order {item}, {count} packs",
+    ],
+    says: "{count} packs of {item} are ordered.",
+    group: "shop",
+  },
+  {
+    names: "add_to_list shopping_list add_item list_item put_on_list",
+    about: "add a product to the shopping list",
+    needs: "item",
+    requests: [
+      "put {item} on the shopping list",
+      "add {item} to my shopping list",
+      "We are out of {item}, add it to the shopping list.",
+      "I need {item} on the shopping list.",
+      "Shopping list: {item}.",
+    ],
+    again: "{item}",
+    says: "I have put {item} on the shopping list.",
+    group: "shop",
+  },
+  {
+    names: "lock_door door front_door door_lock control_door",
+    about: "lock or unlock the door of a room",
+    needs: "room lock",
+    requests: [
+      "Please {lock} the door of the {room}.",
+      "Can you {lock} the {room} door?",
+      "go and {lock} the {room}",
+      "I want you to {lock} the door of the {room}.",
+      "The door of the {room}: {lock} it.",
+    ],
+    says: "The door of the {room} is {lock}ed now.",
+  },
+  {
+    names: "start_vacuum vacuum clean_room robot_cleaner clean",
+    about: "clean a room with the robot",
+    needs: "room",
+    requests: [
+      "clean the {room} with the robot",
+      "send the robot to clean the {room}",
+      "vacuum the {room}",
+      "let the robot clean the {room}",
+      "The {room} is dirty, clean it.",
+    ],
+    again: "the {room}",
+    says: "The robot is cleaning the {room}.",
+  },
+];

@@ -1,0 +1,116 @@
+// A tool of the catalogue as it is offered once: with a name, names of parameters in some order, a
+// description, and the values that a request would tell.
+
+import type { Tool } from "../../types.ts";
+import { fill, type Random } from "../random.ts";
+import type { Split } from "../types.ts";
+import type { ToolPlan } from "./tool_catalog.ts";
+import { KINDS, type Typed } from "./tool_parameters.ts";
+
+const DESCRIPTIONS: readonly string[] = [
+  "{about}.",
+  "Function to {about}.",
+  "Tool to {about}.",
+  "Use this to {about}.",
+  "Call this to {about}.",
+  "This can {about}.",
+  "A function to {about}",
+  "Call it to {about}",
+  "Can {about}",
+  "Used to {about}.",
+];
+
+/** A tool with its names chosen: how the list in the prompt has it. */
+export interface OfferedTool {
+  plan: ToolPlan;
+  name: string;
+  /** By kind, in the order of the list: name and type of each parameter, and the value to tell. */
+  parameters: Map<string, Typed & { name: string }>;
+}
+
+/** Chooses the names of a tool, the order of its parameters and values for them. */
+export function offer(plan: ToolPlan, random: Random, split: Split): OfferedTool {
+  const parameters: OfferedTool["parameters"] = new Map();
+  const taken = new Set<string>();
+  for (const kind of random.shuffle([...words(plan.needs), ...words(plan.may)])) {
+    const typed = KINDS[kind]!.make(random, split);
+    let name = makeUp(random.pickOf(KINDS[kind]!.names, split), random, split);
+    if (taken.has(name)) name = `${name}_${taken.size + 1}`;
+    taken.add(name);
+    parameters.set(kind, { ...typed, name });
+  }
+  return { plan, name: nameOf(plan, random, split), parameters };
+}
+
+/** One of the plan's names, at times in camel case. */
+function nameOf(plan: ToolPlan, random: Random, split: Split): string {
+  const name = makeUp(random.pickOf(words(plan.names), split), random, split);
+  if (random.chance(0.85)) return name;
+  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** In training, at times adds letters to a name, so that names are read and not known. */
+function makeUp(name: string, random: Random, split: Split): string {
+  if (split === "heldOut" || random.chance(0.88)) return name;
+  const letters = Array.from({ length: 3 }, () => random.pick([..."abdefgiklmnoprstuvz"])).join("");
+  return random.chance(0.5) ? `${letters}_${name}` : `${name}_${letters}`;
+}
+
+/** The tool as the list in the prompt has it. */
+export function describe(
+  { plan, name, parameters }: OfferedTool,
+  random: Random,
+  split: Split,
+): Tool {
+  const frame = random.chance(0.4) ? "{about}" : random.pickOf(DESCRIPTIONS, split);
+  const about = fill(frame, { about: plan.about });
+  const optional = words(plan.may);
+  const all = [...parameters];
+  const isExplained = random.chance(0.25);
+  return {
+    type: "function",
+    function: {
+      name,
+      description: capitalize(about),
+      parameters: {
+        type: "object",
+        properties: Object.fromEntries(
+          all.map((
+            [kind, { name, schema }],
+          ) => [name, { ...schema, ...(isExplained && { description: KINDS[kind]!.meaning }) }]),
+        ),
+        required: all.filter(([kind]) => !optional.includes(kind)).map(([, { name }]) => name),
+      },
+    },
+  };
+}
+
+/** By kind: the values of the parameters. */
+export function valuesOf(tool: OfferedTool): Record<string, unknown> {
+  return Object.fromEntries([...tool.parameters].map(([kind, { value }]) => [kind, value]));
+}
+
+/** By kind: the values as a user says them. */
+export function textsOf(tool: OfferedTool): Record<string, string> {
+  return Object.fromEntries([...tool.parameters].map(([kind, { text }]) => [kind, text]));
+}
+
+/** The kinds that a pattern has places for. */
+export function placesOf(pattern: string): string[] {
+  return [...pattern.matchAll(/\{(\w+)\}/g)].map(([, kind]) => kind!);
+}
+
+/** The group of tools that may be mistaken for each other. */
+export function groupOf(plan: ToolPlan): string {
+  return plan.group ?? plan.names;
+}
+
+/** The words of a list written as text. */
+export function words(text = ""): string[] {
+  return text === "" ? [] : text.split(" ");
+}
+
+/** The text with its first letter as a capital. */
+export function capitalize(text: string): string {
+  return text[0]!.toUpperCase() + text.slice(1);
+}

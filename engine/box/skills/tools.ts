@@ -1,0 +1,234 @@
+// Tools: a list of one to four and a request. Where a tool fits, the answer is a call, and the turn
+// after tells its result in words; where none does, the answer is words alone.
+
+import { isDeepStrictEqual } from "node:util";
+import { fill, type Random } from "../random.ts";
+import type { Answer, Example, Skill, Split, Turn } from "../types.ts";
+import { PLAIN_SYSTEMS, SMALL_TALK, TOO_MUCH } from "../words/small_talk.ts";
+import { mentions } from "../words/values.ts";
+import { writeJson } from "./json.ts";
+import { ACTION_TOOLS } from "./tool_actions.ts";
+import { QUESTION_TOOLS, type ToolPlan } from "./tool_catalog.ts";
+import { HOUSEHOLD_TOOLS } from "./tool_household.ts";
+import { LOOKUP_TOOLS } from "./tool_lookups.ts";
+import {
+  capitalize,
+  describe,
+  groupOf,
+  offer,
+  type OfferedTool,
+  placesOf,
+  textsOf,
+  valuesOf,
+  words,
+} from "./tool_offers.ts";
+import { GIVEN, KINDS } from "./tool_parameters.ts";
+
+const CATALOG: readonly ToolPlan[] = [
+  ...QUESTION_TOOLS,
+  ...LOOKUP_TOOLS,
+  ...ACTION_TOOLS,
+  ...HOUSEHOLD_TOOLS,
+];
+
+/** Said where a request needs a tool that is not in the list. */
+const NO_TOOL = "I am sorry, I have no tool for that.";
+
+/** Half of the orders are put in one of these ways. */
+const POLITE: readonly string[] = [
+  "Please {order}.",
+  "Could you {order}?",
+  "Can you {order}?",
+  "Hey, {order}.",
+  "Please, {order}.",
+  "I would like you to {order}.",
+  "I want you to {order}.",
+  "Could you please {order}?",
+  "Can you please {order}?",
+  "Would you {order}?",
+];
+
+const AGAIN: readonly string[] = [
+  "And {again}?",
+  "What about {again}?",
+  "How about {again}?",
+  "And now {again}?",
+  "And what about {again}?",
+  "OK, and {again}?",
+  "Thanks. And {again}?",
+  "And then {again}?",
+  "Now {again}, please.",
+  "Thank you, and {again}?",
+];
+
+const DONE: readonly string[] = [
+  "OK",
+  '{"status": "ok"}',
+  '{"success": true}',
+  "done",
+  '{"result": "ok"}',
+  '{"ok": true}',
+  '{"status": "done"}',
+  "Done.",
+  "true",
+  '{"status": "success"}',
+];
+
+const ERRORS: readonly string[] = [
+  "not found",
+  "no connection",
+  "the service is down",
+  "access denied",
+  "timeout",
+  "too many requests",
+  "invalid input",
+  "no answer from the server",
+  "internal error",
+  "service not available",
+];
+
+export const tools: Skill = {
+  name: "tools",
+
+  example(random: Random, split: Split): Example {
+    const plans = random.sample(CATALOG, random.pick([1, 1, 2, 2, 2, 3, 3, 4]));
+    const offered = plans.map((plan) => offer(plan, random, split));
+    const turns = random.chance(0.25)
+      ? refusals(offered, random, split)
+      : uses(offered[0]!, random, split);
+    return {
+      ...(random.chance(0.2) && { system: random.pickOf(PLAIN_SYSTEMS, split) }),
+      tools: random.shuffle(offered).map((tool) => describe(tool, random, split)),
+      turns,
+    };
+  },
+};
+
+/** Turns that no tool is for: small talk, or a request for a tool that is not there. */
+function refusals(offered: readonly OfferedTool[], random: Random, split: Split): Turn[] {
+  const check = ({ call, text }: Answer) => call === undefined && Boolean(text?.trim());
+  if (random.chance(0.5)) {
+    const [user, text] = random.pickOf(SMALL_TALK, split);
+    const turns: Turn[] = [{ user, answer: { text }, check }];
+    return random.chance(0.2) ? [...turns, ...uses(offered[0]!, random, split)] : turns;
+  }
+  const groups = new Set(offered.map(({ plan }) => groupOf(plan)));
+  const canSearch = groups.has("search");
+  if (!canSearch && random.chance(0.3)) {
+    return [{ user: random.pickOf(TOO_MUCH, split), answer: { text: NO_TOOL }, check }];
+  }
+  const missing = CATALOG.filter((plan) => !groups.has(groupOf(plan)));
+  const plan = random.pick(canSearch ? missing.filter((plan) => !plan.gives) : missing);
+  const { user } = ask(offer(plan, random, split), random, split);
+  return [{ user, answer: { text: NO_TOOL }, check }];
+}
+
+/** A request that the tool is for, mostly with its result, at times with a second request. */
+function uses(tool: OfferedTool, random: Random, split: Split): Turn[] {
+  const { user, kinds } = ask(tool, random, split);
+  const turns = [callTurn(user, tool, kinds)];
+  const ending = random.next();
+  if (ending < 0.25) return turns;
+  turns.push(resultTurn(tool, random, split));
+  if (ending < 0.75) return turns;
+  const { again } = tool.plan;
+  if (!again || ending > 0.92) return [...turns, thanks(random, split)];
+  const other = { ...tool, parameters: new Map(tool.parameters) };
+  for (const kind of placesOf(again)) {
+    const { name } = tool.parameters.get(kind)!;
+    other.parameters.set(kind, { ...KINDS[kind]!.make(random, split), name });
+  }
+  const question = fill(random.pickOf(AGAIN, split), { again: fill(again, textsOf(other)) });
+  return [...turns, callTurn(question, other, kinds), resultTurn(other, random, split)];
+}
+
+/** What a user says to have the tool used, and the kinds of the parameters told. */
+function ask(tool: OfferedTool, random: Random, split: Split): { user: string; kinds: string[] } {
+  const pattern = random.pickOf(tool.plan.requests, split);
+  const order = fill(pattern, textsOf(tool));
+  const isOrder = !/[.?]$/.test(pattern);
+  const way = random.chance(0.5) ? random.pickOf(POLITE, split) : "{Order}.";
+  const user = isOrder ? fill(way, { order, Order: capitalize(order) }) : order;
+  return { user, kinds: placesOf(pattern).filter((kind) => tool.parameters.has(kind)) };
+}
+
+function callTurn(user: string, tool: OfferedTool, kinds: readonly string[]): Turn {
+  const told = [...tool.parameters].filter(([kind]) => kinds.includes(kind));
+  const call = {
+    name: tool.name,
+    arguments: Object.fromEntries(told.map(([, { name, value }]) => [name, value])),
+  };
+  return {
+    user,
+    answer: { call },
+    check: (answer) =>
+      answer.call?.name === call.name &&
+      isDeepStrictEqual(answer.call.arguments, call.arguments),
+  };
+}
+
+/** The tool's answer, at times an error, and the words that tell it. */
+function resultTurn(tool: OfferedTool, random: Random, split: Split): Turn {
+  if (random.chance(0.06)) {
+    const error = random.pickOf(ERRORS, split);
+    const toolResult = random.chance(0.5) ? writeJson({ error }) : `Error: ${error}`;
+    return tell(toolResult, `That did not work: ${error}.`, [error]);
+  }
+  const { gives, compute, says } = tool.plan;
+  if (!gives) {
+    const key = textsOf(tool)[placesOf(says)[0]!]!;
+    return tell(random.pickOf(DONE, split), capitalize(fill(says, textsOf(tool))), [key]);
+  }
+  const values = Object.fromEntries(
+    words(gives).map((
+      given,
+    ) => [given, compute ? compute(valuesOf(tool)) : GIVEN[given]!.make(random, split)]),
+  );
+  const toolResult = writeResult(tool, values, random, split);
+  const text = capitalize(fill(says, { ...textsOf(tool), ...values }));
+  return tell(toolResult, text, Object.values(values));
+}
+
+/** What a tool gives back: mostly JSON, which may repeat an argument; else plain text. */
+function writeResult(
+  tool: OfferedTool,
+  values: Record<string, string | number>,
+  random: Random,
+  split: Split,
+): string {
+  const members: [key: string, value: unknown][] = Object.entries(values).map(([given, value]) => [
+    random.pickOf(GIVEN[given]!.keys, split),
+    value,
+  ]);
+  const isBare = members.length === 1 && random.chance(0.3);
+  if (isBare) return String(members[0]![1]);
+  const argument = random.pick([...tool.parameters.values()]);
+  const isRepeated = members.every(([key]) => key !== argument.name) && random.chance(0.25);
+  if (isRepeated) members.push([argument.name, argument.value]);
+  const shuffled = random.shuffle(members);
+  if (random.chance(0.15)) return shuffled.map(([key, value]) => `${key}: ${value}`).join(", ");
+  return writeJson(Object.fromEntries(shuffled));
+}
+
+function tell(toolResult: string, text: string, values: readonly (string | number)[]): Turn {
+  return {
+    toolResult,
+    answer: { text },
+    check: ({ call, text }) => !call && values.every((value) => mentions(text, value)),
+  };
+}
+
+function thanks(random: Random, split: Split): Turn {
+  const list = [
+    "Thanks!",
+    "Thank you.",
+    "Thank you very much!",
+    "Great, thanks.",
+    "Perfect, thanks!",
+  ];
+  return {
+    user: random.pickOf(list, split),
+    answer: { text: "You are welcome!" },
+    check: ({ call, text }) => !call && Boolean(text?.trim()),
+  };
+}

@@ -1,0 +1,111 @@
+// What a new model is made of before the request's own texts and parameters: the layers of another
+// model, which may have to be fetched, of files, or none at all where another server has the model.
+
+import { ModelNotFoundError, RequestError } from "../errors.ts";
+import {
+  configOf,
+  MEDIA,
+  type ModelConfig,
+  type ModelSource,
+  type StoreEntry,
+} from "../store/mod.ts";
+import { remoteConfig } from "./config.ts";
+import { type FileLayers, layersOfAdapters, layersOfFiles } from "./files.ts";
+import type { MadeLayer } from "./layers.ts";
+import type { CreateRequest, Pull } from "./types.ts";
+import { type CreateContext, storeFile, storeWeights } from "./weights.ts";
+
+/** Layers, and what describes them. */
+export interface Base {
+  readonly layers: readonly MadeLayer[];
+  readonly config: ModelConfig;
+}
+
+/**
+ * Gathers what a model is made of.
+ *
+ * @param pull fetches a model that is not there
+ * @throws {RequestError} if no model can be made of it
+ * @throws {ModelNotFoundError} if the model `from` is not there and cannot be fetched
+ */
+export async function baseOf(
+  context: CreateContext,
+  request: CreateRequest,
+  pull: Pull | undefined,
+): Promise<Base> {
+  const { from, files = {}, adapters = {} } = request;
+  const base = from ? await baseOfModel(context, from, request, pull) : undefined;
+  if (base?.config.remote_host) {
+    if (isEmpty(files) && isEmpty(adapters) && !request.quantize) return base;
+    throw new RequestError(
+      `"${from}" runs on another server: files, adapters and quantize have no effect there`,
+    );
+  }
+  const added = base && isEmpty(files) ? { layers: [] } : await layersOfFiles(context, files);
+  const config = describe(base, added);
+  const adapted = await layersOfAdapters(context, adapters, config.model_family);
+  return { layers: [...base?.layers ?? [], ...added.layers, ...adapted], config };
+}
+
+/** The description of one model, which either the base or the files have to hold. */
+function describe(base: Base | undefined, { info }: FileLayers): ModelConfig {
+  if (base && info) throw new RequestError("both 'from' and 'files' hold a model");
+  if (base) return base.config;
+  if (info) return configOf(info, []);
+  throw new RequestError("no model among the files");
+}
+
+async function baseOfModel(
+  context: CreateContext,
+  from: string,
+  { remoteHost }: CreateRequest,
+  pull: Pull | undefined,
+): Promise<Base> {
+  if (remoteHost) return { layers: [], config: remoteConfig(remoteHost, from) };
+  const { name, source, manifest, config } = await findOrPull(context, from, pull);
+  const layers = manifest?.layers.map((layer) => ({ ...layer, from: name, existed: true }));
+  if (source.kind === "remote") {
+    const { host, model } = source;
+    return { layers: layers ?? [], config: config ?? remoteConfig(host, model) };
+  }
+  if (!layers || !config) return await baseOfBareFiles(context, source);
+  const old = layers.find(({ mediaType }) => mediaType === MEDIA.model);
+  if (!old || !context.quantization) return { layers, config };
+  const stored = await storeWeights(context, { path: source.path, layer: old });
+  const { model_type, file_type } = configOf(stored.info, []);
+  return {
+    layers: [stored.layer, ...layers.filter((layer) => layer !== old)],
+    config: { ...config, model_type, file_type },
+  };
+}
+
+/** A model that lies about as files: they are copied, since their owner may change them. */
+async function baseOfBareFiles(
+  context: CreateContext,
+  { path, projector }: Extract<ModelSource, { kind: "files" }>,
+): Promise<Base> {
+  const { layer, info } = await storeWeights(context, { path });
+  const layers = [layer];
+  if (projector) layers.push(await storeFile(context, projector, MEDIA.projector));
+  return { layers, config: configOf(info, []) };
+}
+
+async function findOrPull(
+  { store, report, signal }: CreateContext,
+  from: string,
+  pull: Pull | undefined,
+): Promise<StoreEntry> {
+  try {
+    return await store.find(from);
+  } catch (error) {
+    if (!(error instanceof ModelNotFoundError) || !pull) throw error;
+  }
+  for await (const progress of pull(from, signal)) {
+    if (progress.status !== "success") report(progress);
+  }
+  return await store.find(from);
+}
+
+function isEmpty(object: object): boolean {
+  return Object.keys(object).length === 0;
+}

@@ -1,0 +1,101 @@
+// The description of a model that its config blob holds: made from a file's header, changed by
+// request, and written as Ollama writes it. The layout: types/model/config.go of the Ollama project.
+
+import { RequestError } from "../errors.ts";
+import type { Layer, ModelConfig } from "../store/mod.ts";
+import { encodeDocument } from "./document.ts";
+
+/** Members in the order of Go's structure; any others follow in their own. */
+const ORDER = [
+  "model_format",
+  "model_family",
+  "model_families",
+  "model_type",
+  "file_type",
+  "renderer",
+  "parser",
+  "requires",
+  "remote_host",
+  "remote_model",
+  "capabilities",
+  "context_length",
+  "embedding_length",
+  "base_name",
+  "architecture",
+  "os",
+  "rootfs",
+];
+
+/** What `info` of a request may set, under which name, and of what kind. */
+const SETTABLE: Readonly<Record<string, [member: string, kind: "text" | "count" | "texts"]>> = {
+  model_family: ["model_family", "text"],
+  base_name: ["base_name", "text"],
+  quantization_level: ["file_type", "text"],
+  parameter_size: ["model_type", "text"],
+  context_length: ["context_length", "count"],
+  embedding_length: ["embedding_length", "count"],
+  capabilities: ["capabilities", "texts"],
+};
+
+const KINDS = {
+  text: { name: "a string", test: (value: unknown) => typeof value === "string" },
+  count: { name: "a non-negative integer", test: (value: unknown) => isCount(value) },
+  texts: { name: "an array of strings", test: (value: unknown) => isTexts(value) },
+};
+
+/** The description of a model that another server runs. */
+export function remoteConfig(host: string, model: string): ModelConfig {
+  return {
+    model_format: "",
+    model_family: "",
+    model_families: [],
+    model_type: "",
+    file_type: "",
+    remote_host: host,
+    remote_model: model,
+    architecture: "amd64",
+    os: "linux",
+    rootfs: { type: "layers", diff_ids: [] },
+  };
+}
+
+/**
+ * The description with what a request wants it to say; members that no description has are ignored.
+ *
+ * @throws {RequestError} if one is not what it must be
+ */
+export function withInfo(config: ModelConfig, info: CreateInfo): ModelConfig {
+  const changed = { ...config };
+  for (const [name, value] of Object.entries(info)) {
+    if (!Object.hasOwn(SETTABLE, name)) continue;
+    const [member, kind] = SETTABLE[name]!;
+    if (!KINDS[kind].test(value)) {
+      throw new RequestError(`info field "${name}" must be ${KINDS[kind].name}`);
+    }
+    changed[member] = value;
+    if (name === "model_family") changed.model_families = value ? [value as string] : [];
+  }
+  return changed;
+}
+
+type CreateInfo = Readonly<Record<string, unknown>>;
+
+/** The bytes of the config blob of a model with these layers. */
+export function encodeConfig(
+  config: ModelConfig,
+  layers: readonly Layer[],
+): Uint8Array<ArrayBuffer> {
+  const rootfs = { type: "layers", diff_ids: layers.map(({ digest }) => digest) };
+  const full: Record<string, unknown> = { ...config, rootfs };
+  const names = [...ORDER, ...Object.keys(full).filter((name) => !ORDER.includes(name))];
+  // undefined members are left out by JSON.
+  return encodeDocument(Object.fromEntries(names.map((name) => [name, full[name]])));
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((text) => typeof text === "string");
+}

@@ -1,0 +1,112 @@
+// Makes models: what they are made of (base.ts), what the request carries over it, a description, and
+// a manifest, which comes last. Until then the store is as it was, and nothing takes the blobs away.
+// What may be asked for: docs/api.md of the Ollama project.
+
+import { RequestError } from "../errors.ts";
+import { createGoTemplate, GoTemplateError } from "../go_template/mod.ts";
+import { type Layer, MEDIA, type ModelConfig, ModelName, type ModelStore } from "../store/mod.ts";
+import { type Base, baseOf } from "./base.ts";
+import { encodeConfig, withInfo } from "./config.ts";
+import { putLayer, withOwnLayers } from "./layers.ts";
+import { streamProgress } from "./progress.ts";
+import { parseQuantization } from "./quantize/mod.ts";
+import { readRemoteHost } from "./remote_host.ts";
+import type { CreateProgress, CreateRequest, Pull } from "./types.ts";
+import { readVersion } from "./version.ts";
+import type { CreateContext } from "./weights.ts";
+
+/** What making a model needs besides the store. */
+export interface CreateOptions {
+  /** Ends the work with its reason. */
+  readonly signal: AbortSignal;
+  /** Fetches a model that is not there; default: it is an error. */
+  readonly pull?: Pull;
+}
+
+/**
+ * Makes a model, and tells how far it is; the last record is "success".
+ *
+ * @throws {RequestError} if the request cannot be carried out as it stands
+ * @throws {ModelNotFoundError} if the model that it is made from is nowhere
+ * @throws {StoreError} if a name is none, or the store cannot be written
+ */
+export async function* createModel(
+  store: ModelStore,
+  request: CreateRequest,
+  { signal, pull }: CreateOptions,
+): AsyncGenerator<CreateProgress> {
+  const name = ModelName.parse(request.model);
+  const checked = check(request);
+  yield* streamProgress((report, aborted) =>
+    store.protect(async () => {
+      const quantization = checked.quantize ? parseQuantization(checked.quantize) : undefined;
+      const context: CreateContext = {
+        store,
+        report,
+        signal: aborted,
+        ...(quantization && { quantization }),
+      };
+      await write(context, name, checked, await baseOf(context, checked, pull));
+      report({ status: "success" });
+    }), signal);
+}
+
+/** The request, with what can be told to be wrong before any work is done. */
+function check(request: CreateRequest): CreateRequest {
+  const { from, files, template, requires, remoteHost, quantize } = request;
+  if (!from && !files) throw new RequestError("neither 'from' or 'files' was specified");
+  if (quantize) parseQuantization(quantize);
+  if (template) checkTemplate(template);
+  return {
+    ...request,
+    ...(requires && { requires: readVersion(requires) }),
+    ...(remoteHost && { remoteHost: readRemoteHost(remoteHost) }),
+  };
+}
+
+function checkTemplate(template: string): void {
+  try {
+    createGoTemplate(template);
+  } catch (error) {
+    if (!(error instanceof GoTemplateError)) throw error;
+    throw new RequestError(`template error: ${error.message}`, { cause: error });
+  }
+}
+
+/** Puts the request's own layers over the base, and all of it under the name. */
+async function write(
+  { store, report, signal }: CreateContext,
+  name: ModelName,
+  request: CreateRequest,
+  base: Base,
+): Promise<void> {
+  const made = await withOwnLayers(store.blobs, base.layers, request);
+  for (const { digest, existed } of made) {
+    report({ status: `${existed ? "using existing layer" : "creating new layer"} ${digest}` });
+  }
+  const layers = made.map(({ existed: _, ...layer }): Layer => layer);
+  const config = encodeConfig(changed(base.config, request), layers);
+  signal.throwIfAborted();
+  report({ status: "writing manifest" });
+  const { existed: _, ...described } = await putLayer(store.blobs, MEDIA.config, config);
+  await store.writeManifest(name, {
+    schemaVersion: 2,
+    mediaType: MEDIA.manifest,
+    config: described,
+    layers,
+  });
+}
+
+/** The description with what the request says of the model. */
+function changed(
+  base: ModelConfig,
+  { template, renderer, parser, requires, info = {} }: CreateRequest,
+): ModelConfig {
+  return withInfo({
+    ...base,
+    ...(renderer && { renderer }),
+    ...(parser && { parser }),
+    ...(requires && { requires }),
+    ...(template && { template_source: "modelfile" as const }),
+  }, info);
+}

@@ -1,0 +1,202 @@
+// A model from files that are blobs of the store: GGUF files, whose headers tell weights, projector
+// and adapters apart, or the safetensors of a Hugging Face folder, which become one.
+
+import { join } from "node:path";
+import { GgufError, RequestError } from "../errors.ts";
+import { type GgufFile, MetadataReader, parseShardName, readGguf } from "../gguf/mod.ts";
+import { canonicalDigest, MEDIA } from "../store/mod.ts";
+import type { ModelInfo } from "../types.ts";
+import type { MadeLayer } from "./layers.ts";
+import { paced } from "./progress.ts";
+import { convertSafetensors } from "./safetensors/mod.ts";
+import { withNamedFiles, withTemporaryFile } from "./staging.ts";
+import { type CreateContext, type StoredWeights, storeWeights } from "./weights.ts";
+
+/** Names of files with the digests of their blobs. */
+export type NamedFiles = Readonly<Record<string, string>>;
+
+/** What files come to. */
+export interface FileLayers {
+  /** The weights, if there are any, come first. */
+  readonly layers: readonly MadeLayer[];
+  /** Of the weights. */
+  readonly info?: ModelInfo;
+}
+
+/** First bytes of a GGUF file. */
+const MAGIC = "GGUF";
+
+/**
+ * Makes layers of the files of a model.
+ *
+ * @throws {RequestError} if they are not what a model can be made of
+ * @throws {UnsupportedModelError} if safetensors are of an architecture that cannot be converted
+ */
+export async function layersOfFiles(
+  context: CreateContext,
+  files: NamedFiles,
+): Promise<FileLayers> {
+  await checkFiles(context, files);
+  if (Object.keys(files).length === 0) throw new RequestError("no files provided to convert");
+  if (Object.keys(files).some((name) => name.endsWith(".safetensors"))) {
+    return await convert(context, files);
+  }
+  const projectors: MadeLayer[] = [];
+  let weights: StoredWeights | undefined;
+  for (const name of firstShards(await ggufNames(context, files))) {
+    context.signal.throwIfAborted();
+    context.report({ status: "parsing GGUF" });
+    await withPath(context, files, name, async (path) => {
+      const gguf = await readNamed(path, name);
+      const isSplit = gguf.shards.length > 1;
+      if (isProjector(gguf)) {
+        if (isSplit) throw new RequestError(`"${name}": a projector has to be one file`);
+        projectors.push(await layerOf(context, MEDIA.projector, files[name]!));
+        return;
+      }
+      if (weights) throw new RequestError(`"${name}" is a second model: one has to be left out`);
+      weights = await storeWeights(context, {
+        path,
+        ...(!isSplit && { layer: await layerOf(context, MEDIA.model, files[name]!) }),
+      });
+    });
+  }
+  const { layer, info } = weights ?? {};
+  return { layers: [...(layer ? [layer] : []), ...projectors], ...(info && { info }) };
+}
+
+/**
+ * Makes layers of LoRA adapters.
+ *
+ * @param architecture of the model, if that is known
+ * @throws {RequestError} if a file is none, or is for a model of another architecture
+ */
+export async function layersOfAdapters(
+  context: CreateContext,
+  files: NamedFiles,
+  architecture: string | undefined,
+): Promise<MadeLayer[]> {
+  await checkFiles(context, files);
+  const layers: MadeLayer[] = [];
+  if (Object.keys(files).length === 0) return layers;
+  for (const name of await ggufNames(context, files)) {
+    const digest = files[name]!;
+    const metadata = new MetadataReader(await readNamed(context.store.blobs.pathOf(digest), name));
+    const type = metadata.optionalString("adapter.type", "");
+    if (metadata.optionalString("general.type", "model") !== "adapter" || type !== "lora") {
+      throw new RequestError(`"${name}" is not a LoRA adapter`);
+    }
+    const made = metadata.optionalString("general.architecture", architecture ?? "");
+    if (architecture !== undefined && made !== architecture) {
+      throw new RequestError(
+        `adapter "${name}" is for models of architecture "${made}", not "${architecture}"`,
+      );
+    }
+    layers.push(await layerOf(context, MEDIA.adapter, digest));
+  }
+  return layers;
+}
+
+async function convert(context: CreateContext, files: NamedFiles): Promise<FileLayers> {
+  const { store: { blobs }, report, signal } = context;
+  report({ status: "converting model" });
+  const { layer, info } = await withNamedFiles(
+    blobs,
+    files,
+    (folder) =>
+      withTemporaryFile(blobs, async (to) => {
+        const onProgress = paced(report, { status: "converting model" });
+        await convertSafetensors({ folder, to, onProgress, signal });
+        return await storeWeights(context, { path: to, isTemporary: true });
+      }),
+  );
+  return { layers: [layer], info };
+}
+
+/** @throws {RequestError} for names that lead elsewhere, and blobs that are not there */
+async function checkFiles({ store: { blobs } }: CreateContext, files: NamedFiles): Promise<void> {
+  for (const [name, digest] of Object.entries(files)) {
+    if (!isRelative(name)) throw new RequestError(`file path must be relative: ${name}`);
+    if (!canonicalDigest(digest)) throw new RequestError(`invalid digest format: "${digest}"`);
+    if (await blobs.sizeOf(digest) === undefined) {
+      throw new RequestError(`blob not found for "${name}" (digest ${digest}): upload it first`);
+    }
+  }
+}
+
+/** Whether a name stays in the folder that it is relative to, on every system. */
+function isRelative(name: string): boolean {
+  return !/[\\:]/.test(name) && name.split("/").every((step) => !["", ".", ".."].includes(step));
+}
+
+/**
+ * The names of those files that are GGUF; what else lies in a model's folder is left out.
+ *
+ * @throws {RequestError} if one that should be is not, or none is
+ */
+async function ggufNames(
+  { store: { blobs } }: CreateContext,
+  files: NamedFiles,
+): Promise<string[]> {
+  const names: string[] = [];
+  for (const [name, digest] of Object.entries(files)) {
+    using file = await Deno.open(blobs.pathOf(digest));
+    const bytes = new Uint8Array(MAGIC.length);
+    await file.read(bytes);
+    if (new TextDecoder().decode(bytes) === MAGIC) names.push(name);
+    else if (name.endsWith(".gguf")) throw new RequestError("supplied file was not in GGUF format");
+  }
+  if (names.length > 0) return names;
+  throw new RequestError(
+    `unknown type: ${Object.keys(files).join(", ")}: neither GGUF nor safetensors`,
+  );
+}
+
+/** The names but for those of later shards whose first is among them. */
+function firstShards(names: readonly string[]): string[] {
+  const shards = names.map((name) => ({ name, shard: parseShardName(name) }));
+  const begun = new Set(shards.flatMap(({ shard }) => shard?.number === 1 ? [shard.base] : []));
+  return shards.filter(({ shard }) => !shard || shard.number === 1 || !begun.has(shard.base))
+    .map(({ name }) => name).sort();
+}
+
+/** Runs work on the path of a file; those of a split model then lie beside it. */
+async function withPath<T>(
+  { store: { blobs } }: CreateContext,
+  files: NamedFiles,
+  name: string,
+  work: (path: string) => Promise<T>,
+): Promise<T> {
+  if (!parseShardName(name)) return await work(blobs.pathOf(files[name]!));
+  return await withNamedFiles(blobs, files, (folder) => work(join(folder, name)));
+}
+
+/** A header, whose faults are told by the name that the file had. */
+async function readNamed(path: string, name: string): Promise<GgufFile> {
+  try {
+    return await readGguf(path);
+  } catch (error) {
+    if (!(error instanceof GgufError)) throw error;
+    throw new RequestError(error.message.replaceAll(path, name), { cause: error });
+  }
+}
+
+/** @throws {RequestError} if it is an adapter */
+function isProjector(gguf: GgufFile): boolean {
+  const metadata = new MetadataReader(gguf);
+  const architecture = metadata.optionalString("general.architecture", "");
+  const type = metadata.optionalString("general.type", "model");
+  if (type === "adapter") throw new RequestError("an adapter has to be among the adapters");
+  const isEncoder = metadata.has(`${architecture}.vision.block_count`) &&
+    !metadata.has(`${architecture}.block_count`);
+  return type === "mmproj" || type === "projector" || architecture === "clip" || isEncoder;
+}
+
+async function layerOf(
+  { store: { blobs } }: CreateContext,
+  mediaType: string,
+  text: string,
+): Promise<MadeLayer> {
+  const digest = canonicalDigest(text)!;
+  return { mediaType, digest, size: (await blobs.sizeOf(digest))!, existed: true };
+}

@@ -1,0 +1,55 @@
+// Makes one GGUF file of the files of a split model: a model of the store is one blob, whose name
+// says nothing of others. Tensors and metadata are taken over byte by byte.
+
+import {
+  readGguf,
+  readRawMetadata,
+  type TensorInfo,
+  TensorReader,
+  type WritableMetadata,
+  writeGguf,
+} from "../gguf/mod.ts";
+import { nextTask } from "../next_task.ts";
+
+/** What is joined, and where. */
+export interface JoinOptions {
+  /** The first shard; the others lie beside it. */
+  readonly from: string;
+  /** The file to write. */
+  readonly to: string;
+  /** Ends the work with its reason. */
+  readonly signal: AbortSignal;
+}
+
+/** What a shard says of its place. */
+const SPLIT_KEYS = ["split.no", "split.count", "split.tensors.count"];
+
+/**
+ * Joins the files of a split model.
+ *
+ * @throws {GgufError} if a file is not sound
+ */
+export async function joinShards({ from, to, signal }: JoinOptions): Promise<void> {
+  const gguf = await readGguf(from);
+  const metadata: Record<string, WritableMetadata[string]> = {};
+  for (const [key, value] of await readRawMetadata(gguf.shards[0]!)) {
+    if (!SPLIT_KEYS.includes(key)) metadata[key] = value;
+  }
+  // The writer has to know it as a number.
+  if ("general.alignment" in metadata) metadata["general.alignment"] = { uint32: gguf.alignment };
+  using reader = await TensorReader.open(gguf);
+
+  async function* bytesOf(tensor: TensorInfo): AsyncGenerator<Uint8Array> {
+    for (const { bytes } of reader.chunks(tensor)) {
+      signal.throwIfAborted();
+      yield bytes;
+      await nextTask();
+    }
+  }
+
+  const tensors = [...gguf.tensors.values()].map((tensor) => {
+    const { name, shape, typeName } = tensor;
+    return { name, shape, type: typeName, data: () => bytesOf(tensor) };
+  });
+  await writeGguf(to, metadata, tensors);
+}

@@ -1,0 +1,166 @@
+// Reads Modelfiles: which model a new one is made from, and what it carries besides its weights.
+// Paths and names are taken as they stand. The format: docs/modelfile of the Ollama project; writing
+// them is format_modelfile.ts.
+
+import { EngineError, RequestError } from "../errors.ts";
+import { type Parameters, readParameter } from "./parameters.ts";
+import { readVersion } from "./version.ts";
+
+/** A turn that a model's conversations begin with. */
+export interface ModelMessage {
+  readonly role: string;
+  readonly content: string;
+}
+
+/** What a Modelfile says. */
+export interface Modelfile {
+  /** What the model is made from, at least one: a name, or paths of files and folders. */
+  readonly from: readonly string[];
+  /** Paths of LoRA adapters. */
+  readonly adapters: readonly string[];
+  readonly parameters: Parameters;
+  readonly messages: readonly ModelMessage[];
+  readonly license: readonly string[];
+  /** In the language of Go's templates. */
+  readonly template?: string;
+  readonly system?: string;
+  /** Least version of Ollama. */
+  readonly requires?: string;
+  readonly renderer?: string;
+  readonly parser?: string;
+}
+
+/** An instruction: its keyword in small letters, and the rest of it. */
+interface Instruction {
+  readonly line: number;
+  readonly keyword: string;
+  /** Of PARAMETER its name, of MESSAGE its role. */
+  readonly subject: string;
+  readonly value: string;
+}
+
+type Draft = { -readonly [Key in keyof Modelfile]: Modelfile[Key] } & {
+  from: string[];
+  adapters: string[];
+  parameters: Record<string, unknown>;
+  messages: ModelMessage[];
+  license: string[];
+};
+
+const ROLES = ["system", "user", "assistant"];
+
+const APPLY: Record<string, (model: Draft, instruction: Instruction) => void> = {
+  from: (model, { value }) => model.from.push(value),
+  adapter: (model, { value }) => model.adapters.push(value),
+  parameter: addParameter,
+  template: (model, { value }) => model.template = value,
+  system: (model, { value }) => model.system = value,
+  message: addMessage,
+  license: (model, { value }) => model.license.push(value),
+  requires: (model, { value }) => model.requires = readVersion(value),
+  renderer: (model, { value }) => model.renderer = value,
+  parser: (model, { value }) => model.parser = value,
+  draft: () => {
+    throw new RequestError("DRAFT is not available: this version runs no draft models");
+  },
+};
+
+const KEYWORDS = Object.keys(APPLY).map((keyword) => keyword.toUpperCase()).join(", ");
+/** Instructions whose first word is not part of the value. */
+const WITH_SUBJECT = ["parameter", "message"];
+
+/**
+ * Reads a Modelfile.
+ *
+ * @param source its text, or its bytes in UTF-8, or in UTF-16 with a byte order mark
+ * @throws {RequestError} naming the line, if it is none
+ */
+export function parseModelfile(source: string | Uint8Array): Modelfile {
+  const text = typeof source === "string" ? source : decode(source);
+  const model: Draft = { from: [], adapters: [], parameters: {}, messages: [], license: [] };
+  for (const instruction of readInstructions(text)) {
+    try {
+      APPLY[instruction.keyword]!(model, instruction);
+    } catch (error) {
+      throw error instanceof EngineError ? fault(error.message, instruction.line) : error;
+    }
+  }
+  if (model.from.length === 0) throw fault("no FROM line: it says what the model is made from");
+  return model;
+}
+
+function addParameter({ parameters }: Draft, { subject, value }: Instruction): void {
+  const read = readParameter(subject, value);
+  const earlier = parameters[subject];
+  parameters[subject] = Array.isArray(read) && Array.isArray(earlier)
+    ? [...earlier, ...read]
+    : read;
+}
+
+function addMessage({ messages }: Draft, { subject, value }: Instruction): void {
+  const role = subject.toLowerCase();
+  if (!ROLES.includes(role)) {
+    throw new RequestError(`message role must be one of ${ROLES.join(", ")}, not "${subject}"`);
+  }
+  messages.push({ role, content: value });
+}
+
+function* readInstructions(text: string): Generator<Instruction> {
+  const lines = text.replace(/^\ufeff/, "").split(/\r\n|\n|\r/);
+  for (let index = 0; index < lines.length; index++) {
+    const line = index + 1;
+    const start = lines[index]!.trimStart();
+    if (start === "" || start.startsWith("#")) continue;
+    const [keyword, rest] = splitWord(start);
+    if (!Object.hasOwn(APPLY, keyword.toLowerCase())) {
+      throw fault(`unknown instruction "${keyword}", not one of ${KEYWORDS}`, line);
+    }
+    const hasSubject = WITH_SUBJECT.includes(keyword.toLowerCase());
+    const [subject, first] = hasSubject ? splitWord(rest) : ["", rest];
+    if (first === "") throw fault(`${keyword.toUpperCase()} lacks its value`, line);
+
+    let value = first;
+    for (; !isClosed(value); value += `\n${lines[index]}`) {
+      if (++index === lines.length) throw fault("the quotes that open here are never closed", line);
+    }
+    yield { line, keyword: keyword.toLowerCase(), subject, value: unquoted(value) };
+  }
+}
+
+/** The first word, and what follows it. */
+function splitWord(text: string): [word: string, rest: string] {
+  const [, word = "", rest = ""] = /^(\S*)\s*([^]*)$/.exec(text)!;
+  return [word, rest];
+}
+
+function quotesOf(value: string): string {
+  return /^"""|^"|/.exec(value)![0];
+}
+
+/** Whether a value that begins with quotes ends with the same ones, spaces aside. */
+function isClosed(value: string): boolean {
+  const quotes = quotesOf(value);
+  const trimmed = value.trimEnd();
+  return trimmed.endsWith(quotes) && trimmed.length >= 2 * quotes.length;
+}
+
+function unquoted(value: string): string {
+  const trimmed = value.trimEnd();
+  const { length } = quotesOf(value);
+  return trimmed.slice(length, trimmed.length - length);
+}
+
+function decode(bytes: Uint8Array): string {
+  const mark = bytes.subarray(0, 2).toHex();
+  const encoding = { fffe: "utf-16le", feff: "utf-16be" }[mark] ?? "utf-8";
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    throw fault(`it is no text in ${encoding.toUpperCase()}`);
+  }
+}
+
+function fault(state: string, line?: number): RequestError {
+  const place = line === undefined ? "" : `line ${line}: `;
+  return new RequestError(`Cannot read the Modelfile: ${place}${state}`);
+}

@@ -1,0 +1,102 @@
+// The parameters that a model can carry, by the names and types of Ollama's options: read from a
+// line of a Modelfile, held against their types, and merged. What they do is not known here.
+
+import { RequestError } from "../errors.ts";
+
+/** Parameters by name. */
+export type Parameters = Readonly<Record<string, unknown>>;
+
+type Kind = "number" | "integer" | "boolean" | "texts";
+
+/** Also those that have no effect here: a model of the store may be run by another program. */
+const KINDS: ReadonlyMap<string, Kind> = new Map([
+  ...kinds("number", "temperature", "top_p", "min_p", "typical_p", "repeat_penalty"),
+  ...kinds("number", "presence_penalty", "frequency_penalty", "mirostat_eta", "mirostat_tau"),
+  ...kinds("number", "tfs_z"),
+  ...kinds(
+    "integer",
+    "top_k",
+    "seed",
+    "num_predict",
+    "num_ctx",
+    "num_keep",
+    "num_batch",
+    "num_gpu",
+  ),
+  ...kinds("integer", "num_thread", "main_gpu", "repeat_last_n", "draft_num_predict", "mirostat"),
+  ...kinds("boolean", "use_mmap", "use_mlock", "low_vram", "f16_kv", "logits_all", "vocab_only"),
+  ...kinds("boolean", "numa", "penalize_newline"),
+  ...kinds("texts", "stop"),
+]);
+
+/** The texts that Go takes for truth values. */
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ...["1", "t", "T", "true", "True", "TRUE"].map((text) => [text, true] as const),
+  ...["0", "f", "F", "false", "False", "FALSE"].map((text) => [text, false] as const),
+]);
+
+/**
+ * The value that a Modelfile's text stands for; of `stop`, one of its texts in an array.
+ *
+ * @throws {RequestError} if there is no such parameter, or the text is not of its type
+ */
+export function readParameter(name: string, text: string): unknown {
+  const kind = KINDS.get(name);
+  if (!kind) throw new RequestError(`unknown parameter '${name}'`);
+  const value = readKind(kind, text);
+  if (value !== undefined) return value;
+  throw new RequestError(`parameter ${name} must be of type ${kind}, not "${text}"`);
+}
+
+/** Whether a value is of the parameter's type; of an unknown parameter anything is. */
+export function isParameterValue(name: string, value: unknown): boolean {
+  switch (KINDS.get(name)) {
+    case "number":
+      return Number.isFinite(value);
+    case "integer":
+      return Number.isInteger(value);
+    case "boolean":
+      return typeof value === "boolean";
+    case "texts":
+      return Array.isArray(value) && value.every((text) => typeof text === "string");
+    default:
+      return true;
+  }
+}
+
+/**
+ * Parameters with others over them, by name. A single text is taken as a list of one where a list is
+ * meant; null takes a parameter away.
+ *
+ * @throws {RequestError} if one of the others is not of its type
+ */
+export function mergeParameters(base: Parameters, others: Parameters): Record<string, unknown> {
+  const merged = { ...base };
+  for (const [name, given] of Object.entries(others)) {
+    const isText = typeof given === "string" && KINDS.get(name) === "texts";
+    const value = isText ? [given] : given;
+    if (value === null || value === undefined) delete merged[name];
+    else if (isParameterValue(name, value)) merged[name] = value;
+    else throw new RequestError(`option "${name}" must be of type ${KINDS.get(name)}`);
+  }
+  return merged;
+}
+
+function kinds(kind: Kind, ...names: string[]): [string, Kind][] {
+  return names.map((name) => [name, kind]);
+}
+
+function readKind(kind: Kind, text: string): unknown {
+  switch (kind) {
+    case "number":
+      return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
+    case "integer":
+      return /^[+-]?\d+$/.test(text) && Number.isSafeInteger(Number(text))
+        ? Number(text)
+        : undefined;
+    case "boolean":
+      return BOOLEANS.get(text);
+    case "texts":
+      return [text];
+  }
+}

@@ -1,0 +1,37 @@
+// Byte-level BPE from tokenizer.json, as Hugging Face's Tokenizers writes it: pieces in GPT-2's
+// alphabet of bytes, and pairs in the order in which they are joined.
+
+import type { WritableMetadata } from "../../gguf/mod.ts";
+import { pretokenizerName } from "./pretokenizer_name.ts";
+import type { Settings } from "./settings.ts";
+import { PieceKind, type Vocabulary } from "./vocabulary.ts";
+
+/**
+ * Reads the trained pieces into a vocabulary.
+ * @returns the keys that say how text is cut and joined
+ * @throws ConversionError, UnsupportedModelError
+ */
+export function readByteLevel(tokenizer: Settings, vocabulary: Vocabulary): WritableMetadata {
+  const model = tokenizer.object("model")!;
+  for (const [text, id] of Object.entries(model.object("vocab")?.members ?? {})) {
+    vocabulary.set(id, { text, kind: PieceKind.normal, score: 0 });
+  }
+  return {
+    "tokenizer.ggml.model": "gpt2",
+    "tokenizer.ggml.pre": pretokenizerName(tokenizer),
+    "tokenizer.ggml.merges": readMerges(model).map((pair) => pair.join(" ")),
+  };
+}
+
+/** Pairs of pieces in order, which files have as one string or as two. */
+export function readMerges(model: Settings): [left: string, right: string][] {
+  return model.list("merges").map((merge, index) => {
+    const pair = typeof merge === "string" ? merge.split(" ") : merge;
+    if (
+      Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string")
+    ) {
+      return pair as [string, string];
+    }
+    throw model.error(`merges[${index}]`, "it is not a pair of pieces");
+  });
+}

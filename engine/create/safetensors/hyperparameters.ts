@@ -1,0 +1,127 @@
+// The sizes and constants of a model, from config.json to GGUF's keys. What the engine could not
+// compute is refused here, before a file is written that answers nonsense.
+
+import { UnsupportedModelError } from "../../errors.ts";
+import type { WritableMetadata } from "../../gguf/mod.ts";
+import type { Architecture } from "./architecture.ts";
+import { ropeMetadata } from "./rope.ts";
+import type { Settings } from "./settings.ts";
+
+/** The heads of a model's attention. */
+export interface HeadSizes {
+  readonly heads: number;
+  readonly keyValueHeads: number;
+  readonly headLength: number;
+}
+
+/** Layers at which Gemma 2 and 3 scale scores by another rule; the engine tells by them too. */
+const LAYERS_OF_27B: Readonly<Record<string, number>> = { gemma2: 46, gemma3: 62 };
+
+/** Heads as config.json has them; their defaults are those of Llama. */
+export function headSizes(config: Settings): HeadSizes {
+  const heads = config.count("num_attention_heads");
+  const keyValueHeads = config.count("num_key_value_heads", heads);
+  const headLength = config.count("head_dim", config.count("hidden_size") / heads);
+  if (heads > 0 && keyValueHeads > 0 && heads % keyValueHeads === 0 && headLength % 2 === 0) {
+    return { heads, keyValueHeads, headLength };
+  }
+  const state =
+    `${heads} heads of ${headLength} elements over ${keyValueHeads} do not come out even`;
+  throw config.error("num_attention_heads", state);
+}
+
+/**
+ * The keys of the architecture.
+ * @throws ConversionError for a key that is missing or of another type
+ * @throws UnsupportedModelError for what the engine does not compute
+ */
+export function modelMetadata(config: Settings, architecture: Architecture): WritableMetadata {
+  const { heads, keyValueHeads, headLength } = headSizes(config);
+  checkSupported(config, architecture);
+  const keys: WritableMetadata = {
+    "block_count": { uint32: config.count("num_hidden_layers") },
+    "context_length": { uint32: config.count("max_position_embeddings", 2048) },
+    "embedding_length": { uint32: config.count("hidden_size") },
+    "feed_forward_length": { uint32: config.count("intermediate_size") },
+    "attention.head_count": { uint32: heads },
+    "attention.head_count_kv": { uint32: keyValueHeads },
+    "attention.key_length": { uint32: headLength },
+    "attention.value_length": { uint32: headLength },
+    "attention.layer_norm_rms_epsilon": { float32: config.number("rms_norm_eps", 1e-6) },
+    "rope.dimension_count": { uint32: headLength },
+    ...ropeMetadata(config, architecture),
+    ...softcapMetadata(config, architecture),
+    ...windowMetadata(config, architecture),
+  };
+  return Object.fromEntries(
+    Object.entries(keys).map(([key, value]) => [`${architecture.name}.${key}`, value]),
+  );
+}
+
+function checkSupported(config: Settings, { name, activations }: Architecture): void {
+  const refuse = (key: string, state: string) =>
+    new UnsupportedModelError(`Cannot convert "${config.file}": ${key}: ${state}`);
+  const key = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
+  const activation = config.string(key, activations[0]);
+  if (!activations.includes(activation)) {
+    throw refuse(key, `${activation} is not supported, only ${activations.join(" and ")}`);
+  }
+  if (config.number("partial_rotary_factor", 1) !== 1) {
+    throw refuse("partial_rotary_factor", "heads that rotate in part are not supported");
+  }
+  if (config.has("quantization_config")) {
+    throw refuse(
+      "quantization_config",
+      "quantized weights are not supported: convert the original",
+    );
+  }
+  if (LAYERS_OF_27B[name] === undefined) return;
+  const { heads, headLength } = headSizes(config);
+  const is27b = config.count("num_hidden_layers") === LAYERS_OF_27B[name];
+  const expected = is27b ? config.count("hidden_size") / heads : headLength;
+  const scalar = config.number("query_pre_attn_scalar", expected);
+  if (scalar !== expected) {
+    throw refuse("query_pre_attn_scalar", `${scalar} is not supported, only ${expected}`);
+  }
+}
+
+/** Soft caps. Those of Gemma 2 cannot be left out: the engine would take them for the usual ones. */
+function softcapMetadata(config: Settings, { name }: Architecture): WritableMetadata {
+  const keys = ["attn_logit_softcapping", "final_logit_softcapping"];
+  if (name === "gemma2") {
+    const usual = [50, 30];
+    return Object.fromEntries(keys.map((key, i) => {
+      if (config.members[key] === null) {
+        throw new UnsupportedModelError(
+          `Cannot convert "${config.file}": ${key}: Gemma 2 without it is not supported`,
+        );
+      }
+      return [key, { float32: config.number(key, usual[i]) }];
+    }));
+  }
+  if (name !== "gemma3") return {};
+  if (config.has(keys[0])) {
+    throw new UnsupportedModelError(
+      `Cannot convert "${config.file}": ${keys[0]}: Gemma 3 with it is not supported`,
+    );
+  }
+  return config.has(keys[1]) ? { [keys[1]]: { float32: config.number(keys[1]) } } : {};
+}
+
+/** The sliding window, and which layers have it if they are other ones than usual. */
+function windowMetadata(config: Settings, { windowPeriod }: Architecture): WritableMetadata {
+  if (windowPeriod === 0) return {};
+  const layers = config.count("num_hidden_layers");
+  const period = config.count("sliding_window_pattern", windowPeriod);
+  const types = config.list("layer_types");
+  const isLocal = Array.from(
+    { length: layers },
+    (_, i) => types.length > 0 ? types[i] === "sliding_attention" : i % period !== period - 1,
+  );
+  if (!isLocal.includes(true)) return {};
+  const isUsual = isLocal.every((local, i) => local === (i % windowPeriod !== windowPeriod - 1));
+  return {
+    "attention.sliding_window": { uint32: config.count("sliding_window", 4096) },
+    ...(isUsual ? {} : { "attention.sliding_window_pattern": isLocal }),
+  };
+}

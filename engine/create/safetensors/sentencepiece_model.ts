@@ -1,0 +1,103 @@
+// Reads as much of a tokenizer.model as GGUF has keys for: the pieces, which algorithm joins them,
+// and whether texts begin with a space. A protocol buffer by sentencepiece_model.proto.
+
+import { ConversionError } from "./conversion_error.ts";
+import { type Piece, PieceKind } from "./vocabulary.ts";
+
+/** What a tokenizer.model says. */
+export interface SentencePieceModel {
+  readonly pieces: readonly Piece[];
+  /** Whether pieces are joined by their scores, instead of chosen as the likeliest whole. */
+  readonly isBpe: boolean;
+  readonly addsDummyPrefix: boolean;
+  readonly unknownId: number;
+}
+
+/** Numbers of fields in their messages. */
+const MODEL = { piece: 1, trainer: 2, normalizer: 3 };
+const PIECE = { text: 1, score: 2, kind: 3 };
+const TRAINER = { type: 3, unknownId: 40 };
+const NORMALIZER = { addsDummyPrefix: 3 };
+/** Of the type of a trainer. */
+const BPE = 2;
+
+/** A piece can be the mark of byte order, which decoders leave out unless told otherwise. */
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Parses a tokenizer.model. Errors: ConversionError if it is not one. */
+export function parseSentencePieceModel(file: string, bytes: Uint8Array): SentencePieceModel {
+  const pieces: Piece[] = [];
+  let [type, unknownId, addsDummyPrefix] = [1, 0, true];
+  for (const [field, value] of fieldsOf(file, bytes)) {
+    if (!(value instanceof Uint8Array)) continue;
+    if (field === MODEL.piece) pieces.push(parsePiece(file, value));
+    if (field === MODEL.trainer) {
+      const trainer = new Map(fieldsOf(file, value));
+      type = Number(trainer.get(TRAINER.type) ?? type);
+      unknownId = Number(trainer.get(TRAINER.unknownId) ?? unknownId);
+    }
+    if (field === MODEL.normalizer) {
+      const normalizer = new Map(fieldsOf(file, value));
+      addsDummyPrefix = Boolean(normalizer.get(NORMALIZER.addsDummyPrefix) ?? addsDummyPrefix);
+    }
+  }
+  if (pieces.length === 0) throw new ConversionError(file, "pieces", "there are none");
+  return { pieces, isBpe: type === BPE, addsDummyPrefix, unknownId };
+}
+
+function parsePiece(file: string, bytes: Uint8Array): Piece {
+  const fields = new Map(fieldsOf(file, bytes));
+  const text = fields.get(PIECE.text);
+  const score = fields.get(PIECE.score);
+  return {
+    text: text instanceof Uint8Array ? decoder.decode(text) : "",
+    score: score instanceof Uint8Array ? new DataView(score.slice().buffer).getFloat32(0, true) : 0,
+    kind: Number(fields.get(PIECE.kind) ?? PieceKind.normal),
+  };
+}
+
+/** Each field of a message: a whole number, or its bytes. */
+function* fieldsOf(
+  file: string,
+  bytes: Uint8Array,
+): Generator<[field: number, value: number | Uint8Array]> {
+  let at = 0;
+  const fault = () => new ConversionError(file, `byte ${at}`, "it is no SentencePiece model");
+
+  function readNumber(): number {
+    let [value, unit] = [0, 1];
+    for (let count = 0; count < 10; count++) {
+      if (at >= bytes.length) break;
+      const byte = bytes[at++];
+      value += (byte & 0x7f) * unit;
+      if (byte < 0x80) return value;
+      unit *= 0x80;
+    }
+    throw fault();
+  }
+  function readBytes(length: number): Uint8Array {
+    if (length > bytes.length - at) throw fault();
+    return bytes.subarray(at, at += length);
+  }
+
+  while (at < bytes.length) {
+    const tag = readNumber();
+    const field = Math.floor(tag / 8);
+    switch (tag % 8) {
+      case 0:
+        yield [field, readNumber()];
+        break;
+      case 1:
+        yield [field, readBytes(8)];
+        break;
+      case 2:
+        yield [field, readBytes(readNumber())];
+        break;
+      case 5:
+        yield [field, readBytes(4)];
+        break;
+      default:
+        throw fault();
+    }
+  }
+}

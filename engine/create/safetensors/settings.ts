@@ -1,0 +1,125 @@
+// Typed access to the JSON files of a model folder: a key that is missing or of another type becomes
+// an error with the file's name and the key's. Null is as good as missing. It does not know the keys.
+
+import { ConversionError } from "./conversion_error.ts";
+
+/** Members of a JSON object; all getters throw ConversionError where a value is of another type. */
+export class Settings {
+  /** @param path of the object within the file, such as "rope_scaling." */
+  constructor(
+    readonly file: string,
+    readonly members: Readonly<Record<string, unknown>>,
+    readonly path = "",
+  ) {}
+
+  /** Reads a file. Errors: ConversionError where it is not there or not a JSON object. */
+  static async read(file: string): Promise<Settings> {
+    const settings = await Settings.readIfThere(file);
+    if (settings) return settings;
+    throw new ConversionError(file, "file", "it is not there");
+  }
+
+  /** Reads a file; undefined if there is none. */
+  static async readIfThere(file: string): Promise<Settings | undefined> {
+    const text = await readTextIfThere(file);
+    return text === undefined ? undefined : Settings.parse(file, text);
+  }
+
+  /** Parses the text of a file, or a part of it. */
+  static parse(file: string, text: string): Settings {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      throw new ConversionError(file, "JSON", (error as Error).message);
+    }
+    if (isObject(value)) return new Settings(file, value);
+    throw new ConversionError(file, "JSON", "it is not an object");
+  }
+
+  /** The error that a member is not as it should be. */
+  error(key: string, state: string): ConversionError {
+    return new ConversionError(this.file, this.path + key, state);
+  }
+
+  /** Whether the key is there with a value other than null. */
+  has(key: string): boolean {
+    return this.members[key] !== undefined && this.members[key] !== null;
+  }
+
+  /** A number; `fallback` if missing. */
+  number<T = number>(key: string, fallback?: T): number | T {
+    const isNumber = (value: unknown): value is number => typeof value === "number";
+    return this.#get(key, "a number", isNumber, fallback);
+  }
+
+  /** A whole number, zero or more; `fallback` if missing. */
+  count<T = number>(key: string, fallback?: T): number | T {
+    return this.#get(key, "a whole number", isCount, fallback);
+  }
+
+  /** A string; `fallback` if missing. */
+  string<T = string>(key: string, fallback?: T): string | T {
+    const isString = (value: unknown): value is string => typeof value === "string";
+    return this.#get(key, "a string", isString, fallback);
+  }
+
+  /** A boolean; `fallback` if missing. */
+  boolean<T = boolean>(key: string, fallback?: T): boolean | T {
+    const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
+    return this.#get(key, "a boolean", isBoolean, fallback);
+  }
+
+  /** An object; undefined if missing. */
+  object(key: string): Settings | undefined {
+    if (!this.has(key)) return undefined;
+    const members = this.#get<Record<string, unknown>, never>(key, "an object", isObject);
+    return new Settings(this.file, members, `${this.path}${key}.`);
+  }
+
+  /** A list of objects; empty if missing. */
+  objects(key: string): Settings[] {
+    return this.list(key).map((item, index) => {
+      const path = `${key}[${index}]`;
+      if (isObject(item)) return new Settings(this.file, item, `${this.path}${path}.`);
+      throw this.error(path, "it is not an object");
+    });
+  }
+
+  /** A list of whatever; empty if missing. */
+  list(key: string): readonly unknown[] {
+    return this.#get(key, "a list", Array.isArray, [] as unknown[]);
+  }
+
+  #get<V, T>(
+    key: string,
+    expected: string,
+    is: (value: unknown) => value is V,
+    fallback?: T,
+  ): V | T {
+    const value = this.members[key];
+    if (is(value)) return value;
+    if (this.has(key)) throw this.error(key, `it is not ${expected}`);
+    if (fallback === undefined) throw this.error(key, "it is missing");
+    return fallback;
+  }
+}
+
+/** The text of a file; undefined if there is none. */
+export async function readTextIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(file);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a value is a whole number, zero or more. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

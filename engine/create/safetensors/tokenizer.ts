@@ -1,0 +1,80 @@
+// The vocabulary of a model folder as GGUF's metadata, from whichever of the files it has.
+
+import { join } from "node:path";
+import { UnsupportedModelError } from "../../errors.ts";
+import type { WritableMetadata } from "../../gguf/mod.ts";
+import { readByteLevel } from "./byte_level.ts";
+import { ConversionError } from "./conversion_error.ts";
+import { isByteLevel } from "./pretokenizer_name.ts";
+import { readMarkedBpe, readSentencePieceModel } from "./sentencepiece.ts";
+import type { Settings } from "./settings.ts";
+import {
+  readChatTemplate,
+  readTokenizerFiles,
+  specialTokenMetadata,
+  type TokenizerFiles,
+} from "./special_tokens.ts";
+import { addListedTokens, Vocabulary } from "./vocabulary.ts";
+
+const SENTENCEPIECE_FILE = "tokenizer.model";
+
+/**
+ * Reads the vocabulary of a folder.
+ * @param config config.json
+ * @param size tokens of the model: rows of its embedding
+ * @throws ConversionError if a file is missing or not sound
+ * @throws UnsupportedModelError if the engine does not know how to cut or join text like that
+ */
+export async function tokenizerMetadata(
+  folder: string,
+  config: Settings,
+  size: number,
+): Promise<WritableMetadata> {
+  const files = await readTokenizerFiles(folder, config);
+  const isBytes = files.tokenizer !== undefined && isByteLevel(files.tokenizer);
+  const vocabulary = new Vocabulary(
+    files.tokenizer?.file ?? join(folder, SENTENCEPIECE_FILE),
+    size,
+  );
+  const algorithm = isBytes
+    ? readByteLevel(bpeOf(files.tokenizer!), vocabulary)
+    : await readMarked(files, vocabulary);
+  addListedTokens(vocabulary, files.tokenizer, files.config);
+  const template = await readChatTemplate(files);
+  return {
+    ...algorithm,
+    ...vocabulary.metadata({ scores: !isBytes }),
+    ...specialTokenMetadata(files, vocabulary, !isBytes),
+    ...(template !== undefined && { "tokenizer.chat_template": template }),
+  };
+}
+
+/** SentencePiece, from its own file if there is one: it has the scores themselves. */
+async function readMarked(
+  { folder, tokenizer }: TokenizerFiles,
+  vocabulary: Vocabulary,
+): Promise<WritableMetadata> {
+  const file = join(folder, SENTENCEPIECE_FILE);
+  try {
+    return readSentencePieceModel(file, await Deno.readFile(file), vocabulary);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  if (tokenizer) return readMarkedBpe(bpeOf(tokenizer), vocabulary);
+  throw new ConversionError(
+    folder,
+    "tokenizer.json",
+    `it is not there, nor is ${SENTENCEPIECE_FILE}`,
+  );
+}
+
+/** A tokenizer.json if it is of byte pair encoding. */
+function bpeOf(tokenizer: Settings): Settings {
+  const model = tokenizer.object("model");
+  if (!model) throw tokenizer.error("model", "it is missing");
+  const type = model.string("type", "BPE");
+  if (type === "BPE") return tokenizer;
+  throw new UnsupportedModelError(
+    `Cannot convert "${tokenizer.file}": model.type: ${type} is not supported, only BPE`,
+  );
+}

@@ -1,0 +1,124 @@
+// The weights of a model in the making: from a GGUF file, quantized if that is asked for, to a layer
+// of the store. A split model becomes one file, since blobs have no names by which to find shards.
+
+import { createHash } from "node:crypto";
+import { RequestError } from "../errors.ts";
+import { readGguf } from "../gguf/mod.ts";
+import { describeModel } from "../inspect.ts";
+import { MEDIA, type ModelStore } from "../store/mod.ts";
+import type { ModelInfo } from "../types.ts";
+import type { MadeLayer } from "./layers.ts";
+import { paced } from "./progress.ts";
+import { type QuantizationName, quantizeModel } from "./quantize/mod.ts";
+import { joinShards } from "./join_shards.ts";
+import { withTemporaryFile } from "./staging.ts";
+import type { Report } from "./types.ts";
+
+/** What making a model works with. */
+export interface CreateContext {
+  readonly store: ModelStore;
+  readonly report: Report;
+  readonly signal: AbortSignal;
+  /** Type that the weights are to have; default the one that they have. */
+  readonly quantization?: QuantizationName;
+}
+
+/** A GGUF file, of a split model its first shard. */
+export interface WeightsFile {
+  readonly path: string;
+  /** Its layer, if it is a blob already. */
+  readonly layer?: MadeLayer;
+  /** Whether it is on the store's file system and may be moved. */
+  readonly isTemporary?: boolean;
+}
+
+/** Weights that are a layer. */
+export interface StoredWeights {
+  readonly layer: MadeLayer;
+  readonly info: ModelInfo;
+}
+
+/** Types with nothing lost yet, from which others are made. */
+const FLOAT_TYPES = ["F32", "F16", "BF16"];
+
+/**
+ * Makes a layer of a GGUF file.
+ *
+ * @throws {RequestError} if the weights cannot be given the type that is asked for
+ * @throws {GgufError} if the file is not sound
+ */
+export async function storeWeights(
+  context: CreateContext,
+  { path, layer, isTemporary = false }: WeightsFile,
+): Promise<StoredWeights> {
+  const { quantization, signal, report } = context;
+  const gguf = await readGguf(path);
+  const info = describeModel(gguf);
+  if (quantization && quantization !== info.quantization) {
+    checkQuantizable(info);
+    const status = `quantizing ${info.quantization} model to ${quantization}`;
+    const onProgress = paced(report, { status, digest: "0" });
+    return await storeMade(
+      context,
+      (to) => quantizeModel({ from: path, to, type: quantization, onProgress, signal }),
+    );
+  }
+  if (layer) return { layer, info };
+  if (isTemporary) return { layer: await adoptFile(context, path), info };
+  if (gguf.shards.length > 1) {
+    return await storeMade(context, (to) => joinShards({ from: path, to, signal }));
+  }
+  return { layer: await storeFile(context, path, MEDIA.model), info };
+}
+
+/** Makes a layer of a file, which stays where it is. */
+export async function storeFile(
+  { store, signal }: CreateContext,
+  path: string,
+  mediaType: string,
+): Promise<MadeLayer> {
+  const { readable } = await Deno.open(path);
+  return { mediaType, ...await store.blobs.put(readable, { signal }) };
+}
+
+/** Makes a layer of a GGUF file that `write` makes. */
+async function storeMade(
+  context: CreateContext,
+  write: (path: string) => Promise<void>,
+): Promise<StoredWeights> {
+  return await withTemporaryFile(context.store.blobs, async (path) => {
+    await write(path);
+    const info = describeModel(await readGguf(path));
+    return { layer: await adoptFile(context, path), info };
+  });
+}
+
+/** Moves a file into the store. */
+async function adoptFile({ store, signal }: CreateContext, path: string): Promise<MadeLayer> {
+  const { digest, size } = await hashFile(path, signal);
+  const existed = await store.blobs.sizeOf(digest) !== undefined;
+  if (!existed) await store.blobs.adopt(path, digest);
+  return { mediaType: MEDIA.model, digest, size, existed };
+}
+
+async function hashFile(
+  path: string,
+  signal: AbortSignal,
+): Promise<{ digest: string; size: number }> {
+  const hash = createHash("sha256");
+  let size = 0;
+  const file = await Deno.open(path);
+  for await (const chunk of file.readable) {
+    signal.throwIfAborted();
+    hash.update(chunk);
+    size += chunk.length;
+  }
+  return { digest: `sha256:${hash.digest("hex")}`, size };
+}
+
+function checkQuantizable({ quantization }: ModelInfo): void {
+  if (FLOAT_TYPES.includes(quantization)) return;
+  throw new RequestError(
+    `quantization is only supported for ${FLOAT_TYPES.join(", ")} models, not ${quantization}`,
+  );
+}

@@ -1,0 +1,52 @@
+// Reads the values of a GGUF header as bytes, for files that take them over: read as numbers they
+// would lose their types. What the values are is metadata.ts.
+
+import { HeaderReader } from "./header_reader.ts";
+import { readMetadata } from "./metadata.ts";
+
+/** A value as another file has it: the id of its type, then what follows it. */
+export interface RawValue {
+  readonly raw: Uint8Array;
+}
+
+/** Magic, version, and the counts of tensors and of pairs. */
+const PREFIX_BYTES = 4 + 4 + 8 + 8;
+const LENGTH_BYTES = 8;
+
+/**
+ * Reads the metadata of one file, in its order.
+ * @throws GgufError naming the file and the key at fault
+ */
+export async function readRawMetadata(path: string): Promise<Map<string, RawValue>> {
+  using file = await Deno.open(path);
+  const header = new HeaderReader(file, path, (await file.stat()).size);
+  header.bytes(PREFIX_BYTES - 8);
+  const count = header.uint64();
+  const ends = new Map<string, number>();
+  for (let index = 0; index < count; index++) {
+    const [key] = Object.keys(readMetadata(header, 1));
+    ends.set(key, header.position);
+  }
+  const pairs = new Uint8Array(header.position);
+  await file.seek(0, Deno.SeekMode.Start);
+  for (let filled = 0; filled < pairs.length;) {
+    const read = await file.read(pairs.subarray(filled));
+    if (read === null) throw header.error("the file has become shorter");
+    filled += read;
+  }
+  return new Map(valuesOf(pairs, ends));
+}
+
+/** Cuts the pairs apart; each begins with the length of its key. */
+function* valuesOf(
+  bytes: Uint8Array<ArrayBuffer>,
+  ends: ReadonlyMap<string, number>,
+): Generator<[key: string, value: RawValue]> {
+  const view = new DataView(bytes.buffer);
+  let start = PREFIX_BYTES;
+  for (const [key, end] of ends) {
+    const keyLength = Number(view.getBigUint64(start, true));
+    yield [key, { raw: bytes.subarray(start + LENGTH_BYTES + keyLength, end) }];
+    start = end;
+  }
+}

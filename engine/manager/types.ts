@@ -1,0 +1,68 @@
+// What the manager needs, is asked for and gives. Types alone.
+
+import type { Estimate, FileSource, MemoryBudget } from "../memory/mod.ts";
+import type { ModelSource, StoreEntry } from "../store/types.ts";
+import type { ChatModel, LoadOptions, MemoryUse } from "../types.ts";
+import type { Clock } from "./clock.ts";
+
+/** What a manager needs. */
+export interface ManagerOptions {
+  /** Where the models are. */
+  store: { find(name: string): Promise<StoreEntry> };
+  /** Loads a model. The options' `onProgress` has to be called as it goes on. */
+  open: (source: ModelSource, options: LoadOptions) => Promise<ChatModel>;
+  /** How to tell what a model will take. Default: unknown, and everything fits. */
+  estimate?: (source: FileSource) => Promise<Estimate>;
+  /** Memory for models; read before the first load. Default: as much as they take. */
+  budget?: () => Promise<MemoryBudget>;
+  /** Most models in memory at a time. Default, and 0: as many as fit. */
+  maxLoaded?: number;
+  /** How long an idle model stays, in milliseconds; Infinity is for ever. Default 5 minutes. */
+  keepAlive?: number;
+  /** How long a load may stand still, in milliseconds. Default 5 minutes. */
+  loadTimeout?: number;
+  /** How a model is loaded unless the request says otherwise. */
+  load?: Pick<LoadOptions, "contextLength" | "maxSequences">;
+  /** Told what people should know, such as a window smaller than it could be. */
+  warn?: (message: string) => void;
+  clock?: Clock;
+}
+
+/** How one request wants its model. */
+export interface AcquireOptions {
+  /** Window in tokens that it needs. A smaller one loaded is replaced, a larger one is fine. */
+  contextLength?: number;
+  /** New keep-alive of the model in milliseconds; 0 closes it after the request. */
+  keepAlive?: number;
+  /** Ends the wait, not the load. */
+  signal?: AbortSignal;
+}
+
+/** A loaded model that stays loaded until it is released. */
+export interface Lease {
+  /** What was asked for; its copies in the store share the model. */
+  readonly entry: StoreEntry;
+  readonly model: ChatModel;
+  /** How long the request waited for the model, in milliseconds. */
+  readonly loadMilliseconds: number;
+  /**
+   * Gives the model back; later calls do nothing.
+   *
+   * @param cause what ended the use, if it failed: after a ModelClosedError the model is dropped
+   */
+  release(cause?: unknown): void;
+}
+
+/** A model in memory, or on its way into it. */
+export interface RunningModel {
+  /** What was last asked for of it. */
+  readonly entry: StoreEntry;
+  /** Undefined while it is loaded. */
+  readonly model?: ChatModel;
+  /** What it takes of the GPU, or will. */
+  readonly memory: MemoryUse;
+  /** Its window in tokens, or the one that it will have. */
+  readonly contextLength: number;
+  /** When it leaves if nobody asks for it; milliseconds since 1970, Infinity for never. */
+  readonly expiresAt: number;
+}

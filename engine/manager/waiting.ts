@@ -1,0 +1,60 @@
+// Waits that may end early: with a signal, or when what is waited for stands still for too long.
+
+import type { Clock } from "./clock.ts";
+
+/** The promise, or the reason of the signal if that comes first. */
+export async function untilAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  if (!signal) return await promise;
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/** How long work may stand still. */
+export interface StallOptions {
+  clock: Clock;
+  milliseconds: number;
+  /** The error that ends it then. */
+  error: () => Error;
+  /** Ends the work, too. */
+  signal: AbortSignal;
+}
+
+/**
+ * Runs work that calls `progress` as it goes on. Once it has not for too long its signal is aborted,
+ * and the call fails whether the work obeys or not.
+ *
+ * @param late called with what work gives that does not obey
+ */
+export async function untilStalled<T>(
+  work: (progress: () => void, signal: AbortSignal) => Promise<T>,
+  late: (result: T) => void,
+  { clock, milliseconds, error, signal }: StallOptions,
+): Promise<T> {
+  const stalled = new AbortController();
+  let cancel = () => {};
+  const progress = () => {
+    cancel();
+    if (stalled.signal.aborted) return;
+    cancel = clock.schedule(() => stalled.abort(error()), milliseconds);
+  };
+  progress();
+  const result = work(progress, AbortSignal.any([signal, stalled.signal]));
+  try {
+    return await untilAborted(result, stalled.signal);
+  } catch (failure) {
+    if (stalled.signal.aborted) result.then(late, () => {});
+    throw failure;
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,152 @@
+// How much memory the GPU has for models. WebGPU does not say, so drivers and systems are asked, each
+// in its way; where none tells, the GPU is taken to share the system's memory.
+// Pure: what is read comes from a Machine (machine.ts).
+
+import type { DeviceProfile } from "../../kernels/mod.ts";
+import type { Machine } from "./machine.ts";
+import { formatSize } from "./size.ts";
+
+/** Memory for models. */
+export interface MemoryBudget {
+  /** In bytes. */
+  total: number;
+  /** Where the number comes from, for people. */
+  source: string;
+}
+
+/** What the user says of it. */
+export interface BudgetOptions {
+  /** All there is, in bytes; then nothing is read. */
+  total?: number;
+  /** To leave free, in bytes. */
+  overhead?: number;
+}
+
+/** What is known of the GPU. */
+export type GpuIdentity = Pick<DeviceProfile, "vendor" | "device" | "description"> & {
+  capabilities: Pick<DeviceProfile["capabilities"], "software">;
+};
+
+/** PCI ids of vendors. */
+const AMD = 0x1002;
+const NVIDIA = 0x10de;
+
+/** Of the free memory of a system, what a GPU that shares it may take. */
+const SYSTEM_SHARE = 3 / 4;
+/** Of a Mac's memory; the larger share is for those with more than 36 GiB, as Metal recommends. */
+const MAC_SHARE = 2 / 3;
+const LARGE_MAC_SHARE = 3 / 4;
+const LARGE_MAC = 36 * 2 ** 30;
+/** Of the memory of a GPU, what pipelines, command lists and uploads take, which no buffer counts. */
+const DRIVER_BYTES = 256 * 2 ** 20;
+/** Less than this is what an integrated GPU sets aside; it uses the system's memory besides. */
+const LEAST_DEDICATED = 4 * 2 ** 30;
+
+/**
+ * How much memory there is for models.
+ *
+ * @param gpu undefined if none was found
+ */
+export async function findBudget(
+  machine: Machine,
+  gpu: GpuIdentity | undefined,
+  { total, overhead = 0 }: BudgetOptions = {},
+): Promise<MemoryBudget> {
+  const found = total === undefined
+    ? await dedicated(machine, gpu) ?? await shared(machine, gpu)
+    : { total, source: "as QUERN_GPU_MEMORY says" };
+  const left = Math.max(0, found.total - overhead);
+  const source = overhead > 0
+    ? `${found.source}, less ${formatSize(overhead)} by OLLAMA_GPU_OVERHEAD`
+    : found.source;
+  return { total: left, source };
+}
+
+/** A GPU's own memory, where the system tells. */
+async function dedicated(
+  machine: Machine,
+  gpu: GpuIdentity | undefined,
+): Promise<MemoryBudget | undefined> {
+  if (!gpu || gpu.capabilities.software) return undefined;
+  const { vendor, description } = gpu;
+  if (vendor === NVIDIA || /nvidia|geforce/i.test(description)) return await nvidia(machine, gpu);
+  if (vendor === AMD || /\bamd\b|radeon/i.test(description)) return await amd(machine, gpu);
+  return undefined;
+}
+
+/** Numbers of `nvidia-smi` are MiB. Of several GPUs of that name, the one with least room counts. */
+async function nvidia(
+  machine: Machine,
+  { description }: GpuIdentity,
+): Promise<MemoryBudget | undefined> {
+  const text = await machine.run("nvidia-smi", [
+    "--query-gpu=name,memory.total,memory.used",
+    "--format=csv,noheader,nounits",
+  ]);
+  const all = (text ?? "").split("\n").flatMap((line) => {
+    const [name = "", ...numbers] = line.split(",").map((field) => field.trim());
+    const [total = NaN, used = NaN] = numbers.map((number) => parseFloat(number) * 2 ** 20);
+    return total > 0 ? [{ name, total, used: used || 0 }] : [];
+  });
+  const named = all.filter(({ name }) => description.includes(name));
+  return ownMemory("nvidia-smi", named.length > 0 ? named : all);
+}
+
+/** The amdgpu driver tells in files of bytes. */
+async function amd(
+  machine: Machine,
+  { device }: GpuIdentity,
+): Promise<MemoryBudget | undefined> {
+  const folder = "/sys/class/drm";
+  const cards = (await machine.list(folder)).filter((name) => /^card\d+$/.test(name));
+  const read = async (card: string, file: string) =>
+    Number(await machine.readText(`${folder}/${card}/device/${file}`) ?? NaN);
+  const all = [];
+  for (const card of cards) {
+    const total = await read(card, "mem_info_vram_total");
+    if (!(total >= LEAST_DEDICATED)) continue;
+    const used = await read(card, "mem_info_vram_used") || 0;
+    all.push({ device: await read(card, "device"), total, used });
+  }
+  const same = all.filter((card) => card.device === device);
+  return ownMemory("the driver", same.length > 0 ? same : all);
+}
+
+function ownMemory(
+  teller: string,
+  gpus: readonly { total: number; used: number }[],
+): MemoryBudget | undefined {
+  const free = ({ total, used }: { total: number; used: number }) => total - used;
+  const [gpu] = [...gpus].sort((a, b) => free(a) - free(b));
+  return gpu && {
+    total: Math.max(0, free(gpu) - DRIVER_BYTES),
+    source: `what ${teller} says is free of ${formatSize(gpu.total)}`,
+  };
+}
+
+/** Of the system's memory, for GPUs that share it, those made of software, and unknown ones. */
+async function shared(
+  machine: Machine,
+  gpu: GpuIdentity | undefined,
+): Promise<MemoryBudget> {
+  if (machine.os === "darwin" && !gpu?.capabilities.software) {
+    const size = Number(await machine.run("sysctl", ["-n", "hw.memsize"]));
+    if (size > 0) {
+      const share = size > LARGE_MAC ? LARGE_MAC_SHARE : MAC_SHARE;
+      return { total: share * size, source: `the GPU's share of ${formatSize(size)}` };
+    }
+  }
+  const free = Math.min(machine.availableMemory(), await containerMemory(machine));
+  return {
+    total: SYSTEM_SHARE * free,
+    source: `three quarters of the system's free memory, ${formatSize(free)}`,
+  };
+}
+
+/** What the control group of a container leaves to it (cgroup v2). */
+async function containerMemory(machine: Machine): Promise<number> {
+  const read = async (name: string) =>
+    Number(await machine.readText(`/sys/fs/cgroup/memory.${name}`) ?? NaN);
+  const [limit, used] = [await read("max"), await read("current")];
+  return Number.isFinite(limit) ? Math.max(0, limit - (used || 0)) : Infinity;
+}

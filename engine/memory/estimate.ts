@@ -1,0 +1,66 @@
+// What a model will take of the GPU, from the headers of its files alone: the model is assembled as
+// for a load, on a device that only counts. So the numbers are those of the load by construction.
+
+import { Device, type DeviceProfile } from "../../kernels/mod.ts";
+import { assemble } from "../assemble.ts";
+import { type GgufFile, noTensorBytes, readGguf } from "../gguf/mod.ts";
+import { describeModel } from "../inspect.ts";
+import type { ModelSource } from "../store/types.ts";
+import type { LoadOptions, MemoryUse } from "../types.ts";
+import { gpuProfile } from "./gpu_profile.ts";
+
+/** The files of a model. */
+export type FileSource = Extract<ModelSource, { kind: "files" }>;
+
+/** What a model takes if it is loaded with these options. */
+export type Estimate = (options: LoadOptions) => Promise<MemoryEstimate>;
+
+/** What a load will take. */
+export interface MemoryEstimate {
+  memory: MemoryUse;
+  /** Window that the model will have, in tokens. */
+  contextLength: number;
+  /** Sequences that can run at the same time. */
+  maxSequences: number;
+}
+
+/**
+ * What a model will take if it is loaded with these options; no weight is read, nothing allocated.
+ *
+ * @param model a path, or a header that has been read
+ * @param profile of the GPU; default: of the one that loads use
+ * @throws as loadModel() does where the fault shows without the weights
+ */
+export async function estimateMemory(
+  model: string | URL | GgufFile,
+  options: LoadOptions = {},
+  profile?: DeviceProfile,
+): Promise<MemoryEstimate> {
+  const isPath = typeof model === "string" || model instanceof URL;
+  const gguf = isPath ? await readGguf(model) : model;
+  using device = Device.dry(profile ?? await gpuProfile());
+  const { onProgress: _, ...rest } = options;
+  const { contextLength, maxSequences } = await assemble(gguf, describeModel(gguf), device, {
+    ...rest,
+    openTensors: () => Promise.resolve(noTensorBytes),
+  });
+  return { memory: memoryUse(device), contextLength, maxSequences };
+}
+
+/** Estimates of one model, whose header is read once. Errors: as of {@linkcode estimateMemory}. */
+export async function createEstimate({ path, adapters }: FileSource): Promise<Estimate> {
+  const gguf = await readGguf(path);
+  const added = adapters.map((adapter) => ({ path: adapter }));
+  return (options) => estimateMemory(gguf, { ...options, adapters: added });
+}
+
+/** What lies on a device, by what it is for. */
+export function memoryUse({ allocated }: Pick<Device, "allocated">): MemoryUse {
+  const bytes = (purpose: string) => allocated.get(purpose) ?? 0;
+  return { weights: bytes("weights"), keyValueCache: bytes("cache"), scratch: bytes("scratch") };
+}
+
+/** All of it together, in bytes. */
+export function totalOf({ weights, keyValueCache, scratch }: MemoryUse): number {
+  return weights + keyValueCache + scratch;
+}

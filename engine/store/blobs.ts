@@ -1,0 +1,163 @@
+// $MODELS/blobs: content under the name of its SHA-256. A blob is there whole or not at all: it is
+// written beside, synced and renamed. Which blobs are still in use is known by collector.ts.
+
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { DigestError, StoreError } from "./errors.ts";
+import {
+  readIfThere,
+  removeIfThere,
+  statIfThere,
+  syncFolder,
+  writeAll,
+  writingTo,
+} from "./file_system.ts";
+import type { StoreLock } from "./lock.ts";
+import { canonicalDigest } from "./manifest.ts";
+
+/** Greatest blob that is read as a whole: templates, licenses, conversations. In bytes. */
+const MAX_READ = 64 * 2 ** 20;
+
+/** What became of content that was put into the store. */
+export interface StoredBlob {
+  /** `sha256:` and 64 digits. */
+  digest: string;
+  /** In bytes. */
+  size: number;
+  /** Whether it was there before. */
+  existed: boolean;
+}
+
+/** The blobs of a store. */
+export class BlobStore {
+  /** Where they lie. */
+  readonly folder: string;
+  readonly #lock: StoreLock;
+
+  /** The folder may be missing until there is a blob. */
+  constructor(folder: string, lock: StoreLock) {
+    this.folder = folder;
+    this.#lock = lock;
+  }
+
+  /**
+   * Where the blob of a digest lies, or would lie.
+   *
+   * @throws {StoreError} if it is no digest
+   */
+  pathOf(digest: string): string {
+    return join(this.folder, requireDigest(digest).replace(":", "-"));
+  }
+
+  /** Where the blob may be gathered until it is whole. */
+  partialPath(digest: string): string {
+    return `${this.pathOf(digest)}-partial`;
+  }
+
+  /** Size of a blob in bytes; undefined if it is not there. */
+  async sizeOf(digest: string): Promise<number | undefined> {
+    return (await statIfThere(this.pathOf(digest)))?.size;
+  }
+
+  /**
+   * All of a blob of at most 64 MiB.
+   *
+   * @throws {StoreError} if it is not there, or too large
+   */
+  async read(digest: string): Promise<Uint8Array<ArrayBuffer>> {
+    const size = await this.sizeOf(digest);
+    if (size !== undefined && size > MAX_READ) {
+      throw new StoreError(`Cannot read blob ${digest}: ${size} bytes are more than ${MAX_READ}`);
+    }
+    const bytes = await readIfThere(this.pathOf(digest));
+    if (!bytes) throw new StoreError(`Cannot read blob ${digest}: it is not in the store`);
+    return bytes;
+  }
+
+  /**
+   * Keeps content under its digest. Content whose digest is given and known is not read again.
+   *
+   * @throws {DigestError} if the content has another digest than the one given
+   * @throws {StoreError} if the folder cannot be written
+   */
+  async put(
+    data: Uint8Array | ReadableStream<Uint8Array>,
+    { digest, signal }: { digest?: string; signal?: AbortSignal } = {},
+  ): Promise<StoredBlob> {
+    const expected = digest === undefined ? undefined : requireDigest(digest);
+    const stream = data instanceof Uint8Array ? ReadableStream.from([data]) : data;
+    return await this.#writing(async () => {
+      const known = expected === undefined ? undefined : await this.sizeOf(expected);
+      if (expected !== undefined && known !== undefined) {
+        await stream.cancel();
+        return { digest: expected, size: known, existed: true };
+      }
+      const temporary = join(this.folder, `sha256-${crypto.randomUUID()}-temporary`);
+      try {
+        const written = await writeHashed(temporary, stream, signal);
+        if (expected && written.digest !== expected) {
+          throw new DigestError(expected, written.digest);
+        }
+        const existed = await this.sizeOf(written.digest) !== undefined;
+        if (!existed) await this.#place(temporary, written.digest);
+        return { ...written, existed };
+      } finally {
+        await removeIfThere(temporary);
+      }
+    });
+  }
+
+  /** Makes a whole, verified file of the same file system the blob of that digest. */
+  async adopt(path: string, digest: string): Promise<void> {
+    await this.#writing(async () => {
+      await syncFile(path);
+      await this.#place(path, digest);
+    });
+  }
+
+  async #place(path: string, digest: string): Promise<void> {
+    await Deno.rename(path, this.pathOf(digest));
+    await syncFolder(this.folder);
+  }
+
+  #writing<T>(work: () => Promise<T>): Promise<T> {
+    return this.#lock.share(() =>
+      writingTo(this.folder, async () => {
+        await Deno.mkdir(this.folder, { recursive: true });
+        return await work();
+      })
+    );
+  }
+}
+
+async function syncFile(path: string): Promise<void> {
+  // Windows syncs only what may be written.
+  using file = await Deno.open(path, { read: true, write: Deno.build.os === "windows" });
+  await file.sync();
+}
+
+function requireDigest(text: string): string {
+  const digest = canonicalDigest(text);
+  if (!digest) throw new StoreError(`invalid digest format: "${text}" is not sha256:<64 digits>`);
+  return digest;
+}
+
+async function writeHashed(
+  path: string,
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<Omit<StoredBlob, "existed">> {
+  const hash = createHash("sha256");
+  let size = 0;
+  using file = await Deno.open(path, { write: true, createNew: true });
+  const sink = new WritableStream<Uint8Array>({
+    async write(chunk) {
+      hash.update(chunk);
+      size += chunk.length;
+      await writeAll(file, chunk);
+    },
+  });
+  await stream.pipeTo(sink, signal && { signal });
+  await file.sync();
+  return { digest: `sha256:${hash.digest("hex")}`, size };
+}

@@ -1,0 +1,89 @@
+// What the store needs of the file system: files that are there whole or not at all, after a crash
+// too, and folders that may not be there.
+
+import { StoreError } from "./errors.ts";
+
+/** Makes what was renamed or removed in a folder last, where the system can. */
+export async function syncFolder(folder: string): Promise<void> {
+  try {
+    using handle = await Deno.open(folder);
+    await handle.sync();
+  } catch {
+    // Not every system opens folders; there, a rename is as durable as it gets.
+  }
+}
+
+/** What is in a folder; nothing if it cannot be read. */
+export async function entriesOf(folder: string): Promise<Deno.DirEntry[]> {
+  try {
+    return await Array.fromAsync(Deno.readDir(folder));
+  } catch {
+    return [];
+  }
+}
+
+/** Facts of a file; undefined if it is not there. */
+export async function statIfThere(path: string): Promise<Deno.FileInfo | undefined> {
+  try {
+    return await Deno.stat(path);
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Content of a file; undefined if it is not there. */
+export async function readIfThere(path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  try {
+    return await Deno.readFile(path);
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Removes a file or an empty folder. Whether it was there. */
+export async function removeIfThere(path: string): Promise<boolean> {
+  try {
+    await Deno.remove(path);
+    return true;
+  } catch (error) {
+    if (isAbsence(error)) return false;
+    throw error;
+  }
+}
+
+/** Writes all of the bytes. */
+export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length;) done += await file.write(bytes.subarray(done));
+}
+
+/** Runs what writes to a folder; says it in a sentence if the disk is full or not ours. */
+export async function writingTo<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (hasCode(error, "ENOSPC")) {
+      throw new StoreError(
+        `Cannot write to "${folder}": the disk is full: make room, for example by removing a model`,
+        { cause: error },
+      );
+    }
+    if (error instanceof Deno.errors.PermissionDenied || hasCode(error, "EROFS")) {
+      throw new StoreError(
+        `Cannot write to "${folder}": this user may only read it: ` +
+          `give it the right to write, or set OLLAMA_MODELS to a folder of its own`,
+        { cause: error },
+      );
+    }
+    throw error;
+  }
+}
+
+function isAbsence(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}

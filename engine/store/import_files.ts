@@ -1,0 +1,64 @@
+// Makes a manifest of a model that lies about as a file, so that it can have other names. The file is
+// copied: a blob that somebody else may write to would not stay what its digest says.
+
+import { parseShardName } from "../gguf/mod.ts";
+import type { ModelInfo } from "../types.ts";
+import type { BlobStore } from "./blobs.ts";
+import { StoreError } from "./errors.ts";
+import { encodeGoJson } from "./go_json.ts";
+import { type Layer, type Manifest, MEDIA } from "./manifest.ts";
+import type { ModelConfig, StoreEntry } from "./types.ts";
+
+/**
+ * Copies the files of an entry into the blobs.
+ *
+ * @throws {StoreError} if it is a split model, or the folder cannot be written
+ */
+export async function importFiles(blobs: BlobStore, entry: StoreEntry): Promise<Manifest> {
+  const { name, info, source } = entry;
+  if (source.kind !== "files" || parseShardName(source.path)) {
+    throw new StoreError(
+      `Cannot copy "${name}": its weights are in several files: ` +
+        "join them first, for example with llama-gguf-split --merge",
+    );
+  }
+  const layers = [await putFile(blobs, source.path, MEDIA.model)];
+  if (source.projector) layers.push(await putFile(blobs, source.projector, MEDIA.projector));
+  const config = configOf(info, layers.map(({ digest }) => digest));
+  const { digest, size } = await blobs.put(new TextEncoder().encode(encodeGoJson(config)));
+  return {
+    schemaVersion: 2,
+    mediaType: MEDIA.manifest,
+    config: { mediaType: MEDIA.config, digest, size },
+    layers,
+  };
+}
+
+/** The config of a model with that header, with fields in the order of Ollama's. */
+export function configOf(info: ModelInfo, digests: string[]): ModelConfig {
+  return {
+    model_format: "gguf",
+    model_family: info.architecture,
+    model_families: [info.architecture],
+    model_type: formatCount(info.parameterCount),
+    file_type: info.quantization,
+    architecture: "amd64",
+    os: "linux",
+    rootfs: { type: "layers", diff_ids: digests },
+  };
+}
+
+async function putFile(blobs: BlobStore, path: string, mediaType: string): Promise<Layer> {
+  const file = await Deno.open(path);
+  const { digest, size } = await blobs.put(file.readable);
+  return { mediaType, digest, size };
+}
+
+/** A count of weights as Ollama writes it: 999.89M, 3.2B, 7B, 260K. */
+export function formatCount(count: number): string {
+  for (const [unit, letter, digits] of [[1e9, "B", 1], [1e6, "M", 2], [1e3, "K", 0]] as const) {
+    const scaled = count / unit;
+    if (scaled >= 1) return scaled.toFixed(Number.isInteger(scaled) ? 0 : digits) + letter;
+  }
+  return String(count);
+}

@@ -1,0 +1,193 @@
+// $MODELS/manifests/HOST/NAMESPACE/MODEL/TAG: the names of the store and the blobs of each. A manifest
+// is there whole or not at all. Some versions of Ollama keep theirs in manifests-v2, which goes first.
+
+import { basename, dirname, join } from "node:path";
+import { StoreError } from "./errors.ts";
+import {
+  entriesOf,
+  readIfThere,
+  removeIfThere,
+  statIfThere,
+  syncFolder,
+  writeAll,
+  writingTo,
+} from "./file_system.ts";
+import { ModelName } from "./model_name.ts";
+
+/** Folders of manifests, the one whose names win first. The last is the one written to. */
+const FOLDERS = ["manifests-v2", "manifests"];
+
+/** Names of files that a crash leaves behind in the folder that is written to. */
+const TEMPORARY = /^\.quern-.*-temporary$/;
+
+/** How often a folder may be taken away by others while a manifest is written into it. */
+const MAX_TRIES = 100;
+
+/** A name and where its manifest lies. */
+export interface ManifestFile {
+  readonly name: ModelName;
+  readonly path: string;
+}
+
+/** The same, with the folder of manifests that it lies in. */
+interface PlacedFile extends ManifestFile {
+  readonly root: string;
+}
+
+/** The manifests of a store. */
+export class ManifestFolder {
+  /** Where new manifests go. */
+  readonly root: string;
+  readonly #roots: readonly string[];
+
+  /** Takes the folder of the models, which may be missing. */
+  constructor(models: string) {
+    this.#roots = FOLDERS.map((folder) => join(models, folder));
+    this.root = this.#roots.at(-1)!;
+  }
+
+  /** Every name with its manifest; of names that differ by case only, and by folder, one. */
+  async list(): Promise<ManifestFile[]> {
+    const found = new Map<string, ManifestFile>();
+    for (const file of await this.#all()) {
+      if (!found.has(file.name.key)) found.set(file.name.key, file);
+    }
+    return [...found.values()];
+  }
+
+  /** The manifest of a name, in any case. */
+  async find(name: ModelName): Promise<ManifestFile | undefined> {
+    for (const root of this.#roots) {
+      const path = join(root, name.path);
+      // The name as written may differ from the folder's where the file system ignores case.
+      if ((await statIfThere(path))?.isFile) return { name, path };
+    }
+    return (await this.list()).find((file) => file.name.key === name.key);
+  }
+
+  /** Bytes of the manifest of a name. */
+  async read(name: ModelName): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const file = await this.find(name);
+    return file && await readIfThere(file.path);
+  }
+
+  /** Gives a name its manifest. A name that is there already keeps its spelling. */
+  async write(name: ModelName, bytes: Uint8Array): Promise<void> {
+    const files = await this.#allOf(name);
+    const path = files.find(({ root }) => root === this.root)?.path ?? join(this.root, name.path);
+    await writingTo(this.root, async () => {
+      await this.#replace(path, bytes);
+      for (const other of files) if (other.path !== path) await this.#remove(other.path);
+    });
+  }
+
+  /** Takes a name away, in all its spellings. */
+  async remove(name: ModelName): Promise<void> {
+    await writingTo(this.root, async () => {
+      for (const { path } of await this.#allOf(name)) await this.#remove(path);
+    });
+  }
+
+  /**
+   * Content of all files but leftovers, whatever their names, to know each blob in use.
+   *
+   * @throws {StoreError} if one cannot be read: its blobs are then unknown
+   */
+  async contents(): Promise<Uint8Array<ArrayBuffer>[]> {
+    const contents: Uint8Array<ArrayBuffer>[] = [];
+    for (const root of this.#roots) {
+      for await (const path of filesBelow(root)) {
+        if (TEMPORARY.test(basename(path))) continue;
+        const bytes = await readIfThere(path);
+        if (bytes) contents.push(bytes);
+      }
+    }
+    return contents;
+  }
+
+  /** Paths of what crashes left behind. */
+  async leftovers(): Promise<string[]> {
+    const names = (await entriesOf(this.root)).map(({ name }) => name);
+    return names.filter((name) => TEMPORARY.test(name)).map((name) => join(this.root, name));
+  }
+
+  async #allOf(name: ModelName): Promise<PlacedFile[]> {
+    return (await this.#all()).filter((file) => file.name.key === name.key);
+  }
+
+  async #all(): Promise<PlacedFile[]> {
+    const files: PlacedFile[] = [];
+    for (const root of this.#roots) {
+      let paths = [""];
+      for (let depth = 1; depth <= 4; depth++) {
+        const inner = paths.map(async (path) => {
+          const entries = await entriesOf(join(root, path));
+          const fitting = entries.filter(({ isDirectory }) => depth < 4 || !isDirectory);
+          return fitting.map(({ name }) => join(path, name)).sort();
+        });
+        paths = (await Promise.all(inner)).flat();
+      }
+      for (const path of paths) {
+        const name = ModelName.fromPath(path);
+        if (name) files.push({ name, path: join(root, path), root });
+      }
+    }
+    return files;
+  }
+
+  async #replace(path: string, bytes: Uint8Array): Promise<void> {
+    await Deno.mkdir(this.root, { recursive: true });
+    const temporary = join(this.root, `.quern-${crypto.randomUUID()}-temporary`);
+    try {
+      using file = await Deno.open(temporary, { write: true, createNew: true });
+      await writeAll(file, bytes);
+      await file.sync();
+      await renameInto(temporary, path);
+    } finally {
+      await removeIfThere(temporary);
+    }
+    for (let folder = dirname(path); folder.startsWith(this.root); folder = dirname(folder)) {
+      await syncFolder(folder);
+    }
+  }
+
+  async #remove(path: string): Promise<void> {
+    await removeIfThere(path);
+    await syncFolder(dirname(path));
+    try {
+      for (let folder = dirname(path); !this.#roots.includes(folder); folder = dirname(folder)) {
+        await Deno.remove(folder);
+      }
+    } catch {
+      // It holds other models, or somebody else has removed it.
+    }
+  }
+}
+
+/** Renames into a folder that others remove whenever it is empty. */
+async function renameInto(from: string, to: string): Promise<void> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      await Deno.mkdir(dirname(to), { recursive: true });
+      return await Deno.rename(from, to);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound) || attempt === MAX_TRIES) throw error;
+    }
+  }
+}
+
+async function* filesBelow(folder: string): AsyncGenerator<string> {
+  let entries: Deno.DirEntry[];
+  try {
+    entries = await Array.fromAsync(Deno.readDir(folder));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw new StoreError(`Cannot read the manifests in "${folder}"`, { cause: error });
+  }
+  for (const { name, isDirectory, isSymlink } of entries) {
+    const path = join(folder, name);
+    const isFolder = isDirectory || isSymlink && (await statIfThere(path))?.isDirectory;
+    if (isFolder) yield* filesBelow(path);
+    else yield path;
+  }
+}

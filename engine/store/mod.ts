@@ -1,0 +1,14 @@
+// The store of models: names, manifests, blobs, and .gguf files that lie about.
+
+export { BlobStore } from "./blobs.ts";
+export type { StoredBlob } from "./blobs.ts";
+export type { PruneResult } from "./collector.ts";
+export { DigestError, StoreError } from "./errors.ts";
+export { encodeGoJson } from "./go_json.ts";
+export { configOf, formatCount } from "./import_files.ts";
+export { blobsOf, canonicalDigest, encodeManifest, MEDIA, parseManifest } from "./manifest.ts";
+export type { Layer, Manifest } from "./manifest.ts";
+export { isModelPath } from "./model_files.ts";
+export { ModelName } from "./model_name.ts";
+export { ModelStore } from "./store.ts";
+export type { ModelConfig, ModelDefaults, ModelSource, StoreEntry, StoreOptions } from "./types.ts";

@@ -1,0 +1,120 @@
+// What the blobs of a manifest say of a model: its files, its defaults, its facts. The meaning of each
+// layer is Ollama's (server/images.go). Of several layers of a kind that there is one of, the last one
+// counts.
+
+import type { ModelInfo } from "../types.ts";
+import type { BlobStore } from "./blobs.ts";
+import { StoreError } from "./errors.ts";
+import { type Layer, type Manifest, MEDIA } from "./manifest.ts";
+import type { ModelConfig, ModelDefaults, ModelSource } from "./types.ts";
+
+/** What a manifest's small blobs hold. */
+export interface ModelBlobs {
+  readonly manifest: Manifest;
+  readonly config: ModelConfig;
+  readonly source: ModelSource;
+  readonly defaults: ModelDefaults;
+}
+
+/**
+ * Reads the blobs of a manifest, but for the weights.
+ *
+ * @throws {StoreError} if one is not there or not what it should be, or there are no weights
+ */
+export async function readModelBlobs(blobs: BlobStore, manifest: Manifest): Promise<ModelBlobs> {
+  const config = await readJson<ModelConfig>(blobs, manifest.config);
+  const source = sourceOf(blobs, manifest, config);
+  return { manifest, config, source, defaults: await readDefaults(blobs, manifest, config) };
+}
+
+/** Size of all blobs of a manifest in bytes. */
+export function sizeOfModel({ config, layers }: Manifest): number {
+  return layers.reduce((sum, { size }) => sum + size, config.size);
+}
+
+/** The facts of a model that runs elsewhere, as far as its config knows them. */
+export function remoteInfo(config: ModelConfig): ModelInfo {
+  const capabilities = config.capabilities ?? ["completion", "tools"];
+  const completes = capabilities.includes("completion");
+  return {
+    architecture: config.model_family || "remote",
+    parameterCount: parseCount(config.model_type),
+    quantization: config.file_type || "unknown",
+    trainedContextLength: config.context_length ?? 0,
+    embeddingLength: config.embedding_length ?? 0,
+    fileSize: 0,
+    hasChatTemplate: completes,
+    callsTools: capabilities.includes("tools"),
+    thinks: capabilities.includes("thinking"),
+    inserts: capabilities.includes("insert"),
+    isEmbeddingModel: capabilities.includes("embedding") && !completes,
+  };
+}
+
+function sourceOf(blobs: BlobStore, { layers }: Manifest, config: ModelConfig): ModelSource {
+  const { remote_host: host, remote_model: model } = config;
+  if (host && model) return { kind: "remote", host, model };
+  const pathsOf = (mediaType: string) =>
+    layers.filter((layer) => layer.mediaType === mediaType).map(({ digest }) =>
+      blobs.pathOf(digest)
+    );
+  const path = pathsOf(MEDIA.model).at(-1);
+  if (!path) {
+    const format = layers.some(({ mediaType }) => mediaType === MEDIA.tensor)
+      ? "its weights are safetensors, and only GGUF runs: pull it in another format"
+      : "its manifest names no weights";
+    throw new StoreError(`Cannot run the model: ${format}`);
+  }
+  const projector = pathsOf(MEDIA.projector).at(-1);
+  return {
+    kind: "files",
+    path,
+    ...(projector && { projector }),
+    adapters: pathsOf(MEDIA.adapter),
+  };
+}
+
+async function readDefaults(
+  blobs: BlobStore,
+  { layers }: Manifest,
+  { template_source: templateSource, renderer, parser, requires }: ModelConfig,
+): Promise<ModelDefaults> {
+  const ofKind = (...kinds: string[]) =>
+    layers.filter(({ mediaType }) => kinds.includes(mediaType));
+  const text = async (layer: Layer | undefined) =>
+    layer && new TextDecoder().decode(await blobs.read(layer.digest));
+  const json = async <T>(layer: Layer | undefined, otherwise: T) =>
+    layer ? await readJson<T>(blobs, layer) : otherwise;
+  const template = await text(ofKind(MEDIA.template, MEDIA.prompt).at(-1));
+  const system = await text(ofKind(MEDIA.system).at(-1));
+  const licenses = await Promise.all(ofKind(MEDIA.license).map(text));
+  return {
+    ...(template !== undefined && { template }),
+    ...(templateSource && { templateSource }),
+    ...(system !== undefined && { system }),
+    parameters: await json<Record<string, unknown>>(ofKind(MEDIA.params).at(-1), {}),
+    messages: await json<ModelDefaults["messages"]>(ofKind(MEDIA.messages).at(-1), []),
+    license: licenses.map((license) => license!),
+    ...(renderer && { renderer }),
+    ...(parser && { parser }),
+    ...(requires && { requires }),
+  };
+}
+
+async function readJson<T>(blobs: BlobStore, { digest, mediaType }: Layer): Promise<T> {
+  const bytes = await blobs.read(digest);
+  try {
+    const value = JSON.parse(new TextDecoder().decode(bytes));
+    if (typeof value === "object" && value !== null) return value;
+  } catch {
+    // Said below.
+  }
+  throw new StoreError(`Cannot read blob ${digest} as ${mediaType}: it is not a JSON document`);
+}
+
+/** "999.89M" as a number; 0 where it is none. */
+function parseCount(text: string | undefined): number {
+  const [, digits, letter = ""] = /^([\d.]+)([KMBT]?)$/i.exec(text ?? "") ?? [];
+  const unit = { K: 1e3, M: 1e6, B: 1e9, T: 1e12 }[letter.toUpperCase()] ?? 1;
+  return digits ? Math.round(Number(digits) * unit) : 0;
+}

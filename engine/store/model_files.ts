@@ -1,0 +1,125 @@
+// Models that lie about as .gguf files: in the folder of the models, one level of subfolders included,
+// or at a path. `stories260K.gguf` is `stories260K:latest`, `tiny/a.gguf` is `tiny/a:latest`; the files
+// of a split model are one, without their numbers; characters that a name cannot have become "-".
+
+import { basename, join, resolve } from "node:path";
+import { parseShardName, shardPath } from "../gguf/mod.ts";
+import { StoreError } from "./errors.ts";
+import { entriesOf, statIfThere } from "./file_system.ts";
+
+/** Subfolders of the folder of models that hold no files with names of their own. */
+const OWN_FOLDERS = ["blobs", "manifests", "manifests-v2"];
+
+/** A model in a file, or in several of a split. */
+export interface ModelFile {
+  readonly name: string;
+  /** Absolute; of a split model, its first shard. */
+  readonly path: string;
+  /** The file by which it sees, if one lies beside it. */
+  readonly projector?: string;
+}
+
+/** Whether a name is written as the path of a .gguf file. */
+export function isModelPath(name: string): boolean {
+  return /[\\/]/.test(name) && /\.gguf$/i.test(name);
+}
+
+/** Whether a name is written as the path of a folder, which no name of a model begins like. */
+function isFolderPath(name: string): boolean {
+  return /^(?:\.{0,2}|[a-z]:)[\\/]/i.test(name);
+}
+
+/** The models in a folder and its subfolders, in a fixed order. */
+export async function listModelFiles(folder: string): Promise<ModelFile[]> {
+  const entries = await entriesOf(folder);
+  const files = entries.filter(isGguf).map(({ name }) => name);
+  const models = firstShards(files).map((file) => ({
+    name: nameOf(file),
+    path: resolve(folder, file),
+  }));
+  for (const { name, isDirectory } of entries) {
+    if (!isDirectory || OWN_FOLDERS.includes(name)) continue;
+    const inner = await modelsIn(join(folder, name));
+    models.push(...inner.map((model) => ({ ...model, name: nameOf(`${name}/${model.name}`) })));
+  }
+  return models.sort((a, b) => a.path < b.path ? -1 : 1);
+}
+
+/**
+ * The model at a path: a .gguf file, or a folder with one in it.
+ *
+ * @returns undefined if it is written as no path, or there is no such file or folder with a model
+ * @throws {StoreError} if a folder has several models, or one of another format
+ */
+export async function modelAtPath(path: string): Promise<ModelFile | undefined> {
+  if (!isModelPath(path) && !isFolderPath(path)) return undefined;
+  const facts = await statIfThere(path);
+  if (facts?.isFile) return isModelPath(path) ? { name: path, path: resolve(path) } : undefined;
+  if (!facts?.isDirectory) return undefined;
+  const models = await modelsIn(path);
+  if (models.length > 1) {
+    const names = models.map(({ name }) => name).join(", ");
+    throw new StoreError(
+      `Cannot tell which model of the folder "${path}" is meant: name one of its files: ${names}`,
+    );
+  }
+  if (models[0]) return { ...models[0], name: path };
+  if ((await entriesOf(path)).some(({ name }) => name.endsWith(".safetensors"))) {
+    throw new StoreError(
+      `Cannot run the folder "${path}": its weights are safetensors: ` +
+        "make a model of it with `create`, from a Modelfile that says FROM and the folder",
+    );
+  }
+  return undefined;
+}
+
+/** Size of a model's files together in bytes, and the time of the last change. */
+export async function statModel(
+  { path, projector }: Omit<ModelFile, "name">,
+): Promise<{ size: number; modified: Date }> {
+  const shard = parseShardName(path);
+  const others = Array.from({ length: shard?.count ?? 0 }, (_, i) => shardPath(shard!, i + 1))
+    .filter((other) => other !== path);
+  if (projector) others.push(projector);
+  const stats = [await Deno.stat(path)];
+  for (const facts of await Promise.all(others.map(statIfThere))) if (facts) stats.push(facts);
+  return {
+    size: stats.reduce((sum, { size }) => sum + size, 0),
+    modified: new Date(Math.max(...stats.map(({ mtime }) => mtime?.getTime() ?? 0))),
+  };
+}
+
+/** The models of one folder, by the names of their files, each with the folder's projector. */
+async function modelsIn(folder: string): Promise<ModelFile[]> {
+  const files = (await entriesOf(folder)).filter(isGguf).map(({ name }) => name);
+  const projectors = files.filter(isProjector);
+  const projector = projectors.length === 1 ? resolve(folder, projectors[0]!) : undefined;
+  return firstShards(files).map((file) => ({
+    name: file,
+    path: resolve(folder, file),
+    ...(projector && { projector }),
+  }));
+}
+
+/** The files that are models, of split models the first shards. */
+function firstShards(files: string[]): string[] {
+  const all = new Set(files);
+  return files.filter((file) => {
+    const shard = parseShardName(file);
+    // A shard without its first one stays, so that what is wrong with it is reported.
+    return !isProjector(file) && (!shard || shard.number === 1 || !all.has(shardPath(shard, 1)));
+  }).sort();
+}
+
+function isGguf(entry: Deno.DirEntry): boolean {
+  return (entry.isFile || entry.isSymlink) && /\.gguf$/i.test(entry.name);
+}
+
+function isProjector(file: string): boolean {
+  return /^mmproj\b/i.test(basename(file));
+}
+
+function nameOf(file: string): string {
+  const base = parseShardName(file)?.base ?? file.replace(/\.gguf$/i, "");
+  return base.replace(/[^\w./-]/g, "-") + ":latest";
+}

@@ -1,0 +1,282 @@
+// The models on this machine, in the layout of Ollama's store, so that both have the same ones: names
+// in manifests/, content in blobs/. Beside it, .gguf files that lie about in the folder or at a path.
+// Reads no weights: header facts come from `inspect`.
+
+import { join, resolve } from "node:path";
+import { ModelNotFoundError } from "../errors.ts";
+import { BlobStore } from "./blobs.ts";
+import { BlobCollector, type PruneResult } from "./collector.ts";
+import { StoreError } from "./errors.ts";
+import { readIfThere, statIfThere } from "./file_system.ts";
+import { HeaderCache, sha256 } from "./header_cache.ts";
+import { importFiles } from "./import_files.ts";
+import { StoreLock } from "./lock.ts";
+import { blobsNamedIn, blobsOf, encodeManifest, type Manifest, parseManifest } from "./manifest.ts";
+import { type ManifestFile, ManifestFolder } from "./manifest_folder.ts";
+import { type ModelBlobs, readModelBlobs, remoteInfo, sizeOfModel } from "./model_blobs.ts";
+import { listModelFiles, modelAtPath, type ModelFile, statModel } from "./model_files.ts";
+import { ModelName } from "./model_name.ts";
+import type { StoreEntry, StoreOptions } from "./types.ts";
+
+/** Finds, lists, keeps and removes models. */
+export class ModelStore {
+  /** The content of all models. */
+  readonly blobs: BlobStore;
+  readonly #options: StoreOptions;
+  readonly #lock: StoreLock;
+  readonly #manifests: ManifestFolder;
+  readonly #collector: BlobCollector;
+  readonly #headers: HeaderCache;
+  /** What was read of the small blobs, by digest of the manifest. */
+  readonly #contents = new Map<string, Promise<ModelBlobs>>();
+  readonly #digests = new WeakMap<Manifest, string>();
+  /** What was last told of a broken model, by path. */
+  readonly #reported = new Map<string, string>();
+
+  /** Touches no file. */
+  constructor(options: StoreOptions) {
+    const { folder, inspect } = options;
+    this.#options = options;
+    this.#lock = new StoreLock(join(folder, ".quern-lock"));
+    this.blobs = new BlobStore(resolve(folder, "blobs"), this.#lock);
+    this.#manifests = new ManifestFolder(resolve(folder));
+    this.#collector = new BlobCollector(this.blobs, this.#manifests, this.#lock);
+    this.#headers = new HeaderCache(inspect);
+  }
+
+  /** All models that can be read, the latest first; those of the program if there are no others. */
+  async list(): Promise<StoreEntry[]> {
+    const entries: StoreEntry[] = [];
+    const add = async (path: string, read: () => Promise<StoreEntry | undefined>) => {
+      try {
+        const entry = await read();
+        if (entry) entries.push(entry);
+        this.#reported.delete(path);
+      } catch (error) {
+        this.#report(path, error);
+      }
+    };
+    const manifests = await this.#manifests.list();
+    for (const file of manifests) await add(file.path, () => this.#openManifest(file));
+    const taken = new Set(manifests.map(({ name }) => name.key));
+    for (const file of await listModelFiles(this.#options.folder)) {
+      if (!taken.has(keyOf(file.name))) await add(file.path, () => this.#openFile(file));
+    }
+    if (entries.length === 0) {
+      for (const file of this.#builtin()) await add(file.path, () => this.#openFile(file));
+    }
+    return entries.sort((a, b) => b.modified.getTime() - a.modified.getTime());
+  }
+
+  /**
+   * The model of that name: in any case, with or without what a name may leave out; or, if paths are
+   * allowed, the path of a .gguf file with a separator in it, or of a folder that is written as no
+   * name could be: from the root, a drive, `./` or `../`.
+   *
+   * @throws {ModelNotFoundError} if there is none
+   * @throws {StoreError} if it lacks a blob, or the folder holds several models
+   * @throws {GgufError} if its header cannot be read
+   */
+  async find(name: string): Promise<StoreEntry> {
+    const manifest = await this.#findManifest(name);
+    const entry = manifest && await this.#openManifest(manifest);
+    if (entry) return entry;
+    const file = await this.#findFile(name);
+    if (!file) throw new ModelNotFoundError(name);
+    return await this.#openFile(file);
+  }
+
+  /**
+   * SHA-256 in hex: of the manifest; of a file that lies about, of its content if it is at most 64 MiB
+   * and not split, else of the first MiB, the size and the time of change.
+   */
+  async digest({ manifest, source, size, modified }: StoreEntry): Promise<string> {
+    if (manifest) return this.#digests.get(manifest) ?? await sha256(encodeManifest(manifest));
+    if (source.kind === "files") {
+      return await this.#headers.digest({ path: source.path, size, modified });
+    }
+    return await sha256(new TextEncoder().encode(`${source.host}/${source.model}`));
+  }
+
+  /**
+   * The manifest of a name; undefined if it has none.
+   *
+   * @throws {StoreError} if it cannot be read
+   */
+  async readManifest(name: ModelName): Promise<Manifest | undefined> {
+    const bytes = await this.#manifests.read(name);
+    return bytes && parseManifest(bytes);
+  }
+
+  /**
+   * Gives a name its manifest, in place of the one it has, whose blobs are removed if no other model
+   * uses them.
+   *
+   * @param manifest bytes are kept as they are
+   * @throws {StoreError} if a blob is not there, or the folder cannot be written
+   */
+  async writeManifest(name: ModelName, manifest: Manifest | Uint8Array): Promise<void> {
+    const bytes = manifest instanceof Uint8Array ? manifest : encodeManifest(manifest);
+    const needed = blobsOf(parseManifest(bytes));
+    const released = await this.#lock.share(async () => {
+      await this.#requireBlobs(name, needed);
+      const old = await this.#manifests.read(name);
+      await this.#manifests.write(name, bytes);
+      return old ? blobsNamedIn(old).filter((digest) => !needed.includes(digest)) : [];
+    });
+    await this.#release(released);
+  }
+
+  /**
+   * Gives a model another name as well, overwriting what has it. Files that lie about are copied.
+   *
+   * @throws {ModelNotFoundError} if there is no source
+   * @throws {StoreError} if the destination is no name, or the source is not whole
+   */
+  async copy(source: string, destination: string): Promise<void> {
+    const target = ModelName.parse(destination);
+    await this.protect(async () => {
+      const file = await this.#findManifest(source);
+      const bytes = file && await readIfThere(file.path);
+      const manifest = bytes ?? await importFiles(this.blobs, await this.find(source));
+      await this.writeManifest(target, manifest);
+    });
+  }
+
+  /**
+   * Removes a model, and its blobs if no other model uses them.
+   *
+   * @throws {ModelNotFoundError} if there is none
+   * @throws {StoreError} if it is a file that lies about, which is not the store's to remove
+   */
+  async remove(name: string): Promise<void> {
+    const manifest = await this.#findManifest(name);
+    if (!manifest) {
+      const file = await this.#findFile(name);
+      if (!file) throw new ModelNotFoundError(name);
+      throw new StoreError(
+        `Cannot remove "${name}": it is the file "${file.path}": remove the file itself`,
+      );
+    }
+    const bytes = await readIfThere(manifest.path);
+    await this.#manifests.remove(manifest.name);
+    if (bytes) await this.#release(blobsNamedIn(bytes));
+  }
+
+  /**
+   * Removes blobs, partial downloads and temporary files that no model uses. Never fails: what hinders
+   * it is in the result.
+   *
+   * @param options graceMilliseconds: how long files are left alone after they were last written;
+   *   default 1 hour
+   */
+  prune({ graceMilliseconds }: { graceMilliseconds?: number } = {}): Promise<PruneResult> {
+    return this.#collector.prune(graceMilliseconds);
+  }
+
+  /** Runs work whose blobs no process removes until it is done, named by a manifest or not yet. */
+  async protect<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#lock.share(work);
+    } finally {
+      await this.#collector.flush();
+    }
+  }
+
+  async #release(digests: string[]): Promise<void> {
+    if (!this.#options.keepUnused) await this.#collector.release(digests);
+  }
+
+  async #findManifest(name: string): Promise<ManifestFile | undefined> {
+    const parsed = ModelName.tryParse(name);
+    return parsed && await this.#manifests.find(parsed);
+  }
+
+  async #findFile(name: string): Promise<ModelFile | undefined> {
+    const atPath = this.#options.allowPaths ? await modelAtPath(name) : undefined;
+    if (atPath) return atPath;
+    const key = keyOf(name);
+    const files = [...await listModelFiles(this.#options.folder), ...this.#builtin()];
+    return files.find((file) => keyOf(file.name) === key);
+  }
+
+  #builtin(): ModelFile[] {
+    return (this.#options.builtin ?? []).map(({ name, path }) => ({
+      name: ModelName.parse(name).toString(),
+      path: resolve(path),
+    }));
+  }
+
+  /** The entry of a manifest; undefined if it has gone. */
+  async #openManifest(file: ManifestFile): Promise<StoreEntry | undefined> {
+    const bytes = await readIfThere(file.path);
+    const facts = await statIfThere(file.path);
+    if (!bytes || !facts) return undefined;
+    const digest = await sha256(bytes);
+    try {
+      const modified = facts.mtime ?? new Date(0);
+      return await this.#describe(file.name, parseManifest(bytes), digest, modified);
+    } catch (error) {
+      const now = await readIfThere(file.path);
+      // What it lacks may have gone with it, while we read.
+      if (!now || await sha256(now) !== digest) return this.#openManifest(file);
+      throw error;
+    }
+  }
+
+  async #describe(
+    name: ModelName,
+    parsed: Manifest,
+    digest: string,
+    modified: Date,
+  ): Promise<StoreEntry> {
+    await this.#requireBlobs(name, blobsOf(parsed));
+    const { manifest, config, source, defaults } = await this.#readBlobs(parsed, digest);
+    this.#digests.set(manifest, digest);
+    const info = source.kind === "remote"
+      ? remoteInfo(config)
+      : await this.#headers.info({ path: source.path, ...await statModel({ path: source.path }) });
+    const size = sizeOfModel(manifest);
+    return { name: name.toString(), size, modified, info, source, defaults, manifest, config };
+  }
+
+  #readBlobs(manifest: Manifest, digest: string): Promise<ModelBlobs> {
+    const known = this.#contents.get(digest);
+    if (known) return known;
+    const reading = readModelBlobs(this.blobs, manifest);
+    this.#contents.set(digest, reading);
+    reading.catch(() => this.#contents.delete(digest));
+    return reading;
+  }
+
+  async #requireBlobs(name: ModelName, digests: string[]): Promise<void> {
+    for (const digest of digests) {
+      if (await this.blobs.sizeOf(digest) !== undefined) continue;
+      throw new StoreError(
+        `Cannot use model "${name}": its blob ${digest} is not in the store: ` +
+          `get it with \`quern pull ${name}\`, or create the model again`,
+      );
+    }
+  }
+
+  async #openFile({ name, path, projector }: ModelFile): Promise<StoreEntry> {
+    const stamp = await statModel({ path, ...(projector && { projector }) });
+    const info = await this.#headers.info({ path, ...stamp });
+    const source = { kind: "files", path, ...(projector && { projector }), adapters: [] } as const;
+    const defaults = { parameters: {}, messages: [], license: [] };
+    return { name, ...stamp, info, source, defaults };
+  }
+
+  #report(path: string, error: unknown): void {
+    if (this.#reported.get(path) === String(error)) return;
+    this.#reported.set(path, String(error));
+    this.#options.onBroken?.(path, error);
+  }
+}
+
+/** The same for all spellings of a name, and of file names that could not be one. */
+function keyOf(name: string): string {
+  const parsed = ModelName.tryParse(name);
+  if (parsed) return parsed.key;
+  return (/:[^/]*$/.test(name) ? name : `${name}:latest`).toLowerCase();
+}

@@ -1,0 +1,22 @@
+// A stand-in for a GPUDevice that makes everything and holds nothing: buffers have sizes and no
+// memory, kernels are not compiled. What is assembled on it adds up to what it would take.
+// Only what assembling a model calls is here; nothing can be run.
+
+/** A device with these limits for {@linkcode Device.dry}. */
+export function createDryGpu(limits: GPUSupportedLimits): GPUDevice {
+  const nothing = () => ({});
+  const gpu = {
+    limits,
+    lost: new Promise<never>(() => {}),
+    queue: { writeBuffer() {}, submit() {}, onSubmittedWorkDone: () => Promise.resolve() },
+    createBuffer: (buffer: GPUBufferDescriptor) => ({ ...buffer, destroy() {} }),
+    createShaderModule: nothing,
+    createBindGroupLayout: nothing,
+    createPipelineLayout: nothing,
+    createComputePipeline: nothing,
+    createBindGroup: nothing,
+    addEventListener() {},
+    destroy() {},
+  };
+  return gpu as unknown as GPUDevice;
+}

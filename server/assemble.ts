@@ -1,0 +1,87 @@
+// The parts of a server put together from the settings: store, manager and HTTP application. Shared by
+// `serve`, which gives them a port, and by commands that find no server and call the handler.
+
+import type { Hono } from "hono";
+import { ModelManager, ModelStore } from "../engine/mod.ts";
+import type { AppEnvironment } from "./app_types.ts";
+import { createApp } from "./app.ts";
+import type { CliDependencies } from "./commands/dependencies.ts";
+import type { Drain } from "./drain.ts";
+import { messageOf } from "./errors.ts";
+import { isLoopback } from "./host.ts";
+import type { Log } from "./log.ts";
+import type { Settings } from "./settings.ts";
+import { VERSION } from "./version.ts";
+
+/** What a server is made from. */
+export interface AssembleOptions {
+  dependencies: Pick<CliDependencies, "open" | "inspect" | "memory">;
+  settings: Settings;
+  log: Log;
+  /** How others reach the server; absent for one that only this process asks. */
+  port?: PortOptions;
+}
+
+/** A server's place in the network. */
+export interface PortOptions {
+  /** Address, not name: also a name that leads to loopback needs the guard of Host. */
+  boundTo: string;
+  ownNames: string[];
+  drain: Drain;
+}
+
+/** A server without a port. */
+export interface ServerParts {
+  app: Hono<AppEnvironment>;
+  manager: ModelManager;
+  store: ModelStore;
+}
+
+/** Puts a server together. Nothing is loaded or read before the first request. */
+export function assemble({ dependencies, settings, log, port }: AssembleOptions): ServerParts {
+  const { models, keepUnused, keepAlive, loadTimeout, maxLoaded, maxSequences } = settings;
+  const { contextLength, gpuMemory, gpuOverhead } = settings;
+  const { open, inspect, memory } = dependencies;
+  const store = new ModelStore({
+    folder: models,
+    inspect,
+    keepUnused,
+    // Who may reach the port from another machine shall not have any file of this one read.
+    allowPaths: !port || isLoopback(settings.host.hostname),
+    onBroken: (path, error) => log.warn(`left out of the models: ${path}: ${messageOf(error)}`),
+  });
+  const manager = new ModelManager({
+    store,
+    open,
+    keepAlive,
+    loadTimeout,
+    maxLoaded,
+    warn: log.warn,
+    ...(memory && {
+      estimate: memory.estimate,
+      budget: () =>
+        memory.budget({
+          overhead: gpuOverhead,
+          ...(gpuMemory !== undefined && { total: gpuMemory }),
+        }),
+    }),
+    // One command asks one thing at a time, so the whole KV cache may be its own.
+    load: {
+      maxSequences: port ? maxSequences : 1,
+      ...(contextLength !== undefined && { contextLength }),
+    },
+  });
+  const app = createApp({
+    store,
+    manager,
+    log,
+    version: VERSION,
+    origins: settings.origins,
+    maxQueue: settings.maxQueue,
+    anthropicExact: settings.anthropicExact,
+    ...port,
+    // In this process everybody is who they are.
+    ...(port && settings.apiKey && { apiKey: settings.apiKey }),
+  });
+  return { app, manager, store };
+}

@@ -1,0 +1,22 @@
+// The command line's `serve`.
+
+import { type Definition, examples } from "./definition.ts";
+import { serve } from "./serve.ts";
+
+/** Adds `quern serve`. */
+export function defineServe({ program, world, finish }: Definition): void {
+  program.command("serve").alias("start")
+    .summary("serve the HTTP API")
+    .description(
+      "Serves the APIs of Ollama, Anthropic and OpenAI at OLLAMA_HOST until Ctrl-C, and logs to " +
+        "standard error. The other commands then talk to it; without it they load models themselves.",
+    )
+    .addHelpText(
+      "after",
+      examples([
+        ["quern serve", "for this machine, at 127.0.0.1:11434"],
+        ["OLLAMA_HOST=0.0.0.0 QUERN_API_KEY=secret quern serve", "for others, who need the key"],
+      ]),
+    )
+    .action(async () => finish(await serve(world)));
+}

@@ -1,0 +1,77 @@
+// The errors of pull and push: what a registry answered, or what kept a transfer from its end.
+// The messages are for users: what was attempted, colon, what is so, and what can be done.
+
+/** What is known of a failed exchange beside its message. */
+export interface RegistryErrorOptions extends ErrorOptions {
+  /** The HTTP status that the registry answered with. */
+  status?: number;
+  /** Whether the same request may well succeed later. Default false. */
+  transient?: boolean;
+  /** How long the registry asks to wait before the next attempt, in milliseconds. */
+  retryAfter?: number;
+}
+
+/** A registry refused, or answered with something that is not what was asked for. */
+export class RegistryError extends Error {
+  /** Name of the class. */
+  override name = "RegistryError";
+  /** The HTTP status that the registry answered with, if it did. */
+  readonly status?: number;
+  /** Whether the same request may well succeed later. */
+  readonly transient: boolean;
+  /** How long the registry asks to wait before the next attempt, in milliseconds. */
+  readonly retryAfter?: number;
+
+  /** @param message what was attempted, colon, what is so */
+  constructor(message: string, options: RegistryErrorOptions = {}) {
+    super(message, options);
+    this.transient = options.transient ?? false;
+    if (options.status !== undefined) this.status = options.status;
+    if (options.retryAfter !== undefined) this.retryAfter = options.retryAfter;
+  }
+}
+
+/** What arrived is not what its name says. */
+export class DigestMismatchError extends RegistryError {
+  /** Name of the class. */
+  override name = "DigestMismatchError";
+  /** Says both digests. */
+  constructor(readonly expected: string, readonly actual: string) {
+    super(
+      `Cannot pull blob ${expected}: digest mismatch, expected "${expected}", got "${actual}"; ` +
+        `what was downloaded of it is deleted, pull the model again`,
+    );
+  }
+}
+
+/** The disk of the store has no room for what is to come. */
+export class DiskFullError extends RegistryError {
+  /** Name of the class. */
+  override name = "DiskFullError";
+  /** Says how much is needed and free, both in bytes. */
+  constructor(
+    folder: string,
+    readonly needed: number,
+    readonly free: number,
+    options?: ErrorOptions,
+  ) {
+    super(
+      `Cannot pull the model: no space left on the disk of "${folder}": ` +
+        `${formatBytes(needed)} are needed (${needed} bytes), ` +
+        `${
+          formatBytes(free)
+        } are free (${free} bytes); free some space, or set OLLAMA_MODELS to a ` +
+        `folder on a larger disk, and pull again: what has been downloaded is kept`,
+      options,
+    );
+  }
+}
+
+/** A size for people: decimal units with at most three digits, like "4.66 GB". */
+function formatBytes(bytes: number): string {
+  const units = ["bytes", "kB", "MB", "GB", "TB", "PB"];
+  let unit = 0;
+  let value = bytes;
+  for (; value >= 1000 && unit < units.length - 1; unit++) value /= 1000;
+  return `${Number(value.toPrecision(3))} ${units[unit]}`;
+}

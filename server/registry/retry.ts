@@ -1,0 +1,71 @@
+// Tries again what failed for a passing reason, with exponential back-off and jitter.
+// Retry-After is RFC 9110, section 10.2.3: seconds or a date.
+
+import { delay } from "./delay.ts";
+import { RegistryError } from "./errors.ts";
+import type { TransferTuning } from "./tuning.ts";
+
+/** What a retry needs to know. */
+export interface RetryOptions {
+  tuning: TransferTuning;
+  signal: AbortSignal;
+  /** Grows as the work gets on; an attempt that made it grow starts the count of retries anew. */
+  progress?: () => number;
+}
+
+/**
+ * The result of `work`, tried again after errors that are marked transient.
+ *
+ * @throws {RegistryError} the last error, once the retries are used up
+ */
+export async function withRetries<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { tuning, signal, progress = () => 0 } = options;
+  let failures = 0;
+  for (;;) {
+    const before = progress();
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof RegistryError) || !error.transient) throw error;
+      if (progress() > before) failures = 0;
+      if (++failures > tuning.retries) throw giveUp(error, failures);
+      await delay(waitFor(error, failures, tuning), signal);
+    }
+  }
+}
+
+/** Milliseconds of a Retry-After header; undefined where there is none that can be read. */
+export function parseRetryAfter(value: string | null): number | undefined {
+  if (value === null) return undefined;
+  const milliseconds = /^\s*\d+\s*$/.test(value)
+    ? Number(value) * 1000
+    : Date.parse(value) - Date.now();
+  return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds);
+}
+
+function waitFor(error: RegistryError, failures: number, tuning: TransferTuning): number {
+  const doubled = tuning.firstDelay * 2 ** (failures - 1);
+  // Between half and one and a half, so that streams cut together do not come back together.
+  const backoff = Math.min(doubled, tuning.longestDelay) * (0.5 + Math.random());
+  const { retryAfter = 0 } = error;
+  if (retryAfter > tuning.longestRetryAfter) {
+    throw new RegistryError(
+      `${error.message}: the server asks to wait ${Math.ceil(retryAfter / 1000)} seconds; ` +
+        `try again then`,
+      { ...facts(error), cause: error },
+    );
+  }
+  return Math.max(backoff, retryAfter);
+}
+
+function giveUp(error: RegistryError, attempts: number): RegistryError {
+  return new RegistryError(
+    `${error.message} (given up after ${attempts} attempts without progress)`,
+    { ...facts(error), cause: error },
+  );
+}
+
+function facts({ status }: RegistryError): { status?: number } {
+  return status === undefined ? {} : { status };
+}

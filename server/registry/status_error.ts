@@ -1,0 +1,52 @@
+// An answer that is not a success, as an error with the registry's own words in it: those of the
+// distribution specification's error body, or whatever text there is.
+
+import { RegistryError } from "./errors.ts";
+import { parseRetryAfter } from "./retry.ts";
+
+const TRANSIENT = new Set([408, 425, 429, 500, 502, 503, 504]);
+const LONGEST_EXCERPT = 200;
+
+/**
+ * The error that such an answer stands for. Reads the body, and no more of it than is shown.
+ *
+ * @param subject what was attempted: "Cannot pull blob …"
+ */
+export async function statusError(response: Response, subject: string): Promise<RegistryError> {
+  const { status, statusText, headers } = response;
+  const said = await excerptOf(response);
+  const words = [String(status), statusText].filter(Boolean).join(" ");
+  const message = `${subject}: the server answered ${words}${said && `: ${said}`}`;
+  const retryAfter = parseRetryAfter(headers.get("retry-after"));
+  return new RegistryError(message, {
+    status,
+    transient: TRANSIENT.has(status),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  });
+}
+
+async function excerptOf(response: Response): Promise<string> {
+  const bytes: number[] = [];
+  try {
+    for await (const chunk of response.body ?? []) {
+      bytes.push(...chunk.subarray(0, 8 * LONGEST_EXCERPT));
+      if (bytes.length >= 8 * LONGEST_EXCERPT) break;
+    }
+  } catch {
+    // The status alone has to do.
+  }
+  const text = new TextDecoder().decode(new Uint8Array(bytes));
+  return (messageIn(text) ?? text).replace(/\s+/g, " ").trim().slice(0, LONGEST_EXCERPT);
+}
+
+/** The message of `{"errors":[{"code","message"}]}` or `{"error":"…"}`. */
+function messageIn(text: string): string | undefined {
+  try {
+    const body = JSON.parse(text);
+    const first = body?.errors?.[0];
+    const message = first?.message || first?.code || body?.error;
+    return typeof message === "string" ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}

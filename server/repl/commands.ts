@@ -1,0 +1,100 @@
+// What a line that begins with a slash does. Faults are CommandErrors, which the REPL shows.
+
+import { ApiError } from "../client/mod.ts";
+import { type CommandCall, CommandError, type CommandOutcome } from "./command.ts";
+import { helpOn } from "./help.ts";
+import { showModel } from "./model_facts.ts";
+import type { Session } from "./session.ts";
+import { set } from "./set_command.ts";
+import { show } from "./show_command.ts";
+import { suggest } from "./suggest.ts";
+import { firstWord, textOf } from "./words.ts";
+
+const COMMANDS: Record<string, (call: CommandCall) => CommandOutcome | Promise<CommandOutcome>> = {
+  "/set": set,
+  "/show": show,
+  "/load": load,
+  "/save": save,
+  "/clear": clear,
+  "/bye": () => "leave",
+  "/exit": () => "leave",
+  "/?": help,
+  "/help": help,
+};
+
+/** Whether a text is a command: a slash and one word without another, which a path would have. */
+export function isCommand(text: string): boolean {
+  return /^\/(?:\?|[a-z]+)(?:\s|$)/i.test(text);
+}
+
+/**
+ * Does what the text says.
+ *
+ * @throws {CommandError} if there is no such command, or it cannot be done
+ */
+export async function runCommand(
+  text: string,
+  session: Session,
+  signal: AbortSignal,
+): Promise<CommandOutcome> {
+  const [name, argument] = firstWord(text);
+  const command = COMMANDS[name.toLowerCase()];
+  if (command) return await command({ session, argument, signal });
+  const near = suggest(name.toLowerCase(), Object.keys(COMMANDS));
+  throw new CommandError(
+    `There is no command ${name}.${near ? ` Did you mean ${near}?` : ""} Type /? for help.`,
+  );
+}
+
+/** Goes on with another model; if it cannot be loaded, the old one stays. */
+async function load({ session, argument, signal }: CommandCall): Promise<void> {
+  const name = requireName(argument, "/load <model>");
+  const { conversation } = session;
+  const before = conversation.model;
+  try {
+    conversation.model = { name, facts: await showModel(session.api, name, signal) };
+    await session.load(signal);
+  } catch (error) {
+    conversation.model = before;
+    if (!(error instanceof ApiError && error.status === 404)) throw error;
+    throw new CommandError(
+      `Cannot load "${name}": it is not on this machine. Pull it with \`quern pull ${name}\`.`,
+    );
+  }
+  conversation.clear();
+  session.say(`Loaded model '${name}'`);
+  session.showSaved();
+}
+
+/** Makes a model of the session: what it is from, the settings, and what has been said. */
+async function save({ session, argument, signal }: CommandCall): Promise<void> {
+  const model = requireName(argument, "/save <model>");
+  const { model: { name, facts }, settings, messages } = session.conversation;
+  const said = [...facts.messages ?? [], ...messages];
+  await session.api.json("/api/create", {
+    model,
+    from: name,
+    stream: false,
+    ...(settings.system && { system: settings.system }),
+    ...(Object.keys(settings.options).length > 0 && { parameters: settings.options }),
+    ...(said.length > 0 && { messages: said }),
+  }, { signal });
+  session.say(`Created new model '${model}'`);
+}
+
+function clear({ session }: CommandCall): void {
+  session.conversation.clear();
+  session.say("Cleared session context");
+}
+
+function help({ session, argument }: CommandCall): void {
+  const text = helpOn(argument.trim());
+  if (!text) throw new CommandError(`There is no help on "${argument}". Type /? for an overview.`);
+  session.say(text);
+}
+
+function requireName(argument: string, usage: string): string {
+  const [name, rest] = firstWord(textOf(argument));
+  if (name === "" || rest !== "") throw new CommandError(`Name one model: ${usage}`);
+  return name;
+}

@@ -1,0 +1,42 @@
+// Keys of this process's terminal, one by one instead of by lines. Behind an interface, so that tests
+// can type; what the bytes mean is keys.ts.
+
+/**
+ * How the terminal treats what is typed: `keys` gives each key to the program, Ctrl-C too; `silent`
+ * shows nothing and leaves Ctrl-C a signal; `lines` is how a shell has it.
+ */
+export type KeyboardMode = "keys" | "silent" | "lines";
+
+/** Where keys come from. */
+export interface Keyboard {
+  setMode(mode: KeyboardMode): void;
+  /** What has been typed, as soon as there is something; undefined when the terminal is gone. */
+  read(): Promise<Uint8Array | undefined>;
+  /** Calls back when the window has another size, until the returned function is called. */
+  onResize(callback: () => void): () => void;
+  /** Stops the process, as Ctrl-Z does; returns when it goes on. */
+  suspend(): void;
+}
+
+/** The keyboard of this process. */
+export function systemKeyboard(): Keyboard {
+  const hasJobControl = Deno.build.os !== "windows";
+  return {
+    setMode(mode) {
+      Deno.stdin.setRaw(mode !== "lines", { cbreak: mode === "silent" && hasJobControl });
+    },
+    async read() {
+      const buffer = new Uint8Array(65_536);
+      const length = await Deno.stdin.read(buffer);
+      return length === null ? undefined : buffer.subarray(0, length);
+    },
+    onResize(callback) {
+      if (!hasJobControl) return () => {};
+      Deno.addSignalListener("SIGWINCH", callback);
+      return () => Deno.removeSignalListener("SIGWINCH", callback);
+    },
+    suspend() {
+      if (hasJobControl) Deno.kill(Deno.pid, "SIGTSTP");
+    },
+  };
+}

@@ -1,0 +1,197 @@
+// The text that is being typed, as a pure state: keys in, text and cursor out. A line feed in it is
+// part of the message; whether Enter ends the message is the owner's rule. Draws nothing.
+// Keys are those of GNU Readline's Emacs mode: https://tiswww.case.edu/php/chet/readline/rluserman.html
+
+import { withoutControls } from "./control_characters.ts";
+import type { Key } from "./keys.ts";
+import { ReverseSearch } from "./reverse_search.ts";
+
+/** What a key asks of the owner: take the text, forget it, end, clear the screen, stop the process. */
+export type EditorAction = "submit" | "cancel" | "end" | "clear" | "suspend";
+
+/** What an editor is made of. */
+export interface LineEditorOptions {
+  /** Earlier texts, the oldest first. */
+  history?: readonly string[];
+  /** Whether Enter submits this text; else it puts in a line feed. Default: always. */
+  isComplete?: (text: string) => boolean;
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+const LETTER = /[\p{L}\p{M}\p{N}_]/u;
+const NOT_SPACE = /\S/u;
+
+/** One text from the first key to the last. */
+export class LineEditor {
+  readonly #history: readonly string[];
+  readonly #isComplete: (text: string) => boolean;
+  #text = "";
+  /** UTF-16 units before the cursor; always between two graphemes. */
+  #cursor = 0;
+  /** Where in the history the text is from; its length is the text typed last. */
+  #place: number;
+  #draft = "";
+  #killed = "";
+  #search: ReverseSearch | undefined;
+
+  constructor({ history = [], isComplete = () => true }: LineEditorOptions = {}) {
+    this.#history = history;
+    this.#isComplete = isComplete;
+    this.#place = history.length;
+  }
+
+  get text(): string {
+    return this.#search ? this.#search.match ?? "" : this.#text;
+  }
+
+  get cursor(): number {
+    return this.#search ? this.text.length : this.#cursor;
+  }
+
+  /** What is searched for in the history, while it is. */
+  get query(): string | undefined {
+    return this.#search?.query;
+  }
+
+  /** Takes a key; what it asks of the owner, if anything. */
+  press(key: Key): EditorAction | void {
+    if (this.#search) {
+      const outcome = this.#search.press(key);
+      if (outcome === "searching") return;
+      if (outcome === "found") this.#replace(this.#search.match ?? this.#text);
+      this.#search = undefined;
+      if (outcome === "given up") return;
+    }
+    if (key.text !== "") {
+      return this.#insert(withoutControls(key.text.replace(/\r\n?/g, "\n")));
+    }
+    return this.#bindings[key.name]?.();
+  }
+
+  readonly #bindings: Record<string, () => EditorAction | void> = {
+    "enter": () => this.#isComplete(this.#text) ? "submit" : this.#insert("\n"),
+    "alt+enter": () => this.#insert("\n"),
+    "left": () => this.#move(this.#before()),
+    "ctrl+b": () => this.#move(this.#before()),
+    "right": () => this.#move(this.#after()),
+    "ctrl+f": () => this.#move(this.#after()),
+    "home": () => this.#move(this.#lineStart()),
+    "ctrl+a": () => this.#move(this.#lineStart()),
+    "end": () => this.#move(this.#lineEnd()),
+    "ctrl+e": () => this.#move(this.#lineEnd()),
+    "alt+b": () => this.#move(this.#wordStart(LETTER)),
+    "alt+left": () => this.#move(this.#wordStart(LETTER)),
+    "ctrl+left": () => this.#move(this.#wordStart(LETTER)),
+    "alt+f": () => this.#move(this.#wordEnd()),
+    "alt+right": () => this.#move(this.#wordEnd()),
+    "ctrl+right": () => this.#move(this.#wordEnd()),
+    "up": () => this.#moveLine(-1),
+    "ctrl+p": () => this.#moveLine(-1),
+    "down": () => this.#moveLine(1),
+    "ctrl+n": () => this.#moveLine(1),
+    "backspace": () => this.#delete(this.#before(), this.#cursor),
+    "delete": () => this.#delete(this.#cursor, this.#after()),
+    "ctrl+d": () => this.#text === "" ? "end" : this.#delete(this.#cursor, this.#after()),
+    "ctrl+u": () => this.#kill(this.#lineStart(), this.#cursor),
+    // At the end of a line, what goes is the line feed.
+    "ctrl+k": () => this.#kill(this.#cursor, Math.max(this.#lineEnd(), this.#after())),
+    "ctrl+w": () => this.#kill(this.#wordStart(NOT_SPACE), this.#cursor),
+    "alt+backspace": () => this.#kill(this.#wordStart(LETTER), this.#cursor),
+    "alt+d": () => this.#kill(this.#cursor, this.#wordEnd()),
+    "ctrl+y": () => this.#insert(this.#killed),
+    "ctrl+r": () => void (this.#search = new ReverseSearch(this.#history)),
+    "ctrl+c": () => "cancel",
+    "ctrl+l": () => "clear",
+    "ctrl+z": () => "suspend",
+  };
+
+  #move(cursor: number): void {
+    this.#cursor = cursor;
+  }
+
+  #insert(text: string): void {
+    this.#text = this.#text.slice(0, this.#cursor) + text + this.#text.slice(this.#cursor);
+    this.#cursor += text.length;
+  }
+
+  #delete(start: number, end: number): void {
+    this.#text = this.#text.slice(0, start) + this.#text.slice(end);
+    this.#cursor = start;
+  }
+
+  #kill(start: number, end: number): void {
+    if (start === end) return;
+    this.#killed = this.#text.slice(start, end);
+    this.#delete(start, end);
+  }
+
+  #replace(text: string): void {
+    this.#text = text;
+    this.#cursor = text.length;
+  }
+
+  /** Start of the grapheme before the cursor. */
+  #before(): number {
+    if (this.#cursor === 0) return 0;
+    return graphemes.segment(this.#text).containing(this.#cursor - 1)!.index;
+  }
+
+  /** End of the grapheme after the cursor. */
+  #after(): number {
+    const found = graphemes.segment(this.#text).containing(this.#cursor);
+    return found ? found.index + found.segment.length : this.#cursor;
+  }
+
+  #lineStart(): number {
+    return this.#text.slice(0, this.#cursor).lastIndexOf("\n") + 1;
+  }
+
+  #lineEnd(): number {
+    const end = this.#text.indexOf("\n", this.#cursor);
+    return end < 0 ? this.#text.length : end;
+  }
+
+  /** Where the word before the cursor begins. */
+  #wordStart(isInWord: RegExp): number {
+    let place = this.#cursor;
+    while (place > 0 && !isInWord.test(this.#text[place - 1]!)) place--;
+    while (place > 0 && isInWord.test(this.#text[place - 1]!)) place--;
+    return place;
+  }
+
+  /** Where the word after the cursor ends. */
+  #wordEnd(): number {
+    let place = this.#cursor;
+    while (place < this.#text.length && !LETTER.test(this.#text[place]!)) place++;
+    while (place < this.#text.length && LETTER.test(this.#text[place]!)) place++;
+    return place;
+  }
+
+  /** To the line above or below; beyond the first and the last one, to another text. */
+  #moveLine(step: -1 | 1): void {
+    const start = this.#lineStart();
+    const end = this.#lineEnd();
+    const column = this.#cursor - start;
+    if (step < 0 && start > 0) {
+      this.#cursor = start - 1;
+      this.#moveInto(Math.min(this.#lineStart() + column, start - 1));
+    } else if (step > 0 && end < this.#text.length) {
+      this.#cursor = end + 1;
+      this.#moveInto(Math.min(end + 1 + column, this.#lineEnd()));
+    } else {
+      this.#recall(this.#place + step);
+    }
+  }
+
+  /** To the start of the grapheme there. */
+  #moveInto(place: number): void {
+    this.#cursor = graphemes.segment(this.#text).containing(place)?.index ?? place;
+  }
+
+  #recall(place: number): void {
+    if (place < 0 || place > this.#history.length) return;
+    if (this.#place === this.#history.length) this.#draft = this.#text;
+    this.#place = place;
+    this.#replace(this.#history[place] ?? this.#draft);
+  }
+}

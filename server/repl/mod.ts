@@ -1,0 +1,8 @@
+// What `quern run` may use of the conversation at a terminal.
+
+export { Conversation, type NamedModel, type RequestSettings } from "./conversation.ts";
+export { History } from "./history.ts";
+export { type Keyboard, systemKeyboard } from "./keyboard.ts";
+export { can, findModel, type ModelFacts } from "./model_facts.ts";
+export { runRepl } from "./repl.ts";
+export { Session } from "./session.ts";

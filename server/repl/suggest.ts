@@ -1,0 +1,44 @@
+// Words that are looked up in a table, and the one that somebody who made a slip has probably meant.
+// Pure.
+
+/** Slips that a suggestion may be away: a letter more, fewer, other, or two exchanged count one. */
+const FARTHEST = 2;
+
+/** What a table has under a word that somebody typed, which may be any, `constructor` too. */
+export function lookUp<T>(table: Readonly<Record<string, T>>, word: string): T | undefined {
+  return Object.hasOwn(table, word) ? table[word] : undefined;
+}
+
+/** The nearest of the words, if one is near enough. */
+export function suggest(word: string, candidates: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let least = Math.min(FARTHEST, word.length - 1) + 1;
+  for (const candidate of candidates) {
+    const distance = candidate.startsWith(word) ? 1 : distanceOf(word, candidate);
+    if (distance < least) [best, least] = [candidate, distance];
+  }
+  return best;
+}
+
+/** Optimal string alignment distance. */
+function distanceOf(from: string, to: string): number {
+  const rows = [Array.from({ length: to.length + 1 }, (_, column) => column)];
+  for (let row = 1; row <= from.length; row++) {
+    const above = rows[row - 1]!;
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const other = from[row - 1] === to[column - 1] ? 0 : 1;
+      let least = Math.min(
+        above[column]! + 1,
+        current[column - 1]! + 1,
+        above[column - 1]! + other,
+      );
+      const isExchange = row > 1 && column > 1 && from[row - 1] === to[column - 2] &&
+        from[row - 2] === to[column - 1];
+      if (isExchange) least = Math.min(least, rows[row - 2]![column - 2]! + 1);
+      current.push(least);
+    }
+    rows.push(current);
+  }
+  return rows[from.length]![to.length]!;
+}

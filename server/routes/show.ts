@@ -1,0 +1,37 @@
+// POST /api/show.
+
+import { Hono } from "hono";
+import { readHeader, type StoreEntry } from "../../engine/mod.ts";
+import type { AppDependencies, AppEnvironment } from "../app_types.ts";
+import { requireModelName } from "../model_name.ts";
+import { showSchema } from "../schemas/models.ts";
+import { createValidator, readJson } from "../validate.ts";
+import { type ShowBody, type ShownHeaders, toShow } from "../wire/show.ts";
+import { json } from "./json.ts";
+
+/** Arrays with more elements are shown only on request. */
+const LONGEST_ARRAY = 5;
+
+const validate = createValidator<ShowBody>(showSchema);
+
+/** The route that shows a model. */
+export function showRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+  app.post("/api/show", async (context) => {
+    const body = validate(await readJson(context.req));
+    const name = requireModelName(body.model || body.name);
+    context.set("model", name);
+    const entry = await store.find(name);
+    return json(toShow(entry, await readHeaders(entry, body.verbose ?? false), body));
+  });
+  return app;
+}
+
+async function readHeaders({ source }: StoreEntry, isVerbose: boolean): Promise<ShownHeaders> {
+  if (source.kind === "remote") return {};
+  const options = { longestArray: isVerbose ? Infinity : LONGEST_ARRAY };
+  return {
+    model: await readHeader(source.path, options),
+    ...(source.projector && { projector: await readHeader(source.projector, options) }),
+  };
+}

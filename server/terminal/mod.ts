@@ -1,0 +1,8 @@
+// What the commands may use of the terminal.
+
+export { formatBytes, formatDuration, formatRelative, formatTable } from "./format.ts";
+export { showLoadProgress, showProgress } from "./progress.ts";
+export type { Progress, ProgressRecord } from "./progress_types.ts";
+export { movesCursor, type Style, styleFor } from "./style.ts";
+export { systemTerminal, type Terminal, type TerminalSize } from "./terminal.ts";
+export { padEnd, truncate, widthOf } from "./width.ts";

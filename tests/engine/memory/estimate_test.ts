@@ -1,0 +1,85 @@
+// Estimates beside what loads take: the same to the byte, for every architecture, with adapters, and
+// whatever window and parallel requests are asked for.
+
+import { assertEquals, assertRejects } from "@std/assert";
+import { createEstimate, estimateMemory, gpuProfile } from "../../../engine/memory/mod.ts";
+import { GgufError, loadModel, type LoadOptions } from "../../../engine/mod.ts";
+import { folder, tinyPath } from "../harness.ts";
+import { writeTinyLlama } from "../../tiny_model.ts";
+
+async function assertEstimated(path: string, options: LoadOptions): Promise<void> {
+  const { memory, contextLength } = await estimateMemory(path, options);
+  await using model = await loadModel(path, options);
+  assertEquals(memory, model.memory);
+  assertEquals(contextLength, model.contextLength);
+}
+
+const SHAPES: LoadOptions[] = [
+  {},
+  { contextLength: 64, maxSequences: 1 },
+  { contextLength: 200, maxSequences: 3, cacheWindows: 1 },
+  { exact: true, prefillChunk: 16 },
+];
+
+for (const options of SHAPES) {
+  Deno.test(`an estimate is what a load takes: ${JSON.stringify(options)}`, async () => {
+    await assertEstimated(tinyPath, options);
+  });
+}
+
+Deno.test("an estimate is what a load takes in every format of weights, and with matrices in parts", async () => {
+  for (const type of ["Q8_0", "Q4_K", "F16"]) {
+    const path = `${folder}/estimate-${type}.gguf`;
+    await writeTinyLlama(path, { type, embedding: 256, feedForward: 512, heads: 8 });
+    await assertEstimated(path, { maxSequences: 2 });
+  }
+  const path = `${folder}/estimate-F16.gguf`;
+  const device = { maxBindingSize: 65_536 };
+  const profile = { ...await gpuProfile(), ...device };
+  const { memory } = await estimateMemory(path, { maxSequences: 2 }, profile);
+  await using model = await loadModel(path, { maxSequences: 2, device });
+  assertEquals(memory, model.memory);
+});
+
+Deno.test("what an estimate finds wrong with a file is what a load finds", async () => {
+  await Deno.writeTextFile(`${folder}/no.gguf`, "GGML, not GGUF, which is what it should be");
+  await assertRejects(() => estimateMemory(`${folder}/no.gguf`), GgufError, "magic");
+});
+
+const models = new URL("../../../../shared/data/models/", import.meta.url);
+
+/** The .gguf files of a folder; none where it is missing. */
+function listModels(name: string): string[] {
+  try {
+    const files = [...Deno.readDirSync(new URL(name, models))].map((file) => file.name).sort();
+    return files.filter((file) => file.endsWith(".gguf")).map((file) => `${name}/${file}`);
+  } catch {
+    return [];
+  }
+}
+
+const architectures = listModels("architectures");
+Deno.test({
+  name: "an estimate is what a load takes, for all architectures",
+  ignore: architectures.length === 0,
+  async fn() {
+    for (const path of architectures) {
+      await assertEstimated(new URL(path, models).pathname, { maxSequences: 2 });
+    }
+  },
+});
+
+const adapters = listModels("lora");
+Deno.test({
+  name: "an estimate is what a load takes, with adapters",
+  ignore: adapters.length === 0,
+  async fn() {
+    const paths = adapters.map((path) => new URL(path, models).pathname);
+    const base = paths.find((path) => /base/.test(path))!;
+    for (const path of paths.filter((path) => path !== base)) {
+      const estimate = await createEstimate({ kind: "files", path: base, adapters: [path] });
+      await using model = await loadModel(base, { maxSequences: 2, adapters: [{ path }] });
+      assertEquals((await estimate({ maxSequences: 2 })).memory, model.memory);
+    }
+  },
+});
