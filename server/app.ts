@@ -5,7 +5,7 @@ import { Hono } from "hono";
 import type { AppEnvironment, AppOptions } from "./app_types.ts";
 import { dialectOf, errorResponse } from "./dialects.ts";
 import { Drain } from "./drain.ts";
-import { statusOf } from "./errors.ts";
+import { headersOf, statusOf } from "./errors.ts";
 import { isLoopback } from "./host.ts";
 import { Metrics } from "./metrics.ts";
 import { accessLog } from "./middleware/access_log.ts";
@@ -32,12 +32,6 @@ import { transferRoutes } from "./routes/transfer.ts";
 
 /** Largest request body: several images in base64 fit. */
 const MAX_BODY_BYTES = 32 * 2 ** 20;
-
-/** Headers that a status comes with: when to come back, how to say who one is. */
-const STATUS_HEADERS: Record<number, Record<string, string>> = {
-  401: { "www-authenticate": "Bearer" },
-  503: { "retry-after": "1" },
-};
 
 /**
  * Builds the application.
@@ -82,7 +76,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   app.onError((error, context) => {
     const status = statusOf(error);
     if (status >= 500) log.error(`${context.req.path}: ${error.stack ?? error.message}`);
-    return errorResponse(dialectOf(context.req), status, error, STATUS_HEADERS[status]);
+    return errorResponse(dialectOf(context.req), status, error, headersOf(error));
   });
   return app;
 }

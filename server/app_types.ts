@@ -32,6 +32,8 @@ export interface AppOptions {
   maxBodyBytes?: number;
   /** What requests must carry; without it all are let in. */
   apiKey?: string;
+  /** Whether there is a server for cloud models. Default false. */
+  hasCloud?: boolean;
   /** Follow Anthropic where /v1/messages otherwise follows Ollama: stop reasons, `error` events. */
   anthropicExact?: boolean;
   /** How long a stream of /v1/messages may say nothing before it sends a ping. Default 10,000. */

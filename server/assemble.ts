@@ -10,12 +10,13 @@ import type { Drain } from "./drain.ts";
 import { messageOf } from "./errors.ts";
 import { isLoopback } from "./host.ts";
 import type { Log } from "./log.ts";
+import { RemoteModels } from "./remote/mod.ts";
 import type { Settings } from "./settings.ts";
 import { VERSION } from "./version.ts";
 
 /** What a server is made from. */
 export interface AssembleOptions {
-  dependencies: Pick<CliDependencies, "open" | "inspect" | "memory">;
+  dependencies: Pick<CliDependencies, "open" | "inspect" | "memory" | "fetch">;
   settings: Settings;
   log: Log;
   /** How others reach the server; absent for one that only this process asks. */
@@ -41,10 +42,18 @@ export interface ServerParts {
 export function assemble({ dependencies, settings, log, port }: AssembleOptions): ServerParts {
   const { models, keepUnused, keepAlive, loadTimeout, maxLoaded, maxSequences } = settings;
   const { contextLength, gpuMemory, gpuOverhead } = settings;
-  const { open, inspect, memory } = dependencies;
+  const { open, inspect, memory, fetch } = dependencies;
+  const { cloudHost, cloudKey, cloudApi } = settings;
+  const remote = new RemoteModels({
+    fetch,
+    ...(cloudHost !== undefined && { cloudHost }),
+    ...(cloudKey !== undefined && { cloudKey }),
+    ...(cloudApi && { cloudApi }),
+  });
   const store = new ModelStore({
     folder: models,
     inspect,
+    remote,
     keepUnused,
     // Who may reach the port from another machine shall not have any file of this one read.
     allowPaths: !port || isLoopback(settings.host.hostname),
@@ -52,7 +61,8 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
   });
   const manager = new ModelManager({
     store,
-    open,
+    open: (source, options) =>
+      source.kind === "remote" ? remote.open(source, options.signal) : open(source, options),
     keepAlive,
     loadTimeout,
     maxLoaded,
@@ -79,6 +89,7 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
     origins: settings.origins,
     maxQueue: settings.maxQueue,
     anthropicExact: settings.anthropicExact,
+    hasCloud: cloudHost !== undefined,
     ...port,
     // In this process everybody is who they are.
     ...(port && settings.apiKey && { apiKey: settings.apiKey }),

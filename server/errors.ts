@@ -16,6 +16,7 @@ import {
   UnsupportedModelError,
 } from "../engine/mod.ts";
 import { DiskFullError, RegistryError } from "./registry/mod.ts";
+import { RemoteError } from "./remote/mod.ts";
 
 /** An error that the HTTP layer itself finds, with its status. */
 export class HttpError extends Error {
@@ -25,6 +26,11 @@ export class HttpError extends Error {
     super(message);
   }
 }
+
+const STATUS_HEADERS: Record<number, Record<string, string>> = {
+  401: { "www-authenticate": "Bearer" },
+  503: { "retry-after": "1" },
+};
 
 /** Status of what the disk has no room for, or may not be written. */
 const INSUFFICIENT_STORAGE = 507 as ContentfulStatusCode;
@@ -45,6 +51,7 @@ export function statusOf(error: unknown): ContentfulStatusCode {
   if (error instanceof ModelClosedError) return 503;
   if (error instanceof DiskFullError) return INSUFFICIENT_STORAGE;
   if (error instanceof RegistryError) return statusOfRegistry(error);
+  if (error instanceof RemoteError) return error.status as ContentfulStatusCode;
   // What has a cause is the disk's fault, a name or a file that will not do the client's.
   if (error instanceof StoreError) return error.cause === undefined ? 400 : INSUFFICIENT_STORAGE;
   if (error instanceof GgufError) return 500;
@@ -56,6 +63,15 @@ export function statusOf(error: unknown): ContentfulStatusCode {
 function statusOfRegistry({ status }: RegistryError): ContentfulStatusCode {
   if (status === 404) return 404;
   return status === 401 || status === 403 ? 403 : 502;
+}
+
+/** Headers that an answer to such an error has: when to come back, how to say who one is. */
+export function headersOf(error: unknown): Record<string, string> {
+  const retryAfter = error instanceof RemoteError ? error.retryAfter : undefined;
+  return {
+    ...STATUS_HEADERS[statusOf(error)],
+    ...(retryAfter !== undefined && { "retry-after": retryAfter }),
+  };
 }
 
 /** The sentence that the client reads. */

@@ -13,7 +13,7 @@ const NO_PATH = /(?:^|[\\/])\.\.(?:[\\/]|$)|[\x00-\x1f\x7f]/;
 /**
  * The model's name as the client wrote it.
  *
- * @throws {HttpError} 400 if it is missing or no name, 403 if it asks for a cloud model
+ * @throws {HttpError} 400 if it is missing or no name
  */
 export function requireModelName(name: string | null | undefined): string {
   if (!name) throw new HttpError(400, "model is required");
@@ -22,8 +22,5 @@ export function requireModelName(name: string | null | undefined): string {
     throw new HttpError(400, `use either :local or :cloud, not both: "${name}"`);
   }
   if (!ModelName.tryParse(name)) throw new HttpError(400, "invalid model name");
-  if (/[:-]cloud$/.test(name)) {
-    throw new HttpError(403, "ollama cloud is disabled: this server runs local models only");
-  }
   return name;
 }

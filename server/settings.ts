@@ -15,14 +15,19 @@
 //   OLLAMA_ORIGINS            none     further browser origins, comma list, `*` as wildcard
 //   OLLAMA_DEBUG              off      debug lines in the log
 //   QUERN_API_KEY             none     what requests must carry, but for / and /health
+//   QUERN_CLOUD_HOST          none     server of the models whose names end in :cloud, Ollama's or OpenAI's
+//   QUERN_CLOUD_KEY           none     key for that server, and for no other
+//   QUERN_CLOUD_API           ollama or openai: what that server speaks; else it is asked
 //   QUERN_ANTHROPIC_EXACT     off      /v1/messages: Anthropic's stop reasons and `error` events
 //   QUERN_LOG                 plain    json: an object per line
 //   QUERN_SHUTDOWN_TIMEOUT    5s       how long running requests have when the server is stopped
 
 import { join } from "node:path";
+import { readRemoteHost } from "../engine/mod.ts";
 import { parseDuration } from "./duration.ts";
 import { type HostAddress, parseHost } from "./host.ts";
 import type { LogFormat } from "./log.ts";
+import type { RemoteApi } from "./remote/mod.ts";
 
 /** Environment variables by name. */
 export type Environment = Record<string, string | undefined>;
@@ -46,6 +51,10 @@ export interface Settings {
   origins: string[];
   debug: boolean;
   apiKey?: string;
+  /** Address with its scheme. */
+  cloudHost?: string;
+  cloudKey?: string;
+  cloudApi?: RemoteApi;
   anthropicExact: boolean;
   logFormat: LogFormat;
   shutdownTimeout: number;
@@ -58,6 +67,9 @@ export function readSettings(environment: Environment): Settings {
   const contextLength = positive(read("OLLAMA_CONTEXT_LENGTH"));
   const gpuMemory = positive(read("QUERN_GPU_MEMORY"));
   const apiKey = read("QUERN_API_KEY");
+  const cloudHost = address(read("QUERN_CLOUD_HOST"));
+  const cloudKey = read("QUERN_CLOUD_KEY");
+  const cloudApi = read("QUERN_CLOUD_API").toLowerCase();
   const home = read("HOME") || read("USERPROFILE");
   return {
     models: read("QUERN_MODELS") || read("OLLAMA_MODELS") || join(home, ".ollama", "models"),
@@ -75,6 +87,9 @@ export function readSettings(environment: Environment): Settings {
     logFormat: read("QUERN_LOG").toLowerCase() === "json" ? "json" : "plain",
     shutdownTimeout: duration(read("QUERN_SHUTDOWN_TIMEOUT")) ?? 5000,
     ...(apiKey && { apiKey }),
+    ...(cloudHost && { cloudHost }),
+    ...(cloudKey && { cloudKey }),
+    ...((cloudApi === "ollama" || cloudApi === "openai") && { cloudApi }),
     ...(contextLength !== undefined && { contextLength }),
     ...(gpuMemory !== undefined && { gpuMemory }),
   };
@@ -86,6 +101,14 @@ function isOn(text: string): boolean {
 
 function positive(text: string): number | undefined {
   return /^\d+$/.test(text) && Number(text) > 0 ? Number(text) : undefined;
+}
+
+function address(text: string): string | undefined {
+  try {
+    return text === "" ? undefined : readRemoteHost(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function duration(text: string): number | undefined {

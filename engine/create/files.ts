@@ -68,13 +68,13 @@ export async function layersOfFiles(
 /**
  * Makes layers of LoRA adapters.
  *
- * @param architecture of the model, if that is known
+ * @param architecture of the model; empty if it is not known
  * @throws {RequestError} if a file is none, or is for a model of another architecture
  */
 export async function layersOfAdapters(
   context: CreateContext,
   files: NamedFiles,
-  architecture: string | undefined,
+  architecture: string,
 ): Promise<MadeLayer[]> {
   await checkFiles(context, files);
   const layers: MadeLayer[] = [];
@@ -86,8 +86,8 @@ export async function layersOfAdapters(
     if (metadata.optionalString("general.type", "model") !== "adapter" || type !== "lora") {
       throw new RequestError(`"${name}" is not a LoRA adapter`);
     }
-    const made = metadata.optionalString("general.architecture", architecture ?? "");
-    if (architecture !== undefined && made !== architecture) {
+    const made = metadata.optionalString("general.architecture", architecture);
+    if (architecture !== "" && made !== architecture) {
       throw new RequestError(
         `adapter "${name}" is for models of architecture "${made}", not "${architecture}"`,
       );

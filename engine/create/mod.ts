@@ -1,8 +1,10 @@
 // Making models: Modelfiles read and written, and new models from others or from files.
 
+export { remoteConfig } from "./config.ts";
 export { createModel, type CreateOptions } from "./create.ts";
 export { formatModelfile, formatParameters } from "./format_modelfile.ts";
 export { type Modelfile, type ModelMessage, parseModelfile } from "./modelfile.ts";
 export { isParameterValue, mergeParameters, type Parameters } from "./parameters.ts";
 export { parseQuantization, type QuantizationName } from "./quantize/mod.ts";
+export { readRemoteHost } from "./remote_host.ts";
 export type { CreateProgress, CreateRequest, Pull } from "./types.ts";

@@ -1,5 +1,6 @@
-// Makes a manifest of a model that lies about as a file, so that it can have other names. The file is
-// copied: a blob that somebody else may write to would not stay what its digest says.
+// Makes a manifest of a model that has none, so that it can have other names: one that lies about as a
+// file, or one that another server runs. The file is copied: a blob that somebody else may write to
+// would not stay what its digest says.
 
 import { parseShardName } from "../gguf/mod.ts";
 import type { ModelInfo } from "../types.ts";
@@ -16,7 +17,8 @@ import type { ModelConfig, StoreEntry } from "./types.ts";
  */
 export async function importFiles(blobs: BlobStore, entry: StoreEntry): Promise<Manifest> {
   const { name, info, source } = entry;
-  if (source.kind !== "files" || parseShardName(source.path)) {
+  if (source.kind === "remote") return await putConfig(blobs, entry.config!, []);
+  if ( parseShardName(source.path)) {
     throw new StoreError(
       `Cannot copy "${name}": its weights are in several files: ` +
         "join them first, for example with llama-gguf-split --merge",
@@ -24,7 +26,14 @@ export async function importFiles(blobs: BlobStore, entry: StoreEntry): Promise<
   }
   const layers = [await putFile(blobs, source.path, MEDIA.model)];
   if (source.projector) layers.push(await putFile(blobs, source.projector, MEDIA.projector));
-  const config = configOf(info, layers.map(({ digest }) => digest));
+  return await putConfig(blobs, configOf(info, layers.map(({ digest }) => digest)), layers);
+}
+
+async function putConfig(
+  blobs: BlobStore,
+  config: ModelConfig,
+  layers: Layer[],
+): Promise<Manifest> {
   const { digest, size } = await blobs.put(new TextEncoder().encode(encodeGoJson(config)));
   return {
     schemaVersion: 2,

@@ -8,7 +8,15 @@ export { encodeGoJson } from "./go_json.ts";
 export { configOf, formatCount } from "./import_files.ts";
 export { blobsOf, canonicalDigest, encodeManifest, MEDIA, parseManifest } from "./manifest.ts";
 export type { Layer, Manifest } from "./manifest.ts";
+export { remoteInfo } from "./model_blobs.ts";
 export { isModelPath } from "./model_files.ts";
 export { ModelName } from "./model_name.ts";
 export { ModelStore } from "./store.ts";
-export type { ModelConfig, ModelDefaults, ModelSource, StoreEntry, StoreOptions } from "./types.ts";
+export type {
+  ModelConfig,
+  ModelDefaults,
+  ModelSource,
+  RemoteDirectory,
+  StoreEntry,
+  StoreOptions,
+} from "./types.ts";

@@ -62,6 +62,9 @@ export class ModelStore {
     for (const file of await listModelFiles(this.#options.folder)) {
       if (!taken.has(keyOf(file.name))) await add(file.path, () => this.#openFile(file));
     }
+    for (const entry of await this.#options.remote?.list() ?? []) {
+      if (!taken.has(keyOf(entry.name))) entries.push(entry);
+    }
     if (entries.length === 0) {
       for (const file of this.#builtin()) await add(file.path, () => this.#openFile(file));
     }
@@ -80,10 +83,12 @@ export class ModelStore {
   async find(name: string): Promise<StoreEntry> {
     const manifest = await this.#findManifest(name);
     const entry = manifest && await this.#openManifest(manifest);
-    if (entry) return entry;
+    if (entry) return await this.#options.remote?.complete(entry) ?? entry;
     const file = await this.#findFile(name);
-    if (!file) throw new ModelNotFoundError(name);
-    return await this.#openFile(file);
+    if (file) return await this.#openFile(file);
+    const remote = await this.#options.remote?.find(name);
+    if (!remote) throw new ModelNotFoundError(name);
+    return remote;
   }
 
   /**

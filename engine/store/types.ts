@@ -90,6 +90,16 @@ export interface StoreEntry {
   readonly config?: ModelConfig;
 }
 
+/** Models that other servers run, as far as the store asks for them. */
+export interface RemoteDirectory {
+  /** The model that a name without a manifest stands for; undefined if it is none of another server's. */
+  find(name: string): Promise<StoreEntry | undefined>;
+  /** Models that are there without a manifest. */
+  list(): Promise<StoreEntry[]>;
+  /** The entry with what the server that runs it says of it. */
+  complete(entry: StoreEntry): Promise<StoreEntry>;
+}
+
 /** What a store needs. */
 export interface StoreOptions {
   /** Folder of the models; it may be missing, then there are none. */
@@ -105,6 +115,8 @@ export interface StoreOptions {
   onBroken?: (path: string, error: unknown) => void;
   /** Models of the program itself: found unless the store has one of that name. */
   builtin?: readonly { name: string; path: string }[];
+  /** Models that other servers run. */
+  remote?: RemoteDirectory;
   /** Leave blobs that no model uses any more where they are, until prune() is called. */
   keepUnused?: boolean;
 }

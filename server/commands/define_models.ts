@@ -18,7 +18,7 @@ export function defineTransfers({ program, world, finish }: Definition): void {
       "Downloads a model from its registry. Parts that are here already are not sent again, so a " +
         "pull that was cut off, or ended with Ctrl-C, goes on where it was.",
     )
-    .argument("<model>", "[HOST/][NAMESPACE/]NAME[:TAG], from registry.ollama.ai unless it says")
+    .argument("<model>", "[HOST/][NAMESPACE/]NAME[:TAG]; HOST is registry.ollama.ai if left out")
     .option("--insecure", INSECURE)
     .addHelpText(
       "after",

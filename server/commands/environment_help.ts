@@ -20,6 +20,7 @@ const VARIABLES: readonly (readonly [name: string, effect: string])[] = [
   ["QUERN_API_KEY", "key that the server asks for, and commands send"],
   ["QUERN_CLOUD_HOST", "server of the models whose names end in :cloud"],
   ["QUERN_CLOUD_KEY", "key for that server"],
+  ["QUERN_CLOUD_API", "ollama or openai: its API (it is asked)"],
   ["QUERN_SHUTDOWN_TIMEOUT", "how long requests have at the end (5s)"],
   ["NO_COLOR", "no bold and dim text"],
 ];

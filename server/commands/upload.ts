@@ -5,6 +5,9 @@ import { type Api, ApiError, refusalOf } from "../client/mod.ts";
 import type { Progress } from "../terminal/mod.ts";
 import type { LocalFile } from "./create_sources.ts";
 
+/** Large enough that a file of many gigabytes is not so many steps. */
+const CHUNK_BYTES = 2 ** 20;
+
 /**
  * Brings files to the server.
  *
@@ -80,13 +83,20 @@ async function openCounted(
   const file = await Deno.open(path);
   const { size: total } = await file.stat();
   let completed = 0;
-  const count = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-    transform(chunk, controller) {
-      completed += chunk.length;
-      progress.update({ status, total, completed });
-      controller.enqueue(chunk);
-    },
-  });
   progress.update({ status, total, completed });
-  return file.readable.pipeThrough(count);
+  return new ReadableStream({
+    async pull(controller) {
+      const chunk = new Uint8Array(CHUNK_BYTES);
+      const count = await file.read(chunk);
+      if (count === null) {
+        file.close();
+        controller.close();
+        return;
+      }
+      completed += count;
+      progress.update({ status, total, completed });
+      controller.enqueue(chunk.subarray(0, count));
+    },
+    cancel: () => file.close(),
+  });
 }

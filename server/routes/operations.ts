@@ -9,7 +9,7 @@ import { json } from "./json.ts";
 
 /** Routes about the server itself. */
 export function operationsRoutes(
-  { drain, metrics, version }: AppDependencies,
+  { drain, hasCloud = false, metrics, version }: AppDependencies,
 ): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
 
@@ -23,7 +23,9 @@ export function operationsRoutes(
 
   app.get("/openapi.json", () => json(openApiDocument(version)));
 
-  // What Ollama's clients ask before they offer models that run elsewhere. None do here.
-  app.get("/api/status", () => json({ cloud: { disabled: true, source: "config" } }));
+  // What Ollama's clients ask before they offer models that run elsewhere.
+  app.get("/api/status", () => {
+    return json({ cloud: { disabled: !hasCloud, source: hasCloud ? "none" : "config" } });
+  });
   return app;
 }

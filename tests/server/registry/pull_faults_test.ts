@@ -18,9 +18,9 @@ import {
 const options = { insecure: true, signal: new AbortController().signal, tuning: QUICK };
 const sample = sampleModel();
 
-/** The first quarter of a body comes with each attempt, so that every attempt gets further. */
+/** Half of a body comes with each attempt, so that every attempt gets further. */
 const cut: Fault = ({ kind }, proper) =>
-  kind === "blob" ? { ...proper, cutAfter: Math.ceil(proper.body!.length / 4) } : proper;
+  kind === "blob" ? { ...proper, cutAfter: Math.ceil(proper.body!.length / 2) } : proper;
 
 const atRandom: Fault = (_, proper) => ({
   ...proper,
@@ -29,7 +29,7 @@ const atRandom: Fault = (_, proper) => ({
 
 /** Faults that a pull gets over. */
 const SURVIVED: [name: string, fault: () => Fault, tuning?: Partial<TransferTuning>][] = [
-  ["cuts every connection after a quarter", () => cut],
+  ["cuts every connection in the middle", () => cut],
   ["cuts every connection once, somewhere", () => once(atRandom)],
   [
     "sends nothing at first",

@@ -1,0 +1,60 @@
+// Tool calls as OpenAI's servers stream them, in pieces with an index or an id, -> our events, in which
+// each call is whole before the next one begins. Pure.
+
+import type { ChatEvent } from "../../engine/mod.ts";
+
+/** A piece of a call; the first one of each has the name. */
+export interface CallPiece {
+  index?: number | null;
+  id?: string | null;
+  function?: { name?: string | null; arguments?: string | Record<string, unknown> | null };
+}
+
+/** Gathers the calls of one answer. */
+export class CallStream {
+  #call: { index?: number; id: string; name: string; json: string } | undefined;
+
+  /** The events that a piece brings. */
+  *add({ index, id, function: { name, arguments: given } = {} }: CallPiece): Generator<ChatEvent> {
+    const isOther = (index ?? this.#call?.index) !== this.#call?.index ||
+      Boolean(id && name && id !== this.#call?.id);
+    if (!this.#call || isOther) {
+      yield* this.end();
+      this.#call = {
+        ...(typeof index === "number" && { index }),
+        id: id || newCallId(),
+        name: name ?? "",
+        json: "",
+      };
+      yield { type: "callStart", id: this.#call.id, name: this.#call.name };
+    }
+    const json = typeof given === "object" && given !== null ? JSON.stringify(given) : given;
+    if (!json) return;
+    this.#call.json += json;
+    yield { type: "callArguments", id: this.#call.id, json };
+  }
+
+  /** Ends the call that is open, if one is. */
+  *end(): Generator<ChatEvent> {
+    if (!this.#call) return;
+    const { id, name, json } = this.#call;
+    this.#call = undefined;
+    if (json === "") yield { type: "callArguments", id, json: "{}" };
+    yield { type: "callEnd", id, name, arguments: parseArguments(json || "{}") };
+  }
+}
+
+/** An id for a call that has none. */
+export function newCallId(): string {
+  return `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`;
+}
+
+/** An answer that was cut short leaves arguments that are no object: then there are none. */
+function parseArguments(json: string): Record<string, unknown> {
+  try {
+    const value = JSON.parse(json);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

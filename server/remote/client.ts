@@ -1,0 +1,143 @@
+// Requests to a server that runs models: one address, one key, and every failure as a sentence. Knows
+// no API. Redirects are not followed: the key is for one server, and a POST would become a GET.
+
+import { readRemoteHost } from "../../engine/mod.ts";
+import { RemoteError, type RemoteErrorOptions } from "./errors.ts";
+
+/** Of a refusal, so many bytes are read for the sentence in it. */
+const LONGEST_REFUSAL = 64 * 1024;
+/** Of a refusal that is no JSON, so many characters are told. */
+const LONGEST_EXCERPT = 300;
+
+/** Whom to ask, and as whom. */
+export interface RemoteClientOptions {
+  /** Address of the server; a `/v1` at its end, as clients of OpenAI write it, is dropped. */
+  host: string;
+  /** Sent as bearer token. */
+  key?: string;
+  fetch?: typeof globalThis.fetch;
+}
+
+/** One request. */
+export interface RemoteRequest {
+  /** Sent by POST as JSON; without it the request is a GET. */
+  body?: unknown;
+  signal: AbortSignal;
+}
+
+/** A server that is asked. */
+export class RemoteClient {
+  /** The address, without a slash at its end. */
+  readonly host: string;
+  readonly #key: string | undefined;
+  readonly #fetch: typeof globalThis.fetch;
+
+  /** @throws {RequestError} if the host is no address */
+  constructor({ host, key, fetch = globalThis.fetch }: RemoteClientOptions) {
+    this.host = readRemoteHost(host).replace(/\/v1$/, "");
+    this.#key = key;
+    this.#fetch = fetch;
+  }
+
+  /**
+   * The response, whatever its status.
+   *
+   * @throws {RemoteError} 502 if the server cannot be reached
+   */
+  async send(path: string, { body, signal }: RemoteRequest): Promise<Response> {
+    try {
+      return await this.#fetch(`${this.host}${path}`, {
+        method: body === undefined ? "GET" : "POST",
+        headers: {
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...(this.#key !== undefined && { authorization: `Bearer ${this.#key}` }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        redirect: "manual",
+        signal,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      const state = `it cannot be reached (${(error as Error).message}); check that it runs, and ` +
+        "its address in QUERN_CLOUD_HOST or in the model that was created with it";
+      throw this.error(502, state, { cause: error });
+    }
+  }
+
+  /**
+   * The response, of a status that is a success.
+   *
+   * @throws {RemoteError} with the server's status and sentence if it refuses, else as of send()
+   */
+  async ask(path: string, request: RemoteRequest): Promise<Response> {
+    const response = await this.send(path, request);
+    if (!response.ok) throw await this.refusal(response);
+    return response;
+  }
+
+  /**
+   * The JSON document that answers a request.
+   *
+   * @throws {RemoteError} 502 if it is none, else as of ask()
+   */
+  async askJson<T>(path: string, request: RemoteRequest): Promise<T> {
+    const response = await this.ask(path, request);
+    try {
+      return await response.json();
+    } catch (error) {
+      request.signal.throwIfAborted();
+      throw this.error(502, `its answer to ${path} is no JSON`, { cause: error });
+    }
+  }
+
+  /** The error that a response without success stands for. Reads its body. */
+  async refusal(response: Response): Promise<RemoteError> {
+    const { status, headers } = response;
+    const said = await sentenceOf(response);
+    const retryAfter = headers.get("retry-after");
+    const location = headers.get("location");
+    if (status < 400) {
+      const place = location ? ` to ${location}: use that address` : "";
+      return this.error(502, `it answers ${status} and sends us elsewhere${place}`);
+    }
+    const advice = status === 401 && this.#key === undefined
+      ? "; it wants a key: QUERN_CLOUD_KEY is sent to the server in QUERN_CLOUD_HOST, and to no other"
+      : "";
+    const state = said || `it answered ${status} without a word`;
+    return this.error(status, state + advice, { ...(retryAfter !== null && { retryAfter }) });
+  }
+
+  /** An error that names the server. @param state what is so */
+  error(status: number, state: string, options?: RemoteErrorOptions): RemoteError {
+    return new RemoteError(status, `Cannot use the models of ${this.host}: ${state}`, options);
+  }
+}
+
+/** The sentence in an error as Ollama, OpenAI, vLLM or FastAPI write it; undefined if there is none. */
+export function errorIn(body: unknown): string | undefined {
+  if (typeof body !== "object" || body === null) return undefined;
+  const { error, detail, message } = body as Record<string, unknown>;
+  const inner = typeof error === "object" ? (error as { message?: unknown } | null)?.message : error;
+  const said = inner ?? detail ?? message;
+  return said === undefined || typeof said === "string" ? said : JSON.stringify(said);
+}
+
+async function sentenceOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > LONGEST_REFUSAL) break;
+    }
+  } catch {
+    // The status alone has to do.
+  }
+  try {
+    const said = errorIn(JSON.parse(text));
+    if (said !== undefined) return said;
+  } catch {
+    // It is no JSON.
+  }
+  return text.replace(/\s+/g, " ").trim().slice(0, LONGEST_EXCERPT);
+}

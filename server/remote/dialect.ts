@@ -1,0 +1,51 @@
+// What the APIs of other servers have in common for us. Types alone; each API has its own file.
+
+import type {
+  ChatEvent,
+  ChatRequest,
+  EmbedRequest,
+  EmbedResult,
+  GenerateEvent,
+  GenerateRequest,
+  ModelConfig,
+} from "../../engine/mod.ts";
+import type { RemoteClient } from "./client.ts";
+
+/** An API by its first vendor. */
+export type RemoteApi = "ollama" | "openai";
+
+/** A request for a model of a server. */
+export interface RemoteCall {
+  readonly client: RemoteClient;
+  /** The model's name there. */
+  readonly model: string;
+  /** Ends the request there too. */
+  readonly signal: AbortSignal;
+}
+
+/** What a server tells of a model. */
+export interface RemoteFacts {
+  /** The members that it has something to say of. */
+  readonly config: Partial<ModelConfig>;
+  /** When the model was last changed. */
+  readonly modified?: Date;
+}
+
+/** A model in the list of a server. */
+export interface RemoteListing extends RemoteFacts {
+  readonly model: string;
+}
+
+/**
+ * How a server is talked to. What it has no way to say raises RequestError before it is asked; what it
+ * refuses, or fails at, RemoteError.
+ */
+export interface RemoteDialect {
+  chat(call: RemoteCall, request: ChatRequest): AsyncIterable<ChatEvent>;
+  generate(call: RemoteCall, request: GenerateRequest): AsyncIterable<GenerateEvent>;
+  embed(call: RemoteCall, request: EmbedRequest): Promise<EmbedResult>;
+  /** The prompt text that `chat` would run. */
+  render(call: RemoteCall, request: ChatRequest): Promise<string>;
+  describe(call: RemoteCall): Promise<RemoteFacts>;
+  list(call: Omit<RemoteCall, "model">): Promise<RemoteListing[]>;
+}

@@ -1,0 +1,22 @@
+// The error of models that run on other servers: what such a server answered, or what kept the request
+// from it. Its status is the one that our own client gets.
+
+/** What is known of a failure beside its message. */
+export interface RemoteErrorOptions extends ErrorOptions {
+  /** The other server's Retry-After, as it stands. */
+  retryAfter?: string;
+}
+
+/** Another server refused, failed, or could not be asked. */
+export class RemoteError extends Error {
+  /** Name of the class. */
+  override name = "RemoteError";
+  /** The other server's Retry-After, as it stands. */
+  readonly retryAfter?: string;
+
+  /** @param status the HTTP status for whoever asked us; 502 where the other server gave none */
+  constructor(readonly status: number, message: string, options: RemoteErrorOptions = {}) {
+    super(message, options);
+    if (options.retryAfter !== undefined) this.retryAfter = options.retryAfter;
+  }
+}

@@ -1,0 +1,7 @@
+// Models that run on other servers, with Ollama's API or OpenAI's.
+
+export type { RemoteApi } from "./dialect.ts";
+export { RemoteError } from "./errors.ts";
+export { openRemoteModel, RemoteModels } from "./models.ts";
+export type { RemoteOptions } from "./models.ts";
+export { cloudModelOf } from "./names.ts";

@@ -1,0 +1,114 @@
+// A model that another server runs, as one of ours: requests go there, answers come back, and whatever
+// ends a request here ends it there. It takes no memory, and its window is the other server's business.
+
+import {
+  type ChatEvent,
+  type ChatModel,
+  type ChatRequest,
+  ChatTemplateError,
+  type EmbedInput,
+  type EmbedOptions,
+  type EmbedRequest,
+  type EmbedResult,
+  type GenerateEvent,
+  type GenerateRequest,
+  ModelClosedError,
+  type ModelInfo,
+  RequestError,
+} from "../../engine/mod.ts";
+import type { RemoteCall, RemoteDialect } from "./dialect.ts";
+import type { RemoteServer } from "./server.ts";
+
+type Ask<T> = (dialect: RemoteDialect, call: RemoteCall) => T;
+
+/** The model. */
+export class RemoteModel implements ChatModel {
+  readonly info: ModelInfo;
+  readonly contextLength: number;
+  readonly memory = { weights: 0, keyValueCache: 0, scratch: 0 };
+  readonly warnings: readonly string[] = [];
+  readonly #server: RemoteServer;
+  readonly #model: string;
+  readonly #closing = new AbortController();
+
+  /** @param model its name at the server */
+  constructor(server: RemoteServer, model: string, info: ModelInfo) {
+    this.#server = server;
+    this.#model = model;
+    this.info = info;
+    this.contextLength = info.trainedContextLength;
+  }
+
+  generate(request: GenerateRequest): AsyncGenerator<GenerateEvent> {
+    return this.#stream(request.signal, (dialect, call) => dialect.generate(call, request));
+  }
+
+  chat(request: ChatRequest): AsyncGenerator<ChatEvent> {
+    return this.#stream(request.signal, (dialect, call) => dialect.chat(call, request));
+  }
+
+  /** @throws {ChatTemplateError} if the server does not show its prompts */
+  async renderChat(request: ChatRequest): Promise<string> {
+    try {
+      return await this.#ask(request.signal, (dialect, call) => dialect.render(call, request));
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      throw new ChatTemplateError("refused", error.message, { cause: error });
+    }
+  }
+
+  async countTokens(request: ChatRequest): Promise<number> {
+    return await this.#ask(
+      request.signal,
+      (_, call) => this.#server.countTokens(call, request),
+    );
+  }
+
+  async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
+    return (await this.embedWithUsage({ ...options, inputs })).embeddings;
+  }
+
+  async embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
+    const result = await this.#ask(
+      request.signal,
+      (dialect, call) => dialect.embed(call, request),
+    );
+    if (result.embeddings.length === request.inputs.length) return result;
+    const { length } = result.embeddings;
+    throw this.#server.client.error(502, `it gave ${length} vectors for ${request.inputs.length}`);
+  }
+
+  close(): Promise<void> {
+    this.#closing.abort(new ModelClosedError("Cannot answer: the model was closed"));
+    return Promise.resolve();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** An abort ends the stream without `done`, as it does in models of this machine. */
+  async *#stream<T>(
+    asked: AbortSignal | undefined,
+    ask: Ask<AsyncIterable<T>>,
+  ): AsyncGenerator<T> {
+    try {
+      const call = this.#call(asked);
+      yield* ask(await this.#server.dialect(call.signal), call);
+    } catch (error) {
+      this.#closing.signal.throwIfAborted();
+      if (!asked?.aborted) throw error;
+    }
+  }
+
+  async #ask<T>(asked: AbortSignal | undefined, ask: Ask<Promise<T>>): Promise<T> {
+    const call = this.#call(asked);
+    return await ask(await this.#server.dialect(call.signal), call);
+  }
+
+  #call(asked: AbortSignal | undefined): RemoteCall {
+    const signals = [this.#closing.signal, ...(asked ? [asked] : [])];
+    const signal = AbortSignal.any(signals);
+    return { client: this.#server.client, model: this.#model, signal };
+  }
+}

@@ -1,0 +1,137 @@
+// The models that other servers run: those of the cloud server by its marked names, and those of the
+// store that were created with a host. Which is which, with what key, and what is known of them.
+
+import {
+  type ChatModel,
+  type ModelConfig,
+  ModelName,
+  type ModelSource,
+  remoteConfig,
+  type RemoteDirectory,
+  remoteInfo,
+  type StoreEntry,
+} from "../../engine/mod.ts";
+import type { RemoteApi, RemoteFacts } from "./dialect.ts";
+import { RemoteError } from "./errors.ts";
+import { RemoteModel } from "./model.ts";
+import { cloudModelOf, cloudNameOf } from "./names.ts";
+import { RemoteServer } from "./server.ts";
+
+/** What remote models need. */
+export interface RemoteOptions {
+  /** Server of the models whose names are marked as the cloud's. Default: there is none. */
+  cloudHost?: string;
+  /** Key for that server; no other gets it. */
+  cloudKey?: string;
+  /** API of that server. Default: found by asking. */
+  cloudApi?: RemoteApi;
+  fetch?: typeof globalThis.fetch;
+}
+
+type RemoteSource = Extract<ModelSource, { kind: "remote" }>;
+
+/** Finds, lists and opens them. */
+export class RemoteModels implements RemoteDirectory {
+  readonly #options: RemoteOptions;
+  readonly #servers = new Map<string, RemoteServer>();
+
+  /** Asks nobody yet. */
+  constructor(options: RemoteOptions = {}) {
+    this.#options = options;
+  }
+
+  /**
+   * The model that a name of the cloud stands for; undefined if it is no such name.
+   *
+   * @throws {RemoteError} 403 if there is no cloud server
+   */
+  async find(name: string): Promise<StoreEntry | undefined> {
+    const model = cloudModelOf(name);
+    if (model === undefined) return undefined;
+    const { cloudHost: host } = this.#options;
+    if (host === undefined) {
+      throw new RemoteError(
+        403,
+        `ollama cloud is disabled: "${name}" needs a server for cloud models, and none is set: ` +
+          "set QUERN_CLOUD_HOST to the address of one with Ollama's API or OpenAI's, and " +
+          "QUERN_CLOUD_KEY to a key for it, and start this server again",
+      );
+    }
+    const facts = await this.#serverOf(host).describe(model);
+    return entryOf(ModelName.parse(name).toString(), { kind: "remote", host, model }, facts);
+  }
+
+  /** The models of the cloud server, as far as it tells. */
+  async list(): Promise<StoreEntry[]> {
+    const { cloudHost: host } = this.#options;
+    if (host === undefined) return [];
+    return (await this.#serverOf(host).list()).flatMap(({ model, ...facts }) => {
+      const name = cloudNameOf(model);
+      return name === undefined ? [] : [entryOf(name, { kind: "remote", host, model }, facts)];
+    });
+  }
+
+  /** The entry with what its server says of the model, where the store does not know. */
+  async complete(entry: StoreEntry): Promise<StoreEntry> {
+    const { source, config } = entry;
+    if (source.kind !== "remote" || config?.capabilities) return entry;
+    const facts = await this.#serverOf(source.host).describe(source.model);
+    return { ...entry, info: remoteInfo({ ...config!, ...facts.config }) };
+  }
+
+  /**
+   * Makes sure that the server is there. Nothing is loaded by it.
+   *
+   * @throws {RemoteError} if it cannot be asked
+   */
+  async open({ host, model }: RemoteSource, signal?: AbortSignal): Promise<ChatModel> {
+    const server = this.#serverOf(host);
+    await server.dialect(signal ?? new AbortController().signal);
+    const { config } = await server.describe(model);
+    return new RemoteModel(server, model, remoteInfo({ ...remoteConfig(host, model), ...config }));
+  }
+
+  #serverOf(host: string): RemoteServer {
+    const known = this.#servers.get(host);
+    if (known) return known;
+    const { cloudHost, cloudKey: key, cloudApi: api, fetch } = this.#options;
+    const isCloud = cloudHost !== undefined && originOf(host) === originOf(cloudHost);
+    const server = new RemoteServer({
+      host,
+      ...(fetch && { fetch }),
+      ...(isCloud && key !== undefined && { key }),
+      ...(isCloud && api && { api }),
+    });
+    this.#servers.set(host, server);
+    return server;
+  }
+}
+
+/**
+ * Opens one model that another server runs.
+ *
+ * @throws {RemoteError} if the server cannot be asked
+ */
+export async function openRemoteModel(
+  source: { host: string; model: string },
+  { signal, ...options }: RemoteOptions & { signal?: AbortSignal } = {},
+): Promise<ChatModel> {
+  return await new RemoteModels(options).open({ kind: "remote", ...source }, signal);
+}
+
+function entryOf(name: string, source: RemoteSource, facts: RemoteFacts): StoreEntry {
+  const config: ModelConfig = { ...remoteConfig(source.host, source.model), ...facts.config };
+  return {
+    name,
+    size: 0,
+    modified: facts.modified ?? new Date(0),
+    info: remoteInfo(config),
+    source,
+    defaults: { parameters: {}, messages: [], license: [] },
+    config,
+  };
+}
+
+function originOf(host: string): string | undefined {
+  return URL.parse(host)?.origin;
+}

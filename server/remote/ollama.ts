@@ -1,0 +1,186 @@
+// Servers with Ollama's API: records of a line each -> our events.
+// Format: https://github.com/ollama/ollama/blob/main/docs/api.md
+
+import {
+  type ChatEvent,
+  type ChatRequest,
+  type DoneEvent,
+  type EmbedRequest,
+  type EmbedResult,
+  type GenerateEvent,
+  type GenerateRequest,
+  type ModelConfig,
+  RequestError,
+} from "../../engine/mod.ts";
+import { newCallId } from "./call_stream.ts";
+import { errorIn } from "./client.ts";
+import type { RemoteCall, RemoteDialect, RemoteFacts, RemoteListing } from "./dialect.ts";
+import { given } from "./given.ts";
+import { fromLogprobs, type WireLogprob } from "./logprobs.ts";
+import { type OllamaPost, toChat, toGenerate } from "./ollama_request.ts";
+import { readJsonLines } from "./stream.ts";
+
+const NANOSECONDS = 1e6;
+
+/** A piece of an answer: the text of a chat or, in the record itself, of a generation. */
+interface AnswerText {
+  content?: string;
+  response?: string;
+  thinking?: string;
+  tool_calls?: {
+    id?: string;
+    function: { name: string; arguments?: Record<string, unknown> | null };
+  }[];
+}
+
+interface AnswerRecord extends AnswerText {
+  message?: AnswerText;
+  logprobs?: WireLogprob[];
+  done?: boolean;
+  done_reason?: string;
+  prompt_eval_count?: number;
+  prompt_eval_duration?: number;
+  eval_count?: number;
+  eval_duration?: number;
+  context?: number[];
+  error?: unknown;
+}
+
+interface Details {
+  family?: string;
+  parameter_size?: string;
+  quantization_level?: string;
+}
+
+/** A model, as /api/show and /api/tags tell of it. */
+interface Shown {
+  details?: Details;
+  capabilities?: string[];
+  modified_at?: string;
+  model_info?: Record<string, unknown>;
+}
+
+/** The API. */
+export const ollama: RemoteDialect = { chat, generate, embed, render, describe, list };
+
+async function* chat(call: RemoteCall, request: ChatRequest): AsyncGenerator<ChatEvent> {
+  const notes = request.parallelToolCalls === false
+    ? ["parallel_tool_calls: a server with Ollama's API has no such limit"]
+    : undefined;
+  yield* answer(call, toChat(call.model, request), notes);
+}
+
+async function* generate(
+  call: RemoteCall,
+  request: GenerateRequest,
+): AsyncGenerator<GenerateEvent> {
+  for await (const event of answer(call, toGenerate(call.model, request))) {
+    if (event.type === "text") yield { ...event, tokens: [] };
+    else if (event.type === "start" || event.type === "done") yield event;
+  }
+}
+
+async function* answer(
+  call: RemoteCall,
+  { path, body }: OllamaPost,
+  notes?: string[],
+): AsyncGenerator<ChatEvent> {
+  const { client, signal } = call;
+  const response = await client.ask(path, { body, signal });
+  yield { type: "start", promptTokens: 0, cachedTokens: 0 };
+  for await (const record of readJsonLines<AnswerRecord>(call, response)) {
+    if (record.error !== undefined) throw client.error(502, errorIn(record) ?? "it failed");
+    yield* pieces(record);
+    if (record.done) return yield { ...toDone(record), ...(notes && { notes }) };
+  }
+  throw client.error(502, "its answer ended before it was whole");
+}
+
+function* pieces({ message, logprobs, ...record }: AnswerRecord): Generator<ChatEvent> {
+  const { thinking, content, response, tool_calls: calls = [] } = message ?? record;
+  const text = content ?? response;
+  const told = fromLogprobs(logprobs);
+  if (thinking) yield { type: "thinking", text: thinking };
+  if (text) yield { type: "text", text, ...(told && { logprobs: told }) };
+  for (const { id = newCallId(), function: { name, arguments: values } } of calls) {
+    yield { type: "callStart", id, name };
+    yield { type: "callArguments", id, json: JSON.stringify(values ?? {}) };
+    yield { type: "callEnd", id, name, arguments: values ?? {} };
+  }
+}
+
+function toDone(record: AnswerRecord): DoneEvent {
+  return {
+    type: "done",
+    reason: record.done_reason === "length" ? "length" : "stop",
+    usage: {
+      promptTokens: record.prompt_eval_count ?? 0,
+      cachedTokens: 0,
+      completionTokens: record.eval_count ?? 0,
+      promptMilliseconds: (record.prompt_eval_duration ?? 0) / NANOSECONDS,
+      completionMilliseconds: (record.eval_duration ?? 0) / NANOSECONDS,
+    },
+    ...(record.context && { context: record.context }),
+  };
+}
+
+async function embed(
+  { client, model, signal }: RemoteCall,
+  { inputs, truncate, dimensions }: EmbedRequest,
+): Promise<EmbedResult> {
+  if (inputs.some((input) => typeof input !== "string")) {
+    throw new RequestError("A server with Ollama's API takes inputs as text, not as tokens");
+  }
+  const body = { model, input: inputs, ...given({ truncate, dimensions }) };
+  const answer = await client.askJson<{ embeddings?: number[][]; prompt_eval_count?: number }>(
+    "/api/embed",
+    { body, signal },
+  );
+  return {
+    embeddings: (answer.embeddings ?? []).map((vector) => Float32Array.from(vector)),
+    promptTokens: answer.prompt_eval_count ?? 0,
+  };
+}
+
+async function render({ client, model, signal }: RemoteCall, request: ChatRequest) {
+  const { path, body } = toChat(model, request);
+  const answer = await client.askJson<{ _debug_info?: { rendered_template?: string } }>(path, {
+    body: { ...body, stream: false, _debug_render_only: true },
+    signal,
+  });
+  const prompt = answer._debug_info?.rendered_template;
+  if (prompt === undefined) throw new RequestError(`${client.host} does not show its prompts`);
+  return prompt;
+}
+
+async function describe({ client, model, signal }: RemoteCall): Promise<RemoteFacts> {
+  return toFacts(await client.askJson<Shown>("/api/show", { body: { model }, signal }));
+}
+
+async function list({ client, signal }: Omit<RemoteCall, "model">): Promise<RemoteListing[]> {
+  const { models } = await client.askJson<{ models?: (Shown & { name: string })[] }>("/api/tags", {
+    signal,
+  });
+  return (models ?? []).map((shown) => ({
+    model: shown.name.replace(/:latest$/, ""),
+    ...toFacts(shown),
+  }));
+}
+
+function toFacts(shown: Shown): RemoteFacts {
+  const { details = {}, capabilities, modified_at: modified, model_info: info = {} } = shown;
+  const count = (suffix: string) => {
+    const value = Object.entries(info).find(([key]) => key.endsWith(suffix))?.[1];
+    return typeof value === "number" ? value : undefined;
+  };
+  const config: Partial<ModelConfig> = given({
+    model_family: details.family,
+    model_type: details.parameter_size,
+    file_type: details.quantization_level,
+    capabilities,
+    context_length: count(".context_length"),
+    embedding_length: count(".embedding_length"),
+  });
+  const date = new Date(modified ?? NaN);
+  return { config, ...(!Number.isNaN(date.getTime()) && { modified: date }) };
+}

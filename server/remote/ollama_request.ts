@@ -1,0 +1,113 @@
+// The engine's requests -> bodies of Ollama's API. Pure.
+// Format: https://github.com/ollama/ollama/blob/main/docs/api.md
+
+import {
+  type ChatMessage,
+  type ChatRequest,
+  type GenerateRequest,
+  type OutputFormat,
+  RequestError,
+} from "../../engine/mod.ts";
+import { given, schemaOf } from "./given.ts";
+
+/** A path and what is posted there. */
+export interface OllamaPost {
+  path: "/api/chat" | "/api/generate";
+  body: Record<string, unknown>;
+}
+
+/**
+ * A conversation. One that goes on from tokens, or has a template of its own, is a prompt there.
+ *
+ * @throws {RequestError} for what the API has no way to say
+ */
+export function toChat(model: string, request: ChatRequest): OllamaPost {
+  const { messages, toolChoice = "auto", template, context, think, truncate } = request;
+  if (toolChoice !== "auto" && toolChoice !== "none") {
+    throw new RequestError("tool_choice: a server with Ollama's API cannot be made to call a tool");
+  }
+  const shared = { ...common(model, request), ...given({ think, truncate, template, context }) };
+  const tools = toolChoice === "none" ? [] : request.tools ?? [];
+  const prompt = tools.length === 0 ? promptOf(messages) : undefined;
+  if (context && prompt) return { path: "/api/generate", body: { ...shared, ...prompt } };
+  if (template !== undefined || context?.length) {
+    throw new RequestError(
+      "Cannot forward a template or a context with a conversation: ask without it",
+    );
+  }
+  const body: Record<string, unknown> = { ...shared, messages: messages.map(toMessage) };
+  delete body.context;
+  if (tools.length > 0) body.tools = tools;
+  return { path: "/api/chat", body };
+}
+
+/**
+ * A prompt as it stands, or the text around a gap.
+ *
+ * @throws {RequestError} for what the API has no way to say
+ */
+export function toGenerate(model: string, request: GenerateRequest): OllamaPost {
+  const { prompt, suffix, context } = request;
+  if (typeof prompt !== "string" || context?.length) {
+    throw new RequestError("A server with Ollama's API takes prompts as text, not as tokens");
+  }
+  const layout = suffix === undefined ? { raw: true } : { suffix };
+  return { path: "/api/generate", body: { ...common(model, request), prompt, ...layout } };
+}
+
+function common(model: string, request: ChatRequest | GenerateRequest): Record<string, unknown> {
+  const { logprobs, format } = request;
+  const options = given({
+    temperature: request.temperature,
+    top_k: request.topK,
+    top_p: request.topP,
+    min_p: request.minP,
+    seed: request.seed,
+    num_predict: request.maxTokens,
+    stop: request.stop,
+    repeat_penalty: request.repeatPenalty,
+    repeat_last_n: request.repeatLastN,
+    presence_penalty: request.presencePenalty,
+    frequency_penalty: request.frequencyPenalty,
+  });
+  return {
+    model,
+    stream: true,
+    ...(Object.keys(options).length > 0 && { options }),
+    ...(format !== undefined && { format: toFormat(format) }),
+    ...(logprobs !== undefined && { logprobs: true, top_logprobs: logprobs }),
+  };
+}
+
+function toFormat(format: OutputFormat): unknown {
+  if (format === "json") return "json";
+  if ("schema" in format) return schemaOf(format);
+  throw new RequestError(
+    "A server with Ollama's API takes no grammars and patterns: use a JSON Schema",
+  );
+}
+
+/** A conversation of one question, as a prompt. */
+function promptOf(messages: ChatMessage[]): { prompt: string; system?: string } | undefined {
+  const [first, second] = messages;
+  if (messages.length === 1 && first!.role === "user") return { prompt: first!.content };
+  const hasSystem = messages.length === 2 && first!.role === "system" && second!.role === "user";
+  return hasSystem ? { prompt: second!.content, system: first!.content } : undefined;
+}
+
+function toMessage(message: ChatMessage, index: number, all: ChatMessage[]): unknown {
+  const { role, content, thinking, toolCalls, toolCallId } = message;
+  const toolName = message.toolName ?? nameOfCall(all.slice(0, index), toolCallId);
+  return {
+    role,
+    content,
+    ...given({ thinking, tool_calls: toolCalls, tool_name: toolName, tool_call_id: toolCallId }),
+  };
+}
+
+/** The tool that was called under an id: templates of Ollama know results by it. */
+function nameOfCall(earlier: ChatMessage[], id: string | undefined): string | undefined {
+  if (id === undefined) return undefined;
+  const calls = earlier.flatMap(({ toolCalls = [] }) => toolCalls);
+  return calls.findLast((call) => call.id === id)?.function.name;
+}

@@ -1,0 +1,137 @@
+// The engine's requests -> bodies of OpenAI's API, with the members by which vLLM and SGLang go beyond
+// it; a server that does not have those says so. Pure.
+// Format: https://platform.openai.com/docs/api-reference/chat
+
+import {
+  type ChatMessage,
+  type ChatRequest,
+  type GenerateRequest,
+  type OutputFormat,
+  RequestError,
+  type ToolCall,
+} from "../../engine/mod.ts";
+import { newCallId } from "./call_stream.ts";
+import { given, schemaOf } from "./given.ts";
+
+/** The programs whose ways beyond OpenAI's API are known, by `owned_by` in their lists of models. */
+export type ServerProgram = "vllm" | "sglang" | "other";
+
+/**
+ * The body of POST /v1/chat/completions.
+ *
+ * @throws {RequestError} for what the API has no way to say
+ */
+export function toChat(model: string, request: ChatRequest, program: ServerProgram) {
+  if (request.template !== undefined || request.context?.length) {
+    throw new RequestError(
+      "Cannot forward a template or a context to a server with OpenAI's API: ask without it",
+    );
+  }
+  const { logprobs, tools, toolChoice, parallelToolCalls } = request;
+  return {
+    ...common(model, request, program),
+    messages: toMessages(request.messages),
+    ...(logprobs !== undefined && { logprobs: true, top_logprobs: logprobs }),
+    ...(tools?.length && {
+      tools,
+      ...given({ tool_choice: toToolChoice(toolChoice), parallel_tool_calls: parallelToolCalls }),
+    }),
+    ...toThinking(request.think),
+  };
+}
+
+/**
+ * The body of POST /v1/completions.
+ *
+ * @throws {RequestError} for what the API has no way to say
+ */
+export function toCompletion(model: string, request: GenerateRequest, program: ServerProgram) {
+  const { prompt, suffix, logprobs, context } = request;
+  if (context?.length) {
+    throw new RequestError("Cannot forward a context to a server with OpenAI's API: ask without it");
+  }
+  return { ...common(model, request, program), prompt, ...given({ suffix, logprobs }) };
+}
+
+/** A conversation. Calls get ids, and results those of the calls that wait for one. */
+export function toMessages(messages: readonly ChatMessage[]): unknown[] {
+  let waiting: string[] = [];
+  return messages.map(({ role, content, thinking, toolCalls, toolCallId }) => {
+    if (role === "tool") {
+      const id = toolCallId ?? waiting[0] ?? newCallId();
+      waiting = waiting.filter((other) => other !== id);
+      return { role, content, tool_call_id: id };
+    }
+    const calls = toolCalls?.map(toCall);
+    waiting = calls?.map(({ id }) => id) ?? [];
+    const isEmpty = calls !== undefined && content === "";
+    return {
+      role,
+      content: isEmpty ? null : content,
+      ...given({ reasoning_content: thinking, tool_calls: calls }),
+    };
+  });
+}
+
+function common(
+  model: string,
+  request: ChatRequest | GenerateRequest,
+  program: ServerProgram,
+): Record<string, unknown> {
+  return {
+    model,
+    stream: true,
+    stream_options: { include_usage: true },
+    ...given({
+      temperature: request.temperature,
+      top_p: request.topP,
+      top_k: request.topK,
+      min_p: request.minP,
+      seed: request.seed,
+      max_tokens: request.maxTokens,
+      stop: request.stop,
+      presence_penalty: request.presencePenalty,
+      frequency_penalty: request.frequencyPenalty,
+      repetition_penalty: request.repeatPenalty,
+    }),
+    ...(request.format !== undefined && toFormat(request.format, program)),
+  };
+}
+
+function toFormat(format: OutputFormat, program: ServerProgram): Record<string, unknown> {
+  if (format === "json") return { response_format: { type: "json_object" } };
+  if ("schema" in format) {
+    const schema = { name: "answer", schema: schemaOf(format), strict: true };
+    return { response_format: { type: "json_schema", json_schema: schema } };
+  }
+  if ("grammar" in format && typeof format.grammar !== "string") {
+    throw new RequestError("Cannot forward a grammar that is no text: write it as GBNF");
+  }
+  if (program === "vllm") {
+    const { pattern, grammar } = format as { pattern?: string; grammar?: string };
+    return { structured_outputs: given({ regex: pattern, grammar }) };
+  }
+  if (program === "sglang") {
+    return "pattern" in format ? { regex: format.pattern } : { ebnf: format.grammar };
+  }
+  throw new RequestError(
+    "Grammars and patterns are forwarded to vLLM and SGLang, and this server is neither: " +
+      "use a JSON Schema",
+  );
+}
+
+/** Levels are OpenAI's; whether at all is for the template, of which DeepSeek's has its own word. */
+function toThinking(think: ChatRequest["think"]): Record<string, unknown> {
+  if (think === undefined) return {};
+  if (typeof think === "string") return { reasoning_effort: think === "max" ? "high" : think };
+  return { chat_template_kwargs: { enable_thinking: think, thinking: think } };
+}
+
+function toToolChoice(choice: ChatRequest["toolChoice"]): unknown {
+  if (typeof choice !== "object") return choice;
+  return { type: "function", function: { name: choice.name } };
+}
+
+function toCall({ id = newCallId(), function: { name, arguments: values } }: ToolCall) {
+  return { id, type: "function", function: { name, arguments: JSON.stringify(values) } };
+}

@@ -1,0 +1,119 @@
+// A server that runs models, and what is remembered of it: its API, what it says of its models, and
+// which it has. It is asked for the latter two only so long as nobody notices.
+
+import type { ChatRequest } from "../../engine/mod.ts";
+import { RequestError } from "../../engine/mod.ts";
+import { abortable } from "./abortable.ts";
+import { RemoteClient, type RemoteClientOptions } from "./client.ts";
+import { detectApi } from "./detect.ts";
+import type { RemoteApi, RemoteCall, RemoteDialect } from "./dialect.ts";
+import type { RemoteFacts, RemoteListing } from "./dialect.ts";
+import { ollama } from "./ollama.ts";
+import { openAi } from "./openai.ts";
+import { toMessages } from "./openai_request.ts";
+
+/** How long facts and lists hold. */
+const FRESH_MILLISECONDS = 60_000;
+/** How long they are waited for. */
+const PATIENCE_MILLISECONDS = 1000;
+/** How long a server has to say which API it speaks. */
+const DETECTION_MILLISECONDS = 10_000;
+
+const DIALECTS: Record<RemoteApi, RemoteDialect> = { ollama, openai: openAi };
+
+/** A server, and how to talk to it. */
+export interface RemoteServerOptions extends RemoteClientOptions {
+  /** Default: found by asking. */
+  api?: RemoteApi;
+}
+
+/** Something that was asked, and when. */
+interface Remembered<T> {
+  at: number;
+  value: Promise<T>;
+}
+
+/** A server. */
+export class RemoteServer {
+  readonly client: RemoteClient;
+  #api: Promise<RemoteApi> | undefined;
+  readonly #facts = new Map<string, Remembered<RemoteFacts>>();
+  #list: Remembered<RemoteListing[]> | undefined;
+
+  /** Asks nothing yet. @throws {RequestError} if the host is no address */
+  constructor(options: RemoteServerOptions) {
+    this.client = new RemoteClient(options);
+    const api = options.api ?? (/\/v1\/?$/.test(options.host) ? "openai" : undefined);
+    if (api) this.#api = Promise.resolve(api);
+  }
+
+  /**
+   * How the server is talked to.
+   *
+   * @throws {RemoteError} if it cannot be asked
+   */
+  async dialect(signal: AbortSignal): Promise<RemoteDialect> {
+    this.#api ??= this.#detect();
+    return DIALECTS[await abortable(this.#api, signal)];
+  }
+
+  /** What it says of a model; nothing if it does not say so soon. */
+  async describe(model: string): Promise<RemoteFacts> {
+    const known = this.#facts.get(model);
+    if (known && isFresh(known)) return await known.value;
+    const value = this.#soon((dialect, signal) =>
+      dialect.describe({ client: this.client, model, signal })
+    );
+    this.#facts.set(model, { at: Date.now(), value });
+    return await value.catch(() => {
+      this.#facts.delete(model);
+      return { config: {} };
+    });
+  }
+
+  /**
+   * Its models; none if it does not say so soon. A list that is no longer fresh is given while the next
+   * one is on its way, so that only the first call ever waits.
+   */
+  async list(): Promise<RemoteListing[]> {
+    const known = this.#list;
+    if (known && isFresh(known)) return await known.value;
+    const next = this.#soon((dialect, signal) => dialect.list({ client: this.client, signal }))
+      .catch(() => known?.value ?? []);
+    this.#list = { at: Date.now(), value: known?.value ?? next };
+    void next.then((models) => this.#list = { at: Date.now(), value: Promise.resolve(models) });
+    return await this.#list.value;
+  }
+
+  /**
+   * Tokens of the prompt of a conversation: vLLM counts them, for others there is no way to know.
+   *
+   * @throws {RequestError} if the server does not count
+   */
+  async countTokens({ model, signal }: RemoteCall, request: ChatRequest): Promise<number> {
+    const { messages, tools } = request;
+    const body = { model, messages: toMessages(messages), ...(tools?.length && { tools }) };
+    const response = await this.client.send("/tokenize", { body, signal });
+    const answer = await response.json().catch(() => ({}));
+    if (response.ok && Number.isInteger(answer?.count)) return answer.count;
+    throw new RequestError(
+      `Cannot count the tokens for "${model}": ${this.client.host} runs it and does not count ` +
+        "them; its answers tell how many there were",
+    );
+  }
+
+  #detect(): Promise<RemoteApi> {
+    const detecting = detectApi(this.client, AbortSignal.timeout(DETECTION_MILLISECONDS));
+    detecting.catch(() => this.#api = undefined);
+    return detecting;
+  }
+
+  async #soon<T>(ask: (dialect: RemoteDialect, signal: AbortSignal) => Promise<T>): Promise<T> {
+    const signal = AbortSignal.timeout(PATIENCE_MILLISECONDS);
+    return await ask(await this.dialect(signal), signal);
+  }
+}
+
+function isFresh({ at }: Remembered<unknown>): boolean {
+  return Date.now() - at < FRESH_MILLISECONDS;
+}

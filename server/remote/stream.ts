@@ -1,0 +1,67 @@
+// Streams as servers of models send them: JSON values a line each (Ollama), and server-sent events
+// (OpenAI; WHATWG HTML, section 9.2). Ending the iteration closes the connection.
+
+import type { RemoteCall } from "./dialect.ts";
+
+/**
+ * The values of a stream of JSON lines.
+ *
+ * @throws {RemoteError} 502 if a line is no JSON, or the connection breaks
+ */
+export async function* readJsonLines<T>(call: RemoteCall, response: Response): AsyncGenerator<T> {
+  for await (const line of readLines(call, response)) {
+    if (line.trim() !== "") yield parse<T>(call, line);
+  }
+}
+
+/**
+ * The values of a stream of server-sent events up to `[DONE]`; of a server that does not stream, the
+ * one that it answers with.
+ *
+ * @throws {RemoteError} as of readJsonLines()
+ */
+export async function* readEvents<T>(call: RemoteCall, response: Response): AsyncGenerator<T> {
+  const lines = readLines(call, response);
+  if (response.headers.get("content-type")?.startsWith("application/json")) {
+    return yield parse<T>(call, (await Array.fromAsync(lines)).join("\n"));
+  }
+  let data: string[] = [];
+  for await (const line of lines) {
+    if (line.startsWith("data:")) data.push(line.slice("data:".length).replace(/^ /, ""));
+    if (line !== "" || data.length === 0) continue;
+    const text = data.join("\n");
+    data = [];
+    if (text === "[DONE]") return;
+    yield parse<T>(call, text);
+  }
+}
+
+async function* readLines(
+  { client, signal }: RemoteCall,
+  response: Response,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  try {
+    for await (const chunk of response.body ?? []) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/);
+      rest = lines.pop()!;
+      yield* lines;
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw client.error(502, `the connection broke (${(error as Error).message})`, { cause: error });
+  }
+  // The last line, and the blank one that a server which hangs up at once does not send.
+  if (rest !== "") yield* [rest, ""];
+}
+
+function parse<T>({ client }: RemoteCall, text: string): T {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw client.error(502, `it sent something that is no JSON: ${text.slice(0, 100)}`, {
+      cause: error,
+    });
+  }
+}
