@@ -11,9 +11,8 @@ import {
   SMOLLM2_135M,
   writeSyntheticLlama,
 } from "./synthetic_model.ts";
-import { readBandwidth } from "./bandwidth.ts";
 import { driverVersion } from "./driver.ts";
-import { Device } from "../kernels/mod.ts";
+import { Device, readBandwidth } from "../kernels/mod.ts";
 
 const SHAPES: Record<string, LlamaShape> = {
   "135m": SMOLLM2_135M,

@@ -3,7 +3,7 @@
 // below.
 
 export { DeviceLostError, GpuError, GpuMemoryError } from "../kernels/mod.ts";
-export type { DeviceOptions } from "../kernels/mod.ts";
+export type { Capabilities, DeviceOptions, DeviceProfile, ProductCheck } from "../kernels/mod.ts";
 export { ChatTemplateError, TokenizerError } from "../tokenizer/mod.ts";
 export type {
   ChatTemplateFault,
@@ -15,6 +15,8 @@ export type {
 } from "../tokenizer/mod.ts";
 export * from "./create/mod.ts";
 export * from "./errors.ts";
+export { examineGpu, measureReadBandwidth } from "./gpu.ts";
+export type { GpuExamination } from "./gpu.ts";
 export { compileGrammar, compilePattern, compileSchema } from "./grammar/mod.ts";
 export { GrammarError, SchemaError } from "./grammar/mod.ts";
 export type { CompiledSchema, CompileOptions, Matcher } from "./grammar/mod.ts";
@@ -26,7 +28,7 @@ export { ModelManager } from "./manager/mod.ts";
 export type { AcquireOptions, Clock, Lease, ManagerOptions, RunningModel } from "./manager/mod.ts";
 export { createEstimate, estimateMemory, formatSize, gpuProfile } from "./memory/mod.ts";
 export { readMemoryBudget } from "./memory/mod.ts";
-export type { BudgetOptions, MemoryBudget, MemoryEstimate } from "./memory/mod.ts";
+export type { BudgetOptions, FileSource, MemoryBudget, MemoryEstimate } from "./memory/mod.ts";
 export { loadModel } from "./model.ts";
 export type { LocalLoadOptions, Model } from "./model.ts";
 export * from "./store/mod.ts";

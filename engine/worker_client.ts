@@ -37,6 +37,7 @@ export async function openModelInWorker(
   signal?.throwIfAborted();
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
   const { promise: loaded, resolve, reject } = Promise.withResolvers<LoadedModel>();
+  const gone = Promise.withResolvers<void>();
   const abort = () => reject(signal?.reason);
   signal?.addEventListener("abort", abort);
   listen(worker, {
@@ -44,14 +45,19 @@ export async function openModelInWorker(
       if (message.kind === "progress") onProgress?.(message.progress);
       if (message.kind === "loaded") resolve(message.model);
       if (message.kind === "failed") reject(unpackError(message.error));
+      if (message.kind === "closed") gone.resolve();
     },
-    crash: (state) =>
-      reject(new EngineError(`Cannot load "${path}": its worker crashed: ${state}`)),
+    crash(state) {
+      reject(new EngineError(`Cannot load "${path}": its worker crashed: ${state}`));
+      gone.resolve();
+    },
   });
   try {
     send(worker, { kind: "load", path, options });
     return new WorkerModel(worker, await loaded);
   } catch (error) {
+    // What is on the GPU already is given back by the thread itself.
+    if (signal?.aborted) await closeWorker(worker, gone);
     worker.terminate();
     throw error;
   } finally {
@@ -74,6 +80,7 @@ class WorkerModel implements ChatModel {
   readonly #calls = new Map<number, Call>();
   readonly #gone = Promise.withResolvers<void>();
   #lastId = 0;
+  #closing: Promise<void> | undefined;
   /** Why there are no more answers. */
   #closed: ModelClosedError | undefined;
 
@@ -124,14 +131,13 @@ class WorkerModel implements ChatModel {
     return value;
   }
 
-  async close(): Promise<void> {
-    if (!this.#closed) {
-      this.#refuse(new ModelClosedError("Cannot go on: the model was closed"));
-      send(this.#worker, { kind: "close" });
-    }
-    const grace = setTimeout(this.#gone.resolve, CLOSE_MILLISECONDS);
-    await this.#gone.promise;
-    clearTimeout(grace);
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    this.#refuse(new ModelClosedError("Cannot go on: the model was closed"));
+    await closeWorker(this.#worker, this.#gone);
     this.#worker.terminate();
   }
 
@@ -184,6 +190,14 @@ class WorkerModel implements ChatModel {
     this.#closed ??= error;
     for (const { end } of [...this.#calls.values()]) end(error);
   }
+}
+
+/** Has a worker give everything back, if it does in time. */
+async function closeWorker(worker: Worker, gone: PromiseWithResolvers<void>): Promise<void> {
+  send(worker, { kind: "close" });
+  const grace = setTimeout(gone.resolve, CLOSE_MILLISECONDS);
+  await gone.promise;
+  clearTimeout(grace);
 }
 
 function send(worker: Worker, message: ToWorker): void {

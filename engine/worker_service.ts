@@ -34,7 +34,9 @@ class ModelService {
   readonly #load: LoadModel;
   readonly #send: (message: ToClient, transfer?: Transferable[]) => void;
   readonly #running = new Map<number, AbortController>();
-  #model!: ChatModel;
+  readonly #closing = new AbortController();
+  #loading: Promise<void> | undefined;
+  #model: ChatModel | undefined;
 
   constructor(load: LoadModel, send: (message: ToClient, transfer?: Transferable[]) => void) {
     this.#load = load;
@@ -44,24 +46,27 @@ class ModelService {
   async receive(message: ToWorker): Promise<void> {
     switch (message.kind) {
       case "load":
-        return await this.#open(message);
+        return await (this.#loading = this.#open(message));
       case "call":
         return await this.#answer(message);
       case "cancel":
         return this.#running.get(message.id)?.abort();
       case "close":
-        await this.#model.close();
+        this.#closing.abort();
+        await this.#loading;
+        await this.#model?.close();
         return this.#send({ kind: "closed" });
     }
   }
 
   async #open({ path, options }: LoadMessage): Promise<void> {
     try {
-      this.#model = await this.#load(path, {
+      const model = this.#model = await this.#load(path, {
         ...options,
+        signal: this.#closing.signal,
         onProgress: (progress) => this.#send({ kind: "progress", progress }),
       });
-      const { info, contextLength, memory, warnings } = this.#model;
+      const { info, contextLength, memory, warnings } = model;
       this.#send({ kind: "loaded", model: { info, contextLength, memory, warnings } });
     } catch (error) {
       this.#send({ kind: "failed", error: packError(error) });
@@ -69,32 +74,33 @@ class ModelService {
   }
 
   async #answer({ id, method, request }: CallMessage): Promise<void> {
+    const model = this.#model!;
     const abort = new AbortController();
     this.#running.set(id, abort);
     try {
-      for await (const event of this.#run(method, request, abort.signal)) {
+      for await (const event of run(model, method, request, abort.signal)) {
         this.#send({ kind: "event", id, event }, buffersOf(event));
       }
-      this.#send({ kind: "end", id, memory: this.#model.memory });
+      this.#send({ kind: "end", id, memory: model.memory });
     } catch (error) {
-      this.#send({ kind: "end", id, memory: this.#model.memory, error: packError(error) });
+      this.#send({ kind: "end", id, memory: model.memory, error: packError(error) });
     } finally {
       this.#running.delete(id);
     }
   }
+}
 
-  async *#run(
-    method: Method,
-    request: unknown,
-    signal: AbortSignal,
-  ): AsyncGenerator<Outcome, void> {
-    const model = this.#model;
-    if (method === "generate") yield* model.generate({ ...request as GenerateRequest, signal });
-    else if (method === "chat") yield* model.chat({ ...request as ChatRequest, signal });
-    else if (method === "renderChat") yield await model.renderChat(request as ChatRequest);
-    else if (method === "countTokens") yield await model.countTokens(request as ChatRequest);
-    else yield await model.embedWithUsage({ ...request as EmbedRequest, signal });
-  }
+async function* run(
+  model: ChatModel,
+  method: Method,
+  request: unknown,
+  signal: AbortSignal,
+): AsyncGenerator<Outcome, void> {
+  if (method === "generate") yield* model.generate({ ...request as GenerateRequest, signal });
+  else if (method === "chat") yield* model.chat({ ...request as ChatRequest, signal });
+  else if (method === "renderChat") yield await model.renderChat(request as ChatRequest);
+  else if (method === "countTokens") yield await model.countTokens(request as ChatRequest);
+  else yield await model.embedWithUsage({ ...request as EmbedRequest, signal });
 }
 
 /** The memory of an embedding's vectors, which is megabytes for many texts: moved, not copied. */

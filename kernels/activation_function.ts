@@ -3,10 +3,17 @@
 import source from "./activation_function.wgsl" with { type: "text" };
 
 /**
- * "gelu" is the tanh form (Hendrycks and Gimpel 2016), "relu_squared" that of Primer (So et al.
- * 2021), "clamped_swish" that of gpt-oss: inputs at most 7, and a gated block adds one to `up`.
+ * "gelu" is the tanh form (Hendrycks and Gimpel 2016), "quick_gelu" x * sigmoid(1.702 x) of the same
+ * paper, "relu_squared" that of Primer (So et al. 2021), "clamped_swish" that of gpt-oss: inputs at
+ * most 7, and a gated block adds one to `up`.
  */
-export type ActivationFunction = "silu" | "gelu" | "relu" | "relu_squared" | "clamped_swish";
+export type ActivationFunction =
+  | "silu"
+  | "gelu"
+  | "quick_gelu"
+  | "relu"
+  | "relu_squared"
+  | "clamped_swish";
 
 /** Constants and snippet that give a kernel `activate(x)` and `gate(x, up)`. */
 export function activationFunction(name: ActivationFunction): {
@@ -17,6 +24,7 @@ export function activationFunction(name: ActivationFunction): {
     constants: {
       SILU: name === "silu",
       GELU: name === "gelu",
+      QUICK_GELU: name === "quick_gelu",
       RELU: name === "relu",
       RELU_SQUARED: name === "relu_squared",
       CLAMPED_SWISH: name === "clamped_swish",
@@ -33,6 +41,8 @@ export function activateReference(name: ActivationFunction, x: number): number {
     case "gelu":
       // x / 2 * (1 + tanh(u)), written so that nothing cancels where tanh is near -1.
       return x / (1 + Math.exp(-2 * Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+    case "quick_gelu":
+      return x / (1 + Math.exp(-1.702 * x));
     case "relu":
       return Math.max(x, 0);
     case "relu_squared":

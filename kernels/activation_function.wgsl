@@ -8,6 +8,9 @@ fn activate(x: f32) -> f32 {
   // x * sigmoid(2 u) is the tanh form, and finite where tanh overflows.
   return x / (1.0 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
   #end
+  #if QUICK_GELU
+  return x / (1.0 + exp(-1.702 * x));
+  #end
   #if RELU
   return max(x, 0.0);
   #end

@@ -54,7 +54,13 @@ export class Device implements Disposable {
   #lost: DeviceLostError | undefined;
   #uncaptured: GpuError | undefined;
 
-  private constructor(readonly gpu: GPUDevice, readonly profile: DeviceProfile) {
+  private constructor(
+    readonly gpu: GPUDevice,
+    readonly profile: DeviceProfile,
+    /** Whose GPU this is, if it is not its own. */
+    readonly owner?: Device,
+  ) {
+    if (owner) return;
     gpu.addEventListener("uncapturederror", (event) => {
       const { error } = event as GPUUncapturedErrorEvent;
       this.#uncaptured ??= new GpuError(`Cannot run GPU commands: ${error.message}`);
@@ -108,6 +114,14 @@ export class Device implements Disposable {
     return new Device(createDryGpu(profile.limits), profile);
   }
 
+  /**
+   * The same GPU with an account of its own: disposing of it frees what was made through it, and
+   * leaves the GPU to its owner.
+   */
+  share(): Device {
+    return new Device(this.gpu, this.profile, this.owner ?? this);
+  }
+
   get platform(): Platform {
     return this.profile.platform;
   }
@@ -128,11 +142,12 @@ export class Device implements Disposable {
 
   /** Resolves when the device is lost, whatever the reason. */
   get lost(): Promise<DeviceLostError> {
-    return this.gpu.lost.then(() => this.#lost!);
+    return this.owner?.lost ?? this.gpu.lost.then(() => this.#lost!);
   }
 
   /** Throws what went wrong on the GPU since the last call: errors there are raised late. */
   check(): void {
+    if (this.owner) return this.owner.check();
     if (this.#lost) throw this.#lost;
     const error = this.#uncaptured;
     this.#uncaptured = undefined;
@@ -198,13 +213,13 @@ export class Device implements Disposable {
     return kernel;
   }
 
-  /** Destroys the device with all its buffers. */
+  /** Destroys all its buffers, and the GPU's device with them where it is its own. */
   [Symbol.dispose](): void {
     for (const buffer of this.#purposes.keys()) buffer.destroy();
     this.#purposes.clear();
     this.allocated.clear();
     this.#kernels.clear();
-    this.gpu.destroy();
+    if (!this.owner) this.gpu.destroy();
   }
 }
 

@@ -22,7 +22,11 @@ export type ElementwiseOperation =
   /** gelu(y) * x */
   | "gelu_gate"
   /** factor * tanh(y / factor) */
-  | "softcap";
+  | "softcap"
+  /** max(y, factor) */
+  | "at_least"
+  /** min(y, factor) */
+  | "at_most";
 
 /** Columns of an activation: one vector in each row, or several of the same width. */
 export interface Columns {
@@ -50,7 +54,7 @@ export interface ElementwiseOptions {
 
 const OPERATIONS: readonly ElementwiseOperation[] = [
   ...["copy", "add", "multiply", "scale"] as const,
-  ...["sigmoid_gate", "gelu_gate", "softcap"] as const,
+  ...["sigmoid_gate", "gelu_gate", "softcap", "at_least", "at_most"] as const,
 ];
 
 const WORKGROUP = 32;
@@ -122,5 +126,9 @@ export function elementwiseReference(
       return gateReference("gelu", y, x);
     case "softcap":
       return factor * Math.tanh(y / factor);
+    case "at_least":
+      return Math.max(y, factor);
+    case "at_most":
+      return Math.min(y, factor);
   }
 }

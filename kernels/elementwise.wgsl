@@ -48,6 +48,12 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   #if GELU_GATE
   y[at] = gate(a, b);
   #end
+  #if AT_LEAST
+  y[at] = max(a, params.factor);
+  #end
+  #if AT_MOST
+  y[at] = min(a, params.factor);
+  #end
   #if SOFTCAP
   // tanh(u) = 1 - 2 / (exp(2u) + 1), finite where exp overflows.
   y[at] = params.factor * (1.0 - 2.0 / (exp(2.0 * a / params.factor) + 1.0));

@@ -3,12 +3,11 @@
 import {
   type ChatModel,
   createEstimate,
+  type FileSource,
   inspectModel,
   type LoadOptions,
-  type ModelSource,
   openModelInWorker,
   readMemoryBudget,
-  UnsupportedModelError,
 } from "../engine/mod.ts";
 import type { CliDependencies } from "./commands/dependencies.ts";
 import { systemTerminal } from "./terminal/terminal.ts";
@@ -26,10 +25,7 @@ export function systemDependencies(): CliDependencies {
 }
 
 /** Loads the files of a model in a worker. */
-async function openModel(source: ModelSource, options: LoadOptions): Promise<ChatModel> {
-  if (source.kind === "remote") {
-    throw new UnsupportedModelError(`Cannot run "${source.model}": it runs on ${source.host}`);
-  }
+async function openModel(source: FileSource, options: LoadOptions): Promise<ChatModel> {
   const adapters = [...source.adapters.map((path) => ({ path })), ...options.adapters ?? []];
   return await openModelInWorker(source.path, { ...options, adapters });
 }

@@ -38,6 +38,8 @@ export interface Miss {
 
 /** What is evaluated that no example was trained with. */
 const SEED = 2026;
+/** Examples that run at the same time. */
+const PARALLEL = 4;
 
 const GOALS: Record<string, number> = {
   about: 0.9,
@@ -65,14 +67,31 @@ export async function evaluate(
   for (const skill of EVALUATED) {
     const { name } = skill;
     const report = (miss: Omit<Miss, "name">) => onMiss({ name, ...miss });
-    let right = 0;
-    for (const example of heldOut(skill, count)) {
-      right += Number(await isRight(example, ask, report));
-    }
+    const right = await countRight(skill, count, (example) => isRight(example, ask, report));
     scores.push({ name, right, count, goal: GOALS[name]! });
-    if (name === "extraction") scores.push(await countValidJson(skill, ask, count));
+    if (name !== "extraction") continue;
+    const valid = await countRight(skill, count, (example) => isValidJson(example, ask));
+    scores.push({ ...VALID_JSON, right: valid, count });
   }
   return scores;
+}
+
+/** How many of the held-out examples pass; several run at the same time. */
+async function countRight(
+  skill: Skill,
+  count: number,
+  passes: (example: Example) => Promise<boolean>,
+): Promise<number> {
+  const examples = heldOut(skill, count);
+  let right = 0;
+  const work = async () => {
+    for (const example of examples) {
+      const isPassed = await passes(example);
+      right += Number(isPassed);
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+  return right;
 }
 
 /** The table that is printed and stands in the model card. */
@@ -122,17 +141,13 @@ async function isRight(
   return true;
 }
 
-async function countValidJson(skill: Skill, ask: Ask, count: number): Promise<Score> {
-  let right = 0;
-  for (const { system, turns } of heldOut(skill, count)) {
-    const messages: ChatMessage[] = [
-      ...system !== undefined ? [{ role: "system" as const, content: system }] : [],
-      { role: "user", content: turns[0]!.user ?? "" },
-    ];
-    const { text = "" } = await ask({ messages });
-    right += Number(isJsonObject(text));
-  }
-  return { ...VALID_JSON, right, count };
+async function isValidJson({ system, turns }: Example, ask: Ask): Promise<boolean> {
+  const messages: ChatMessage[] = [
+    ...system !== undefined ? [{ role: "system" as const, content: system }] : [],
+    { role: "user", content: turns[0]!.user ?? "" },
+  ];
+  const { text = "" } = await ask({ messages });
+  return isJsonObject(text);
 }
 
 function isJsonObject(text: string): boolean {

@@ -18,6 +18,9 @@ import { canonicalDigest } from "./manifest.ts";
 /** Greatest blob that is read as a whole: templates, licenses, conversations. In bytes. */
 const MAX_READ = 64 * 2 ** 20;
 
+/** Bytes that go into a file at a time: uploads come in small pieces, and each write costs a wait. */
+const WRITE_BYTES = 2 ** 20;
+
 /** What became of content that was put into the store. */
 export interface StoredBlob {
   /** `sha256:` and 64 digits. */
@@ -116,6 +119,7 @@ export class BlobStore {
   }
 
   async #place(path: string, digest: string): Promise<void> {
+    await this.#lock.noteAdded(digest);
     await Deno.rename(path, this.pathOf(digest));
     await syncFolder(this.folder);
   }
@@ -150,12 +154,24 @@ async function writeHashed(
   const hash = createHash("sha256");
   let size = 0;
   using file = await Deno.open(path, { write: true, createNew: true });
+  const gathered = new Uint8Array(WRITE_BYTES);
+  let filled = 0;
+  const write = async (bytes: Uint8Array) => {
+    hash.update(bytes);
+    size += bytes.length;
+    await writeAll(file, bytes);
+  };
   const sink = new WritableStream<Uint8Array>({
     async write(chunk) {
-      hash.update(chunk);
-      size += chunk.length;
-      await writeAll(file, chunk);
+      if (filled + chunk.length > gathered.length) {
+        await write(gathered.subarray(0, filled));
+        filled = 0;
+      }
+      if (chunk.length > gathered.length) return await write(chunk);
+      gathered.set(chunk, filled);
+      filled += chunk.length;
     },
+    close: () => write(gathered.subarray(0, filled)),
   });
   await stream.pipeTo(sink, signal && { signal });
   await file.sync();

@@ -9,11 +9,16 @@ import type { StoreLock } from "./lock.ts";
 import { blobsNamedIn, canonicalDigest } from "./manifest.ts";
 import type { ManifestFolder } from "./manifest_folder.ts";
 
-/** Blobs younger than this may belong to a program that is not done. In milliseconds. */
+/** Blobs younger than this may belong to another program that is not done. In milliseconds. */
 const GRACE = 3_600_000;
+/** Partial downloads are kept this much longer: somebody may go on with them. */
+const PARTIAL_GRACE = 7 * 24 * 3_600_000;
 
 /** Names of blobs, partial downloads and temporary files, ours and Ollama's. */
 const GARBAGE = /^sha256-/;
+const PARTIAL = /-partial(-\d+)?$/;
+/** Only we name files so; whoever was writing one is dead when the lock is to be had. */
+const TEMPORARY = /-temporary$/;
 
 /** A manifest that names other manifests, which are blobs. */
 const MANIFEST_LIST = /"application\/vnd\.ollama\.manifest\.list\./;
@@ -66,10 +71,13 @@ export class BlobCollector {
     }
   }
 
-  /** Removes all that lies among the blobs, is older than the grace, and that no manifest names. */
-  async prune(graceMilliseconds = GRACE): Promise<PruneResult> {
+  /**
+   * Removes all that lies among the blobs and that no manifest names: what was added under the lock at
+   * once, what another program put there when it is older than the grace.
+   */
+  async prune(graceMilliseconds?: number): Promise<PruneResult> {
     try {
-      return await this.#lock.tryAlone(() => this.#sweep(Date.now() - graceMilliseconds)) ??
+      return await this.#lock.tryAlone(() => this.#sweep(graceMilliseconds)) ??
         skip("The store was not cleaned up: another download or another process is writing to it");
     } catch (error) {
       return skip(
@@ -78,21 +86,28 @@ export class BlobCollector {
     }
   }
 
-  async #sweep(latest: number): Promise<PruneResult> {
+  async #sweep(graceMilliseconds: number | undefined): Promise<PruneResult> {
     const used = await this.#used();
-    const paths = await this.#manifests.leftovers();
+    const added = await this.#lock.added();
+    const graceOf = (name: string) => {
+      if (added.has(canonicalDigest(name) ?? "") || TEMPORARY.test(name)) return 0;
+      return graceMilliseconds ?? (PARTIAL.test(name) ? PARTIAL_GRACE : GRACE);
+    };
+    const garbage = (await this.#manifests.leftovers()).map((path) => ({ path, grace: 0 }));
     for (const { name } of await entriesOf(this.#blobs.folder)) {
       if (!GARBAGE.test(name) || used.has(canonicalDigest(name) ?? "")) continue;
-      paths.push(join(this.#blobs.folder, name));
+      garbage.push({ path: join(this.#blobs.folder, name), grace: graceOf(name) });
     }
     const result = { removed: 0, bytes: 0 };
-    for (const path of paths) {
+    for (const { path, grace } of garbage) {
       const facts = await statIfThere(path);
-      if (!facts?.isFile || (facts.mtime?.getTime() ?? 0) > latest) continue;
+      const isYoung = grace > 0 && (facts?.mtime?.getTime() ?? 0) > Date.now() - grace;
+      if (!facts?.isFile || isYoung) continue;
       if (!await removeIfThere(path)) continue;
       result.removed++;
       result.bytes += facts.size;
     }
+    await this.#lock.forgetAdded();
     return result;
   }
 

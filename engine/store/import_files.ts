@@ -18,7 +18,7 @@ import type { ModelConfig, StoreEntry } from "./types.ts";
 export async function importFiles(blobs: BlobStore, entry: StoreEntry): Promise<Manifest> {
   const { name, info, source } = entry;
   if (source.kind === "remote") return await putConfig(blobs, entry.config!, []);
-  if ( parseShardName(source.path)) {
+  if (parseShardName(source.path)) {
     throw new StoreError(
       `Cannot copy "${name}": its weights are in several files: ` +
         "join them first, for example with llama-gguf-split --merge",

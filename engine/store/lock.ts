@@ -1,15 +1,35 @@
 // The lock that the processes on one store share: whoever adds blobs and manifests holds it together
 // with others, whoever removes blobs has to have it alone. The system drops it when a process dies.
+// Beside it lies a list of the blobs that were added under it since blobs were last removed: of those,
+// whoever has the lock alone knows that nobody is about to name them.
 
 import { dirname } from "node:path";
-import { writingTo } from "./file_system.ts";
+import { readIfThere, removeIfThere, writingTo } from "./file_system.ts";
 
 /** A lock on a file, which nobody reads. */
 export class StoreLock {
   readonly #path: string;
+  readonly #added: string;
 
   constructor(path: string) {
     this.#path = path;
+    this.#added = `${path}-added`;
+  }
+
+  /** Notes a blob before it is added. Only for who shares the lock. */
+  async noteAdded(digest: string): Promise<void> {
+    await Deno.writeTextFile(this.#added, `${digest}\n`, { append: true });
+  }
+
+  /** The blobs that were noted. Only for who has the lock alone. */
+  async added(): Promise<Set<string>> {
+    const list = await readIfThere(this.#added);
+    return new Set(new TextDecoder().decode(list).split("\n").filter(Boolean));
+  }
+
+  /** Begins a new list. Only for who has the lock alone, and has looked at all that was noted. */
+  async forgetAdded(): Promise<void> {
+    await removeIfThere(this.#added);
   }
 
   /** Runs what adds blobs or manifests: meanwhile no blob is removed. It may be nested. */

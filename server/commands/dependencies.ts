@@ -3,19 +3,19 @@
 import type {
   BudgetOptions,
   ChatModel,
+  FileSource,
   LoadOptions,
   ManagerOptions,
   MemoryBudget,
   ModelInfo,
-  ModelSource,
 } from "../../engine/mod.ts";
 import type { Environment } from "../settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** The world of a command. */
 export interface CliDependencies {
-  /** Loads the model of its files, or reaches the server that has it. */
-  open: (source: ModelSource, options: LoadOptions) => Promise<ChatModel>;
+  /** Loads the model of its files. */
+  open: (source: FileSource, options: LoadOptions) => Promise<ChatModel>;
   /** Reads the header of a file. */
   inspect: (path: string) => Promise<ModelInfo>;
   /** How much memory there is, and what models will take; absent, everything fits. */

@@ -84,7 +84,7 @@ async function uponInterrupt(terminal: Terminal, steps: Step[]): Promise<void> {
 
 function reportLoads(open: CliDependencies["open"], log: Log): CliDependencies["open"] {
   return async (source, options) => {
-    const name = source.kind === "files" ? source.path : `${source.model} of ${source.host}`;
+    const { path: name } = source;
     log.info(`loading ${name}`);
     const started = performance.now();
     const model = await open(source, options);

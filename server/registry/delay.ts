@@ -1,5 +1,5 @@
-// A wait that ends early when the work that it belongs to is cancelled. It keeps no listener behind:
-// a pull waits often, and its signal lives long.
+// A wait that ends early when the work that it belongs to is cancelled. It leaves no listener
+// behind, as a pull waits often and its signal lives long.
 
 /** Resolves after so many milliseconds; rejects with the signal's reason once it is aborted. */
 export function delay(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -59,7 +59,7 @@ export class PartialFile implements Disposable {
   ): Promise<PartialFile | undefined> {
     const file = await Deno.open(path, { read: true, write: true, create: true });
     try {
-      if (await file.tryLock(true)) {
+      if (await file.tryLock(true) && await isAt(file, path)) {
         const { size } = await file.stat();
         // Records beside an empty file, or one of another size, tell of a file that is gone.
         if (size !== options.total) await removeRecords(path);

@@ -50,8 +50,8 @@ export class TokenSource {
     const challenge = parseChallenge(answer.headers.get("www-authenticate"));
     if (!challenge) {
       throw new RegistryError(
-        `Cannot log in to ${this.#options.registry.host}: unauthorized, and the registry offers no ` +
-          `token; passwords are not supported`,
+        `Cannot log in to ${this.#options.registry.host}: unauthorized, and the registry offers ` +
+          `no token; passwords are not supported`,
         { status: 401 },
       );
     }

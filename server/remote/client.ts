@@ -117,7 +117,9 @@ export class RemoteClient {
 export function errorIn(body: unknown): string | undefined {
   if (typeof body !== "object" || body === null) return undefined;
   const { error, detail, message } = body as Record<string, unknown>;
-  const inner = typeof error === "object" ? (error as { message?: unknown } | null)?.message : error;
+  const inner = typeof error === "object"
+    ? (error as { message?: unknown } | null)?.message
+    : error;
   const said = inner ?? detail ?? message;
   return said === undefined || typeof said === "string" ? said : JSON.stringify(said);
 }

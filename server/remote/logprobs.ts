@@ -35,12 +35,14 @@ export function fromLogprobs(
 
 /** The same of lists. */
 export function fromLogprobLists(lists: LogprobLists): TokenLogprob[] | undefined {
-  return fromLogprobs(lists.tokens?.map((token, index) => ({
-    token,
-    logprob: lists.token_logprobs?.[index] ?? 0,
-    top_logprobs: Object.entries(lists.top_logprobs?.[index] ?? {})
-      .map(([token, logprob]) => ({ token, logprob })),
-  })));
+  return fromLogprobs(
+    lists.tokens?.map((token, index) => ({
+      token,
+      logprob: lists.token_logprobs?.[index] ?? 0,
+      top_logprobs: Object.entries(lists.top_logprobs?.[index] ?? {})
+        .map(([token, logprob]) => ({ token, logprob })),
+    })),
+  );
 }
 
 function toProbability({ token, logprob, bytes }: WireProbability): TokenProbability {

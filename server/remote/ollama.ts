@@ -19,6 +19,7 @@ import { given } from "./given.ts";
 import { fromLogprobs, type WireLogprob } from "./logprobs.ts";
 import { type OllamaPost, toChat, toGenerate } from "./ollama_request.ts";
 import { readJsonLines } from "./stream.ts";
+import { textOnly } from "./text_only.ts";
 
 const NANOSECONDS = 1e6;
 
@@ -74,10 +75,7 @@ async function* generate(
   call: RemoteCall,
   request: GenerateRequest,
 ): AsyncGenerator<GenerateEvent> {
-  for await (const event of answer(call, toGenerate(call.model, request))) {
-    if (event.type === "text") yield { ...event, tokens: [] };
-    else if (event.type === "start" || event.type === "done") yield event;
-  }
+  yield* textOnly(answer(call, toGenerate(call.model, request)));
 }
 
 async function* answer(

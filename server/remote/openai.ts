@@ -15,6 +15,7 @@ import { given } from "./given.ts";
 import { OpenAiAnswer, type OpenAiChunk } from "./openai_answer.ts";
 import { type ServerProgram, toChat, toCompletion } from "./openai_request.ts";
 import { readEvents } from "./stream.ts";
+import { textOnly } from "./text_only.ts";
 
 /** A model in GET /v1/models; vLLM and SGLang tell its window. */
 interface Listed {
@@ -40,10 +41,7 @@ async function* generate(
   request: GenerateRequest,
 ): AsyncGenerator<GenerateEvent> {
   const body = toCompletion(call.model, request, await programOf(call, request));
-  for await (const event of answer(call, "/v1/completions", body, notesOn(request))) {
-    if (event.type === "text") yield { ...event, tokens: [] };
-    else if (event.type === "start" || event.type === "done") yield event;
-  }
+  yield* textOnly(answer(call, "/v1/completions", body, notesOn(request)));
 }
 
 async function* answer(

@@ -4,12 +4,7 @@
 import type { ChatEvent, DoneEvent, TokenLogprob } from "../../engine/mod.ts";
 import { type CallPiece, CallStream } from "./call_stream.ts";
 import { errorIn, type RemoteClient } from "./client.ts";
-import {
-  fromLogprobLists,
-  fromLogprobs,
-  type LogprobLists,
-  type WireLogprob,
-} from "./logprobs.ts";
+import { fromLogprobLists, fromLogprobs, type LogprobLists, type WireLogprob } from "./logprobs.ts";
 
 /** A piece of a message; of a server that does not stream, the whole of it. */
 interface Delta {

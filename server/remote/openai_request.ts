@@ -48,7 +48,9 @@ export function toChat(model: string, request: ChatRequest, program: ServerProgr
 export function toCompletion(model: string, request: GenerateRequest, program: ServerProgram) {
   const { prompt, suffix, logprobs, context } = request;
   if (context?.length) {
-    throw new RequestError("Cannot forward a context to a server with OpenAI's API: ask without it");
+    throw new RequestError(
+      "Cannot forward a context to a server with OpenAI's API: ask without it",
+    );
   }
   return { ...common(model, request, program), prompt, ...given({ suffix, logprobs }) };
 }

@@ -1,13 +1,18 @@
 // A server that runs models, and what is remembered of it: its API, what it says of its models, and
-// which it has. It is asked for the latter two only so long as nobody notices.
+// which it has. What is only nice to know is not waited for long.
 
-import type { ChatRequest } from "../../engine/mod.ts";
-import { RequestError } from "../../engine/mod.ts";
+import { type ChatRequest, RequestError } from "../../engine/mod.ts";
 import { abortable } from "./abortable.ts";
 import { RemoteClient, type RemoteClientOptions } from "./client.ts";
 import { detectApi } from "./detect.ts";
-import type { RemoteApi, RemoteCall, RemoteDialect } from "./dialect.ts";
-import type { RemoteFacts, RemoteListing } from "./dialect.ts";
+import type {
+  RemoteApi,
+  RemoteCall,
+  RemoteDialect,
+  RemoteFacts,
+  RemoteListing,
+} from "./dialect.ts";
+import { RemoteError } from "./errors.ts";
 import { ollama } from "./ollama.ts";
 import { openAi } from "./openai.ts";
 import { toMessages } from "./openai_request.ts";
@@ -63,12 +68,13 @@ export class RemoteServer {
     if (known && isFresh(known)) return await known.value;
     const value = this.#soon((dialect, signal) =>
       dialect.describe({ client: this.client, model, signal })
-    );
-    this.#facts.set(model, { at: Date.now(), value });
-    return await value.catch(() => {
-      this.#facts.delete(model);
+    ).catch((error) => {
+      // Who has no such path will not have it at the next request either.
+      if (!(error instanceof RemoteError && error.status === 404)) this.#facts.delete(model);
       return { config: {} };
     });
+    this.#facts.set(model, { at: Date.now(), value });
+    return await value;
   }
 
   /**

@@ -52,7 +52,9 @@ async function assertActivate(device: Device, columns: number, options: Case) {
   );
 }
 
-const FUNCTIONS = ["silu", "gelu", "relu", "relu_squared", "clamped_swish"] as const;
+const FUNCTIONS = [
+  ...["silu", "gelu", "quick_gelu", "relu", "relu_squared", "clamped_swish"] as const,
+];
 
 for (const activation of FUNCTIONS) {
   gpuTest(`Activate with ${activation} matches the reference, gated and not`, async (device) => {

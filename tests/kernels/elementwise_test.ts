@@ -54,7 +54,7 @@ gpuTest("Elementwise matches the reference for every operation", async (device) 
   for (const operation of ["copy", "add", "multiply", "sigmoid_gate", "gelu_gate"] as const) {
     await assertOperation(device, operation, {});
   }
-  for (const operation of ["scale", "softcap"] as const) {
+  for (const operation of ["scale", "softcap", "at_least", "at_most"] as const) {
     await assertOperation(device, operation, { hasX: false });
   }
 });

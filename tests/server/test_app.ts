@@ -2,6 +2,7 @@
 
 import { createApp } from "../../server/app.ts";
 import type { AppOptions } from "../../server/app_types.ts";
+import { RemoteModels } from "../../server/remote/mod.ts";
 import { ModelNotFoundError } from "../../engine/errors.ts";
 import { ModelManager } from "../../engine/manager/mod.ts";
 import type { ModelStore, StoreEntry } from "../../engine/store/mod.ts";
@@ -35,10 +36,14 @@ export function createTestApp(
       info: { hasChatTemplate: false },
     }),
   ];
+  const remote = new RemoteModels();
   const store = {
-    find(name: string) {
-      const found = entries.find((entry) => entry.name === name || entry.name === `${name}:latest`);
-      return found ? Promise.resolve(found) : Promise.reject(new ModelNotFoundError(name));
+    async find(name: string) {
+      const found =
+        entries.find((entry) => entry.name === name || entry.name === `${name}:latest`) ??
+          await remote.find(name);
+      if (!found) throw new ModelNotFoundError(name);
+      return found;
     },
     list: () => Promise.resolve(entries),
     digest: (entry: StoreEntry) => Promise.resolve(`d${entry.name.length}`),

@@ -73,6 +73,8 @@ async function examine(folder: string): Promise<Names> {
 Deno.test(`after each of ${KILLS} kills the store has the old state or the new one`, async () => {
   const folder = await Deno.makeTempDir();
   try {
+    // The first kill may come before there is a folder.
+    await Deno.mkdir(`${folder}/manifests`);
     let names: Names = new Map();
     for (let kill = 0; kill < KILLS; kill++) {
       const possible = await killVictim(folder, kill, names);

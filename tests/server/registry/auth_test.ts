@@ -24,6 +24,11 @@ class TokenDesk {
 
   constructor(readonly host: string, readonly usesOfToken: number) {}
 
+  /** The tokens that are out are good no more. */
+  revoke(): void {
+    this.#uses = Infinity;
+  }
+
   answer(request: FakeRequest, proper: FakeAnswer): FakeAnswer {
     if (request.path === "/token") {
       this.asked.push(request);
@@ -68,6 +73,22 @@ Deno.test("pullModel() gets a new token when the old one runs out in the middle"
     await collect(pullModel(store, registry.name, options));
     assert(desk.issued >= 3, `${desk.issued} tokens`);
     assert(await store.find(registry.name));
+  }));
+
+Deno.test("pullModel() gets one new token for all the streams that are refused together", () =>
+  withDesk(Infinity, async (registry, desk, folder) => {
+    const { promise: renewed, resolve } = Promise.withResolvers<void>();
+    let refused = 0;
+    registry.misbehave((request, proper) => {
+      if (desk.issued === 2 && request.kind === "blob") resolve();
+      if (desk.issued !== 1 || request.kind !== "blob") return desk.answer(request, proper);
+      desk.revoke();
+      const refusal = desk.answer(request, proper);
+      // One of them learns of it only after another has a new token.
+      return ++refused === 2 ? { ...refusal, after: renewed } : refusal;
+    });
+    await collect(pullModel(openStore(folder), registry.name, options));
+    assertEquals(desk.issued, 2);
   }));
 
 Deno.test("pullModel() says that a token does not help", () =>

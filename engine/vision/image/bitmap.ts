@@ -1,0 +1,47 @@
+// Pixels by way of createImageBitmap. A bitmap gives its pixels away only encoded, through a canvas:
+// as BMP, which is plain, or as PNG where a colour has 16 bits, which BMP cannot hold.
+
+import { readBmpPixels } from "./bmp_pixels.ts";
+import { readDeepPngPixels } from "./deep_png_pixels.ts";
+import { ImageError } from "./errors.ts";
+import type { Image } from "./image.ts";
+
+/**
+ * How to decode. Alpha is discarded, not composited: the colours below it have to come out as they
+ * are in the file. In Deno 2.9 that is what "default" does; "none" divides them by alpha, as if the
+ * file had them multiplied. Orientation is applied, to JPEG and WebP; profiles are not.
+ */
+const OPTIONS: ImageBitmapOptions = {
+  premultiplyAlpha: "default",
+  colorSpaceConversion: "none",
+  imageOrientation: "from-image",
+};
+
+/**
+ * Decodes a file whose format is known to be supported.
+ *
+ * @param bytes the whole file
+ * @param isDeep whether it has 16 bits per colour; the upper eight are kept
+ * @throws {ImageError} if the decoder refuses it
+ */
+export async function decodeBitmap(bytes: Uint8Array, isDeep: boolean): Promise<Image> {
+  const encoded = await reencode(bytes, isDeep ? "image/png" : "image/bmp");
+  return isDeep ? readDeepPngPixels(encoded) : readBmpPixels(encoded);
+}
+
+async function reencode(bytes: Uint8Array, type: string): Promise<Uint8Array> {
+  // Not shared with another thread: what comes in was read from a request or a file.
+  const bitmap = await decode(new Blob([bytes as Uint8Array<ArrayBuffer>]));
+  const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+  canvas.getContext("bitmaprenderer")!.transferFromImageBitmap(bitmap);
+  const blob = await canvas.convertToBlob({ type });
+  return new Uint8Array(await blob.arrayBuffer());
+}
+
+async function decode(file: Blob): Promise<ImageBitmap> {
+  try {
+    return await createImageBitmap(file, OPTIONS);
+  } catch (error) {
+    throw new ImageError(`its data is damaged (${(error as Error).message})`);
+  }
+}

@@ -1,0 +1,52 @@
+// Which format a picture is of: those that are read, and those that are only known by name.
+
+import { ImageError } from "../errors.ts";
+import { checkBmp } from "./bmp.ts";
+import { checkGif } from "./gif.ts";
+import { checkJpeg } from "./jpeg.ts";
+import { checkPng } from "./png.ts";
+import type { Traits } from "./traits.ts";
+import { checkWebp } from "./webp.ts";
+
+export type { Traits } from "./traits.ts";
+
+/** Formats by the bytes they start with, as Latin-1; a dot stands for any byte. */
+const FORMATS: [start: RegExp, check: (bytes: Uint8Array) => Traits][] = [
+  [/^\x89PNG\r\n\x1a\n/, checkPng],
+  [/^\xff\xd8\xff/, checkJpeg],
+  [/^RIFF....WEBP/s, checkWebp],
+  [/^GIF8[79]a/, checkGif],
+  [/^BM/, checkBmp],
+];
+
+const OTHERS: [start: RegExp, name: string][] = [
+  [/^....ftypavi[fs]/s, "AVIF"],
+  [/^....ftyp(?:hei[cmsx]|hev[cmsx]|mif1|msf1)/s, "HEIC"],
+  [/^(?:II[*+]\0|MM\0[*+])/, "TIFF"],
+  [/^(?:\xef\xbb\xbf)?\s*<(?:svg\b|(?:\?xml|!--|!DOCTYPE)[^]*<svg\b)/i, "SVG"],
+  [/^(?:\xff\x0a|\0\0\0\x0cJXL )/, "JPEG XL"],
+  [/^(?:\xff\x4f\xff\x51|\0\0\0\x0cjP )/, "JPEG 2000"],
+  [/^\0\0[\x01\x02]\0/, "ICO"],
+  [/^%PDF-/, "PDF"],
+];
+
+/** As much of a file as a start is looked for in. */
+const START_BYTES = 1024;
+
+/**
+ * Finds out the format, and that the file is whole and of an allowed size.
+ *
+ * @throws {ImageError} if it is not, or the format is not read
+ */
+export function checkFormat(bytes: Uint8Array): Traits {
+  if (bytes.length === 0) throw new ImageError("it is empty");
+  const start = String.fromCharCode(...bytes.subarray(0, START_BYTES));
+  const check = FORMATS.find(([pattern]) => pattern.test(start))?.[1];
+  if (check) return check(bytes);
+
+  const other = OTHERS.find(([pattern]) => pattern.test(start))?.[1];
+  throw new ImageError(
+    `${other ? `it is ${other}` : "its bytes are of no known format"}; ` +
+      "PNG, JPEG, WebP, GIF and BMP are read",
+  );
+}

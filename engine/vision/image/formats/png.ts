@@ -1,0 +1,38 @@
+// Walks the chunks of a PNG file, from its header to its end mark. What the chunks hold, and their
+// checksums, are the decoder's business. The format: W3C, Portable Network Graphics, section 5.
+
+import { ByteReader } from "../byte_reader.ts";
+import { ImageError } from "../errors.ts";
+import { checkSize } from "../image.ts";
+import { readOrientation, UPRIGHT } from "../orientation.ts";
+import type { Traits } from "./traits.ts";
+
+const SIGNATURE_BYTES = 8;
+const CHECKSUM_BYTES = 4;
+
+/** Fails unless the file is whole and of an allowed size. */
+export function checkPng(bytes: Uint8Array): Traits {
+  const reader = new ByteReader(bytes, "PNG", "big-endian");
+  reader.skip(SIGNATURE_BYTES);
+  const { isDeep } = readHeader(reader);
+  let orientation = UPRIGHT;
+  for (;;) {
+    const length = reader.uint32();
+    const name = reader.name();
+    const data = reader.take(length);
+    reader.skip(CHECKSUM_BYTES);
+    if (name === "eXIf") orientation = readOrientation(data);
+    if (name === "IEND") return { orientation, isDeep };
+  }
+}
+
+/** Reads the first chunk, which has to be the header. */
+function readHeader(reader: ByteReader): { isDeep: boolean } {
+  const length = reader.uint32();
+  const name = reader.name();
+  if (name !== "IHDR" || length !== 13) throw new ImageError("the PNG file has no header");
+  checkSize(reader.uint32(), reader.uint32());
+  const isDeep = reader.uint8() === 16;
+  reader.skip(4 + CHECKSUM_BYTES);
+  return { isDeep };
+}

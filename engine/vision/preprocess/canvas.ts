@@ -1,0 +1,72 @@
+// Pictures on a canvas of given size: fitted into it, or cut into tiles.
+
+import type { Image } from "../image/mod.ts";
+import { resample } from "./resample.ts";
+import type { Filter } from "./taps.ts";
+
+/** Width and height in pixels. */
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Red, green and blue from 0 to 255. */
+export type Color = readonly [red: number, green: number, blue: number];
+
+/** What the canvas has where the picture does not reach, with most models. */
+export const BLACK: Color = [0, 0, 0];
+
+/**
+ * Scales a picture without distortion so that it just fits a canvas, and centres it there.
+ *
+ * @param image what to fit
+ * @param canvas size of the result
+ * @param filter for resampling
+ * @param background of the bars that remain
+ */
+export function fit(image: Image, canvas: Size, filter: Filter, background: Color): Image {
+  const scale = fitScale(image, canvas);
+  const width = Math.min(Math.ceil(Math.fround(image.width * scale)), canvas.width);
+  const height = Math.min(Math.ceil(Math.fround(image.height * scale)), canvas.height);
+  const scaled = resample(image, width, height, filter);
+  if (width === canvas.width && height === canvas.height) return scaled;
+
+  const pixels = new Uint8Array(canvas.width * canvas.height * 3);
+  for (let at = 0; at < pixels.length; at += 3) pixels.set(background, at);
+  const left = Math.floor((canvas.width - width) / 2);
+  const top = Math.floor((canvas.height - height) / 2);
+  for (let row = 0; row < height; row++) {
+    const source = scaled.pixels.subarray(row * width * 3, (row + 1) * width * 3);
+    pixels.set(source, ((top + row) * canvas.width + left) * 3);
+  }
+  return { ...canvas, pixels };
+}
+
+/**
+ * The factor by which a size has to be scaled to fit another: a number of 32 bits, since llama.cpp
+ * computes sizes with those, and where a product is rounded may decide about a pixel.
+ */
+export function fitScale(size: Size, canvas: Size): number {
+  return Math.min(
+    Math.fround(canvas.width / size.width),
+    Math.fround(canvas.height / size.height),
+  );
+}
+
+/** Cuts a picture into squares, row by row. Both of its sides have to be multiples of theirs. */
+export function cutTiles(image: Image, side: number): Image[] {
+  const tiles: Image[] = [];
+  for (let top = 0; top < image.height; top += side) {
+    for (let left = 0; left < image.width; left += side) tiles.push(cut(image, left, top, side));
+  }
+  return tiles;
+}
+
+function cut(image: Image, left: number, top: number, side: number): Image {
+  const pixels = new Uint8Array(side * side * 3);
+  for (let row = 0; row < side; row++) {
+    const source = ((top + row) * image.width + left) * 3;
+    pixels.set(image.pixels.subarray(source, source + side * 3), row * side * 3);
+  }
+  return { width: side, height: side, pixels };
+}

@@ -1,0 +1,44 @@
+// Rotary embedding over the two axes of an image: half of a head's pairs turn by the patch's row, the
+// other half by its column. Models differ in which half, in how elements are paired, and in the
+// frequencies. Computed in f64 on the CPU, once for each size of image.
+
+import type { PatchGrid } from "./patch_grid.ts";
+
+/** A rotary embedding of two axes. */
+export interface GridRope {
+  /** Elements of a head, a multiple of four. */
+  readonly headDim: number;
+  /** Base of the frequencies. */
+  readonly base: number;
+  /** What the first half of the pairs turns by. */
+  readonly first: "row" | "column";
+  /** From an element to its partner. */
+  readonly distance: number;
+  /** The halves share one sequence of frequencies and take turns in it. Default: each has its own. */
+  readonly interleaved?: boolean;
+  /** Row and column of the first patch; default 0. */
+  readonly origin?: number;
+}
+
+/** (cos, sin) of each row and pair: [rows, headDim / 2]; rows after the patches' do not turn. */
+export function gridTurns(rope: GridRope, grid: PatchGrid, rows: number): Float32Array {
+  const { headDim, base, first, interleaved = false, origin = 0 } = rope;
+  const pairs = headDim / 2;
+  const half = pairs / 2;
+  const turns = new Float32Array(rows * headDim);
+  const frequencies = Float64Array.from({ length: pairs }, (_, pair) => {
+    const shift = interleaved && pair >= half ? 0.5 : 0;
+    return base ** (-(pair % half + shift) / half);
+  });
+  const axes = first === "row" ? [grid.ys, grid.xs] : [grid.xs, grid.ys];
+  for (let row = 0, at = 0; row < rows; row++) {
+    const isPatch = row < grid.patches;
+    for (let pair = 0; pair < pairs; pair++) {
+      const position = isPatch ? axes[pair < half ? 0 : 1][row] + origin : 0;
+      const angle = position * frequencies[pair];
+      turns[at++] = Math.cos(angle);
+      turns[at++] = Math.sin(angle);
+    }
+  }
+  return turns;
+}

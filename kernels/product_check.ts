@@ -1,0 +1,87 @@
+// Whether a device computes what it should: one small matrix product as decoding has it, int8 weights
+// by int8 activations, beside the same product on the CPU. Whole numbers, which int8 holds exactly.
+// A driver that fails this fails every model; one that passes may still fail a larger kernel.
+
+import { floatRows, GROUP, quantizedRows } from "./activation.ts";
+import type { Device } from "./device.ts";
+import { Linear, linearReference } from "./linear.ts";
+import { allocateMatrix, MatrixWriter } from "./matrix.ts";
+import { Quantize } from "./quantize.ts";
+import { quantFormats } from "./quants/mod.ts";
+import { Readback } from "./readback.ts";
+
+/** How a product on the GPU compares with the CPU's. */
+export interface ProductCheck {
+  /** Values of the product. */
+  values: number;
+  /** Those of them that are not the CPU's. */
+  wrong: number;
+  /** From the first compilation to the result. */
+  milliseconds: number;
+}
+
+const ROWS = 64;
+const COLUMNS = 256;
+
+/** Of the sum of magnitudes; the scale of a group is a quotient, off by 2.5 units in the last place. */
+const TOLERANCE = 1e-5;
+
+/** Runs the product. Errors: GpuError, DeviceLostError where the driver refuses to. */
+export async function checkProduct(device: Device): Promise<ProductCheck> {
+  const started = performance.now();
+  const { x, weights, blocks } = makeOperands();
+  const result = await device.scoped("run a product", () => multiply(device, x, blocks));
+  const shape = { rows: ROWS, columns: COLUMNS, tokens: 1 };
+  const expected = linearReference(weights, x, shape);
+  const magnitudes = linearReference(weights.map(Math.abs), x.map(Math.abs), shape);
+  // A value that is no number is not within anything.
+  const isRight = (value: number, i: number) =>
+    Math.abs(value - expected[i]) <= TOLERANCE * magnitudes[i];
+  const wrong = result.filter((value, i) => !isRight(value, i)).length;
+  return { values: ROWS, wrong, milliseconds: performance.now() - started };
+}
+
+async function multiply(device: Device, x: Float32Array, blocks: Uint8Array) {
+  const matrix = allocateMatrix(device, "check", q8(), { rows: ROWS, columns: COLUMNS });
+  const writer = new MatrixWriter(device, matrix);
+  writer.append(blocks);
+  writer.finish();
+  const floats = floatRows(device, "check x", 1, COLUMNS);
+  device.write(floats.floats, 0, x);
+  const groups = quantizedRows(device, "check groups", 1, COLUMNS);
+  const y = floatRows(device, "check y", 1, ROWS);
+  const readback = new Readback(device, "check result", ROWS * 4);
+
+  const encoder = device.gpu.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  new Quantize(device, floats, groups).encode(pass, 1);
+  new Linear(device, matrix, groups, y).encode(pass, 1);
+  pass.end();
+  encoder.copyBufferToBuffer(y.floats, 0, readback.buffer, 0, ROWS * 4);
+  device.gpu.queue.submit([encoder.finish()]);
+  return new Float32Array(await readback.read(ROWS * 4));
+}
+
+/** Activations whose peak in each group is 127, and weights of -64 to 64 with a scale of 1. */
+function makeOperands(): { x: Float32Array; weights: Float32Array; blocks: Uint8Array } {
+  const x = Float32Array.from(
+    { length: COLUMNS },
+    (_, i) => i % GROUP === 0 ? -127 : (37 * i) % 127,
+  );
+  const format = q8();
+  const count = ROWS * COLUMNS / format.blockSize;
+  const blocks = new Uint8Array(count * format.blockBytes);
+  const view = new DataView(blocks.buffer);
+  for (let block = 0; block < count; block++) {
+    const start = block * format.blockBytes;
+    view.setFloat16(start, 1, true);
+    for (let i = 0; i < format.blockSize; i++) {
+      view.setInt8(start + 2 + i, (53 * (block * format.blockSize + i) + 11 * block) % 129 - 64);
+    }
+  }
+  return { x, weights: format.dequantize(blocks, count), blocks };
+}
+
+function q8() {
+  return quantFormats.find(({ name }) => name === "Q8_0")!;
+}
