@@ -89,6 +89,8 @@ export type {
   Model,
   ModelInfo,
   OutputFormat,
+  PromptImage,
+  PromptItem,
   ReportOptions,
   SamplingOptions,
   StartEvent,

@@ -7,6 +7,7 @@ import { chooseCacheSize, tokenBytes } from "./cache_size.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "./gguf/mod.ts";
 import { architectureOf } from "./models/registry.ts";
 import { allocateStep, Config, ModelBuilder, Network } from "./nn/mod.ts";
+import type { ImageLimits } from "./prompt_images.ts";
 import { Scheduler } from "./scheduler.ts";
 import { StepRunner } from "./step_runner.ts";
 import type { LoadOptions, ModelInfo } from "./types.ts";
@@ -23,6 +24,8 @@ const MOST_ROWS = 511;
 export interface AssembleOptions extends LoadOptions {
   /** Where the weights of a file come from. Default: from the file. */
   openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
+  /** Most tokens of an image: a model that sees images whole runs them in one step. Default 0. */
+  imageTokens?: number;
 }
 
 /** A model ready to run. */
@@ -37,6 +40,8 @@ export interface Assembly {
   chunk: number;
   /** Whether tokens see later ones, so that a text has to run in one step. */
   encoder: boolean;
+  /** Images that a prompt may have; missing for encoders. */
+  images: ImageLimits | undefined;
 }
 
 /** Loads the weights and builds what runs them. */
@@ -48,7 +53,7 @@ export async function assemble(
 ): Promise<Assembly> {
   const { openTensors = (file: GgufFile) => TensorReader.open(file) } = options;
   const { architecture } = info;
-  const { load, encoder } = architectureOf(architecture);
+  const { load, encoder, wholeImages } = architectureOf(architecture);
   const config = new Config(new MetadataReader(gguf), gguf.path, architecture);
   const exact = options.exact ?? false;
   const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
@@ -64,7 +69,8 @@ export async function assemble(
   });
   const most = options.prefillChunk ?? defaultChunk(device.capabilities);
   const chunk = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
-  const rows = chunk + slots;
+  const imageRows = wholeImages(config) ? options.imageTokens ?? 0 : 0;
+  const rows = Math.max(chunk, Math.min(imageRows, MOST_ROWS - slots)) + slots;
   const limits = {
     rows,
     outputs: encoder ? rows : Math.max(slots, Math.min(chunk, 64)),
@@ -89,7 +95,18 @@ export async function assemble(
   for (const adapter of adapters) adapter.checkAllUsed();
   const runner = new StepRunner(device, network, state, limits);
   const scheduler = new Scheduler(runner, cacheBlocks, chunk);
-  return { scheduler, config, contextLength: context, maxSequences: slots, chunk, encoder };
+  return {
+    scheduler,
+    config,
+    contextLength: context,
+    maxSequences: slots,
+    chunk,
+    encoder,
+    images: encoder ? undefined : {
+      columns: network.images.columns,
+      tokens: network.images.areWhole ? rows - slots : Infinity,
+    },
+  };
 }
 
 /** Prompt tokens per step: on a CPU driver few, so that an abort is seen soon. */

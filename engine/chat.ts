@@ -11,6 +11,7 @@ import { ContextLengthError, RequestError } from "./errors.ts";
 import { generate, type GenerateContext } from "./generate.ts";
 import { createGoTemplate, GoTemplateError, renderGoChat } from "./go_template/mod.ts";
 import { encodePrompt } from "./prompt.ts";
+import { type PromptItem, promptLength } from "./prompt_images.ts";
 import type { ChatEvent, ChatMessage, ChatRequest, OutputFormat, Tool, ToolCall } from "./types.ts";
 
 /** A model that can chat. */
@@ -28,7 +29,7 @@ export function renderChat(context: ChatContext, request: ChatRequest): string {
 
 /** Tokens of the prompt that chat() would run. Errors as of chat(). */
 export function countTokens(context: ChatContext, request: ChatRequest): number {
-  return fit(context, request).tokens.length;
+  return promptLength(fit(context, request).items);
 }
 
 /** Answers a conversation. Errors as of generate(), and of renderChat(). */
@@ -43,13 +44,13 @@ export function chat(context: ChatContext, request: ChatRequest): AsyncIterableI
     ...rest
   } = request;
   const tools = new ChatTools(offered(request), tokenizer);
-  const { prompt, tokens, dropped } = fit(context, request);
+  const { prompt, items, dropped } = fit(context, request);
   const format = formatOf(answers, request, prompt, tools.callable);
   const events = generate(
     context,
     {
       ...rest,
-      prompt: tokens,
+      prompt: items,
       // What came before is in the prompt; that it was given asks for a context at the end.
       ...(rest.context && { context: [] }),
       ...(format !== undefined && { format }),
@@ -78,15 +79,15 @@ function offered({ tools = [], toolChoice = "auto" }: ChatRequest): readonly Too
 function fit(
   context: ChatContext,
   request: ChatRequest,
-): { prompt: string; tokens: number[]; dropped: number } {
+): { prompt: string; items: PromptItem[]; dropped: number } {
   const render = rendererOf(context, request);
   let { messages } = request;
   for (;;) {
     const prompt = render(messages);
     try {
       // The template writes BOS where the model wants it; encoding adds none twice.
-      const tokens = encodePrompt(context, { prompt, context: request.context });
-      return { prompt, tokens, dropped: request.messages.length - messages.length };
+      const items = encodePrompt(context, { prompt, context: request.context });
+      return { prompt, items, dropped: request.messages.length - messages.length };
     } catch (error) {
       const isTooLong = error instanceof ContextLengthError && (request.truncate ?? true);
       const shorter = isTooLong && withoutOldest(messages);

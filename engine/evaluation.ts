@@ -1,18 +1,20 @@
 // Runs whole sequences for what the model makes of them, not for tokens to follow: the logits of
 // every position, or hidden states for embeddings. Sequences share steps as long as they fit.
 
-import { layOut, type Share, type WantedRows } from "./planner.ts";
+import { byRows, fittingTokens, layOut, type Share, type WantedRows } from "./planner.ts";
+import type { PromptItem } from "./prompt_images.ts";
 import type { OutputKind } from "./nn/mod.ts";
 import { Sequence } from "./sequence.ts";
 import type { SequencePool } from "./sequence_pool.ts";
+import type { StepPlan } from "./step_plan.ts";
 import type { StepRunner } from "./step_runner.ts";
 
 /** What to run and what to read of it. */
 export interface Evaluation {
-  /** Tokens of each sequence, at least one. */
-  sequences: readonly (readonly number[])[];
-  /** Tokens that come before each sequence; fed once, and remembered by all. */
-  prefix?: readonly number[];
+  /** Tokens and images of each sequence, at least one. */
+  sequences: readonly (readonly PromptItem[])[];
+  /** What comes before each sequence; fed once, and remembered by all. */
+  prefix?: readonly PromptItem[];
   output: OutputKind;
   /** Positions whose output is wanted. */
   wanted: WantedRows;
@@ -104,8 +106,25 @@ async function step(
 ): Promise<void> {
   if (shares.length === 0) throw new RangeError("Cannot evaluate: a sequence fits no step");
   const plan = layOut(shares.map(({ share }) => share), runner.tileRows, wanted);
-  distribute(await runner.evaluate(plan, output), shares, wanted);
+  distribute(await evaluateStep(runner, plan, output), shares, wanted);
   for (const { share } of shares) share.sequence.submitted += share.count;
+}
+
+/** The outputs of a step. It runs again for those that it has no room for: images that run whole have. */
+async function evaluateStep(
+  runner: StepRunner,
+  plan: StepPlan,
+  output: OutputKind,
+): Promise<Float32Array> {
+  const most = runner.limits.outputs;
+  if (plan.outputs.length <= most) return await runner.evaluate(plan, output);
+  const parts: Float32Array[] = [];
+  for (let first = 0; first < plan.outputs.length; first += most) {
+    const outputs = plan.outputs.slice(first, first + most);
+    const shape = { ...plan.shape, outputs: outputs.length };
+    parts.push(await runner.evaluate({ ...plan, outputs, shape }, output));
+  }
+  return concat(parts);
 }
 
 /** Tokens of each sequence for the next step: the same number of each, or all of some. */
@@ -114,19 +133,21 @@ function shareEvenly(
   runner: StepRunner,
   { chunk = Infinity, whole = false }: Evaluation,
 ): { share: Share; running: Running }[] {
-  let left = Math.min(runner.limits.rows, runner.limits.outputs);
+  const { limits, wholeImages } = runner;
+  let left = Math.min(limits.rows, limits.outputs);
   const each = whole ? Infinity : Math.max(1, Math.min(chunk, Math.floor(left / running.length)));
   const shares: { share: Share; running: Running }[] = [];
   for (const entry of running) {
     const { sequence } = entry;
-    const unfed = sequence.tokens.length - sequence.submitted;
-    const count = Math.min(unfed, each);
-    if (count > left) continue;
+    // An image that runs whole may have more rows than there is room for outputs.
+    const most = shares.length === 0 ? limits.rows : left;
+    const count = fittingTokens(sequence, { rows: each, most, wholeImages });
+    if (count === 0 || count > most) continue;
     left -= count;
-    shares.push({ share: { sequence, count, output: count === unfed }, running: entry });
+    const output = count === sequence.unfed;
+    shares.push({ share: { sequence, count, output }, running: entry });
   }
-  // A single row attends as a decoding row does, and these come first.
-  return shares.sort((a, b) => Math.min(a.share.count, 2) - Math.min(b.share.count, 2));
+  return shares.sort((a, b) => byRows(a.share, b.share));
 }
 
 /** Hands the rows of a step's output to their sequences. */

@@ -6,7 +6,8 @@ import { Constraint } from "./constraint.ts";
 import { EngineError } from "./errors.ts";
 import type { GenerateEvent, TokenLogprob } from "./event_types.ts";
 import { checkLogprobs, tokenLogprob } from "./logprobs.ts";
-import { encodePrompt, type PromptContext } from "./prompt.ts";
+import { encodePrompt, type Prompt, type PromptContext } from "./prompt.ts";
+import { type PromptItem, promptLength, textTokens, tokensOf } from "./prompt_images.ts";
 import { resolveSampling } from "./sampling_options.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { Sequence, SequenceEnd } from "./sequence.ts";
@@ -18,6 +19,9 @@ import type { GenerateRequest } from "./types.ts";
 export interface GenerateContext extends PromptContext {
   readonly scheduler: Scheduler;
 }
+
+/** A request whose prompt may have images. */
+export type PromptRequest = Omit<GenerateRequest, "prompt"> & { prompt: Prompt };
 
 /** How tokens become text. */
 export interface GenerateOptions {
@@ -31,11 +35,12 @@ export interface GenerateOptions {
  */
 export function generate(
   context: GenerateContext,
-  request: GenerateRequest,
+  request: PromptRequest,
   { showControl = false }: GenerateOptions = {},
 ): AsyncIterableIterator<GenerateEvent> {
   const { scheduler, tokenizer, contextLength } = context;
   const prompt = encodePrompt(context, request);
+  const promptTokens = promptLength(prompt);
   const { format, finish = true, logprobs: alternatives } = request;
   checkLogprobs(alternatives);
   const constraint = format && new Constraint(format, tokenizer, finish);
@@ -64,7 +69,7 @@ export function generate(
   };
   const begin = (cachedTokens: number): void => {
     cached = cachedTokens;
-    events.push({ type: "start", promptTokens: prompt.length, cachedTokens });
+    events.push({ type: "start", promptTokens, cachedTokens });
   };
   const accept = (token: number, logits?: Float32Array): boolean => {
     if (count++ === 0) first = performance.now();
@@ -94,7 +99,7 @@ export function generate(
     }
     const now = performance.now();
     const usage = {
-      promptTokens: prompt.length,
+      promptTokens,
       cachedTokens: cached,
       completionTokens: count,
       promptMilliseconds: (count > 0 ? first : now) - started,
@@ -105,7 +110,7 @@ export function generate(
       reason: stopString !== undefined ? "stop" : reason,
       usage,
       ...(stopString !== undefined && { stopString }),
-      ...(request.context && { context: [...sequence?.tokens ?? prompt] }),
+      ...(request.context && { context: textTokens(sequence?.tokens ?? tokensOf(prompt)) }),
     });
     events.close();
   };
@@ -134,6 +139,6 @@ export function generate(
 }
 
 /** Whether what follows the prompt is the beginning of a text: nothing but BOS came before. */
-function startsText(tokenizer: Tokenizer, prompt: readonly number[]): boolean {
-  return prompt.every((token) => token === tokenizer.bosToken);
+function startsText(tokenizer: Tokenizer, prompt: readonly PromptItem[]): boolean {
+  return prompt.every((item) => item === tokenizer.bosToken);
 }

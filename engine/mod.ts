@@ -13,6 +13,7 @@ export type {
   StreamDecoderOptions,
   Tokenizer,
 } from "../tokenizer/mod.ts";
+export { BOX_MODEL } from "./box/file.ts";
 export * from "./create/mod.ts";
 export * from "./errors.ts";
 export { examineGpu, measureReadBandwidth } from "./gpu.ts";
@@ -31,6 +32,7 @@ export { readMemoryBudget } from "./memory/mod.ts";
 export type { BudgetOptions, FileSource, MemoryBudget, MemoryEstimate } from "./memory/mod.ts";
 export { loadModel } from "./model.ts";
 export type { LocalLoadOptions, Model } from "./model.ts";
+export type { PromptImage, PromptItem } from "./prompt_images.ts";
 export * from "./store/mod.ts";
 export type * from "./types.ts";
 export { openModelInWorker } from "./worker_client.ts";

@@ -18,6 +18,7 @@ import { describeModel } from "./inspect.ts";
 import { findInsertionTokens } from "./insertion.ts";
 import { memoryUse } from "./memory/mod.ts";
 import { encodePrompt } from "./prompt.ts";
+import type { PromptItem } from "./prompt_images.ts";
 import type {
   ChatEvent,
   ChatModel,
@@ -39,16 +40,17 @@ export interface Model extends ChatModel {
   readonly tokenizer: Tokenizer;
   /**
    * Logits of every position of `tokens` as a fresh sequence: [tokens, vocabulary].
+   * @param tokens ids, and images in between: a position for each of their rows
    * @param options chunk: most tokens per step; default as many as there is room for
    */
-  logits(tokens: readonly number[], options?: { chunk?: number }): Promise<Float32Array>;
+  logits(tokens: readonly PromptItem[], options?: { chunk?: number }): Promise<Float32Array>;
   /**
    * The same for several sequences, whose rows share steps.
    * @param options prefix: tokens that come before each of them, which are run once
    */
   batchLogits(
-    sequences: readonly (readonly number[])[],
-    options?: { chunk?: number; prefix?: readonly number[] },
+    sequences: readonly (readonly PromptItem[])[],
+    options?: { chunk?: number; prefix?: readonly PromptItem[] },
   ): Promise<Float32Array[]>;
 }
 
@@ -146,14 +148,14 @@ class LocalModel implements Model {
     return embed(this.#context, request);
   }
 
-  async logits(tokens: readonly number[], options?: { chunk?: number }): Promise<Float32Array> {
+  async logits(tokens: readonly PromptItem[], options?: { chunk?: number }): Promise<Float32Array> {
     const [logits] = await this.batchLogits([tokens], options);
     return logits;
   }
 
   async batchLogits(
-    sequences: readonly (readonly number[])[],
-    { chunk, prefix = [] }: { chunk?: number; prefix?: readonly number[] } = {},
+    sequences: readonly (readonly PromptItem[])[],
+    { chunk, prefix = [] }: { chunk?: number; prefix?: readonly PromptItem[] } = {},
   ): Promise<Float32Array[]> {
     // Each has to be a prompt by itself, and with the prefix.
     for (const tokens of sequences) {

@@ -1,7 +1,11 @@
 // Which block of the KV cache holds which tokens after which others. A beginning is a chain of full
 // blocks, each known by the block before it and its own tokens, as in vLLM's prefix cache (Kwon et
 // al. 2023), but by the tokens themselves where vLLM has a hash: no beginning is taken for another.
+// In place of a token a row of an image has a name, which no token and no other row has.
 // Who has a block, and which one has to go for a new one, is the business of block_pool.ts.
+
+/** A token, or the name of a row of an image. */
+export type TokenKey = number | string;
 
 /** The blocks that can be found by their tokens. */
 export class PrefixCache {
@@ -12,7 +16,7 @@ export class PrefixCache {
   constructor(readonly blockSize: number) {}
 
   /** The blocks that hold the longest known beginning of these tokens. */
-  match(tokens: readonly number[]): number[] {
+  match(tokens: readonly TokenKey[]): number[] {
     const blocks: number[] = [];
     for (let end = this.blockSize; end <= tokens.length; end += this.blockSize) {
       const block = this.find(blocks.at(-1), tokens.slice(end - this.blockSize, end));
@@ -23,12 +27,12 @@ export class PrefixCache {
   }
 
   /** The block that holds these tokens after what `parent` and those before it hold. */
-  find(parent: number | undefined, tokens: readonly number[]): number | undefined {
+  find(parent: number | undefined, tokens: readonly TokenKey[]): number | undefined {
     return this.#blocks.get(keyOf(parent, tokens));
   }
 
   /** Makes a block known that find() does not find. `parent`: the known block before it. */
-  add(parent: number | undefined, tokens: readonly number[], block: number): void {
+  add(parent: number | undefined, tokens: readonly TokenKey[], block: number): void {
     const key = keyOf(parent, tokens);
     this.#blocks.set(key, block);
     this.#keys.set(block, key);
@@ -46,6 +50,6 @@ export class PrefixCache {
   }
 }
 
-function keyOf(parent: number | undefined, tokens: readonly number[]): string {
+function keyOf(parent: number | undefined, tokens: readonly TokenKey[]): string {
   return `${parent ?? ""}:${tokens.join()}`;
 }

@@ -1,10 +1,15 @@
-// The tokens of a prompt: of its text, of a gap between two texts, and of what was said before. Knows
-// the vocabulary and the window; templates are chat.ts's business.
+// The tokens of a prompt: of its text, of a gap between two texts, and of what was said before; images
+// stand between them. Knows the vocabulary and the window; templates are chat.ts's business.
 
 import type { Tokenizer } from "../tokenizer/mod.ts";
 import { ContextLengthError, RequestError } from "./errors.ts";
 import type { InsertionTokens } from "./insertion.ts";
-import type { GenerateRequest } from "./types.ts";
+import {
+  type ImageLimits,
+  type PromptImage,
+  type PromptItem,
+  promptLength,
+} from "./prompt_images.ts";
 
 /** The parts of a model that prompts need. */
 export interface PromptContext {
@@ -13,32 +18,51 @@ export interface PromptContext {
   readonly contextLength: number;
   /** Undefined where the vocabulary has none. */
   readonly insertion?: InsertionTokens | undefined;
+  /** Missing where a prompt can have no images. */
+  readonly images?: ImageLimits | undefined;
 }
+
+/** A text, or pieces of text, token ids and images in order. BOS is added to a text at the beginning. */
+export type Prompt = string | readonly (string | PromptItem)[];
 
 /** What a prompt is made of, as in GenerateRequest. */
 export interface PromptParts {
-  readonly prompt: GenerateRequest["prompt"];
+  readonly prompt: Prompt;
   readonly suffix?: string | undefined;
   readonly context?: readonly number[] | undefined;
 }
 
-/** Token ids of a prompt. Errors: RequestError, ContextLengthError. */
-export function encodePrompt(context: PromptContext, parts: PromptParts): number[] {
+/** Token ids and images of a prompt. Errors: RequestError, ContextLengthError. */
+export function encodePrompt(context: PromptContext, parts: PromptParts): PromptItem[] {
   const { tokenizer, contextLength } = context;
   const own = encodeOwn(context, parts);
   const { context: before = [] } = parts;
   // What begins a prompt has no place within one. Where prompts do not begin with BOS, a template may
   // use the same token to begin a turn.
   if (before.length > 0 && tokenizer.addBos && own[0] === tokenizer.bosToken) own.shift();
-  const tokens = [...before, ...own];
-  if (tokens.length === 0) {
+  const items = [...before, ...own];
+  if (items.length === 0) {
     throw new RequestError(
       "Cannot generate: the prompt is empty and the vocabulary has no BOS token",
     );
   }
-  checkTokens(tokens, tokenizer, "Cannot generate");
-  if (tokens.length >= contextLength) throw new ContextLengthError(tokens.length, contextLength);
-  return tokens;
+  checkTokens(items.filter((item) => typeof item === "number"), tokenizer, "Cannot generate");
+  for (const item of items) if (typeof item !== "number") checkImage(item, context.images);
+  const length = promptLength(items);
+  if (length >= contextLength) throw new ContextLengthError(length, contextLength);
+  return items;
+}
+
+function checkImage({ embeddings, tokens }: PromptImage, limits: ImageLimits | undefined): void {
+  const refuse = (state: string) => new RequestError(`Cannot read an image: ${state}`);
+  if (!limits) throw refuse("the model reads text alone");
+  if (tokens === 0 || embeddings.length !== tokens * limits.columns) {
+    const given = `it has ${embeddings.length} values in ${tokens} rows`;
+    throw refuse(`${given}, and the model takes rows of ${limits.columns}`);
+  }
+  if (tokens > limits.tokens) {
+    throw refuse(`it has ${tokens} tokens, and the model takes ${limits.tokens} at a time`);
+  }
 }
 
 /** Errors: RequestError where a token is none of the vocabulary; `attempt` begins its message. */
@@ -55,10 +79,13 @@ export function checkTokens(
   throw new RequestError(`${attempt}: token ${wrong} is out of range: ${state}`);
 }
 
-function encodeOwn({ tokenizer, insertion }: PromptContext, parts: PromptParts): number[] {
-  const { prompt, suffix } = parts;
+function encodeOwn({ tokenizer, insertion }: PromptContext, parts: PromptParts): PromptItem[] {
+  const { suffix } = parts;
+  const pieces = typeof parts.prompt === "string" ? [parts.prompt] : parts.prompt;
   if (suffix === undefined) {
-    return typeof prompt === "string" ? tokenizer.encode(prompt, { bos: true }) : [...prompt];
+    return pieces.flatMap((piece, i) =>
+      typeof piece === "string" ? tokenizer.encode(piece, { bos: i === 0 }) : piece
+    );
   }
   if (!insertion) {
     throw new RequestError("Cannot fill a gap: the vocabulary has no tokens for prefix and suffix");
@@ -68,7 +95,7 @@ function encodeOwn({ tokenizer, insertion }: PromptContext, parts: PromptParts):
   return [
     ...tokenizer.encode("", { bos: true }),
     insertion.prefix,
-    ...(typeof prompt === "string" ? encode(prompt) : prompt),
+    ...pieces.flatMap((piece) => typeof piece === "string" ? encode(piece) : piece),
     insertion.suffix,
     ...encode(suffix),
     insertion.middle,

@@ -157,10 +157,9 @@ export class Scheduler {
       const ready = this.#running.filter((sequence) =>
         !sequence.decoding || this.#samplesLeft(sequence) > 0
       );
-      const shares = shareOut(
-        ready,
-        Math.min(this.#runner.limits.rows, this.#chunk + ready.length),
-      );
+      const { limits: { rows: most }, wholeImages } = this.#runner;
+      const rows = Math.min(most, this.#chunk + ready.length);
+      const shares = shareOut(ready, { rows, most, wholeImages });
       if (shares.length === 0) return undefined;
       const repeats = this.#repeats(shares);
       const short = shares.find(({ sequence, count }) =>

@@ -2,6 +2,8 @@
 // to the model, which slot and blocks it holds.
 
 import type { ResolvedSampling } from "../kernels/mod.ts";
+import type { TokenKey } from "./prefix_cache.ts";
+import { type PromptItem, PromptRuns, tokensOf } from "./prompt_images.ts";
 
 /** How a sequence ended. `aborted`: its owner went away. */
 export type SequenceEnd = "stop" | "length" | "aborted" | { error: unknown };
@@ -20,7 +22,7 @@ export interface TokenConstraint {
 /** What a sequence is made for. */
 export interface SequenceRequest {
   /** At least one token. */
-  prompt: readonly number[];
+  prompt: readonly PromptItem[];
   sampling: ResolvedSampling;
   /** Most tokens to generate. */
   maxTokens: number;
@@ -41,8 +43,9 @@ export interface SequenceRequest {
 
 /** A sequence and its place in the model. Fields are the scheduler's to change. */
 export class Sequence {
-  /** Prompt and what was generated, as far as the host knows. */
+  /** Prompt and what was generated, as far as the host knows; see tokensOf() for rows of images. */
   readonly tokens: number[];
+  readonly runs: PromptRuns;
   readonly promptLength: number;
   /** Positions handed to the GPU, those under way included. */
   submitted = 0;
@@ -63,8 +66,9 @@ export class Sequence {
   ended = false;
 
   constructor(readonly request: SequenceRequest) {
-    this.tokens = [...request.prompt];
-    this.promptLength = request.prompt.length;
+    this.tokens = tokensOf(request.prompt);
+    this.runs = new PromptRuns(request.prompt);
+    this.promptLength = this.tokens.length;
   }
 
   /** Tokens generated so far. */
@@ -85,6 +89,11 @@ export class Sequence {
   /** Whether its next token is under way, and the host has to see it before the step after. */
   get awaitsToken(): boolean {
     return this.isStepwise && this.decoding && this.underWay > 0;
+  }
+
+  /** What tells its tokens from `first` to `end` from those of others. */
+  keys(first: number, end: number): readonly TokenKey[] {
+    return this.runs.keysOf(this.tokens.slice(first, end), first);
   }
 
   /** Most tokens, the prompt included, given the window. */

@@ -44,7 +44,7 @@ export class SequencePool {
     const { tokens } = sequence;
     const { blockSize, hasStates, limits: { context } } = this.#runner;
     if (this.#freeSlots.length === 0) return false;
-    const cached = hasStates ? [] : this.#cache.match(tokens.slice(0, -1));
+    const cached = hasStates ? [] : this.#cache.match(sequence.keys(0, tokens.length - 1));
     const positions = Math.min(tokens.length + blockSize, sequence.limit(context));
     if (!this.#take(sequence, positions, cached)) return false;
     this.#runner.writeHistory(sequence.slot, tokens.slice(0, sequence.submitted));
@@ -77,7 +77,7 @@ export class SequencePool {
     const size = this.#runner.blockSize;
     const full = Math.floor(Math.min(sequence.submitted, tokens.length) / size);
     for (let i = sequence.knownBlocks; i < full; i++) {
-      const held = tokens.slice(i * size, (i + 1) * size);
+      const held = sequence.keys(i * size, (i + 1) * size);
       const known = this.#cache.find(blocks[i - 1], held);
       if (known !== undefined) this.#exchange(sequence, i, known);
       // A fork that has it too may have others before it, and only those who have all keep them.

@@ -210,6 +210,11 @@ export class StepRunner {
     return this.#network.memory.states.length > 0;
   }
 
+  /** Whether an image has to run in one step. */
+  get wholeImages(): boolean {
+    return this.#network.images.areWhole;
+  }
+
   /** Positions in a block of the KV cache. */
   get blockSize(): number {
     return BLOCK;
@@ -266,12 +271,13 @@ export class StepRunner {
 
   /** A decode step that follows one with the same plan needs nothing from the host. */
   #write(plan: StepPlan): void {
-    if (plan.rows === this.#written) return;
+    if (plan.outputs === this.#written) return;
     this.#device.write(this.#state.plan, 0, plan.rows);
     this.#device.write(this.#state.outputs, 0, plan.outputs);
     this.#device.write(this.#state.prefillTiles, 0, plan.prefillTiles);
     this.#device.write(this.#state.segments, 0, plan.segments);
-    this.#written = plan.rows;
+    if (plan.images.length > 0) this.#network.images.write(plan.images, plan.places);
+    this.#written = plan.outputs;
   }
 
   #needs(plan: StepPlan): SamplingNeeds {

@@ -21,7 +21,10 @@ export interface AttentionTiling {
   split: number;
   /** Splits that the longest context has. */
   maxSplits: number;
-  /** [tiles] of (first row, rows, positions of the sequence after this step or 0, 0). */
+  /**
+   * [tiles] of (first row, rows, positions of the sequence after this step or 0, positions up to the
+   * end of the image that all of these rows are of, or 0).
+   */
   tiles: GPUBuffer;
   /** Scratch of `partialBytes`, shared by all layers. */
   partials: GPUBuffer;
@@ -83,7 +86,7 @@ export class Attention {
   ) {
     const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
     const { scale, softcap = 0, window, sinks, alibi = 0, causal = true, first = 0 } = options;
-    const { temperature } = options;
+    const { temperature, wholeImages = false } = options;
     const { tileRows, split, maxSplits, tiles, partials } = tiling;
     const { chunk, chunks } = chunkOf(device, options);
     this.#options = options;
@@ -92,6 +95,7 @@ export class Attention {
     this.#chunks = chunks;
     const seen = {
       CAUSAL: causal,
+      WHOLE_IMAGES: wholeImages,
       WINDOWED: window !== undefined,
       SLIDING: window?.kind === "sliding",
       CHUNKED: window?.kind === "chunked",
@@ -170,8 +174,9 @@ export class Attention {
 }
 
 /** Most positions that the rows of a tile see together. */
-function mostSeen({ window, causal = true }: AttentionOptions, tileRows: number): number {
-  const bounded = window && (causal || window.kind === "symmetric");
+function mostSeen(options: AttentionOptions, tileRows: number): number {
+  const { window, causal = true, wholeImages = false } = options;
+  const bounded = window && (causal ? !wholeImages : window.kind === "symmetric");
   return bounded ? window.size + tileRows : Infinity;
 }
 
@@ -187,7 +192,11 @@ export function attentionReference(
   q: Float32Array,
   k: Float32Array,
   v: Float32Array,
-  options: Omit<AttentionOptions, "sinks" | "first"> & { sinks?: Float32Array },
+  options: Omit<AttentionOptions, "sinks" | "first"> & {
+    sinks?: Float32Array;
+    /** Positions of images: of the first row, and after the last one. */
+    images?: readonly (readonly [first: number, end: number])[];
+  },
 ): Float32Array {
   const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
   const { scale, softcap = 0, sinks, alibi = 0, temperature } = options;
@@ -230,11 +239,14 @@ export function attentionReference(
 
 /** Whether the query at one position sees the key at another. */
 function sees(
-  { window, causal = true }: Pick<AttentionOptions, "window" | "causal">,
+  { window, causal = true, wholeImages = false, images = [] }: Parameters<
+    typeof attentionReference
+  >[3],
   query: number,
   key: number,
 ): boolean {
-  if (causal && key > query) return false;
+  const inOneImage = images.some(([first, end]) => first <= query && query < key && key < end);
+  if (causal && key > query && !(wholeImages && inOneImage)) return false;
   if (window?.kind === "sliding") return key > query - window.size;
   if (window?.kind === "chunked") return key >= query - query % window.size;
   if (window?.kind === "symmetric") return Math.abs(query - key) <= Math.floor(window.size / 2);

@@ -21,7 +21,7 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;     // [rows] token, position, slot
-@group(0) @binding(2) var<storage, read> tiles: array<vec4<u32>>;    // [tiles] first row, rows, end
+@group(0) @binding(2) var<storage, read> tiles: array<vec4<u32>>;    // [tiles] first row, rows, end, image end
 @group(0) @binding(3) var<storage, read> table: array<u32>;          // [slots, max_blocks]
 @group(0) @binding(4) var<storage, read> qkv: array<vec4<f32>>;      // [rows, stride / 4]
 #if HALF_CACHE
@@ -168,7 +168,7 @@ fn main(
     #for m in 0..QUERIES_COUNT
     {
       let query = first_position + u32($m) / CHUNK;
-      let sees = inside && first_seen(query) <= position && position < after_seen(query, end);
+      let sees = inside && first_seen(query) <= position && position < after_seen(query, end, tile.w);
       let head = kv_head * GROUP + min(chunk + u32($m) % CHUNK, GROUP - 1u);
       let logit = logit_of(score$m, head, query, position);
       scores[u32($m) * WORKGROUP + thread] = select(LOWEST, logit, sees);

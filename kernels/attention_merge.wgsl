@@ -10,7 +10,7 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;     // [rows] token, position, slot
-@group(0) @binding(2) var<storage, read> tiles: array<vec4<u32>>;    // [tiles] first row, rows, end
+@group(0) @binding(2) var<storage, read> tiles: array<vec4<u32>>;    // [tiles] first row, rows, end, image end
 @group(0) @binding(3) var<storage, read> partials: array<vec4<f32>>; // see attention.wgsl
 #if QUANTIZED_OUTPUT
 @group(0) @binding(4) var<storage, read_write> y: array<QuantizedGroup>;

@@ -29,6 +29,8 @@ export interface AttentionOptions extends HeadShape {
   alibi?: number;
   /** Whether queries see no later keys. Otherwise they see the sequence up to the step's end. */
   causal?: boolean;
+  /** Whether rows of an image see all of it, as their tiles say; their windows still end behind them. */
+  wholeImages?: boolean;
   /**
    * Factor of a query at position p: 1 + scale * ln(floor((p + offset) / length) + 1), with whole
    * numbers for length and offset.

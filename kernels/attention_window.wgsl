@@ -1,6 +1,7 @@
 // Which keys a query sees: those up to itself (CAUSAL) or up to the end of the step, of these the
 // ones in its window, `params.window` positions wide (SLIDING, CHUNKED, SYMMETRIC, or none). What
-// no row of a query tile sees is not read.
+// no row of a query tile sees is not read. WHOLE_IMAGES: the rows of a tile that lies in an image see
+// up to the end of that, `image_end`; it is 0 for other tiles.
 // First position that the query at `position` sees.
 fn first_seen(position: u32) -> u32 {
   #if SLIDING
@@ -18,9 +19,13 @@ fn first_seen(position: u32) -> u32 {
 }
 
 // One past the last position that the query at `position` sees, of a sequence that ends at `end`.
-fn after_seen(position: u32, end: u32) -> u32 {
+fn after_seen(position: u32, end: u32, image_end: u32) -> u32 {
   #if CAUSAL
+  #if WHOLE_IMAGES
+  return max(position + 1u, image_end);
+  #else
   return position + 1u;
+  #end
   #end
   #if !CAUSAL
   #if SYMMETRIC
@@ -34,5 +39,5 @@ fn after_seen(position: u32, end: u32) -> u32 {
 // First position, and one past the last, that rows of a tile see. Its splits begin at the first.
 fn seen_by_tile(tile: vec4<u32>, first_position: u32) -> vec2<u32> {
   let last = first_position + tile.y - 1u;
-  return vec2(first_seen(first_position), after_seen(last, max(tile.z, last + 1u)));
+  return vec2(first_seen(first_position), after_seen(last, max(tile.z, last + 1u), tile.w));
 }

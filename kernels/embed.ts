@@ -2,20 +2,28 @@
 // binding of embed.wgsl.
 
 import embedSource from "./embed.wgsl" with { type: "text" };
-import type { FloatRows } from "./activation.ts";
-import { GROUP } from "./activation.ts";
+import { type FloatRows, GROUP } from "./activation.ts";
 import type { Device } from "./device.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 import { weightConstants, weightSnippets } from "./linear.ts";
 import { bindWeights, type Matrix } from "./matrix.ts";
 
+/**
+ * What stands in place of a token for the first row of the step's images, plus i for row i: more than
+ * any token.
+ */
+export const IMAGE_TOKEN = 2 ** 30;
+
 /** The buffers that carry a step's rows; see embed.wgsl for their layouts. */
 export interface StepRows {
-  /** Host-written rows: token, position, slot, and 1 to take the first two from the slot. */
+  /**
+   * Host-written rows: token, position, slot, and twice the lag of the rotary position behind it,
+   * plus 1 to take the first two from the slot.
+   */
   plan: GPUBuffer;
   /** Token and position of each slot, left by the sampler. */
   slots: GPUBuffer;
-  /** The plan with slots resolved: token, position, slot. */
+  /** The plan with slots resolved: token, position, slot, rotary position. */
   rows: GPUBuffer;
   /** Token at each position of each slot: [slots, context]. */
   history: GPUBuffer;
@@ -33,6 +41,8 @@ export interface EmbedOptions {
   by?: "step" | "token" | "position";
   /** Adds to x instead of replacing it. */
   accumulate?: boolean;
+  /** Whether rows of images read what token 0 reads. Default: their x is left alone. */
+  standIn?: boolean;
 }
 
 /** x[row] = scale * table[token or position of row]. */
@@ -45,7 +55,7 @@ export class Embed {
     table: Matrix,
     step: StepRows,
     x: FloatRows,
-    { scale = 1, by = "step", accumulate = false }: EmbedOptions = {},
+    { scale = 1, by = "step", accumulate = false, standIn = false }: EmbedOptions = {},
   ) {
     const kernel = device.kernel({
       name: `embed ${table.format.name}`,
@@ -56,6 +66,8 @@ export class Embed {
         RESOLVE: by === "step",
         BY_POSITION: by === "position",
         ADD: accumulate,
+        STAND_IN: standIn,
+        IMAGE_TOKEN,
       },
       snippets: weightSnippets(table.format),
     });

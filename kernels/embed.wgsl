@@ -1,8 +1,10 @@
 // Looks up a row of a table for each row of a step: x = scale * table[token], one workgroup per row.
-// RESOLVE: begins the step, by turning each row of the plan (token, position, slot, flag) into
-// (token, position, slot); one with flag 1 takes token and position from its slot, where the sampler
-// left them, so that decoding needs no host. It notes the token in the sequence's history too.
-// BY_POSITION: table[position] instead (learned positions). ADD: x += instead of x =.
+// RESOLVE: begins the step, by turning each row of the plan (token, position, slot, 2 * lag + flag)
+// into (token, position, slot, position - lag); one with flag 1 takes token and position from its
+// slot, where the sampler left them, so that decoding needs no host. It notes the token in the
+// sequence's history too.
+// BY_POSITION: table[position] instead (learned positions). ADD: x += instead of x =. STAND_IN: what
+// is no token, but a row of an image, reads the table's first row.
 // The table may be one part of several: rows of other parts are left alone.
 struct Params {
   groups: u32,   // groups of 32 columns
@@ -13,9 +15,9 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 #if RESOLVE
-@group(0) @binding(1) var<storage, read> plan: array<vec4<u32>>;         // [rows] token, position, slot, flags
+@group(0) @binding(1) var<storage, read> plan: array<vec4<u32>>;         // [rows] see above
 @group(0) @binding(2) var<storage, read> slots: array<vec2<u32>>;        // [slots] token, position
-@group(0) @binding(3) var<storage, read_write> rows: array<vec4<u32>>;   // [rows] token, position, slot, 0
+@group(0) @binding(3) var<storage, read_write> rows: array<vec4<u32>>;   // [rows] likewise
 @group(0) @binding(4) var<storage, read_write> history: array<u32>;      // [slots, context]
 #else
 @group(0) @binding(3) var<storage, read> rows: array<vec4<u32>>;
@@ -38,10 +40,11 @@ fn main(
   let row = workgroup.x;
   #if RESOLVE
   var entry = plan[row];
-  if (entry.w == 1u) {
-    let slot = slots[entry.z];
-    entry = vec4(slot, entry.z, 0u);
+  let lag = entry.w / 2u;
+  if (entry.w % 2u == 1u) {
+    entry = vec4(slots[entry.z], entry.z, 0u);
   }
+  entry.w = entry.y - lag;
   if (thread == 0u) {
     rows[row] = entry;
     if (entry.y < params.context) {
@@ -54,7 +57,10 @@ fn main(
   #if BY_POSITION
   let wanted = entry.y;
   #else
-  let wanted = entry.x;
+  var wanted = entry.x;
+  #if STAND_IN
+  wanted = select(wanted, 0u, wanted >= IMAGE_TOKEN);
+  #end
   #end
   if (wanted < params.first || wanted - params.first >= params.rows) {
     return;

@@ -1,5 +1,5 @@
 // Rotary frequencies as the scaling types of GGUF define them, and the two tables of unit vectors
-// that rotate.wgsl multiplies. All in f64 on the CPU, once per model. Positions are those of text.
+// that rotate.wgsl multiplies. All in f64 on the CPU, once per model.
 // Papers: Su et al. 2021 (RoPE); Peng et al. 2023 (YaRN); Wang et al. 2024 (M-RoPE, Qwen2-VL). The
 // factors of llama3 and longrope come as a tensor.
 
@@ -32,7 +32,7 @@ export interface RopeOptions {
   scoreMultiplier?: number;
   /**
    * M-RoPE: pairs of each part of the position (time, height, width, other), over and over. The first
-   * three are the position in a text, the fourth is 0.
+   * three are one and the same in a text, the fourth is always 0.
    */
   sections?: readonly number[];
   /** Sections that take turns, pair by pair, instead of following one another. */
@@ -44,7 +44,7 @@ export function yarnLength(factor: number, multiplier = 1): number {
   return factor > 1 ? 1 + 0.1 * multiplier * Math.log(factor) : 1;
 }
 
-/** Whether M-RoPE turns a pair of a text by its position: whether one of three sections has it. */
+/** Whether M-RoPE turns a pair at all: whether one of the first three sections has it. */
 function inSections(pair: number, { sections, interleaved = false }: RopeOptions): boolean {
   if (!sections) return true;
   const [time, height, width, other = 0] = sections;

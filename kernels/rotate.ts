@@ -5,8 +5,10 @@ import cacheSource from "./kv_cache.wgsl" with { type: "text" };
 import rotateSource from "./rotate.wgsl" with { type: "text" };
 import type { FloatRows } from "./activation.ts";
 import type { Device } from "./device.ts";
+import { IMAGE_TOKEN } from "./embed.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 import { type AttentionState, BLOCK, type HeadShape, type LayerCache } from "./kv_cache.ts";
+import type { RopeOptions } from "./rope_tables.ts";
 
 /** What is rotated, and what goes into the cache: keys and values where there are `kvHeads`. */
 export interface RotateOptions extends HeadShape {
@@ -19,8 +21,16 @@ export interface RotateOptions extends HeadShape {
   /** The tables of {@linkcode ropeTables}; not needed where nothing is rotated. */
   lowTurns?: GPUBuffer;
   highTurns?: GPUBuffer;
+  /** M-RoPE; missing: all pairs turn by the position in the cache. */
+  sections?: RotarySections | undefined;
   /** Column of the first head in its row, a multiple of four; default 0. */
   first?: number;
+}
+
+/** Which part of a position turns which pair. */
+export interface RotarySections extends Pick<RopeOptions, "sections" | "interleaved"> {
+  /** [rows of images] of (time, height, width, 0): the positions of rows that stand for images. */
+  places: GPUBuffer;
 }
 
 const WORKGROUP = 32;
@@ -43,6 +53,9 @@ export class Rotate {
   ) {
     const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
     const { rotary, rotaryStart = 0, halfPairs, lowTurns, highTurns, first = 0 } = options;
+    const { sections: [time, height, width, other] = [], interleaved = false } = options.sections ??
+      {};
+    const SECTIONS = rotary > 0 && time !== undefined;
     const CACHED = kvHeads > 0;
     const VALUES = CACHED && !sharedValues;
     const elements = (heads + kvHeads) * headDim + (VALUES ? kvHeads * valueDim : 0);
@@ -58,6 +71,9 @@ export class Rotate {
         HALF_CACHE: CACHED && cache!.half,
         HALF_PAIRS: rotary > 0 && halfPairs,
         ROTATED: rotary > 0,
+        SECTIONS,
+        INTERLEAVED: interleaved,
+        IMAGE_TOKEN,
         CACHED,
         VALUES,
       },
@@ -68,6 +84,7 @@ export class Rotate {
       ...(rotary > 0 ? { low_turns: lowTurns!, high_turns: highTurns! } : {}),
       ...(CACHED ? { table: state.table, keys: cache!.keys } : {}),
       ...(VALUES ? { values: cache!.values! } : {}),
+      ...(SECTIONS ? { places: options.sections!.places } : {}),
     }, {
       heads,
       kv_heads: kvHeads,
@@ -76,6 +93,10 @@ export class Rotate {
       stride: qkv.stride,
       first,
       max_blocks: state.maxBlocks,
+      time: time ?? 0,
+      height: height ?? 0,
+      width: width ?? 0,
+      other: other ?? 0,
     });
   }
 

@@ -4,6 +4,8 @@
 // counted from the first rotated element. ROTATED, CACHED, VALUES: whether there is any of that.
 // The angle position * frequency comes from two small tables, position = 256 * high + low, as unit
 // vectors that multiply: exact at any position, where sin and cos of a large f32 are not.
+// SECTIONS: M-RoPE (Wang et al. 2024), whose positions have three parts. Each turns the pairs of its
+// section, or (INTERLEAVED) every third pair. In a text the parts are one and the same.
 struct Params {
   heads: u32,
   kv_heads: u32,
@@ -12,9 +14,13 @@ struct Params {
   stride: u32,        // floats in a row of qkv
   first: u32,         // column of the first head
   max_blocks: u32,    // blocks per row of the table
+  time: u32,          // pairs in the section of each part of the position
+  height: u32,
+  width: u32,
+  other: u32,         // of no part: their tables do not turn
 }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;          // [rows] token, position, slot
+@group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;          // [rows] token, position, slot, rotary position
 @group(0) @binding(2) var<storage, read_write> qkv: array<f32>;           // [rows, stride]: q, k, v heads
 #if ROTATED
 @group(0) @binding(3) var<storage, read> low_turns: array<vec4<f32>>;     // [256, rotary/4] (cos, sin) twice
@@ -32,6 +38,9 @@ alias CachePair = vec2<f32>;
 #end
 #if VALUES
 @group(0) @binding(7) var<storage, read_write> values: array<CachePair>;
+#end
+#if SECTIONS
+@group(0) @binding(8) var<storage, read> places: array<vec4<u32>>;        // [rows of images] parts, 0
 #end
 
 const QUADS = HEAD_DIM / 4u;
@@ -52,6 +61,43 @@ fn turn(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     a.z * b.z - a.w * b.w, a.z * b.w + a.w * b.z,
   );
 }
+
+#if ROTATED
+// How far pairs 2 * at and 2 * at + 1 turn at a position.
+fn turns_at(position: u32, at: u32) -> vec4<f32> {
+  let quarter = params.rotary / 4u;
+  return turn(
+    low_turns[(position % 256u) * quarter + at],
+    high_turns[(position / 256u) * quarter + at],
+  );
+}
+
+fn angles_of(entry: vec4<u32>, at: u32) -> vec4<f32> {
+  #if SECTIONS
+  var parts = vec3(entry.w);
+  if (entry.x >= IMAGE_TOKEN) {
+    parts = places[entry.x - IMAGE_TOKEN].xyz;
+  }
+  let first = turns_at(parts[part_of(2u * at)], at);
+  let second = turns_at(parts[part_of(2u * at + 1u)], at);
+  return vec4(first.xy, second.zw);
+  #else
+  return turns_at(entry.y, at);
+  #end
+}
+#end
+
+#if SECTIONS
+// The part of the position that turns a pair.
+fn part_of(pair: u32) -> u32 {
+  let at = pair % (params.time + params.height + params.width + params.other);
+  #if INTERLEAVED
+  return at % 3u;
+  #else
+  return u32(at >= params.time) + u32(at >= params.time + params.height);
+  #end
+}
+#end
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -89,10 +135,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let quarter = params.rotary / 4u;
   let pairs = quad - start / 4u;   // wraps, and so is too large, before the first
   if (pairs < quarter) {
-    let angles = turn(
-      low_turns[(position % 256u) * quarter + pairs],
-      high_turns[(position / 256u) * quarter + pairs],
-    );
+    let angles = angles_of(entry, pairs);
     #if HALF_PAIRS
     first = start + pairs * 2u;
     second = first + params.rotary / 2u;

@@ -17,6 +17,7 @@ import { meter } from "./middleware/meter.ts";
 import { originGuard } from "./middleware/origin_guard.ts";
 import { WaitingQueue } from "./queue.ts";
 import { pullModel, pushModel } from "./registry/mod.ts";
+import { withoutCloud } from "./remote/mod.ts";
 import { anthropicRoutes } from "./routes/anthropic.ts";
 import { blobRoutes, UPLOAD_PATH } from "./routes/blobs.ts";
 import { copyDeleteRoutes } from "./routes/copy_delete.ts";
@@ -46,7 +47,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   const queue = new WaitingQueue(options.maxQueue ?? 512);
   const drain = options.drain ?? new Drain();
   const metrics = new Metrics({ ...options, queue });
-  const registry = options.registry ?? { pull: pullModel, push: pushModel };
+  const registry = options.registry ?? { pull: withoutCloud(pullModel), push: pushModel };
   const dependencies = { ...options, queue, drain, metrics, registry };
   const app = new Hono<AppEnvironment>();
 

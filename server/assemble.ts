@@ -2,7 +2,7 @@
 // `serve`, which gives them a port, and by commands that find no server and call the handler.
 
 import type { Hono } from "hono";
-import { ModelManager, ModelStore } from "../engine/mod.ts";
+import { BOX_MODEL, ModelManager, ModelStore } from "../engine/mod.ts";
 import type { AppEnvironment } from "./app_types.ts";
 import { createApp } from "./app.ts";
 import type { CliDependencies } from "./commands/dependencies.ts";
@@ -53,6 +53,7 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
   const store = new ModelStore({
     folder: models,
     inspect,
+    builtin: [BOX_MODEL],
     remote,
     keepUnused,
     // Who may reach the port from another machine shall not have any file of this one read.
@@ -75,9 +76,8 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
           ...(gpuMemory !== undefined && { total: gpuMemory }),
         }),
     }),
-    // One command asks one thing at a time, so the whole KV cache may be its own.
     load: {
-      maxSequences: port ? maxSequences : 1,
+      maxSequences,
       ...(contextLength !== undefined && { contextLength }),
     },
   });

@@ -7,6 +7,7 @@
 import { Command, CommanderError } from "commander";
 import { connect } from "./client/mod.ts";
 import { defineEmbed, defineRun } from "./commands/define_answers.ts";
+import { defineBench, defineDoctor } from "./commands/define_machine.ts";
 import {
   defineCreate,
   defineLooks,
@@ -31,6 +32,8 @@ const DEFINITIONS: ((definition: Definition) => void)[] = [
   defineLooks,
   defineNames,
   defineMemory,
+  defineBench,
+  defineDoctor,
 ];
 
 /** Options whose value may be left out, which is only told apart from an argument by "=". */

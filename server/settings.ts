@@ -8,8 +8,8 @@
 //   OLLAMA_MAX_LOADED_MODELS  models in memory at a time; else as many as fit
 //   OLLAMA_NUM_PARALLEL       4        sequences per model that run at the same time
 //   OLLAMA_CONTEXT_LENGTH     engine's window of a load whose request names none
-//   OLLAMA_GPU_OVERHEAD       0        bytes of GPU memory to leave free
-//   QUERN_GPU_MEMORY          bytes of GPU memory there are; else what the driver says
+//   OLLAMA_GPU_OVERHEAD       0        GPU memory to leave free, such as 512MiB
+//   QUERN_GPU_MEMORY          GPU memory there is, such as 24GB; else what the driver says
 //   OLLAMA_NOPRUNE            off      keep blobs that no model uses
 //   OLLAMA_MAX_QUEUE          512      requests that wait for their first token; more get 503
 //   OLLAMA_ORIGINS            none     further browser origins, comma list, `*` as wildcard
@@ -24,6 +24,7 @@
 
 import { join } from "node:path";
 import { readRemoteHost } from "../engine/mod.ts";
+import { parseByteSize } from "./byte_size.ts";
 import { parseDuration } from "./duration.ts";
 import { type HostAddress, parseHost } from "./host.ts";
 import type { LogFormat } from "./log.ts";
@@ -65,7 +66,7 @@ export function readSettings(environment: Environment): Settings {
   const read = (name: string) =>
     (environment[name] ?? "").trim().replace(/^["']+|["']+$/g, "").trim();
   const contextLength = positive(read("OLLAMA_CONTEXT_LENGTH"));
-  const gpuMemory = positive(read("QUERN_GPU_MEMORY"));
+  const gpuMemory = byteSize(read("QUERN_GPU_MEMORY")) || undefined;
   const apiKey = read("QUERN_API_KEY");
   const cloudHost = address(read("QUERN_CLOUD_HOST"));
   const cloudKey = read("QUERN_CLOUD_KEY");
@@ -78,7 +79,7 @@ export function readSettings(environment: Environment): Settings {
     loadTimeout: duration(read("OLLAMA_LOAD_TIMEOUT")) || 5 * 60_000,
     maxLoaded: positive(read("OLLAMA_MAX_LOADED_MODELS")) ?? 0,
     maxSequences: positive(read("OLLAMA_NUM_PARALLEL")) ?? 4,
-    gpuOverhead: positive(read("OLLAMA_GPU_OVERHEAD")) ?? 0,
+    gpuOverhead: byteSize(read("OLLAMA_GPU_OVERHEAD")) ?? 0,
     keepUnused: isOn(read("OLLAMA_NOPRUNE")),
     maxQueue: positive(read("OLLAMA_MAX_QUEUE")) ?? 512,
     origins: read("OLLAMA_ORIGINS").split(",").map((origin) => origin.trim()).filter(Boolean),
@@ -106,6 +107,14 @@ function positive(text: string): number | undefined {
 function address(text: string): string | undefined {
   try {
     return text === "" ? undefined : readRemoteHost(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function byteSize(text: string): number | undefined {
+  try {
+    return parseByteSize(text);
   } catch {
     return undefined;
   }

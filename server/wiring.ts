@@ -3,9 +3,11 @@
 import {
   type ChatModel,
   createEstimate,
+  examineGpu,
   type FileSource,
   inspectModel,
   type LoadOptions,
+  measureReadBandwidth,
   openModelInWorker,
   readMemoryBudget,
 } from "../engine/mod.ts";
@@ -18,6 +20,7 @@ export function systemDependencies(): CliDependencies {
     open: openModel,
     inspect: inspectModel,
     memory: { estimate: createEstimate, budget: readMemoryBudget },
+    gpu: { examine: examineGpu, readBandwidth: measureReadBandwidth },
     terminal: systemTerminal(),
     environment: Deno.env.toObject(),
     fetch: globalThis.fetch,

@@ -1,6 +1,6 @@
 // Gemma 3 (Gemma Team 2025): Gemma 2 with norms of queries and keys instead of soft caps, and five
 // layers with a sliding window for each without. The former have a rotary embedding of their own, with
-// a lower base and never stretched.
+// a lower base and never stretched. The rows of an image see each other in both directions.
 
 import { type ModelBuilder, type Rope } from "../nn/mod.ts";
 
@@ -12,7 +12,12 @@ export async function loadGemma3(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const heads = model.heads();
   const perHead = config.layers === LAYERS_OF_27B ? config.width / heads.heads : heads.headDim;
-  const attention = { ...heads, scale: 1 / Math.sqrt(perHead), queryKeyNorm: "head" } as const;
+  const attention = {
+    ...heads,
+    scale: 1 / Math.sqrt(perHead),
+    queryKeyNorm: "head",
+    wholeImages: true,
+  } as const;
   // Without a size there are no windows.
   const size = config.countOr("attention.sliding_window", 0);
   const isLocal = config.slidingLayers(6);

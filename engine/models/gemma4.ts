@@ -1,10 +1,22 @@
 // Gemma 4 (Google 2026): sliding and full layers with heads of different sizes; full layers rotate a
 // part of each pair's frequencies and may take their keys as values; values are normed. Some models
 // have experts beside the dense block, some per-layer embeddings and last layers that attend to the
-// keys and values of earlier ones, as Gemma 3n does.
+// keys and values of earlier ones, as Gemma 3n does. The rows of an image see each other in both
+// directions in sliding layers, but not in models with per-layer embeddings.
 
-import { type Layer, type ModelBuilder, perLayerInputs, perLayerUpdate } from "../nn/mod.ts";
+import {
+  type Config,
+  type Layer,
+  type ModelBuilder,
+  perLayerInputs,
+  perLayerUpdate,
+} from "../nn/mod.ts";
 import type { FloatRows, LayerCache } from "../../kernels/mod.ts";
+
+/** Whether rows of an image see each other in both directions, in sliding layers. */
+export function seesWholeImages(config: Config): boolean {
+  return config.countOr("embedding_length_per_layer_input", 0) === 0;
+}
 
 /** Loads a Gemma 4. */
 export async function loadGemma4(model: ModelBuilder): Promise<void> {
@@ -21,6 +33,7 @@ export async function loadGemma4(model: ModelBuilder): Promise<void> {
       withoutFactors: true,
     }),
     window: { kind: "sliding", size: config.count("attention.sliding_window") },
+    wholeImages: seesWholeImages(config),
   } as const;
   const full = { rope: model.rope({ pairs: "half" }) };
   const caches = new Map<boolean, LayerCache>(); // of the last sliding and full layer that has one

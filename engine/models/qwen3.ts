@@ -1,6 +1,6 @@
 // Qwen3 (Yang et al. 2025): Qwen2 with an RMSNorm of each head's query and key instead of biases. As
 // Qwen3-MoE with a mixture of experts; as Qwen3-VL (Bai et al. 2025) with M-RoPE whose sections take
-// turns.
+// turns, and first layers that add more of an image to its rows (deepstack).
 
 import type { ModelBuilder } from "../nn/mod.ts";
 
@@ -12,7 +12,8 @@ export function loadQwen3(model: ModelBuilder): Promise<void> {
 
 /** Loads the language model of a Qwen3-VL, dense or of experts. */
 export async function loadQwen3Vl(model: ModelBuilder): Promise<void> {
-  const { network } = model;
+  const { network, config } = model;
+  const deepstackLayers = config.countOr("n_deepstack_layers", 0);
   const rope = model.rope({ pairs: "half", multiSection: "interleaved" });
   const attention = { ...model.heads(), rope, queryKeyNorm: "head" } as const;
   const x = await model.embed();
@@ -23,6 +24,7 @@ export async function loadQwen3Vl(model: ModelBuilder): Promise<void> {
       : await layer.feedForward();
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+    if (layer.index < deepstackLayers) network.add(network.images.next(x));
   }
   await model.output(x, model.top.norm("output_norm"));
 }

@@ -146,6 +146,7 @@ export function rotate(
     rotary: rope?.rotary ?? 0,
     halfPairs: rope?.halfPairs ?? false,
     ...(rope ? network.memory.turns(rope) : {}),
+    ...(rope?.sections ? { sections: { ...rope, places: network.state.places } } : {}),
   });
   network.add((pass, step) => operation.encode(pass, step.rows));
 }
@@ -161,6 +162,7 @@ export function attend(
   const { device, state, memory } = network;
   const { limits } = network.options;
   network.boundTileRows(mostTileRows(device, options));
+  if (options.wholeImages) network.images.areWhole = true;
   const split = device.capabilities.software ? 1024 : 256;
   const maxSplits = Math.ceil(limits.context / split);
   const partials = (label: string, rows: number, splits: number) => {
@@ -170,9 +172,9 @@ export function attend(
   const { heads, headDim, valueDim = headDim } = options;
   return network.produce("attended", heads * valueDim, reader, (y) => {
     // Compiled when first used: a model that never decodes two ways never pays for both.
-    const lazily = (tiling: () => AttentionTiling) => {
+    const lazily = (tiling: () => AttentionTiling, own = options) => {
       let attention: Attention | undefined;
-      return () => attention ??= new Attention(device, queries, cache, state, y, options, tiling());
+      return () => attention ??= new Attention(device, queries, cache, state, y, own, tiling());
     };
     const decodePartials = partials("decode", limits.slots, maxSplits);
     const prefillPartials = partials("prefill", limits.rows, 1);
@@ -182,7 +184,7 @@ export function attend(
       maxSplits,
       tiles: state.decodeTiles,
       partials: decodePartials,
-    }));
+    }), { ...options, wholeImages: false }); // a single row sees no more of an image than itself
     const prefill = lazily(() => ({
       tileRows: network.tileRows,
       split: limits.context,

@@ -73,12 +73,16 @@ export class ModelBuilder {
     return { scale, length: config.countOr("attention.temperature_length", original), offset: 0 };
   }
 
-  /** The residual stream [rows, width]: the embeddings of the step's tokens, times `scale`. */
+  /**
+   * The residual stream [rows, width]: the embeddings of the step's tokens, times `scale`, and those of
+   * its images as they are.
+   */
   async embed({ scale = 1 } = {}): Promise<FloatRows> {
     const { network, config } = this;
     const { parts: [{ matrix }] } = await this.#embeddings();
     const x = network.memory.floats("residual", config.width);
     network.embed(matrix, x, { scale });
+    network.add(network.images.next(x));
     return x;
   }
 

@@ -25,17 +25,15 @@ import {
   ROW_PADDING,
 } from "../../kernels/mod.ts";
 import type { GatedStack, Stack } from "../weights.ts";
+import { ImageRows } from "./image_rows.ts";
 import { type MemoryOptions, StepMemory } from "./memory.ts";
-import type { StepShape, StepState } from "./step.ts";
+import type { Operation, StepShape, StepState } from "./step.ts";
 
 /** How a model computes. */
 export interface NetworkOptions extends MemoryOptions {
   /** int8 activations where weights are quantized. */
   integer: boolean;
 }
-
-/** Records one operation of a step. */
-export type Operation = (pass: GPUComputePassEncoder, step: StepShape) => void;
 
 /** An activation in the forms that its readers take: int8 groups where their products allow it. */
 export interface Input {
@@ -57,6 +55,7 @@ export type OutputKind = "logits" | "hidden";
 /** A model's forward step, built once and replayed. */
 export class Network {
   readonly memory: StepMemory;
+  readonly images: ImageRows;
   #tileRows = Infinity;
   readonly #operations: Operation[] = [];
   #recording = this.#operations;
@@ -71,6 +70,7 @@ export class Network {
     readonly options: NetworkOptions,
   ) {
     this.memory = new StepMemory(device, options);
+    this.images = new ImageRows(device, state, options.limits.rows);
   }
 
   /** Query rows per workgroup of prefill attention: what every attention layer can do. */

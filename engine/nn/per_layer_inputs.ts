@@ -21,7 +21,7 @@ export async function perLayerInputs(model: ModelBuilder, x: FloatRows): Promise
   const scale = Math.sqrt(columns) * Math.SQRT1_2;
   const inputs = network.linear(network.input(x, projection), projection, "per-layer inputs");
   network.normVectors(inputs, norm, { first: 0, count: layers, columns });
-  network.embed(table, inputs, { by: "token", scale, accumulate: true });
+  network.embed(table, inputs, { by: "token", scale, accumulate: true, standIn: true });
   return inputs;
 }
 

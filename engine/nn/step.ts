@@ -1,5 +1,5 @@
 // One forward step over rows of several sequences: its buffers on the GPU and its shape.
-// A row is one token of one sequence. The sampled token and its position stay in `slots`, so that
+// A row is one token of one sequence, or what stands for one: a row of an image. The sampled token and its position stay in `slots`, so that
 // decode steps can follow one another without the host.
 
 import { BLOCK, type Device, padTo, ROW_PADDING, type StepRows } from "../../kernels/mod.ts";
@@ -10,6 +10,8 @@ export interface StepShape {
   rows: number;
   /** Sequences that these rows are of. */
   sequences: number;
+  /** Rows that are of images. */
+  imageRows: number;
   /** Rows whose logits are wanted. */
   outputs: number;
   /** Rows that decode one token, each a sequence of its own. */
@@ -21,6 +23,9 @@ export interface StepShape {
   /** Longest context of these, in positions. */
   prefillContext: number;
 }
+
+/** Records one operation of a step. */
+export type Operation = (pass: GPUComputePassEncoder, step: StepShape) => void;
 
 /** Capacities of a model's steps. */
 export interface StepLimits {
@@ -40,8 +45,13 @@ export interface StepState extends StepRows {
   readonly outputs: GPUBuffer;
   /** Query tiles (first row, rows, 0, 0) of the decoding rows: row i alone. */
   readonly decodeTiles: GPUBuffer;
-  /** Query tiles (first row, rows, positions of the sequence after this step, 0) in prefill. */
+  /**
+   * Query tiles in prefill: first row, rows, positions of the sequence after this step, and up to the
+   * end of the image that the rows are of, or 0.
+   */
   readonly prefillTiles: GPUBuffer;
+  /** Parts of the rotary positions (time, height, width, 0) of the rows that are of images. */
+  readonly places: GPUBuffer;
   /** Rows of each sequence (first row, rows, 0, 0), in row order. */
   readonly segments: GPUBuffer;
   /** KV blocks of each slot: [slots, maxBlocks]. */
@@ -68,6 +78,7 @@ export function allocateStep(device: Device, limits: StepLimits): StepState {
     outputs: words("outputs", padTo(outputs, ROW_PADDING)),
     decodeTiles,
     prefillTiles: words("prefill tiles", rows * 4),
+    places: words("places", rows * 4),
     segments: words("segments", rows * 4),
     table: words("block table", slots * maxBlocks),
     maxBlocks,

@@ -4,6 +4,7 @@
 
 import {
   Attention,
+  type AttentionTiling,
   type FloatRows,
   type Norm,
   partialBytes,
@@ -14,12 +15,19 @@ import type { Heads, Input, Layer, Network } from "../nn/mod.ts";
 import { loadProjection, type Projection } from "./projection.ts";
 import type { Windows } from "./windows.ts";
 
+/** How far the pairs of each row turn: [rows, headDim / 2] of (cos, sin), see RotateRows. */
+export interface Turns {
+  readonly buffer: GPUBuffer;
+  /** From an element to its partner. */
+  readonly distance: number;
+}
+
 /** How a layer attends. */
 export interface ImageAttentionConfig extends Heads {
   /** Which rows see each other. */
   windows: Windows;
-  /** How far the pairs of each row turn, see {@linkcode RotateRows}. */
-  turns?: { buffer: GPUBuffer; distance: number } | undefined;
+  /** Missing: no rotation. */
+  turns?: Turns | undefined;
   /** Default 1 / sqrt(headDim). */
   scale?: number;
   /** Norms each head of the values without weights. */
@@ -89,26 +97,17 @@ export class ImageAttention {
     const { device, memory, options: { limits } } = this.network;
     const { heads, headDim, windows, scale = 1 / Math.sqrt(headDim) } = this.config;
     const shape = { heads, kvHeads: heads, headDim };
-    const bytes = partialBytes(shape, limits.rows, 1);
-    const tiling = {
+    const tiling: AttentionTiling = {
       tileRows: windows.tileRows,
       split: limits.rows,
       maxSplits: 1,
       tiles: windows.state.prefillTiles,
-      partials: memory.buffer("partials", bytes),
+      partials: memory.buffer("partials", partialBytes(shape, limits.rows, 1)),
     };
-    const causal = false;
     return this.network.produce("attended", heads * headDim, this.weights.output, (y) => {
-      const options = { ...shape, scale, causal };
-      const attention = new Attention(
-        device,
-        qkv,
-        windows.cache,
-        windows.state,
-        y,
-        options,
-        tiling,
-      );
+      const options = { ...shape, scale, causal: false };
+      const { cache, state } = windows;
+      const attention = new Attention(device, qkv, cache, state, y, options, tiling);
       return (pass) => attention.encode(pass, windows.tiles, windows.longest);
     });
   }

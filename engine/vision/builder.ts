@@ -1,25 +1,17 @@
 // What an encoder family's file is written with: the network over patches, its layers and inputs, and
 // networks over tokens, which are some patches joined. A network is built for a number of patches;
-// what depends on the shape of an image is an input, computed on the CPU and written when it changes.
+// what depends on the shape of an image is computed on the CPU and written when it changes.
 
 import { type Device, type FloatRows, GROUP, type Norm, padTo } from "../../kernels/mod.ts";
 import { Layer, Network, type StepShape } from "../nn/mod.ts";
-import { type ImageAttentionConfig, loadImageAttention } from "./attention.ts";
-import { loadFeedForward } from "./feed_forward.ts";
-import { PatchGrid } from "./patch_grid.ts";
+import { type ImageAttentionConfig, loadImageAttention, type Turns } from "./attention.ts";
+import { loadImageFeedForward } from "./feed_forward.ts";
+import { loadPatchEmbedding } from "./patch_embedding.ts";
+import type { PatchGrid } from "./patch_grid.ts";
 import { type GridRope, gridTurns } from "./rotary.ts";
 import type { VisionConfig } from "./vision_config.ts";
 import type { VisionWeights } from "./vision_weights.ts";
-import { type WindowSizes, Windows } from "./windows.ts";
-
-/** What is written for each shape of image. */
-type SizedInput = (grid: PatchGrid, rows: number) => void;
-
-/** How the layers of a vision transformer differ. */
-export interface VisionLayerConfig extends Partial<ImageAttentionConfig> {
-  /** Default "layer". */
-  norm?: Norm["kind"];
-}
+import { Windows, type WindowSizes } from "./windows.ts";
 
 /** How a network is built. */
 export interface ImageBuilderOptions {
@@ -27,19 +19,31 @@ export interface ImageBuilderOptions {
   exact: boolean;
   /** Most patches of an image. */
   patches: number;
-  /** Rows after those of the patches. */
+  /** Patches on each side of a token. */
+  merge: number;
+  /** Rows after those of the patches: 1 for a class token. */
   extraRows: number;
 }
+
+/** How the layers of a vision transformer differ. */
+export interface VisionLayerConfig extends Partial<ImageAttentionConfig> {
+  /** Default "layer". */
+  norm?: Norm["kind"];
+}
+
+/** What is computed of each row for a shape of image: [rows, columns]. */
+export type RowValues = (grid: PatchGrid, rows: number) => Float32Array;
 
 /** An encoder while it is built. */
 export class ImageBuilder {
   readonly network: Network;
-  /** All patches see each other. */
-  readonly whole: Windows;
-  /** Pixels of the patches: [rows, 3 * patchSize^2]. */
+  /** Tensors that belong to no layer, by their full names. */
+  readonly top: Layer;
+  /** Where the pixels of patches go: [rows, 3 * patchSize^2]. */
   readonly pixels: FloatRows;
-  readonly #inputs: SizedInput[] = [];
-  readonly #windows: Windows[] = [];
+  readonly #whole: Windows;
+  readonly #rows: number;
+  readonly #inputs: ((grid: PatchGrid, rows: number) => void)[] = [];
 
   constructor(
     readonly device: Device,
@@ -47,9 +51,139 @@ export class ImageBuilder {
     readonly config: VisionConfig,
     readonly options: ImageBuilderOptions,
   ) {
-    const rows = options.patches + options.extraRows;
-    this.whole = this.windows({ largest: rows, smallest: rows }, (grid) => new Uint8Array(rows));
-    this.network = this.#network(rows);
+    this.#rows = options.patches + options.extraRows;
+    const sizes = { largest: this.#rows, smallest: this.#rows };
+    this.#whole = this.windows(sizes, () => 0);
+    this.network = this.#createNetwork(this.#rows);
+    this.top = new Layer(this.network, weights, config, -1, "");
     this.pixels = this.network.memory.floats("pixels", 3 * config.patchSize ** 2);
   }
+
+  /** Most tokens of an image. */
+  get mostTokens(): number {
+    return Math.ceil(this.options.patches / this.options.merge ** 2);
+  }
+
+  /** The layers in order, or the first `count`. */
+  *layers(count = this.config.layers): Generator<Layer> {
+    for (let i = 0; i < count; i++) {
+      yield new Layer(this.network, this.weights, this.config, i, `v.blk.${i}.`);
+    }
+  }
+
+  /** Windows of the image: those patches see each other that `windowOf` gives the same number. */
+  windows(sizes: WindowSizes, windowOf: (grid: PatchGrid, row: number) => number): Windows {
+    const { device, config, options } = this;
+    const windows = new Windows(device, this.#rows, sizes, config.heads(), !options.exact);
+    this.#inputs.push((grid, rows) => {
+      windows.write(Uint32Array.from({ length: rows }, (_, row) => windowOf(grid, row)));
+    });
+    return windows;
+  }
+
+  /** The turns of a rotary embedding, for {@linkcode ImageBuilder.transform}. */
+  turns(rope: GridRope): Turns {
+    const buffer = this.device.buffer("turns", this.#rows * rope.headDim * 4, "scratch");
+    this.#inputs.push((grid, rows) => this.device.write(buffer, 0, gridTurns(rope, grid, rows)));
+    return { buffer, distance: rope.distance };
+  }
+
+  /** The residual stream: v.patch_embd of the patches, on top of `positions`. Errors: GgufError. */
+  async patches(positions?: RowValues): Promise<FloatRows> {
+    const { network, top, config: { width } } = this;
+    const x = network.memory.floats("residual", width);
+    if (positions) {
+      const rows = network.memory.floats("positions", width);
+      this.#inputs.push((grid, count) => {
+        this.device.write(rows.floats, 0, padColumns(positions(grid, count), width));
+      });
+      network.elementwise("copy", { rows: x }, { x: { rows } });
+    }
+    const stacks = await loadPatchEmbedding(top, this.weights, this.pixels.columns);
+    for (const [i, stack] of stacks.entries()) {
+      const accumulate = i > 0 || positions !== undefined;
+      network.project(network.input(this.pixels, stack), stack, x, { accumulate });
+    }
+    return x;
+  }
+
+  /** x += attention(norm(x)); x += feedForward(norm(x)): ln1, attn_*, ln2, ffn_*. Errors: GgufError. */
+  async transform(layer: Layer, x: FloatRows, options: VisionLayerConfig = {}): Promise<void> {
+    const { network, config } = this;
+    const { norm: kind = "layer", ...attention } = options;
+    const heads = config.heads();
+    const attend = await loadImageAttention(layer, {
+      windows: this.#whole,
+      ...heads,
+      ...attention,
+    });
+    const feedForward = await loadImageFeedForward(layer, config.activation);
+    const postNorm = (name: string) =>
+      layer.has(`${name}.weight`) ? layer.norm(name, kind) : undefined;
+    attend.add(network.norm(x, layer.norm("ln1", kind), attend), x, postNorm("attn_post_norm"));
+    const normed = network.norm(x, layer.norm("ln2", kind), feedForward);
+    feedForward.add(normed, x, postNorm("ffn_post_norm"));
+  }
+
+  /** x = norm(x) where the file has such a norm. */
+  normalize(x: FloatRows, name: string, kind: Norm["kind"] = "layer"): void {
+    if (this.top.has(`${name}.weight`)) this.network.normInto(x, x, this.top.norm(name, kind));
+  }
+
+  /** A network over tokens, and x as it reads it: [tokens, merge^2 patches side by side]. */
+  tokens(x: FloatRows): { network: Network; x: FloatRows } {
+    const size = this.options.merge ** 2;
+    const network = this.#createNetwork(this.mostTokens);
+    this.network.add((pass, step) => {
+      network.encode(pass, { ...step, rows: step.outputs / size }, "hidden");
+    });
+    const joined = { columns: size * x.stride, stride: size * x.stride, floats: x.floats };
+    if (x.stride === x.columns) return { network, x: joined };
+    const packed = network.memory.floats("joined", size * x.columns);
+    const to = { rows: packed, columns: x.columns, step: x.columns };
+    network.elementwise("copy", to, { count: size, x: { rows: joined, step: x.stride } });
+    return { network, x: packed };
+  }
+
+  /** Writes what depends on the shape of an image. */
+  prepare(grid: PatchGrid): void {
+    for (const write of this.#inputs) write(grid, grid.patches + this.options.extraRows);
+  }
+
+  /** Records the network for the image that was prepared and whose pixels were written. */
+  encode(pass: GPUComputePassEncoder, grid: PatchGrid): void {
+    const step: StepShape = {
+      rows: grid.patches + this.options.extraRows,
+      imageRows: 0,
+      sequences: 1,
+      outputs: grid.patches,
+      decodeRows: 0,
+      decodeContext: 0,
+      prefillTiles: this.#whole.tiles,
+      prefillContext: this.#whole.longest,
+    };
+    this.network.encode(pass, step, "hidden");
+  }
+
+  #createNetwork(rows: number): Network {
+    const { exact } = this.options;
+    return new Network(this.device, this.#whole.state, {
+      limits: { rows, outputs: 1, slots: 1, context: rows },
+      integer: !exact && this.device.capabilities.packedDot,
+      halfCache: !exact,
+      cacheBlocks: 0,
+    });
+  }
+}
+
+/** Rows with zeros up to whole groups. */
+function padColumns(values: Float32Array, columns: number): Float32Array {
+  const stride = padTo(columns, GROUP);
+  if (stride === columns) return values;
+  const rows = values.length / columns;
+  const padded = new Float32Array(rows * stride);
+  for (let row = 0; row < rows; row++) {
+    padded.set(values.subarray(row * columns, (row + 1) * columns), row * stride);
+  }
+  return padded;
 }

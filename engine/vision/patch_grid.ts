@@ -3,6 +3,9 @@
 
 import { GROUP, padTo } from "../../kernels/mod.ts";
 
+/** Red, green and blue. */
+export const CHANNELS = 3;
+
 /** Sides of an image in pixels. */
 export interface ImageSize {
   readonly width: number;
@@ -65,15 +68,16 @@ export class PatchGrid {
   }
 
   /**
-   * The pixels of each patch as a row, channel after channel: [patches, stride], padded with zeros to
+   * The pixels of each patch as a row, channel after channel: [rows, stride], padded with zeros to
    * whole groups.
    * @param pixels [height, width, 3]
+   * @param rows at least as many as patches; those after them are zero
    */
-  cut(pixels: Float32Array): Float32Array<ArrayBuffer> {
+  cut(pixels: Float32Array, rows: number): Float32Array<ArrayBuffer> {
     const { patchSize } = this.layout;
     const width = this.columns * patchSize;
     const stride = padTo(3 * patchSize ** 2, GROUP);
-    const cut = new Float32Array(this.patches * stride);
+    const cut = new Float32Array(rows * stride);
     for (let row = 0; row < this.patches; row++) {
       for (let y = 0; y < patchSize; y++) {
         const line = (this.ys[row] * patchSize + y) * width + this.xs[row] * patchSize;

@@ -70,7 +70,8 @@ export class Projection {
   }
 }
 
-function shifted(stack: Stack, by: number): Stack {
+/** The same with its outputs further right. */
+export function shifted(stack: Stack, by: number): Stack {
   const shift = <T extends { first: number }>(part: T) => ({ ...part, first: part.first + by });
   return { ...stack, parts: stack.parts.map(shift), adapters: stack.adapters.map(shift) };
 }
@@ -80,6 +81,7 @@ export async function loadProjection(
   layer: Layer,
   names: readonly string[],
   columns: number,
+  network: Network = layer.network,
 ): Promise<Projection> {
   const bounds = (name: string, side: "input" | "output"): Bounds | undefined => {
     const bound = (part: string, missing: number) =>
@@ -97,7 +99,7 @@ export async function loadProjection(
   const weightOf = (name: string) => `${name}.weight`;
   if (!bounded.some(({ input, output }) => input || output)) {
     const stack = await layer.stack(names.map(weightOf), columns);
-    return new Projection(layer.network, [{ stack, first: 0 }]);
+    return new Projection(network, [{ stack, first: 0 }]);
   }
   const members: Member[] = [];
   let first = 0;
@@ -106,5 +108,5 @@ export async function loadProjection(
     members.push({ stack, first, ...limits });
     first += stack.columns;
   }
-  return new Projection(layer.network, members);
+  return new Projection(network, members);
 }

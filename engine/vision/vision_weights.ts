@@ -1,14 +1,8 @@
 // The weights of an image encoder. Its network is built anew where a larger image needs larger
 // buffers; the weights stay, so what was loaded once is given again.
 
-import {
-  allocateMatrix,
-  type Matrix,
-  MatrixWriter,
-  type QuantFormat,
-  quantFormat,
-} from "../../kernels/mod.ts";
-import type { StackOptions } from "../affine.ts";
+import { allocateMatrix, MatrixWriter, quantFormat } from "../../kernels/mod.ts";
+import { loadAffine, type StackOptions } from "../affine.ts";
 import type { Rows } from "../rows.ts";
 import { type GatedStack, type Stack, WeightLoader } from "../weights.ts";
 
@@ -37,31 +31,30 @@ export class VisionWeights extends WeightLoader {
   }
 
   /**
-   * A matrix [rows, columns] of a tensor's values in another order, as f32: no format could keep its
-   * blocks. Row and column become the number of the value in the tensor.
+   * A matrix [rows, columns] whose values follow from a tensor's, as f32: no format could keep its
+   * blocks. With the tensor's bias, if it has one.
    */
-  reordered(
+  derived(
     name: string,
-    [rows, columns]: readonly [rows: number, columns: number],
-    indexOf: (row: number, column: number) => number,
+    shape: { rows: number; columns: number },
+    valueAt: (values: Float32Array, row: number, column: number) => number,
   ): Stack {
-    return this.#once(["reordered", name], () => {
+    return this.#once(["derived", name], () => {
+      const { rows, columns } = shape;
       const values = super.values(name);
-      const ordered = new Float32Array(rows * columns);
+      const derived = new Float32Array(rows * columns);
       for (let row = 0, at = 0; row < rows; row++) {
-        for (let column = 0; column < columns; column++) ordered[at++] = values[indexOf(row, column)];
+        for (let column = 0; column < columns; column++) {
+          derived[at++] = valueAt(values, row, column);
+        }
       }
-      const matrix = this.#matrixOf(name, ordered, { rows, columns });
+      const matrix = allocateMatrix(this.device, name, quantFormat(F32)!, shape);
+      const writer = new MatrixWriter(this.device, matrix);
+      writer.append(new Uint8Array(derived.buffer));
+      writer.finish();
+      loadAffine(this, matrix, [name], {});
       return { parts: [{ matrix, first: 0 }], columns: rows, adapters: [], readers: [matrix] };
     });
-  }
-
-  #matrixOf(name: string, values: Float32Array, shape: { rows: number; columns: number }): Matrix {
-    const matrix = allocateMatrix(this.device, name, quantFormat(F32) as QuantFormat, shape);
-    const writer = new MatrixWriter(this.device, matrix);
-    writer.append(new Uint8Array(values.buffer));
-    writer.finish();
-    return matrix;
   }
 
   #once<T>(key: unknown, load: () => T): T {

@@ -19,6 +19,8 @@ export interface ConnectOptions {
    * one that runs already, such as asking which models it has in memory.
    */
   mayStart?: boolean;
+  /** Requests that a server in this process answers at a time. Default 1: a command asks one thing. */
+  parallel?: number;
 }
 
 /**
@@ -29,7 +31,7 @@ export interface ConnectOptions {
  */
 export async function connect(
   dependencies: CliDependencies,
-  { mayStart = true }: ConnectOptions = {},
+  { mayStart = true, parallel = 1 }: ConnectOptions = {},
 ): Promise<Api> {
   const settings = readSettings(dependencies.environment);
   const { host, apiKey } = settings;
@@ -51,7 +53,7 @@ export async function connect(
       `Cannot reach a server at ${url}: start one with \`quern serve\``,
     );
   }
-  return startInProcess(dependencies, settings, url);
+  return startInProcess(dependencies, { ...settings, maxSequences: parallel }, url);
 }
 
 /** @throws {ConnectionError} if something listens and does not answer */

@@ -4,6 +4,7 @@ import type {
   BudgetOptions,
   ChatModel,
   FileSource,
+  GpuExamination,
   LoadOptions,
   ManagerOptions,
   MemoryBudget,
@@ -22,6 +23,11 @@ export interface CliDependencies {
   memory?: {
     estimate: NonNullable<ManagerOptions["estimate"]>;
     budget: (options: BudgetOptions) => Promise<MemoryBudget>;
+  };
+  /** What the GPU is, and how fast it reads, in bytes per second; absent, it is not looked at. */
+  gpu?: {
+    examine: () => Promise<GpuExamination>;
+    readBandwidth: () => Promise<number>;
   };
   terminal: Terminal;
   environment: Environment;

@@ -1,6 +1,7 @@
 // The environment variables at the end of the main help text. What they do is in settings.ts.
 
-const VARIABLES: readonly (readonly [name: string, effect: string])[] = [
+/** Names and what they do, for the help and the doctor. */
+export const environmentVariables: readonly (readonly [name: string, effect: string])[] = [
   ["OLLAMA_HOST", "where to serve and to ask (127.0.0.1:11434)"],
   ["OLLAMA_MODELS", "folder of the models (~/.ollama/models)"],
   ["QUERN_MODELS", "the same, and goes before it"],
@@ -9,8 +10,8 @@ const VARIABLES: readonly (readonly [name: string, effect: string])[] = [
   ["OLLAMA_MAX_LOADED_MODELS", "models in memory at a time (as many as fit)"],
   ["OLLAMA_NUM_PARALLEL", "requests that a model answers at a time (4)"],
   ["OLLAMA_CONTEXT_LENGTH", "context window in tokens, if a request names none"],
-  ["OLLAMA_GPU_OVERHEAD", "bytes of GPU memory to leave free (0)"],
-  ["QUERN_GPU_MEMORY", "bytes of GPU memory (what the driver says)"],
+  ["OLLAMA_GPU_OVERHEAD", "GPU memory to leave free, such as 512MiB (0)"],
+  ["QUERN_GPU_MEMORY", "GPU memory, such as 24GB (what the driver says)"],
   ["OLLAMA_MAX_QUEUE", "requests that may wait (512)"],
   ["OLLAMA_ORIGINS", "further origins of web pages, with commas between"],
   ["OLLAMA_NOPRUNE", "keep files that no model uses"],
@@ -25,8 +26,8 @@ const VARIABLES: readonly (readonly [name: string, effect: string])[] = [
   ["NO_COLOR", "no bold and dim text"],
 ];
 
-const width = Math.max(...VARIABLES.map(([name]) => name.length));
+const width = Math.max(...environmentVariables.map(([name]) => name.length));
 
 /** Names and what they do, a line each. */
 export const environmentHelp = "\nEnvironment variables, with their defaults:\n" +
-  VARIABLES.map(([name, effect]) => `  ${name.padEnd(width)}  ${effect}`).join("\n");
+  environmentVariables.map(([name, effect]) => `  ${name.padEnd(width)}  ${effect}`).join("\n");

@@ -130,6 +130,6 @@ async function printVector(terminal: Terminal, api: Api, request: VectorRequest)
 }
 
 /** A path is told from a name, which may have slashes too, by how it begins or by its ending. */
-function isPath(model: string): boolean {
+export function isPath(model: string): boolean {
   return /^(?:\.{0,2}[\\/]|[A-Za-z]:[\\/])|\.gguf$/i.test(model);
 }

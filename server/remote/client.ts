@@ -58,7 +58,7 @@ export class RemoteClient {
       });
     } catch (error) {
       signal.throwIfAborted();
-      const state = `it cannot be reached (${(error as Error).message}); check that it runs, and ` +
+      const state = `it cannot be reached (${reasonOf(error)}); check that it runs, and ` +
         "its address in QUERN_CLOUD_HOST or in the model that was created with it";
       throw this.error(502, state, { cause: error });
     }
@@ -122,6 +122,13 @@ export function errorIn(body: unknown): string | undefined {
     : error;
   const said = inner ?? detail ?? message;
   return said === undefined || typeof said === "string" ? said : JSON.stringify(said);
+}
+
+/** Why a connection failed or broke, without what the caller knows. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause !== undefined) return reasonOf(error.cause);
+  return error.message.replace(/^error sending request for url \(.*?\): /, "");
 }
 
 async function sentenceOf(response: Response): Promise<string> {

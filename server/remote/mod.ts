@@ -5,3 +5,4 @@ export { RemoteError } from "./errors.ts";
 export { openRemoteModel, RemoteModels } from "./models.ts";
 export type { RemoteOptions } from "./models.ts";
 export { cloudModelOf } from "./names.ts";
+export { withoutCloud } from "./pull.ts";

@@ -86,7 +86,7 @@ export class RemoteModels implements RemoteDirectory {
    */
   async open({ host, model }: RemoteSource, signal?: AbortSignal): Promise<ChatModel> {
     const server = this.#serverOf(host);
-    await server.dialect(signal ?? new AbortController().signal);
+    await server.dialect(signal);
     const { config } = await server.describe(model);
     return new RemoteModel(server, model, remoteInfo({ ...remoteConfig(host, model), ...config }));
   }

@@ -57,9 +57,9 @@ export class RemoteServer {
    *
    * @throws {RemoteError} if it cannot be asked
    */
-  async dialect(signal: AbortSignal): Promise<RemoteDialect> {
+  async dialect(signal?: AbortSignal): Promise<RemoteDialect> {
     this.#api ??= this.#detect();
-    return DIALECTS[await abortable(this.#api, signal)];
+    return DIALECTS[await (signal ? abortable(this.#api, signal) : this.#api)];
   }
 
   /** What it says of a model; nothing if it does not say so soon. */

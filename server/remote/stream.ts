@@ -1,6 +1,7 @@
 // Streams as servers of models send them: JSON values a line each (Ollama), and server-sent events
 // (OpenAI; WHATWG HTML, section 9.2). Ending the iteration closes the connection.
 
+import { reasonOf } from "./client.ts";
 import type { RemoteCall } from "./dialect.ts";
 
 /**
@@ -50,7 +51,7 @@ async function* readLines(
     }
   } catch (error) {
     signal.throwIfAborted();
-    throw client.error(502, `the connection broke (${(error as Error).message})`, { cause: error });
+    throw client.error(502, `the connection broke (${reasonOf(error)})`, { cause: error });
   }
   // The last line, and the blank one that a server which hangs up at once does not send.
   if (rest !== "") yield* [rest, ""];

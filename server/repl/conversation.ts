@@ -77,7 +77,9 @@ export class Conversation {
     images: readonly string[],
     signal: AbortSignal,
   ): AsyncGenerator<OllamaRecord> {
-    const { raw, system } = this.settings;
+    const { system } = this.settings;
+    // An empty prompt would only load the model; one without a template goes on from nothing.
+    const raw = this.settings.raw || prompt === "" && !knowsTurns(this.model.facts);
     return this.#api.stream<OllamaRecord>("/api/generate", {
       ...this.#common(),
       prompt,

@@ -18,11 +18,18 @@ export async function installationAdvice(
 ): Promise<string> {
   if (host.os === "darwin") return "macOS brings Metal itself: there is no driver to install";
   if (host.os === "windows") return "Windows needs the graphics driver of the GPU's maker";
-  if (distribution?.family.includes("debian")) {
-    return `to install a driver, run: ${await aptCommand(host, distribution)}`;
-  }
-  const name = distribution?.family.find((member) => member in COMMANDS);
-  return name === undefined
+  const command = await installationCommand(host, distribution);
+  return command === undefined
     ? "install a Vulkan loader and Mesa's Vulkan drivers with the system's package manager"
-    : `to install a driver, run: ${COMMANDS[name]}`;
+    : `to install a driver, run: ${command}`;
+}
+
+/** The command that installs Mesa's Vulkan drivers, on the Linux distributions where it is known. */
+export async function installationCommand(
+  host: Host,
+  distribution: Distribution | undefined,
+): Promise<string | undefined> {
+  if (distribution?.family.includes("debian")) return await aptCommand(host, distribution);
+  const name = distribution?.family.find((member) => member in COMMANDS);
+  return name && COMMANDS[name];
 }

@@ -44,6 +44,13 @@ Deno.test("what is asked for is given, and room for two as far as there is some"
   assert(context === 16_000 && blocks > 500 + 8 && blocks < 1000 + 8);
 });
 
+Deno.test("there are blocks for as many windows as are wanted, if there is room", () => {
+  const blocksFor = (windows: number) => chooseCacheSize({ ...LLAMA, asked: 8192, windows }).blocks;
+  assertEquals(blocksFor(1), 8192 / 32 + 8);
+  assertEquals(blocksFor(2), 2 * 8192 / 32 + 8);
+  assert(blocksFor(100) < 3 * 8192 / 32);
+});
+
 Deno.test("no buffer of the cache is larger than a device allows", () => {
   const maxBuffer = 128 * 2 ** 20;
   const { blocks, context } = chooseCacheSize({ ...LLAMA, fileSize: 400e9, maxBuffer });

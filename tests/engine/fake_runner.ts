@@ -1,9 +1,12 @@
 // A step runner without a GPU. It keeps the paged KV cache and the history as plain memory, and what
 // a step samples depends on every token that it reads back from both: a block that is handed out
-// twice, a step that is laid out wrong or a token that is lost changes the text.
+// twice, a step that is laid out wrong or a token that is lost changes the text. For rows of images
+// the cache has numbers of their own, and the history what is no token.
 
+import type { PromptItem } from "../../engine/prompt_images.ts";
 import type { Sampled, StepPlan } from "../../engine/step_plan.ts";
 import type { StepRunner } from "../../engine/step_runner.ts";
+import { IMAGE_TOKEN } from "../../kernels/mod.ts";
 
 const BLOCK = 32;
 /** The tokens of the tiny model that are bytes: none of them ends a text. */
@@ -30,11 +33,21 @@ export function allowedFrom(token: number, mask: Uint32Array): number {
   return token;
 }
 
+/** What the cache has for a row of an image: a number of its own. */
+function imageRow(key: string, row: number): number {
+  return -1 - nextToken(Array.from(key, (letter) => letter.charCodeAt(0))) * 1000 - row;
+}
+
 /** The tokens that a model alone would give. */
-export function continuation(prompt: readonly number[], count: number): number[] {
-  const tokens = [...prompt];
+export function continuation(prompt: readonly PromptItem[], count: number): number[] {
+  const tokens = prompt.flatMap((item) =>
+    typeof item === "number"
+      ? item
+      : Array.from({ length: item.tokens }, (_, row) => imageRow(item.key, row))
+  );
+  const { length } = tokens;
   for (let i = 0; i < count; i++) tokens.push(nextToken(tokens));
-  return tokens.slice(prompt.length);
+  return tokens.slice(length);
 }
 
 /** The runner; `asStepRunner` is what a scheduler takes. */
@@ -49,6 +62,9 @@ export class FakeRunner {
   rowsFed = 0;
   /** Whether sequences cannot go back. */
   hasStates = false;
+  /** Whether images have to run in one step, and the most rows of one that did. */
+  wholeImages = false;
+  longestImage = 0;
   /** Raised by the next step. */
   failure: Error | undefined;
   readonly #cache: Int32Array;
@@ -137,17 +153,22 @@ export class FakeRunner {
   }
 
   /** All rows write before any reads, as a layer does. */
-  #step({ rows, outputs }: StepPlan): number[] {
+  #step({ rows, outputs, images }: StepPlan): number[] {
     this.steps++;
+    const imageRows = images.flatMap(({ image, first, count }) =>
+      Array.from({ length: count }, (_, i) => imageRow(image.key, first + i))
+    );
+    this.longestImage = Math.max(this.longestImage, ...images.map(({ count }) => count));
     const at = (row: number) => {
-      const [token, position, slot, known] = rows.subarray(row * 4, row * 4 + 4);
-      return known ? { ...this.#slots[slot], slot } : { token, position, slot };
+      const [token, position, slot, flags] = rows.subarray(row * 4, row * 4 + 4);
+      if (flags % 2 === 1) return { ...this.#slots[slot], slot };
+      return { token: imageRows[token - IMAGE_TOKEN] ?? token, position, slot };
     };
     const all = Array.from({ length: rows.length / 4 }, (_, row) => at(row));
     this.rowsFed += all.length;
     for (const { token, position, slot } of all) {
       this.#cache[this.#address(slot, position)] = token;
-      this.#history[slot][position] = token;
+      this.#history[slot][position] = token < 0 ? IMAGE_TOKEN : token;
     }
     return [...outputs].map((row) => {
       const { position, slot } = all[row];
@@ -155,7 +176,9 @@ export class FakeRunner {
         { length: position + 1 },
         (_, i) => this.#cache[this.#address(slot, i)],
       );
-      const isNoted = tokens.every((token, i) => token === this.#history[slot][i]);
+      const isNoted = tokens.every((token, i) =>
+        this.#history[slot][i] === (token < 0 ? IMAGE_TOKEN : token)
+      );
       const next = isNoted ? nextToken(tokens) : -1;
       const mask = this.#masks.get(slot);
       const token = mask ? allowedFrom(next, mask) : next;

@@ -1,5 +1,6 @@
 // Sequences on a scheduler whose runner is the fake one: what its tests share.
 
+import type { PromptItem } from "../../engine/prompt_images.ts";
 import { Scheduler } from "../../engine/scheduler.ts";
 import type { Sequence, SequenceEnd, TokenConstraint } from "../../engine/sequence.ts";
 import { FakeRunner, type FakeRunnerOptions } from "./fake_runner.ts";
@@ -29,7 +30,7 @@ export function promptOf(length: number, seed = 1): number[] {
 /** Queues a sequence. `accept` is called with the number of its tokens. */
 export function add(
   scheduler: Scheduler,
-  prompt: number[],
+  prompt: readonly PromptItem[],
   maxTokens: number,
   accept: (count: number) => boolean = () => true,
   constraint?: TokenConstraint,

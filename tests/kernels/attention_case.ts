@@ -23,6 +23,8 @@ export interface Case extends Omit<AttentionOptions, "scale" | "sinks"> {
   /** Factor of queries: large ones make weights of nearly zero and one. */
   sharpness?: number;
   sinks?: Float32Array;
+  /** Positions of images in every sequence that is long enough. */
+  images?: readonly (readonly [first: number, end: number])[];
 }
 
 const SLOTS = 5;
@@ -120,12 +122,18 @@ export async function assertAttention(device: Device, shape: Case): Promise<void
         );
       }
     }
-    const attended = attentionReference(q, k, v, options);
+    const images = (shape.images ?? []).filter(([, end]) => end <= context);
+    const attended = attentionReference(q, k, v, { ...options, images });
     const error = outputError(shape, q, k, v);
-    for (let row = 0; row < rowCount; row += tileRows) {
+    for (let position = context - rowCount, row = rows.length / 4; position < context;) {
+      // A tile lies in one image, or in none.
+      const [first, imageEnd] = images.find(([, end]) => position < end) ?? [context, context];
+      const inImage = first <= position;
+      const count = Math.min(tileRows, (inImage ? imageEnd : first) - position);
       // In decode, the end of the sequence is not known beforehand.
-      const end = rowCount === 1 ? 0 : context;
-      tiles.push(rows.length / 4 + row, Math.min(tileRows, rowCount - row), end, 0);
+      tiles.push(row, count, rowCount === 1 ? 0 : context, inImage ? imageEnd : 0);
+      position += count;
+      row += count;
     }
     for (let position = context - rowCount; position < context; position++) {
       const row = rows.length / 4;

@@ -52,6 +52,20 @@ Deno.test("attentionReference() sees the keys of each kind of window", () => {
     ".....xx",
   ]);
   assertEquals(seen({ causal: false }), Array(7).fill("xxxxxxx"));
+  const images = {
+    images: [[1, 4], [4, 6]] as const,
+    window: { kind: "sliding", size: 3 } as const,
+  };
+  assertEquals(seen({ ...images, wholeImages: true }), [
+    "x......",
+    "xxxx...",
+    "xxxx...",
+    ".xxx...",
+    "..xxxx.",
+    "...xxx.",
+    "....xxx",
+  ]);
+  assertEquals(seen(images), seen({ window: images.window }));
 });
 
 Deno.test("attentionReference() weighs by capped, biased and heated scores, and by sinks", () => {
@@ -108,6 +122,15 @@ gpuTest("Attention sees both sides, near or all, as encoders do", async (device)
   const shape = { ...SMALL, sequences, heads: 2, kvHeads: 2, headDim: 16, causal: false };
   await assertAttention(device, { ...shape, split: 24, window: { kind: "symmetric", size: 21 } });
   await assertAttention(device, { ...shape, split: 24 });
+});
+
+gpuTest("Attention sees whole images, as Gemma 3 does", async (device) => {
+  const sequences = [[40, 40], [64, 20], [30, 1]] as const;
+  const images = [[5, 19], [46, 50], [50, 60]] as const;
+  const shape = { ...SMALL, sequences, images, heads: 2, kvHeads: 1, headDim: 16 };
+  await assertAttention(device, { ...shape, wholeImages: true, split: 24 });
+  const window = { kind: "sliding", size: 9 } as const;
+  await assertAttention(device, { ...shape, wholeImages: true, window, split: 8 });
 });
 
 gpuTest("Attention biases by distance, with values of another length", async (device) => {

@@ -106,6 +106,20 @@ Deno.test("Device accounts for its buffers by purpose", async () => {
   device.check();
 });
 
+Deno.test("Device.share() accounts for its own buffers and leaves the GPU open", async () => {
+  using device = await Device.open();
+  const kept = device.buffer("a", 100, "weights");
+  const shared = device.share();
+  shared.buffer("b", 64, "scratch");
+  assertEquals([...shared.allocated], [["scratch", 64]]);
+  assertEquals([...device.allocated], [["weights", 112]]);
+  shared[Symbol.dispose]();
+  assertEquals([...shared.allocated], []);
+  device.write(kept, 0, new Uint8Array(16));
+  await device.gpu.queue.onSubmittedWorkDone();
+  device.check();
+});
+
 Deno.test("Device refuses a buffer beyond its limits and does not count it", async () => {
   using device = await Device.open();
   const create = () => device.buffer("absurd", 2 ** 50, "weights");

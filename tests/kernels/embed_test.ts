@@ -1,30 +1,37 @@
 // The look-up of embeddings and the resolution of a step's rows: tokens from the host and from
-// slots, tables in one part and in several, columns that end within a group.
+// slots, tables in one part and in several, columns that end within a group, and rows of images.
 
 import { assert, assertEquals } from "@std/assert";
-import { Device, Embed, embedReference, type FloatRows, isQuantized } from "../../kernels/mod.ts";
+import {
+  Device,
+  Embed,
+  embedReference,
+  type FloatRows,
+  IMAGE_TOKEN,
+  isQuantized,
+} from "../../kernels/mod.ts";
 import { gpuTest, readWords, submit, upload } from "../gpu.ts";
 import { assertRows, outputRows, relative, ULP } from "./close.ts";
 import { formatNamed, randomMatrix } from "./weights.ts";
 
 const VOCABULARY = 70;
 const CONTEXT = 5;
-/** Rows of (token, position, slot, from the slot), three of them resolved by slots. */
+/** Rows of (token, position, slot, twice the lag + from the slot), three of them resolved by slots. */
 const PLAN = [
   [0, 0, 0, 0],
   [69, 1, 0, 0],
   [7, 99, 1, 1],
-  [31, 4, 2, 0],
+  [31, 4, 2, 2 * 3],
   [32, 3, 2, 0],
-  [7, 99, 0, 1],
+  [7, 99, 0, 2 * 2 + 1],
   [64, 5, 1, 0], // beyond the context: looked up, but not noted
   [7, 99, 2, 1],
 ];
 /** (token, position) of each slot. */
 const SLOTS = [[63, 2], [68, 0], [33, 1]];
 const RESOLVED = PLAN.map(([token, position, slot, flag]) =>
-  flag ? [...SLOTS[slot], slot, 0] : [token, position, slot, 0]
-);
+  flag % 2 ? [...SLOTS[slot], slot, flag] : [token, position, slot, flag]
+).map(([token, position, slot, flag]) => [token, position, slot, position - (flag >> 1)]);
 
 async function assertEmbedding(device: Device, name: string, columns: number, parts: number) {
   const { matrix, weights } = randomMatrix(device, formatNamed(name), {
@@ -88,4 +95,42 @@ Deno.test("Embed looks up tables that are split in three parts", async () => {
     using device = await Device.open({ maxBindingSize: 40 * WIDEST[name] });
     await device.scoped("embed", () => assertEmbedding(device, name, columns, 3));
   }
+});
+
+gpuTest("Embed leaves rows of images to the table that has them", async (device) => {
+  const columns = 40;
+  const { matrix, weights } = randomMatrix(device, formatNamed("F32"), { rows: 3, columns });
+  const { matrix: images, weights: imageWeights } = randomMatrix(device, formatNamed("F32"), {
+    rows: 7,
+    columns,
+  });
+  const tokens = [2, IMAGE_TOKEN + 6, IMAGE_TOKEN + 5, 1];
+  const step = {
+    plan: upload(device, Uint32Array.from(tokens.flatMap((token, i) => [token, i, 0, 0]))),
+    slots: upload(device, new Uint32Array(2)),
+    rows: upload(device, new Uint32Array(4 * tokens.length)),
+    history: upload(device, new Uint32Array(4)),
+    context: 4,
+  };
+  const x = outputRows(device, tokens.length, columns, false) as FloatRows;
+  const table = { ...images, parts: images.parts.map((part) => ({ ...part, first: IMAGE_TOKEN })) };
+  const embeds = [
+    new Embed(device, matrix, step, x, { scale: 3 }),
+    new Embed(device, table, step, x, { by: "token" }),
+    new Embed(device, matrix, step, x, { by: "token", accumulate: true, standIn: true }),
+  ];
+  submit(device, (pass) => embeds.forEach((embed) => embed.encode(pass, tokens.length)));
+  const rowOf = (from: Float32Array, row: number) =>
+    from.subarray(row * columns, (row + 1) * columns);
+  const expected = new Float32Array(tokens.length * columns);
+  const own = [[weights, 2, 3], [imageWeights, 6, 1], [imageWeights, 5, 1], [
+    weights,
+    1,
+    3,
+  ]] as const;
+  own.forEach(([from, row, scale], i) => {
+    const added = rowOf(weights, tokens[i] < 3 ? tokens[i] : 0);
+    expected.set(rowOf(from, row).map((value, j) => scale * value + added[j]), i * columns);
+  });
+  await assertRows(device, x, expected, () => 12 * ULP);
 });

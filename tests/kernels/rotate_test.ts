@@ -1,12 +1,14 @@
 // RoPE on queries and keys, and keys and values on their way into the paged cache, against the
 // rotation by the angle in double precision: both pairings, whole and part of a head, both caches,
-// and each half of the work alone.
+// each half of the work alone, and positions of three parts.
 
 import {
   BLOCK,
   type Device,
   type HeadShape,
+  IMAGE_TOKEN,
   ropeFrequencies,
+  type RopeOptions,
   ropeTables,
   Rotate,
 } from "../../kernels/mod.ts";
@@ -20,6 +22,9 @@ interface Case extends HeadShape {
   halfPairs: boolean;
   half: boolean;
   first?: number;
+  sections?: Pick<RopeOptions, "sections" | "interleaved">;
+  /** The part of the position that turns each pair, 0 to 2; any of them where none does. */
+  partOf?: string;
 }
 
 /** Position and slot of each row, on both sides of the edges of blocks and of tables. */
@@ -27,13 +32,25 @@ const ROWS = [[0, 1], [1, 0], [31, 0], [32, 1], [255, 0], [256, 1], [8191, 2], [
 const CONTEXT = 100001;
 const LENGTH = 1.25;
 
+/** Rotary positions of those rows that stand for images, where there are sections. */
+const PLACES = new Map([[2, [7, 12, 300]], [5, [256, 255, 257]], [7, [9000, 9003, 9001]]]);
+
+/** The three parts of a row's rotary position; that of a text lags behind by 1. */
+function partsOf(row: number, { sections }: Case): number[] {
+  const [position] = ROWS[row];
+  const moment = Math.max(0, position - 1);
+  return sections ? PLACES.get(row) ?? [moment, moment, moment] : [position, position, position];
+}
+
 /** One head turned to its position. Errors are relative to the length of each pair. */
-function rotateReference(head: Float32Array, position: number, shape: Case) {
-  const { rotary, rotaryStart = 0, halfPairs } = shape;
-  const { frequencies } = ropeFrequencies({ rotary, base: 10000 });
+function rotateReference(head: Float32Array, row: number, shape: Case) {
+  const { rotary, rotaryStart = 0, halfPairs, partOf = "0".repeat(rotary / 2) } = shape;
+  const { frequencies } = ropeFrequencies({ rotary, base: 10000, ...shape.sections });
+  const parts = partsOf(row, shape);
   const rotated = head.slice();
   const errors = new Float64Array(head.length);
   frequencies.forEach((frequency, pair) => {
+    const position = parts[Number(partOf[pair])];
     const first = rotaryStart + (halfPairs ? pair : 2 * pair);
     const second = first + (halfPairs ? rotary / 2 : 1);
     const [x, y] = [head[first], head[second]];
@@ -61,11 +78,18 @@ async function assertRotated(device: Device, shape: Case) {
   );
   const maxBlocks = Math.ceil(CONTEXT / BLOCK);
   const cache = new PagedCache(device, { ...shape, maxBlocks }, slots);
-  const tables = ropeTables({ rotary, base: 10000, attentionFactor: LENGTH }, CONTEXT);
-  const rows = Uint32Array.from(ROWS.flatMap(([position, slot]) => [0, position, slot, 0]));
+  const rope = { rotary, base: 10000, attentionFactor: LENGTH, ...shape.sections };
+  const tables = ropeTables(rope, CONTEXT);
+  const imageRows = [...PLACES.keys()];
+  const rows = Uint32Array.from(ROWS.flatMap(([position, slot], row) => {
+    const image = imageRows.indexOf(row);
+    return [image < 0 ? 3 : IMAGE_TOKEN + image, position, slot, Math.max(0, position - 1)];
+  }));
   const state = { rows: upload(device, rows), table: cache.table, maxBlocks };
+  const places = Uint32Array.from([...PLACES.values()].flatMap((parts) => [...parts, 0]));
   const rotate = new Rotate(device, qkv, kvHeads > 0 ? cache.layer : undefined, state, {
     ...shape,
+    sections: shape.sections && { ...shape.sections, places: upload(device, places) },
     ...(rotary > 0
       ? { lowTurns: upload(device, tables.low), highTurns: upload(device, tables.high) }
       : {}),
@@ -82,13 +106,13 @@ async function assertRotated(device: Device, shape: Case) {
     const headOf = (head: number) =>
       values.subarray(start + head * headDim, start + (head + 1) * headDim);
     for (let head = 0; head < heads; head++) {
-      const turned = rotateReference(headOf(head), position, shape);
+      const turned = rotateReference(headOf(head), row, shape);
       expected.set(turned.rotated, start + head * headDim);
       errors.set(turned.errors, start + head * headDim);
     }
     for (let head = 0; head < kvHeads; head++) {
       const at = cache.at("keys", slot, position, head);
-      const turned = rotateReference(headOf(heads + head), position, shape);
+      const turned = rotateReference(headOf(heads + head), row, shape);
       keys.set(turned.rotated, at);
       keyErrors.set(turned.errors, at);
       const value = start + (heads + kvHeads) * headDim + head * valueDim;
@@ -147,3 +171,22 @@ gpuTest("Rotate turns queries alone, or caches alone", async (device) => {
   await assertRotated(device, { ...shape, heads: 0, kvHeads: 3, rotary: 0 });
   await assertRotated(device, { ...shape, heads: 2, kvHeads: 1, rotary: 0 });
 });
+
+gpuTest(
+  "Rotate turns pairs by the parts of positions of images, as Qwen-VL does",
+  async (device) => {
+    const shape = { heads: 2, kvHeads: 1, headDim: 40, halfPairs: true, half: false };
+    await assertRotated(device, {
+      ...shape,
+      rotary: 32,
+      sections: { sections: [3, 4, 6, 0] },
+      partOf: "0001111222222000",
+    });
+    await assertRotated(device, {
+      ...shape,
+      rotary: 40,
+      sections: { sections: [6, 5, 5, 3], interleaved: true },
+      partOf: "01201201201201200000",
+    });
+  },
+);

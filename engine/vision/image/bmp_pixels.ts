@@ -20,10 +20,10 @@ export function readBmpPixels(bytes: Uint8Array): Image {
   for (let row = 0, at = 0; row < height; row++) {
     let stored = data + (height - 1 - row) * rowBytes;
     for (let column = 0; column < width; column++, at += 3, stored += pixelBytes) {
-      const color = isIndexed ? colors + bytes[stored]! * 4 : stored;
-      pixels[at] = bytes[color + 2]!;
-      pixels[at + 1] = bytes[color + 1]!;
-      pixels[at + 2] = bytes[color]!;
+      const color = isIndexed ? colors + bytes[stored] * 4 : stored;
+      pixels[at] = bytes[color + 2];
+      pixels[at + 1] = bytes[color + 1];
+      pixels[at + 2] = bytes[color];
     }
   }
   return { width, height, pixels };

@@ -1,9 +1,10 @@
-// From the bytes of a picture to its pixels, through the decoders of the platform. What they do not
-// do is done here: refusing what is too large before it is decoded, and what was cut off.
+// From the bytes of a picture to its pixels. What is too large is refused before it is decoded, and
+// so is what was cut off. Common JPEG files are decoded here, everything else by the platform.
 
 import { decodeBitmap } from "./bitmap.ts";
 import { checkFormat } from "./formats/mod.ts";
 import { type Image } from "./image.ts";
+import { decodeJpeg } from "./jpeg/mod.ts";
 import { turnUpright } from "./orientation.ts";
 
 /**
@@ -14,6 +15,9 @@ import { turnUpright } from "./orientation.ts";
  * @throws {ImageError} if it is no such file, is cut off or damaged, or has too many pixels
  */
 export async function decodeImage(bytes: Uint8Array): Promise<Image> {
-  const { orientation, isDeep } = checkFormat(bytes);
-  return turnUpright(await decodeBitmap(bytes, isDeep), orientation);
+  const { decoder, orientation } = checkFormat(bytes);
+  const image = decoder === "jpeg"
+    ? decodeJpeg(bytes)
+    : await decodeBitmap(bytes, decoder === "deep");
+  return turnUpright(image, orientation);
 }

@@ -17,16 +17,16 @@ export function readDeepPngPixels(bytes: Uint8Array): Image {
   const width = header.uint32();
   const height = header.uint32();
   header.skip(1);
-  const channels = CHANNELS[header.uint8()]!;
+  const channels = CHANNELS[header.uint8()];
   const samples = unfilter(inflateSync(chunks.data), height, channels * 2);
 
   // The colours of a pixel are one or three samples of two bytes, the upper one first.
   const colorStep = channels >= 3 ? 2 : 0;
   const pixels = new Uint8Array(width * height * 3);
   for (let at = 0, sample = 0; at < pixels.length; at += 3, sample += channels * 2) {
-    pixels[at] = samples[sample]!;
-    pixels[at + 1] = samples[sample + colorStep]!;
-    pixels[at + 2] = samples[sample + 2 * colorStep]!;
+    pixels[at] = samples[sample];
+    pixels[at + 1] = samples[sample + colorStep];
+    pixels[at + 2] = samples[sample + 2 * colorStep];
   }
   return { width, height, pixels };
 }
@@ -57,14 +57,14 @@ function unfilter(filtered: Uint8Array, height: number, pixelBytes: number): Uin
   for (let row = 0; row < height; row++) {
     const source = row * (rowBytes + 1);
     const target = row * rowBytes;
-    const predict = PREDICTORS[filtered[source]!]!;
+    const predict = PREDICTORS[filtered[source]];
     for (let index = 0; index < rowBytes; index++) {
-      const left = index < pixelBytes ? 0 : bytes[target + index - pixelBytes]!;
-      const above = row === 0 ? 0 : bytes[target + index - rowBytes]!;
+      const left = index < pixelBytes ? 0 : bytes[target + index - pixelBytes];
+      const above = row === 0 ? 0 : bytes[target + index - rowBytes];
       const corner = row === 0 || index < pixelBytes
         ? 0
-        : bytes[target + index - rowBytes - pixelBytes]!;
-      bytes[target + index] = filtered[source + 1 + index]! + predict(left, above, corner);
+        : bytes[target + index - rowBytes - pixelBytes];
+      bytes[target + index] = filtered[source + 1 + index] + predict(left, above, corner);
     }
   }
   return bytes;

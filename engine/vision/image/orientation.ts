@@ -57,9 +57,9 @@ export function turnUpright(image: Image, orientation: number): Image {
   for (let row = 0, at = 0; row < height; row++) {
     let source = (first + row * downStep) * 3;
     for (let column = 0; column < width; column++, at += 3, source += acrossStep * 3) {
-      pixels[at] = image.pixels[source]!;
-      pixels[at + 1] = image.pixels[source + 1]!;
-      pixels[at + 2] = image.pixels[source + 2]!;
+      pixels[at] = image.pixels[source];
+      pixels[at + 1] = image.pixels[source + 1];
+      pixels[at + 2] = image.pixels[source + 2];
     }
   }
   return { width, height, pixels };

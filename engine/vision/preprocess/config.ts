@@ -34,8 +34,9 @@ export interface PreprocessingConfig {
   readonly maxPixels: number;
   /** Of idefics3: what the longer side is brought to. */
   readonly longestEdge: number;
-  /** Of the tiled method: sizes to choose from. */
+  /** Of the tiled method: sizes to choose from, and where the overview goes. */
   readonly canvases: readonly Size[];
+  readonly isOverviewFirst: boolean;
   /** What normalising subtracts from red, green and blue between 0 and 1. */
   readonly mean: readonly number[];
   /** What normalising divides by. */
@@ -57,6 +58,8 @@ interface Projector {
   readonly tiles?: number;
 }
 
+/** Pairs of width and height: canvases for tiles, which LLaVA 1.6 brings along. */
+const GRID_PINPOINTS = "clip.vision.image_grid_pinpoints";
 const SCALE_FACTOR = "clip.vision.projector.scale_factor";
 const MERGE_SIZE = "clip.vision.spatial_merge_size";
 
@@ -71,7 +74,6 @@ const PROJECTORS: Record<string, Projector> = {
   // The mean of its normalisation in bytes, so that bars are near zero.
   "mlp": { method: "fixed", background: [122, 116, 104] },
   "pixtral": { method: "dynamic", merge: [MERGE_SIZE, 1], tokens: [8, 1024] },
-  "qwen2vl_merger": QWEN,
   "qwen2.5vl_merger": QWEN,
   "qwen3vl_merger": QWEN,
 };
@@ -88,7 +90,7 @@ export function readPreprocessing(
   limits: TokenLimits = {},
 ): PreprocessingConfig {
   const name = metadata.optionalString("clip.projector_type", "") ||
-    metadata.string("clip.vision.projector_type");
+    metadata.optionalString("clip.vision.projector_type", "mlp");
   const projector = Object.hasOwn(PROJECTORS, name) ? PROJECTORS[name] : undefined;
   if (!projector) {
     throw new UnsupportedModelError(`Cannot prepare images: projector type "${name}" is not known`);
@@ -104,33 +106,56 @@ export function readPreprocessing(
     imageSize,
     patchSize,
     merge,
-    ...pixelLimits(projector.tokens ?? [1, 1], limits, (patchSize * merge) ** 2),
+    ...pixelLimits(projector.tokens, limits, (patchSize * merge) ** 2),
     longestEdge: metadata.optionalCount("clip.vision.preproc_image_size", imageSize),
     canvases: canvasesOf(projector.tiles ?? 1, imageSize),
-    mean: metadata.numbers("clip.vision.image_mean"),
-    std: metadata.numbers("clip.vision.image_std"),
+    isOverviewFirst: false,
+    mean: readChannels(metadata, "clip.vision.image_mean"),
+    std: readChannels(metadata, "clip.vision.image_std"),
+    ...(name === "mlp" && pinpointTiles(metadata)),
   };
 }
 
-/** Limits in pixels; the caller's go before those of the projector. */
-function pixelLimits(
-  [min, max]: readonly [number, number],
-  { imageMinTokens = min, imageMaxTokens = max }: TokenLimits,
-  tokenPixels: number,
-): { minPixels: number; maxPixels: number } {
-  if (imageMinTokens > imageMaxTokens) {
-    throw new RequestError(
-      `Cannot prepare images: imageMinTokens is ${imageMinTokens}, over imageMaxTokens, ` +
-        `${imageMaxTokens}; set both`,
-    );
-  }
-  return { minPixels: imageMinTokens * tokenPixels, maxPixels: imageMaxTokens * tokenPixels };
+/** A number for each of red, green and blue. */
+function readChannels(metadata: MetadataReader, key: string): readonly number[] {
+  const values = metadata.numbers(key);
+  if (values.length >= 3) return values;
+  throw new UnsupportedModelError(
+    `Cannot prepare images: ${key} has ${values.length} values, not one for each colour`,
+  );
 }
 
-/** All rectangles of at most `tiles` squares per side, but for the single square, narrow ones first. */
+/** Limits in pixels, where the projector leaves a choice; the caller's go before its own. */
+function pixelLimits(
+  tokens: readonly [min: number, max: number] | undefined,
+  limits: TokenLimits,
+  tokenPixels: number,
+): { minPixels: number; maxPixels: number } {
+  if (!tokens) return { minPixels: 0, maxPixels: Infinity };
+  const { imageMinTokens: min = tokens[0], imageMaxTokens: max = tokens[1] } = limits;
+  if (min > max) {
+    throw new RequestError(
+      `Cannot prepare images: imageMinTokens is ${min}, imageMaxTokens only ${max}; set both`,
+    );
+  }
+  return { minPixels: min * tokenPixels, maxPixels: max * tokenPixels };
+}
+
+/** All rectangles of at most `tiles` squares per side but the single square, narrow ones first. */
 function canvasesOf(tiles: number, side: number): Size[] {
   const counts = Array.from({ length: tiles }, (_, index) => index + 1);
   return counts
     .flatMap((columns) => counts.map((rows) => ({ width: columns * side, height: rows * side })))
     .slice(1);
+}
+
+/** What changes where a file names the canvases itself. */
+function pinpointTiles(metadata: MetadataReader): Partial<PreprocessingConfig> {
+  const sides = metadata.optionalNumbers(GRID_PINPOINTS, []);
+  if (sides.length === 0) return {};
+  const canvases = Array.from({ length: sides.length / 2 }, (_, index) => ({
+    width: sides[2 * index],
+    height: sides[2 * index + 1],
+  }));
+  return { method: "tiled", background: BLACK, canvases, isOverviewFirst: true };
 }

@@ -34,7 +34,7 @@ export function resample(image: Image, width: number, height: number, filter: Fi
     else pixels.set(row, y * rowBytes);
   }
   // Bytes are clamped as they are stored.
-  for (let at = 0; at < sums.length; at++) pixels[at] = sums[at]! >> PRECISION_BITS;
+  for (let at = 0; at < sums.length; at++) pixels[at] = sums[at] >> PRECISION_BITS;
   return { width, height, pixels: new Uint8Array(pixels.buffer) };
 }
 
@@ -49,13 +49,13 @@ function resampleRow(
     let red = HALF;
     let green = HALF;
     let blue = HALF;
-    let at = source + starts[x]! * 3;
-    const end = x * size + counts[x]!;
+    let at = source + starts[x] * 3;
+    const end = x * size + counts[x];
     for (let tap = x * size; tap < end; tap++, at += 3) {
-      const weight = weights[tap]!;
-      red = red + Math.imul(pixels[at]!, weight) | 0;
-      green = green + Math.imul(pixels[at + 1]!, weight) | 0;
-      blue = blue + Math.imul(pixels[at + 2]!, weight) | 0;
+      const weight = weights[tap];
+      red = red + Math.imul(pixels[at], weight) | 0;
+      green = green + Math.imul(pixels[at + 1], weight) | 0;
+      blue = blue + Math.imul(pixels[at + 2], weight) | 0;
     }
     row[x * 3] = red >> PRECISION_BITS;
     row[x * 3 + 1] = green >> PRECISION_BITS;
@@ -75,12 +75,12 @@ function addRow(
   { size, starts, counts, weights }: Taps,
   sums: Int32Array,
 ): number {
-  while (first < starts.length && starts[first]! + counts[first]! <= y) first++;
-  for (let target = first; target < starts.length && starts[target]! <= y; target++) {
-    const weight = weights[target * size + y - starts[target]!]!;
+  while (first < starts.length && starts[first] + counts[first] <= y) first++;
+  for (let target = first; target < starts.length && starts[target] <= y; target++) {
+    const weight = weights[target * size + y - starts[target]];
     const offset = target * row.length;
     for (let at = 0; at < row.length; at++) {
-      sums[offset + at] = sums[offset + at]! + Math.imul(row[at]!, weight);
+      sums[offset + at] = sums[offset + at] + Math.imul(row[at], weight);
     }
   }
   return first;

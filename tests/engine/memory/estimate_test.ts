@@ -1,6 +1,8 @@
 // Estimates beside what loads take: the same to the byte, for every architecture, with adapters, and
 // whatever window and parallel requests are asked for.
 
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { assertEquals, assertRejects } from "@std/assert";
 import { createEstimate, estimateMemory, gpuProfile } from "../../../engine/memory/mod.ts";
 import { GgufError, loadModel, type LoadOptions } from "../../../engine/mod.ts";
@@ -48,23 +50,24 @@ Deno.test("what an estimate finds wrong with a file is what a load finds", async
 
 const models = new URL("../../../../shared/data/models/", import.meta.url);
 
-/** The .gguf files of a folder; none where it is missing. */
+/** Paths of the .gguf files of a folder; none where it is missing. */
 function listModels(name: string): string[] {
+  const path = fileURLToPath(new URL(name, models));
   try {
-    const files = [...Deno.readDirSync(new URL(name, models))].map((file) => file.name).sort();
-    return files.filter((file) => file.endsWith(".gguf")).map((file) => `${name}/${file}`);
+    const files = [...Deno.readDirSync(path)].map((file) => file.name).sort();
+    return files.filter((file) => file.endsWith(".gguf")).map((file) => join(path, file));
   } catch {
     return [];
   }
 }
 
-const architectures = listModels("architectures");
+const architectures = [...listModels("architectures"), ...listModels("embedding")];
 Deno.test({
   name: "an estimate is what a load takes, for all architectures",
   ignore: architectures.length === 0,
   async fn() {
     for (const path of architectures) {
-      await assertEstimated(new URL(path, models).pathname, { maxSequences: 2 });
+      await assertEstimated(path, { maxSequences: 2 });
     }
   },
 });
@@ -74,9 +77,8 @@ Deno.test({
   name: "an estimate is what a load takes, with adapters",
   ignore: adapters.length === 0,
   async fn() {
-    const paths = adapters.map((path) => new URL(path, models).pathname);
-    const base = paths.find((path) => /base/.test(path))!;
-    for (const path of paths.filter((path) => path !== base)) {
+    const base = adapters.find((path) => path.endsWith("base.gguf"))!;
+    for (const path of adapters.filter((path) => path !== base)) {
       const estimate = await createEstimate({ kind: "files", path: base, adapters: [path] });
       await using model = await loadModel(base, { maxSequences: 2, adapters: [{ path }] });
       assertEquals((await estimate({ maxSequences: 2 })).memory, model.memory);

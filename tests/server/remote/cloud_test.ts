@@ -71,6 +71,7 @@ Deno.test("without QUERN_CLOUD_HOST cloud names get 403 and how to set it, in ea
     assertEquals([path, response.status], [path, 403]);
     assertStringIncludes(error.message ?? error, "QUERN_CLOUD_HOST");
   }
+  assertEquals((await world.post("/api/pull", { model: "kimi-k2:cloud" })).status, 403);
   assertEquals((await world.post("/api/chat", { model: "other", messages })).status, 404);
   assertEquals(await world.get("/api/status"), { cloud: { disabled: true, source: "config" } });
   assertEquals(await world.get("/api/tags"), { models: [] });
@@ -124,6 +125,8 @@ for (
       assertEquals([path, text(answer as never)], [path, expected[index]]);
     }
     assertEquals(await world.get("/api/ps"), { models: [] });
+    const pulled = await world.post("/api/pull", { model: "far/model:cloud", stream: false });
+    assertEquals(await pulled.json(), { status: "success" });
     for (const [keepAlive, reason] of [[-1, "load"], [0, "unload"]]) {
       const body = { model: "far/model:cloud", keep_alive: keepAlive };
       const answer = await (await world.post("/api/generate", body)).json();

@@ -29,7 +29,7 @@ const REFUSALS: [body: unknown, status: number, sentence: string][] = [
   [{ object: "error", message: "busy" }, 429, "busy"],
   [{ detail: [{ msg: "bad field" }] }, 422, "bad field"],
   ["<html>\n  down</html>", 503, "<html> down</html>"],
-  [{}, 500, "it answered 500 without a word"],
+  ["", 500, "it answered 500 without a word"],
   [{ error: "unauthorized" }, 401, "QUERN_CLOUD_KEY"],
 ];
 
@@ -115,7 +115,8 @@ Deno.test("a server that is not there, sends elsewhere or wants a key is told at
   await gone[Symbol.asyncDispose]();
   const refused = await assertRejects(() => openAt(gone), RemoteError, "QUERN_CLOUD_HOST");
   assertEquals(refused.status, 502);
-  assertStringIncludes(refused.message, gone.url);
+  assertStringIncludes(refused.message, `${gone.url}: it cannot be reached (`);
+  assertStringIncludes(refused.message, "Connection refused");
 
   await using locked = serveUpstream({
     "/v1/models": () => Response.json({ error: { message: "no key" } }, { status: 401 }),

@@ -1,57 +1,37 @@
-// Walks the markers of a JPEG file, from its start to its end mark. Decoders fill what is missing
-// with grey, so a file that lacks the end mark has to be found here. The format: ITU-T T.81, annex B.
+// What a JPEG file says of itself, and whether it is whole: decoders fill what is missing with grey.
+// The format: ITU-T T.81, annex B; EXIF data in it: CIPA DC-008, section 4.7.2.
 
-import { ByteReader } from "../byte_reader.ts";
 import { ImageError } from "../errors.ts";
 import { checkSize } from "../image.ts";
+import { Marker, readSegments, startsWith } from "../jpeg/mod.ts";
+import { readOrientation, UPRIGHT } from "../orientation.ts";
 import { PLAIN, type Traits } from "./traits.ts";
 
-const END_OF_IMAGE = 0xd9;
-const PREFIX = 0xff;
+const EXIF = "Exif\0\0";
+
+/** Frames that decodeJpeg reads: sequential, the same with more tables, and progressive. */
+const DECODABLE: readonly number[] = [Marker.SOF0, Marker.SOF1, Marker.SOF2];
 
 /** Fails unless the file is whole and of an allowed size. */
 export function checkJpeg(bytes: Uint8Array): Traits {
-  const reader = new ByteReader(bytes, "JPEG", "big-endian");
-  reader.skip(2);
-  let hasFrame = false;
-  for (;;) {
-    const marker = nextMarker(reader);
-    if (marker === END_OF_IMAGE) break;
-    if (isStandalone(marker)) continue;
-    const length = reader.uint16();
-    const start = reader.position;
+  let orientation = UPRIGHT;
+  let isDecodable: boolean | undefined;
+  for (const { marker, data } of readSegments(bytes)) {
     if (isFrame(marker)) {
-      reader.skip(1);
-      const height = reader.uint16();
-      checkSize(reader.uint16(), height);
-      hasFrame = true;
+      const [precision, upperHeight, height, upperWidth, width, components] = data;
+      checkSize(upperWidth << 8 | width, upperHeight << 8 | height);
+      isDecodable = DECODABLE.includes(marker) && precision === 8 && [1, 3].includes(components);
     }
-    reader.position = start;
-    reader.skip(length - 2);
+    if (marker === Marker.APP1 && startsWith(data, EXIF)) {
+      orientation = readOrientation(data.subarray(EXIF.length));
+    }
   }
-  if (!hasFrame) throw new ImageError("the JPEG file has no picture");
-  return PLAIN;
+  if (isDecodable === undefined) throw new ImageError("the JPEG file has no picture");
+  // The platform turns what it decodes.
+  return isDecodable ? { decoder: "jpeg", orientation } : PLAIN;
 }
 
-/**
- * Goes on behind the next marker. In the compressed data a zero follows each byte that only looks
- * like one; before a marker the prefix may be repeated.
- */
-function nextMarker(reader: ByteReader): number {
-  let marker = 0;
-  while (marker === 0) {
-    reader.skipPast(PREFIX);
-    do marker = reader.uint8(); while (marker === PREFIX);
-  }
-  return marker;
-}
-
-/** Whether nothing belongs to the marker: a restart within the compressed data, or none at all. */
-function isStandalone(marker: number): boolean {
-  return marker >= 0xd0 && marker <= 0xd8 || marker === 0x01;
-}
-
-/** Whether the marker starts a frame: all from 0xc0 on but those of tables in between. */
+/** Whether the marker starts a frame: all from SOF0 on but those of tables in between. */
 function isFrame(marker: number): boolean {
-  return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+  return marker >= Marker.SOF0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 }

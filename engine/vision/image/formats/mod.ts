@@ -12,7 +12,7 @@ export type { Traits } from "./traits.ts";
 
 /** Formats by the bytes they start with, as Latin-1; a dot stands for any byte. */
 const FORMATS: [start: RegExp, check: (bytes: Uint8Array) => Traits][] = [
-  [/^\x89PNG\r\n\x1a\n/, checkPng],
+  [/^\x89PNG\r\n.\n/s, checkPng],
   [/^\xff\xd8\xff/, checkJpeg],
   [/^RIFF....WEBP/s, checkWebp],
   [/^GIF8[79]a/, checkGif],
@@ -24,9 +24,9 @@ const OTHERS: [start: RegExp, name: string][] = [
   [/^....ftyp(?:hei[cmsx]|hev[cmsx]|mif1|msf1)/s, "HEIC"],
   [/^(?:II[*+]\0|MM\0[*+])/, "TIFF"],
   [/^(?:\xef\xbb\xbf)?\s*<(?:svg\b|(?:\?xml|!--|!DOCTYPE)[^]*<svg\b)/i, "SVG"],
-  [/^(?:\xff\x0a|\0\0\0\x0cJXL )/, "JPEG XL"],
-  [/^(?:\xff\x4f\xff\x51|\0\0\0\x0cjP )/, "JPEG 2000"],
-  [/^\0\0[\x01\x02]\0/, "ICO"],
+  [/^(?:\xff\n|\0\0\0\fJXL )/, "JPEG XL"],
+  [/^(?:\xff\x4f\xff\x51|\0\0\0\fjP )/, "JPEG 2000"],
+  [/^\0\0[^\0]\0/, "ICO"],
   [/^%PDF-/, "PDF"],
 ];
 

@@ -14,15 +14,16 @@ const CHECKSUM_BYTES = 4;
 export function checkPng(bytes: Uint8Array): Traits {
   const reader = new ByteReader(bytes, "PNG", "big-endian");
   reader.skip(SIGNATURE_BYTES);
-  const { isDeep } = readHeader(reader);
+  const decoder = readHeader(reader).isDeep ? "deep" : "platform";
   let orientation = UPRIGHT;
   for (;;) {
     const length = reader.uint32();
     const name = reader.name();
     const data = reader.take(length);
     reader.skip(CHECKSUM_BYTES);
+    // The platform does not heed it in this format.
     if (name === "eXIf") orientation = readOrientation(data);
-    if (name === "IEND") return { orientation, isDeep };
+    if (name === "IEND") return { decoder, orientation };
   }
 }
 

@@ -1,12 +1,12 @@
-// What the decoder has to be told of a file, and what of it a format's file has to find out.
+// What has to be known of a file to decode it.
 
-/** What a file says of itself that its decoder does not heed. */
+/** What a format's check finds out. */
 export interface Traits {
-  /** How to turn the decoded picture, from 1 (not at all) to 8, as EXIF counts. */
+  /** Which decoder takes it: the platform's, for 16 bits per colour too, or the one for JPEG. */
+  readonly decoder: "platform" | "deep" | "jpeg";
+  /** How to turn what the decoder gives, from 1 (not at all) to 8, as EXIF counts. */
   readonly orientation: number;
-  /** Whether it has 16 bits per colour. */
-  readonly isDeep: boolean;
 }
 
-/** Of formats whose decoder heeds everything. */
-export const PLAIN: Traits = { orientation: 1, isDeep: false };
+/** Of files that the platform decodes and turns. */
+export const PLAIN: Traits = { decoder: "platform", orientation: 1 };

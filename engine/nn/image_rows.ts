@@ -1,0 +1,102 @@
+// Rows of images, whose embeddings an encoder made: they stand in a step where tokens would, and are
+// looked up as tokens are, in tables that are written for the step. A model's first layers may add
+// more of an image to its rows (deepstack, Meng et al. 2024): each of them has a table of its own.
+// Nothing is allocated before the first image.
+
+import {
+  type Device,
+  Embed,
+  type FloatRows,
+  floatRows,
+  IMAGE_TOKEN,
+  type Matrix,
+  quantFormat,
+} from "../../kernels/mod.ts";
+import type { ImageRun } from "../prompt_images.ts";
+import type { Operation, StepState } from "./step.ts";
+
+/** Columns of the embeddings that go to one place. */
+interface Slice {
+  /** That place: where the first slice is all there is, and others are added. */
+  readonly x: FloatRows;
+  /** The first of the columns. */
+  readonly first: number;
+  /** Made with the first image. */
+  lookUp?: { readonly table: FloatRows; readonly embed: Embed };
+}
+
+/** The rows of a step that are of images. */
+export class ImageRows {
+  /** Whether rows of an image see all of it, so that it has to run in one step. */
+  areWhole = false;
+  readonly #device: Device;
+  readonly #state: StepState;
+  readonly #most: number;
+  readonly #slices: Slice[] = [];
+
+  /** @param most most rows of a step */
+  constructor(device: Device, state: StepState, most: number) {
+    this.#device = device;
+    this.#state = state;
+    this.#most = most;
+  }
+
+  /** Floats of a row: those of all slices. */
+  get columns(): number {
+    return this.#slices.reduce((sum, { x }) => sum + x.columns, 0);
+  }
+
+  /** The operation that puts the next slice of the embeddings in x, or adds it: in rows of images only. */
+  next(x: FloatRows): Operation {
+    const slice: Slice = { x, first: this.columns };
+    this.#slices.push(slice);
+    return (pass, step) => {
+      if (step.imageRows > 0) this.#lookUp(slice).embed.encode(pass, step.rows);
+    };
+  }
+
+  /** Writes the embeddings of a step's images and the parts of their positions, one after the other. */
+  write(runs: readonly ImageRun[], places: Uint32Array<ArrayBuffer>): void {
+    this.#device.write(this.#state.places, 0, places);
+    for (const slice of this.#slices) {
+      const { table } = this.#lookUp(slice);
+      let row = 0;
+      for (const run of runs) {
+        const rows = rowsOf(run, slice.first, table);
+        this.#device.write(table.floats, row * table.stride * 4, rows);
+        row += run.count;
+      }
+    }
+  }
+
+  #lookUp(slice: Slice): NonNullable<Slice["lookUp"]> {
+    if (slice.lookUp) return slice.lookUp;
+    const table = floatRows(this.#device, "image rows", this.#most, slice.x.columns);
+    const matrix = matrixOf(table, this.#most);
+    const options = { by: "token", accumulate: slice.first > 0 } as const;
+    const embed = new Embed(this.#device, matrix, this.#state, slice.x, options);
+    return slice.lookUp = { table, embed };
+  }
+}
+
+/** The columns from `from` on of a run's embeddings, as rows of a table. */
+function rowsOf(
+  { image: { embeddings, tokens }, first, count }: ImageRun,
+  from: number,
+  { columns, stride }: FloatRows,
+): Float32Array<ArrayBuffer> {
+  const width = embeddings.length / tokens;
+  const rows = new Float32Array(count * stride);
+  for (let row = 0; row < count; row++) {
+    const at = (first + row) * width + from;
+    rows.set(embeddings.subarray(at, at + columns), row * stride);
+  }
+  return rows;
+}
+
+/** Rows as a table to look up, the first of which is that of {@linkcode IMAGE_TOKEN}. */
+function matrixOf({ floats, columns }: FloatRows, rows: number): Matrix {
+  const part = { first: IMAGE_TOKEN, rows, buffer: floats, offsets: [0], sizes: [floats.size] };
+  const format = quantFormat(0)!; // F32
+  return { label: "image rows", format, rows, columns, sides: 1, parts: [part] };
+}

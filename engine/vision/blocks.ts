@@ -1,0 +1,70 @@
+// What several families of image encoders share: learned positions, the mean of patches, and
+// projectors of two matrices.
+
+import { type FloatRows, Mix } from "../../kernels/mod.ts";
+import type { Input, Network } from "../nn/mod.ts";
+import type { Stack } from "../weights.ts";
+import type { ImageBuilder, RowValues } from "./builder.ts";
+
+/**
+ * The rows of v.position_embd, those of patches from left to right and top to bottom. A class token
+ * goes after the patches, for attention does not mind its place; its row is v.class_embd plus the
+ * first of the positions, or the last. Errors: GgufError.
+ */
+export function learnedPositions(
+  { weights, config: { width } }: ImageBuilder,
+  { classToken = "first" }: { classToken?: "first" | "last" } = {},
+): RowValues {
+  const table = weights.values("v.position_embd.weight");
+  const valuesOf = (name: string) => weights.has(name) ? weights.values(name) : undefined;
+  const classEmbedding = valuesOf("v.class_embd");
+  const bias = valuesOf("v.patch_embd.bias");
+  const isFirst = classEmbedding !== undefined && classToken === "first";
+  const positionOf = (row: number) => table.subarray(row * width, (row + 1) * width);
+  return (grid, rows) => {
+    if (rows * width !== table.length) {
+      throw new RangeError(
+        `Cannot encode an image of ${grid.columns} x ${grid.rows} patches: ` +
+          `this encoder takes ${table.length / width - (rows - grid.patches)}`,
+      );
+    }
+    const values = new Float32Array(rows * width);
+    for (let row = 0; row < grid.patches; row++) {
+      const place = grid.ys[row] * grid.columns + grid.xs[row];
+      values.set(positionOf(isFirst ? place + 1 : place), row * width);
+    }
+    // The patch embedding of a class token's row is the bias alone, which it should not have.
+    const position = positionOf(isFirst ? 0 : grid.patches);
+    classEmbedding?.forEach((value, column) => {
+      values[grid.patches * width + column] = value + position[column] - (bias?.[column] ?? 0);
+    });
+    return values;
+  };
+}
+
+/** y = second(gelu(first(x))), by default as new rows. */
+export function projectTwice(
+  network: Network,
+  x: Input,
+  first: Stack,
+  second: Stack,
+  y = network.memory.floats("embeddings", second.columns),
+): FloatRows {
+  const rows = network.linear(x, first, "projector");
+  network.project(network.activate(rows, first.columns, "gelu", second), second, y);
+  return y;
+}
+
+/** The mean of the vectors side by side in each row. */
+export function meanVector(network: Network, x: FloatRows, columns: number): FloatRows {
+  const count = x.columns / columns;
+  const y = network.memory.floats("mean", columns);
+  network.elementwise("copy", { rows: y }, { x: { rows: x }, factor: 1 / count });
+  if (count === 1) return y;
+  const shares = network.memory.rows("shares", new Float32Array(count - 1).fill(1 / count));
+  const others = { rows: x, first: columns, step: columns };
+  const options = { inputs: count - 1, outputs: 1 };
+  const mix = new Mix(network.device, { ...shares, stride: 0 }, others, { rows: y }, options);
+  network.add((pass, step) => mix.encode(pass, step.rows));
+  return y;
+}

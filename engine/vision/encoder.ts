@@ -1,0 +1,206 @@
+// Image encoders: the pixels of a preprocessed image become embeddings that stand in a prompt for its
+// tokens. Weights are loaded once; the network is built again where an image has more patches than
+// there is room for. Decoding and resizing are done elsewhere (image, preprocess), as is the prompt.
+
+import type { Device } from "../../kernels/mod.ts";
+import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
+import { RowReadback } from "../row_readback.ts";
+import type { LoadProgress } from "../types.ts";
+import { ImageBuilder } from "./builder.ts";
+import { familyOf } from "./encoders/registry.ts";
+import type { BuiltEncoder, EncoderFamily } from "./family.ts";
+import { readEncoderHeader } from "./header.ts";
+import { type ImageSize, PatchGrid, type PatchLayout } from "./patch_grid.ts";
+import { VisionConfig } from "./vision_config.ts";
+import { VisionWeights } from "./vision_weights.ts";
+
+/** Patches that there is room for at first where images have any size. */
+const FIRST_PATCHES = 1024;
+
+/** A dispatch has no more workgroups on a side, and many have one for each patch. */
+const MOST_PATCHES = 65_534;
+
+/** How an encoder is loaded. */
+export interface ImageEncoderOptions {
+  /** f32 activations, keys and values. Default true. */
+  exact?: boolean;
+  /** Patches to make room for. Default: those of an image where all have one size, else 1024. */
+  patches?: number;
+  /** Where the weights of a file come from. Default: from the file. */
+  openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
+  onProgress?: (progress: LoadProgress) => void;
+  signal?: AbortSignal;
+}
+
+/** The network for images of at most so many patches. */
+interface Room {
+  readonly device: Device;
+  readonly image: ImageBuilder;
+  readonly built: BuiltEncoder;
+  readonly readback: RowReadback;
+  readonly patches: number;
+  /** Shape of the image that it is prepared for. */
+  shape?: string;
+}
+
+/** What an encoder is made of. */
+interface Parts {
+  readonly family: EncoderFamily;
+  readonly config: VisionConfig;
+  readonly weights: VisionWeights;
+  readonly exact: boolean;
+}
+
+/** A loaded encoder. Images are encoded one after the other. Dispose of it to free its memory. */
+export class ImageEncoder implements Disposable {
+  /** Columns of the decoder's embeddings. */
+  readonly width: number;
+  /** Columns of a row: the width, times one more than the decoder layers that get something too. */
+  readonly columns: number;
+  readonly #parts: Parts;
+  #room: Room | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    /** Such as "gemma3". */
+    readonly projectorType: string,
+    parts: Parts,
+    room: Room,
+  ) {
+    this.#parts = parts;
+    this.#room = room;
+    const { output, width = output.columns } = room.built;
+    this.width = width;
+    this.columns = output.columns;
+  }
+
+  /** See {@linkcode loadImageEncoder}. */
+  static async load(
+    file: GgufFile,
+    device: Device,
+    options: ImageEncoderOptions = {},
+  ): Promise<ImageEncoder> {
+    const { gguf, projectorType } = readEncoderHeader(file);
+    const { exact = true, openTensors = (file) => TensorReader.open(file) } = options;
+    const family = familyOf(projectorType, gguf.path);
+    const config = new VisionConfig(new MetadataReader(gguf), gguf.path, "clip.vision");
+    const usual = family.anySize ? FIRST_PATCHES : config.usualPatches || FIRST_PATCHES;
+    using resources = new DisposableStack();
+    const own = resources.use(device.share());
+    using reader = await openTensors(gguf);
+    const weights = new VisionWeights(own, gguf, reader, options);
+    const parts = { family, config, weights, exact };
+    const room = await makeRoom(parts, options.patches ?? usual);
+    resources.move();
+    return new ImageEncoder(projectorType, parts, room);
+  }
+
+  /** The numbers of the file. */
+  get config(): VisionConfig {
+    return this.#parts.config;
+  }
+
+  /** Bytes on the GPU. */
+  get memory(): number {
+    const devices = [this.#parts.weights.device, ...this.#room ? [this.#room.device] : []];
+    return devices.flatMap(({ allocated }) => [...allocated.values()])
+      .reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /**
+   * The embeddings of an image: [tokens, columns].
+   * @param pixels normalized, [height, width, 3]
+   * @throws RangeError for a size that the encoder cannot take
+   * @throws GpuMemoryError where the image does not fit the GPU
+   */
+  encode(pixels: Float32Array, size: ImageSize): Promise<Float32Array> {
+    const encoded = this.#last.then(() => this.#encode(pixels, size));
+    this.#last = encoded.catch(() => {});
+    return encoded;
+  }
+
+  /** Frees all memory. Nothing may be under way. */
+  [Symbol.dispose](): void {
+    this.#room?.device[Symbol.dispose]();
+    this.#parts.weights.device[Symbol.dispose]();
+  }
+
+  async #encode(pixels: Float32Array, size: ImageSize): Promise<Float32Array> {
+    const { family } = this.#parts;
+    const grid = new PatchGrid(size, layoutOf(this.#parts));
+    const expected = 3 * size.width * size.height;
+    if (pixels.length !== expected) {
+      throw new RangeError(`Cannot encode ${pixels.length} values: the image has ${expected}`);
+    }
+    const { device, image, built, readback } = await this.#roomFor(grid);
+    device.check();
+    const { scale = 1, offset = 0 } = family.pixels ?? {};
+    const scaled = family.pixels ? pixels.map((value) => scale * value + offset) : pixels;
+    const rows = grid.patches + image.options.extraRows;
+    device.write(image.pixels.floats, 0, grid.cut(scaled, rows));
+    const commands = device.gpu.createCommandEncoder();
+    const pass = commands.beginComputePass();
+    image.encode(pass, grid);
+    pass.end();
+    readback.copy(commands, 0, grid.tokens);
+    device.gpu.queue.submit([commands.finish()]);
+    const embeddings = await readback.read(grid.tokens);
+    return built.finish?.(embeddings, grid) ?? embeddings;
+  }
+
+  /** A network that takes the image, prepared for its shape. */
+  async #roomFor(grid: PatchGrid): Promise<Room> {
+    if (grid.patches > MOST_PATCHES) {
+      throw new RangeError(
+        `Cannot encode an image of ${grid.patches} patches: at most ${MOST_PATCHES} are possible`,
+      );
+    }
+    if (!this.#room || this.#room.patches < grid.patches) {
+      this.#room?.device[Symbol.dispose]();
+      this.#room = undefined;
+      this.#room = await makeRoom(this.#parts, 2 ** Math.ceil(Math.log2(grid.patches)));
+    }
+    const room = this.#room;
+    const shape = `${grid.columns} x ${grid.rows}`;
+    if (room.shape !== shape) {
+      delete room.shape;
+      room.image.prepare(grid);
+      room.shape = shape;
+    }
+    return room;
+  }
+}
+
+function layoutOf({ family, config }: Parts): PatchLayout {
+  const { columnsFirst = false } = family;
+  return { patchSize: config.patchSize, merge: family.merge(config), columnsFirst };
+}
+
+/** Builds the network for images of at most so many patches. */
+async function makeRoom(parts: Parts, patches: number): Promise<Room> {
+  const { family, config, weights, exact } = parts;
+  const { merge } = layoutOf(parts);
+  const extraRows = weights.has("v.class_embd") ? 1 : 0;
+  using resources = new DisposableStack();
+  const device = resources.use(weights.device.share());
+  const room = await device.scoped(`make room for ${patches} patches`, async () => {
+    const image = new ImageBuilder(device, weights, config, { exact, patches, merge, extraRows });
+    const built = await family.build(image);
+    const readback = new RowReadback(device, "embeddings", built.output, patches);
+    return { device, image, built, readback, patches };
+  });
+  resources.move();
+  return room;
+}
+
+/**
+ * Loads the image encoder of a GGUF file: a projector of its own, or one beside a decoder.
+ * Errors: GgufError, UnsupportedModelError, GpuMemoryError.
+ */
+export function loadImageEncoder(
+  gguf: GgufFile,
+  device: Device,
+  options: ImageEncoderOptions = {},
+): Promise<ImageEncoder> {
+  return ImageEncoder.load(gguf, device, options);
+}

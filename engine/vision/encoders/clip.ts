@@ -1,0 +1,48 @@
+// CLIP (Radford et al. 2021) with an MLP, as in LLaVA (Liu et al. 2023): a vision transformer with a
+// class token, learned positions and LayerNorm, of which blocks before the last are read. Positions
+// begin with the class token's, and no token is made of it, as in the original model.
+
+import type { FloatRows } from "../../../kernels/mod.ts";
+import { learnedPositions, projectTwice } from "../blocks.ts";
+import type { ImageBuilder } from "../builder.ts";
+import type { EncoderFamily } from "../family.ts";
+
+/** LLaVA. */
+export const llava: EncoderFamily = {
+  merge: () => 1,
+  async build(image) {
+    const { network, top } = image;
+    const features = await readFeatures(image);
+    const first = await top.stack(["mm.0.weight"], features.columns);
+    const second = await top.stack(["mm.2.weight"], first.columns);
+    return { output: projectTwice(network, network.input(features, first), first, second) };
+  },
+};
+
+/** What the blocks that are read give, side by side. */
+async function readFeatures(image: ImageBuilder): Promise<FloatRows> {
+  const { network, config } = image;
+  const { layers: count, width } = config;
+  // Numbers of blocks that have run; without any, all blocks but the last run.
+  const wanted = [...new Set(config.numbers("feature_layer"))]
+    .map((block) => block < 0 ? count + 1 + block : block)
+    .sort((a, b) => a - b);
+  const last = wanted.at(-1) ?? count - 1;
+  const x = await image.patches(learnedPositions(image));
+  image.normalize(x, "v.pre_ln");
+  const features = wanted.length > 1 ? network.memory.floats("features", wanted.length * width) : x;
+  const read = (block: number) => {
+    const at = wanted.indexOf(block);
+    if (features === x || at < 0) return;
+    network.elementwise("copy", { rows: features, first: at * width, columns: width }, {
+      x: { rows: x },
+    });
+  };
+  for (const layer of image.layers(last)) {
+    read(layer.index);
+    await image.transform(layer, x);
+  }
+  image.normalize(x, "v.post_ln");
+  read(last);
+  return features;
+}

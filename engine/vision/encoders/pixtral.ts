@@ -1,0 +1,60 @@
+// Pixtral (Agrawal et al. 2024) and the encoder of Mistral Small 3.1: RMSNorm, SwiGLU, rotary
+// positions of rows and columns whose frequencies take turns. Mistral 3 joins squares of patches. A
+// break token ends every row of tokens but the last.
+
+import { projectTwice } from "../blocks.ts";
+import type { EncoderFamily } from "../family.ts";
+import type { PatchGrid } from "../patch_grid.ts";
+
+/** Pixtral and Mistral 3. */
+export const pixtral: EncoderFamily = {
+  anySize: true,
+  merge: (config) => config.countOr("spatial_merge_size", 1),
+  async build(image) {
+    const { top, config, weights, options: { merge } } = image;
+    const { headDim } = config.heads();
+    const base = config.numberOr("rope.freq_base", 10000);
+    const distance = config.stringOr("rope.pairs", "adjacent") === "half" ? headDim / 2 : 1;
+    const turns = image.turns({ headDim, base, first: "row", distance, interleaved: true });
+    const x = await image.patches();
+    image.normalize(x, "v.pre_ln", "rms");
+    for (const layer of image.layers()) await image.transform(layer, x, { norm: "rms", turns });
+    image.normalize(x, "v.post_ln", "rms");
+    image.normalize(x, "mm.input_norm", "rms");
+    const { network, x: joined } = image.tokens(x);
+    let patches = joined;
+    if (top.has("mm.patch_merger.weight")) {
+      // The columns of the file are a channel's patches side by side; here a patch's channels are.
+      const size = merge ** 2;
+      const merger = weights.derived(
+        "mm.patch_merger.weight",
+        { rows: config.width, columns: joined.columns },
+        (values, row, column) => {
+          const [patch, channel] = [Math.floor(column / config.width), column % config.width];
+          return values[row * joined.columns + channel * size + patch];
+        },
+      );
+      patches = network.linear(network.input(joined, merger), merger, "merged");
+    }
+    const first = await top.stack(["mm.1.weight"], patches.columns);
+    const second = await top.stack(["mm.2.weight"], first.columns);
+    const output = projectTwice(network, network.input(patches, first), first, second);
+    if (!top.has("v.token_embd.img_break")) return { output };
+    const lineBreak = weights.values("v.token_embd.img_break");
+    return { output, finish: (tokens, grid) => breakLines(tokens, grid, lineBreak) };
+  },
+};
+
+/** The rows of tokens with a break after each but the last. */
+function breakLines(tokens: Float32Array, grid: PatchGrid, lineBreak: Float32Array): Float32Array {
+  const { merge } = grid.layout;
+  const lines = grid.rows / merge;
+  const length = grid.columns / merge * lineBreak.length;
+  const broken = new Float32Array(tokens.length + (lines - 1) * lineBreak.length);
+  for (let line = 0; line < lines; line++) {
+    const to = line * (length + lineBreak.length);
+    broken.set(tokens.subarray(line * length, (line + 1) * length), to);
+    if (line < lines - 1) broken.set(lineBreak, to + length);
+  }
+  return broken;
+}

@@ -1,0 +1,31 @@
+// What a family of image encoders is to the rest: how it cuts images up, and its network. The
+// families are in encoders, one file each.
+
+import type { FloatRows } from "../../kernels/mod.ts";
+import type { ImageBuilder } from "./builder.ts";
+import type { PatchGrid } from "./patch_grid.ts";
+import type { VisionConfig } from "./vision_config.ts";
+
+/** A network that is built. */
+export interface BuiltEncoder {
+  /** [tokens, columns] after a run. */
+  readonly output: FloatRows;
+  /** Columns of an embedding, where a row holds one for a layer of the decoder after the other. */
+  readonly width?: number;
+  /** Makes of the output what the decoder gets, if that is something else. */
+  readonly finish?: (embeddings: Float32Array, grid: PatchGrid) => Float32Array;
+}
+
+/** An encoder with its projector. */
+export interface EncoderFamily {
+  /** Patches on each side of the square that becomes one token. */
+  merge(config: VisionConfig): number;
+  /** Whether images may have any size; otherwise they have that which the file names. */
+  readonly anySize?: boolean;
+  /** Whether tokens go down the columns of the image. */
+  readonly columnsFirst?: boolean;
+  /** What is computed of a pixel first: scale * pixel + offset. */
+  readonly pixels?: { readonly scale: number; readonly offset: number };
+  /** Builds the network. Errors: GgufError. */
+  build(image: ImageBuilder): Promise<BuiltEncoder>;
+}

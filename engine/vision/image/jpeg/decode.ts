@@ -1,0 +1,111 @@
+// Decodes JPEG files of one or three components with 8 bits, sequential or progressive, to the bytes
+// that stb_image makes of them: with those llama.cpp was run, and decoders differ so much that a
+// model notices. The format: ITU-T T.81.
+
+import { ByteReader } from "../byte_reader.ts";
+import { ImageError } from "../errors.ts";
+import type { Image } from "../image.ts";
+import { ZIGZAG } from "./block_coding.ts";
+import { greyImage, rgbImage, yccImage } from "./colors.ts";
+import { BLOCK_LENGTH, type Frame, readFrame } from "./frame.ts";
+import { type HuffmanTable, readHuffmanTable } from "./huffman.ts";
+import { inverseTransform } from "./inverse_dct.ts";
+import { readScan } from "./scan.ts";
+import { Marker, readSegments, type Segment, startsWith } from "./segments.ts";
+import { upsample } from "./upsampling.ts";
+
+/** What a file may have: each goes through the whole picture, however short it is. */
+const MAX_SCANS = 100;
+
+/** What has been read so far. */
+interface State {
+  frame?: Frame;
+  readonly quantization: Uint16Array[];
+  readonly dcTables: HuffmanTable[];
+  readonly acTables: HuffmanTable[];
+  restartInterval: number;
+  scans: number;
+  hasJfif: boolean;
+  /** How colours were transformed, as Adobe's segment says: 0 not at all. */
+  adobeTransform?: number;
+}
+
+/**
+ * Decodes a whole file of an allowed size.
+ *
+ * @param bytes the whole file
+ * @throws {ImageError} if its data is damaged
+ */
+export function decodeJpeg(bytes: Uint8Array): Image {
+  const state: State = {
+    quantization: [],
+    dcTables: [],
+    acTables: [],
+    restartInterval: 0,
+    scans: 0,
+    hasJfif: false,
+  };
+  for (const segment of readSegments(bytes)) readSegment(bytes, segment, state);
+  const { frame, quantization } = state;
+  if (!frame || state.scans === 0) throw new ImageError("the JPEG file has no picture");
+  const components = frame.components.map((component) => {
+    const factors = quantization[component.quantization];
+    if (!factors) throw new ImageError("the JPEG file is damaged: a table is missing");
+    return upsample(component, inverseTransform(component, factors), frame);
+  });
+  if (components.length === 1) return greyImage(frame, components);
+  return isRgb(frame, state) ? rgbImage(frame, components) : yccImage(frame, components);
+}
+
+function readSegment(bytes: Uint8Array, { marker, data, end }: Segment, state: State): void {
+  const reader = new ByteReader(data, "JPEG", "big-endian");
+  switch (marker) {
+    case Marker.SOF0:
+    case Marker.SOF1:
+    case Marker.SOF2:
+      if (state.frame) throw new ImageError("the JPEG file is damaged: it has two pictures");
+      state.frame = readFrame(data, marker === Marker.SOF2);
+      break;
+    case Marker.DQT:
+      while (reader.position < data.length) readQuantization(reader, state.quantization);
+      break;
+    case Marker.DHT:
+      while (reader.position < data.length) {
+        const kind = reader.uint8();
+        const tables = kind >> 4 === 0 ? state.dcTables : state.acTables;
+        tables[kind & 15] = readHuffmanTable(reader);
+      }
+      break;
+    case Marker.DRI:
+      state.restartInterval = reader.uint16();
+      break;
+    case Marker.SOS: {
+      const { frame } = state;
+      if (!frame || ++state.scans > MAX_SCANS) {
+        throw new ImageError("the JPEG file is damaged: it has too many scans, or one too early");
+      }
+      readScan(bytes, data, end, { ...state, frame });
+      break;
+    }
+    case Marker.APP0:
+      state.hasJfif ||= startsWith(data, "JFIF\0");
+      break;
+    case Marker.APP14:
+      if (startsWith(data, "Adobe") && data.length >= 12) state.adobeTransform = data[11];
+      break;
+  }
+}
+
+/** Reads the factors of 64 coefficients, of one byte or two each. */
+function readQuantization(reader: ByteReader, tables: Uint16Array[]): void {
+  const kind = reader.uint8();
+  const factors = new Uint16Array(BLOCK_LENGTH);
+  for (const place of ZIGZAG) factors[place] = kind >> 4 === 0 ? reader.uint8() : reader.uint16();
+  tables[kind & 15] = factors;
+}
+
+/** Whether the components are red, green and blue: by their names, or as Adobe's segment says. */
+function isRgb({ components }: Frame, { hasJfif, adobeTransform }: State): boolean {
+  const names = String.fromCharCode(...components.map(({ id }) => id));
+  return names === "RGB" || adobeTransform === 0 && !hasJfif;
+}

@@ -1,0 +1,83 @@
+// The picture that a JPEG file describes: its components, and where their blocks of 8 x 8
+// coefficients are. The format: ITU-T T.81, annexes A.1 and B.2.2.
+
+import { ByteReader } from "../byte_reader.ts";
+import { ImageError } from "../errors.ts";
+
+/** Coefficients of a block. */
+export const BLOCK_LENGTH = 64;
+/** Samples along a side of a block. */
+export const BLOCK_SIDE = 8;
+
+/** One of luminance and the two chrominances, or of three colours. */
+export interface Component {
+  readonly id: number;
+  /** Blocks in a unit of all components: across and down. */
+  readonly horizontal: number;
+  readonly vertical: number;
+  /** Of the table that its coefficients are multiplied with. */
+  readonly quantization: number;
+  /** Samples. */
+  readonly width: number;
+  readonly height: number;
+  /** Blocks, with those that only fill up the units. */
+  readonly columns: number;
+  readonly rows: number;
+  /** Before multiplication, in rows of a block: [rows, columns, 64]. */
+  readonly coefficients: Int16Array;
+}
+
+/** All components. */
+export interface Frame {
+  readonly width: number;
+  readonly height: number;
+  readonly isProgressive: boolean;
+  readonly components: readonly Component[];
+  /** Units: the same part of the picture in all components. */
+  readonly unitColumns: number;
+  readonly unitRows: number;
+  /** Most blocks in a unit: across and down. */
+  readonly maxHorizontal: number;
+  readonly maxVertical: number;
+}
+
+/** Reads the header of a frame and makes room for its coefficients. */
+export function readFrame(data: Uint8Array, isProgressive: boolean): Frame {
+  const reader = new ByteReader(data, "JPEG", "big-endian");
+  reader.skip(1);
+  const height = reader.uint16();
+  const width = reader.uint16();
+  const layouts = Array.from({ length: reader.uint8() }, () => {
+    const id = reader.uint8();
+    const factors = reader.uint8();
+    const [horizontal, vertical] = [factors >> 4, factors & 15];
+    const isAllowed = [horizontal, vertical].every((factor) => factor >= 1 && factor <= 4);
+    if (!isAllowed) throw new ImageError("the JPEG file is damaged: its sampling factors");
+    return { id, horizontal, vertical, quantization: reader.uint8() };
+  });
+  const maxHorizontal = Math.max(...layouts.map(({ horizontal }) => horizontal));
+  const maxVertical = Math.max(...layouts.map(({ vertical }) => vertical));
+  const unitColumns = Math.ceil(width / (maxHorizontal * BLOCK_SIDE));
+  const unitRows = Math.ceil(height / (maxVertical * BLOCK_SIDE));
+  const components = layouts.map((layout) => {
+    const [columns, rows] = [unitColumns * layout.horizontal, unitRows * layout.vertical];
+    return {
+      ...layout,
+      width: Math.ceil(width * layout.horizontal / maxHorizontal),
+      height: Math.ceil(height * layout.vertical / maxVertical),
+      columns,
+      rows,
+      coefficients: new Int16Array(rows * columns * BLOCK_LENGTH),
+    };
+  });
+  return {
+    width,
+    height,
+    isProgressive,
+    components,
+    unitColumns,
+    unitRows,
+    maxHorizontal,
+    maxVertical,
+  };
+}

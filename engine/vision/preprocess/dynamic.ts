@@ -1,0 +1,39 @@
+// Pictures of their own size, as near as whole tokens and the limits on their number allow: Qwen-VL,
+// Pixtral and Mistral 3, Gemma 4. The size: smart_resize of Qwen2-VL's image processor in
+// transformers, in the 32-bit arithmetic of llama.cpp.
+
+import type { Image } from "../image/mod.ts";
+import { fit, type Size } from "./canvas.ts";
+import type { PreprocessingConfig } from "./config.ts";
+import { type PreparedImages, wholeImage } from "./prepared.ts";
+
+/** Fits the picture into a canvas of about its shape. */
+export function prepareDynamic(image: Image, config: PreprocessingConfig): PreparedImages {
+  return wholeImage(fit(image, dynamicSize(image, config), config.filter, config.background));
+}
+
+/** The canvas: sides are multiples of a token's. */
+function dynamicSize({ width, height }: Size, config: PreprocessingConfig): Size {
+  const { patchSize, merge, minPixels, maxPixels } = config;
+  const align = patchSize * merge;
+  const alignWith = (round: (tokens: number) => number) => (side: number) =>
+    round(float(side / align)) * align;
+
+  const alignNearest = alignWith((tokens) => Math.max(1, Math.round(tokens)));
+  const canvas = { width: alignNearest(width), height: alignNearest(height) };
+  const pixels = canvas.width * canvas.height;
+  if (pixels > maxPixels) {
+    const shrink = float(Math.sqrt(float(float(width * height) / float(maxPixels))));
+    const alignDown = alignWith((tokens) => Math.max(1, Math.floor(tokens)));
+    return { width: alignDown(float(width / shrink)), height: alignDown(float(height / shrink)) };
+  }
+  if (pixels < minPixels) {
+    const enlarge = float(Math.sqrt(float(float(minPixels) / float(width * height))));
+    const alignUp = alignWith(Math.ceil);
+    return { width: alignUp(float(width * enlarge)), height: alignUp(float(height * enlarge)) };
+  }
+  return canvas;
+}
+
+/** Where a result is rounded to 32 bits may decide about a row of tokens. */
+const float = Math.fround;

@@ -1,0 +1,6 @@
+// Preparing pictures for the encoder of a vision model, as its file and its family ask.
+
+export { type PreprocessingConfig, readPreprocessing, type TokenLimits } from "./config.ts";
+export { normalize } from "./normalize.ts";
+export type { PreparedImage, PreparedImages } from "./prepared.ts";
+export { preprocess } from "./preprocess.ts";

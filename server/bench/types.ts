@@ -1,0 +1,61 @@
+// What a benchmark is asked for, and what it finds.
+
+/** What to measure. */
+export interface BenchPlan {
+  model: string;
+  /** Lengths of prompts in tokens. */
+  promptTokens: readonly number[];
+  /** Tokens of an answer. */
+  tokens: number;
+  /** Numbers of answers at a time. */
+  parallel: readonly number[];
+  /** How often each is measured. */
+  repeat: number;
+  /** Window in tokens; absent, as the server has it. */
+  contextLength?: number;
+}
+
+/** Several measurements of one thing. */
+export interface Spread {
+  median: number;
+  least: number;
+  most: number;
+}
+
+/** What was measured of one thing. */
+export interface BenchRow {
+  test: "prefill" | "decode";
+  /** Of prefill, tokens of the prompt that was asked for; of decode, answers at a time. */
+  size: number;
+  /** Of all answers together. */
+  tokensPerSecond: Spread;
+  /** From the request to its first token, or of the slowest answer to its own. */
+  firstTokenMilliseconds: Spread;
+}
+
+/** All that was found. */
+export interface BenchReport {
+  model: string;
+  /** What the model is, as the server tells. */
+  details: Record<string, unknown>;
+  server: { url: string; inProcess: boolean; version: string };
+  /** Of the window, in tokens. */
+  contextLength: number;
+  /** Of the GPU, all that the model takes. */
+  memoryBytes: number;
+  /** Absent if it was in memory before. */
+  loadMilliseconds?: number;
+  rows: BenchRow[];
+  /** How much of the memory's speed decoding one answer reaches, where that is known. */
+  bandwidth?: { weightBytesPerSecond: number; readBytesPerSecond: number };
+  /** What was left out, and why. */
+  notes: string[];
+}
+
+/** @param values at least one */
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  const median = (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
+  return { median, least: sorted[0]!, most: sorted.at(-1)! };
+}

@@ -1,0 +1,59 @@
+// The section about models that run elsewhere: the server that QUERN_CLOUD_HOST names.
+
+import type { Environment, Settings } from "../settings.ts";
+import type { Finding, Section } from "./types.ts";
+
+const ANSWER_MILLISECONDS = 5000;
+
+/** Asks the configured server whether it is there; the key is not sent. */
+export async function examineCloud(
+  fetch: typeof globalThis.fetch,
+  settings: Settings,
+  environment: Environment,
+): Promise<Section> {
+  const { cloudHost, cloudKey, cloudApi } = settings;
+  const facts = { host: cloudHost ?? null, hasKey: cloudKey !== undefined, api: cloudApi ?? null };
+  const finding = cloudHost === undefined
+    ? withoutHost(environment)
+    : await hostFinding(fetch, cloudHost, facts);
+  return { title: "Models elsewhere", findings: [finding], facts };
+}
+
+function withoutHost({ QUERN_CLOUD_HOST: text = "" }: Environment): Finding {
+  if (text.trim() !== "") {
+    return {
+      mark: "problem",
+      subject: "server",
+      text: `QUERN_CLOUD_HOST is "${text}", which is no address`,
+      todo: {
+        text: "Set it to the address of a server, with its scheme.",
+        command: "export QUERN_CLOUD_HOST=https://models.example.com",
+      },
+    };
+  }
+  return {
+    mark: "ok",
+    subject: "server",
+    text: "none: names that end in :cloud need QUERN_CLOUD_HOST",
+  };
+}
+
+async function hostFinding(
+  fetch: typeof globalThis.fetch,
+  host: string,
+  { hasKey, api }: { hasKey: boolean; api: string | null },
+): Promise<Finding> {
+  const means = `${hasKey ? "with" : "without"} a key, ${api ? `${api}'s API` : "API as it says"}`;
+  try {
+    const answer = await fetch(host, { signal: AbortSignal.timeout(ANSWER_MILLISECONDS) });
+    await answer.body?.cancel();
+    return { mark: "ok", subject: "server", text: `${host} answers; ${means}` };
+  } catch {
+    return {
+      mark: "warning",
+      subject: "server",
+      text: `${host} does not answer; ${means}`,
+      todo: { text: "Check the address in QUERN_CLOUD_HOST, the network, and that server." },
+    };
+  }
+}

@@ -1,0 +1,118 @@
+// Image encoders against embeddings computed elsewhere, from the given preprocessed pixels: every
+// projector type of the conformance data.
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { type GgufFile, readGguf } from "../../../engine/gguf/mod.ts";
+import { type ImageEncoder, loadImageEncoder } from "../../../engine/vision/mod.ts";
+import { Device } from "../../../kernels/mod.ts";
+import { conformanceTest, DATA, readFloats } from "../../conformance/logits.ts";
+import { nmse } from "../../gpu.ts";
+
+/** What a manifest says of an image that was preprocessed. */
+interface Preprocessed {
+  width: number;
+  height: number;
+  n_tokens: number;
+}
+
+interface Manifest {
+  preprocessing: { mean: number[]; std: number[] };
+  images: Record<string, { embd_shape: [number, number]; preprocessed: Preprocessed[] }>;
+}
+
+async function readManifest(name: string): Promise<Manifest> {
+  return JSON.parse(await Deno.readTextFile(new URL(`vision/${name}/manifest.json`, DATA)));
+}
+
+/** The embeddings of all parts of an image, one after the other. */
+async function encodeParts(
+  encoder: ImageEncoder,
+  fixture: string,
+  image: string,
+): Promise<Float32Array> {
+  const { preprocessing: { mean, std }, images } = await readManifest(fixture);
+  const bytes = await Deno.readFile(new URL(`vision/${fixture}/${image}.pixels.u8`, DATA));
+  const all: number[] = [];
+  let from = 0;
+  for (const { width, height, n_tokens } of images[image].preprocessed) {
+    const part = bytes.subarray(from, from += 3 * width * height);
+    const pixels = Float32Array.from(part, (byte, i) => (byte / 255 - mean[i % 3]) / std[i % 3]);
+    const embeddings = await encoder.encode(pixels, { width, height });
+    assertEquals(embeddings.length, n_tokens * encoder.columns);
+    for (const value of embeddings) all.push(value);
+  }
+  return Float32Array.from(all);
+}
+
+const FIXTURES: readonly (readonly [name: string, projectorType: string])[] = [
+  ["gemma3", "gemma3"],
+  ["llava", "mlp"],
+  ["idefics3", "idefics3"],
+  ["qwen25vl", "qwen2.5vl_merger"],
+  ["pixtral", "pixtral"],
+  ["mistral3", "pixtral"],
+  ["qwen3vl", "qwen3vl_merger"],
+  ["llama4", "llama4"],
+  ["gemma4v", "gemma4v"],
+];
+
+function readFixture(name: string): Promise<GgufFile> {
+  return readGguf(new URL(`vision/${name}/mmproj.gguf`, DATA));
+}
+
+for (const [name, projectorType] of FIXTURES) {
+  conformanceTest(`${name} encodes images to the known embeddings`, async () => {
+    using device = await Device.open();
+    // Room for less than any of these images, so that it has to grow.
+    using encoder = await loadImageEncoder(await readFixture(name), device, { patches: 16 });
+    assertEquals(encoder.projectorType, projectorType);
+    for (const image of ["cat", "diagram"]) {
+      const actual = await encodeParts(encoder, name, image);
+      const error = nmse(actual, await readFloats(`vision/${name}/${image}.embd.f32`));
+      assert(error <= 1e-10, `${image}: NMSE ${error}`);
+    }
+  });
+}
+
+conformanceTest("a LLaVA that names no blocks to read runs all but the last", async () => {
+  const gguf = await readFixture("llava");
+  const { "clip.vision.feature_layer": _, ...metadata } = gguf.metadata;
+  using device = await Device.open();
+  using encoder = await loadImageEncoder({ ...gguf, metadata }, device);
+  const actual = await encodeParts(encoder, "llava", "cat");
+  const error = nmse(actual, await readFloats("vision/llava/cat.embd.legacy-first.f32"));
+  assert(error <= 1e-10, `NMSE ${error}`);
+});
+
+conformanceTest("a Qwen2.5-VL with f16 keys and values is close", async () => {
+  using device = await Device.open();
+  using encoder = await loadImageEncoder(await readFixture("qwen25vl"), device, { exact: false });
+  const actual = await encodeParts(encoder, "qwen25vl", "cat");
+  const error = nmse(actual, await readFloats("vision/qwen25vl/cat.embd.f32"));
+  assert(error > 1e-9 && error <= 1e-5, `NMSE ${error}`);
+});
+
+conformanceTest("images of sizes that an encoder cannot take are refused", async () => {
+  using device = await Device.open();
+  const blank = (width: number, height: number) => new Float32Array(3 * width * height);
+  using gemma = await loadImageEncoder(await readFixture("gemma3"), device);
+  const fixed = gemma.encode(blank(56, 56), { width: 56, height: 56 });
+  await assertRejects(() => fixed, RangeError, "of 4 x 4 patches: this encoder takes 144");
+  const odd = gemma.encode(blank(60, 56), { width: 60, height: 56 });
+  await assertRejects(() => odd, RangeError, "multiples of 56");
+  const short = gemma.encode(blank(1, 1), { width: 168, height: 168 });
+  await assertRejects(() => short, RangeError, "the image has 84672");
+  // A refused image leaves the encoder as it was.
+  const [width, height] = [168, 168];
+  assertEquals((await gemma.encode(blank(width, height), { width, height })).length, 9 * 64);
+});
+
+conformanceTest("an encoder gives its memory back", async () => {
+  using device = await Device.open();
+  const before = [...device.allocated.values()];
+  const encoder = await loadImageEncoder(await readFixture("idefics3"), device);
+  assert(encoder.memory > 400_000, `${encoder.memory} bytes`);
+  encoder[Symbol.dispose]();
+  assertEquals(encoder.memory, 0);
+  assertEquals([...device.allocated.values()], before);
+});

@@ -1,0 +1,163 @@
+// Pictures that cannot be used: cut off, damaged, too large, of another format, or none at all.
+
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { RequestError } from "../../../engine/errors.ts";
+import { decodeImage, ImageError } from "../../../engine/vision/image/mod.ts";
+import {
+  bmpFile,
+  exif,
+  FILES,
+  GIF,
+  GRADIENT,
+  jpegFile,
+  pngFile,
+  webpChunk,
+} from "./image_files.ts";
+
+const PNG = pngFile({ data: GRADIENT, chunks: [["eXIf", exif(6)]] });
+
+const WHOLE: [name: string, bytes: Uint8Array][] = [
+  ["PNG", PNG],
+  ["baseline JPEG", jpegFile(3)],
+  ["progressive JPEG", FILES.progressive],
+  ["lossy WebP", FILES.webpLossy],
+  ["lossless WebP", FILES.webpLossless],
+  ["animated WebP", FILES.webpAnimated],
+  ["GIF", GIF],
+  ["BMP", bmpFile(false)],
+];
+
+for (const [name, bytes] of WHOLE) {
+  Deno.test(`decodeImage() refuses a ${name} that is cut off anywhere`, async () => {
+    const ends = Array.from({ length: Math.ceil(bytes.length / 10) }, (_, index) => index * 10);
+    for (const end of [...ends, bytes.length - 1]) {
+      await assertRejects(() => decodeImage(bytes.slice(0, end)), ImageError);
+    }
+  });
+}
+
+Deno.test("decodeImage() ignores bytes after the end", async () => {
+  for (const [, bytes] of WHOLE) {
+    const { pixels } = await decodeImage(bytes);
+    const longer = await decodeImage(Uint8Array.from([...bytes, 1, 2, 3, 0]));
+    assertEquals(longer.pixels, pixels);
+  }
+});
+
+Deno.test("decodeImage() never fails but with an ImageError, whichever byte is wrong", async () => {
+  for (const [name, bytes] of WHOLE) {
+    for (let at = 0; at < bytes.length; at += 13) {
+      const damaged = bytes.slice();
+      damaged[at] ^= 0xff;
+      await decodeImage(damaged).catch((error) => {
+        assert(error instanceof ImageError, `${name}, byte ${at}: ${error}`);
+      });
+    }
+  }
+});
+
+Deno.test("decodeImage() refuses a PNG whose data does not fit its checksum", async () => {
+  const damaged = PNG.slice();
+  damaged[damaged.length - 20] ^= 1;
+  await assertRejects(() => decodeImage(damaged), ImageError, "damaged");
+});
+
+Deno.test("decodeImage() refuses a JPEG whose segment is shorter than its own length", async () => {
+  const bytes = Uint8Array.from([0xff, 0xd8, 0xff, 0xe0, 0, 0, 0xff, 0xd9]);
+  await assertRejects(() => decodeImage(bytes), ImageError, "cut off or damaged");
+});
+
+/** Writes numbers of some bytes over a file, at an offset. */
+function patch(bytes: Uint8Array, offset: number, ...values: number[]): Uint8Array {
+  const patched = bytes.slice();
+  patched.set(values, offset);
+  return patched;
+}
+
+/** The place of the frame's height in the baseline JPEG. */
+const JPEG_FRAME =
+  FILES.jpeg.findIndex((byte, at) => byte === 0xff && FILES.jpeg[at + 1] === 0xc0) + 5;
+
+/** A WebP canvas of 2 to the power of 24 pixels per side. */
+const WEBP_CANVAS = webpChunk(
+  "RIFF",
+  Uint8Array.from([
+    ...new TextEncoder().encode("WEBP"),
+    ...webpChunk("VP8X", Uint8Array.from([0, 0, 0, 0, 255, 255, 255, 255, 255, 255])),
+  ]),
+);
+
+const BOMBS: [name: string, bytes: Uint8Array][] = [
+  ["PNG", patch(PNG, 16, 0, 0, 0x40, 0, 0, 0, 0x40, 0)],
+  ["JPEG", patch(FILES.jpeg, JPEG_FRAME, 0xff, 0xff, 0xff, 0xff)],
+  ["lossy WebP", patch(FILES.webpLossy, 26, 0xff, 0x3f, 0xff, 0x3f)],
+  ["lossless WebP", patch(FILES.webpLossless, 21, 0xff, 0xff, 0xff, 0x0f)],
+  ["WebP canvas", WEBP_CANVAS],
+  ["GIF", patch(GIF, 6, 0xff, 0xff, 0xff, 0xff)],
+  ["BMP", patch(bmpFile(false), 18, 0, 0x40, 0, 0, 0, 0x40, 0, 0)],
+  ["BMP from top to bottom", patch(bmpFile(false), 18, 0, 0x40, 0, 0, 0, 0xc0, 0xff, 0xff)],
+];
+
+for (const [name, bytes] of BOMBS) {
+  Deno.test(`decodeImage() refuses a ${name} of over 100 megapixels by its header`, async () => {
+    const { message } = await assertRejects(() => decodeImage(bytes), ImageError, "100 megapixels");
+    assert(/it is \d{5,} x \d{5,} pixels/.test(message), message);
+  });
+}
+
+Deno.test("decodeImage() says the size and the limit of a picture that is just too large", async () => {
+  // 10,001 x 10,000
+  const file = patch(PNG, 16, 0, 0, 0x27, 0x11, 0, 0, 0x27, 0x10);
+  const { message } = await assertRejects(() => decodeImage(file));
+  assertEquals(
+    message,
+    "Cannot read the image: it is 10001 x 10000 pixels, 100.1 megapixels in all; " +
+      "the limit is 100 megapixels, so send it smaller",
+  );
+});
+
+const EMPTY: [name: string, bytes: Uint8Array][] = [
+  ["PNG", patch(PNG, 16, 0, 0, 0, 0)],
+  ["JPEG", patch(FILES.jpeg, JPEG_FRAME, 0, 0)],
+  ["GIF", patch(GIF, 6, 0, 0)],
+  ["BMP", patch(bmpFile(false), 22, 0, 0, 0, 0)],
+];
+
+for (const [name, bytes] of EMPTY) {
+  Deno.test(`decodeImage() refuses a ${name} with a side of zero`, async () => {
+    await assertRejects(() => decodeImage(bytes), ImageError, "both sides");
+  });
+}
+
+const OTHERS: [name: string, start: string][] = [
+  ["AVIF", "\0\0\0\x1cftypavif\0\0\0\0"],
+  ["HEIC", "\0\0\0\x24ftypheic\0\0\0\0"],
+  ["TIFF", "II*\0\x08\0\0\0"],
+  ["TIFF", "MM\0*\0\0\0\x08"],
+  ["SVG", '<svg xmlns="http://www.w3.org/2000/svg"/>'],
+  ["SVG", '\xef\xbb\xbf<?xml version="1.0"?>\n<!-- a drawing -->\n<svg>'],
+  ["JPEG XL", "\xff\n\xfa\x1f"],
+  ["ICO", "\0\0\x01\0\x01\0"],
+  ["PDF", "%PDF-1.7"],
+];
+
+for (const [name, start] of OTHERS) {
+  Deno.test(`decodeImage() names ${name} and what is read instead: ${start.length} bytes`, async () => {
+    const bytes = Uint8Array.from(start, (letter) => letter.charCodeAt(0));
+    const { message } = await assertRejects(() => decodeImage(bytes), ImageError, `it is ${name};`);
+    assertStringIncludes(message, "PNG, JPEG, WebP, GIF and BMP");
+  });
+}
+
+Deno.test("decodeImage() refuses no bytes, and bytes of no format", async () => {
+  await assertRejects(() => decodeImage(new Uint8Array()), ImageError, "it is empty");
+  const text = new TextEncoder().encode("https://example.com/cat.png");
+  await assertRejects(() => decodeImage(text), ImageError, "no known format");
+  await assertRejects(() => decodeImage(new Uint8Array(5000)), ImageError, "no known format");
+});
+
+Deno.test("ImageError is a fault of the request", () => {
+  const error = new ImageError("it is empty");
+  assert(error instanceof RequestError);
+  assertEquals([error.name, error.message], ["ImageError", "Cannot read the image: it is empty"]);
+});

@@ -1,0 +1,165 @@
+// Images in a sequence: where their rows and the text around them lie, which rotary positions those
+// have, and how the planner lays them out in steps. The positions of the conformance data besides.
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { ContextLengthError, loadTokenizer, RequestError } from "../../../engine/mod.ts";
+import { fittingTokens, layOut, type Share } from "../../../engine/planner.ts";
+import {
+  placeOf,
+  type PromptImage,
+  type PromptItem,
+  promptLength,
+  PromptRuns,
+  textTokens,
+  tokensOf,
+} from "../../../engine/prompt_images.ts";
+import { encodePrompt, type Prompt } from "../../../engine/prompt.ts";
+import { Sequence, type SequenceRequest } from "../../../engine/sequence.ts";
+import { IMAGE_TOKEN } from "../../../kernels/mod.ts";
+import { conformanceTest } from "../../conformance/logits.ts";
+import { tinyPath } from "../harness.ts";
+import { FIXTURES, readVisionFixture } from "./prompt_fixtures.ts";
+
+function imageOf(key: string, tokens: number, grid?: PromptImage["grid"]): PromptImage {
+  return { key, tokens, embeddings: new Float32Array(tokens), ...(grid && { grid }) };
+}
+
+const grid = imageOf("grid", 6, { rows: 2, columns: 3 });
+const plain = imageOf("plain", 4);
+/** Positions: 0 and 1, the grid to 8, 8, the plain image to 13, and 13. */
+const PROMPT: PromptItem[] = [5, 6, grid, 7, plain, 8];
+
+function sequenceOf(prompt: PromptItem[], submitted = 0): Sequence {
+  const request = { prompt, maxTokens: 9 } as unknown as SequenceRequest;
+  return Object.assign(new Sequence(request), { slot: 1, submitted });
+}
+
+Deno.test("rows of images take positions, and no token of a vocabulary", () => {
+  assertEquals(promptLength(PROMPT), 14);
+  const tokens = tokensOf(PROMPT);
+  assertEquals(tokens.length, 14);
+  assertEquals(tokens[2], IMAGE_TOKEN);
+  assertEquals(textTokens(tokens), [5, 6, 7, 8]);
+  assertEquals(textTokens([5, 300]), [5, 300]);
+});
+
+Deno.test("PromptRuns know what has a position, and how far its rotary position lags behind", () => {
+  const runs = new PromptRuns(PROMPT);
+  assertEquals(runs.at(1), { first: 0, end: 2, lag: 0 });
+  assertEquals(runs.at(2), { first: 2, end: 8, lag: 0, image: grid });
+  assertEquals(runs.at(7), runs.at(2));
+  assertEquals(runs.at(8), { first: 8, end: 9, lag: 3 }, "six rows are three columns wide");
+  assertEquals(runs.at(12), { first: 9, end: 13, lag: 3, image: plain });
+  assertEquals(runs.at(13), { first: 13, end: Infinity, lag: 3 });
+  assertEquals(runs.at(1000), runs.at(13));
+  assertEquals(new PromptRuns([1, 2]).at(0), { first: 0, end: Infinity, lag: 0 });
+  assertEquals(new PromptRuns([plain, plain]).at(4), { first: 4, end: 8, lag: 0, image: plain });
+});
+
+Deno.test("placeOf() counts lines and columns of a grid, and goes on without one", () => {
+  const runs = new PromptRuns(PROMPT);
+  const places = (first: number, end: number) =>
+    Array.from({ length: end - first }, (_, i) => placeOf(runs.at(first), first + i).join(" "));
+  assertEquals(places(2, 8), ["2 2 2 0", "2 2 3 0", "2 2 4 0", "2 3 2 0", "2 3 3 0", "2 3 4 0"]);
+  assertEquals(places(9, 13), ["6 6 6 0", "7 7 7 0", "8 8 8 0", "9 9 9 0"]);
+});
+
+Deno.test("keys name rows of images by image and row", () => {
+  const keys = (prompt: PromptItem[]) => sequenceOf(prompt).keys(1, 4);
+  assertEquals(keys([1, 2, 3, 4, 5]), [2, 3, 4]);
+  assertEquals(keys([1, 2, plain]), [2, "0 of plain", "1 of plain"]);
+  assertEquals(keys([plain]), ["1 of plain", "2 of plain", "3 of plain"]);
+  assertEquals(keys([1, 2, imageOf("other", 4)]), [2, "0 of other", "1 of other"]);
+});
+
+Deno.test("layOut() gives rows of images a place among those of the step", () => {
+  const share = (count: number, submitted: number): Share => ({
+    sequence: sequenceOf(PROMPT, submitted),
+    count,
+    output: true,
+  });
+  const plan = layOut([share(10, 1)], 4); // positions 1 to 10
+  const rowsOf = (column: number) =>
+    Array.from({ length: 10 }, (_, i) => plan.rows[4 * i + column]);
+  const images = [0, 1, 2, 3, 4, 5].map((row) => IMAGE_TOKEN + row);
+  assertEquals(rowsOf(0), [6, ...images, 7, IMAGE_TOKEN + 6, IMAGE_TOKEN + 7]);
+  assertEquals(rowsOf(1), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  assertEquals(rowsOf(3), [0, 0, 0, 0, 0, 0, 0, 2 * 3, 0, 0]);
+  assertEquals(plan.images, [
+    { image: grid, first: 0, count: 6 },
+    { image: plain, first: 0, count: 2 },
+  ]);
+  assertEquals([...plan.places.subarray(4 * 5)], [2, 3, 4, 0, 6, 6, 6, 0, 7, 7, 7, 0]);
+  assertEquals(plan.shape.imageRows, 8);
+  // No tile is of an image and a text, and those of an image know where it ends.
+  assertEquals([...plan.prefillTiles], [
+    ...[0, 1, 11, 0],
+    ...[1, 4, 11, 8],
+    ...[5, 2, 11, 8],
+    ...[7, 1, 11, 0],
+    ...[8, 2, 11, 13],
+  ]);
+  const rest = layOut([share(2, 11)], 4);
+  assertEquals(rest.images, [{ image: plain, first: 2, count: 2 }]);
+  assertEquals([...rest.rows.subarray(0, 4)], [IMAGE_TOKEN, 11, 1, 0]);
+});
+
+Deno.test("layOut() tells decoding rows how far they lag behind", () => {
+  const sequence = Object.assign(sequenceOf(PROMPT, 14), { decoding: true });
+  const { rows, shape } = layOut([{ sequence, count: 1, output: true }], 4);
+  assertEquals([...rows], [0, 0, 1, 2 * 3 + 1]);
+  assertEquals(shape.imageRows, 0);
+});
+
+Deno.test("fittingTokens() cuts images, but not those that are seen whole", () => {
+  const fitting = (submitted: number, rows: number, most: number, wholeImages = true) =>
+    fittingTokens(sequenceOf(PROMPT, submitted), { rows, most, wholeImages });
+  assertEquals(fitting(0, 5, 20, false), 5);
+  assertEquals(fitting(0, 5, 20), 2, "up to the image");
+  assertEquals(fitting(2, 5, 20), 6, "an image may be longer than texts");
+  assertEquals(fitting(2, 5, 6), 6);
+  assertEquals(fitting(2, 5, 5), 0, "but not longer than a step");
+  assertEquals(fitting(4, 3, 4), 4, "the rest of an image");
+  assertEquals(fitting(0, 8, 20), 8);
+  assertEquals(fitting(0, 9, 20), 9);
+  assertEquals(fitting(0, 10, 20), 9);
+  assertEquals(fitting(0, 30, 30), 14);
+});
+
+Deno.test("encodePrompt() puts images between texts, and checks them", async () => {
+  const tokenizer = await loadTokenizer(tinyPath);
+  const context = { tokenizer, contextLength: 20, images: { columns: 1, tokens: 5 } };
+  const encode = (prompt: Prompt) => encodePrompt(context, { prompt });
+  assertEquals(encode(["ab", plain, "c", 7, plain]), [
+    ...tokenizer.encode("ab", { bos: true }),
+    plain,
+    ...tokenizer.encode("c"),
+    7,
+    plain,
+  ]);
+  assertEquals(encode([plain]), [plain]);
+  const textAlone = { ...context, images: undefined };
+  assertThrows(() => encodePrompt(textAlone, { prompt: [plain] }), RequestError, "text alone");
+  assertThrows(() => encode(["a", grid]), RequestError, "6 tokens");
+  const narrow = { ...plain, embeddings: new Float32Array(3) };
+  assertThrows(() => encode([narrow]), RequestError, "3 values in 4 rows");
+  assertThrows(() => encode([imageOf("none", 0)]), RequestError, "0 rows");
+  const error = assertThrows(() => encode([plain, plain, plain, plain, plain]), ContextLengthError);
+  assertEquals(error.promptTokens, 20);
+});
+
+for (const name of FIXTURES) {
+  conformanceTest(`rows of ${name} have the known positions`, async () => {
+    for (const { prompt, positions } of Object.values((await readVisionFixture(name)).images)) {
+      const runs = new PromptRuns(prompt);
+      assertEquals(positions.length, promptLength(prompt));
+      positions.forEach((expected, position) => {
+        const run = runs.at(position);
+        const turned = position - run.lag;
+        const actual = run.image ? placeOf(run, position) : [turned, turned, turned, 0];
+        assertEquals(actual, [...expected, 0]);
+      });
+      assert(prompt.some((item) => typeof item !== "number"));
+    }
+  });
+}
