@@ -11,6 +11,7 @@ import type { ImageLimits } from "./prompt_images.ts";
 import { Scheduler } from "./scheduler.ts";
 import { StepRunner } from "./step_runner.ts";
 import type { LoadOptions, ModelInfo } from "./types.ts";
+import { findSight, loadSight, type Sight } from "./sight.ts";
 import { WeightLoader } from "./weights.ts";
 
 /** Window of encoders: a text runs in one step, so that all activations grow with it. */
@@ -24,7 +25,10 @@ const MOST_ROWS = 511;
 export interface AssembleOptions extends LoadOptions {
   /** Where the weights of a file come from. Default: from the file. */
   openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
-  /** Most tokens of an image: a model that sees images whole runs them in one step. Default 0. */
+  /**
+   * Most tokens of an image: a model that sees images whole runs them in one step. Default: what its
+   * encoder makes of one, or 0 without.
+   */
   imageTokens?: number;
 }
 
@@ -42,6 +46,8 @@ export interface Assembly {
   encoder: boolean;
   /** Images that a prompt may have; missing for encoders. */
   images: ImageLimits | undefined;
+  /** By what it reads images itself; undefined where it does not. */
+  sight: Sight | undefined;
 }
 
 /** Loads the weights and builds what runs them. */
@@ -69,7 +75,9 @@ export async function assemble(
   });
   const most = options.prefillChunk ?? defaultChunk(device.capabilities);
   const chunk = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
-  const imageRows = wholeImages(config) ? options.imageTokens ?? 0 : 0;
+  const vision = await findSight(gguf, info, options);
+  const imageTokens = options.imageTokens ?? vision?.mostTokens ?? 0;
+  const imageRows = wholeImages(config) ? imageTokens : 0;
   const rows = Math.max(chunk, Math.min(imageRows, MOST_ROWS - slots)) + slots;
   const limits = {
     rows,
@@ -95,6 +103,17 @@ export async function assemble(
   for (const adapter of adapters) adapter.checkAllUsed();
   const runner = new StepRunner(device, network, state, limits);
   const scheduler = new Scheduler(runner, cacheBlocks, chunk);
+  const images = encoder ? undefined : {
+    columns: network.images.columns,
+    tokens: network.images.areWhole ? rows - slots : Infinity,
+  };
+  const sight = vision && await loadSight(vision, device, {
+    model: gguf.path,
+    columns: images?.columns,
+    scheduler,
+    openTensors,
+    ...(options.signal && { signal: options.signal }),
+  });
   return {
     scheduler,
     config,
@@ -102,10 +121,8 @@ export async function assemble(
     maxSequences: slots,
     chunk,
     encoder,
-    images: encoder ? undefined : {
-      columns: network.images.columns,
-      tokens: network.images.areWhole ? rows - slots : Infinity,
-    },
+    images,
+    sight,
   };
 }
 

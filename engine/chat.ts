@@ -10,7 +10,8 @@ import { ChatTools } from "./chat_tools.ts";
 import { ContextLengthError, RequestError } from "./errors.ts";
 import { generate, type GenerateContext } from "./generate.ts";
 import { createGoTemplate, GoTemplateError, renderGoChat } from "./go_template/mod.ts";
-import { encodePrompt } from "./prompt.ts";
+import { ImageMarks } from "./image_marks.ts";
+import { encodePrompt, type Prompt } from "./prompt.ts";
 import { type PromptItem, promptLength } from "./prompt_images.ts";
 import type { ChatEvent, ChatMessage, ChatRequest, OutputFormat, Tool, ToolCall } from "./types.ts";
 
@@ -22,18 +23,34 @@ export interface ChatContext extends GenerateContext {
   readonly answers: AnswerFormat;
 }
 
-/** The prompt text of a conversation. Errors: RequestError, ChatTemplateError. */
+/** Makes a prompt of a text with marks for images. */
+export type SplitPrompt = (prompt: string) => Prompt;
+
+/** The prompt text of a conversation, images as `[img-N]`. Errors: RequestError, ChatTemplateError. */
 export function renderChat(context: ChatContext, request: ChatRequest): string {
-  return rendererOf(context, request)(request.messages);
+  const marks = new ImageMarks();
+  return marks.show(rendererOf(context, request)(marks.placeInMessages(request.messages)));
 }
 
 /** Tokens of the prompt that chat() would run. Errors as of chat(). */
-export function countTokens(context: ChatContext, request: ChatRequest): number {
-  return promptLength(fit(context, request).items);
+export function countTokens(
+  context: ChatContext,
+  request: ChatRequest,
+  split?: SplitPrompt,
+): number {
+  return promptLength(fit(context, request, split).items);
 }
 
-/** Answers a conversation. Errors as of generate(), and of renderChat(). */
-export function chat(context: ChatContext, request: ChatRequest): AsyncIterableIterator<ChatEvent> {
+/**
+ * Answers a conversation. Errors as of generate(), and of renderChat().
+ *
+ * @param split puts images in place of the marks that messages have for them
+ */
+export function chat(
+  context: ChatContext,
+  request: ChatRequest,
+  split?: SplitPrompt,
+): AsyncIterableIterator<ChatEvent> {
   const { answers, tokenizer } = context;
   const {
     messages: _messages,
@@ -44,7 +61,7 @@ export function chat(context: ChatContext, request: ChatRequest): AsyncIterableI
     ...rest
   } = request;
   const tools = new ChatTools(offered(request), tokenizer);
-  const { prompt, items, dropped } = fit(context, request);
+  const { prompt, items, dropped } = fit(context, request, split);
   const format = formatOf(answers, request, prompt, tools.callable);
   const events = generate(
     context,
@@ -79,6 +96,7 @@ function offered({ tools = [], toolChoice = "auto" }: ChatRequest): readonly Too
 function fit(
   context: ChatContext,
   request: ChatRequest,
+  split: SplitPrompt = (prompt) => prompt,
 ): { prompt: string; items: PromptItem[]; dropped: number } {
   const render = rendererOf(context, request);
   let { messages } = request;
@@ -86,7 +104,7 @@ function fit(
     const prompt = render(messages);
     try {
       // The template writes BOS where the model wants it; encoding adds none twice.
-      const items = encodePrompt(context, { prompt, context: request.context });
+      const items = encodePrompt(context, { prompt: split(prompt), context: request.context });
       return { prompt, items, dropped: request.messages.length - messages.length };
     } catch (error) {
       const isTooLong = error instanceof ContextLengthError && (request.truncate ?? true);

@@ -15,6 +15,7 @@ import {
   UnsupportedModelError,
 } from "./errors.ts";
 import { GrammarError, SchemaError } from "./grammar/mod.ts";
+import { ImageError } from "./vision/mod.ts";
 
 /** An error without its class. */
 export interface ErrorRecord {
@@ -35,6 +36,7 @@ const CLASSES = {
   GpuError,
   GpuMemoryError,
   GrammarError,
+  ImageError,
   InsufficientMemoryError,
   ModelClosedError,
   ModelNotFoundError,

@@ -5,14 +5,24 @@ import { detectAnswerFormat } from "./answers/mod.ts";
 import { fileTypeName, type GgufFile, MetadataReader, readGguf } from "./gguf/mod.ts";
 import { findInsertionTokens } from "./insertion.ts";
 import { architectures } from "./models/registry.ts";
-import type { ModelInfo } from "./types.ts";
+import type { LoadOptions, ModelInfo } from "./types.ts";
+import { hasVision } from "./vision/mod.ts";
 
 /** Greatest `pooling_type` that says something; -1, as unsigned, says nothing. */
 const LAST_POOLING_TYPE = 4;
 
-/** Reads a file's header. Errors: GgufError. */
-export async function inspectModel(path: string | URL): Promise<ModelInfo> {
-  return describeModel(await readGguf(path));
+/**
+ * Reads a file's header.
+ *
+ * @param options projector: path of the file by which the model sees, if that is another one
+ * @throws {GgufError} if a header is not what it should be
+ */
+export async function inspectModel(
+  path: string | URL,
+  { projector }: Pick<LoadOptions, "projector"> = {},
+): Promise<ModelInfo> {
+  const gguf = await readGguf(path);
+  return describeModel(gguf, projector === undefined ? gguf : await readGguf(projector));
 }
 
 /** Loads a vocabulary alone: no GPU is touched. Errors: GgufError, TokenizerError. */
@@ -20,10 +30,16 @@ export async function loadTokenizer(path: string | URL): Promise<Tokenizer> {
   return createTokenizer((await readGguf(path)).metadata);
 }
 
-/** The facts of a header that has been read. Errors: GgufError where it names no architecture. */
-export function describeModel(gguf: GgufFile): ModelInfo {
+/**
+ * The facts of a header that has been read.
+ *
+ * @param projector header of the file by which the model sees
+ * @throws {GgufError} if it names no architecture
+ */
+export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
   const metadata = new MetadataReader(gguf);
   const architecture = metadata.string("general.architecture");
+  const isEncoder = architectures.get(architecture)?.encoder ?? false;
   const tensors = [...gguf.tensors.values()];
   const weights = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
   const template = gguf.metadata["tokenizer.chat_template"];
@@ -39,7 +55,8 @@ export function describeModel(gguf: GgufFile): ModelInfo {
     callsTools: answers.calls !== undefined,
     thinks: answers.thinking !== undefined,
     inserts: findInsertionTokens(gguf.metadata) !== undefined,
-    isEmbeddingModel: architectures.get(architecture)?.encoder ||
+    sees: !isEncoder && hasVision(projector),
+    isEmbeddingModel: isEncoder ||
       metadata.optionalNumber(`${architecture}.pooling_type`, Infinity) <= LAST_POOLING_TYPE,
   };
 }

@@ -33,6 +33,8 @@ export type { BudgetOptions, FileSource, MemoryBudget, MemoryEstimate } from "./
 export { loadModel } from "./model.ts";
 export type { LocalLoadOptions, Model } from "./model.ts";
 export type { PromptImage, PromptItem } from "./prompt_images.ts";
+export { usableProjector } from "./sight.ts";
 export * from "./store/mod.ts";
 export type * from "./types.ts";
+export { ImageError } from "./vision/mod.ts";
 export { openModelInWorker } from "./worker_client.ts";

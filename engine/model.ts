@@ -10,15 +10,21 @@ import {
 } from "../tokenizer/mod.ts";
 import { detectAnswerFormat } from "./answers/mod.ts";
 import { assemble, type Assembly } from "./assemble.ts";
-import { chat, type ChatContext, countTokens, renderChat } from "./chat.ts";
+import { renderChat } from "./chat.ts";
 import { embed } from "./embed.ts";
-import { generate } from "./generate.ts";
 import { type GgufFile, readGguf } from "./gguf/mod.ts";
 import { describeModel } from "./inspect.ts";
 import { findInsertionTokens } from "./insertion.ts";
 import { memoryUse } from "./memory/mod.ts";
 import { encodePrompt } from "./prompt.ts";
 import type { PromptItem } from "./prompt_images.ts";
+import {
+  chatSeeing,
+  countTokensSeeing,
+  embedImage,
+  generateSeeing,
+  type SeeingContext,
+} from "./seeing.ts";
 import type {
   ChatEvent,
   ChatModel,
@@ -29,6 +35,7 @@ import type {
   EmbedResult,
   GenerateEvent,
   GenerateRequest,
+  ImageEmbedding,
   LoadOptions,
   MemoryUse,
   ModelInfo,
@@ -82,10 +89,10 @@ export async function loadModel(
 
 class LocalModel implements Model {
   readonly info: ModelInfo;
-  readonly #context: ChatContext & Assembly;
+  readonly #context: SeeingContext & Assembly;
   readonly #device: Device;
 
-  private constructor(info: ModelInfo, context: ChatContext & Assembly, device: Device) {
+  private constructor(info: ModelInfo, context: SeeingContext & Assembly, device: Device) {
     this.info = info;
     this.#context = context;
     this.#device = device;
@@ -98,9 +105,10 @@ class LocalModel implements Model {
     device: Device,
     options: LocalLoadOptions,
   ): Promise<LocalModel> {
-    const info = describeModel(gguf);
+    const own = describeModel(gguf);
     const tokenizer = createTokenizer(gguf.metadata);
-    const assembly = await assemble(gguf, info, device, options);
+    const assembly = await assemble(gguf, own, device, options);
+    const info = { ...own, sees: assembly.sight !== undefined };
     const source = templateSource(gguf);
     const template = source === undefined ? undefined : parseTemplate(source, tokenizer);
     const answers = detectAnswerFormat(source);
@@ -117,7 +125,7 @@ class LocalModel implements Model {
   }
 
   get memory(): MemoryUse {
-    return memoryUse(this.#device);
+    return memoryUse(this.#device, ...this.#context.sight?.encoder.devices ?? []);
   }
 
   get warnings(): readonly string[] {
@@ -125,11 +133,11 @@ class LocalModel implements Model {
   }
 
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
-    return generate(this.#context, request);
+    return generateSeeing(this.#context, request);
   }
 
   chat(request: ChatRequest): AsyncIterable<ChatEvent> {
-    return chat(this.#context, request);
+    return chatSeeing(this.#context, request);
   }
 
   renderChat(request: ChatRequest): Promise<string> {
@@ -137,7 +145,7 @@ class LocalModel implements Model {
   }
 
   countTokens(request: ChatRequest): Promise<number> {
-    return Promise.resolve().then(() => countTokens(this.#context, request));
+    return countTokensSeeing(this.#context, request);
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
@@ -146,6 +154,10 @@ class LocalModel implements Model {
 
   embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
     return embed(this.#context, request);
+  }
+
+  embedImage(image: Uint8Array | string): Promise<ImageEmbedding> {
+    return embedImage(this.#context, image);
   }
 
   async logits(tokens: readonly PromptItem[], options?: { chunk?: number }): Promise<Float32Array> {
@@ -172,6 +184,7 @@ class LocalModel implements Model {
 
   async close(): Promise<void> {
     await this.#context.scheduler.close();
+    this.#context.sight?.encoder[Symbol.dispose]();
     this.#device[Symbol.dispose]();
   }
 

@@ -64,11 +64,16 @@ export class Scheduler {
    * admitted while it waits.
    */
   async evaluate(evaluation: Evaluation): Promise<Float32Array[]> {
+    return await this.alone(() => evaluate(this.#runner, this.#pool, evaluation));
+  }
+
+  /** Runs work on the GPU while no sequence runs there. Errors: ModelClosedError. */
+  async alone<T>(start: () => Promise<T>): Promise<T> {
     this.#evaluations++;
     try {
       while (this.#loop) await this.#loop;
       if (this.#failure) throw this.#failure;
-      const work = evaluate(this.#runner, this.#pool, evaluation);
+      const work = start();
       this.#decodePlan = undefined;
       this.#loop = work.then(() => {}, () => {}).finally(() => {
         this.#loop = undefined;

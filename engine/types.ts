@@ -82,6 +82,8 @@ export interface GenerateRequest
    * RequestError where the vocabulary has no tokens for that.
    */
   suffix?: string;
+  /** Pictures that the prompt shows, as files' bytes or their base64, in order. */
+  images?: readonly (Uint8Array | string)[];
   /** Aborting it ends the generation within one decode step. Not sent to a worker: the client forwards it. */
   signal?: AbortSignal;
 }
@@ -100,6 +102,8 @@ export interface ChatMessage {
   role: "system" | "user" | "assistant" | "tool";
   /** The text. */
   content: string;
+  /** Pictures that the turn shows, as files' bytes or their base64, in order. */
+  images?: readonly (Uint8Array | string)[];
   /** What an assistant thought before it spoke. */
   thinking?: string;
   /** Tools that an assistant called. */
@@ -171,6 +175,14 @@ export interface EmbedResult {
   promptTokens: number;
 }
 
+/** What a model reads of an image, whose file's bytes or base64 were given. */
+export interface ImageEmbedding {
+  /** [tokens, width]: of all tiles in the order of the prompt, in memory that is the caller's. */
+  embeddings: Float32Array;
+  /** Rows; each takes the place of a token. */
+  tokens: number;
+}
+
 /** What is known of a model without running it. Sizes in bytes. */
 export interface ModelInfo {
   /** `general.architecture`. */
@@ -193,6 +205,8 @@ export interface ModelInfo {
   thinks: boolean;
   /** Whether its vocabulary has the tokens for filling a gap in a text (`suffix`). */
   inserts: boolean;
+  /** Whether it reads images: it has an encoder for them, in its own file or its projector's. */
+  sees: boolean;
   /** Whether it is made to give vectors (`embed`) and no text. */
   isEmbeddingModel: boolean;
 }
@@ -237,6 +251,8 @@ export interface ChatModel extends AsyncDisposable {
   embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** The same, with the count of tokens. */
   embedWithUsage(request: EmbedRequest): Promise<EmbedResult>;
+  /** What the model reads of an image. Errors: RequestError where it reads none, ImageError. */
+  embedImage(image: Uint8Array | string): Promise<ImageEmbedding>;
   /** Ends what runs (ModelClosedError) and frees the GPU memory. */
   close(): Promise<void>;
 }
@@ -256,6 +272,11 @@ export interface LoadOptions {
   exact?: boolean;
   /** LoRA adapters to apply, each with a factor on its own scale; default 1. */
   adapters?: readonly { path: string; scale?: number }[];
+  /** Path of the GGUF file by which the model sees (`mmproj`). Default: its own file, if it has that. */
+  projector?: string;
+  /** Fewest and most tokens of an image, where the model leaves a choice. Default: the model's. */
+  imageMinTokens?: number;
+  imageMaxTokens?: number;
   /** Most prompt tokens per step. Default by the device. */
   prefillChunk?: number;
   /** Called as weights arrive on the GPU. */

@@ -15,6 +15,7 @@ import type {
   EmbedResult,
   GenerateEvent,
   GenerateRequest,
+  ImageEmbedding,
   LoadOptions,
   MemoryUse,
   ModelInfo,
@@ -63,6 +64,12 @@ export async function openModelInWorker(
   } finally {
     signal?.removeEventListener("abort", abort);
   }
+}
+
+/** An image to embed. */
+interface ImageRequest {
+  readonly image: Uint8Array | string;
+  readonly signal?: AbortSignal;
 }
 
 /** A call whose end is still to come. */
@@ -131,6 +138,11 @@ class WorkerModel implements ChatModel {
     return value;
   }
 
+  async embedImage(image: Uint8Array | string): Promise<ImageEmbedding> {
+    const { value } = await this.#call<ImageEmbedding>("embedImage", { image }).next();
+    return value;
+  }
+
   close(): Promise<void> {
     return this.#closing ??= this.#close();
   }
@@ -148,7 +160,7 @@ class WorkerModel implements ChatModel {
   /** A single result, such as a rendered prompt, is a stream of one event. */
   #call<T>(
     method: Method,
-    { signal, ...request }: GenerateRequest | ChatRequest | EmbedRequest,
+    { signal, ...request }: GenerateRequest | ChatRequest | EmbedRequest | ImageRequest,
   ): EventQueue<T> {
     const id = ++this.#lastId;
     const events = new EventQueue<T>(() => this.#cancel(id));

@@ -5,7 +5,13 @@ import type { ErrorRecord } from "./error_record.ts";
 import type { LoadOptions, LoadProgress, MemoryUse, ModelInfo } from "./types.ts";
 
 /** The calls that a model in a worker takes, by the name of the method. */
-export type Method = "generate" | "chat" | "renderChat" | "countTokens" | "embedWithUsage";
+export type Method =
+  | "generate"
+  | "chat"
+  | "renderChat"
+  | "countTokens"
+  | "embedWithUsage"
+  | "embedImage";
 
 /** From the client to the worker. */
 export type ToWorker =

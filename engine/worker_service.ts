@@ -9,6 +9,7 @@ import type {
   EmbedRequest,
   EmbedResult,
   GenerateRequest,
+  ImageEmbedding,
   LoadOptions,
 } from "./types.ts";
 import type { Method, ToClient, ToWorker } from "./worker_protocol.ts";
@@ -20,7 +21,7 @@ type LoadMessage = Extract<ToWorker, { kind: "load" }>;
 type CallMessage = Extract<ToWorker, { kind: "call" }>;
 
 /** What calls give: the events of a stream, or one result. */
-type Outcome = ChatEvent | EmbedResult | string | number;
+type Outcome = ChatEvent | EmbedResult | ImageEmbedding | string | number;
 
 /** Answers the messages that come to a worker's thread. */
 export function serveModel(thread: DedicatedWorkerGlobalScope, load: LoadModel): void {
@@ -100,11 +101,14 @@ async function* run(
   else if (method === "chat") yield* model.chat({ ...request as ChatRequest, signal });
   else if (method === "renderChat") yield await model.renderChat(request as ChatRequest);
   else if (method === "countTokens") yield await model.countTokens(request as ChatRequest);
-  else yield await model.embedWithUsage({ ...request as EmbedRequest, signal });
+  else if (method === "embedWithUsage") {
+    yield await model.embedWithUsage({ ...request as EmbedRequest, signal });
+  } else yield await model.embedImage((request as { image: Uint8Array | string }).image);
 }
 
 /** The memory of an embedding's vectors, which is megabytes for many texts: moved, not copied. */
 function buffersOf(event: Outcome): ArrayBuffer[] {
   if (typeof event !== "object" || !("embeddings" in event)) return [];
-  return [...new Set(event.embeddings.map(({ buffer }) => buffer as ArrayBuffer))];
+  const vectors = Array.isArray(event.embeddings) ? event.embeddings : [event.embeddings];
+  return [...new Set(vectors.map(({ buffer }) => buffer as ArrayBuffer))];
 }

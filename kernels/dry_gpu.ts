@@ -15,6 +15,8 @@ export function createDryGpu(limits: GPUSupportedLimits): GPUDevice {
     createPipelineLayout: nothing,
     createComputePipeline: nothing,
     createBindGroup: nothing,
+    pushErrorScope() {},
+    popErrorScope: () => Promise.resolve(null),
     addEventListener() {},
     destroy() {},
   };

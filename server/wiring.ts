@@ -10,6 +10,7 @@ import {
   measureReadBandwidth,
   openModelInWorker,
   readMemoryBudget,
+  usableProjector,
 } from "../engine/mod.ts";
 import type { CliDependencies } from "./commands/dependencies.ts";
 import { systemTerminal } from "./terminal/terminal.ts";
@@ -30,5 +31,6 @@ export function systemDependencies(): CliDependencies {
 /** Loads the files of a model in a worker. */
 async function openModel(source: FileSource, options: LoadOptions): Promise<ChatModel> {
   const adapters = [...source.adapters.map((path) => ({ path })), ...options.adapters ?? []];
-  return await openModelInWorker(source.path, { ...options, adapters });
+  const projector = await usableProjector(source);
+  return await openModelInWorker(source.path, { ...options, ...projector, adapters });
 }

@@ -1,6 +1,7 @@
 // Learns a byte-level BPE vocabulary from a corpus: the most frequent pair of neighbours becomes a
 // token, again and again (Sennrich et al., 2016). Words are cut as Qwen 2 cuts them, each digit alone.
-// Counts are taken as square roots, so that a vocabulary of generated texts is not all set phrases.
+// The mark before a word, as its space, joins it last and only as a whole: so a word that has no
+// token of its own falls into the same tokens after a space, a quotation mark or nothing.
 
 /** How Qwen 2 cuts texts into words; no token crosses their borders. */
 export const WORDS =
@@ -12,6 +13,9 @@ export interface Vocabulary {
   merges: [string, string][];
 }
 
+/** A word with a mark before it, as WORDS lets it have one. */
+const MARKED_WORD = /^([^\p{L}\p{N}])(\p{L}+)$/u;
+
 /** Byte to the character that stands for it in vocabularies: GPT-2's printable alphabet. */
 const ALPHABET = byteAlphabet();
 
@@ -21,6 +25,9 @@ interface Word {
   count: number;
 }
 
+/** Share of the tokens that are left to words with the mark before them. */
+const MARKED = 0.25;
+
 /**
  * Learns a vocabulary.
  *
@@ -28,7 +35,18 @@ interface Word {
  * @param size tokens in all, those of the 256 bytes included
  */
 export function trainVocabulary(texts: Iterable<string>, size: number): Vocabulary {
-  const words = countWords(texts);
+  const { words, marked } = countWords(texts);
+  const tokens = [...ALPHABET].sort();
+  const inner = Math.ceil((size - tokens.length) * (1 - MARKED));
+  const merges = [
+    ...mergeInside([...words.values()], inner),
+    ...mergeMarks(words, marked, size - tokens.length - inner),
+  ];
+  return { tokens: [...tokens, ...merges.map((pair) => pair.join(""))], merges };
+}
+
+/** The merges that put the words together. */
+function mergeInside(words: readonly Word[], count: number): [string, string][] {
   const pairs = new Map<string, { count: number; words: Set<Word> }>();
   const note = (word: Word, factor: 1 | -1) => {
     for (let i = 1; i < word.parts.length; i++) {
@@ -41,9 +59,8 @@ export function trainVocabulary(texts: Iterable<string>, size: number): Vocabula
   };
   for (const word of words) note(word, 1);
 
-  const tokens = [...ALPHABET].sort();
   const merges: [string, string][] = [];
-  while (tokens.length < size) {
+  while (merges.length < count) {
     let best = "";
     let most = 1;
     for (const [key, { count }] of pairs) {
@@ -58,9 +75,28 @@ export function trainVocabulary(texts: Iterable<string>, size: number): Vocabula
     }
     pairs.delete(best);
     merges.push([left, right]);
-    tokens.push(left + right);
   }
-  return { tokens, merges };
+  return merges;
+}
+
+/** The merges of marks with the words after them that are one token, the most frequent first. */
+function mergeMarks(
+  words: ReadonlyMap<string, Word>,
+  marked: ReadonlyMap<string, number>,
+  count: number,
+): [string, string][] {
+  const merges: [string, string][] = [];
+  const byCount = [...marked].sort(([a, countA], [b, countB]) =>
+    countB - countA || (a < b ? -1 : 1)
+  );
+  for (const [text] of byCount) {
+    if (merges.length === count) break;
+    const [, mark, letters] = text.match(MARKED_WORD)!;
+    const [whole, ...rest] = words.get(letters!)!.parts;
+    const marks = alphabetical(mark!);
+    if (rest.length === 0 && marks.length === 1) merges.push([marks[0]!, whole!]);
+  }
+  return merges;
 }
 
 function merged(parts: readonly string[], left: string, right: string): string[] {
@@ -73,17 +109,29 @@ function merged(parts: readonly string[], left: string, right: string): string[]
   return result;
 }
 
-function countWords(texts: Iterable<string>): Word[] {
-  const counts = new Map<string, number>();
+/** How often each word comes without the mark before it, and with it. */
+function countWords(
+  texts: Iterable<string>,
+): { words: Map<string, Word>; marked: Map<string, number> } {
+  const words = new Map<string, Word>();
+  const marked = new Map<string, number>();
   const pattern = new RegExp(WORDS, "gu");
   for (const text of texts) {
-    for (const [word] of text.matchAll(pattern)) counts.set(word, (counts.get(word) ?? 0) + 1);
+    for (const [match] of text.matchAll(pattern)) {
+      const letters = match.match(MARKED_WORD)?.[2];
+      if (letters) marked.set(match, (marked.get(match) ?? 0) + 1);
+      const bare = letters ?? match;
+      let word = words.get(bare);
+      if (!word) words.set(bare, word = { parts: alphabetical(bare), count: 0 });
+      word.count++;
+    }
   }
-  const encoder = new TextEncoder();
-  return [...counts].map(([word, count]) => ({
-    parts: Array.from(encoder.encode(word), (byte) => ALPHABET[byte]!),
-    count: Math.sqrt(count),
-  }));
+  return { words, marked };
+}
+
+/** The bytes of a text in the alphabet. */
+function alphabetical(text: string): string[] {
+  return Array.from(new TextEncoder().encode(text), (byte) => ALPHABET[byte]!);
 }
 
 function byteAlphabet(): string[] {

@@ -39,8 +39,8 @@ const CONFIG = {
   hidden_size: 256,
   intermediate_size: 640,
   num_hidden_layers: 6,
-  num_attention_heads: 4,
-  num_key_value_heads: 2,
+  num_attention_heads: 8,
+  num_key_value_heads: 4,
   max_position_embeddings: 2048,
   rms_norm_eps: 1e-5,
   rope_theta: 10000,
@@ -57,7 +57,7 @@ async function make(folder: string, count: number): Promise<void> {
   const renderer = new Renderer();
   await Deno.mkdir(folder, { recursive: true });
   const vocabulary = trainVocabulary(
-    texts(renderer, examples(VOCABULARY_SEED, VOCABULARY_EXAMPLES, "train")),
+    texts(renderer, examples(VOCABULARY_SEED, VOCABULARY_EXAMPLES, "vocabulary")),
     VOCABULARY_SIZE - SPECIALS.length,
   );
   writeJsonFile(`${folder}/config.json`, CONFIG);

@@ -2,8 +2,11 @@
 // Lists are split by construction: every fifth entry belongs to the evaluation alone.
 // The generator is mulberry32: 32 bits of state, enough to choose words with.
 
-/** Data to learn from, or data that is kept for the evaluation and never learnt from. */
-export type Split = "train" | "heldOut";
+/**
+ * Data to learn from, data that is kept for the evaluation and never learnt from, or data that the
+ * vocabulary is made of: as data to learn from, but without its names and other open words.
+ */
+export type Split = "train" | "heldOut" | "vocabulary";
 
 /** Of so many neighbours in a list, the last one is held out. */
 const HELD_OUT_EVERY = 5;

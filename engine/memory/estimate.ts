@@ -5,6 +5,7 @@ import { Device, type DeviceProfile } from "../../kernels/mod.ts";
 import { assemble } from "../assemble.ts";
 import { type GgufFile, noTensorBytes, readGguf } from "../gguf/mod.ts";
 import { describeModel } from "../inspect.ts";
+import { usableProjector } from "../sight.ts";
 import type { ModelSource } from "../store/types.ts";
 import type { LoadOptions, MemoryUse } from "../types.ts";
 import { gpuProfile } from "./gpu_profile.ts";
@@ -40,23 +41,30 @@ export async function estimateMemory(
   const gguf = isPath ? await readGguf(model) : model;
   using device = Device.dry(profile ?? await gpuProfile());
   const { onProgress: _, ...rest } = options;
-  const { contextLength, maxSequences } = await assemble(gguf, describeModel(gguf), device, {
+  const { contextLength, maxSequences, sight } = await assemble(gguf, describeModel(gguf), device, {
     ...rest,
     openTensors: () => Promise.resolve(noTensorBytes),
   });
-  return { memory: memoryUse(device), contextLength, maxSequences };
+  return {
+    memory: memoryUse(device, ...sight?.encoder.devices ?? []),
+    contextLength,
+    maxSequences,
+  };
 }
 
 /** Estimates of one model, whose header is read once. Errors: as of {@linkcode estimateMemory}. */
-export async function createEstimate({ path, adapters }: FileSource): Promise<Estimate> {
+export async function createEstimate(source: FileSource): Promise<Estimate> {
+  const { path, adapters } = source;
   const gguf = await readGguf(path);
   const added = adapters.map((adapter) => ({ path: adapter }));
-  return (options) => estimateMemory(gguf, { ...options, adapters: added });
+  const projector = await usableProjector(source);
+  return (options) => estimateMemory(gguf, { ...options, ...projector, adapters: added });
 }
 
-/** What lies on a device, by what it is for. */
-export function memoryUse({ allocated }: Pick<Device, "allocated">): MemoryUse {
-  const bytes = (purpose: string) => allocated.get(purpose) ?? 0;
+/** What lies on devices, by what it is for. */
+export function memoryUse(...devices: readonly Pick<Device, "allocated">[]): MemoryUse {
+  const bytes = (purpose: string) =>
+    devices.reduce((sum, { allocated }) => sum + (allocated.get(purpose) ?? 0), 0);
   return { weights: bytes("weights"), keyValueCache: bytes("cache"), scratch: bytes("scratch") };
 }
 

@@ -2,6 +2,7 @@
 
 import { parseShardName } from "../gguf/mod.ts";
 import type { ModelInfo } from "../types.ts";
+import type { StoreOptions } from "./types.ts";
 
 /** Files up to this size are hashed whole, in well under a second. */
 const FULL_DIGEST_BYTES = 64 * 2 ** 20;
@@ -11,6 +12,8 @@ const DIGEST_HEAD_BYTES = 2 ** 20;
 /** A file in a state. */
 export interface Stamped {
   readonly path: string;
+  /** The file by which it sees. */
+  readonly projector?: string;
   /** In bytes. */
   readonly size: number;
   readonly modified: Date;
@@ -24,18 +27,21 @@ interface Facts {
 
 /** Remembers headers and digests of files. */
 export class HeaderCache {
-  readonly #inspect: (path: string) => Promise<ModelInfo>;
+  readonly #inspect: StoreOptions["inspect"];
   readonly #facts = new Map<string, Facts>();
 
   /** Takes what reads a header. */
-  constructor(inspect: (path: string) => Promise<ModelInfo>) {
+  constructor(inspect: StoreOptions["inspect"]) {
     this.#inspect = inspect;
   }
 
   /** The header of a file. */
   async info(file: Stamped): Promise<ModelInfo> {
     const facts = this.#factsOf(file);
-    facts.info ??= this.#inspect(file.path);
+    const { path, projector } = file;
+    facts.info ??= projector === undefined
+      ? this.#inspect(path)
+      : this.#inspect(path, { projector });
     try {
       return await facts.info;
     } catch (error) {
@@ -53,10 +59,11 @@ export class HeaderCache {
     return this.#factsOf(file).digest ??= digestFile(file);
   }
 
-  #factsOf({ path, size, modified }: Stamped): Facts {
+  #factsOf({ path, projector, size, modified }: Stamped): Facts {
     const stamp = `${size}:${modified.getTime()}`;
-    let facts = this.#facts.get(path);
-    if (facts?.stamp !== stamp) this.#facts.set(path, facts = { stamp });
+    const key = JSON.stringify([path, projector]);
+    let facts = this.#facts.get(key);
+    if (facts?.stamp !== stamp) this.#facts.set(key, facts = { stamp });
     return facts;
   }
 }

@@ -4,6 +4,7 @@
 
 import { join, resolve } from "node:path";
 import { ModelNotFoundError } from "../errors.ts";
+import type { ModelInfo } from "../types.ts";
 import { BlobStore } from "./blobs.ts";
 import { BlobCollector, type PruneResult } from "./collector.ts";
 import { StoreError } from "./errors.ts";
@@ -238,9 +239,7 @@ export class ModelStore {
     await this.#requireBlobs(name, blobsOf(parsed));
     const { manifest, config, source, defaults } = await this.#readBlobs(parsed, digest);
     this.#digests.set(manifest, digest);
-    const info = source.kind === "remote"
-      ? remoteInfo(config)
-      : await this.#headers.info({ path: source.path, ...await statModel({ path: source.path }) });
+    const info = source.kind === "remote" ? remoteInfo(config) : await this.#readInfo(source);
     const size = sizeOfModel(manifest);
     return { name: name.toString(), size, modified, info, source, defaults, manifest, config };
   }
@@ -265,11 +264,17 @@ export class ModelStore {
   }
 
   async #openFile({ name, path, projector }: ModelFile): Promise<StoreEntry> {
-    const stamp = await statModel({ path, ...(projector && { projector }) });
-    const info = await this.#headers.info({ path, ...stamp });
-    const source = { kind: "files", path, ...(projector && { projector }), adapters: [] } as const;
+    const files = { path, ...(projector && { projector }) };
+    const stamp = await statModel(files);
+    const info = await this.#headers.info({ ...files, ...stamp });
+    const source = { kind: "files", ...files, adapters: [] } as const;
     const defaults = { parameters: {}, messages: [], license: [] };
     return { name, ...stamp, info, source, defaults };
+  }
+
+  async #readInfo({ path, projector }: { path: string; projector?: string }): Promise<ModelInfo> {
+    const files = { path, ...(projector && { projector }) };
+    return await this.#headers.info({ ...files, ...await statModel(files) });
   }
 
   #report(path: string, error: unknown): void {

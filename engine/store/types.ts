@@ -104,8 +104,8 @@ export interface RemoteDirectory {
 export interface StoreOptions {
   /** Folder of the models; it may be missing, then there are none. */
   folder: string;
-  /** Reads the header of a file. */
-  inspect: (path: string) => Promise<ModelInfo>;
+  /** Reads the header of a file, and that of the projector by which it sees. */
+  inspect: (path: string, options?: { projector?: string }) => Promise<ModelInfo>;
   /**
    * Whether the path of a .gguf file or a folder anywhere on disk is a name too. Default false:
    * whoever may ask for models by name may then have any such file read.

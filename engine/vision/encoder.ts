@@ -100,10 +100,14 @@ export class ImageEncoder implements Disposable {
     return this.#parts.config;
   }
 
+  /** The accounts of what it holds on the GPU. */
+  get devices(): readonly Device[] {
+    return [this.#parts.weights.device, ...this.#room ? [this.#room.device] : []];
+  }
+
   /** Bytes on the GPU. */
   get memory(): number {
-    const devices = [this.#parts.weights.device, ...this.#room ? [this.#room.device] : []];
-    return devices.flatMap(({ allocated }) => [...allocated.values()])
+    return this.devices.flatMap(({ allocated }) => [...allocated.values()])
       .reduce((sum, bytes) => sum + bytes, 0);
   }
 

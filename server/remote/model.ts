@@ -78,6 +78,15 @@ export class RemoteModel implements ChatModel {
     throw this.#server.client.error(502, `it gave ${length} vectors for ${request.inputs.length}`);
   }
 
+  /** @throws {RequestError} always: no dialect tells what a model reads of an image */
+  embedImage(): Promise<never> {
+    return Promise.reject(
+      new RequestError(
+        "Cannot embed the image: the model runs on another server; load it from a file",
+      ),
+    );
+  }
+
   close(): Promise<void> {
     this.#closing.abort(new ModelClosedError("Cannot answer: the model was closed"));
     return Promise.resolve();

@@ -8,7 +8,9 @@ import {
   type OutputFormat,
   RequestError,
 } from "../../engine/mod.ts";
+import { type ComposedContent, withMark } from "../image_mark.ts";
 import { given, schemaOf } from "./given.ts";
+import { base64Of } from "./images.ts";
 
 /** A path and what is posted there. */
 export interface OllamaPost {
@@ -47,12 +49,14 @@ export function toChat(model: string, request: ChatRequest): OllamaPost {
  * @throws {RequestError} for what the API has no way to say
  */
 export function toGenerate(model: string, request: GenerateRequest): OllamaPost {
-  const { prompt, suffix, context } = request;
+  const { prompt, suffix, context, images } = request;
   if (typeof prompt !== "string" || context?.length) {
     throw new RequestError("A server with Ollama's API takes prompts as text, not as tokens");
   }
   const layout = suffix === undefined ? { raw: true } : { suffix };
-  return { path: "/api/generate", body: { ...common(model, request), prompt, ...layout } };
+  const { content, ...shown } = shownIn({ content: prompt, ...(images && { images }) });
+  const body = { ...common(model, request), prompt: content, ...shown, ...layout };
+  return { path: "/api/generate", body };
 }
 
 function common(model: string, request: ChatRequest | GenerateRequest): Record<string, unknown> {
@@ -88,19 +92,29 @@ function toFormat(format: OutputFormat): unknown {
 }
 
 /** A conversation of one question, as a prompt. */
-function promptOf(messages: ChatMessage[]): { prompt: string; system?: string } | undefined {
+function promptOf(messages: ChatMessage[]): Record<string, unknown> | undefined {
   const [first, second] = messages;
-  if (messages.length === 1 && first!.role === "user") return { prompt: first!.content };
+  const ask = (question: ChatMessage) => {
+    const { content: prompt, ...images } = shownIn(question);
+    return { prompt, ...images };
+  };
+  if (messages.length === 1 && first!.role === "user") return ask(first!);
   const hasSystem = messages.length === 2 && first!.role === "system" && second!.role === "user";
-  return hasSystem ? { prompt: second!.content, system: first!.content } : undefined;
+  return hasSystem ? { ...ask(second!), system: first!.content } : undefined;
+}
+
+/** The text with Ollama's marks for images, and these. */
+function shownIn(shown: ComposedContent): { content: string; images?: string[] } {
+  const content = withMark(shown, "[img]");
+  return { content, ...(shown.images?.length && { images: shown.images.map(base64Of) }) };
 }
 
 function toMessage(message: ChatMessage, index: number, all: ChatMessage[]): unknown {
-  const { role, content, thinking, toolCalls, toolCallId } = message;
+  const { role, thinking, toolCalls, toolCallId } = message;
   const toolName = message.toolName ?? nameOfCall(all.slice(0, index), toolCallId);
   return {
     role,
-    content,
+    ...shownIn(message),
     ...given({ thinking, tool_calls: toolCalls, tool_name: toolName, tool_call_id: toolCallId }),
   };
 }

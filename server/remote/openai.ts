@@ -26,7 +26,7 @@ interface Listed {
 }
 
 /** What such a server does not tell of its models: what is asked is sent, and it may refuse. */
-const CAPABILITIES = ["completion", "tools", "thinking"];
+const CAPABILITIES = ["completion", "vision", "tools", "thinking"];
 
 /** The API. */
 export const openAi: RemoteDialect = { chat, generate, embed, render, describe, list };

@@ -10,8 +10,10 @@ import {
   RequestError,
   type ToolCall,
 } from "../../engine/mod.ts";
+import { type ComposedContent, piecesOf } from "../image_mark.ts";
 import { newCallId } from "./call_stream.ts";
 import { given, schemaOf } from "./given.ts";
+import { dataUrlOf } from "./images.ts";
 
 /** The programs whose ways beyond OpenAI's API are known, by `owned_by` in their lists of models. */
 export type ServerProgram = "vllm" | "sglang" | "other";
@@ -52,13 +54,19 @@ export function toCompletion(model: string, request: GenerateRequest, program: S
       "Cannot forward a context to a server with OpenAI's API: ask without it",
     );
   }
+  if (request.images?.length) {
+    throw new RequestError(
+      "Cannot forward images with a prompt to a server with OpenAI's API: ask in a chat",
+    );
+  }
   return { ...common(model, request, program), prompt, ...given({ suffix, logprobs }) };
 }
 
 /** A conversation. Calls get ids, and results those of the calls that wait for one. */
 export function toMessages(messages: readonly ChatMessage[]): unknown[] {
   let waiting: string[] = [];
-  return messages.map(({ role, content, thinking, toolCalls, toolCallId }) => {
+  return messages.map(({ role, thinking, toolCalls, toolCallId, ...shown }) => {
+    const content = toContent(shown);
     if (role === "tool") {
       const id = toolCallId ?? waiting[0] ?? newCallId();
       waiting = waiting.filter((other) => other !== id);
@@ -73,6 +81,15 @@ export function toMessages(messages: readonly ChatMessage[]): unknown[] {
       ...given({ reasoning_content: thinking, tool_calls: calls }),
     };
   });
+}
+
+function toContent(shown: ComposedContent): unknown {
+  if (!shown.images?.length) return shown.content;
+  return piecesOf(shown).map((piece) =>
+    typeof piece === "string"
+      ? { type: "text", text: piece }
+      : { type: "image_url", image_url: { url: dataUrlOf(piece.image) } }
+  );
 }
 
 function common(

@@ -86,7 +86,7 @@ async function answer<T extends OllamaRequest>(
   if (body._debug_render_only) {
     const render = (loaded: ChatModel) => renderTask(loaded, task);
     const rendered = await withModel(dependencies, model, acquire, render);
-    return json(renderedRecord(model, new Date(), endpoint.text(""), rendered));
+    return json(renderedRecord(model, new Date(), endpoint.text(""), rendered, imagesIn(task)));
   }
 
   const generation = await Generation.start(dependencies, {
@@ -106,6 +106,11 @@ async function answer<T extends OllamaRequest>(
 /** The prompt text that the task would run, which it takes the loaded model to know. */
 async function renderTask(model: ChatModel, task: RunnableTask): Promise<string> {
   return task.kind === "chat" ? await model.renderChat(task.request) : task.request.prompt;
+}
+
+function imagesIn({ request }: RunnableTask): number {
+  const shown = "messages" in request ? request.messages : [request];
+  return shown.reduce((sum, { images = [] }) => sum + images.length, 0);
 }
 
 type RunnableTask = Exclude<Task, { kind: "load" }>;

@@ -28,7 +28,7 @@ const block = {
     source: {
       type: ["object", "null"],
       required: ["type"],
-      properties: { type: { type: "string" }, data: text, content },
+      properties: { type: { type: "string" }, media_type: text, data: text, content },
     },
   },
 };

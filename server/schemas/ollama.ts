@@ -6,6 +6,7 @@ const flag = { type: ["boolean", "null"] };
 const number = { type: ["number", "null"] };
 const integer = { type: ["integer", "null"] };
 const texts = { type: ["array", "null"], items: { type: "string" } };
+const images = { ...texts, description: "PNG, JPEG, WebP, GIF or BMP files as base64." };
 
 /** `options`, which the other APIs take too. */
 export const options = {
@@ -61,7 +62,7 @@ const message = {
     role: { type: "string" },
     content: text,
     thinking: text,
-    images: texts,
+    images,
     tool_calls: { type: ["array", "null"], items: toolCall },
     tool_name: text,
     tool_call_id: text,
@@ -107,6 +108,6 @@ export const generateSchema = {
     template: text,
     raw: flag,
     context: { type: ["array", "null"], items: { type: "integer" } },
-    images: texts,
+    images,
   },
 };

@@ -33,7 +33,16 @@ const sampling = {
 const part = {
   type: "object",
   required: ["type"],
-  properties: { type: { type: "string" }, text, refusal: text },
+  properties: {
+    type: { type: "string" },
+    text,
+    refusal: text,
+    image_url: {
+      type: ["string", "object", "null"],
+      description: "A data URL, by itself or as url.",
+      properties: { url: text },
+    },
+  },
 };
 
 /** A text, or parts of one. */

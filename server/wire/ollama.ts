@@ -10,6 +10,7 @@ import type {
   Tool,
 } from "../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
+import { imageReader, type ReadImage } from "./images.ts";
 import type {
   OllamaChatRequest,
   OllamaGenerateRequest,
@@ -47,7 +48,9 @@ export function planChat(body: OllamaChatRequest, info: ModelInfo): Plan {
   const { plan, engine } = planCommon(body);
   if (!body.messages?.length) return { ...plan, task: { kind: "load" } };
   refuseEmbeddingModel(body, info, "chat");
-  const task = chatTask(body, body.messages.map(toMessage), engine);
+  const read = imageReader(body, info);
+  const messages = body.messages.map((message, index) => toMessage(message, index, read));
+  const task = chatTask(body, messages, engine);
   if (body.tools?.length) task.request.tools = body.tools.map(toTool);
   return { ...plan, task };
 }
@@ -64,16 +67,17 @@ export function planGenerate(body: OllamaGenerateRequest, info: ModelInfo): Plan
   const { plan, engine } = planCommon(body);
   const { raw, suffix, system, template } = body;
   const prompt = body.prompt ?? "";
-  if (!raw && !suffix && prompt === "") return { ...plan, task: { kind: "load" } };
+  const shown = readImages(body.images, "images", imageReader(body, info));
+  if (!raw && !suffix && prompt === "" && !shown.images) return { ...plan, task: { kind: "load" } };
   refuseEmbeddingModel(body, info, "generate");
   if (!raw) engine.context = body.context ?? [];
   // A text with a gap has no turns, and without a template and a system prompt nothing is laid out.
   if (raw || suffix || !(info.hasChatTemplate || system || template)) {
     if (suffix && system) plan.ignored.push("system");
-    const request = { prompt, ...(suffix && { suffix }), ...engine };
+    const request = { prompt, ...shown, ...(suffix && { suffix }), ...engine };
     return { ...plan, task: { kind: "generate", request } };
   }
-  const messages: ChatMessage[] = [{ role: "user", content: prompt }];
+  const messages: ChatMessage[] = [{ role: "user", content: prompt, ...shown }];
   if (system) messages.unshift({ role: "system", content: system });
   const task = chatTask(body, messages, engine);
   if (template) task.request.template = template;
@@ -126,8 +130,12 @@ function toTool({ function: { name, description, parameters, strict } }: OllamaT
   };
 }
 
-function toMessage(message: OllamaMessage, index: number): ChatMessage {
-  const turn: ChatMessage = { role: toRole(message.role, index), content: message.content ?? "" };
+function toMessage(message: OllamaMessage, index: number, read: ReadImage): ChatMessage {
+  const turn: ChatMessage = {
+    role: toRole(message.role, index),
+    content: message.content ?? "",
+    ...readImages(message.images, `messages[${index}].images`, read),
+  };
   if (message.thinking) turn.thinking = message.thinking;
   if (message.tool_name) turn.toolName = message.tool_name;
   if (message.tool_call_id) turn.toolCallId = message.tool_call_id;
@@ -138,6 +146,15 @@ function toMessage(message: OllamaMessage, index: number): ChatMessage {
     }));
   }
   return turn;
+}
+
+function readImages(
+  images: OllamaMessage["images"],
+  place: string,
+  read: ReadImage,
+): Pick<ChatMessage, "images"> {
+  if (!images?.length) return {};
+  return { images: images.map((image, index) => read(image, `${place}[${index}]`)) };
 }
 
 function toRole(role: string, index: number): ChatMessage["role"] {

@@ -86,8 +86,10 @@ export function renderedRecord(
   at: Date,
   text: OllamaText,
   rendered: string,
+  images: number,
 ): OllamaRecord {
-  return { ...partRecord(model, at, text), _debug_info: { rendered_template: rendered } };
+  const info = { rendered_template: rendered, ...(images > 0 && { image_count: images }) };
+  return { ...partRecord(model, at, text), _debug_info: info };
 }
 
 /** What a final record tells of how the answer came about. Times in milliseconds. */

@@ -122,7 +122,7 @@ export type OllamaRecord = OllamaText & OllamaMetrics & {
   dropped_messages?: number;
   /** Tokens of the prompt and the answer, to go on from. */
   context?: number[];
-  _debug_info?: { rendered_template: string };
+  _debug_info?: { rendered_template: string; image_count?: number };
 };
 
 /** Facts of a model in /api/tags and /api/ps. */

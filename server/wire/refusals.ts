@@ -14,7 +14,6 @@ export function refuseInChat(body: OllamaChatRequest, info: ModelInfo): void {
   if (body.tools?.length && !info.callsTools) {
     throw refusal(`"${body.model}" does not support tools`);
   }
-  if (body.messages?.some(({ images }) => images?.length)) throw imageRefusal(body);
 }
 
 /** @throws {HttpError} 400 for what is wrong or not to be had in a generation */
@@ -23,10 +22,10 @@ export function refuseInGenerate(body: OllamaGenerateRequest, info: ModelInfo): 
   if (body.raw && (body.template || body.system || body.context?.length)) {
     throw refusal("raw mode does not support template, system, or context");
   }
-  if (body.images?.length) throw imageRefusal(body);
   if (!body.suffix) return;
   if (!info.inserts) throw refusal(`"${body.model}" does not support insert`);
   if (body.template) throw refusal("template: a prompt with a suffix has no other template");
+  if (body.images?.length) throw refusal("images: a prompt with a suffix takes none");
 }
 
 /** @throws {HttpError} 400 if the model gives vectors and no text */
@@ -60,10 +59,6 @@ function refuseInBoth(
   if (!isAlternatives(top_logprobs ?? 0)) {
     throw refusal(`top_logprobs must be between 0 and ${MOST_ALTERNATIVES}`);
   }
-}
-
-function imageRefusal({ model }: OllamaRequest): HttpError {
-  return refusal(`"${model}" does not support image input`);
 }
 
 function refusal(message: string): HttpError {

@@ -51,6 +51,7 @@ Deno.test("the library exports what its users need, and nothing of the server", 
     "GpuError",
     "GpuMemoryError",
     "GrammarError",
+    "ImageError",
     "ModelClosedError",
     "RequestError",
     "SchemaError",
@@ -94,6 +95,7 @@ Deno.test("inspectModel() and loadTokenizer() read the header alone", async () =
     callsTools: false,
     thinks: false,
     inserts: false,
+    sees: false,
     isEmbeddingModel: false,
   });
   const tokenizer = await library.loadTokenizer(new URL(`file://${tinyPath}`));

@@ -158,11 +158,20 @@ const faults: Fault[] = [
     400,
     "raw mode does not support template, system, or context",
   ]),
-  ...["no base64!", "aGVsbG8=", "https://example.com/cat.png"].map((given): Fault => [
+  ...([
+    ["no base64!", "messages[0].images[0]: illegal base64 data at input byte 2"],
+    ["aGVsbG8", "messages[0].images[0]: illegal base64 data at input byte 7"],
+    ["https://example.com/cat.png", "base64 data at input byte 5: send the bytes of the image as"],
+    ["data:image/png;base64,aGVsbG8=", "illegal base64 data at input byte 4"],
+    ["./cat.png", "illegal base64 data at input byte 0"],
+    ["aGVs\r\nbG8=", '"tiny" does not support image input'],
+    ["", '"tiny" does not support image input'],
+    [1, "messages[0].images[0] must be of type string"],
+  ] as const).map(([given, sentence]): Fault => [
     "/api/chat",
     { model: "tiny", messages: [{ ...messages[0], images: [given] }] },
     400,
-    '"tiny" does not support image input',
+    sentence,
   ]),
   ["/api/chat", { model: "tiny", messages, top_logprobs: -1 }, 400, "must be between 0 and 20"],
 ];

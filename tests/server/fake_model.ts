@@ -1,7 +1,7 @@
 // A model without weights: it says what its script says, and remembers what it was asked.
 // Used by the tests of the manager, the HTTP layer and the command line.
 
-import { ModelClosedError } from "../../engine/errors.ts";
+import { ModelClosedError, RequestError } from "../../engine/errors.ts";
 import type {
   ChatEvent,
   ChatModel,
@@ -12,6 +12,7 @@ import type {
   EmbedResult,
   GenerateEvent,
   GenerateRequest,
+  ImageEmbedding,
   ModelInfo,
 } from "../../engine/types.ts";
 
@@ -26,6 +27,7 @@ export const fakeInfo: ModelInfo = {
   callsTools: false,
   thinks: false,
   inserts: false,
+  sees: false,
   isEmbeddingModel: false,
 };
 
@@ -145,6 +147,10 @@ export class FakeModel implements ChatModel {
   async embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
     this.embedRequests.push(request);
     return await this.#embedder(request);
+  }
+
+  embedImage(): Promise<ImageEmbedding> {
+    return Promise.reject(new RequestError("Cannot read the image: this model reads text alone"));
   }
 
   close(): Promise<void> {

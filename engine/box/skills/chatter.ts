@@ -3,6 +3,7 @@
 
 import type { Random } from "../random.ts";
 import type { Example, Skill, Split } from "../types.ts";
+import { OpenClass } from "../words/open_class.ts";
 import { QUESTION_KINDS } from "../words/questions.ts";
 import { answerTo, ask, type Language } from "./language.ts";
 
@@ -58,12 +59,13 @@ const EXCHANGES: readonly (readonly [string, ...string[]])[] = [
   ["Yes, I am working.", "Are you there?", "Does this work?", "test", "Is this working?", "ping"],
 ];
 
-const SUBJECTS =
-  ("quantum physics|the French Revolution|my taxes|the stock market|black holes|Shakespeare|football " +
-    "results|the meaning of life|the weather on Mars|cooking rice|learning the piano|the Roman empire|" +
-    "chess openings|photosynthesis|the moon landing|electric cars|the best restaurant here|my future|" +
-    "organic chemistry|world politics|the history of jazz|growing roses|deep sea fish|Greek myths|" +
-    "mountain climbing").split("|");
+const SUBJECTS = new OpenClass(
+  "quantum physics, the French Revolution, my taxes, the stock market, black holes, " +
+    "Shakespeare, football results, the meaning of life, the weather on Mars, cooking rice, " +
+    "learning the piano, the Roman empire, chess openings, photosynthesis, the moon landing, " +
+    "electric cars, the best restaurant here, my future, organic chemistry, world politics, " +
+    "the history of jazz, growing roses, deep sea fish, Greek myths, mountain climbing",
+);
 
 const UNKNOWN_FRAMES = [
   "Tell me about {x}.",
@@ -83,7 +85,7 @@ export const chatter: Skill = { name: "chatter", example };
 
 function example(random: Random, split: Split): Example {
   if (random.chance(0.35)) {
-    const x = random.pickOf(SUBJECTS, split);
+    const x = SUBJECTS.pick(random, split);
     return one(random.pickOf(UNKNOWN_FRAMES, split).replace("{x}", x), UNKNOWN);
   }
   if (random.chance(0.35)) {

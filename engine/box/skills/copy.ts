@@ -1,9 +1,11 @@
-// Says again what it is given: words that nobody knows, codes and numbers. Not evaluated; from it the
-// model learns to copy any spelling, which extraction, tools and memory live on.
+// Says again what it is given: words that nobody knows, lists, codes and numbers. Not evaluated; from
+// it the model learns to copy any spelling, which extraction, tools and memory live on.
 
 import type { Random } from "../random.ts";
 import type { Example, Skill, Split } from "../types.ts";
+import { madeUpWord } from "../words/made_up.ts";
 import { city, fullName } from "../words/names.ts";
+import { enumerate } from "../words/values.ts";
 
 const FRAMES = [
   "Repeat: {x}",
@@ -20,14 +22,27 @@ export const copy: Skill = { name: "copy", example };
 
 function example(random: Random, split: Split): Example {
   const parts = Array.from({ length: random.integer(1, 5) }, () => part(random, split));
-  const text = parts.join(random.pick([" ", ", ", " "]));
+  const text = random.pick([
+    () => parts.join(" "),
+    () => parts.join(", "),
+    () => enumerate(parts),
+  ])();
   return { turns: [{ user: random.pickOf(FRAMES, split).replace("{x}", text), answer: { text } }] };
 }
 
 function part(random: Random, split: Split): string {
   const kind = random.next();
-  if (kind < 0.3) return fullName(random, split);
-  if (kind < 0.4) return city(random, split);
-  if (kind < 0.6) return String(random.integer(0, 10 ** random.integer(1, 5)));
-  return Array.from({ length: random.integer(2, 8) }, () => random.pick([...LETTERS])).join("");
+  if (kind < 0.15) return fullName(random, split);
+  if (kind < 0.25) return city(random, split);
+  if (kind < 0.4) return String(random.integer(0, 10 ** random.integer(1, 5)));
+  if (kind < 0.5) return code(random);
+  return Array.from({ length: random.pick([1, 1, 1, 2]) }, () => madeUpWord(random)).join(" ");
+}
+
+/** Letters and digits without a rhyme, as in "X7KR-20" or "qzf". */
+function code(random: Random): string {
+  const letters = Array.from({ length: random.integer(2, 6) }, () => random.pick([...LETTERS]));
+  const text = letters.join("");
+  if (random.chance(0.4)) return text;
+  return `${text.toUpperCase()}${random.pick(["", "-", " "])}${random.integer(1, 9999)}`;
 }

@@ -32,10 +32,10 @@ const STRING = { type: "string" };
 
 const plain = (value: string | number): Written => ({ value, text: String(value) });
 
-/** An amount, at times written with two decimals or with a comma between the thousands. */
+/** An amount, rarely written with two decimals, at times with a comma between the thousands. */
 function price(random: Random, split: Split): Written {
   const value = amount(random, split);
-  if (random.chance(0.15)) return { value, text: value.toFixed(2) };
+  if (random.chance(0.05)) return { value, text: value.toFixed(2) };
   if (random.chance(0.3)) return { value, text: value.toLocaleString("en-US") };
   return plain(value);
 }
@@ -74,7 +74,7 @@ const FIELDS: Record<string, Field> = {
     keys: ["items", "products", "things", "list"],
     schema: { type: "array", items: STRING },
     make: (random, split) => {
-      const value = random.sampleOf(ITEMS, random.integer(2, 4), split);
+      const value = ITEMS.sample(random.integer(2, 4), random, split);
       const last = value.length > 2 && random.chance(0.2) ? ", and " : " and ";
       return { value, text: enumerate(value, last) };
     },
@@ -97,7 +97,7 @@ const FIELDS: Record<string, Field> = {
   job: {
     keys: ["job", "profession", "occupation"],
     schema: STRING,
-    make: (random, split) => plain(random.pickOf(JOBS, split)),
+    make: (random, split) => plain(JOBS.pick(random, split)),
   },
   currency: { keys: ["currency"], schema: STRING, make: () => plain("") },
 };

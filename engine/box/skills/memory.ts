@@ -32,7 +32,7 @@ const ASKING: readonly string[] = [
   "And {text}",
   "OK, {text}",
   "Quick question: {text}",
-  "Hmm, {text}",
+  "OK, tell me: {text}",
 ];
 
 /** A fact in one conversation: all that was ever said of it, the latest last. */

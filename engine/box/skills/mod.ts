@@ -15,12 +15,12 @@ export const EVALUATED: readonly Skill[] = [about, extraction, tools, arithmetic
 
 /** What the model is trained on, with the share of each skill. */
 export const TAUGHT: readonly (readonly [Skill, share: number])[] = [
-  [about, 0.14],
-  [extraction, 0.22],
-  [tools, 0.22],
-  [arithmetic, 0.12],
-  [language, 0.12],
-  [memory, 0.08],
-  [chatter, 0.05],
-  [copy, 0.05],
+  [about, 0.09],
+  [extraction, 0.27],
+  [tools, 0.25],
+  [arithmetic, 0.1],
+  [language, 0.08],
+  [memory, 0.13],
+  [chatter, 0.04],
+  [copy, 0.04],
 ];

@@ -131,7 +131,7 @@ export const ACTION_TOOLS: readonly ToolPlan[] = [
       "add an event on {weekday}: {hobby}",
       "enter {hobby} in the calendar on {weekday} at {time}",
     ],
-    says: "{hobby} is in your calendar on {weekday}.",
+    says: "Your calendar has {hobby} on {weekday}.",
     group: "timer",
   },
   {

@@ -4,6 +4,7 @@
 import type { Tool } from "../../types.ts";
 import { fill, type Random } from "../random.ts";
 import type { Split } from "../types.ts";
+import { madeUpWord } from "../words/made_up.ts";
 import type { ToolPlan } from "./tool_catalog.ts";
 import { KINDS, type Typed } from "./tool_parameters.ts";
 
@@ -49,11 +50,11 @@ function nameOf(plan: ToolPlan, random: Random, split: Split): string {
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** In training, at times adds letters to a name, so that names are read and not known. */
+/** In training, at times makes a name or a part of it up, so that names are read and not known. */
 function makeUp(name: string, random: Random, split: Split): string {
-  if (split === "heldOut" || random.chance(0.88)) return name;
-  const letters = Array.from({ length: 3 }, () => random.pick([..."abdefgiklmnoprstuvz"])).join("");
-  return random.chance(0.5) ? `${letters}_${name}` : `${name}_${letters}`;
+  if (split === "heldOut" || random.chance(0.7)) return name;
+  const word = madeUpWord(random);
+  return random.pick([word, `${word}_${name}`, `${name}_${word}`]);
 }
 
 /** The tool as the list in the prompt has it. */

@@ -4,15 +4,19 @@
 import type { Random } from "../random.ts";
 import type { Split } from "../types.ts";
 import { city, firstName, fullName } from "../words/names.ts";
+import type { OpenClass } from "../words/open_class.ts";
 import {
   CHORES,
   COUNTRIES,
   FOREIGN_WORDS,
+  HEADLINES,
   HOBBIES,
   ITEMS,
   LANGUAGES,
+  MEANINGS,
   MESSAGES,
   ROOMS,
+  SKIES,
   TITLES,
   TOPICS,
   WEEKDAYS,
@@ -50,8 +54,8 @@ function strings(meaning: string, text: string, make: Make<string>): Kind {
   };
 }
 
-function listed(meaning: string, text: string, list: readonly string[]): Kind {
-  return strings(meaning, text, (random, split) => random.pickOf(list, split));
+function listed(meaning: string, text: string, words: OpenClass): Kind {
+  return strings(meaning, text, (random, split) => words.pick(random, split));
 }
 
 function integers(meaning: string, text: string, least: number, most: number): Kind {
@@ -175,8 +179,8 @@ function numbersGiven(text: string, least: number, most: number): Given {
   return { keys: names(text), make: (random, split) => integer(random, split, least, most) };
 }
 
-function wordsGiven(text: string, list: readonly string[]): Given {
-  return { keys: names(text), make: (random, split) => random.pickOf(list, split) };
+function wordsGiven(text: string, words: OpenClass): Given {
+  return { keys: names(text), make: (random, split) => words.pick(random, split) };
 }
 
 export const GIVEN: Record<string, Given> = {
@@ -185,18 +189,7 @@ export const GIVEN: Record<string, Given> = {
     make: (random, split) =>
       (10 * integer(random, split, 1, 38) + (random.chance(0.25) ? random.integer(1, 9) : 0)) / 10,
   },
-  sky: wordsGiven("sky conditions weather description summary", [
-    "clear",
-    "cloudy",
-    "rainy",
-    "sunny",
-    "windy",
-    "foggy",
-    "snowy",
-    "stormy",
-    "dry",
-    "overcast",
-  ]),
+  sky: wordsGiven("sky conditions weather description summary", SKIES),
   clock: { keys: names("time local_time now clock current_time"), make: time },
   number: numbersGiven("result value answer number output", 2, 9999),
   price: { keys: names("price amount cost value total"), make: amount },
@@ -205,33 +198,11 @@ export const GIVEN: Record<string, Given> = {
   mayor: { keys: names("mayor name person full_name result"), make: fullName },
   code: numbersGiven("code dialling_code prefix phone_code number", 20, 999),
   translation: wordsGiven("translation text result translated output", FOREIGN_WORDS),
-  meaning: wordsGiven("definition meaning description text explanation", [
-    "a thing made of wood",
-    "a small tool",
-    "a kind of building",
-    "something to wear",
-    "a piece of land",
-    "a part of a house",
-    "a sort of stone",
-    "a feeling of joy",
-    "an old machine",
-    "a place to rest",
-  ]),
+  meaning: wordsGiven("definition meaning description text explanation", MEANINGS),
   minutesGiven: numbersGiven("minutes duration travel_minutes time eta", 5, 300),
   humidity: numbersGiven("humidity percent value relative_humidity level", 10, 100),
   stock: numbersGiven("stock quantity available count in_stock", 1, 900),
-  headline: wordsGiven("headline title news text top_story", [
-    "new bridge opened",
-    "bees return to the city",
-    "museum finds lost painting",
-    "record harvest of apples",
-    "local team wins the cup",
-    "train line reopens",
-    "school builds a garden",
-    "lake is clean again",
-    "old cinema saved",
-    "storm is over",
-  ]),
+  headline: wordsGiven("headline title news text top_story", HEADLINES),
   phoneGiven: {
     keys: names("phone number phone_number telephone tel"),
     make: (random, split) => `555-${integer(random, split, 1000, 9999)}`,

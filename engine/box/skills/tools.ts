@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { fill, type Random } from "../random.ts";
 import type { Answer, Example, Skill, Split, Turn } from "../types.ts";
+import { OpenClass } from "../words/open_class.ts";
 import { PLAIN_SYSTEMS, SMALL_TALK, TOO_MUCH } from "../words/small_talk.ts";
 import { mentions } from "../words/values.ts";
 import { writeJson } from "./json.ts";
@@ -74,18 +75,12 @@ const DONE: readonly string[] = [
   '{"status": "success"}',
 ];
 
-const ERRORS: readonly string[] = [
-  "not found",
-  "no connection",
-  "the service is down",
-  "access denied",
-  "timeout",
-  "too many requests",
-  "invalid input",
-  "no answer from the server",
-  "internal error",
-  "service not available",
-];
+const ERRORS = new OpenClass(
+  "not found, no connection, the service is down, access denied, timeout, too many requests, " +
+    "invalid input, no answer from the server, internal error, service not available, " +
+    "disk full, wrong password, unknown user, quota exceeded, file is locked, bad request, " +
+    "out of range, host unreachable, missing key, already exists",
+);
 
 export const tools: Skill = {
   name: "tools",
@@ -170,7 +165,7 @@ function callTurn(user: string, tool: OfferedTool, kinds: readonly string[]): Tu
 /** The tool's answer, at times an error, and the words that tell it. */
 function resultTurn(tool: OfferedTool, random: Random, split: Split): Turn {
   if (random.chance(0.06)) {
-    const error = random.pickOf(ERRORS, split);
+    const error = ERRORS.pick(random, split);
     const toolResult = random.chance(0.5) ? writeJson({ error }) : `Error: ${error}`;
     return tell(toolResult, `That did not work: ${error}.`, [error]);
   }

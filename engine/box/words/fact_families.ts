@@ -4,6 +4,7 @@
 import type { Random } from "../random.ts";
 import type { Split } from "../types.ts";
 import { firstName } from "./names.ts";
+import type { OpenClass } from "./open_class.ts";
 import { SPOTS } from "./things.ts";
 import { integer } from "./values.ts";
 
@@ -19,8 +20,7 @@ export interface Fact {
   recalled: string;
 }
 
-export const of = (list: readonly string[]) => (random: Random, split: Split) =>
-  random.pickOf(list, split);
+export const of = (words: OpenClass) => (random: Random, split: Split) => words.pick(random, split);
 
 export const number = (least: number, most: number) => (random: Random, split: Split) =>
   String(integer(random, split, least, most));
@@ -31,7 +31,7 @@ export function favourite(thing: string, make: Fact["make"]): Fact {
     tells: [
       `My favourite ${thing} is {value}.`,
       `The ${thing} I like best is {value}.`,
-      `{value} is my favourite ${thing}.`,
+      `I think {value} is my favourite ${thing}.`,
       `If you ask me for a ${thing}: {value} is the best.`,
       `As for my favourite ${thing}, it is {value}.`,
     ],
@@ -70,7 +70,7 @@ export function relative(relation: string): Fact {
       `Sorry, my ${relation}'s name is {value}.`,
       `No, wait, the name of my ${relation} is {value}.`,
       `I meant {value}, that is my ${relation}.`,
-      `I got it wrong, my ${relation} is {value}.`,
+      `I was wrong, my ${relation} is called {value}.`,
     ],
     asks: [
       `What is my ${relation}'s name?`,

@@ -20,7 +20,7 @@ export const FACTS: readonly Fact[] = [
       "You can call me {value}.",
       "Hello, this is {value}.",
       "People call me {value}.",
-      "Let me introduce myself: {value}.",
+      "Hello, please call me {value}.",
     ],
     noted: "Nice to meet you, {value}!",
     corrections: [
@@ -28,7 +28,7 @@ export const FACTS: readonly Fact[] = [
       "Sorry, I meant my name is {value}.",
       "No, wait, I am {value}.",
       "Actually, please call me {value}.",
-      "I was joking, my name is {value}.",
+      "I was wrong, my name is {value}.",
     ],
     asks: [
       "What is my name?",
@@ -64,7 +64,7 @@ export const FACTS: readonly Fact[] = [
       "I have just moved to {value}.",
       "Sorry, I live in {value} now.",
       "No, wait, my home is in {value}.",
-      "Since last week I live in {value}.",
+      "I live in {value} now.",
     ],
     asks: [
       "Where do I live?",
@@ -81,7 +81,7 @@ export const FACTS: readonly Fact[] = [
     recalled: "You live in {value}.",
   },
   {
-    make: (random, split) => withArticle(random.pickOf(JOBS, split)),
+    make: (random, split) => withArticle(JOBS.pick(random, split)),
     tells: [
       "I work as {value}.",
       "I am {value}.",
@@ -109,7 +109,7 @@ export const FACTS: readonly Fact[] = [
     recalled: "You work as {value}.",
   },
   {
-    make: (random, split) => withArticle(random.pickOf(PETS, split)),
+    make: (random, split) => withArticle(PETS.pick(random, split)),
     tells: [
       "I have {value}.",
       "My pet is {value}.",
@@ -167,7 +167,7 @@ export const FACTS: readonly Fact[] = [
       "In my free time I love {value}.",
       "I spend my weekends with {value}.",
       "I really enjoy {value}.",
-      "My passion is {value}.",
+      "What I enjoy is {value}.",
     ],
     noted: "Your hobby is {value}, noted.",
     corrections: [
@@ -193,7 +193,7 @@ export const FACTS: readonly Fact[] = [
       "I am learning to play the {value}.",
       "My instrument is the {value}.",
       "Every evening I play the {value}.",
-      "I practise the {value} a lot.",
+      "I really love to play the {value}.",
     ],
     noted: "You play the {value}, how nice!",
     corrections: [

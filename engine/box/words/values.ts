@@ -94,11 +94,11 @@ export function phone(random: Random, split: Split): string {
 export function email(random: Random, split: Split, person?: string): string {
   const name = person ?? `${firstName(random, split)} ${lastName(random, split)}`;
   const user = name.toLowerCase().split(" ").join(random.pick([".", "_", ""]));
-  return `${user}@${random.pickOf(MAIL_DOMAINS, split)}`;
+  return `${user}@${MAIL_DOMAINS.pick(random, split)}`;
 }
 
 export function company(random: Random, split: Split): string {
-  return `${lastName(random, split)} ${random.pickOf(COMPANY_KINDS, split)}`;
+  return `${lastName(random, split)} ${COMPANY_KINDS.pick(random, split)}`;
 }
 
 /** Joins as a sentence does: "a, b and c". */

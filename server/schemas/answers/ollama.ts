@@ -36,7 +36,7 @@ function answerRecord(members: Record<string, object>, optional: Record<string, 
       ...count,
       description: "How many of the oldest messages did not fit the window.",
     },
-    _debug_info: record({ rendered_template: text }),
+    _debug_info: record({ rendered_template: text }, { image_count: count }),
     ...metrics,
   });
 }

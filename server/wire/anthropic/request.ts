@@ -64,7 +64,7 @@ export function planCount(body: AnthropicRequest, info: ModelInfo): MessagesPlan
       ...toToolOptions(body),
       ...(think !== undefined && { think }),
       ...(format && { format: { schema: format.schema } }),
-      messages: toTurns(body),
+      messages: toTurns(body, info),
       // Clients of this API count on hearing of it, and shorten their conversation themselves.
       truncate: false,
     },

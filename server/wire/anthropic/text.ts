@@ -1,7 +1,9 @@
-// Blocks that come down to text, and how texts become one. What is no text is refused by name: a
-// client must never believe that something was read which was left out.
+// Blocks that come down to text and images, and how texts become one. What is neither is refused by
+// name: a client must never believe that something was read which was left out.
 
 import { HttpError } from "../../errors.ts";
+import { composeContent, type ComposedContent, type ContentPiece } from "../../image_mark.ts";
+import type { ReadImage } from "../images.ts";
 import type { AnthropicBlock, AnthropicSource } from "./types.ts";
 
 /** Joins texts; where none of two has white space between them, a line break comes in. */
@@ -13,39 +15,38 @@ export function joinTexts(texts: readonly string[]): string {
 }
 
 /**
- * The text of what only text may stand in: a string, or blocks.
+ * What text and images may stand in: a string, or blocks.
  *
  * @param place what is read, for the sentence of an error
  */
-export function readText(
+export function readContent(
   content: string | readonly AnthropicBlock[] | null | undefined,
   place: string,
-  model: string,
-): string {
-  if (content === null || content === undefined || typeof content === "string") {
-    return content ?? "";
-  }
-  return joinTexts(
-    content.map((block, index) => readTextBlock(block, `${place}[${index}]`, model)),
-  );
+  readImage: ReadImage,
+): ComposedContent {
+  return composeContent(readPieces(content, place, readImage), joinTexts);
 }
 
 /**
- * The text of a block.
+ * The texts and images of a block, in order.
  *
  * @throws {HttpError} 400 if it has none
  */
-export function readTextBlock(block: AnthropicBlock, place: string, model: string): string {
+export function readBlock(
+  block: AnthropicBlock,
+  place: string,
+  readImage: ReadImage,
+): ContentPiece[] {
   switch (block.type) {
     case "text":
-      if (typeof block.text === "string") return block.text;
+      if (typeof block.text === "string") return [block.text];
       throw new HttpError(400, `${place} lacks "text"`);
     case "search_result":
-      return readText(block.content, `${place}.content`, model);
+      return readPieces(block.content, `${place}.content`, readImage);
     case "document":
-      return readDocument(block.source, place, model);
+      return readDocument(block.source, place, readImage);
     case "image":
-      throw imageRefusal(block.source, place, model);
+      return [{ image: readImageSource(block.source, place, readImage) }];
     default:
       throw new HttpError(
         400,
@@ -54,45 +55,40 @@ export function readTextBlock(block: AnthropicBlock, place: string, model: strin
   }
 }
 
+function readPieces(
+  content: string | readonly AnthropicBlock[] | null | undefined,
+  place: string,
+  readImage: ReadImage,
+): ContentPiece[] {
+  if (content === null || content === undefined) return [];
+  if (typeof content === "string") return [content];
+  return content.flatMap((block, index) => readBlock(block, `${place}[${index}]`, readImage));
+}
+
 function readDocument(
   source: AnthropicSource | null | undefined,
   place: string,
-  model: string,
-): string {
-  if (source?.type === "text") return source.data ?? "";
-  if (source?.type === "content") return readText(source.content, `${place}.source.content`, model);
+  readImage: ReadImage,
+): ContentPiece[] {
+  if (source?.type === "text") return [source.data ?? ""];
+  if (source?.type === "content") {
+    return readPieces(source.content, `${place}.source.content`, readImage);
+  }
   throw new HttpError(
     400,
     `${place}: PDF documents, and documents by URL or file id, are not supported: send their text`,
   );
 }
 
-function imageRefusal(
+function readImageSource(
   source: AnthropicSource | null | undefined,
   place: string,
-  model: string,
-): HttpError {
-  if (!source) return new HttpError(400, `${place} lacks "source"`);
-  if (source.type !== "base64") {
-    return new HttpError(
-      400,
-      `invalid image source type: ${source.type}. Only base64 images are supported.`,
-    );
-  }
-  const fault = findBase64Fault(source.data ?? "");
-  return new HttpError(
+  readImage: ReadImage,
+): Uint8Array {
+  if (!source) throw new HttpError(400, `${place} lacks "source"`);
+  if (source.type === "base64") return readImage(source.data ?? "", `${place}.source.data`);
+  throw new HttpError(
     400,
-    fault === undefined
-      ? `"${model}" does not support image input`
-      : `illegal base64 data at input byte ${fault}`,
+    `invalid image source type: ${source.type}. Only base64 images are supported.`,
   );
-}
-
-/** Index of the first character that standard base64 cannot have there; line breaks are let pass. */
-function findBase64Fault(data: string): number | undefined {
-  const good = /^(?:[A-Za-z0-9+/]|[\r\n])*/.exec(data)![0];
-  const rest = data.slice(good.length).replace(/[\r\n]/g, "");
-  const count = good.replace(/[\r\n]/g, "").length;
-  const padding = ["", undefined, "==", "="][count % 4];
-  return rest === padding ? undefined : good.length;
 }

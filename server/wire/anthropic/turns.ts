@@ -1,10 +1,12 @@
 // The conversation of a request -> the engine's turns. Each message becomes the results of tools in
 // it, then its text. Turns of one role that follow each other are one turn, as Anthropic has it.
 
-import type { ChatMessage, ToolCall } from "../../../engine/mod.ts";
+import type { ChatMessage, ModelInfo, ToolCall } from "../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import { toEngineId } from "./ids.ts";
-import { joinTexts, readText, readTextBlock } from "./text.ts";
+import { composeContent, type ContentPiece } from "../../image_mark.ts";
+import { imageReader, type ReadImage } from "../images.ts";
+import { joinTexts, readBlock, readContent } from "./text.ts";
 import type { AnthropicBlock, AnthropicMessage, AnthropicRequest } from "./types.ts";
 
 /** A line that Claude Code puts first and changes with every request: no cache would ever match. */
@@ -15,13 +17,15 @@ const BILLING_LINE = /^x-anthropic-billing-header:.*\n?/;
  *
  * @throws {HttpError} 400 for what cannot be shown to the model
  */
-export function toTurns({ system, messages, model }: AnthropicRequest): ChatMessage[] {
-  const reader = new TurnReader(model ?? "");
+export function toTurns(body: AnthropicRequest, info: ModelInfo): ChatMessage[] {
+  const { system, messages } = body;
+  const readImage = imageReader(body, info);
+  const reader = new TurnReader(readImage);
   const turns = (messages ?? []).flatMap((message, index) => {
     return reader.read(message, `messages[${index}]`);
   });
-  const instructions = readText(withoutBilling(system), "system", model ?? "");
-  if (instructions !== "") turns.unshift({ role: "system", content: instructions });
+  const instructions = readContent(withoutBilling(system), "system", readImage);
+  if (instructions.content !== "") turns.unshift({ role: "system", ...instructions });
   return combineTurns(turns);
 }
 
@@ -39,9 +43,11 @@ export function combineTurns(turns: readonly ChatMessage[]): ChatMessage[] {
 function combine(first: ChatMessage, second: ChatMessage): ChatMessage {
   const thinking = joinTexts([first.thinking ?? "", second.thinking ?? ""]);
   const toolCalls = [...first.toolCalls ?? [], ...second.toolCalls ?? []];
+  const images = [...first.images ?? [], ...second.images ?? []];
   return {
     role: first.role,
     content: joinTexts([first.content, second.content]),
+    ...(images.length > 0 && { images }),
     ...(thinking !== "" && { thinking }),
     ...(toolCalls.length > 0 && { toolCalls }),
   };
@@ -58,12 +64,12 @@ function withoutBilling(system: AnthropicRequest["system"]): AnthropicRequest["s
 
 /** Reads messages in order, and remembers which calls there were. */
 class TurnReader {
-  readonly #model: string;
+  readonly #readImage: ReadImage;
   /** Names of the tools that were called, by the ids of the calls. */
   readonly #called = new Map<string, string>();
 
-  constructor(model: string) {
-    this.#model = model;
+  constructor(readImage: ReadImage) {
+    this.#readImage = readImage;
   }
 
   read({ role, content }: AnthropicMessage, place: string): ChatMessage[] {
@@ -74,7 +80,7 @@ class TurnReader {
       case "assistant":
         return [this.#readAssistant(blocks, `${place}.content`)];
       case "system":
-        return [{ role, content: readText(content, `${place}.content`, this.#model) }];
+        return [{ role, ...readContent(content, `${place}.content`, this.#readImage) }];
       default:
         throw new HttpError(400, `${place}.role must be one of user, assistant, system`);
     }
@@ -82,24 +88,27 @@ class TurnReader {
 
   #readUser(blocks: readonly AnthropicBlock[], place: string): ChatMessage[] {
     const results: ChatMessage[] = [];
-    const texts: string[] = [];
+    const pieces: ContentPiece[] = [];
     for (const [index, block] of blocks.entries()) {
       const at = `${place}[${index}]`;
       if (block.type === "tool_result") results.push(this.#readResult(block, at));
-      else texts.push(readTextBlock(block, at, this.#model));
+      else pieces.push(...readBlock(block, at, this.#readImage));
     }
-    const content = joinTexts(texts);
-    return content === "" && results.length > 0 ? results : [...results, { role: "user", content }];
+    const shown = composeContent(pieces, joinTexts);
+    const isAnswer = shown.content === "" && results.length > 0;
+    return isAnswer ? results : [...results, { role: "user", ...shown }];
   }
 
   #readResult(block: AnthropicBlock, place: string): ChatMessage {
     if (!block.tool_use_id) throw new HttpError(400, `${place} lacks "tool_use_id"`);
-    const text = readText(block.content, `${place}.content`, this.#model);
+    const shown = readContent(block.content, `${place}.content`, this.#readImage);
+    const { content } = shown;
     const toolName = this.#called.get(block.tool_use_id);
     return {
       role: "tool",
+      ...shown,
       // Templates have no place for the flag, and a model must see that its call failed.
-      content: block.is_error && !/^\s*error/i.test(text) ? `Error: ${text}` : text,
+      content: block.is_error && !/^\s*error/i.test(content) ? `Error: ${content}` : content,
       toolCallId: toEngineId(block.tool_use_id),
       ...(toolName !== undefined && { toolName }),
     };
@@ -107,19 +116,19 @@ class TurnReader {
 
   /** What an assistant said; blocks that only Anthropic's own servers make are left out. */
   #readAssistant(blocks: readonly AnthropicBlock[], place: string): ChatMessage {
-    let content = "";
+    const pieces: ContentPiece[] = [];
     let thinking = "";
     const toolCalls: ToolCall[] = [];
     for (const [index, block] of blocks.entries()) {
-      if (block.type === "text") {
-        content += readTextBlock(block, `${place}[${index}]`, this.#model);
+      if (block.type === "text" || block.type === "image") {
+        pieces.push(...readBlock(block, `${place}[${index}]`, this.#readImage));
       }
       if (block.type === "thinking") thinking += block.thinking ?? "";
       if (block.type === "tool_use") toolCalls.push(this.#readCall(block));
     }
     return {
       role: "assistant",
-      content,
+      ...composeContent(pieces, (texts) => texts.join("")),
       ...(thinking !== "" && { thinking }),
       ...(toolCalls.length > 0 && { toolCalls }),
     };

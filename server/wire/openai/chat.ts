@@ -2,6 +2,7 @@
 // Format: https://platform.openai.com/docs/api-reference/chat/create
 
 import type { ChatMessage, ModelInfo, ToolCall } from "../../../engine/mod.ts";
+import { imageReader } from "../images.ts";
 import { readArguments, readContent } from "./content.ts";
 import { refusal } from "./error.ts";
 import {
@@ -37,7 +38,7 @@ export function planChat(body: ChatBody, info: ModelInfo): Plan {
   const effort = body.reasoning_effort ?? body.reasoning?.effort;
   const functions = (body.tools ?? []).map((tool) => tool.function);
   const request = {
-    messages: readMessages(body),
+    messages: readMessages(body, info),
     ...engine,
     ...readFormat(format?.type, format?.json_schema?.schema, "response_format"),
     ...readEffort(effort, body, info, "reasoning_effort"),
@@ -58,13 +59,14 @@ function refuse(body: ChatBody, { isEmbeddingModel }: ModelInfo): void {
   }
 }
 
-function readMessages({ messages, model }: ChatBody): ChatMessage[] {
+function readMessages(body: ChatBody, info: ModelInfo): ChatMessage[] {
+  const readImage = imageReader(body, info);
   const names = new Map<string, string>();
-  return messages!.map((message, index) => {
+  return body.messages!.map((message, index) => {
     const place = `messages[${index}]`;
     const turn: ChatMessage = {
       role: readRole(message, place),
-      content: readContent(message.content ?? message.refusal, `${place}.content`, model),
+      ...readContent(message.content ?? message.refusal, `${place}.content`, readImage),
     };
     const thinking = message.reasoning ?? message.reasoning_content;
     if (thinking) turn.thinking = thinking;

@@ -1,6 +1,8 @@
-// Contents of messages and arguments of calls: texts, or lists of parts, as plain text; and JSON text
-// as the object that the engine takes. Pure.
+// Contents of messages and arguments of calls: texts, or lists of parts, as text with images; and JSON
+// text as the object that the engine takes. Pure.
 
+import { composeContent, type ComposedContent, type ContentPiece } from "../../image_mark.ts";
+import type { ReadImage } from "../images.ts";
 import type { Given } from "../ollama_types.ts";
 import { refusal } from "./error.ts";
 import type { Content, ContentPart } from "./request_types.ts";
@@ -10,32 +12,41 @@ const TEXT_TYPES = ["text", "input_text", "output_text", "summary_text", "reason
 /** Between the texts of a content's parts. */
 const SEPARATOR = "\n";
 
+const DATA_URL = /^data:[^,]*;base64,/i;
+
 /**
- * The text of a content.
+ * The text and the images of a content.
  *
  * @param place where it stands, such as "messages[0].content"
- * @throws {HttpError} 400 for what is no text
+ * @throws {HttpError} 400 for what is neither
  */
-export function readContent(content: Content, place: string, model: Given<string>): string {
-  if (content === undefined || content === null) return "";
-  if (typeof content === "string") return content;
-  return content.map((part, index) => readPart(part, `${place}[${index}]`, model)).join(SEPARATOR);
+export function readContent(
+  content: Content,
+  place: string,
+  readImage: ReadImage,
+): ComposedContent {
+  if (content === undefined || content === null) return { content: "" };
+  if (typeof content === "string") return { content };
+  const pieces = content.map((part, index) => readPart(part, `${place}[${index}]`, readImage));
+  return composeContent(pieces, (texts) => texts.join(SEPARATOR));
 }
 
-function readPart(part: ContentPart, place: string, model: Given<string>): string {
+function readPart(part: ContentPart, place: string, readImage: ReadImage): ContentPiece {
   if (TEXT_TYPES.includes(part.type)) return part.text ?? "";
   if (part.type === "refusal") return part.refusal ?? "";
   if (part.type !== "image_url" && part.type !== "input_image") {
     throw refusal(`${place}: parts of type "${part.type}" are not supported`, place);
   }
   const { image_url: image } = part;
-  const url = typeof image === "string" ? image : image?.url;
-  throw refusal(
-    /^https?:/i.test(url ?? "")
-      ? "image URLs are not currently supported, please use base64 encoded data instead"
-      : `"${model}" does not support image input`,
-    place,
-  );
+  const url = (typeof image === "string" ? image : image?.url) ?? "";
+  if (url !== "" && !DATA_URL.test(url)) {
+    throw refusal(
+      "image URLs are not currently supported, please use base64 encoded data instead: " +
+        `${place} takes only data URLs, such as "data:image/png;base64,…"`,
+      place,
+    );
+  }
+  return { image: readImage(url.replace(DATA_URL, ""), place) };
 }
 
 /**

@@ -26,7 +26,7 @@ export function planResponse(body: ResponsesBody, info: ModelInfo): Plan {
   const { loading, engine } = readCommon(body, body.max_output_tokens);
   const format = body.text?.format;
   const request = {
-    messages: readInput(body),
+    messages: readInput(body, info),
     ...engine,
     ...readFormat(format?.type, format?.schema, "text.format"),
     ...readEffort(body.reasoning?.effort, body, info, "reasoning.effort"),

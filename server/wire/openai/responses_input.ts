@@ -1,7 +1,8 @@
 // The input of POST /v1/responses as a conversation: what an assistant thought, said and called in one
 // go are items of their own on the wire, and one turn in the engine. Pure.
 
-import type { ChatMessage } from "../../../engine/mod.ts";
+import type { ChatMessage, ModelInfo } from "../../../engine/mod.ts";
+import { imageReader, type ReadImage } from "../images.ts";
 import { readArguments, readContent } from "./content.ts";
 import { refusal } from "./error.ts";
 import type { InputItem, ResponsesBody } from "./responses_types.ts";
@@ -18,9 +19,10 @@ const ROLES: Record<string, ChatMessage["role"]> = {
  *
  * @throws {HttpError} 400 if there is no input, or an item cannot be taken
  */
-export function readInput({ input, instructions, model }: ResponsesBody): ChatMessage[] {
+export function readInput(body: ResponsesBody, info: ModelInfo): ChatMessage[] {
+  const { input, instructions } = body;
   if (input == null || input.length === 0) throw refusal("input is required", "input");
-  const reader = new InputReader(model);
+  const reader = new InputReader(imageReader(body, info));
   if (instructions) reader.messages.push({ role: "system", content: instructions });
   if (typeof input === "string") reader.messages.push({ role: "user", content: input });
   else for (const [index, item] of input.entries()) reader.add(item, `input[${index}]`);
@@ -29,12 +31,12 @@ export function readInput({ input, instructions, model }: ResponsesBody): ChatMe
 
 class InputReader {
   readonly messages: ChatMessage[] = [];
-  readonly #model: ResponsesBody["model"];
+  readonly #readImage: ReadImage;
   /** Names of the tools that were called, by the call's id. */
   readonly #names = new Map<string, string>();
 
-  constructor(model: ResponsesBody["model"]) {
-    this.#model = model;
+  constructor(readImage: ReadImage) {
+    this.#readImage = readImage;
   }
 
   add(item: InputItem, place: string): void {
@@ -59,14 +61,14 @@ class InputReader {
     if (!known) {
       throw refusal(`${place}.role must be one of ${Object.keys(ROLES).join(", ")}`, place);
     }
-    const text = readContent(content, `${place}.content`, this.#model);
-    if (known !== "assistant") this.messages.push({ role: known, content: text });
-    else this.#turn(({ content, toolCalls }) => content === "" && !toolCalls).content = text;
+    const said = readContent(content, `${place}.content`, this.#readImage);
+    if (known !== "assistant") this.messages.push({ role: known, ...said });
+    else Object.assign(this.#turn(({ content, toolCalls }) => content === "" && !toolCalls), said);
   }
 
   #addReasoning({ content, summary }: InputItem, place: string): void {
-    const text = readContent(content, `${place}.content`, this.#model) ||
-      readContent(summary, `${place}.summary`, this.#model);
+    const text = readContent(content, `${place}.content`, this.#readImage).content ||
+      readContent(summary, `${place}.summary`, this.#readImage).content;
     if (text === "") return;
     const turn = this.#turn(({ content, toolCalls }) => content === "" && !toolCalls);
     turn.thinking = (turn.thinking ?? "") + text;
@@ -85,7 +87,7 @@ class InputReader {
     const name = this.#names.get(id ?? "");
     this.messages.push({
       role: "tool",
-      content: readContent(output, `${place}.output`, this.#model),
+      ...readContent(output, `${place}.output`, this.#readImage),
       ...(name && { toolName: name }),
       ...(id && { toolCallId: id }),
     });

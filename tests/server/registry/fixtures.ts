@@ -37,6 +37,7 @@ const INFO: ModelInfo = {
   callsTools: false,
   thinks: false,
   inserts: false,
+  sees: false,
   isEmbeddingModel: false,
 };
 

@@ -190,3 +190,22 @@ Deno.test("facts come from /api/show, prompts from the server's own rendering", 
   await using other = await openAt(silent);
   await assertRejects(() => other.renderChat({ messages }), ChatTemplateError);
 });
+
+Deno.test("images go along as base64, with Ollama's marks where they stand between texts", async () => {
+  await using upstream = serveOllama([{ message: { content: "x" }, ...done }]);
+  await using model = await openAt(upstream);
+  const [cat, dog] = [Uint8Array.of(1, 2, 3), "BAUG"];
+  await eventsOf(model.chat({
+    messages: [
+      { role: "user", content: "<__media__>Which?", images: [cat] },
+      { role: "user", content: "One<__media__>two", images: [cat, dog] },
+    ],
+  }));
+  assertEquals(upstream.of("/api/chat")[0]!.body.messages, [
+    { role: "user", content: "Which?", images: ["AQID"] },
+    { role: "user", content: "One[img]two", images: ["AQID", "BAUG"] },
+  ]);
+  await eventsOf(model.generate({ prompt: "Which?", images: [dog] }));
+  const { prompt, images } = upstream.of("/api/generate")[0]!.body;
+  assertEquals([prompt, images], ["Which?", ["BAUG"]]);
+});

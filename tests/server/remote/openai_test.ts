@@ -214,3 +214,37 @@ Deno.test("vectors come in the order of the inputs; vLLM counts tokens", async (
   assertEquals(await model.countTokens({ messages, tools: [tool] }), 12);
   assertEquals(upstream.of("/tokenize")[0]!.body, { model: "far/model", messages, tools: [tool] });
 });
+
+Deno.test("images go along as data URLs where they stand, those without a mark first", async () => {
+  await using upstream = serveOpenAi([delta({ content: "x" }, "stop"), counts]);
+  await using model = await openAt(upstream);
+  const png = "iVBORw0KGgo=";
+  const images = [Uint8Array.fromBase64(png), "/9j/", "UklG"];
+  const content = "One<__media__>two<__media__>";
+  await eventsOf(model.chat({
+    messages: [
+      { role: "user", content, images },
+      { role: "user", content: "a<__media__><__media__>b", images: [png] },
+    ],
+  }));
+  const image = (url: string) => ({ type: "image_url", image_url: { url } });
+  const text = (text: string) => ({ type: "text", text });
+  assertEquals(
+    upstream.of(path)[0]!.body.messages.map(({ content }: { content: unknown }) => content),
+    [
+      [
+        image("data:application/octet-stream;base64,UklG"),
+        text("One"),
+        image(`data:image/png;base64,${png}`),
+        text("two"),
+        image("data:image/jpeg;base64,/9j/"),
+      ],
+      [text("a"), image(`data:image/png;base64,${png}`), text("<__media__>b")],
+    ],
+  );
+  await assertRejects(
+    () => eventsOf(model.generate({ prompt: "x", images: [png] })),
+    RequestError,
+    "Cannot forward images with a prompt",
+  );
+});

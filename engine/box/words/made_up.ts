@@ -1,0 +1,56 @@
+// Words that no list has: syllable by syllable, with an ending of English or of another language.
+// Whoever learns from them learns to copy letters, not to know a list.
+
+import type { Random } from "../random.ts";
+
+const table = (text: string): string[] => text.split(" ");
+
+const ONSETS = table(
+  "b c d f g h j k l m n p r s t v w y z b c d f g h k l m n p r s t b c d f h l m n p r s t b c m p s t " +
+    "bl br ch ch cl cr dr fl fr gl gr gn kl kn kr ph pl pr qu rh sc sch sh sh sk sl sm sn sp st st str " +
+    "sw th th tr tw wh wr x",
+);
+const VOWELS = table(
+  "a e i o u a e i o u a e i o a e i o a e y ai au ay ea ee ei eu ia ie io oa oi oo ou ow ue",
+);
+/** Between two vowels. */
+const MIDDLES = table(
+  "b c d f g h j k l m n p r s t v w x z b c d g l m n p r s t v l m n r s t l n r t bb bl br ch ck ct dd " +
+    "dl ff ft gg gr lb ld lf ll lm lt lv mb mm mp nc nd ng nk nn ns nt ph pl pp pr ps qu rb rc rd rg " +
+    "rk rl rm rn rr rs rt rv sc sh sk sp ss st str sw tch th tl tr tt zz",
+);
+/** After the last vowel: at times nothing, at times a whole syllable. */
+const CODAS = [
+  ...table(
+    "b d f g k l m n p r s t w x z l m n r s t d n r s t ck ct ff ft ld ll lm lt mp nch nd ng nk nn ns " +
+      "nt ph pt rd rk rl rm rn rs rt sh sk sp ss st tch th ts tt be ce de ge ke le me ne pe re se te ve " +
+      "by dy ley ly my ny ry ty berg bury dom field ford ful gar ka ko kov land les less ling man ment " +
+      "na ness nik no ra ro sen son sson ska ster ta tion to ton tor ture ty vich ville ward wood za zo",
+  ),
+  "",
+  "",
+  "",
+  "",
+  "",
+  "",
+];
+/** After a consonant. */
+const ENDINGS = table(
+  "a able age aki al an ant ard as ate ea ella elle en ence ent er er ero ers es et ette ez i ia ian ic " +
+    "ica ie ier in ina ine ing ings ini ion ios is ish ism ist ito ium o on os ous ov ow ows um ura us y",
+);
+
+const LEAST_LETTERS = 3;
+const MOST_LETTERS = 12;
+
+/** A made-up word in small letters. */
+export function madeUpWord(random: Random): string {
+  for (;;) {
+    let word = (random.chance(0.12) ? "" : random.pick(ONSETS)) + random.pick(VOWELS);
+    for (let left = random.pick([0, 0, 0, 0, 1, 1, 2]); left > 0; left--) {
+      word += random.pick(MIDDLES) + random.pick(VOWELS);
+    }
+    word += random.chance(0.5) ? random.pick(CODAS) : random.pick(MIDDLES) + random.pick(ENDINGS);
+    if (word.length >= LEAST_LETTERS && word.length <= MOST_LETTERS) return word;
+  }
+}

@@ -1,0 +1,71 @@
+// Where images stand in a prompt. Before a template runs, each image is a mark in the text of its
+// message; afterwards the text is cut at the marks. A mark has a random part, so that no text of a
+// conversation can be taken for one.
+
+import type { Prompt } from "./prompt.ts";
+import type { PromptImage } from "./prompt_images.ts";
+import type { ChatMessage } from "./types.ts";
+import type { ImageData, ReadImage } from "./vision/mod.ts";
+
+/** Where a text wants an image: the next of its own, or one by number. */
+const WISHES = /<__media__>|\[img\]|\[img-(\d+)\]/g;
+
+/** The marks of one request's images. */
+export class ImageMarks {
+  /** In the order of their marks' numbers. */
+  readonly images: ImageData[] = [];
+  readonly #name = crypto.randomUUID();
+
+  /**
+   * A text with marks for its images: where it says `<__media__>` or `[img]` the next one, at
+   * `[img-N]` that of the number; the others before it.
+   */
+  place(text: string, images: readonly ImageData[] = []): string {
+    const marks = images.map((image) => `\uE000${this.#name}:${this.images.push(image) - 1}\uE001`);
+    const unused = new Set(marks);
+    let next = 0;
+    const placed = text.replace(WISHES, (wish, number?: string) => {
+      const mark = marks[number === undefined ? next++ : Number(number)];
+      return mark !== undefined && unused.delete(mark) ? mark : wish;
+    });
+    return [...unused].join("") + placed;
+  }
+
+  /** Messages with marks for their images. */
+  placeInMessages(messages: readonly ChatMessage[]): ChatMessage[] {
+    return messages.map(({ images, ...message }) => ({
+      ...message,
+      content: this.place(message.content, images),
+    }));
+  }
+
+  /** A text with its marks as people may see them: `[img-N]`. */
+  show(text: string): string {
+    return text.replace(this.#pattern(), (_, number) => `[img-${number}]`);
+  }
+
+  /** A prompt with the images in place of their marks. It begins with a text, even an empty one. */
+  split(prompt: string, read: readonly ReadImage[]): Prompt {
+    const pieces: (string | PromptImage)[] = [];
+    let text = "";
+    prompt.split(this.#pattern()).forEach((piece, i) => {
+      if (i % 2 === 0) {
+        text += piece;
+        return;
+      }
+      const { parts, texts } = read[Number(piece)];
+      parts.forEach((part, i) => {
+        text += texts[i];
+        if (text !== "" || pieces.length === 0) pieces.push(text);
+        pieces.push(part);
+        text = "";
+      });
+      text += texts[parts.length];
+    });
+    return text !== "" || pieces.length === 0 ? [...pieces, text] : pieces;
+  }
+
+  #pattern(): RegExp {
+    return new RegExp(`\uE000${this.#name}:(\\d+)\uE001`, "g");
+  }
+}

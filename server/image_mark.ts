@@ -1,0 +1,60 @@
+// Contents with images in them: one text and its images in order, with a mark in the text where each
+// image stands. The engine puts images at their marks, and those without one before the text.
+
+import type { ChatMessage } from "../engine/mod.ts";
+
+/** What stands in a text for the next of its images. */
+const IMAGE_MARK = "<__media__>";
+
+const LEADING_MARKS = new RegExp(`^(?:${IMAGE_MARK})+`);
+
+/** A text, or an image as the bytes of its file or their base64. */
+export type ContentPiece = string | { image: Uint8Array | string };
+
+/** What of a message its pieces come to. */
+export type ComposedContent = Pick<ChatMessage, "content" | "images">;
+
+/** Makes a content of pieces. @param join makes one text of those between two images */
+export function composeContent(
+  pieces: readonly ContentPiece[],
+  join: (texts: readonly string[]) => string,
+): ComposedContent {
+  const images: (Uint8Array | string)[] = [];
+  let content = "";
+  let texts: string[] = [];
+  for (const piece of pieces) {
+    if (typeof piece === "string") {
+      texts.push(piece);
+      continue;
+    }
+    content += join(texts) + IMAGE_MARK;
+    texts = [];
+    images.push(piece.image);
+  }
+  content += join(texts);
+  return { content, ...(images.length > 0 && { images }) };
+}
+
+/** The pieces of a content, without empty texts. */
+export function piecesOf({ content, images = [] }: ComposedContent): ContentPiece[] {
+  const [first = "", ...texts] = content.split(IMAGE_MARK);
+  const shown = images.map((image) => ({ image }));
+  const placed = shown.slice(0, texts.length);
+  const rest = texts.slice(placed.length).map((text) => IMAGE_MARK + text).join("");
+  const pieces = placed.flatMap((piece, index) => {
+    const isLast = index === placed.length - 1;
+    return [piece, texts[index]! + (isLast ? rest : "")];
+  });
+  const start = placed.length > 0 ? first : first + rest;
+  return [...shown.slice(placed.length), start, ...pieces].filter((piece) => piece !== "");
+}
+
+/**
+ * The text of a content with another program's mark for images. Where all stand before it, there is
+ * no need of any.
+ */
+export function withMark({ content, images = [] }: ComposedContent, mark: string): string {
+  if (images.length === 0) return content;
+  const text = content.replace(LEADING_MARKS, "");
+  return text.includes(IMAGE_MARK) ? content.replaceAll(IMAGE_MARK, mark) : text;
+}

@@ -1,0 +1,237 @@
+// Images in prompts and conversations, from the bytes of their files on: tokens and rows as the
+// conformance data has them, logits, what is encoded once, and what is refused.
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { readGguf } from "../../../engine/gguf/mod.ts";
+import { ImageMarks } from "../../../engine/image_marks.ts";
+import {
+  type ChatRequest,
+  estimateMemory,
+  ImageError,
+  inspectModel,
+  loadModel,
+  type LoadOptions,
+  type Model,
+  openModelInWorker,
+  RequestError,
+  UnsupportedModelError,
+} from "../../../engine/mod.ts";
+import { encodePrompt } from "../../../engine/prompt.ts";
+import { type PromptItem, promptLength } from "../../../engine/prompt_images.ts";
+import {
+  ImageEncoder,
+  ImageReader,
+  loadImageEncoder,
+  readVision,
+} from "../../../engine/vision/mod.ts";
+import { Device } from "../../../kernels/mod.ts";
+import { conformanceTest, DATA, readFloats } from "../../conformance/logits.ts";
+import { nmse } from "../../gpu.ts";
+import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
+import { readVisionFixture } from "./prompt_fixtures.ts";
+
+const FIXTURES = [
+  ...["gemma3", "gemma4v", "idefics3", "llama4", "llava", "mistral3", "pixtral", "qwen25vl"],
+  "qwen3vl",
+];
+
+interface Manifest {
+  prompt: string;
+  image_min_tokens: number | null;
+  image_max_tokens: number | null;
+  images: Record<string, { file: string; embd: string }>;
+}
+
+function pathOf(name: string, file: string): string {
+  return new URL(`vision/${name}/${file}`, DATA).pathname;
+}
+
+async function readManifest(name: string): Promise<Manifest> {
+  return JSON.parse(await Deno.readTextFile(pathOf(name, "manifest.json")));
+}
+
+function readImage(file: string): Promise<Uint8Array> {
+  return Deno.readFile(new URL(`../images/${file}`, DATA));
+}
+
+/** How a fixture is loaded: with the limits that its values were computed with. */
+async function optionsFor(name: string): Promise<LoadOptions & { projector: string }> {
+  const { image_min_tokens: least, image_max_tokens: most } = await readManifest(name);
+  return {
+    contextLength: 512,
+    maxSequences: 2,
+    exact: true,
+    projector: pathOf(name, "mmproj.gguf"),
+    ...(least !== null && { imageMinTokens: least }),
+    ...(most !== null && { imageMaxTokens: most }),
+  };
+}
+
+/** The items of a manifest's prompt with an image. */
+async function itemsOf(model: Model, name: string, image: Uint8Array): Promise<PromptItem[]> {
+  const { projector, ...limits } = await optionsFor(name);
+  const file = await readGguf(projector);
+  using device = await Device.open();
+  using encoder = await loadImageEncoder(file, device);
+  const reader = new ImageReader(readVision(file, limits), encoder, (work) => work());
+  const marks = new ImageMarks();
+  const text = marks.place((await readManifest(name)).prompt, [image]);
+  const prompt = marks.split(text, [await reader.read(image)]);
+  const { tokenizer, contextLength } = model;
+  const images = { columns: encoder.columns, tokens: Infinity };
+  return encodePrompt({ tokenizer, contextLength, images }, { prompt });
+}
+
+/** Items without embeddings and keys. */
+function layoutOf(items: readonly PromptItem[]): unknown[] {
+  return items.map((item) =>
+    typeof item === "number" ? item : { tokens: item.tokens, grid: item.grid }
+  );
+}
+
+for (const name of FIXTURES) {
+  conformanceTest(`${name} reads images from their files as it should`, async () => {
+    const { images, prompt } = await readManifest(name);
+    const { images: known } = await readVisionFixture(name);
+    await using model = await loadModel(pathOf(name, "text.gguf"), await optionsFor(name));
+    assert(model.info.sees);
+    for (const [image, { file, embd }] of Object.entries(images)) {
+      const bytes = await readImage(file);
+      const { embeddings, tokens } = await model.embedImage(bytes);
+      const expected = await readFloats(`vision/${name}/${embd}`);
+      assertEquals(embeddings.length, expected.length);
+      const embeddingError = nmse(embeddings, expected);
+      assert(embeddingError <= 1e-3, `${image}: embeddings, NMSE ${embeddingError}`);
+      const items = await itemsOf(model, name, bytes);
+      assertEquals(layoutOf(items), layoutOf(known[image].prompt));
+      const error = nmse(await model.logits(items), known[image].logits);
+      assert(error <= 1e-3, `${image}: logits, NMSE ${error}`);
+      const rows = items.reduce<number>(
+        (sum, item) => sum + (typeof item === "number" ? 0 : item.tokens),
+        0,
+      );
+      assertEquals(tokens, rows);
+      const messages = [{ role: "user", content: prompt, images: [bytes.toBase64()] } as const];
+      assertEquals(await model.countTokens({ messages }), promptLength(items));
+      const { done } = await readAnswer(model.chat({ messages, temperature: 0, maxTokens: 2 }));
+      assertEquals(done?.usage.promptTokens, promptLength(items));
+      const generated = await readAnswer(
+        model.generate({ prompt, images: [bytes], temperature: 0, maxTokens: 2 }),
+      );
+      assertEquals(generated.done?.usage.promptTokens, promptLength(items));
+    }
+  });
+}
+
+conformanceTest("an image that comes again is not encoded again", async () => {
+  const image = await readImage("cat_224x224.jpg");
+  const { encode } = ImageEncoder.prototype;
+  let encoded = 0;
+  ImageEncoder.prototype.encode = function (...parameters) {
+    encoded++;
+    return encode.apply(this, parameters);
+  };
+  try {
+    const options = await optionsFor("gemma3");
+    await using model = await loadModel(pathOf("gemma3", "text.gguf"), options);
+    const request: ChatRequest = {
+      messages: [
+        { role: "user", content: "what is in this image", images: [image] },
+        { role: "assistant", content: "the cat" },
+        { role: "user", content: "describe the cat", images: [image] },
+      ],
+      temperature: 0,
+      maxTokens: 4,
+    };
+    const [first, again] = [await readAnswer(model.chat(request)), model.chat(request)];
+    assertEquals((await readAnswer(again)).text, first.text);
+    assertEquals(encoded, 1);
+    // Beside a sequence that runs, both come to their end.
+    const other = await readImage("diagram.png");
+    const [both] = await Promise.all([
+      readAnswer(model.chat(request)),
+      readAnswer(model.generate({ prompt: "the cat", images: [other], maxTokens: 4 })),
+    ]);
+    assertEquals(both.text, first.text);
+    assertEquals(encoded, 2);
+    assertEquals(
+      await model.renderChat(request),
+      "[img-0]what is in this image\nthe cat\n[img-1]describe the cat",
+    );
+  } finally {
+    ImageEncoder.prototype.encode = encode;
+  }
+});
+
+conformanceTest("a model in a worker sees, and what is no image is refused there", async () => {
+  const options = await optionsFor("qwen25vl");
+  await using model = await openModelInWorker(pathOf("qwen25vl", "text.gguf"), options);
+  const image = await readImage("cat_224x224.jpg");
+  const { embeddings, tokens } = await model.embedImage(image);
+  assertEquals([embeddings.length, tokens], [36 * 64, 36]);
+  const messages = [{ role: "user", content: "<__media__> describe", images: [image] }] as const;
+  const { done } = await readAnswer(model.chat({ messages: [...messages], maxTokens: 1 }));
+  assertEquals(done?.usage.promptTokens, await model.countTokens({ messages: [...messages] }));
+  for (const wrong of [new Uint8Array(40), image.subarray(0, 3000), "file:///etc/passwd"]) {
+    const request = { messages: [{ role: "user", content: "", images: [wrong] } as const] };
+    await assertRejects(() => readAnswer(model.chat(request)), ImageError, "Cannot read the image");
+    await assertRejects(() => model.countTokens(request), ImageError);
+    await assertRejects(() => model.embedImage(wrong), ImageError);
+  }
+});
+
+for (const name of FIXTURES) {
+  conformanceTest(
+    `what ${name} takes with its projector is known before it is loaded`,
+    async () => {
+      const [path, options] = [pathOf(name, "text.gguf"), await optionsFor(name)];
+      const { memory } = await estimateMemory(path, options);
+      await using model = await loadModel(path, options);
+      assertEquals(model.memory, memory);
+      const { projector: _, ...textAlone } = options;
+      assert((await estimateMemory(path, textAlone)).memory.weights < memory.weights);
+    },
+  );
+}
+
+conformanceTest("a model sees with a projector that fits it", async () => {
+  const path = pathOf("gemma3", "text.gguf");
+  const { projector } = await optionsFor("gemma3");
+  assertEquals((await inspectModel(path)).sees, false);
+  assertEquals((await inspectModel(path, { projector })).sees, true);
+  assertEquals((await inspectModel(path, { projector: path })).sees, false);
+  const other = pathOf("qwen3vl", "mmproj.gguf");
+  const load = (projector: string) => loadModel(path, { ...tinyLoad, projector });
+  await assertRejects(() => load(other), UnsupportedModelError, "it makes rows of 192 values");
+  await assertRejects(() => load(path), UnsupportedModelError, "has no image encoder");
+});
+
+Deno.test("a model that reads text alone refuses images", async () => {
+  await using model = await loadModel(tinyPath, tinyLoad);
+  assertEquals(model.info.sees, false);
+  const images = [new Uint8Array(3)];
+  const request: ChatRequest = { messages: [{ role: "user", content: "hi", images }] };
+  for (
+    const ask of [
+      () => readAnswer(model.chat(request)),
+      () => readAnswer(model.generate({ prompt: "hi", images })),
+      () => model.countTokens(request),
+      () => model.embedImage(images[0]),
+    ]
+  ) await assertRejects(ask, RequestError, "reads text alone");
+});
+
+Deno.test("images stand where their text says, else before it", () => {
+  const marks = new ImageMarks();
+  const [a, b] = [Uint8Array.of(1), Uint8Array.of(2)];
+  const show = (text: string, images?: Uint8Array[]) => marks.show(marks.place(text, images));
+  assertEquals(show("no [img] here"), "no [img] here");
+  assertEquals(show("text", [a, b]), "[img-0][img-1]text");
+  assertEquals(show("x <__media__> y [img]", [a, b]), "x [img-2] y [img-3]");
+  assertEquals(
+    show("[img-1] then [img-0] and [img-7]", [a, b]),
+    "[img-5] then [img-4] and [img-7]",
+  );
+  assertEquals(show("only [img-1]", [a, b]), "[img-6]only [img-7]");
+  assertEquals(marks.images.length, 8);
+});
