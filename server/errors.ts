@@ -8,6 +8,7 @@ import {
   ContextLengthError,
   GgufError,
   GrammarError,
+  InsufficientMemoryError,
   ModelClosedError,
   ModelNotFoundError,
   RequestError,
@@ -48,6 +49,8 @@ export function statusOf(error: unknown): ContentfulStatusCode {
   // A template that raises does not take these messages; any other fault is the file's.
   if (error instanceof ChatTemplateError) return error.fault === "refused" ? 400 : 500;
   if (error instanceof UnsupportedModelError || error instanceof AdapterError) return 400;
+  // It would fail again, so it is no 5xx: the request can name a smaller window or another model.
+  if (error instanceof InsufficientMemoryError) return 400;
   if (error instanceof ModelClosedError) return 503;
   if (error instanceof DiskFullError) return INSUFFICIENT_STORAGE;
   if (error instanceof RegistryError) return statusOfRegistry(error);

@@ -2,6 +2,7 @@
 // each would hear alone, and two hundred that hang up leave nothing behind.
 
 import { assert, assertEquals } from "@std/assert";
+import type { OllamaProcess } from "../../server/wire/ollama_types.ts";
 import { inspectModel, openModelInWorker } from "../../engine/mod.ts";
 import { main } from "../../server/cli.ts";
 import { folder, pathOf, until } from "../engine/harness.ts";
@@ -44,12 +45,19 @@ async function answerOf(url: string, prompt: string): Promise<string> {
   return records.map((record) => record.response).join("");
 }
 
-/** The models in memory without the time when they expire, and what waits. */
+/** The models in memory without their sizes and the time when they expire, and what waits. */
 async function stateOf(url: string): Promise<unknown> {
   const { models } = await (await fetch(`${url}/api/ps`)).json();
   const metrics = await (await fetch(`${url}/metrics`)).text();
   const queue = /^quern_queue_length (\d+)$/m.exec(metrics)![1];
-  return [models.map(({ expires_at: _, ...model }: Record<string, unknown>) => model), queue];
+  const lasting = ({ expires_at: _, size: _1, size_vram: _2, ...model }: OllamaProcess) => model;
+  return [models.map(lasting), queue];
+}
+
+/** Bytes that all models hold together. */
+async function sizeOf(url: string): Promise<number> {
+  const { models } = await (await fetch(`${url}/api/ps`)).json();
+  return models.reduce((sum: number, { size }: OllamaProcess) => sum + size, 0);
 }
 
 const prompts = Array.from({ length: 8 }, (_, index) => "a story of ".repeat(index) + index);
@@ -85,13 +93,15 @@ Deno.test("two hundred clients that hang up at any moment leave the server as it
     const expected = await answerOf(url, prompts[5]!);
     await hangUpAll(20);
     assertEquals(await answerOf(url, prompts[5]!), expected);
-    const [before, memory] = [await stateOf(url), Deno.memoryUsage().rss];
+    const [before, size, memory] = [await stateOf(url), await sizeOf(url), Deno.memoryUsage().rss];
     await hangUpAll(200);
     assertEquals(
       await Promise.all(prompts.map(() => answerOf(url, prompts[5]!))),
       prompts.map(() => expected),
     );
     assertEquals(await stateOf(url), before);
+    // Slots of as many rows as ran together are read back from then on, and nothing else stays.
+    assert(await sizeOf(url) - size < 4096, `${await sizeOf(url)} bytes were ${size}`);
     const growth = (Deno.memoryUsage().rss - memory) / 2 ** 20;
     assert(growth < 48, `memory grew by ${growth} MiB`);
   });
