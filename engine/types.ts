@@ -274,8 +274,9 @@ export interface LoadOptions {
   adapters?: readonly { path: string; scale?: number }[];
   /** Path of the GGUF file by which the model sees (`mmproj`). Default: its own file, if it has that. */
   projector?: string;
-  /** Fewest and most tokens of an image, where the model leaves a choice. Default: the model's. */
+  /** Fewest rows that an image becomes, where the model leaves a choice. Default: the model's. */
   imageMinTokens?: number;
+  /** Most rows that an image becomes, where the model leaves a choice. Default: the model's. */
   imageMaxTokens?: number;
   /** Most prompt tokens per step. Default by the device. */
   prefillChunk?: number;

@@ -151,9 +151,10 @@ Deno.test("fifty clients that hang up leave the server as it was", async () => {
     await Promise.all(Array.from({ length: 50 }, hangUp));
     assertEquals(await complete(), expected);
     const after = await ps();
+    const [size, sizeBefore] = [Number(after[0].size), Number(before[0].size)];
     // Slots of as many rows as ran together are read back from now on; nothing else may stay.
     const slots = 8 * 64;
-    assert(after[0].size - before[0].size <= slots, `${after[0].size} after ${before[0].size}`);
+    assert(size - sizeBefore <= slots, `${size} bytes were ${sizeBefore}`);
     const apart = { size: 0, size_vram: 0 };
     assertEquals({ ...after[0], ...apart }, { ...before[0], ...apart });
     assertEquals(after.length, 1);
