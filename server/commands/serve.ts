@@ -33,7 +33,8 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
     port: { boundTo: server.addr.hostname, ownNames: machineNames(), drain },
   });
   log.info(`models in ${models}`);
-  if (!settings.keepUnused) await cleanUp(store, log);
+  // Beside the requests, and the wait for an interrupt, which may come at once.
+  const cleaning = settings.keepUnused ? undefined : cleanUp(store, log);
   const stop = async () => {
     log.info(`shutting down: ${drain.running} requests running`);
     await drain.begin();
@@ -41,7 +42,7 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
   const close = async () => {
     // Ends what the models are still saying, and with it the streams that the port would wait for.
     await manager.closeAll();
-    await server.shutdown();
+    await Promise.all([cleaning, server.shutdown()]);
   };
   await uponInterrupt(terminal, [[stop, settings.shutdownTimeout], [close, CLOSE_MILLISECONDS]]);
   return 0;
