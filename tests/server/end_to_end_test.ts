@@ -94,7 +94,7 @@ Deno.test("the ollama client streams and collects what the library says", async 
     for await (const part of await client.generate({ ...raw, stream: true })) text += part.response;
     assertEquals(text, plain.text);
 
-    // Buffers for what was asked of it came on the way, here and there.
+    // Both have answered the same by now: kernels bind what they have not run before on the way.
     const memory = Object.values(local.memory).reduce((sum, bytes) => sum + bytes);
     const [running] = await ps();
     assertEquals([running.name, running.context_length], ["tiny:latest", 128]);
@@ -146,15 +146,14 @@ Deno.test("fifty clients that hang up leave the server as it was", async () => {
       return response;
     };
     const expected = await complete();
-    for (let i = 0; i < 10; i++) await hangUp();
+    await Promise.all(Array.from({ length: 10 }, hangUp));
     const [before, memory] = [await ps(), Deno.memoryUsage().rss];
     await Promise.all(Array.from({ length: 50 }, hangUp));
     assertEquals(await complete(), expected);
     const after = await ps();
     const [size, sizeBefore] = [Number(after[0].size), Number(before[0].size)];
-    // Slots of as many rows as ran together are read back from now on; nothing else may stay.
-    const slots = 8 * 64;
-    assert(size - sizeBefore <= slots, `${size} bytes were ${sizeBefore}`);
+    // A number of rows that never ran together before may bind a kernel anew: 16 to 48 bytes.
+    assert(size - sizeBefore <= 512, `${size} bytes were ${sizeBefore}`);
     const apart = { size: 0, size_vram: 0 };
     assertEquals({ ...after[0], ...apart }, { ...before[0], ...apart });
     assertEquals(after.length, 1);

@@ -100,8 +100,8 @@ Deno.test("two hundred clients that hang up at any moment leave the server as it
       prompts.map(() => expected),
     );
     assertEquals(await stateOf(url), before);
-    // Slots of as many rows as ran together are read back from then on, and nothing else stays.
-    assert(await sizeOf(url) - size < 4096, `${await sizeOf(url)} bytes were ${size}`);
+    // A number of rows that never ran together before may bind a kernel anew: 16 to 48 bytes.
+    assert(await sizeOf(url) - size <= 512, `${await sizeOf(url)} bytes were ${size}`);
     const growth = (Deno.memoryUsage().rss - memory) / 2 ** 20;
     assert(growth < 48, `memory grew by ${growth} MiB`);
   });
