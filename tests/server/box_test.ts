@@ -1,5 +1,6 @@
 // The model in the box through the HTTP API: it is there where the store is empty, answers the question
-// of the README, and does a tenth of its evaluation as its model card says.
+// of the README, and does a tenth of its evaluation. Skills that it does not have yet, as its model card
+// says, are measured and asked for nothing; sums that its training saw may be among those asked.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { askOverHttp } from "../../bench/box_eval.ts";
@@ -10,7 +11,7 @@ import { createLog } from "../../server/log.ts";
 import { pathOf } from "../engine/harness.ts";
 import { checkAnswers } from "./check_answers.ts";
 
-/** Shares that a twentieth of luck may not be below; the other skills wait for the next training. */
+/** Least shares of the skills that the file has; twenty examples are too few to ask for the goals. */
 const FLOORS: Record<string, number> = {
   about: 0.9,
   "extraction, valid JSON without a mask": 0.75,
@@ -45,12 +46,12 @@ Deno.test("the model in the box is listed in an empty store, and answers the REA
   });
 });
 
-Deno.test("the model in the box does a tenth of its evaluation", async () => {
+Deno.test("the model in the box has the skills that it is said to have, in a tenth of its evaluation", async () => {
   await withBox(async (send) => {
     const scores = await evaluate(askOverHttp("http://127.0.0.1", "quern:tiny", send), 20);
-    assertEquals(scores.length, 7);
-    for (const { name, right, count } of scores) {
-      assert(right / count >= (FLOORS[name] ?? 0), `${name}: ${right} of ${count}`);
+    for (const [skill, floor] of Object.entries(FLOORS)) {
+      const { right, count } = scores.find(({ name }) => name === skill)!;
+      assert(right / count >= floor, `${skill}: ${right} of ${count}`);
     }
   });
 });
