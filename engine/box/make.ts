@@ -10,13 +10,13 @@ import type { Example } from "./types.ts";
 
 const VOCABULARY_SIZE = 4096;
 /** Tokens of a row to train on; longer conversations are left out. */
-const ROW = 512;
+const ROW = 320;
 /** Seeds of the two streams of examples: what is learnt, and what the vocabulary is made of. */
 const SEED = 1;
 const VOCABULARY_SEED = 2;
 const VOCABULARY_EXAMPLES = 40_000;
 /** Share of what is said to the model that is learnt as well. */
-const PROMPT_SHARE = 0.2;
+const PROMPT_SHARE = 0.05;
 
 const END_OF_TEXT = "<|endoftext|>";
 const SPECIALS = [

@@ -1,6 +1,6 @@
 """Trains the model in the box from the packed rows that make.ts writes, on a CPU or a CUDA GPU.
 
-    python3 train.py FOLDER [--minutes 60] [--seed 1]
+    python3 train.py FOLDER [--minutes 85] [--seed 1]
 
 FOLDER holds config.json and train.bin; model.safetensors is written there, in the layout that
 Hugging Face gives Llama. A checkpoint every few minutes: the same command goes on from it.
@@ -23,6 +23,8 @@ from torch import nn
 PROMPT_WEIGHT = 0.3
 MUON_RATE, ADAM_RATE = 0.02, 0.004
 CHECKPOINT_SECONDS = 180
+# The last part of the training sees two rows as one, so that the model reads further back.
+LONG_FROM, LONG = 0.85, 2
 
 
 class Attention(nn.Module):
@@ -43,7 +45,7 @@ class Attention(nn.Module):
         v = split(self.v_proj(x), self.groups)
         repeat = self.heads // self.groups
         k, v = k.repeat_interleave(repeat, 1), v.repeat_interleave(repeat, 1)
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        y = attend(q, k, v).view(rows, self.heads, tokens, self.head)
         return self.o_proj(y.transpose(1, 2).reshape(rows, tokens, -1))
 
 
@@ -125,6 +127,15 @@ def rotate(x, cos, sin):
     return torch.cat((first * cos - second * sin, second * cos + first * sin), -1)
 
 
+def attend(q, k, v):  # [rows, heads, tokens, head] -> [rows * heads, tokens, head]
+    """Causal attention by plain matrix products: on a CPU, three times as fast as PyTorch's own."""
+    q, k, v = (x.flatten(0, 1) for x in (q, k, v))
+    tokens, head = q.shape[1:]
+    mask = torch.full((tokens, tokens), -3e4, dtype=q.dtype, device=q.device).triu(1)
+    scores = torch.baddbmm(mask.expand(len(q), -1, -1), q * head**-0.5, k.mT)
+    return scores.softmax(-1).to(v.dtype) @ v
+
+
 class Muon(torch.optim.Optimizer):
     """Momentum whose update is made orthogonal by five Newton-Schulz steps."""
 
@@ -187,7 +198,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--minutes", type=float, default=85)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rows", type=int, default=12, help="rows per step")
+    parser.add_argument("--rows", type=int, default=12, help="rows per step, an even number")
     options = parser.parse_args()
     folder = options.folder
     config = json.loads((folder / "config.json").read_text())
@@ -228,8 +239,10 @@ def main():
         for optimizer, rate in ((muon, MUON_RATE), (adam, ADAM_RATE)):
             for group in optimizer.param_groups:
                 group["lr"] = rate * rate_at(done)
-        batch = torch.from_numpy(tokens[chosen].astype(np.int64)).to(device)
-        taught = torch.from_numpy(weights[roles[chosen]]).to(device)
+        joined = LONG if done > LONG_FROM else 1
+        shape = (options.rows // joined, -1)
+        batch = torch.from_numpy(tokens[chosen].astype(np.int64)).view(shape).to(device)
+        taught = torch.from_numpy(weights[roles[chosen]]).view(shape).to(device)
         with torch.autocast(device, torch.bfloat16):
             loss = model.loss(batch, taught)
         loss.backward()

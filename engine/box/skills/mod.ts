@@ -15,12 +15,12 @@ export const EVALUATED: readonly Skill[] = [about, extraction, tools, arithmetic
 
 /** What the model is trained on, with the share of each skill. */
 export const TAUGHT: readonly (readonly [Skill, share: number])[] = [
-  [about, 0.09],
-  [extraction, 0.27],
+  [about, 0.08],
+  [extraction, 0.28],
   [tools, 0.25],
-  [arithmetic, 0.1],
-  [language, 0.08],
+  [arithmetic, 0.08],
+  [language, 0.07],
   [memory, 0.13],
-  [chatter, 0.04],
-  [copy, 0.04],
+  [chatter, 0.03],
+  [copy, 0.08],
 ];
