@@ -9,16 +9,15 @@ import {
   type ModelStore,
 } from "../../engine/mod.ts";
 import { BlobUpload } from "./blob_upload.ts";
-import { RegistryClient } from "./client.ts";
+import type { RegistryClient } from "./client.ts";
 import { RegistryError } from "./errors.ts";
 import { blobsOf } from "./manifest.ts";
-import type { TransferOptions } from "./pull.ts";
-import { RegistryReference } from "./reference.ts";
-import { type Outlet, relay } from "./relay.ts";
+import type { RegistryReference } from "./reference.ts";
 import { withRetries } from "./retry.ts";
 import { statusError } from "./status_error.ts";
+import { type Transfer, transfer, type TransferOptions } from "./transfer.ts";
 import { transferBlobs, type TransferProgress } from "./transfers.ts";
-import { DEFAULT_TUNING, type TransferTuning } from "./tuning.ts";
+import type { TransferTuning } from "./tuning.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /**
@@ -34,24 +33,12 @@ export function pushModel(
   name: string,
   options: TransferOptions,
 ): AsyncGenerator<TransferProgress> {
-  const work = async (outlet: Outlet<TransferProgress>, signal: AbortSignal) => {
-    const reference = new RegistryReference(name, options.insecure ?? false);
-    await store.protect(() => push(store, reference, options, outlet, signal));
-  };
-  return relay(work, options.signal);
+  return transfer(store, name, options, push);
 }
 
-async function push(
-  store: ModelStore,
-  reference: RegistryReference,
-  options: TransferOptions,
-  outlet: Outlet<TransferProgress>,
-  signal: AbortSignal,
-): Promise<void> {
-  const tuning = { ...DEFAULT_TUNING, ...options.tuning };
-  const client = new RegistryClient(reference, options);
+async function push({ store, client, tuning, outlet, signal }: Transfer): Promise<void> {
   outlet.emit({ status: "retrieving manifest" });
-  const manifest = await requireManifest(store, reference);
+  const manifest = await requireManifest(store, client.reference);
   const blobs = blobsOf(manifest);
   for (const blob of blobs) await requireBlob(store, blob);
   await transferBlobs(
