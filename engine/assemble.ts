@@ -18,7 +18,7 @@ import { WeightLoader } from "./weights.ts";
 const ENCODER_CONTEXT = 4096;
 const DEFAULT_SEQUENCES = 8;
 
-/** Rows of a step of a decoder: each may take a workgroup per head, and a dispatch has 65,535. */
+/** Rows of a step of texts: each may take a workgroup per head, and a dispatch has 65,535. */
 const MOST_ROWS = 511;
 
 /** How a model is put together. */
@@ -30,6 +30,8 @@ export interface AssembleOptions extends LoadOptions {
    * encoder makes of one, or 0 without.
    */
   imageTokens?: number;
+  /** Makes room for the largest image at once, as an estimate has to. Default: for a usual one. */
+  largestImage?: boolean;
 }
 
 /** A model ready to run. */
@@ -75,10 +77,10 @@ export async function assemble(
   });
   const most = options.prefillChunk ?? defaultChunk(device.capabilities);
   const chunk = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
-  const vision = await findSight(gguf, info, options);
+  const vision = await findSight(gguf, { sees: info.sees, isEncoder: encoder }, options);
   const imageTokens = options.imageTokens ?? vision?.mostTokens ?? 0;
   const imageRows = wholeImages(config) ? imageTokens : 0;
-  const rows = Math.max(chunk, Math.min(imageRows, MOST_ROWS - slots)) + slots;
+  const rows = Math.max(chunk, Math.min(imageRows, context)) + slots;
   const limits = {
     rows,
     outputs: encoder ? rows : Math.max(slots, Math.min(chunk, 64)),
@@ -107,11 +109,11 @@ export async function assemble(
     columns: network.images.columns,
     tokens: network.images.areWhole ? rows - slots : Infinity,
   };
+  if (vision) network.images.allocate();
   const sight = vision && await loadSight(vision, device, {
-    model: gguf.path,
-    columns: images?.columns,
     scheduler,
     openTensors,
+    largestImage: options.largestImage ?? false,
     ...(options.signal && { signal: options.signal }),
   });
   return {

@@ -6,7 +6,7 @@ import { fileTypeName, type GgufFile, MetadataReader, readGguf } from "./gguf/mo
 import { findInsertionTokens } from "./insertion.ts";
 import { architectures } from "./models/registry.ts";
 import type { LoadOptions, ModelInfo } from "./types.ts";
-import { hasVision } from "./vision/mod.ts";
+import { viewAsDecoder, visionFault } from "./vision/mod.ts";
 
 /** Greatest `pooling_type` that says something; -1, as unsigned, says nothing. */
 const LAST_POOLING_TYPE = 4;
@@ -27,7 +27,7 @@ export async function inspectModel(
 
 /** Loads a vocabulary alone: no GPU is touched. Errors: GgufError, TokenizerError. */
 export async function loadTokenizer(path: string | URL): Promise<Tokenizer> {
-  return createTokenizer((await readGguf(path)).metadata);
+  return createTokenizer(viewAsDecoder(await readGguf(path)).metadata);
 }
 
 /**
@@ -39,7 +39,8 @@ export async function loadTokenizer(path: string | URL): Promise<Tokenizer> {
 export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
   const metadata = new MetadataReader(gguf);
   const architecture = metadata.string("general.architecture");
-  const isEncoder = architectures.get(architecture)?.encoder ?? false;
+  const entry = architectures.get(architecture);
+  const isEncoder = entry?.encoder ?? false;
   const tensors = [...gguf.tensors.values()];
   const weights = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
   const template = gguf.metadata["tokenizer.chat_template"];
@@ -55,7 +56,7 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
     callsTools: answers.calls !== undefined,
     thinks: answers.thinking !== undefined,
     inserts: findInsertionTokens(gguf.metadata) !== undefined,
-    sees: !isEncoder && hasVision(projector),
+    sees: entry?.encoder === false && visionFault(gguf, projector) === undefined,
     isEmbeddingModel: isEncoder ||
       metadata.optionalNumber(`${architecture}.pooling_type`, Infinity) <= LAST_POOLING_TYPE,
   };

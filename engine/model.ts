@@ -18,6 +18,7 @@ import { findInsertionTokens } from "./insertion.ts";
 import { memoryUse } from "./memory/mod.ts";
 import { encodePrompt } from "./prompt.ts";
 import type { PromptItem } from "./prompt_images.ts";
+import { sightWarnings } from "./sight.ts";
 import {
   chatSeeing,
   countTokensSeeing,
@@ -40,6 +41,7 @@ import type {
   MemoryUse,
   ModelInfo,
 } from "./types.ts";
+import { viewAsDecoder } from "./vision/mod.ts";
 
 /** A model in this process, with what experiments need beyond {@linkcode ChatModel}. */
 export interface Model extends ChatModel {
@@ -77,7 +79,7 @@ export async function loadModel(
   path: string | URL,
   options: LocalLoadOptions = {},
 ): Promise<Model> {
-  const gguf = await readGguf(path);
+  const gguf = viewAsDecoder(await readGguf(path));
   const device = await Device.open(options.device);
   try {
     return await device.scoped(`load "${gguf.path}"`, () => LocalModel.load(gguf, device, options));
@@ -89,11 +91,18 @@ export async function loadModel(
 
 class LocalModel implements Model {
   readonly info: ModelInfo;
+  readonly warnings: readonly string[];
   readonly #context: SeeingContext & Assembly;
   readonly #device: Device;
 
-  private constructor(info: ModelInfo, context: SeeingContext & Assembly, device: Device) {
+  private constructor(
+    info: ModelInfo,
+    context: SeeingContext & Assembly,
+    device: Device,
+    warnings: readonly string[],
+  ) {
     this.info = info;
+    this.warnings = [...warnings, ...context.tokenizer.warnings];
     this.#context = context;
     this.#device = device;
     // A lost device ends what runs on it; whoever wants to go on loads the model afresh.
@@ -113,7 +122,9 @@ class LocalModel implements Model {
     const template = source === undefined ? undefined : parseTemplate(source, tokenizer);
     const answers = detectAnswerFormat(source);
     const insertion = findInsertionTokens(gguf.metadata);
-    return new LocalModel(info, { ...assembly, tokenizer, template, answers, insertion }, device);
+    const context = { ...assembly, tokenizer, template, answers, insertion };
+    const warnings = [...options.warnings ?? [], ...info.sees ? [] : sightWarnings(gguf)];
+    return new LocalModel(info, context, device, warnings);
   }
 
   get tokenizer(): Tokenizer {
@@ -126,10 +137,6 @@ class LocalModel implements Model {
 
   get memory(): MemoryUse {
     return memoryUse(this.#device, ...this.#context.sight?.encoder.devices ?? []);
-  }
-
-  get warnings(): readonly string[] {
-    return this.tokenizer.warnings;
   }
 
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {

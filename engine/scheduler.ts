@@ -13,6 +13,7 @@ import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts"
 import { SequencePool } from "./sequence_pool.ts";
 import type { Sampled, StepPlan } from "./step_plan.ts";
 import { MOST_REPEATS, type StepRunner } from "./step_runner.ts";
+import { untilAborted } from "./until_aborted.ts";
 
 /** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
 const SUBMIT_MILLISECONDS = 40;
@@ -67,11 +68,11 @@ export class Scheduler {
     return await this.alone(() => evaluate(this.#runner, this.#pool, evaluation));
   }
 
-  /** Runs work on the GPU while no sequence runs there. Errors: ModelClosedError. */
-  async alone<T>(start: () => Promise<T>): Promise<T> {
+  /** Runs work while no sequence is on the GPU. Errors: ModelClosedError; the signal's reason. */
+  async alone<T>(start: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.#evaluations++;
     try {
-      while (this.#loop) await this.#loop;
+      while (this.#loop) await untilAborted(this.#loop, signal);
       if (this.#failure) throw this.#failure;
       const work = start();
       this.#decodePlan = undefined;

@@ -13,7 +13,7 @@ import type {
   GenerateRequest,
   ImageEmbedding,
 } from "./types.ts";
-import type { ImageData, ReadImage } from "./vision/mod.ts";
+import { type ImageData, ImageError, type ReadImage } from "./vision/mod.ts";
 
 /** A model that may see. */
 export interface SeeingContext extends ChatContext {
@@ -35,9 +35,9 @@ export function generateSeeing(
       );
     }
     const prompt = marks.place(request.prompt, images);
-    const read = await readImages(context, marks.images);
+    const read = await readImages(context, marks.images, request.signal);
     return generate(context, { ...request, prompt: marks.split(prompt, read) });
-  });
+  }, request.signal);
 }
 
 /** As chat(), with the images of the messages. Errors also: ImageError. */
@@ -46,7 +46,7 @@ export function chatSeeing(
   request: ChatRequest,
 ): AsyncIterable<ChatEvent> {
   if (!hasImages(request)) return chat(context, request);
-  return later(async () => chat(context, ...await placeImages(context, request)));
+  return later(async () => chat(context, ...await placeImages(context, request)), request.signal);
 }
 
 /** As countTokens(), with the images of the messages. Errors also: ImageError. */
@@ -74,10 +74,16 @@ export async function embedImage(
   return { embeddings, tokens: parts.reduce((sum, { tokens }) => sum + tokens, 0) };
 }
 
-/** Reads images one after the other. Errors: ImageError, and RequestError if the model cannot see. */
+/**
+ * Reads images one after the other.
+ *
+ * @throws {ImageError} with the number of the image, counted from one, if there are several
+ * @throws {RequestError} if the model cannot see; the signal's reason
+ */
 async function readImages(
   { sight }: SeeingContext,
   images: readonly ImageData[],
+  signal?: AbortSignal,
 ): Promise<ReadImage[]> {
   if (!sight) {
     throw new RequestError(
@@ -85,7 +91,14 @@ async function readImages(
     );
   }
   const read: ReadImage[] = [];
-  for (const image of images) read.push(await sight.reader.read(image));
+  for (const [i, image] of images.entries()) {
+    try {
+      read.push(await sight.reader.read(image, signal));
+    } catch (error) {
+      if (!(error instanceof ImageError) || images.length === 1) throw error;
+      throw new ImageError(error.state, `image ${i + 1} of ${images.length}`);
+    }
+  }
   return read;
 }
 
@@ -96,11 +109,20 @@ function hasImages({ messages }: ChatRequest): boolean {
 async function placeImages(context: SeeingContext, request: ChatRequest) {
   const marks = new ImageMarks();
   const messages = marks.placeInMessages(request.messages);
-  const read = await readImages(context, marks.images);
+  const read = await readImages(context, marks.images, request.signal);
   return [{ ...request, messages }, (prompt: string) => marks.split(prompt, read)] as const;
 }
 
-/** A stream that begins once it is known. */
-async function* later<T>(start: () => Promise<AsyncIterable<T>>): AsyncGenerator<T> {
-  yield* await start();
+/** A stream that begins once it is known, and ends without an event if it is aborted before. */
+async function* later<T>(
+  start: () => Promise<AsyncIterable<T>>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<T> {
+  let events: AsyncIterable<T> | undefined;
+  try {
+    events = await start();
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+  }
+  if (events) yield* events;
 }

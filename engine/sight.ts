@@ -6,15 +6,16 @@ import type { Device } from "../kernels/mod.ts";
 import { UnsupportedModelError } from "./errors.ts";
 import { type GgufFile, readGguf } from "./gguf/mod.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { LoadOptions, ModelInfo } from "./types.ts";
+import type { LoadOptions } from "./types.ts";
 import {
-  hasVision,
+  type Alone,
   type ImageEncoder,
   type ImageEncoderOptions,
   ImageReader,
   loadImageEncoder,
-  readVision,
+  readVisionOf,
   type Vision,
+  visionFault,
 } from "./vision/mod.ts";
 
 /** A loaded encoder, and what reads images with it. */
@@ -30,50 +31,64 @@ export interface FoundSight extends Vision {
 
 /** What an encoder is loaded for. */
 export interface SightOptions extends Pick<ImageEncoderOptions, "openTensors" | "signal"> {
-  /** Path of the decoder. */
-  readonly model: string;
-  /** Floats of an image's row that the decoder takes; undefined if it takes no images. */
-  readonly columns: number | undefined;
   readonly scheduler: Scheduler;
+  /** Makes room for the largest image at once. */
+  readonly largestImage: boolean;
 }
 
 /**
  * The encoder of a model: of the projector that was named, or of its own file.
  *
- * @throws {UnsupportedModelError} if the projector that was named has none that runs
+ * @param info isEncoder: whether the model itself is one, of texts
+ * @throws {UnsupportedModelError} if the projector that was named has none that runs, or none that
+ * fits the model
  */
 export async function findSight(
   gguf: GgufFile,
-  { sees }: ModelInfo,
+  { sees, isEncoder }: { sees: boolean; isEncoder: boolean },
   { projector, ...limits }: LoadOptions,
 ): Promise<FoundSight | undefined> {
   if (projector === undefined && !sees) return undefined;
+  if (isEncoder) {
+    throw new UnsupportedModelError(
+      `Cannot see with "${projector}": "${gguf.path}" reads text alone; load it without a projector`,
+    );
+  }
   const file = projector === undefined ? gguf : await readGguf(projector);
-  return { ...readVision(file, limits), file };
+  return { ...readVisionOf(gguf, file, limits), file };
 }
 
-/** The projector of a model as an option to load it with, if it runs: without, the model reads text. */
+/** How to load a model with the projector that was found for it. */
 export async function usableProjector(
-  { projector }: { projector?: string },
-): Promise<Pick<LoadOptions, "projector">> {
-  return projector !== undefined && hasVision(await readGguf(projector)) ? { projector } : {};
+  { path, projector }: { path: string; projector?: string },
+): Promise<Pick<LoadOptions, "projector" | "warnings">> {
+  if (projector === undefined) return {};
+  const fault = visionFault(await readGguf(path), await readGguf(projector));
+  return fault === undefined ? { projector } : { warnings: [withoutImages(fault)] };
 }
 
-/** Loads an encoder. Errors: UnsupportedModelError where it does not fit the decoder. */
+/** What is to be said of a model that has an encoder in its own file and does not see. */
+export function sightWarnings(gguf: GgufFile): string[] {
+  if (!gguf.tensors.keys().some((name) => name.startsWith("v."))) return [];
+  const fault = visionFault(gguf, gguf);
+  return fault === undefined ? [] : [withoutImages(fault)];
+}
+
+function withoutImages(fault: string): string {
+  return `the model reads text alone, no images: ${fault}`;
+}
+
+/** Loads an encoder. Errors: as of loadImageEncoder(). */
 export async function loadSight(
   vision: FoundSight,
   device: Device,
-  { model, columns, scheduler, ...options }: SightOptions,
+  { scheduler, largestImage, ...options }: SightOptions,
 ): Promise<Sight> {
-  const encoder = await loadImageEncoder(vision.file, device, options);
-  if (encoder.columns !== columns) {
-    const takes = columns === undefined ? "reads text alone" : `takes rows of ${columns}`;
-    const { path } = vision.file;
-    encoder[Symbol.dispose]();
-    throw new UnsupportedModelError(
-      `Cannot see with "${path}": it makes rows of ${encoder.columns} values, and "${model}" ${takes}`,
-    );
-  }
-  const reader = new ImageReader(vision, encoder, (work) => scheduler.alone(work));
-  return { encoder, reader };
+  const encoder = await loadImageEncoder(vision.file, device, {
+    ...options,
+    most: vision.mostPatches,
+    ...(largestImage && { patches: vision.mostPatches }),
+  });
+  const alone: Alone = (work, signal) => scheduler.alone(work, signal);
+  return { encoder, reader: new ImageReader(vision, encoder, alone) };
 }

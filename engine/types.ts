@@ -280,6 +280,8 @@ export interface LoadOptions {
   imageMaxTokens?: number;
   /** Most prompt tokens per step. Default by the device. */
   prefillChunk?: number;
+  /** What the model's warnings begin with: what was found out before it is loaded. */
+  warnings?: readonly string[];
   /** Called as weights arrive on the GPU. */
   onProgress?: (progress: LoadProgress) => void;
   /** Aborting it ends the load with its reason. */

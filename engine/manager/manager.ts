@@ -6,12 +6,12 @@ import { GpuMemoryError } from "../../kernels/mod.ts";
 import { ModelClosedError } from "../errors.ts";
 import type { StoreEntry } from "../store/types.ts";
 import type { ChatModel } from "../types.ts";
+import { untilAborted } from "../until_aborted.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { Loader } from "./loader.ts";
 import { whoLeaves } from "./room.ts";
 import { keyOf, Slot } from "./slot.ts";
 import type { AcquireOptions, Lease, ManagerOptions, RunningModel } from "./types.ts";
-import { untilAborted } from "./waiting.ts";
 
 /** What a model takes of whose memory nothing is known. */
 const UNKNOWN_MEMORY = { weights: 0, keyValueCache: 0, scratch: 0 };

@@ -1,23 +1,8 @@
-// Waits that may end early: with a signal, or when what is waited for stands still for too long.
+// Work that has to go on: what stands still for too long is ended, whether it obeys or not. Time is
+// that of a clock, so that tests need not wait.
 
+import { untilAborted } from "../until_aborted.ts";
 import type { Clock } from "./clock.ts";
-
-/** The promise, or the reason of the signal if that comes first. */
-export async function untilAborted<T>(
-  promise: Promise<T>,
-  signal: AbortSignal | undefined,
-): Promise<T> {
-  if (!signal) return await promise;
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort);
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
 
 /** How long work may stand still. */
 export interface StallOptions {

@@ -8,6 +8,7 @@ import { describeModel } from "../inspect.ts";
 import { usableProjector } from "../sight.ts";
 import type { ModelSource } from "../store/types.ts";
 import type { LoadOptions, MemoryUse } from "../types.ts";
+import { viewAsDecoder } from "../vision/mod.ts";
 import { gpuProfile } from "./gpu_profile.ts";
 
 /** The files of a model. */
@@ -38,11 +39,12 @@ export async function estimateMemory(
   profile?: DeviceProfile,
 ): Promise<MemoryEstimate> {
   const isPath = typeof model === "string" || model instanceof URL;
-  const gguf = isPath ? await readGguf(model) : model;
+  const gguf = viewAsDecoder(isPath ? await readGguf(model) : model);
   using device = Device.dry(profile ?? await gpuProfile());
   const { onProgress: _, ...rest } = options;
   const { contextLength, maxSequences, sight } = await assemble(gguf, describeModel(gguf), device, {
     ...rest,
+    largestImage: true,
     openTensors: () => Promise.resolve(noTensorBytes),
   });
   return {

@@ -1,7 +1,7 @@
 // Rows of images, whose embeddings an encoder made: they stand in a step where tokens would, and are
 // looked up as tokens are, in tables that are written for the step. A model's first layers may add
 // more of an image to its rows (deepstack, Meng et al. 2024): each of them has a table of its own.
-// Nothing is allocated before the first image.
+// Nothing is allocated before the first image, unless it is asked for.
 
 import {
   type Device,
@@ -53,6 +53,11 @@ export class ImageRows {
     return (pass, step) => {
       if (step.imageRows > 0) this.#lookUp(slice).embed.encode(pass, step.rows);
     };
+  }
+
+  /** Makes all tables, as the first image would. */
+  allocate(): void {
+    for (const slice of this.#slices) this.#lookUp(slice);
   }
 
   /** Writes the embeddings of a step's images and the parts of their positions, one after the other. */

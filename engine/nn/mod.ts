@@ -6,7 +6,7 @@ export { ModelBuilder } from "./builder.ts";
 export { Config, type Heads } from "./config.ts";
 export { loadLaurel } from "./laurel.ts";
 export { Layer } from "./layer.ts";
-export { type Input, Network, type OutputKind } from "./network.ts";
+export { type Input, Network, type NetworkOptions, type OutputKind } from "./network.ts";
 export { perLayerInputs, perLayerUpdate } from "./per_layer_inputs.ts";
 export type { Rope } from "./rope.ts";
 export { loadSparseFeedForward } from "./sparse_feed_forward.ts";

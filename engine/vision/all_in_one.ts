@@ -29,7 +29,8 @@ const QWEN3: Architecture = {
   flag: "use_gelu",
   ...HALVES,
   keys: (metadata, { metadata: { "general.architecture": architecture }, tensors }) => {
-    const [, positions = 0] = tensors.get("v.pos_embed.weight")?.shape ?? [];
+    const table = tensors.get("v.pos_embed.weight") ?? tensors.get("v.position_embd.weight");
+    const [, positions = 0] = table?.shape ?? [];
     const patch = metadata.optionalCount(`${architecture}.vision.patch_size`, 16);
     return { image_size: Math.sqrt(positions) * patch };
   },
@@ -87,6 +88,8 @@ const ARCHITECTURES: Record<string, Architecture> = {
     ...CLIP,
     keys: () => ({ image_size: 560, n_wa_pattern: 8 }),
   },
+  qwen35: QWEN3,
+  qwen35moe: QWEN3,
   qwen3vl: QWEN3,
   qwen3vlmoe: QWEN3,
 };
@@ -120,7 +123,10 @@ export function viewAsProjector(gguf: GgufFile, metadata: MetadataReader): GgufF
     return undefined;
   }
   const { projectorType, flag, mean, std, keys, names = [] } = ARCHITECTURES[name];
-  const own = Object.entries(gguf.metadata).filter(([key]) => key.startsWith(prefix))
+  // What the original model did not say is an empty list.
+  const isSaid = (value: MetadataValue) => typeof value !== "object" || value.length > 0;
+  const own = Object.entries(gguf.metadata)
+    .filter(([key, value]) => key.startsWith(prefix) && isSaid(value))
     .map(([key, value]) => [`clip.vision.${key.slice(prefix.length)}`, value]);
   const added = { image_mean: Float32Array.from(mean), image_std: Float32Array.from(std) };
   const defaults = Object.entries({ ...added, ...keys?.(metadata, gguf) })

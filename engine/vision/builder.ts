@@ -3,8 +3,9 @@
 // what depends on the shape of an image is computed on the CPU and written when it changes.
 
 import { type Device, type FloatRows, GROUP, type Norm, padTo } from "../../kernels/mod.ts";
-import { Layer, Network, type StepShape } from "../nn/mod.ts";
+import { Layer, Network, type NetworkOptions, type StepShape } from "../nn/mod.ts";
 import { type ImageAttentionConfig, loadImageAttention, type Turns } from "./attention.ts";
+import { DividedNetwork } from "./divided_network.ts";
 import { loadImageFeedForward } from "./feed_forward.ts";
 import { loadPatchEmbedding } from "./patch_embedding.ts";
 import type { PatchGrid } from "./patch_grid.ts";
@@ -36,7 +37,8 @@ export type RowValues = (grid: PatchGrid, rows: number) => Float32Array;
 
 /** An encoder while it is built. */
 export class ImageBuilder {
-  readonly network: Network;
+  /** Each layer is a part of it. */
+  readonly network: DividedNetwork;
   /** Tensors that belong to no layer, by their full names. */
   readonly top: Layer;
   /** Where the pixels of patches go: [rows, 3 * patchSize^2]. */
@@ -54,7 +56,7 @@ export class ImageBuilder {
     this.#rows = options.patches + options.extraRows;
     const sizes = { largest: this.#rows, smallest: this.#rows };
     this.#whole = this.windows(sizes, () => 0);
-    this.network = this.#createNetwork(this.#rows);
+    this.network = new DividedNetwork(device, this.#whole.state, this.#optionsFor(this.#rows));
     this.top = new Layer(this.network, weights, config, -1, "");
     this.pixels = this.network.memory.floats("pixels", 3 * config.patchSize ** 2);
   }
@@ -67,6 +69,7 @@ export class ImageBuilder {
   /** The layers in order, or the first `count`. */
   *layers(count = this.config.layers): Generator<Layer> {
     for (let i = 0; i < count; i++) {
+      this.network.divide();
       yield new Layer(this.network, this.weights, this.config, i, `v.blk.${i}.`);
     }
   }
@@ -133,7 +136,8 @@ export class ImageBuilder {
   /** A network over tokens, and x as it reads it: [tokens, merge^2 patches side by side]. */
   tokens(x: FloatRows): { network: Network; x: FloatRows } {
     const size = this.options.merge ** 2;
-    const network = this.#createNetwork(this.mostTokens);
+    const options = this.#optionsFor(this.mostTokens);
+    const network = new Network(this.device, this.#whole.state, options);
     this.network.add((pass, step) => {
       network.encode(pass, { ...step, rows: step.outputs / size }, "hidden");
     });
@@ -150,8 +154,8 @@ export class ImageBuilder {
     for (const write of this.#inputs) write(grid, grid.patches + this.options.extraRows);
   }
 
-  /** Records the network for the image that was prepared and whose pixels were written. */
-  encode(pass: GPUComputePassEncoder, grid: PatchGrid): void {
+  /** What records the parts of the network for the image that was prepared and whose pixels were written. */
+  parts(grid: PatchGrid): Iterable<(pass: GPUComputePassEncoder) => void> {
     const step: StepShape = {
       rows: grid.patches + this.options.extraRows,
       imageRows: 0,
@@ -162,17 +166,17 @@ export class ImageBuilder {
       prefillTiles: this.#whole.tiles,
       prefillContext: this.#whole.longest,
     };
-    this.network.encode(pass, step, "hidden");
+    return this.network.parts(step);
   }
 
-  #createNetwork(rows: number): Network {
+  #optionsFor(rows: number): NetworkOptions {
     const { exact } = this.options;
-    return new Network(this.device, this.#whole.state, {
+    return {
       limits: { rows, outputs: 1, slots: 1, context: rows },
       integer: !exact && this.device.capabilities.packedDot,
       halfCache: !exact,
       cacheBlocks: 0,
-    });
+    };
   }
 }
 

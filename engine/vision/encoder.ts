@@ -4,6 +4,7 @@
 
 import type { Device } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
+import { nextTask } from "../next_task.ts";
 import { RowReadback } from "../row_readback.ts";
 import type { LoadProgress } from "../types.ts";
 import { ImageBuilder } from "./builder.ts";
@@ -26,6 +27,8 @@ export interface ImageEncoderOptions {
   exact?: boolean;
   /** Patches to make room for. Default: those of an image where all have one size, else 1024. */
   patches?: number;
+  /** Patches of the largest image that is to be expected: where there is room for it, there is no more. */
+  most?: number;
   /** Where the weights of a file come from. Default: from the file. */
   openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
   onProgress?: (progress: LoadProgress) => void;
@@ -49,6 +52,7 @@ interface Parts {
   readonly config: VisionConfig;
   readonly weights: VisionWeights;
   readonly exact: boolean;
+  readonly most: number;
 }
 
 /** A loaded encoder. Images are encoded one after the other. Dispose of it to free its memory. */
@@ -81,7 +85,8 @@ export class ImageEncoder implements Disposable {
     options: ImageEncoderOptions = {},
   ): Promise<ImageEncoder> {
     const { gguf, projectorType } = readEncoderHeader(file);
-    const { exact = true, openTensors = (file) => TensorReader.open(file) } = options;
+    const { exact = true, most = MOST_PATCHES } = options;
+    const { openTensors = (file: GgufFile) => TensorReader.open(file) } = options;
     const family = familyOf(projectorType, gguf.path);
     const config = new VisionConfig(new MetadataReader(gguf), gguf.path, "clip.vision");
     const usual = family.anySize ? FIRST_PATCHES : config.usualPatches || FIRST_PATCHES;
@@ -89,8 +94,8 @@ export class ImageEncoder implements Disposable {
     const own = resources.use(device.share());
     using reader = await openTensors(gguf);
     const weights = new VisionWeights(own, gguf, reader, options);
-    const parts = { family, config, weights, exact };
-    const room = await makeRoom(parts, options.patches ?? usual);
+    const parts = { family, config, weights, exact, most };
+    const room = await makeRoom(parts, options.patches ?? Math.min(usual, most));
     resources.move();
     return new ImageEncoder(projectorType, parts, room);
   }
@@ -114,11 +119,12 @@ export class ImageEncoder implements Disposable {
   /**
    * The embeddings of an image: [tokens, columns].
    * @param pixels normalized, [height, width, 3]
+   * @param signal ends it before it begins, or between two blocks where the driver runs on the CPU
    * @throws RangeError for a size that the encoder cannot take
-   * @throws GpuMemoryError where the image does not fit the GPU
+   * @throws GpuMemoryError where the image does not fit the GPU; the signal's reason
    */
-  encode(pixels: Float32Array, size: ImageSize): Promise<Float32Array> {
-    const encoded = this.#last.then(() => this.#encode(pixels, size));
+  encode(pixels: Float32Array, size: ImageSize, signal?: AbortSignal): Promise<Float32Array> {
+    const encoded = this.#last.then(() => this.#encode(pixels, size, signal));
     this.#last = encoded.catch(() => {});
     return encoded;
   }
@@ -129,7 +135,12 @@ export class ImageEncoder implements Disposable {
     this.#parts.weights.device[Symbol.dispose]();
   }
 
-  async #encode(pixels: Float32Array, size: ImageSize): Promise<Float32Array> {
+  async #encode(
+    pixels: Float32Array,
+    size: ImageSize,
+    signal: AbortSignal | undefined,
+  ): Promise<Float32Array> {
+    signal?.throwIfAborted();
     const { family } = this.#parts;
     const grid = new PatchGrid(size, layoutOf(this.#parts));
     const expected = 3 * size.width * size.height;
@@ -142,10 +153,18 @@ export class ImageEncoder implements Disposable {
     const scaled = family.pixels ? pixels.map((value) => scale * value + offset) : pixels;
     const rows = grid.patches + image.options.extraRows;
     device.write(image.pixels.floats, 0, grid.cut(scaled, rows));
-    const commands = device.gpu.createCommandEncoder();
-    const pass = commands.beginComputePass();
-    image.encode(pass, grid);
-    pass.end();
+    let commands = device.gpu.createCommandEncoder();
+    for (const record of image.parts(grid)) {
+      const pass = commands.beginComputePass();
+      record(pass);
+      pass.end();
+      if (!device.capabilities.software) continue;
+      device.gpu.queue.submit([commands.finish()]);
+      await device.gpu.queue.onSubmittedWorkDone();
+      await nextTask();
+      signal?.throwIfAborted();
+      commands = device.gpu.createCommandEncoder();
+    }
     readback.copy(commands, 0, grid.tokens);
     device.gpu.queue.submit([commands.finish()]);
     const embeddings = await readback.read(grid.tokens);
@@ -162,7 +181,9 @@ export class ImageEncoder implements Disposable {
     if (!this.#room || this.#room.patches < grid.patches) {
       this.#room?.device[Symbol.dispose]();
       this.#room = undefined;
-      this.#room = await makeRoom(this.#parts, 2 ** Math.ceil(Math.log2(grid.patches)));
+      const { most } = this.#parts;
+      const ample = Math.min(most, 2 ** Math.ceil(Math.log2(grid.patches)));
+      this.#room = await makeRoom(this.#parts, Math.max(grid.patches, ample));
     }
     const room = this.#room;
     const shape = `${grid.columns} x ${grid.rows}`;

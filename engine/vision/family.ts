@@ -2,6 +2,8 @@
 // families are in encoders, one file each.
 
 import type { FloatRows } from "../../kernels/mod.ts";
+import { GgufError } from "../errors.ts";
+import type { GgufFile } from "../gguf/mod.ts";
 import type { ImageBuilder } from "./builder.ts";
 import type { PatchGrid } from "./patch_grid.ts";
 import type { VisionConfig } from "./vision_config.ts";
@@ -26,6 +28,17 @@ export interface EncoderFamily {
   readonly columnsFirst?: boolean;
   /** What is computed of a pixel first: scale * pixel + offset. */
   readonly pixels?: { readonly scale: number; readonly offset: number };
+  /** Columns of a row of what it makes, from the header of its file. Errors: GgufError. */
+  columns(gguf: GgufFile): number;
   /** Builds the network. Errors: GgufError. */
   build(image: ImageBuilder): Promise<BuiltEncoder>;
+}
+
+/** {@linkcode EncoderFamily.columns} where a matrix comes last: `axis` of its shape is its outputs. */
+export function outputsOf(name: string, axis = 1): EncoderFamily["columns"] {
+  return ({ path, tensors }) => {
+    const outputs = tensors.get(name)?.shape[axis];
+    if (outputs === undefined) throw new GgufError(path, `tensor "${name}"`, "it is missing");
+    return outputs;
+  };
 }

@@ -1,7 +1,9 @@
 // Images that were encoded, by the hash of their bytes: what stands in the history of a conversation
-// comes with every turn of it. Those that were not asked for longest go first.
+// comes with every turn of it. Those that were not asked for longest go first. Who waits for an image
+// may give up; when nobody waits any more, its reading ends and nothing of it is kept.
 
 import type { PromptImage } from "../prompt_images.ts";
+import { untilAborted } from "../until_aborted.ts";
 
 /** An image as it stands in a prompt. */
 export interface ReadImage {
@@ -13,6 +15,10 @@ export interface ReadImage {
 
 interface Entry {
   readonly image: Promise<ReadImage>;
+  /** Ends the reading. */
+  readonly abort: AbortController;
+  /** Who waits for it. */
+  waiting: number;
   /** Of its embeddings; 0 until they are there. */
   bytes: number;
 }
@@ -28,20 +34,44 @@ export class ImageCache {
     this.#capacity = capacity;
   }
 
-  /** The image of a key, read if it is not known. One that could not be read is not remembered. */
-  async get(key: string, read: () => Promise<ReadImage>): Promise<ReadImage> {
-    const entry = this.#entries.get(key) ?? { image: read(), bytes: 0 };
+  /**
+   * The image of a key, read if it is not known. One that could not be read is not remembered.
+   *
+   * @param read reads it; its signal is aborted when nobody waits any more
+   * @throws what `read` throws; the reason of `signal`, at once
+   */
+  async get(
+    key: string,
+    read: (signal: AbortSignal) => Promise<ReadImage>,
+    signal?: AbortSignal,
+  ): Promise<ReadImage> {
+    signal?.throwIfAborted();
+    const entry = this.#entries.get(key) ?? this.#begin(key, read);
     this.#entries.delete(key);
     this.#entries.set(key, entry);
+    entry.waiting++;
     try {
-      const image = await entry.image;
+      const image = await untilAborted(entry.image, signal);
       entry.bytes = image.parts.reduce((sum, { embeddings }) => sum + embeddings.byteLength, 0);
-      this.#trim();
       return image;
-    } catch (error) {
-      if (this.#entries.get(key) === entry) this.#entries.delete(key);
-      throw error;
+    } finally {
+      entry.waiting--;
+      if (entry.bytes > 0) this.#trim();
+      else if (entry.waiting === 0) this.#drop(key, entry);
     }
+  }
+
+  #begin(key: string, read: (signal: AbortSignal) => Promise<ReadImage>): Entry {
+    const abort = new AbortController();
+    const entry: Entry = { image: read(abort.signal), abort, waiting: 0, bytes: 0 };
+    entry.image.catch(() => this.#drop(key, entry));
+    return entry;
+  }
+
+  /** Forgets an image that could not be read, or for which nobody waits. */
+  #drop(key: string, entry: Entry): void {
+    entry.abort.abort();
+    if (this.#entries.get(key) === entry) this.#entries.delete(key);
   }
 
   #trim(): void {

@@ -1,19 +1,29 @@
-// What a file says of how a model sees: which encoder it has, how pictures are prepared for it, and
-// how many tokens one can take. Headers alone; weights are read by encoder.ts.
+// What files say of how a model sees: which encoder it has, whether that fits the decoder, how pictures
+// are prepared for it, and how many tokens one can take. Headers alone; weights are read by encoder.ts.
 
 import { GgufError, UnsupportedModelError } from "../errors.ts";
 import { type GgufFile, MetadataReader } from "../gguf/mod.ts";
-import { PROJECTOR_TYPES } from "./encoders/registry.ts";
+import { Config } from "../nn/mod.ts";
+import { viewAsDecoder } from "./all_in_one_decoder.ts";
+import { familyOf } from "./encoders/registry.ts";
 import { readEncoderHeader } from "./header.ts";
-import { type PreprocessingConfig, readPreprocessing, type TokenLimits } from "./preprocess/mod.ts";
+import {
+  mostPatches,
+  type PreprocessingConfig,
+  readPreprocessing,
+  type TokenLimits,
+} from "./preprocess/mod.ts";
 
 /** How a model sees. */
 export interface Vision {
   /** Such as "gemma3". */
   readonly projectorType: string;
   readonly preprocessing: PreprocessingConfig;
-  /** Most tokens of an image, or of a tile of one. */
+  /** Most patches of an image, or of a tile of one, and most tokens that they become. */
+  readonly mostPatches: number;
   readonly mostTokens: number;
+  /** Floats of a row that the encoder makes: of an embedding, and of what deep layers add. */
+  readonly columns: number;
 }
 
 /**
@@ -25,24 +35,44 @@ export interface Vision {
  */
 export function readVision(file: GgufFile, limits: TokenLimits = {}): Vision {
   const { gguf, projectorType } = readEncoderHeader(file);
-  if (!PROJECTOR_TYPES.includes(projectorType)) {
-    throw new UnsupportedModelError(
-      `Cannot load "${file.path}": projector type "${projectorType}" is not supported`,
-    );
-  }
+  const columns = familyOf(projectorType, file.path).columns(gguf);
   const preprocessing = readPreprocessing(new MetadataReader(gguf), limits);
-  const { method, imageSize, maxPixels, patchSize, merge } = preprocessing;
-  const pixels = method === "dynamic" ? maxPixels : imageSize ** 2;
-  return { projectorType, preprocessing, mostTokens: Math.ceil(pixels / (patchSize * merge) ** 2) };
+  const patches = mostPatches(preprocessing);
+  const tokens = Math.ceil(patches / preprocessing.merge ** 2);
+  return { projectorType, preprocessing, mostPatches: patches, mostTokens: tokens, columns };
 }
 
-/** Whether a file has an image encoder that runs. */
-export function hasVision(file: GgufFile): boolean {
+/**
+ * The same for a decoder that is to see by it.
+ *
+ * @param file with the encoder; the decoder's own, or another one
+ * @throws as of {@linkcode readVision}
+ * @throws {UnsupportedModelError} if the decoder takes rows of another width
+ */
+export function readVisionOf(decoder: GgufFile, file: GgufFile, limits?: TokenLimits): Vision {
+  const vision = readVision(file, limits);
+  const columns = imageColumns(decoder);
+  if (vision.columns === columns) return vision;
+  throw new UnsupportedModelError(
+    `Cannot see with "${file.path}": it makes rows of ${vision.columns} values, and ` +
+      `"${decoder.path}" takes rows of ${columns}; use the projector that was made for the model`,
+  );
+}
+
+/** Why a decoder does not see by the encoder of a file, for people; undefined where it does. */
+export function visionFault(decoder: GgufFile, file: GgufFile): string | undefined {
   try {
-    readVision(file);
-    return true;
+    readVisionOf(decoder, file);
+    return undefined;
   } catch (error) {
-    if (error instanceof UnsupportedModelError || error instanceof GgufError) return false;
+    if (error instanceof UnsupportedModelError || error instanceof GgufError) return error.message;
     throw error;
   }
+}
+
+/** Floats of a row that a decoder takes of an image: its width, and as much for each deep layer. */
+function imageColumns(decoder: GgufFile): number {
+  const metadata = new MetadataReader(viewAsDecoder(decoder));
+  const config = new Config(metadata, decoder.path, metadata.string("general.architecture"));
+  return config.width * (1 + config.countOr("n_deepstack_layers", 0));
 }

@@ -1,4 +1,5 @@
-// Paths of images in a prompt: those that exist are read and taken out of the text; all other words
+// Paths of images in a prompt, as people type them and as terminals paste a file that is dropped on
+// them: those that exist are read and taken out of the text, the others are told of; all other words
 // stay as they are. What is in the files is the server's business.
 
 import { join } from "node:path";
@@ -9,30 +10,50 @@ export interface PromptImage {
   readonly base64: string;
 }
 
+/** A prompt and the images that it names. */
+export interface FoundImages {
+  /** Without the paths of the images. */
+  readonly text: string;
+  readonly images: readonly PromptImage[];
+  /** Paths that stayed in the text, since there is no such file. */
+  readonly missing: readonly string[];
+}
+
 const EXTENSION = "\\.(?:png|jpe?g|webp|gif|bmp)";
+/** How a shell writes an apostrophe between apostrophes. */
+const APOSTROPHE = "'\\''";
 /** A path in quotes; or one that looks like a path, its spaces escaped by backslashes. */
 const PATH = new RegExp(
-  `"([^"\\n]+${EXTENSION})"|'([^'\\n]+${EXTENSION})'|` +
+  `"([^"\\n]+${EXTENSION})"|'((?:[^'\\n]|'\\\\'')+${EXTENSION})'|` +
     `(?<!\\S)((?:~|\\.{1,2}|[A-Za-z]:)?[/\\\\](?:\\\\.|[^\\s\\\\])*?${EXTENSION})(?!\\w)`,
   "gi",
 );
 
 /** Reads the images that the text names. `home` is what `~` stands for. */
-export async function extractImages(
-  text: string,
-  home: string,
-): Promise<{ text: string; images: PromptImage[] }> {
+export async function extractImages(text: string, home: string): Promise<FoundImages> {
   const images: PromptImage[] = [];
+  const missing: string[] = [];
   let rest = text;
-  for (const [whole, doubleQuoted, singleQuoted, bare] of text.matchAll(PATH)) {
-    const written = doubleQuoted ?? singleQuoted ?? bare!.replace(/\\(.)/g, "$1");
+  for (const [whole, ...ways] of text.matchAll(PATH)) {
+    const written = unquote(ways as (string | undefined)[]);
     const path = written.startsWith("~/") ? join(home, written.slice(2)) : written;
     const bytes = await readIfFile(path);
-    if (!bytes) continue;
+    if (!bytes) {
+      missing.push(path);
+      continue;
+    }
     images.push({ path, base64: bytes.toBase64() });
     rest = rest.replace(whole, () => "");
   }
-  return images.length > 0 ? { text: tidy(rest), images } : { text, images };
+  return { text: images.length > 0 ? tidy(rest) : text, images, missing };
+}
+
+/** The path that was written in one of three ways: in quotes, in apostrophes, or bare. */
+function unquote([quoted, apostrophized, bare]: readonly (string | undefined)[]): string {
+  if (quoted !== undefined) return quoted;
+  if (apostrophized !== undefined) return apostrophized.replaceAll(APOSTROPHE, "'");
+  // A backslash before a letter or a dot is Windows's and no escape.
+  return bare!.replace(/\\([^\w.])/g, "$1");
 }
 
 async function readIfFile(path: string): Promise<Uint8Array | undefined> {

@@ -97,6 +97,9 @@ export class Session {
     const { HOME = "", USERPROFILE = "" } = this.environment;
     const found = await extractImages(text, HOME || USERPROFILE);
     for (const { path } of found.images) this.terminal.writeError(`Added image '${path}'\n`);
+    for (const path of found.missing) {
+      this.warn(`there is no file '${path}': the model reads its name, and sees no image`);
+    }
     return { text: found.text, images: found.images.map(({ base64 }) => base64) };
   }
 

@@ -27,8 +27,21 @@ export function imageReader(
         place,
       );
     }
-    if (!sees) throw new HttpError(400, `"${model}" does not support image input`, place);
-    if (base64 === "") throw new HttpError(400, `${place}: the image is empty`, place);
+    if (!sees) {
+      throw new HttpError(
+        400,
+        `"${model}" does not support image input: leave out ${place}, ` +
+          'or use a model with the capability "vision"',
+        place,
+      );
+    }
+    if (base64 === "") {
+      throw new HttpError(
+        400,
+        `${place}: the image is empty: send the bytes of the image as base64`,
+        place,
+      );
+    }
     return Uint8Array.fromBase64(base64);
   };
 }

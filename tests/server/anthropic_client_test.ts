@@ -11,28 +11,13 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { inspectModel, loadModel, ModelManager, ModelStore } from "../../engine/mod.ts";
-import { createApp } from "../../server/app.ts";
 import { createLog } from "../../server/log.ts";
-import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
-import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
-import { checkAnswers } from "./check_answers.ts";
 import { until } from "./test_app.ts";
+import { createTinyApp } from "./tiny_app.ts";
 
-await Deno.mkdir(`${folder}/anthropic`);
-await writeTinyLlama(`${folder}/anthropic/tools.gguf`, { template: TOOL_TEMPLATE, context: 1024 });
-await writeTinyLlama(`${folder}/anthropic/plain.gguf`);
-
-const store = new ModelStore({ folder: `${folder}/anthropic`, inspect: inspectModel });
-const manager = new ModelManager({
-  store,
-  open: (source, options) =>
-    loadModel(pathOf(source), { ...tinyLoad, contextLength: 1024, ...options }),
-});
-globalThis.addEventListener("unload", () => void manager.closeAll());
 const lines: string[] = [];
 const log = createLog({ write: (line) => void lines.push(line) });
-const app = checkAnswers(createApp({ store, manager, log, version: "0", maxQueue: 1 }));
+const { app } = await createTinyApp("anthropic", { log, maxQueue: 1 });
 const client = new Anthropic({
   apiKey: "any",
   baseURL: "http://127.0.0.1",

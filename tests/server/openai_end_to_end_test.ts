@@ -3,26 +3,9 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { BadRequestError, OpenAI } from "openai";
-import { inspectModel, loadModel, ModelManager, ModelStore } from "../../engine/mod.ts";
-import { createApp } from "../../server/app.ts";
-import { createLog } from "../../server/log.ts";
-import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
-import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
-import { checkAnswers } from "./check_answers.ts";
+import { createTinyApp } from "./tiny_app.ts";
 
-await Deno.mkdir(`${folder}/openai`);
-await writeTinyLlama(`${folder}/openai/tools.gguf`, { template: TOOL_TEMPLATE, context: 1024 });
-
-const store = new ModelStore({ folder: `${folder}/openai`, inspect: inspectModel });
-const manager = new ModelManager({
-  store,
-  open: (source, options) =>
-    loadModel(pathOf(source), { ...tinyLoad, contextLength: 1024, ...options }),
-});
-globalThis.addEventListener("unload", () => void manager.closeAll());
-const app = checkAnswers(
-  createApp({ store, manager, log: createLog({ write: () => {} }), version: "0" }),
-);
+const { app, manager } = await createTinyApp("openai");
 const client = new OpenAI({
   baseURL: "http://127.0.0.1/v1",
   apiKey: "anything",

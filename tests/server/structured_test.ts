@@ -3,26 +3,12 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Ollama } from "ollama";
-import { inspectModel, loadModel, ModelManager, ModelStore } from "../../engine/mod.ts";
-import { createApp } from "../../server/app.ts";
 import { createLog } from "../../server/log.ts";
-import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
-import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
-
-await Deno.mkdir(`${folder}/structured`);
-await writeTinyLlama(`${folder}/structured/tools.gguf`, { template: TOOL_TEMPLATE, context: 1024 });
-await writeTinyLlama(`${folder}/structured/plain.gguf`);
+import { createTinyApp } from "./tiny_app.ts";
 
 const lines: string[] = [];
-const store = new ModelStore({ folder: `${folder}/structured`, inspect: inspectModel });
-const manager = new ModelManager({
-  store,
-  open: (source, options) =>
-    loadModel(pathOf(source), { ...tinyLoad, contextLength: 1024, ...options }),
-});
-globalThis.addEventListener("unload", () => void manager.closeAll());
 const log = createLog({ write: (line) => void lines.push(line) });
-const app = createApp({ store, manager, log, version: "0" });
+const { app } = await createTinyApp("structured", { log });
 const client = new Ollama({
   host: "http://127.0.0.1",
   fetch: (input: RequestInfo | URL, init?: RequestInit) =>

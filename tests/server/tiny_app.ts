@@ -1,21 +1,15 @@
-// What the tests of clients share: an application over tiny models with random weights, whose answers
-// are what was asked for whatever they would say; a script that calls a tool; and the ways to an
-// application, by its handler and over a real port.
+// What the tests of clients share: an application over the model in the box, which has learnt to talk,
+// and tiny models with random weights, whose answers are what was asked for whatever they would say;
+// and the ways to an application, by its handler and over a real port.
 
-import {
-  type ChatEvent,
-  inspectModel,
-  loadModel,
-  ModelManager,
-  ModelStore,
-} from "../../engine/mod.ts";
+import { BOX_MODEL } from "../../engine/box/mod.ts";
+import { inspectModel, loadModel, ModelManager, ModelStore } from "../../engine/mod.ts";
 import { createApp } from "../../server/app.ts";
+import type { AppOptions } from "../../server/app_types.ts";
 import { createLog } from "../../server/log.ts";
 import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
 import { checkAnswers } from "./check_answers.ts";
-import type { Script } from "./fake_model.ts";
-import { callEvents, gives } from "./openai_scripts.ts";
 
 type App = ReturnType<typeof createApp>;
 
@@ -29,17 +23,29 @@ export interface Way {
 }
 
 /**
- * Builds an application with a model `tools`, which calls and thinks, and a model `plain`. The models
- * go away with the process.
+ * Builds an application with a model `tools`, which calls and thinks, a model `plain`, and the model
+ * in the box, `quern:tiny`. The models go away with the process.
  *
  * @param name of a folder for the models that no other test of the process uses
  */
-export async function createTinyApp(name: string): Promise<{ app: App; manager: ModelManager }> {
+export async function createTinyApp(
+  name: string,
+  options: Partial<AppOptions> = {},
+): Promise<{ app: App; manager: ModelManager }> {
   const models = `${folder}/${name}`;
   await Deno.mkdir(models);
   await writeTinyLlama(`${models}/tools.gguf`, { template: TOOL_TEMPLATE, context: 1024 });
   await writeTinyLlama(`${models}/plain.gguf`);
-  const store = new ModelStore({ folder: models, inspect: inspectModel });
+  return appOver(models, options);
+}
+
+/** Builds an application as a new user has it: its store is empty, and the model in the box listed. */
+export async function createBoxApp(): Promise<{ app: App; manager: ModelManager }> {
+  return appOver(await Deno.makeTempDir({ dir: folder }));
+}
+
+function appOver(models: string, options: Partial<AppOptions> = {}) {
+  const store = new ModelStore({ folder: models, inspect: inspectModel, builtin: [BOX_MODEL] });
   const manager = new ModelManager({
     store,
     open: (source, options) =>
@@ -47,7 +53,8 @@ export async function createTinyApp(name: string): Promise<{ app: App; manager: 
   });
   globalThis.addEventListener("unload", () => void manager.closeAll());
   const log = createLog({ write: () => {} });
-  return { app: checkAnswers(createApp({ store, manager, log, version: "0" })), manager };
+  const app = checkAnswers(createApp({ store, manager, log, version: "0", ...options }));
+  return { app, manager };
 }
 
 /** The way to the application's handler. */
@@ -73,12 +80,3 @@ export function portWay({ app }: { app: App }): Way {
 export function waysTo(served: { app: App }): Way[] {
   return [handlerWay(served), portWay(served)];
 }
-
-/** A script that thinks and calls `weather` for Rome, and with the result as last message repeats it. */
-export const asksForWeather: Script = (request) => {
-  const last = "messages" in request ? request.messages.at(-1) : undefined;
-  const answer: ChatEvent[] = last?.role === "tool"
-    ? [{ type: "text", text: "It is " }, { type: "text", text: last.content }]
-    : [{ type: "thinking", text: "Hm" }, ...callEvents("call_1", "weather", ['{"city":"Rome"}'])];
-  return gives(answer)(request);
-};

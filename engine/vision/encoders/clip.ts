@@ -5,11 +5,12 @@
 import type { FloatRows } from "../../../kernels/mod.ts";
 import { learnedPositions, projectTwice } from "../blocks.ts";
 import type { ImageBuilder } from "../builder.ts";
-import type { EncoderFamily } from "../family.ts";
+import { type EncoderFamily, outputsOf } from "../family.ts";
 
 /** LLaVA. */
 export const llava: EncoderFamily = {
   merge: () => 1,
+  columns: outputsOf("mm.2.weight"),
   async build(image) {
     const { network, top } = image;
     const features = await readFeatures(image);

@@ -4,13 +4,14 @@
 
 import { meanVector } from "../blocks.ts";
 import type { ImageBuilder, RowValues } from "../builder.ts";
-import type { EncoderFamily } from "../family.ts";
+import { type EncoderFamily, outputsOf } from "../family.ts";
 import { loadProjection } from "../projection.ts";
 
 /** Gemma 4. */
 export const gemma4v: EncoderFamily = {
   anySize: true,
   merge: (config) => config.countOr("projector.scale_factor", 3),
+  columns: outputsOf("mm.input_projection.weight"),
   pixels: { scale: 2, offset: -1 },
   async build(image) {
     const { top, config, weights } = image;

@@ -3,12 +3,13 @@
 // tokens, which go down the columns; that is pixel shuffle.
 
 import { learnedPositions } from "../blocks.ts";
-import type { EncoderFamily } from "../family.ts";
+import { type EncoderFamily, outputsOf } from "../family.ts";
 
 /** Llama 4. */
 export const llama4: EncoderFamily = {
   merge: (config) => config.countOr("projector.scale_factor", 1),
   columnsFirst: true,
+  columns: outputsOf("mm.model.fc.weight"),
   async build(image) {
     const { top, config } = image;
     const { headDim } = config.heads();

@@ -3,13 +3,14 @@
 // break token ends every row of tokens but the last.
 
 import { projectTwice } from "../blocks.ts";
-import type { EncoderFamily } from "../family.ts";
+import { type EncoderFamily, outputsOf } from "../family.ts";
 import type { PatchGrid } from "../patch_grid.ts";
 
 /** Pixtral and Mistral 3. */
 export const pixtral: EncoderFamily = {
   anySize: true,
   merge: (config) => config.countOr("spatial_merge_size", 1),
+  columns: outputsOf("mm.2.weight"),
   async build(image) {
     const { top, config, weights, options: { merge } } = image;
     const { headDim } = config.heads();

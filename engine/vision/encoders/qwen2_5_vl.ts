@@ -3,7 +3,7 @@
 
 import { projectTwice } from "../blocks.ts";
 import type { ImageBuilder } from "../builder.ts";
-import type { EncoderFamily } from "../family.ts";
+import { type EncoderFamily, outputsOf } from "../family.ts";
 import type { GridRope } from "../rotary.ts";
 import type { VisionConfig } from "../vision_config.ts";
 import type { Windows } from "../windows.ts";
@@ -12,6 +12,7 @@ import type { Windows } from "../windows.ts";
 export const qwen25vl: EncoderFamily = {
   anySize: true,
   merge: mergeOf,
+  columns: outputsOf("mm.2.weight"),
   async build(image) {
     const { top } = image;
     const windows = windowsOf(image);

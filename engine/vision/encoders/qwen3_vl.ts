@@ -5,14 +5,21 @@
 import type { FloatRows, Norm } from "../../../kernels/mod.ts";
 import { projectTwice } from "../blocks.ts";
 import type { ImageBuilder, RowValues } from "../builder.ts";
-import type { EncoderFamily } from "../family.ts";
+import { type EncoderFamily, outputsOf } from "../family.ts";
 import { shifted } from "../projection.ts";
 import { mergeOf, ropeOf } from "./qwen2_5_vl.ts";
+
+/** What each block has that gives features to the decoder. */
+const DEEP_NORM = /^v\.deepstack\.\d+\.norm\.weight$/;
 
 /** Qwen3-VL. */
 export const qwen3vl: EncoderFamily = {
   anySize: true,
   merge: mergeOf,
+  columns(gguf) {
+    const slices = [...gguf.tensors.keys()].filter((name) => DEEP_NORM.test(name)).length;
+    return outputsOf("mm.2.weight")(gguf) * (1 + slices);
+  },
   async build(image) {
     const { top, config, weights, network } = image;
     const width = weights.rowsOf("mm.2.weight");

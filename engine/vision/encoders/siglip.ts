@@ -5,16 +5,17 @@
 import type { FloatRows } from "../../../kernels/mod.ts";
 import { learnedPositions, meanVector } from "../blocks.ts";
 import type { ImageBuilder } from "../builder.ts";
-import type { EncoderFamily } from "../family.ts";
+import { type EncoderFamily, outputsOf } from "../family.ts";
 
 /** Gemma 3: the mean of each square of patches, normed and projected. */
 export const gemma3: EncoderFamily = {
   merge: (config) => config.countOr("projector.scale_factor", 4),
+  // This matrix is stored as the transpose of what all others are.
+  columns: outputsOf("mm.input_projection.weight", 0),
   async build(image) {
     const { weights, top, config: { width } } = image;
     const { network, x } = image.tokens(await encodePatches(image));
     const pooled = meanVector(network, x, width);
-    // This matrix is stored as the transpose of what all others are.
     const [outputs] = weights.shapeOf("mm.input_projection.weight");
     const projection = weights.derived(
       "mm.input_projection.weight",
@@ -29,6 +30,7 @@ export const gemma3: EncoderFamily = {
 /** Idefics3 and SmolVLM: each square of patches as one vector, projected. */
 export const idefics3: EncoderFamily = {
   merge: (config) => config.countOr("projector.scale_factor", 1),
+  columns: outputsOf("mm.model.fc.weight"),
   async build(image) {
     const { network, x } = image.tokens(await encodePatches(image));
     const projection = await image.top.stack(["mm.model.fc.weight"], x.columns);

@@ -13,6 +13,12 @@ export interface Size {
 /** Red, green and blue from 0 to 255. */
 export type Color = readonly [red: number, green: number, blue: number];
 
+/**
+ * How many times as long as the other a side may be. Qwen's image processor has the same limit; a
+ * line that is stretched to a square would take a thousand times the work of a photo.
+ */
+export const MAX_ASPECT_RATIO = 200;
+
 /** What the canvas has where the picture does not reach, with most models. */
 export const BLACK: Color = [0, 0, 0];
 

@@ -3,13 +3,25 @@
 // transformers, in the 32-bit arithmetic of llama.cpp.
 
 import type { Image } from "../image/mod.ts";
-import { fit, type Size } from "./canvas.ts";
+import { fit, MAX_ASPECT_RATIO, type Size } from "./canvas.ts";
 import type { PreprocessingConfig } from "./config.ts";
 import { type PreparedImages, wholeImage } from "./prepared.ts";
 
 /** Fits the picture into a canvas of about its shape. */
 export function prepareDynamic(image: Image, config: PreprocessingConfig): PreparedImages {
   return wholeImage(fit(image, dynamicSize(image, config), config.filter, config.background));
+}
+
+/**
+ * Most tokens that a picture can take, which may be a few more than the limit: one that is enlarged
+ * gets whole tokens on both sides, and of one that is shrunk the shorter side keeps one.
+ */
+export function mostDynamicTokens(config: PreprocessingConfig): number {
+  const { patchSize, merge, minPixels, maxPixels } = config;
+  const [least, most] = [minPixels, maxPixels].map((pixels) => pixels / (patchSize * merge) ** 2);
+  const longer = (tokens: number) => Math.sqrt(MAX_ASPECT_RATIO * tokens);
+  const enlarged = least + longer(least) + least / longer(least) + 1;
+  return Math.ceil(Math.max(most, longer(most), least > 0 ? enlarged : 0));
 }
 
 /** The canvas: sides are multiples of a token's. */

@@ -3,4 +3,4 @@
 export { type PreprocessingConfig, readPreprocessing, type TokenLimits } from "./config.ts";
 export { normalize } from "./normalize.ts";
 export type { PreparedImage, PreparedImages } from "./prepared.ts";
-export { preprocess } from "./preprocess.ts";
+export { mostPatches, preprocess } from "./preprocess.ts";

@@ -2,18 +2,13 @@
 // was trained. Pixels stay bytes; normalize.ts comes after.
 
 import { type Image, ImageError } from "../image/mod.ts";
+import { MAX_ASPECT_RATIO } from "./canvas.ts";
 import type { Method, PreprocessingConfig } from "./config.ts";
-import { prepareDynamic } from "./dynamic.ts";
+import { mostDynamicTokens, prepareDynamic } from "./dynamic.ts";
 import { prepareFixed } from "./fixed.ts";
 import { prepareIdefics3 } from "./idefics3.ts";
 import type { PreparedImages, Preprocessor } from "./prepared.ts";
 import { prepareTiled } from "./tiled.ts";
-
-/**
- * How many times as long as the other a side may be. Qwen's image processor has the same limit; a
- * line that is stretched to a square would take a thousand times the work of a photo.
- */
-const MAX_ASPECT_RATIO = 200;
 
 const PREPROCESSORS: Record<Method, Preprocessor> = {
   dynamic: prepareDynamic,
@@ -39,4 +34,11 @@ export function preprocess(image: Image, config: PreprocessingConfig): PreparedI
     );
   }
   return PREPROCESSORS[config.method](image, config);
+}
+
+/** Most patches of a picture, or of a tile of one. */
+export function mostPatches(config: PreprocessingConfig): number {
+  const { method, imageSize, patchSize, merge } = config;
+  if (method === "dynamic") return mostDynamicTokens(config) * merge ** 2;
+  return Math.floor(imageSize / patchSize) ** 2;
 }

@@ -89,6 +89,7 @@ function readImageSource(
   if (source.type === "base64") return readImage(source.data ?? "", `${place}.source.data`);
   throw new HttpError(
     400,
-    `invalid image source type: ${source.type}. Only base64 images are supported.`,
+    `invalid image source type: ${source.type}. Only base64 images are supported. ` +
+      `Send the bytes of ${place} as base64.`,
   );
 }

@@ -1,7 +1,7 @@
 // Images in prompts and conversations, from the bytes of their files on: tokens and rows as the
 // conformance data has them, logits, what is encoded once, and what is refused.
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { readGguf } from "../../../engine/gguf/mod.ts";
 import { ImageMarks } from "../../../engine/image_marks.ts";
 import {
@@ -15,6 +15,7 @@ import {
   openModelInWorker,
   RequestError,
   UnsupportedModelError,
+  usableProjector,
 } from "../../../engine/mod.ts";
 import { encodePrompt } from "../../../engine/prompt.ts";
 import { type PromptItem, promptLength } from "../../../engine/prompt_images.ts";
@@ -175,6 +176,9 @@ conformanceTest("a model in a worker sees, and what is no image is refused there
   for (const wrong of [new Uint8Array(40), image.subarray(0, 3000), "file:///etc/passwd"]) {
     const request = { messages: [{ role: "user", content: "", images: [wrong] } as const] };
     await assertRejects(() => readAnswer(model.chat(request)), ImageError, "Cannot read the image");
+    const both = { prompt: "", images: [image, wrong] };
+    const which = "Cannot read image 2 of 2: invalid image input: ";
+    await assertRejects(() => readAnswer(model.generate(both)), ImageError, which);
     await assertRejects(() => model.countTokens(request), ImageError);
     await assertRejects(() => model.embedImage(wrong), ImageError);
   }
@@ -202,8 +206,16 @@ conformanceTest("a model sees with a projector that fits it", async () => {
   assertEquals((await inspectModel(path, { projector: path })).sees, false);
   const other = pathOf("qwen3vl", "mmproj.gguf");
   const load = (projector: string) => loadModel(path, { ...tinyLoad, projector });
-  await assertRejects(() => load(other), UnsupportedModelError, "it makes rows of 192 values");
+  const widths = `"${other}": it makes rows of 192 values, and "${path}" takes rows of 64;`;
+  await assertRejects(() => load(other), UnsupportedModelError, widths);
   await assertRejects(() => load(path), UnsupportedModelError, "has no image encoder");
+  // One that is only found beside the model leaves it blind, which is told.
+  assertEquals((await inspectModel(path, { projector: other })).sees, false);
+  const { projector: none, warnings = [] } = await usableProjector({ path, projector: other });
+  assertEquals([none, warnings.length], [undefined, 1]);
+  assertStringIncludes(warnings[0], widths);
+  await using model = await loadModel(path, { ...tinyLoad, warnings });
+  assertEquals([model.info.sees, model.warnings], [false, warnings]);
 });
 
 Deno.test("a model that reads text alone refuses images", async () => {

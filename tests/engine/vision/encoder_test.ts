@@ -107,6 +107,23 @@ conformanceTest("images of sizes that an encoder cannot take are refused", async
   assertEquals((await gemma.encode(blank(width, height), { width, height })).length, 9 * 64);
 });
 
+conformanceTest("an encoder that was told to stop does the next image as it should", async () => {
+  using device = await Device.open();
+  using encoder = await loadImageEncoder(await readFixture("gemma3"), device);
+  const size = { width: 168, height: 168 };
+  const blank = new Float32Array(3 * 168 * 168);
+  const stopped = encoder.encode(blank, size, AbortSignal.abort(new Error("stopped")));
+  await assertRejects(() => stopped, Error, "stopped");
+  // Where the driver runs on the CPU, the work itself ends, between two blocks.
+  const abort = new AbortController();
+  const ended = encoder.encode(blank, size, abort.signal).then(() => "done", () => "stopped");
+  setTimeout(() => abort.abort(), 0);
+  assertEquals(await ended, device.capabilities.software ? "stopped" : "done");
+  const actual = await encodeParts(encoder, "gemma3", "cat");
+  const error = nmse(actual, await readFloats("vision/gemma3/cat.embd.f32"));
+  assert(error <= 1e-10, `NMSE ${error}`);
+});
+
 conformanceTest("an encoder gives its memory back", async () => {
   using device = await Device.open();
   const before = [...device.allocated.values()];

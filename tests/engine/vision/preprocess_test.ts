@@ -5,6 +5,7 @@ import { RequestError, UnsupportedModelError } from "../../../engine/errors.ts";
 import { MetadataReader, type MetadataValue } from "../../../engine/gguf/mod.ts";
 import { type Image, ImageError } from "../../../engine/vision/image/mod.ts";
 import {
+  mostPatches,
   normalize,
   type PreparedImages,
   preprocess,
@@ -12,6 +13,7 @@ import {
   readPreprocessing,
   type TokenLimits,
 } from "../../../engine/vision/preprocess/mod.ts";
+import { randomFloats } from "../../gpu.ts";
 
 /** A picture of one grey. */
 function plain(width: number, height: number, grey = 200): Image {
@@ -183,4 +185,22 @@ Deno.test("readPreprocessing() refuses limits that leave nothing", () => {
   assertThrows(() => configOf("pixtral", {}, limits), RequestError, "imageMinTokens is 2000");
   // Where pictures have one size, limits say nothing.
   configOf("gemma3", {}, limits);
+});
+
+Deno.test("mostPatches() bounds what pictures of any shape become", () => {
+  const random = randomFloats(2000, 7).values();
+  const numberTo = (most: number) => 1 + Math.floor(Math.abs(random.next().value!) % 1 * most);
+  for (let i = 0; i < 300; i++) {
+    const merge = numberTo(2);
+    const imageMaxTokens = numberTo(40);
+    const limits = { imageMaxTokens, imageMinTokens: numberTo(imageMaxTokens) };
+    const config = configOf("pixtral", { patch_size: 1, spatial_merge_size: merge }, limits);
+    const shorter = numberTo(6);
+    const sides = [shorter, numberTo(200 * shorter)];
+    if (i % 2) sides.reverse();
+    const { images: [{ width, height }] } = preprocess(plain(sides[0], sides[1]), config);
+    const most = mostPatches(config);
+    assert(width * height <= most, `${sides} becomes ${width} x ${height} over ${most}`);
+  }
+  assertEquals(mostPatches(configOf("gemma3", { image_size: 57 })), 16);
 });

@@ -86,31 +86,36 @@ for (const name of ["qwen25vl", "gemma3"] as const) {
   });
 }
 
-conformanceTest("an image that runs whole may have more rows than a step has outputs", async () => {
-  const { model, images: { cat } } = await readVisionFixture("gemma3");
-  const gguf = await readGguf(model);
-  using device = await Device.open();
-  const { scheduler, images } = await assemble(gguf, describeModel(gguf), device, {
-    ...LOAD,
-    exact: true,
-    prefillChunk: 16,
-    imageTokens: 45,
+/** With many sequences, the rows of a step that are not for decoding are fewer than the image's. */
+for (const maxSequences of [2, 480]) {
+  conformanceTest(`an image runs whole beside ${maxSequences} sequences`, async () => {
+    const { model, images: { cat } } = await readVisionFixture("gemma3");
+    const gguf = await readGguf(model);
+    using device = await Device.open();
+    const { scheduler, images } = await assemble(gguf, describeModel(gguf), device, {
+      ...LOAD,
+      exact: true,
+      prefillChunk: 16,
+      maxSequences,
+      cacheWindows: 1,
+      imageTokens: 45,
+    });
+    assertEquals(images, { columns: 64, tokens: 45 });
+    const prompt = cat.prompt.map((item) => {
+      if (typeof item === "number") return item;
+      const embeddings = Float32Array.from(
+        Array.from({ length: 5 }, () => [...item.embeddings]).flat(),
+      );
+      return { key: "five cats", tokens: 5 * item.tokens, embeddings };
+    });
+    const evaluate = (wanted: "all" | "last") =>
+      scheduler.evaluate({ sequences: [prompt], output: "logits", wanted, chunk: 7 });
+    const [all] = await evaluate("all");
+    const [last] = await evaluate("last");
+    assertEquals(all.length, promptLength(prompt) * last.length);
+    assert(nmse(all.subarray(-last.length), last) < 1e-12);
+    const before = cat.logits.subarray(0, 13 * last.length);
+    assert(nmse(all.subarray(0, before.length), before) < 1e-10);
+    await scheduler.close();
   });
-  assertEquals(images, { columns: 64, tokens: 45 });
-  const prompt = cat.prompt.map((item) => {
-    if (typeof item === "number") return item;
-    const embeddings = Float32Array.from(
-      Array.from({ length: 5 }, () => [...item.embeddings]).flat(),
-    );
-    return { key: "five cats", tokens: 5 * item.tokens, embeddings };
-  });
-  const evaluate = (wanted: "all" | "last") =>
-    scheduler.evaluate({ sequences: [prompt], output: "logits", wanted, chunk: 7 });
-  const [all] = await evaluate("all");
-  const [last] = await evaluate("last");
-  assertEquals(all.length, promptLength(prompt) * last.length);
-  assert(nmse(all.subarray(-last.length), last) < 1e-12);
-  const before = cat.logits.subarray(0, 13 * last.length);
-  assert(nmse(all.subarray(0, before.length), before) < 1e-10);
-  await scheduler.close();
-});
+}

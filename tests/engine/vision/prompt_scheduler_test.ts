@@ -1,7 +1,7 @@
 // Images among the sequences of a scheduler, on the fake runner, whose texts depend on every row that
 // is in its cache: which blocks are found again, what runs in one step, and that no text changes.
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { PromptImage, PromptItem } from "../../../engine/prompt_images.ts";
 import type { Scheduler } from "../../../engine/scheduler.ts";
 import { continuation } from "../fake_runner.ts";
@@ -97,4 +97,19 @@ Deno.test("rows of images count in the window", async () => {
   const run = add(scheduler, [1, cat, 2], 1000);
   assertEquals(await run.ended, "length");
   assertEquals(run.tokens.length, 100 - 72);
+});
+
+Deno.test("who gives up waiting for the GPU lets others in at once", async () => {
+  const { scheduler } = start();
+  const long = add(scheduler, promptOf(5), 200);
+  const abort = new AbortController();
+  let begun = false;
+  const image = scheduler.alone(() => Promise.resolve(begun = true), abort.signal);
+  const other = add(scheduler, promptOf(6, 1), 3);
+  abort.abort(new Error("gone"));
+  await assertRejects(() => image, Error, "gone");
+  assertEquals(await other.ended, "length");
+  assert(long.tokens.length < 200, "the other one did not wait for the long one");
+  assertEquals(await long.ended, "length");
+  assertEquals(begun, false);
 });

@@ -12,7 +12,7 @@ Deno.test("extractImages() reads the files that a prompt names and keeps the oth
     for (const name of FILES) await Deno.writeTextFile(`${home}/${name}`, name);
     await Deno.mkdir(`${home}/folder.png`);
     Deno.chdir(home);
-    const cases: [prompt: string, text: string, images: string[]][] = [
+    const cases: [prompt: string, text: string, images: string[], missing?: string[]][] = [
       ["What is this?", "What is this?", []],
       ["What is in ./a.png?", "What is in ?", ["a.png"]],
       [`describe ${home}/a.png please`, "describe please", ["a.png"]],
@@ -23,21 +23,47 @@ Deno.test("extractImages() reads the files that a prompt names and keeps the oth
       ['see "my photo.jpg"', "see", ["my photo.jpg"]],
       ["see ./my\\ photo.jpg", "see", ["my photo.jpg"]],
       ["see ./it\\'s\\ \\(1\\).png", "see", ["it's (1).png"]],
+      // As terminals write what is dropped on them: escaped, or in apostrophes.
+      [`${home}/my\\ photo.jpg ${home}/it\\'s\\ \\(1\\).png `, "", [
+        "my photo.jpg",
+        "it's (1).png",
+      ]],
+      [`'${home}/it'\\''s (1).png' '${home}/a.png' which?`, "which?", ["it's (1).png", "a.png"]],
       // What does not exist, or is no file, stays text; so does a name that is no path.
-      ["see ./missing.png", "see ./missing.png", []],
-      ["see ./folder.png", "see ./folder.png", []],
+      ["see ./missing.png", "see ./missing.png", [], ["./missing.png"]],
+      ["see './not here.png' ~/a.png", "see './not here.png'", ["a.png"], ["./not here.png"]],
+      ["see ./folder.png", "see ./folder.png", [], ["./folder.png"]],
       ["see a.png and\n  indented", "see a.png and\n  indented", []],
       ["see ./a.pngx", "see ./a.pngx", []],
     ];
-    for (const [prompt, text, names] of cases) {
+    for (const [prompt, text, names, missing = []] of cases) {
       const found = await extractImages(prompt, home);
       const read = found.images.map(({ base64 }) => atob(base64));
-      assertEquals([found.text, read], [text, names], prompt);
+      assertEquals([found.text, read, found.missing], [text, names, missing], prompt);
     }
   } finally {
     Deno.chdir(before);
     await Deno.remove(home, { recursive: true });
   }
+});
+
+Deno.test({
+  name: "extractImages() leaves the backslashes of Windows's paths alone",
+  // There it is a path, here the name of a file.
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    const before = Deno.cwd();
+    const folder = await Deno.makeTempDir();
+    try {
+      Deno.chdir(folder);
+      await Deno.writeTextFile("C:\\Users\\my.photos\\.a.png", "x");
+      const { text, images } = await extractImages("C:\\Users\\my.photos\\.a.png which?", "");
+      assertEquals([text, images.length], ["which?", 1]);
+    } finally {
+      Deno.chdir(before);
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
 });
 
 Deno.test({

@@ -1,0 +1,173 @@
+// `deno task bench:vision [SHAPE...]`: how long a picture takes to become embeddings, beside llama.cpp
+// with the same files on the same machine, in turns. Shapes, such as gemma3:12x768@448, are written
+// here with random weights; --mmproj and --model name files instead. The result is Markdown.
+
+import { parseArgs } from "node:util";
+import { Device } from "../kernels/mod.ts";
+import { driverVersion } from "./driver.ts";
+import { LlamaCpp } from "./vision_llama_cpp.ts";
+import { parseShape, type VisionFiles, writeVisionModel } from "./vision_models.ts";
+import { OwnEncoder } from "./vision_own.ts";
+import { makePicture } from "./vision_picture.ts";
+
+/** Layers of SigLIP base, with few patches and as many as Gemma 3 has, and of Qwen2.5-VL's encoder. */
+const SHAPES = ["gemma3:4x768@448", "gemma3:1x768@896", "qwen2.5vl:2x1280"];
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    // Files of a model in place of shapes.
+    mmproj: { type: "string" },
+    model: { type: "string", default: "" },
+    // A picture's file, or the size of one that is made.
+    picture: { type: "string", default: "560x420" },
+    // How many times each engine is started, and how often it encodes after the first time.
+    rounds: { type: "string", default: "3" },
+    warm: { type: "string", default: "1" },
+    // Its program llama-mtmd-cli.
+    "llama-cpp": { type: "string" },
+  },
+});
+const rounds = Number(options.rounds);
+const pictures = 1 + Number(options.warm);
+
+/** Milliseconds of one engine. */
+class Times {
+  readonly load: number[] = [];
+  readonly prepare: number[] = [];
+  readonly cold: number[] = [];
+  readonly warm: number[] = [];
+  tokens = 0;
+
+  constructor(readonly engine: string) {}
+
+  /** Notes what the pictures of a process took. */
+  add(encode: readonly number[], tokens: number): void {
+    const [cold, ...warm] = encode;
+    this.cold.push(...cold === undefined ? [] : [cold]);
+    this.warm.push(...warm);
+    this.tokens = tokens;
+  }
+}
+
+/** An engine at a model and a picture: each run loads and encodes anew. */
+interface Contender {
+  readonly times: Times;
+  run(): Promise<void>;
+}
+
+function own({ projector }: VisionFiles, picture: string, description: string): Contender {
+  const times = new Times(`Quern, ${description}`);
+  async function run(): Promise<void> {
+    const bytes = await Deno.readFile(picture);
+    using encoder = await OwnEncoder.load(projector);
+    times.load.push(encoder.loading);
+    const read = [];
+    for (let count = 0; count < pictures; count++) read.push(await encoder.read(bytes));
+    times.prepare.push(...read.map(({ prepare }) => prepare));
+    times.add(read.map(({ encode }) => encode), read[0]!.tokens);
+  }
+  return { times, run };
+}
+
+function others(peer: LlamaCpp, files: VisionFiles, picture: string): Contender[] {
+  return peer.devices.map((device) => {
+    const times = new Times(`llama.cpp, ${device.description}`);
+    async function run(): Promise<void> {
+      const { encode, tokens } = await peer.read(files, picture, { device, pictures });
+      times.add(encode, tokens);
+    }
+    return { times, run };
+  });
+}
+
+/** The lines of a table, ours first; ratios are of the middle speeds of warm engines. */
+function rows(name: string, [ours, ...others]: readonly Times[]): string[] {
+  return [ours!, ...others].map((times) => {
+    const cells = [
+      name,
+      times.engine,
+      times.tokens.toFixed(0),
+      times.load.length > 0 ? median(times.load).toFixed(0) : "",
+      times.prepare.length > 0 ? median(times.prepare).toFixed(0) : "",
+      range(times.cold),
+      range(times.warm),
+      (median(times.warm) / times.tokens).toFixed(1),
+      times === ours ? "" : (median(times.warm) / median(ours!.warm)).toFixed(2),
+    ];
+    return `| ${cells.join(" | ")} |`;
+  });
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? NaN;
+}
+
+/** The middle one, with the least and the greatest. */
+function range(numbers: readonly number[]): string {
+  const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
+  return `${median(numbers).toFixed(0)} (${least.toFixed(0)} to ${most.toFixed(0)})`;
+}
+
+function print(text: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
+}
+
+/** Tells what is under way beside the result, for it takes minutes. */
+function tell(text: string): void {
+  Deno.stderr.writeSync(new TextEncoder().encode(text + "\n"));
+}
+
+/** The path of the picture, and what it is. */
+async function findPicture(directory: string): Promise<[path: string, description: string]> {
+  const size = /^(\d+)x(\d+)$/.exec(options.picture);
+  if (!size) return [options.picture, "the picture that was named"];
+  const path = `${directory}/picture.png`;
+  const bytes = makePicture(Number(size[1]), Number(size[2]));
+  await Deno.writeFile(path, bytes);
+  return [path, `a PNG of ${options.picture} pixels, ${(bytes.length / 1e6).toFixed(1)} MB`];
+}
+
+/** The models to measure, one after the other: only one is on the disk. */
+async function* models(directory: string): AsyncGenerator<[name: string, VisionFiles]> {
+  const { mmproj, model } = options;
+  if (mmproj !== undefined) yield ["the files named", { projector: mmproj, decoder: model }];
+  const shapes = positionals.length > 0 || mmproj !== undefined ? positionals : SHAPES;
+  for (const shape of shapes) yield [shape, await writeVisionModel(directory, parseShape(shape))];
+}
+
+const directory = await Deno.makeTempDir();
+try {
+  const [picture, what] = await findPicture(directory);
+  const program = options["llama-cpp"];
+  const peer = program === undefined ? undefined : await LlamaCpp.find(program);
+  const description = await (async () => {
+    using device = await Device.open();
+    return device.description;
+  })();
+  print(
+    `# Images, ${new Date().toISOString().slice(0, 10)}\n\n` +
+      `\`deno task bench:vision\`: ${description}, ${await driverVersion(description)}, ` +
+      `${navigator.hardwareConcurrency} cores, Deno ${Deno.version.deno}` +
+      `${peer ? `; llama.cpp ${peer.version}` : ""}. Picture: ${what}. ` +
+      `Each engine was started ${rounds} times, in turns, for ${pictures} pictures. ` +
+      "Milliseconds, the middle (least to most).\n\n" +
+      "| encoder | engine | tokens | load | decode, resize | first picture | further pictures | per token | Quern's speed / its |\n" +
+      "|---|---|---|---|---|---|---|---|---|",
+  );
+  for await (const [name, files] of models(directory)) {
+    const contenders = [
+      own(files, picture, description),
+      ...peer ? others(peer, files, picture) : [],
+    ];
+    for (let round = 1; round <= rounds; round++) {
+      for (const { times, run } of contenders) {
+        tell(`${name}, round ${round} of ${rounds}: ${times.engine}`);
+        await run();
+      }
+    }
+    rows(name, contenders.map(({ times }) => times)).forEach(print);
+  }
+} finally {
+  await Deno.remove(directory, { recursive: true });
+}
