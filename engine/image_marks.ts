@@ -7,8 +7,15 @@ import type { PromptImage } from "./prompt_images.ts";
 import type { ChatMessage } from "./types.ts";
 import type { ImageData, ReadImage } from "./vision/mod.ts";
 
+/**
+ * Where the next of its images stands in a text that a program put together. Where a text has it,
+ * `[img]` and its like are words of whoever wrote them.
+ */
+export const IMAGE_PLACE = "\uE000image\uE001";
+
 /** Where a text wants an image: the next of its own, or one by number. */
 const WISHES = /<__media__>|\[img\]|\[img-(\d+)\]/g;
+const PLACES = new RegExp(IMAGE_PLACE, "g");
 
 /** The marks of one request's images. */
 export class ImageMarks {
@@ -17,15 +24,18 @@ export class ImageMarks {
   readonly #name = crypto.randomUUID();
 
   /**
-   * A text with marks for its images: where it says `<__media__>` or `[img]` the next one, at
-   * `[img-N]` that of the number; the others before it.
+   * A text with marks for its images: at each IMAGE_PLACE the next one; in a text without, where it
+   * says `<__media__>` or `[img]` the next one, at `[img-N]` that of the number. The others come
+   * before it.
    */
   place(text: string, images: readonly ImageData[] = []): string {
     const marks = images.map((image) => `\uE000${this.#name}:${this.images.push(image) - 1}\uE001`);
     const unused = new Set(marks);
     let next = 0;
-    const placed = text.replace(WISHES, (wish, number?: string) => {
-      const mark = marks[number === undefined ? next++ : Number(number)];
+    const wishes = text.includes(IMAGE_PLACE) ? PLACES : WISHES;
+    const placed = text.replace(wishes, (wish, number?: string | number) => {
+      // Without a group in the pattern, the second argument is an offset.
+      const mark = marks[typeof number === "string" ? Number(number) : next++];
       return mark !== undefined && unused.delete(mark) ? mark : wish;
     });
     return [...unused].join("") + placed;

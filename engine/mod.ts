@@ -32,6 +32,7 @@ export { readMemoryBudget } from "./memory/mod.ts";
 export type { BudgetOptions, FileSource, MemoryBudget, MemoryEstimate } from "./memory/mod.ts";
 export { loadModel } from "./model.ts";
 export type { LocalLoadOptions, Model } from "./model.ts";
+export { IMAGE_PLACE } from "./image_marks.ts";
 export type { PromptImage, PromptItem } from "./prompt_images.ts";
 export { usableProjector } from "./sight.ts";
 export * from "./store/mod.ts";

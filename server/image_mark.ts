@@ -1,12 +1,9 @@
 // Contents with images in them: one text and its images in order, with a mark in the text where each
 // image stands. The engine puts images at their marks, and those without one before the text.
 
-import type { ChatMessage } from "../engine/mod.ts";
+import { type ChatMessage, IMAGE_PLACE } from "../engine/mod.ts";
 
-/** What stands in a text for the next of its images. */
-const IMAGE_MARK = "<__media__>";
-
-const LEADING_MARKS = new RegExp(`^(?:${IMAGE_MARK})+`);
+const LEADING_PLACES = new RegExp(`^(?:${IMAGE_PLACE})+`);
 
 /** A text, or an image as the bytes of its file or their base64. */
 export type ContentPiece = string | { image: Uint8Array | string };
@@ -27,7 +24,7 @@ export function composeContent(
       texts.push(piece);
       continue;
     }
-    content += join(texts) + IMAGE_MARK;
+    content += join(texts) + IMAGE_PLACE;
     texts = [];
     images.push(piece.image);
   }
@@ -37,10 +34,10 @@ export function composeContent(
 
 /** The pieces of a content, without empty texts. */
 export function piecesOf({ content, images = [] }: ComposedContent): ContentPiece[] {
-  const [first = "", ...texts] = content.split(IMAGE_MARK);
+  const [first = "", ...texts] = content.split(IMAGE_PLACE);
   const shown = images.map((image) => ({ image }));
   const placed = shown.slice(0, texts.length);
-  const rest = texts.slice(placed.length).map((text) => IMAGE_MARK + text).join("");
+  const rest = texts.slice(placed.length).map((text) => IMAGE_PLACE + text).join("");
   const pieces = placed.flatMap((piece, index) => {
     const isLast = index === placed.length - 1;
     return [piece, texts[index]! + (isLast ? rest : "")];
@@ -55,6 +52,6 @@ export function piecesOf({ content, images = [] }: ComposedContent): ContentPiec
  */
 export function withMark({ content, images = [] }: ComposedContent, mark: string): string {
   if (images.length === 0) return content;
-  const text = content.replace(LEADING_MARKS, "");
-  return text.includes(IMAGE_MARK) ? content.replaceAll(IMAGE_MARK, mark) : text;
+  const text = content.replace(LEADING_PLACES, "");
+  return text.includes(IMAGE_PLACE) ? content.replaceAll(IMAGE_PLACE, mark) : text;
 }

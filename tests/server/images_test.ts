@@ -5,11 +5,10 @@ import Anthropic from "@anthropic-ai/sdk";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Ollama } from "ollama";
 import { OpenAI } from "openai";
-import type { ChatRequest } from "../../engine/mod.ts";
+import { type ChatRequest, IMAGE_PLACE as MARK } from "../../engine/mod.ts";
 import { createTestApp, type TestApp } from "./test_app.ts";
 import { handlerWay } from "./tiny_app.ts";
 
-const MARK = "<__media__>";
 const model = "tiny";
 
 /** A PNG of one pixel, with a byte behind its end that tells one from another. */

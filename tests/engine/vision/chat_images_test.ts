@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { readGguf } from "../../../engine/gguf/mod.ts";
-import { ImageMarks } from "../../../engine/image_marks.ts";
+import { IMAGE_PLACE, ImageMarks } from "../../../engine/image_marks.ts";
 import {
   type ChatRequest,
   estimateMemory,
@@ -245,5 +245,7 @@ Deno.test("images stand where their text says, else before it", () => {
     "[img-5] then [img-4] and [img-7]",
   );
   assertEquals(show("only [img-1]", [a, b]), "[img-6]only [img-7]");
-  assertEquals(marks.images.length, 8);
+  const composed = `type [img] or [img-0] as <__media__>: ${IMAGE_PLACE}`;
+  assertEquals(show(composed, [a, b]), "[img-9]type [img] or [img-0] as <__media__>: [img-8]");
+  assertEquals(marks.images.length, 10);
 });

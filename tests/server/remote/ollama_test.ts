@@ -2,7 +2,7 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import type { ChatRequest } from "../../../engine/mod.ts";
-import { ChatTemplateError, RequestError } from "../../../engine/mod.ts";
+import { ChatTemplateError, IMAGE_PLACE, RequestError } from "../../../engine/mod.ts";
 import { eventsOf, openAt, serveOllama } from "./upstream.ts";
 
 const messages: ChatRequest["messages"] = [{ role: "user", content: "Hi" }];
@@ -197,8 +197,8 @@ Deno.test("images go along as base64, with Ollama's marks where they stand betwe
   const [cat, dog] = [Uint8Array.of(1, 2, 3), "BAUG"];
   await eventsOf(model.chat({
     messages: [
-      { role: "user", content: "<__media__>Which?", images: [cat] },
-      { role: "user", content: "One<__media__>two", images: [cat, dog] },
+      { role: "user", content: `${IMAGE_PLACE}Which?`, images: [cat] },
+      { role: "user", content: `One${IMAGE_PLACE}two`, images: [cat, dog] },
     ],
   }));
   assertEquals(upstream.of("/api/chat")[0]!.body.messages, [

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import type { ChatRequest } from "../../../engine/mod.ts";
-import { RequestError } from "../../../engine/mod.ts";
+import { IMAGE_PLACE, RequestError } from "../../../engine/mod.ts";
 import { delta, eventsOf, openAt, serveOpenAi } from "./upstream.ts";
 
 const messages: ChatRequest["messages"] = [{ role: "user", content: "Hi" }];
@@ -220,11 +220,11 @@ Deno.test("images go along as data URLs where they stand, those without a mark f
   await using model = await openAt(upstream);
   const png = "iVBORw0KGgo=";
   const images = [Uint8Array.fromBase64(png), "/9j/", "UklG"];
-  const content = "One<__media__>two<__media__>";
+  const content = `One${IMAGE_PLACE}two${IMAGE_PLACE}`;
   await eventsOf(model.chat({
     messages: [
       { role: "user", content, images },
-      { role: "user", content: "a<__media__><__media__>b", images: [png] },
+      { role: "user", content: `a${IMAGE_PLACE}${IMAGE_PLACE}b`, images: [png] },
     ],
   }));
   const image = (url: string) => ({ type: "image_url", image_url: { url } });
@@ -239,7 +239,7 @@ Deno.test("images go along as data URLs where they stand, those without a mark f
         text("two"),
         image("data:image/jpeg;base64,/9j/"),
       ],
-      [text("a"), image(`data:image/png;base64,${png}`), text("<__media__>b")],
+      [text("a"), image(`data:image/png;base64,${png}`), text(`${IMAGE_PLACE}b`)],
     ],
   );
   await assertRejects(
