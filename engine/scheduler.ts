@@ -8,12 +8,13 @@
 import { ModelClosedError } from "./errors.ts";
 import { evaluate, type Evaluation } from "./evaluation.ts";
 import { nextTask } from "./next_task.ts";
-import { layOut, type Share, shareOut } from "./planner.ts";
+import { PlanCache } from "./plan_cache.ts";
+import { type Share, shareOut } from "./planner.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
 import type { Sampled, StepPlan } from "./step_plan.ts";
 import { MOST_REPEATS, type StepRunner } from "./step_runner.ts";
-import { untilAborted } from "./until_aborted.ts";
+import { Turns } from "./turns.ts";
 
 /** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
 const SUBMIT_MILLISECONDS = 40;
@@ -28,6 +29,7 @@ interface Submit {
 export class Scheduler {
   readonly #runner: StepRunner;
   readonly #pool: SequencePool;
+  readonly #plans: PlanCache;
   readonly #chunk: number;
   #waiting: Sequence[] = [];
   /** In order of admission. */
@@ -35,14 +37,16 @@ export class Scheduler {
   #loop: Promise<void> | undefined;
   /** Evaluations that run or wait. */
   #evaluations = 0;
+  /** Of work between two steps. */
+  readonly #turns = new Turns();
   #failure: ModelClosedError | undefined;
   #stepMilliseconds = Infinity;
-  #decodePlan: { slots: string; plan: StepPlan } | undefined;
 
   /** @param chunk most prompt tokens per step */
   constructor(runner: StepRunner, cacheBlocks: number, chunk: number) {
     this.#runner = runner;
     this.#pool = new SequencePool(runner, cacheBlocks);
+    this.#plans = new PlanCache(runner.tileRows);
     this.#chunk = chunk;
   }
 
@@ -65,26 +69,26 @@ export class Scheduler {
    * admitted while it waits.
    */
   async evaluate(evaluation: Evaluation): Promise<Float32Array[]> {
-    return await this.alone(() => evaluate(this.#runner, this.#pool, evaluation));
-  }
-
-  /** Runs work while no sequence is on the GPU. Errors: ModelClosedError; the signal's reason. */
-  async alone<T>(start: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.#evaluations++;
     try {
-      while (this.#loop) await untilAborted(this.#loop, signal);
+      while (this.#loop) await this.#loop;
       if (this.#failure) throw this.#failure;
-      const work = start();
-      this.#decodePlan = undefined;
-      this.#loop = work.then(() => {}, () => {}).finally(() => {
-        this.#loop = undefined;
-        this.#wake();
-      });
+      const work = evaluate(this.#runner, this.#pool, evaluation);
+      this.#plans.forget();
+      this.#loop = work.then(() => {}, () => {}).finally(() => this.#rest());
       return await work;
     } finally {
       this.#evaluations--;
       this.#wake();
     }
+  }
+
+  /** Runs work between two steps. Errors: its own; ModelClosedError; the signal's reason. */
+  async between<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.#failure) throw this.#failure;
+    const result = this.#turns.take(work, signal);
+    this.#wake();
+    return await result;
   }
 
   /** Ends every sequence with ModelClosedError, and refuses new ones. */
@@ -95,11 +99,14 @@ export class Scheduler {
   }
 
   #wake(): void {
-    if (this.#loop || this.load === 0 || this.#evaluations > 0 || this.#failure) return;
-    this.#loop = this.#run().finally(() => {
-      this.#loop = undefined;
-      this.#wake();
-    });
+    if (this.#loop || this.#evaluations > 0 || this.#failure) return;
+    if (this.load === 0 && !this.#turns.areWanted) return;
+    this.#loop = this.#run().finally(() => this.#rest());
+  }
+
+  #rest(): void {
+    this.#loop = undefined;
+    this.#wake();
   }
 
   async #run(): Promise<void> {
@@ -109,10 +116,12 @@ export class Scheduler {
         const started = performance.now();
         this.#dropAborted();
         this.#admit();
-        if (before && this.#running.some(({ awaitsToken }) => awaitsToken)) {
+        const isWaited = this.#turns.areWanted || this.#running.some((one) => one.awaitsToken);
+        if (before && isWaited) {
           this.#collect(before.submit, await before.sampled);
           before = undefined;
         }
+        await this.#turns.give();
         const submit = this.#submit();
         if (before) this.#collect(before.submit, await before.sampled);
         if (!submit && !before) return;
@@ -133,7 +142,9 @@ export class Scheduler {
   /** A model whose GPU failed is as good as closed: what it holds there is not to be trusted. */
   #fail(cause: unknown): ModelClosedError {
     const message = cause instanceof Error ? cause.message : "Cannot go on: the model was closed";
-    return this.#failure ??= new ModelClosedError(message, { cause });
+    this.#failure ??= new ModelClosedError(message, { cause });
+    this.#turns.refuse(this.#failure);
+    return this.#failure;
   }
 
   #dropAborted(): void {
@@ -180,7 +191,7 @@ export class Scheduler {
   }
 
   #launch(shares: Share[], repeats: number): Submit {
-    const plan = this.#plan(shares);
+    const plan = this.#plans.layOut(shares);
     plan.shape.decodeContext += repeats - 1;
     const isStepwise = shares.some(({ sequence, output }) => output && sequence.isStepwise);
     const read = isStepwise ? this.#submitStep(plan, shares) : this.#runner.submit(plan, repeats);
@@ -210,21 +221,6 @@ export class Scheduler {
       await nextTask();
       return await read();
     };
-  }
-
-  /** Decoding goes on with the same rows while the same slots decode: only lengths change. */
-  #plan(shares: Share[]): StepPlan {
-    const plan = layOut(shares, this.#runner.tileRows);
-    if (!shares.every(({ sequence }) => sequence.decoding)) {
-      this.#decodePlan = undefined;
-      return plan;
-    }
-    const slots = shares.map(({ sequence }) => sequence.slot).join();
-    if (this.#decodePlan?.slots === slots) {
-      return { ...this.#decodePlan.plan, shape: plan.shape };
-    }
-    this.#decodePlan = { slots, plan };
-    return plan;
   }
 
   #samplesLeft(sequence: Sequence): number {

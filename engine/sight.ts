@@ -8,7 +8,7 @@ import { type GgufFile, readGguf } from "./gguf/mod.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { LoadOptions } from "./types.ts";
 import {
-  type Alone,
+  type Between,
   type ImageEncoder,
   type ImageEncoderOptions,
   ImageReader,
@@ -89,6 +89,6 @@ export async function loadSight(
     most: vision.mostPatches,
     ...(largestImage && { patches: vision.mostPatches }),
   });
-  const alone: Alone = (work, signal) => scheduler.alone(work, signal);
-  return { encoder, reader: new ImageReader(vision, encoder, alone) };
+  const between: Between = (work, signal) => scheduler.between(work, signal);
+  return { encoder, reader: new ImageReader(vision, encoder, between) };
 }

@@ -21,20 +21,20 @@ const CACHE_BYTES = 64 * 2 ** 20;
 const GRIDS = ["qwen2.5vl_merger", "qwen3vl_merger"];
 
 /** Runs work while nothing else uses the encoder's GPU; with the signal, waiting for that ends. */
-export type Alone = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
+export type Between = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /** Reads the images of a model's prompts. */
 export class ImageReader {
   readonly #vision: Vision;
   readonly #encoder: ImageEncoder;
-  readonly #alone: Alone;
+  readonly #between: Between;
   readonly #cache = new ImageCache(CACHE_BYTES);
 
   /** Reads as `vision` says, on the GPU when it is its turn. */
-  constructor(vision: Vision, encoder: ImageEncoder, alone: Alone) {
+  constructor(vision: Vision, encoder: ImageEncoder, between: Between) {
     this.#vision = vision;
     this.#encoder = encoder;
-    this.#alone = alone;
+    this.#between = between;
   }
 
   /**
@@ -68,7 +68,7 @@ export class ImageReader {
     const { preprocessing, projectorType } = this.#vision;
     const pixels = normalize(image, preprocessing);
     const { width, height } = image;
-    const embeddings = await this.#alone(async () => {
+    const embeddings = await this.#between(async () => {
       try {
         return await this.#encoder.encode(pixels, { width, height }, signal);
       } catch (error) {

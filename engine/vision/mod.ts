@@ -6,7 +6,7 @@ export { ImageEncoder, type ImageEncoderOptions, loadImageEncoder } from "./enco
 export { type EncoderHeader, readEncoderHeader } from "./header.ts";
 export { ImageError } from "./image/mod.ts";
 export type { ReadImage } from "./image_cache.ts";
-export { type Alone, type ImageData, ImageReader } from "./image_reader.ts";
+export { type Between, type ImageData, ImageReader } from "./image_reader.ts";
 export { PROJECTOR_TYPES } from "./encoders/registry.ts";
 export type { ImageSize } from "./patch_grid.ts";
 export { readVision, readVisionOf, type Vision, visionFault } from "./vision.ts";

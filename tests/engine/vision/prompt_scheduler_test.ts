@@ -1,6 +1,7 @@
 // Images among the sequences of a scheduler, on the fake runner, whose texts depend on every row that
 // is in its cache: which blocks are found again, what runs in one step, and that no text changes.
 
+import { ModelClosedError } from "../../../engine/errors.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { PromptImage, PromptItem } from "../../../engine/prompt_images.ts";
 import type { Scheduler } from "../../../engine/scheduler.ts";
@@ -104,7 +105,7 @@ Deno.test("who gives up waiting for the GPU lets others in at once", async () =>
   const long = add(scheduler, promptOf(5), 200);
   const abort = new AbortController();
   let begun = false;
-  const image = scheduler.alone(() => Promise.resolve(begun = true), abort.signal);
+  const image = scheduler.between(() => Promise.resolve(begun = true), abort.signal);
   const other = add(scheduler, promptOf(6, 1), 3);
   abort.abort(new Error("gone"));
   await assertRejects(() => image, Error, "gone");
@@ -112,4 +113,22 @@ Deno.test("who gives up waiting for the GPU lets others in at once", async () =>
   assert(long.tokens.length < 200, "the other one did not wait for the long one");
   assertEquals(await long.ended, "length");
   assertEquals(begun, false);
+});
+
+Deno.test("an image is read between two steps, and waits for no answer to end", async () => {
+  const { scheduler } = start();
+  const prompt = promptOf(5);
+  const long = add(scheduler, prompt, 200);
+  let steps = 0;
+  for (const name of ["first", "second"]) {
+    assertEquals(await scheduler.between(() => Promise.resolve(name)), name);
+    assert(long.tokens.length < 200, `the ${name} one waited for the answer`);
+    steps = long.tokens.length;
+  }
+  await assertRejects(() => scheduler.between(() => Promise.reject(new Error("no"))), Error, "no");
+  assertEquals(await long.ended, "length");
+  assertEquals([long.tokens.length > steps, long.tokens], [true, continuation(prompt, 200)]);
+  assertEquals(await scheduler.between(() => Promise.resolve("idle")), "idle");
+  const refused = assertRejects(() => scheduler.between(() => Promise.resolve()), ModelClosedError);
+  await Promise.all([scheduler.close(), refused]);
 });
