@@ -24,12 +24,14 @@ const { values: options, positionals } = parseArgs({
     // How many times each engine is started, and how often it encodes after the first time.
     rounds: { type: "string", default: "3" },
     warm: { type: "string", default: "1" },
-    // Its program llama-mtmd-cli.
+    // Its program llama-mtmd-cli, and after how many minutes a run of it is given up.
     "llama-cpp": { type: "string" },
+    minutes: { type: "string", default: "10" },
   },
 });
 const rounds = Number(options.rounds);
 const pictures = 1 + Number(options.warm);
+const minutes = Number(options.minutes);
 
 /** Milliseconds of one engine. */
 class Times {
@@ -38,6 +40,8 @@ class Times {
   readonly cold: number[] = [];
   readonly warm: number[] = [];
   tokens = 0;
+  /** Why there are no more. */
+  fault: string | undefined;
 
   constructor(readonly engine: string) {}
 
@@ -74,8 +78,15 @@ function others(peer: LlamaCpp, files: VisionFiles, picture: string): Contender[
   return peer.devices.map((device) => {
     const times = new Times(`llama.cpp, ${device.description}`);
     async function run(): Promise<void> {
-      const { encode, tokens } = await peer.read(files, picture, { device, pictures });
-      times.add(encode, tokens);
+      if (times.fault !== undefined) return;
+      try {
+        const { encode, tokens } = await peer.read(files, picture, { device, pictures, minutes });
+        times.add(encode, tokens);
+      } catch (error) {
+        // The others go on: half an hour of them shall not be lost.
+        tell(String(error));
+        times.fault = "it failed";
+      }
     }
     return { times, run };
   });
@@ -87,13 +98,13 @@ function rows(name: string, [ours, ...others]: readonly Times[]): string[] {
     const cells = [
       name,
       times.engine,
-      times.tokens.toFixed(0),
+      times.tokens > 0 ? times.tokens.toFixed(0) : "",
       times.load.length > 0 ? median(times.load).toFixed(0) : "",
       times.prepare.length > 0 ? median(times.prepare).toFixed(0) : "",
       range(times.cold),
       range(times.warm),
-      (median(times.warm) / times.tokens).toFixed(1),
-      times === ours ? "" : (median(times.warm) / median(ours!.warm)).toFixed(2),
+      times.tokens > 0 ? (median(times.warm) / times.tokens).toFixed(1) : "",
+      times === ours ? "" : times.fault ?? (median(times.warm) / median(ours!.warm)).toFixed(2),
     ];
     return `| ${cells.join(" | ")} |`;
   });
@@ -105,6 +116,7 @@ function median(numbers: readonly number[]): number {
 
 /** The middle one, with the least and the greatest. */
 function range(numbers: readonly number[]): string {
+  if (numbers.length === 0) return "";
   const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
   return `${median(numbers).toFixed(0)} (${least.toFixed(0)} to ${most.toFixed(0)})`;
 }

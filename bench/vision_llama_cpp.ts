@@ -24,6 +24,8 @@ export interface PeerOptions {
   readonly device: PeerDevice;
   /** How many times the picture is read. */
   readonly pictures: number;
+  /** When it is given up. */
+  readonly minutes: number;
 }
 
 const CPU = "CPU";
@@ -58,11 +60,11 @@ export class LlamaCpp {
     ]);
   }
 
-  /** Encodes a picture in a process of its own. Errors: Error with what it says last. */
+  /** Encodes a picture in a process of its own. Errors: Error with what the process says last. */
   async read(
     { projector, decoder }: VisionFiles,
     picture: string,
-    { device, pictures }: PeerOptions,
+    { device, pictures, minutes }: PeerOptions,
   ): Promise<PeerTimes> {
     const output = await run(this.#program, [
       ...["--model", decoder, "--mmproj", projector],
@@ -74,7 +76,7 @@ export class LlamaCpp {
       // The decoder has no part in what is timed.
       ...["--device", "none", "--ctx-size", String((1 + pictures) * BATCH), "--verbosity", "4"],
       ...(device.id === CPU ? ["--no-mmproj-offload"] : ["--mmproj-device", device.id]),
-    ]);
+    ], AbortSignal.timeout(60_000 * minutes));
     const numbers = (pattern: RegExp) =>
       [...output.matchAll(pattern)].map(([, number]) => Number(number));
     const encode = numbers(/encod(?:ed|ing done) in (\d+) ms/g);
@@ -97,13 +99,15 @@ function sums(numbers: readonly number[], size: number): number[] {
   );
 }
 
-/** All that a program says. Errors: Error with its last lines where it fails. */
-async function run(program: string, args: string[]): Promise<string> {
+/** All that a program says. Errors: Error with its last lines where it fails or is ended. */
+async function run(program: string, args: string[], signal?: AbortSignal): Promise<string> {
   // Without its stack, what failed stands at the end.
-  const options = { args, stdin: "null", env: { GGML_NO_BACKTRACE: "1" } } as const;
-  const { success, stdout, stderr } = await new Deno.Command(program, options).output();
+  const env = { GGML_NO_BACKTRACE: "1" };
+  const command = new Deno.Command(program, { args, env, stdin: "null", ...signal && { signal } });
+  const { success, stdout, stderr } = await command.output();
   const text = [stderr, stdout].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
   if (success) return text;
   const last = text.trim().split("\n").slice(-8).join("\n");
-  throw new Error(`Cannot run ${program}: it failed and said last:\n${last}`);
+  const end = signal?.aborted ? "took too long" : "failed";
+  throw new Error(`Cannot run ${program}: it ${end} and said last:\n${last}`);
 }

@@ -23,8 +23,8 @@ from torch import nn
 PROMPT_WEIGHT = 0.3
 MUON_RATE, ADAM_RATE = 0.02, 0.004
 CHECKPOINT_SECONDS = 180
-# The last part of the training sees two rows as one, so that the model reads further back.
-LONG_FROM, LONG = 0.85, 2
+# One step in so many sees two rows as one, so that the model reads further back.
+LONG_EVERY = 6
 
 
 class Attention(nn.Module):
@@ -167,7 +167,7 @@ def orthogonal(matrix):
 def rate_at(done):
     """Factor on the learning rates after this part of the training."""
     warm = min(1, done / 0.02)
-    return warm * min(1, max(0.01, (1 - done) / 0.5))
+    return warm * min(1, max(0.01, (1 - done) / 0.8))
 
 
 def read_rows(path, length):
@@ -239,8 +239,7 @@ def main():
         for optimizer, rate in ((muon, MUON_RATE), (adam, ADAM_RATE)):
             for group in optimizer.param_groups:
                 group["lr"] = rate * rate_at(done)
-        joined = LONG if done > LONG_FROM else 1
-        shape = (options.rows // joined, -1)
+        shape = (options.rows // (2 if step % LONG_EVERY == 0 else 1), -1)
         batch = torch.from_numpy(tokens[chosen].astype(np.int64)).view(shape).to(device)
         taught = torch.from_numpy(weights[roles[chosen]]).view(shape).to(device)
         with torch.autocast(device, torch.bfloat16):
