@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { fill, type Random } from "../random.ts";
 import type { Answer, Example, Skill, Split } from "../types.ts";
 import { city, firstName, fullName } from "../words/names.ts";
+import { blurred } from "../words/open_class.ts";
 import { ADDITIONS, NAMING, OPEN, OPENINGS } from "../words/sentences.ts";
 import { ITEMS, JOBS } from "../words/things.ts";
 import {
@@ -128,8 +129,8 @@ export const extraction: Skill = {
       ([field, { value }]) => entryOf(FIELDS[field]!.keys[0]!, field, value),
     );
     const instruction = isNaming
-      ? nameFields(random, random.pickOf(NAMING, split), entries)
-      : random.pickOf(OPEN, split);
+      ? nameFields(random, blurred(random.pickOf(NAMING, split), random, split), entries)
+      : blurred(random.pickOf(OPEN, split), random, split);
     const value = Object.fromEntries(entries.map((entry) => [entry.key, entry.value]));
     return {
       ...place(random, instruction, passage.text, (user) => ({
@@ -148,13 +149,13 @@ export const extraction: Skill = {
 
 function makePassage(random: Random, split: Split): Passage {
   const facts = new Map<string, Written>();
-  const sentences = [random.pickOf(OPENINGS, split)];
+  const sentences = [blurred(random.pickOf(OPENINGS, split), random, split)];
   for (const field of fieldsOf(sentences[0]!)) facts.set(field, FIELDS[field]!.make(random, split));
   const others = random.shuffle(Object.keys(ADDITIONS)).filter((field) => !facts.has(field));
   const room = MAX_FIELDS - facts.size;
   for (const field of others.slice(0, Math.min(room, random.pick([0, 0, 0, 1, 1, 2])))) {
     facts.set(field, FIELDS[field]!.make(random, split));
-    sentences.push(random.pickOf(ADDITIONS[field]!, split));
+    sentences.push(blurred(random.pickOf(ADDITIONS[field]!, split), random, split));
   }
   const person = facts.get("person")?.text;
   if (person && facts.has("email") && random.chance(0.7)) {

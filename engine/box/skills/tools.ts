@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { fill, type Random } from "../random.ts";
 import type { Answer, Example, Skill, Split, Turn } from "../types.ts";
-import { OpenClass } from "../words/open_class.ts";
+import { blurred, OpenClass } from "../words/open_class.ts";
 import { PLAIN_SYSTEMS, SMALL_TALK, TOO_MUCH } from "../words/small_talk.ts";
 import { mentions } from "../words/values.ts";
 import { writeJson } from "./json.ts";
@@ -139,7 +139,7 @@ function uses(tool: OfferedTool, random: Random, split: Split): Turn[] {
 
 /** What a user says to have the tool used, and the kinds of the parameters told. */
 function ask(tool: OfferedTool, random: Random, split: Split): { user: string; kinds: string[] } {
-  const pattern = random.pickOf(tool.plan.requests, split);
+  const pattern = blurred(random.pickOf(tool.plan.requests, split), random, split);
   const order = fill(pattern, textsOf(tool));
   const isOrder = !/[.?]$/.test(pattern);
   const way = random.chance(0.5) ? random.pickOf(POLITE, split) : "{Order}.";

@@ -1,4 +1,4 @@
-// The words of the model in the box: what is held out is never learnt nor made up, most of what is
+// The words of the model in the box: what is held out is never learnt nor made up, much of what is
 // learnt is made up, and the vocabulary has no token for the entry of a list, wherever it stands.
 
 import { assert, assertEquals } from "@std/assert";
@@ -7,7 +7,7 @@ import { Random } from "../../../engine/box/random.ts";
 import { arithmetic } from "../../../engine/box/skills/arithmetic.ts";
 import type { Split } from "../../../engine/box/types.ts";
 import { madeUpWord } from "../../../engine/box/words/made_up.ts";
-import { OpenClass } from "../../../engine/box/words/open_class.ts";
+import { blurred, OpenClass } from "../../../engine/box/words/open_class.ts";
 import { createTokenizer } from "../../../tokenizer/mod.ts";
 
 const ENTRIES = [
@@ -37,9 +37,9 @@ Deno.test("an open class gives held-out entries to the evaluation alone, as they
   }
 });
 
-Deno.test("an open class makes up three values of five to learn from, and all of the vocabulary's", () => {
+Deno.test("an open class makes up two values of five to learn from, and all of the vocabulary's", () => {
   const madeUp = draw("train", 3000).filter((value) => !ENTRIES.includes(value)).length / 3000;
-  assert(madeUp > 0.55 && madeUp < 0.65, String(madeUp));
+  assert(madeUp > 0.35 && madeUp < 0.45, String(madeUp));
   assert(draw("vocabulary", 3000).every((value) => !ENTRIES.includes(value)));
 });
 
@@ -50,6 +50,25 @@ Deno.test("a made-up value has the shape of an entry: its words, capitals and gr
     ),
   );
   assertEquals(shapes, new Set(["w", "w w", "W W", "under the w", "W"]));
+});
+
+Deno.test("blurred() makes up a few words of a phrase to learn from, and none of its places", () => {
+  const phrase = "Heat the {room} to {warmth} degrees, please. Thank you very much indeed";
+  const random = new Random(5);
+  assertEquals(blurred(phrase, random, "heldOut"), phrase);
+  assertEquals(blurred(phrase, random, "vocabulary"), phrase);
+  const words = (text: string) => text.match(/\{\w+\}|\p{L}+/gu)!;
+  let changed = 0;
+  for (let i = 0; i < 1000; i++) {
+    words(blurred(phrase, random, "train")).forEach((word, at) => {
+      const before = words(phrase)[at]!;
+      if (word === before) return;
+      assert(!/[{}]/.test(before) && !["the", "to", "you"].includes(before), before);
+      changed++;
+    });
+  }
+  // Seven of the words can be made up: 8 of 100 times each.
+  assert(changed > 450 && changed < 670, String(changed));
 });
 
 Deno.test("OpenClass.sample() gives different values", () => {
