@@ -2,7 +2,7 @@
 // them: those that exist are read and taken out of the text, the others are told of; all other words
 // stay as they are. What is in the files is the server's business.
 
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 /** An image that a prompt names. */
 export interface PromptImage {
@@ -29,15 +29,24 @@ const PATH = new RegExp(
   "gi",
 );
 
-/** Reads the images that the text names. `home` is what `~` stands for. */
-export async function extractImages(text: string, home: string): Promise<FoundImages> {
+/**
+ * Reads the images that the text names.
+ *
+ * @param home what `~` stands for
+ * @param folder what other paths start from
+ */
+export async function extractImages(
+  text: string,
+  home: string,
+  folder = ".",
+): Promise<FoundImages> {
   const images: PromptImage[] = [];
   const missing: string[] = [];
   let rest = text;
   for (const [whole, ...ways] of text.matchAll(PATH)) {
     const written = unquote(ways as (string | undefined)[]);
     const path = written.startsWith("~/") ? join(home, written.slice(2)) : written;
-    const bytes = await readIfFile(path);
+    const bytes = await readIfFile(resolve(folder, path));
     if (!bytes) {
       missing.push(path);
       continue;

@@ -7,11 +7,9 @@ const FILES = ["a.png", "my photo.jpg", "b.JPEG", "c.webp", "d.gif", "e.bmp", "i
 
 Deno.test("extractImages() reads the files that a prompt names and keeps the other words", async () => {
   const home = await Deno.makeTempDir();
-  const before = Deno.cwd();
   try {
     for (const name of FILES) await Deno.writeTextFile(`${home}/${name}`, name);
     await Deno.mkdir(`${home}/folder.png`);
-    Deno.chdir(home);
     const cases: [prompt: string, text: string, images: string[], missing?: string[]][] = [
       ["What is this?", "What is this?", []],
       ["What is in ./a.png?", "What is in ?", ["a.png"]],
@@ -37,12 +35,11 @@ Deno.test("extractImages() reads the files that a prompt names and keeps the oth
       ["see ./a.pngx", "see ./a.pngx", []],
     ];
     for (const [prompt, text, names, missing = []] of cases) {
-      const found = await extractImages(prompt, home);
+      const found = await extractImages(prompt, home, home);
       const read = found.images.map(({ base64 }) => atob(base64));
       assertEquals([found.text, read, found.missing], [text, names, missing], prompt);
     }
   } finally {
-    Deno.chdir(before);
     await Deno.remove(home, { recursive: true });
   }
 });
@@ -52,15 +49,13 @@ Deno.test({
   // There it is a path, here the name of a file.
   ignore: Deno.build.os === "windows",
   async fn() {
-    const before = Deno.cwd();
     const folder = await Deno.makeTempDir();
     try {
-      Deno.chdir(folder);
-      await Deno.writeTextFile("C:\\Users\\my.photos\\.a.png", "x");
-      const { text, images } = await extractImages("C:\\Users\\my.photos\\.a.png which?", "");
+      const path = "C:\\Users\\my.photos\\.a.png";
+      await Deno.writeTextFile(`${folder}/${path}`, "x");
+      const { text, images } = await extractImages(`${path} which?`, "", folder);
       assertEquals([text, images.length], ["which?", 1]);
     } finally {
-      Deno.chdir(before);
       await Deno.remove(folder, { recursive: true });
     }
   },
