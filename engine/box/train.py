@@ -145,23 +145,29 @@ class Muon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self):
         for group in self.param_groups:
+            # Matrices of one shape go through the steps together: few large products, not many small.
+            shapes = {}
             for weight in group["params"]:
-                momentum = self.state[weight].setdefault("momentum", torch.zeros_like(weight))
-                momentum.lerp_(weight.grad, 1 - group["momentum"])
-                update = orthogonal(weight.grad.lerp(momentum, group["momentum"]))
-                scale = max(1, weight.shape[0] / weight.shape[1]) ** 0.5
-                weight.mul_(1 - group["lr"] * 0.01).add_(update, alpha=-group["lr"] * scale)
+                shapes.setdefault(weight.shape, []).append(weight)
+            for (rows, columns), weights in shapes.items():
+                gradients = torch.stack([weight.grad for weight in weights])
+                momentum = self.state[weights[0]].setdefault("momentum", torch.zeros_like(gradients))
+                momentum.lerp_(gradients, 1 - group["momentum"])
+                updates = orthogonal(gradients.lerp(momentum, group["momentum"]))
+                scale = max(1, rows / columns) ** 0.5
+                for weight, update in zip(weights, updates):
+                    weight.mul_(1 - group["lr"] * 0.01).add_(update, alpha=-group["lr"] * scale)
 
 
-def orthogonal(matrix):
+def orthogonal(matrices):  # [matrices, rows, columns]
     a, b, c = 3.4445, -4.7750, 2.0315
-    tall = matrix.shape[0] > matrix.shape[1]
-    x = (matrix.T if tall else matrix).bfloat16()
-    x = x / (x.norm() + 1e-7)
+    tall = matrices.shape[1] > matrices.shape[2]
+    x = (matrices.mT if tall else matrices).bfloat16()
+    x = x / (torch.linalg.matrix_norm(x, keepdim=True) + 1e-7)
     for _ in range(5):
-        square = x @ x.T
+        square = x @ x.mT
         x = a * x + (b * square + c * square @ square) @ x
-    return (x.T if tall else x).to(matrix.dtype)
+    return (x.mT if tall else x).to(matrices.dtype)
 
 
 def rate_at(done):
