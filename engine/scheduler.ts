@@ -113,15 +113,18 @@ export class Scheduler {
     let before: { submit: Submit; sampled: Promise<Sampled> } | undefined;
     try {
       while (!this.#failure) {
-        const started = performance.now();
-        this.#dropAborted();
-        this.#admit();
-        const isWaited = this.#turns.areWanted || this.#running.some((one) => one.awaitsToken);
-        if (before && isWaited) {
+        if (before && this.#turns.areWanted) {
           this.#collect(before.submit, await before.sampled);
           before = undefined;
         }
         await this.#turns.give();
+        const started = performance.now(); // The time of others is no step's.
+        this.#dropAborted();
+        this.#admit();
+        if (before && this.#running.some(({ awaitsToken }) => awaitsToken)) {
+          this.#collect(before.submit, await before.sampled);
+          before = undefined;
+        }
         const submit = this.#submit();
         if (before) this.#collect(before.submit, await before.sampled);
         if (!submit && !before) return;
