@@ -58,12 +58,18 @@ export async function findSight(
   return { ...readVisionOf(gguf, file, limits), file };
 }
 
-/** How to load a model with the projector that was found for it. */
+/**
+ * How to load a model with the projector that was found for it.
+ *
+ * @param gguf the model's header, if it has been read
+ * @throws {GgufError} if a header is not what it should be
+ */
 export async function usableProjector(
   { path, projector }: { path: string; projector?: string },
+  gguf?: GgufFile,
 ): Promise<Pick<LoadOptions, "projector" | "warnings">> {
   if (projector === undefined) return {};
-  const fault = visionFault(await readGguf(path), await readGguf(projector));
+  const fault = visionFault(gguf ?? await readGguf(path), await readGguf(projector));
   return fault === undefined ? { projector } : { warnings: [withoutImages(fault)] };
 }
 

@@ -3,6 +3,8 @@
 // The mark before a word, as its space, joins it last and only as a whole: so a word that has no
 // token of its own falls into the same tokens after a space, a quotation mark or nothing.
 
+import { createTokenizer, type Tokenizer } from "../../tokenizer/mod.ts";
+
 /** How Qwen 2 cuts texts into words; no token crosses their borders. */
 export const WORDS =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
@@ -43,6 +45,20 @@ export function trainVocabulary(texts: Iterable<string>, size: number): Vocabula
     ...mergeMarks(words, marked, size - tokens.length - inner),
   ];
   return { tokens: [...tokens, ...merges.map((pair) => pair.join(""))], merges };
+}
+
+/** What encodes texts by a vocabulary. @param specials control tokens, which come after its own */
+export function tokenizerOf(
+  { tokens, merges }: Vocabulary,
+  specials: readonly string[] = [],
+): Tokenizer {
+  return createTokenizer({
+    "tokenizer.ggml.model": "gpt2",
+    "tokenizer.ggml.pre": "qwen2",
+    "tokenizer.ggml.tokens": [...tokens, ...specials],
+    "tokenizer.ggml.token_type": [...tokens.map(() => 1), ...specials.map(() => 3)],
+    "tokenizer.ggml.merges": merges.map((pair) => pair.join(" ")),
+  });
 }
 
 /** The merges that put the words together. */

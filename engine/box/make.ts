@@ -2,8 +2,7 @@
 // in a folder in Hugging Face's layout, so that with the weights it becomes a GGUF file by the same
 // conversion that `create` uses. deno run -A engine/box/make.ts FOLDER [EXAMPLES]
 
-import { createTokenizer } from "../../tokenizer/mod.ts";
-import { trainVocabulary, type Vocabulary, WORDS } from "./bpe_trainer.ts";
+import { tokenizerOf, trainVocabulary, type Vocabulary, WORDS } from "./bpe_trainer.ts";
 import { END_OF_TURN, examples, readTemplate, Renderer } from "./corpus.ts";
 import { Random } from "./random.ts";
 import type { Example } from "./types.ts";
@@ -84,18 +83,11 @@ function* texts(renderer: Renderer, source: Iterable<Example>): Generator<string
 
 /** Conversations as tokens with their top bits. */
 function* encoded(
-  { tokens, merges }: Vocabulary,
+  vocabulary: Vocabulary,
   renderer: Renderer,
   source: Iterable<Example>,
 ): Generator<number[]> {
-  const tokenizer = createTokenizer({
-    "tokenizer.ggml.model": "gpt2",
-    "tokenizer.ggml.pre": "qwen2",
-    "tokenizer.ggml.tokens": [...tokens, ...SPECIALS],
-    "tokenizer.ggml.token_type": [...tokens.map(() => 1), ...SPECIALS.map(() => 3)],
-    "tokenizer.ggml.merges": merges.map((pair) => pair.join(" ")),
-    "tokenizer.ggml.eos_token_id": CONFIG.eos_token_id,
-  });
+  const tokenizer = tokenizerOf(vocabulary, SPECIALS);
   const random = new Random(SEED);
   for (const example of source) {
     yield renderer.render(example).flatMap(({ text, said }) =>

@@ -59,7 +59,7 @@ export async function createEstimate(source: FileSource): Promise<Estimate> {
   const { path, adapters } = source;
   const gguf = await readGguf(path);
   const added = adapters.map((adapter) => ({ path: adapter }));
-  const projector = await usableProjector(source);
+  const projector = await usableProjector(source, gguf);
   return (options) => estimateMemory(gguf, { ...options, ...projector, adapters: added });
 }
 

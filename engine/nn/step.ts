@@ -1,6 +1,6 @@
 // One forward step over rows of several sequences: its buffers on the GPU and its shape.
-// A row is one token of one sequence, or what stands for one: a row of an image. The sampled token and its position stay in `slots`, so that
-// decode steps can follow one another without the host.
+// A row is one token of one sequence, or what stands for one: a row of an image. The sampled token
+// and its position stay in `slots`, so that decode steps can follow one another without the host.
 
 import { BLOCK, type Device, padTo, ROW_PADDING, type StepRows } from "../../kernels/mod.ts";
 

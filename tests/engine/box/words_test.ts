@@ -2,13 +2,12 @@
 // learnt is made up, and the vocabulary has no token for the entry of a list, wherever it stands.
 
 import { assert, assertEquals } from "@std/assert";
-import { trainVocabulary } from "../../../engine/box/bpe_trainer.ts";
+import { tokenizerOf, trainVocabulary } from "../../../engine/box/bpe_trainer.ts";
 import { Random } from "../../../engine/box/random.ts";
 import { arithmetic } from "../../../engine/box/skills/arithmetic.ts";
 import type { Split } from "../../../engine/box/types.ts";
 import { madeUpWord } from "../../../engine/box/words/made_up.ts";
 import { blurred, OpenClass } from "../../../engine/box/words/open_class.ts";
-import { createTokenizer } from "../../../tokenizer/mod.ts";
 
 const ENTRIES = [
   "apples",
@@ -89,13 +88,7 @@ Deno.test("madeUpWord() makes words of 3 to 12 small letters, few of them twice"
 Deno.test("a word without a token of its own falls into the same tokens after any mark", () => {
   const texts = Array.from({ length: 30 }, (_, i) => `the bread and the ${"abcdef"[i % 6]}ther`);
   const { tokens, merges } = trainVocabulary(texts, 280);
-  const tokenizer = createTokenizer({
-    "tokenizer.ggml.model": "gpt2",
-    "tokenizer.ggml.pre": "qwen2",
-    "tokenizer.ggml.tokens": tokens,
-    "tokenizer.ggml.token_type": tokens.map(() => 1),
-    "tokenizer.ggml.merges": merges.map((pair) => pair.join(" ")),
-  });
+  const tokenizer = tokenizerOf({ tokens, merges });
   const piecesOf = (text: string) =>
     [...tokenizer.encode(text)].map((id) => tokenizer.decode([id]));
   assertEquals(piecesOf(" bread"), [" bread"]);
