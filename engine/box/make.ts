@@ -1,6 +1,7 @@
 // Makes what train.py trains on: the vocabulary, the model's configuration and the packed rows, all
 // in a folder in Hugging Face's layout, so that with the weights it becomes a GGUF file by the same
-// conversion that `create` uses. deno run -A engine/box/make.ts FOLDER [EXAMPLES]
+// conversion that `create` uses. A folder that has a vocabulary keeps it.
+// deno run -A engine/box/make.ts FOLDER [EXAMPLES]
 
 import { tokenizerOf, trainVocabulary, type Vocabulary, WORDS } from "./bpe_trainer.ts";
 import { END_OF_TURN, examples, readTemplate, Renderer } from "./corpus.ts";
@@ -55,7 +56,7 @@ const CONFIG = {
 async function make(folder: string, count: number): Promise<void> {
   const renderer = new Renderer();
   await Deno.mkdir(folder, { recursive: true });
-  const vocabulary = trainVocabulary(
+  const vocabulary = await keptVocabulary(folder) ?? trainVocabulary(
     texts(renderer, examples(VOCABULARY_SEED, VOCABULARY_EXAMPLES, "vocabulary")),
     VOCABULARY_SIZE - SPECIALS.length,
   );
@@ -71,6 +72,19 @@ async function make(folder: string, count: number): Promise<void> {
   });
   const rows = pack(encoded(vocabulary, renderer, examples(SEED, count, "train")));
   await Deno.writeFile(`${folder}/train.bin`, new Uint8Array(rows.buffer));
+}
+
+/** The vocabulary of a folder that has one: its weights can be trained further with other data. */
+async function keptVocabulary(folder: string): Promise<Vocabulary | undefined> {
+  try {
+    const { model } = JSON.parse(await Deno.readTextFile(`${folder}/tokenizer.json`));
+    const merges = model.merges.map((pair: string) => pair.split(" "));
+    const tokens = Object.entries<number>(model.vocab).sort(([, a], [, b]) => a - b);
+    return { tokens: tokens.map(([token]) => token), merges };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
 }
 
 function* texts(renderer: Renderer, source: Iterable<Example>): Generator<string> {

@@ -1,5 +1,6 @@
 // Seeded random numbers for the generators: the same seed, the same data on every machine.
-// Lists are split by construction: every fifth entry belongs to the evaluation alone.
+// Lists are split by construction: every fifth entry belongs to the evaluation alone. So are phrases,
+// which are written as patterns with many wordings: every fifth wording does.
 // The generator is mulberry32: 32 bits of state, enough to choose words with.
 
 /**
@@ -49,6 +50,29 @@ export class Random {
     return list[index + Math.min(groups, Math.floor(index / (HELD_OUT_EVERY - 1)))]!;
   }
 
+  /** One way through a pattern: of `[Tell|Give] me the time[| now]`, "Give me the time". */
+  expand(pattern: string): string {
+    let text = pattern;
+    // The innermost groups first: a way may have groups of its own.
+    while (text.includes("[")) {
+      text = text.replace(/\[([^[\]]*)\]/g, (_, ways: string) => this.pick(ways.split("|")));
+    }
+    return text;
+  }
+
+  /**
+   * A wording of one of the patterns that belongs to the split.
+   *
+   * @throws {RangeError} if they have too few wordings, of which none does
+   */
+  phraseOf(patterns: readonly string[], split: Split): string {
+    for (let tries = 0; tries < 1000; tries++) {
+      const phrase = this.expand(this.pick(patterns));
+      if (isHeldOutWording(phrase) === (split === "heldOut")) return phrase;
+    }
+    throw new RangeError(`Cannot word "${patterns[0]}": no wording belongs to ${split}`);
+  }
+
   /** Several different entries, in random order. */
   sample<T>(list: readonly T[], count: number): T[] {
     return this.shuffle(list).slice(0, count);
@@ -70,7 +94,19 @@ export class Random {
   }
 }
 
+/** Whether the wording, its places still open, is one of the fifth that is kept for the evaluation. */
+export function isHeldOutWording(phrase: string): boolean {
+  let hash = 0x811C9DC5; // FNV-1a
+  for (const unit of phrase) hash = Math.imul(hash ^ unit.codePointAt(0)!, 0x01000193);
+  return ((hash ^ hash >>> 15) >>> 0) % HELD_OUT_EVERY === HELD_OUT_EVERY - 1;
+}
+
 /** Puts values into the places of a phrase: `fill("Hello {name}", { name: "Ada" })`. */
 export function fill(phrase: string, values: Record<string, string | number>): string {
   return phrase.replace(/\{(\w+)\}/g, (place, key) => key in values ? String(values[key]) : place);
+}
+
+/** The text with its first letter as a capital. */
+export function capitalize(text: string): string {
+  return text[0]!.toUpperCase() + text.slice(1);
 }

@@ -1,9 +1,10 @@
 """Trains the model in the box from the packed rows that make.ts writes, on a CPU or a CUDA GPU.
 
-    python3 train.py FOLDER [--minutes 85] [--seed 1]
+    python3 train.py FOLDER [--minutes 240] [--seed 1] [--rows 18]
 
 FOLDER holds config.json and train.bin; model.safetensors is written there, in the layout that
-Hugging Face gives Llama. A checkpoint every few minutes: the same command goes on from it.
+Hugging Face gives Llama. The learning rates follow the clock: a GPU needs a few minutes, not hours.
+A checkpoint every few minutes: the same command goes on from it, with other data too.
 The matrices are trained by Muon (Jordan et al., 2024), the rest by AdamW. Needs PyTorch 2 and numpy.
 """
 
@@ -202,9 +203,9 @@ def save_safetensors(path, tensors):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--minutes", type=float, default=85)
+    parser.add_argument("--minutes", type=float, default=240)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rows", type=int, default=12, help="rows per step, an even number")
+    parser.add_argument("--rows", type=int, default=18, help="rows per step, an even number")
     options = parser.parse_args()
     folder = options.folder
     config = json.loads((folder / "config.json").read_text())

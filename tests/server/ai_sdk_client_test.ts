@@ -1,5 +1,5 @@
 // Vercel's AI SDK, unmodified, with each of its two Ollama providers, by the handler and over a port:
-// with a real model with random weights, and with a script where one has to say something.
+// with the model in the box, and with a script where only one can bring something about.
 
 import {
   type APICallError,
@@ -7,16 +7,18 @@ import {
   generateText,
   isStepCount,
   jsonSchema,
+  type ModelMessage,
   Output,
   streamText,
   tool,
 } from "ai";
 import { createOllama as createPlain } from "ollama-ai-provider-v2";
 import { createOllama as createReliable } from "ai-sdk-ollama";
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { BOX, name, passage, sum, weather } from "./box_talk.ts";
 import { saysForever } from "./fake_model.ts";
 import { createTestApp, until } from "./test_app.ts";
-import { asksForWeather, createTinyApp, type Way, waysTo } from "./tiny_app.ts";
+import { createTinyApp, type Way, waysTo } from "./tiny_app.ts";
 
 // One of the providers warns that thinking does not go back to the model, though it sends it.
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
@@ -41,26 +43,15 @@ function testAll(
   }
 }
 
-const person = jsonSchema<{ name: string; age: number }>({
-  type: "object",
-  properties: { name: { type: "string", maxLength: 10 }, age: { type: "integer", maximum: 120 } },
-  required: ["name", "age"],
-  additionalProperties: false,
-});
-const weather = tool({
-  description: "Tells the weather",
-  inputSchema: jsonSchema<{ city: string }>({
-    type: "object",
-    properties: { city: { type: "string", enum: ["Rome", "Paris"] } },
-    required: ["city"],
-    additionalProperties: false,
-  }),
-  execute: ({ city }) => `22C in ${city}`,
+const person = jsonSchema<typeof passage.facts>(passage.schema);
+const get_weather = tool({
+  description: weather.description,
+  inputSchema: jsonSchema<typeof weather.arguments>(weather.parameters),
+  execute: () => JSON.parse(weather.result),
 });
 const prompt = "Hi";
 const maxRetries = 0;
 const tiny = await createTinyApp("ai_sdk");
-const calling = createTestApp({ script: asksForWeather, info: { callsTools: true, thinks: true } });
 const embedding = createTestApp({ info: { isEmbeddingModel: true } });
 
 /** What both providers pass on: one takes its options here, the other with the model. */
@@ -85,47 +76,45 @@ testAll("streams what it gets at once", tiny, async (ollama) => {
   assertEquals((await stream.usage).inputTokens, whole.usage.inputTokens);
 });
 
-testAll("keeps structured output to its schema", tiny, async (ollama) => {
-  const settings = settingsOf(120, 1);
-  for (const name of ["tools", "plain"]) {
-    const ask = {
-      model: ollama(name, settings),
-      prompt,
-      maxRetries,
-      providerOptions: { ollama: settings },
-      output: Output.object({ schema: person }),
-    };
-    const { output } = await generateText(ask);
-    assert(Number.isInteger(output.age) && output.age <= 120 && [...output.name].length <= 10);
-    assertEquals(await streamText(ask).output, output);
-  }
+/** What is asked of the model in the box. */
+function toBox(ollama: Provider, more: { think?: boolean } = {}) {
+  const settings = { ...settingsOf(120, 0), ...more };
+  return { model: ollama(BOX, settings), maxRetries, providerOptions: { ollama: settings } };
+}
+
+testAll("has the facts as structured output", tiny, async (ollama) => {
+  const output = Output.object({ schema: person });
+  const ask = { ...toBox(ollama), prompt: passage.question, output };
+  assertEquals((await generateText(ask)).output, passage.facts);
+  assertEquals(await streamText(ask).output, passage.facts);
 });
 
-testAll("calls a tool, takes its result and answers", calling, async (ollama) => {
-  const ask = {
-    model: ollama("tiny"),
-    prompt,
-    maxRetries,
-    tools: { weather },
-    stopWhen: isStepCount(3),
-  };
+testAll("calls a tool, takes its result and answers", tiny, async (ollama) => {
+  const tools = { get_weather };
+  const stopWhen = isStepCount(3);
+  const ask = { ...toBox(ollama), prompt: weather.question, tools, stopWhen };
   const { text, steps } = await generateText(ask);
-  assertEquals([text, steps.length], ["It is 22C in Rome", 2]);
-  assertEquals(steps[0]!.toolCalls.map(({ input }) => input), [{ city: "Rome" }]);
+  assertMatch(text, weather.told);
+  assertEquals(steps.length, 2);
+  assertEquals(steps[0]!.toolCalls.map(({ input }) => input), [weather.arguments]);
   const stream = streamText(ask);
   assertEquals(await stream.text, text);
   assertEquals((await stream.steps)[0]!.finishReason, "tool-calls");
 });
 
-testAll("thinks apart from its answer", calling, async (ollama) => {
-  const ask = {
-    model: ollama("tiny", { think: true }),
-    prompt,
-    maxRetries,
-    providerOptions: { ollama: { think: true } },
-  };
-  assertEquals((await generateText(ask)).reasoningText, "Hm");
-  assertEquals(await streamText(ask).reasoningText, "Hm");
+testAll("thinks apart from its answer", tiny, async (ollama) => {
+  const ask = { ...toBox(ollama, { think: true }), prompt: sum.question };
+  const { text, reasoningText } = await generateText(ask);
+  assertMatch(text, sum.answer);
+  assertMatch(reasoningText!, sum.thought);
+  assertEquals(await streamText(ask).reasoningText, reasoningText);
+});
+
+testAll("holds a conversation", tiny, async (ollama) => {
+  const messages: ModelMessage[] = [{ role: "user", content: name.told }];
+  const { response } = await generateText({ ...toBox(ollama), messages });
+  messages.push(...response.messages, { role: "user", content: name.question });
+  assertMatch((await generateText({ ...toBox(ollama), messages })).text, name.answer);
 });
 
 testAll("embeds", embedding, async (ollama) => {
@@ -137,7 +126,7 @@ testAll("embeds", embedding, async (ollama) => {
   assertEquals([embeddings.map(([first]) => first), usage.tokens], [[4, 1], 5]);
 });
 
-testAll("says that a model is unknown", calling, async (ollama) => {
+testAll("says that a model is unknown", tiny, async (ollama) => {
   const ask = { model: ollama("nope"), prompt, maxRetries };
   const { message, responseBody } = await assertRejects(() => generateText(ask)) as APICallError;
   assertMatch(responseBody ?? message, /model 'nope' not found/);

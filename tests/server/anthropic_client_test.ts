@@ -1,5 +1,5 @@
-// Anthropic's own client, unmodified, against the application and a real model with random weights:
-// whatever it would say, its answers are what was asked for.
+// Anthropic's own client, unmodified, against the application: with the model in the box where
+// something is said, with random weights where an answer has to be what was asked for whatever it is.
 
 import Anthropic from "@anthropic-ai/sdk";
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
@@ -12,6 +12,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { createLog } from "../../server/log.ts";
+import { BOX, name, passage, sum, weather } from "./box_talk.ts";
 import { until } from "./test_app.ts";
 import { createTinyApp } from "./tiny_app.ts";
 
@@ -34,7 +35,7 @@ function ask(extras: Partial<Body> & { temperature?: number } = {}, seed = 7): B
   return { model: "tools", max_tokens: 60, temperature: 1, messages, ...extras, options } as Body;
 }
 
-const weather: Anthropic.Tool = {
+const forecast: Anthropic.Tool = {
   name: "weather",
   description: "Tells the weather",
   input_schema: {
@@ -49,6 +50,21 @@ const now: Anthropic.Tool = {
   input_schema: { type: "object", properties: {}, additionalProperties: false },
 };
 
+const callable: Anthropic.Tool = {
+  name: weather.name,
+  description: weather.description,
+  input_schema: weather.parameters,
+};
+
+/** A body for the model in the box. */
+function toBox(extras: Partial<Body>): Body {
+  return ask({ model: BOX, temperature: 0, max_tokens: 120, ...extras });
+}
+
+function textOf({ content }: Anthropic.Message): string {
+  return content.map((block) => block.type === "text" ? block.text : "").join("");
+}
+
 function callsOf({ content }: Anthropic.Message): Anthropic.ToolUseBlock[] {
   return content.filter((block) => block.type === "tool_use");
 }
@@ -59,7 +75,7 @@ function nameless({ content }: Anthropic.Message): unknown[] {
 }
 
 Deno.test("the client chats: counts are exact, and count_tokens says the same before", async () => {
-  const body = ask({ system: [{ type: "text", text: "Be brief." }], tools: [weather] });
+  const body = ask({ system: [{ type: "text", text: "Be brief." }], tools: [forecast] });
   const { max_tokens: _, ...counted } = body;
   const { input_tokens } = await client.messages.countTokens(counted);
   const { usage, content, stop_reason, role, type, model } = await client.messages.create(body);
@@ -71,7 +87,7 @@ Deno.test("the client chats: counts are exact, and count_tokens says the same be
 });
 
 Deno.test("the client's stream comes to the same message as an answer in one piece", async () => {
-  for (const extras of [{}, { tools: [weather], tool_choice: { type: "any" } as const }]) {
+  for (const extras of [{}, { tools: [forecast], tool_choice: { type: "any" } as const }]) {
     const whole = await client.messages.create(ask(extras));
     const stream = client.messages.stream(ask(extras));
     const types: string[] = [];
@@ -89,7 +105,7 @@ Deno.test("the client's stream comes to the same message as an answer in one pie
 });
 
 Deno.test("tool_choice is obeyed: any, a tool by name, none", async () => {
-  const tools = [weather, now];
+  const tools = [forecast, now];
   for (const seed of [1, 2, 3]) {
     const any = await client.messages.create(ask({ tools, tool_choice: { type: "any" } }, seed));
     assertEquals(any.stop_reason, "tool_use");
@@ -104,39 +120,59 @@ Deno.test("tool_choice is obeyed: any, a tool by name, none", async () => {
   }
 });
 
-Deno.test("a call and its result go back into the conversation", async () => {
-  const tool_choice = { type: "any", disable_parallel_tool_use: true } as const;
-  const body = ask({ tools: [weather], tool_choice });
-  const called = await client.messages.create(body);
-  const [call] = callsOf(called);
-  const messages: Body["messages"] = [
-    ...body.messages,
-    { role: "assistant", content: called.content },
-    {
-      role: "user",
-      content: [{ type: "tool_result", tool_use_id: call!.id, content: "22 C" }],
-    },
-  ];
-  const answer = await client.messages.create(ask({ tools: [weather], messages }));
-  const { usage } = called;
-  const all = (counts: Anthropic.Usage) => counts.input_tokens + counts.cache_read_input_tokens!;
-  assert(all(answer.usage) > all(usage) + 10);
+Deno.test("a call and its result go back into the conversation, and are told", async () => {
+  const able = { tools: [callable] };
+  const messages: Body["messages"] = [{ role: "user", content: weather.question }];
+  for (const tool_choice of [{ type: "auto" }, { type: "any" }] as const) {
+    const called = await client.messages.create(toBox({ ...able, tool_choice, messages }));
+    assertEquals(called.stop_reason, "tool_use");
+    const [call, ...others] = callsOf(called);
+    assertEquals([call!.name, call!.input, others], [weather.name, weather.arguments, []]);
+    const tool_use_id = call!.id;
+    const result = { type: "tool_result" as const, tool_use_id, content: weather.result };
+    const answer = await client.messages.create(toBox({
+      ...able,
+      messages: [
+        ...messages,
+        { role: "assistant", content: called.content },
+        { role: "user", content: [result] },
+      ],
+    }));
+    assertMatch(textOf(answer), weather.told);
+    const all = (counts: Anthropic.Usage) => counts.input_tokens + counts.cache_read_input_tokens!;
+    assert(all(answer.usage) > all(called.usage) + 10);
+  }
 });
 
-Deno.test("the client's tool runner goes round with the results", async () => {
-  let runs = 0;
-  const { name, input_schema: inputSchema } = weather;
-  const run = ({ city }: { city: string }) => `${city}: ${++runs}`;
+Deno.test("the client's tool runner goes round until there is an answer", async () => {
+  const asked: unknown[] = [];
+  const run = (values: unknown) => (asked.push(values), weather.result);
+  const { name, description, parameters: inputSchema } = weather;
   const answer = await client.beta.messages.toolRunner({
-    ...ask({ tool_choice: { type: "any", disable_parallel_tool_use: true } }),
+    ...toBox({ messages: [{ role: "user", content: weather.question }] }),
     max_iterations: 3,
-    tools: [betaTool({ name, description: "", inputSchema: inputSchema as never, run })],
+    tools: [betaTool({ name, description, inputSchema, run })],
   });
-  // The last answer calls too, and its call is run, but not answered.
-  assertEquals([runs, answer.stop_reason], [3, "tool_use"]);
+  assertEquals([asked, answer.stop_reason], [[weather.arguments], "end_turn"]);
+  assertMatch(textOf(answer as Anthropic.Message), weather.told);
 });
 
-Deno.test("the structured output helper reads what the schema promises", async () => {
+Deno.test("a conversation is held", async () => {
+  const messages: Body["messages"] = [{ role: "user", content: name.told }];
+  const { content } = await client.messages.create(toBox({ messages }));
+  messages.push({ role: "assistant", content }, { role: "user", content: name.question });
+  assertMatch(textOf(await client.messages.create(toBox({ messages }))), name.answer);
+});
+
+Deno.test("the structured output helper reads the facts", async () => {
+  const format = jsonSchemaOutputFormat(passage.schema);
+  const messages: Body["messages"] = [{ role: "user", content: passage.question }];
+  const body = { ...toBox({ messages }), output_config: { format } };
+  const { parsed_output } = await client.messages.parse(body);
+  assertEquals(parsed_output as unknown, passage.facts);
+});
+
+Deno.test("the structured output helper reads what the schema promises, whatever the model would say", async () => {
   const format = jsonSchemaOutputFormat({
     type: "object",
     properties: { name: { type: "string", enum: ["Ada", "Bob"] }, adult: { type: "boolean" } },
@@ -161,9 +197,8 @@ Deno.test("the structured output helper reads what the schema promises", async (
 
 Deno.test("thinking comes in a block of its own, signed, and goes back", async () => {
   const thinking = { type: "enabled", budget_tokens: 1024 } as const;
-  const schema = { const: "done" };
-  const output_config = { format: { type: "json_schema", schema } } as const;
-  const stream = client.messages.stream(ask({ thinking, output_config, max_tokens: 200 }));
+  const messages: Body["messages"] = [{ role: "user", content: sum.question }];
+  const stream = client.messages.stream(toBox({ thinking, messages, max_tokens: 200 }));
   const signatures: string[] = [];
   for await (const event of stream) {
     if (event.type !== "content_block_delta") continue;
@@ -172,15 +207,16 @@ Deno.test("thinking comes in a block of its own, signed, and goes back", async (
   const { content } = await stream.finalMessage();
   assertEquals(content.map(({ type }) => type), ["thinking", "text"]);
   const [thought, text] = content as [Anthropic.ThinkingBlock, Anthropic.TextBlock];
-  assert(thought.thinking.length > 3);
-  assertEquals([signatures, text.text], [[thought.signature], '"done"']);
-  const messages: Body["messages"] = [
-    { role: "user", content: "Hi" },
+  assertMatch(thought.thinking, sum.thought);
+  assertMatch(text.text, sum.answer);
+  assertEquals(signatures, [thought.signature]);
+  messages.push(
     { role: "assistant", content: [...content, { type: "redacted_thinking", data: "x" }] },
-    { role: "user", content: "And?" },
-  ];
-  await client.messages.create(ask({ messages, thinking: { type: "adaptive" }, max_tokens: 5 }));
-  const off = ask({ thinking: { type: "disabled" }, output_config });
+    { role: "user", content: "Thank you!" },
+  );
+  const next = toBox({ messages, thinking: { type: "adaptive" }, max_tokens: 200 });
+  assertEquals((await client.messages.create(next)).stop_reason, "end_turn");
+  const off = toBox({ thinking: { type: "disabled" }, messages: messages.slice(0, 1) });
   assertEquals((await client.messages.create(off)).content.map(({ type }) => type), ["text"]);
 });
 

@@ -1,5 +1,5 @@
 // LangChain's ChatOllama, Ollama and OllamaEmbeddings, unmodified, by the handler and over a port:
-// with a real model with random weights, and with a script where one has to say something.
+// with the model in the box, and with a script where only one can bring something about.
 
 import {
   type AIMessageChunk,
@@ -9,35 +9,25 @@ import {
 } from "@langchain/core/messages";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import { ChatOllama, Ollama, OllamaEmbeddings } from "@langchain/ollama";
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { BOX, name, passage, sum, weather } from "./box_talk.ts";
 import { saysForever } from "./fake_model.ts";
 import { createTestApp, until } from "./test_app.ts";
-import { asksForWeather, createTinyApp, waysTo } from "./tiny_app.ts";
+import { createTinyApp, waysTo } from "./tiny_app.ts";
 
-const person = {
-  type: "object",
-  properties: { name: { type: "string", maxLength: 10 }, age: { type: "integer", maximum: 120 } },
-  required: ["name", "age"],
-  additionalProperties: false,
-};
-const weather = new DynamicStructuredTool({
-  name: "weather",
-  description: "Tells the weather",
-  schema: {
-    type: "object",
-    properties: { city: { type: "string", enum: ["Rome", "Paris"] } },
-    required: ["city"],
-    additionalProperties: false,
-  },
-  func: ({ city }: { city: string }) => Promise.resolve(`22C in ${city}`),
+const tool = new DynamicStructuredTool({
+  name: weather.name,
+  description: weather.description,
+  schema: weather.parameters,
+  func: () => Promise.resolve(weather.result),
 });
-const limits = { model: "tools", temperature: 1, seed: 7, numPredict: 120, maxRetries: 0 };
+const limits = { model: BOX, temperature: 0, numPredict: 120, maxRetries: 0 };
 
 for (const { how, url: baseUrl, fetch } of waysTo(await createTinyApp("langchain"))) {
   const chatOf = (fields = {}) => new ChatOllama({ ...limits, baseUrl, fetch, ...fields });
 
   Deno.test(`ChatOllama streams what it gets at once, ${how}`, async () => {
-    const chat = chatOf({ temperature: 0, numPredict: 12 });
+    const chat = chatOf({ model: "tools", numPredict: 12 });
     const messages = [new SystemMessage("Be brief."), new HumanMessage("Hi")];
     const whole = await chat.invoke(messages);
     const { done_reason: reason, eval_count: count } = whole.response_metadata;
@@ -47,64 +37,63 @@ for (const { how, url: baseUrl, fetch } of waysTo(await createTinyApp("langchain
     assertEquals(text, whole.content);
   });
 
-  Deno.test(`ChatOllama's structured output keeps to its schema, ${how}`, async () => {
-    for (const model of ["tools", "plain"]) {
-      const { name, age } = await chatOf({ model }).withStructuredOutput(person).invoke("Hi");
-      assert(Number.isInteger(age) && age <= 120 && [...name].length <= 10);
+  Deno.test(`ChatOllama's structured output has the facts, whatever its method, ${how}`, async () => {
+    for (const method of ["jsonSchema", "jsonMode"] as const) {
+      const reader = chatOf().withStructuredOutput(passage.schema, { method });
+      assertEquals(await reader.invoke(passage.question), passage.facts);
     }
-    const json = chatOf().withStructuredOutput(person, { method: "jsonMode" });
-    assertEquals((await json.invoke("Hi")).constructor, Object);
+    const method = "functionCalling";
+    const caller = chatOf().withStructuredOutput(tool.schema, { method, name: weather.name });
+    assertEquals(await caller.invoke(weather.question), weather.arguments);
   });
 
-  Deno.test(`ChatOllama thinks apart from its answer, ${how}`, async () => {
-    const chat = chatOf({ think: true, format: { const: 2 } });
-    const { content, additional_kwargs } = await chat.invoke("Hi");
-    assertEquals(content, "2");
-    assert((additional_kwargs.reasoning_content as string).length > 3);
+  Deno.test(`ChatOllama thinks apart from its answer, streaming and not, ${how}`, async () => {
+    const chat = chatOf({ think: true });
+    const { content, additional_kwargs } = await chat.invoke(sum.question);
+    assertMatch(content as string, sum.answer);
+    assertMatch(additional_kwargs.reasoning_content as string, sum.thought);
+    let gathered: AIMessageChunk | undefined;
+    for await (const part of await chat.stream(sum.question)) {
+      gathered = gathered?.concat(part) ?? part;
+    }
+    assertEquals(gathered!.content, content);
+    assertEquals(
+      gathered!.additional_kwargs.reasoning_content,
+      additional_kwargs.reasoning_content,
+    );
+  });
+
+  Deno.test(`ChatOllama calls a tool and takes its result, streaming and not, ${how}`, async () => {
+    const able = chatOf().bindTools([tool]);
+    const messages: BaseMessageLike[] = [new HumanMessage(weather.question)];
+    const asked = await able.invoke(messages);
+    const [call] = asked.tool_calls!;
+    assertEquals([call!.name, call!.args], [weather.name, weather.arguments]);
+    let gathered: AIMessageChunk | undefined;
+    for await (const part of await able.stream(messages)) {
+      gathered = gathered?.concat(part) ?? part;
+    }
+    assertEquals(gathered!.tool_calls!.map(({ args }) => args), [weather.arguments]);
+    assertEquals(
+      gathered!.response_metadata.eval_count,
+      asked.response_metadata.eval_count,
+    );
+    const answer = await able.invoke([...messages, asked, await tool.invoke(call!)]);
+    assertMatch(answer.content as string, weather.told);
+  });
+
+  Deno.test(`ChatOllama holds a conversation, ${how}`, async () => {
+    const messages: BaseMessageLike[] = [new HumanMessage(name.told)];
+    messages.push(await chatOf().invoke(messages), new HumanMessage(name.question));
+    assertMatch((await chatOf().invoke(messages)).content as string, name.answer);
   });
 
   Deno.test(`Ollama completes, ${how}`, async () => {
-    const model = new Ollama({ ...limits, temperature: 0, numPredict: 8, baseUrl, fetch });
+    const model = new Ollama({ ...limits, model: "tools", numPredict: 8, baseUrl, fetch });
     const whole = await model.invoke("Once");
     let text = "";
     for await (const part of await model.stream("Once")) text += part;
     assertEquals([text, text.length > 0], [whole, true]);
-  });
-}
-
-const calling = createTestApp({
-  script: asksForWeather,
-  info: { callsTools: true, thinks: true },
-});
-
-for (const { how, url: baseUrl, fetch } of waysTo(calling)) {
-  const chat = new ChatOllama({ model: "tiny", baseUrl, fetch, maxRetries: 0 });
-  const able = chat.bindTools([weather]);
-
-  Deno.test(`ChatOllama calls a tool and takes its result, ${how}`, async () => {
-    const messages: BaseMessageLike[] = [new HumanMessage("What is the weather?")];
-    const asked = await able.invoke(messages);
-    const [call] = asked.tool_calls!;
-    assertEquals([call!.name, call!.args], ["weather", { city: "Rome" }]);
-    const result = await weather.invoke(call!);
-    assertEquals((await able.invoke([...messages, asked, result])).content, "It is 22C in Rome");
-  });
-
-  Deno.test(`ChatOllama gathers calls and thinking from a stream, ${how}`, async () => {
-    let gathered: AIMessageChunk | undefined;
-    for await (const part of await able.stream("Hi")) gathered = gathered?.concat(part) ?? part;
-    const { tool_calls, additional_kwargs, response_metadata } = gathered!;
-    assertEquals(tool_calls!.map(({ name, args }) => [name, args]), [["weather", {
-      city: "Rome",
-    }]]);
-    assertEquals(additional_kwargs.reasoning_content, "Hm");
-    assertEquals(response_metadata.eval_count, 3);
-  });
-
-  Deno.test(`ChatOllama reads structured output from a call, ${how}`, async () => {
-    const method = "functionCalling";
-    const reader = chat.withStructuredOutput(weather.schema, { method, name: "weather" });
-    assertEquals(await reader.invoke("Hi"), { city: "Rome" });
   });
 }
 

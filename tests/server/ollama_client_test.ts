@@ -1,11 +1,12 @@
-// The official ollama client, unmodified, by the handler and, where a connection matters, over a port.
-// structured_test.ts and end_to_end_test.ts have it with a real model.
+// The official ollama client, unmodified, by the handler and, where a connection matters, over a port:
+// with the model in the box where something is said, with a script where only one can bring it about.
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Message, Ollama } from "ollama";
+import { BOX, name, passage, sum, weather } from "./box_talk.ts";
 import { says, saysForever } from "./fake_model.ts";
 import { createTestApp, type TestApp, until } from "./test_app.ts";
-import { asksForWeather, handlerWay, type Way, waysTo } from "./tiny_app.ts";
+import { createTinyApp, handlerWay, type Way, waysTo } from "./tiny_app.ts";
 
 function reach({ url: host, fetch }: Way): Ollama {
   return new Ollama({ host, fetch });
@@ -82,37 +83,74 @@ Deno.test("the ollama client gets errors as sentences with a status", async () =
   }
 });
 
-const able = { info: { callsTools: true, thinks: true } };
-const weather = {
+const tiny = await createTinyApp("ollama_client");
+const tool = {
   type: "function",
   function: {
-    name: "weather",
-    description: "Tells the weather",
-    parameters: { type: "object", properties: { city: { type: "string" } } },
+    name: weather.name,
+    description: weather.description,
+    parameters: weather.parameters,
   },
 };
+const greedy = { model: BOX, options: { temperature: 0, num_predict: 120 } };
+const user = (content: string) => ({ role: "user", content });
 
-for (const way of waysTo(createTestApp({ ...able, script: asksForWeather }))) {
-  Deno.test(`the ollama client thinks, calls a tool and takes its result, ${way.how}`, async () => {
-    const ask = { model: "tiny", tools: [weather], think: true };
+for (const way of waysTo(tiny)) {
+  Deno.test(`the ollama client calls a tool and takes its result, ${way.how}`, async () => {
+    const ask = { ...greedy, tools: [tool] };
+    const messages: Message[] = [user(weather.question)];
     const { message } = await reach(way).chat({ ...ask, messages });
     const [call] = message.tool_calls!;
-    assertEquals([message.content, message.thinking], ["", "Hm"]);
-    assertEquals([call!.function.name, call!.function.arguments], ["weather", { city: "Rome" }]);
-    const result = { role: "tool", tool_name: "weather", content: "22C in Rome" };
-    const answer = await reach(way).chat({ ...ask, messages: [...messages, message, result] });
-    assertEquals(answer.message.content, "It is 22C in Rome");
+    assertEquals([message.content, message.thinking], ["", undefined]);
+    assertEquals([call!.function.name, call!.function.arguments], [
+      weather.name,
+      weather.arguments,
+    ]);
+    const calls: Message["tool_calls"][] = [];
+    for await (const part of await reach(way).chat({ ...ask, messages, stream: true })) {
+      if (!part.done) calls.push(part.message.tool_calls);
+    }
+    assertEquals(calls.map((each) => each?.[0]?.function.arguments), [weather.arguments]);
+    messages.push(message, { role: "tool", tool_name: weather.name, content: weather.result });
+    const answer = await reach(way).chat({ ...ask, messages });
+    assertMatch(answer.message.content, weather.told);
+    assertEquals(answer.message.tool_calls, undefined);
   });
 
-  Deno.test(`the ollama client streams thinking and whole calls, ${way.how}`, async () => {
-    const seen: Partial<Message>[] = [];
-    const ask = { model: "tiny", messages, tools: [weather], think: "high" as const };
-    for await (const { message, done } of await reach(way).chat({ ...ask, stream: true })) {
-      if (!done) seen.push(message);
+  Deno.test(`the ollama client thinks when it is asked to, streaming and not, ${way.how}`, async () => {
+    const ask = { ...greedy, messages: [user(sum.question)] };
+    const { message } = await reach(way).chat({ ...ask, think: true });
+    assertMatch(message.thinking!, sum.thought);
+    assertMatch(message.content, sum.answer);
+    let [thinking, content] = ["", ""];
+    for await (const part of await reach(way).chat({ ...ask, think: "high", stream: true })) {
+      assert(!(part.message.thinking && content), "Expected no thinking after the answer began");
+      thinking += part.message.thinking ?? "";
+      content += part.message.content;
     }
-    assertEquals(seen.map(({ thinking }) => thinking), ["Hm", undefined]);
-    const calls = seen.map(({ tool_calls }) => tool_calls?.map((call) => call.function.arguments));
-    assertEquals(calls, [undefined, [{ city: "Rome" }]]);
+    assertEquals([thinking, content], [message.thinking, message.content]);
+    const short = await reach(way).chat({ ...ask, think: false });
+    assertEquals(short.message.thinking, undefined);
+  });
+
+  Deno.test(`the ollama client extracts facts under a format, ${way.how}`, async () => {
+    const ask = { ...greedy, format: passage.schema };
+    const { message } = await reach(way).chat({ ...ask, messages: [user(passage.question)] });
+    assertEquals(JSON.parse(message.content), passage.facts);
+    const { response } = await reach(way).generate({ ...ask, prompt: passage.question });
+    assertEquals(JSON.parse(response!), passage.facts);
+  });
+
+  Deno.test(`the ollama client holds a conversation, ${way.how}`, async () => {
+    const messages: Message[] = [];
+    let last = "";
+    for (const said of [name.told, "How are you?", name.question]) {
+      messages.push(user(said));
+      const { message } = await reach(way).chat({ ...greedy, messages });
+      messages.push(message);
+      last = message.content;
+    }
+    assertMatch(last, name.answer);
   });
 }
 

@@ -1,7 +1,7 @@
 // The official openai client, unmodified, against the application without a port and a model without
-// weights: what only a script can bring about. openai_end_to_end_test.ts has a real model.
+// weights: what only a script can bring about. openai_end_to_end_test.ts has the model in the box.
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { APIError, BadRequestError, NotFoundError, OpenAI } from "openai";
 import { failsAfter, saysForever } from "./fake_model.ts";
 import { callEvents, gives } from "./openai_scripts.ts";
@@ -18,14 +18,6 @@ function clientOf({ app }: TestApp): OpenAI {
 
 const messages = [{ role: "user" as const, content: "Hi" }];
 const able = { info: { callsTools: true, thinks: true } };
-const tools = [{
-  type: "function" as const,
-  function: {
-    name: "weather",
-    description: "Tells the weather",
-    parameters: { type: "object", properties: { city: { type: "string" } } },
-  },
-}];
 const calls = gives([
   { type: "thinking", text: "Hm" },
   { type: "text", text: "Look" },
@@ -46,36 +38,6 @@ Deno.test("the openai client chats, streaming and not", async () => {
   stream.on("content", (delta) => text += delta);
   assertEquals(await stream.finalContent(), "Hello");
   assertEquals([text, (await stream.totalUsage()).total_tokens], ["Hello", 14]);
-});
-
-Deno.test("the openai client gathers calls from a stream, and runs tools until there is an answer", async () => {
-  const test = createTestApp({ ...able, script: calls });
-  const client = clientOf(test);
-  const stream = client.chat.completions.stream({ model: "tiny", messages, tools });
-  const { message, finish_reason: reason } = (await stream.finalChatCompletion()).choices[0]!;
-  const [call] = message.tool_calls!;
-  assertEquals([reason, message.content, call!.id], ["tool_calls", "Look", "call_1"]);
-  assert(call!.type === "function");
-  assertEquals(JSON.parse(call!.function.arguments), { city: "Rome" });
-
-  test.loaded[0]!.script = async function* (request) {
-    const isAnswered = "messages" in request && request.messages.at(-1)!.role === "tool";
-    yield* (isAnswered ? gives([{ type: "text", text: "22C" }]) : calls)(request);
-  };
-  const asked: unknown[] = [];
-  const runner = client.chat.completions.runTools({
-    model: "tiny",
-    messages,
-    tools: [{
-      type: "function",
-      function: {
-        ...tools[0]!.function,
-        parse: JSON.parse,
-        function: (values: unknown) => (asked.push(values), "warm"),
-      },
-    }],
-  });
-  assertEquals([await runner.finalContent(), asked], ["22C", [{ city: "Rome" }]]);
 });
 
 Deno.test("the openai client streams responses and gathers the same as it gets at once", async () => {

@@ -1,8 +1,9 @@
-// The official openai client, unmodified, against the application on a real model with random weights:
-// whatever it would say, its answers are what was asked for.
+// The official openai client, unmodified, against the application: with the model in the box where
+// something is said, with random weights where an answer has to be what was asked for whatever it is.
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { BadRequestError, OpenAI } from "openai";
+import { BOX, name, passage, sum, weather } from "./box_talk.ts";
 import { createTinyApp } from "./tiny_app.ts";
 
 const { app, manager } = await createTinyApp("openai");
@@ -15,24 +16,25 @@ const client = new OpenAI({
 
 const model = "tools";
 const messages = [{ role: "user" as const, content: "Hi" }];
-const person = {
+const shape = {
   type: "object",
   properties: { name: { type: "string", maxLength: 10 }, age: { type: "integer", maximum: 120 } },
   required: ["name", "age"],
   additionalProperties: false,
 };
-const parameters = {
-  type: "object",
-  properties: { city: { enum: ["Rome", "Paris"] } },
-  required: ["city"],
-  additionalProperties: false,
-};
 const tools = [{
   type: "function" as const,
-  function: { name: "weather", parameters, strict: true },
+  function: {
+    name: weather.name,
+    description: weather.description,
+    parameters: weather.parameters,
+    strict: true,
+  },
 }];
 const sampling = { model, temperature: 1, seed: 7, max_completion_tokens: 120 };
-const calling = { ...sampling, tools, tool_choice: "required" as const };
+const greedy = { model: BOX, temperature: 0, max_completion_tokens: 120 };
+const said = (content: string) => ({ role: "user" as const, content });
+const asking = [said(weather.question)];
 
 Deno.test("chats are the same streamed and not, with exact counts", async () => {
   const ask = { ...sampling, temperature: 0, max_completion_tokens: 12, messages };
@@ -48,94 +50,129 @@ Deno.test("chats are the same streamed and not, with exact counts", async () => 
   assertEquals([tokens, made], [usage!.prompt_tokens, 12]);
 });
 
-Deno.test("structured outputs parse and keep to their schema, streamed or not", async () => {
-  const format = { type: "json_schema" as const, json_schema: { name: "p", schema: person } };
-  const ask = { ...sampling, messages, response_format: { ...format, strict: true } };
-  const { choices } = await client.chat.completions.parse(ask);
+Deno.test("structured outputs keep to their schema, whatever the model would say", async () => {
+  const json_schema = { name: "p", schema: shape, strict: true };
+  const ask = { ...sampling, messages, response_format: { type: "json_schema", json_schema } };
+  const { choices } = await client.chat.completions.parse(ask as never);
   const parsed = choices[0]!.message.parsed as unknown as { name: string; age: number };
   assert(Number.isInteger(parsed.age) && parsed.age <= 120 && parsed.name.length <= 10);
+});
+
+Deno.test("structured outputs parse and have the facts, streamed or not", async () => {
+  const json_schema = { name: "p", schema: passage.schema, strict: true };
+  const response_format = { type: "json_schema" as const, json_schema };
+  const ask = { ...greedy, messages: [said(passage.question)], response_format };
+  const { choices } = await client.chat.completions.parse(ask);
+  assertEquals(choices[0]!.message.parsed as unknown, passage.facts);
   const stream = client.chat.completions.stream(ask);
-  assertEquals((await stream.finalChatCompletion()).choices[0]!.message.parsed, parsed as never);
+  assertEquals(
+    (await stream.finalChatCompletion()).choices[0]!.message.parsed as unknown,
+    passage.facts,
+  );
   const object = { ...ask, response_format: { type: "json_object" as const } };
   const plain = await client.chat.completions.create(object);
-  assertEquals(JSON.parse(plain.choices[0]!.message.content!).constructor, Object);
+  assertEquals(JSON.parse(plain.choices[0]!.message.content!), passage.facts);
 });
 
-Deno.test("a forced call comes, in pieces that make its arguments, and its answer is taken", async () => {
-  const whole = await client.chat.completions.create({ ...calling, messages });
-  const [{ message, finish_reason: reason }] = whole.choices as [typeof whole.choices[0]];
-  assertEquals([reason, message.content], ["tool_calls", null]);
-  const [call] = message.tool_calls!;
-  assert(call?.type === "function");
-  assertMatch(call.id, /^call_\w{8,}$/);
-  assertEquals(call.function.name, "weather");
-  assertMatch(JSON.parse(call.function.arguments).city, /^(Rome|Paris)$/);
+Deno.test("a call comes, in pieces that make its arguments, and its result is told", async () => {
+  const ask = { ...greedy, tools, messages: asking };
+  for (const tool_choice of ["auto", "required"] as const) {
+    const whole = await client.chat.completions.create({ ...ask, tool_choice });
+    const [{ message, finish_reason: reason }] = whole.choices as [typeof whole.choices[0]];
+    assertEquals([reason, message.content], ["tool_calls", null]);
+    const [call] = message.tool_calls!;
+    assert(call?.type === "function");
+    assertMatch(call.id, /^call_\w{8,}$/);
+    assertEquals(call.function.name, weather.name);
+    assertEquals(JSON.parse(call.function.arguments), weather.arguments);
 
-  const pieces: string[] = [];
-  const stream = await client.chat.completions.create({ ...calling, messages, stream: true });
-  for await (const { choices: [choice] } of stream) {
-    const delta = choice!.delta.tool_calls?.find(({ index }) => index === 0);
-    if (delta?.function?.arguments) pieces.push(delta.function.arguments);
+    const pieces: string[] = [];
+    const stream = await client.chat.completions.create({ ...ask, tool_choice, stream: true });
+    for await (const { choices: [choice] } of stream) {
+      const delta = choice!.delta.tool_calls?.find(({ index }) => index === 0);
+      if (delta?.function?.arguments) pieces.push(delta.function.arguments);
+    }
+    assertEquals(pieces.length > 1, true);
+    assertEquals(pieces.join(""), call.function.arguments);
+
+    const result = { role: "tool" as const, tool_call_id: call.id, content: weather.result };
+    const answered = await client.chat.completions.create({
+      ...ask,
+      messages: [...asking, message, result],
+    });
+    assertEquals(answered.choices[0]!.message.tool_calls, undefined);
+    assertMatch(answered.choices[0]!.message.content!, weather.told);
+    assert(answered.usage!.prompt_tokens > whole.usage!.prompt_tokens);
   }
-  assertEquals(pieces.length > 1, true);
-  assertEquals(pieces.join(""), call.function.arguments);
-
-  const answered = await client.chat.completions.create({
-    ...sampling,
-    max_completion_tokens: 8,
-    tools,
-    tool_choice: "none",
-    messages: [...messages, message, { role: "tool", tool_call_id: call.id, content: "22C" }],
-  });
-  assertEquals(answered.choices[0]!.message.tool_calls, undefined);
-  assert(answered.usage!.prompt_tokens > whole.usage!.prompt_tokens);
 });
 
-Deno.test("thinking comes apart from the answer", async () => {
-  const response_format = {
-    type: "json_schema" as const,
-    json_schema: { name: "x", schema: { const: 2 } },
-  };
-  const ask = { ...sampling, messages, reasoning_effort: "high" as const, response_format };
-  const { message } = (await client.chat.completions.create(ask)).choices[0]!;
-  assertEquals(message.content, "2");
-  assert((message as unknown as { reasoning: string }).reasoning.length > 3);
+Deno.test("the client runs tools until there is an answer", async () => {
+  const asked: unknown[] = [];
+  const run = (values: unknown) => (asked.push(values), weather.result);
+  const runner = client.chat.completions.runTools({
+    ...greedy,
+    messages: asking,
+    tools: [{
+      type: "function",
+      function: { ...tools[0]!.function, parse: JSON.parse, function: run },
+    }],
+  });
+  assertMatch((await runner.finalContent())!, weather.told);
+  assertEquals(asked, [weather.arguments]);
+});
+
+Deno.test("thinking comes apart from the answer, where it is asked for", async () => {
+  const ask = { ...greedy, messages: [said(sum.question)] };
+  const thinking = { ...ask, reasoning_effort: "high" as const };
+  const { message } = (await client.chat.completions.create(thinking)).choices[0]!;
+  assertMatch(message.content!, sum.answer);
+  assertMatch((message as unknown as { reasoning: string }).reasoning, sum.thought);
+  const short = { ...ask, reasoning_effort: "none" as const };
+  const { message: answer } = (await client.chat.completions.create(short)).choices[0]!;
+  assertEquals((answer as { reasoning?: string }).reasoning, undefined);
+});
+
+Deno.test("a conversation is held, in messages and in the items of responses", async () => {
+  const first = (await client.chat.completions.create({ ...greedy, messages: [said(name.told)] }))
+    .choices[0]!.message;
+  const messages = [said(name.told), first, said(name.question)];
+  const { choices } = await client.chat.completions.create({ ...greedy, messages });
+  assertMatch(choices[0]!.message.content!, name.answer);
+
+  const ask = { model: BOX, temperature: 0 };
+  const { output } = await client.responses.create({ ...ask, input: name.told });
+  const input = [said(name.told), ...output as never[], said(name.question)];
+  assertMatch((await client.responses.create({ ...ask, input })).output_text, name.answer);
 });
 
 Deno.test("responses stream every kind of item and gather to what comes at once", async () => {
-  const ask = {
-    model,
-    input: "Hi",
-    temperature: 1,
-    max_output_tokens: 120,
-    text: { format: { type: "json_schema" as const, name: "p", schema: person, strict: true } },
-    // Ours: the seed is no member of responses.
-    options: { seed: 7 },
-  };
-  const whole = await client.responses.parse(ask);
-  assertEquals((whole.output_parsed as unknown as { age: number }).age <= 120, true);
-  const stream = client.responses.stream(ask);
+  const format = { type: "json_schema" as const, name: "p", schema: passage.schema, strict: true };
+  const ask = { model: BOX, temperature: 0, max_output_tokens: 120 };
+  const extract = { ...ask, input: passage.question, text: { format } };
+  const whole = await client.responses.parse(extract);
+  assertEquals(whole.output_parsed as unknown, passage.facts);
+  const stream = client.responses.stream(extract);
   assertEquals((await stream.finalResponse()).output_text, whole.output_text);
 
-  const call = await client.responses.create({
-    ...ask,
-    text: {},
-    tools: [{ type: "function", ...tools[0]!.function }],
-    tool_choice: "required",
-  });
+  const able = { ...ask, tools: [{ type: "function" as const, ...tools[0]!.function }] };
+  const call = await client.responses.create({ ...able, input: weather.question });
   const [item] = call.output;
   assert(item?.type === "function_call");
-  assertMatch(JSON.parse(item.arguments).city, /^(Rome|Paris)$/);
+  assertEquals(JSON.parse(item.arguments), weather.arguments);
   const next = await client.responses.create({
-    ...ask,
+    ...able,
     input: [
-      { role: "user", content: "Hi" },
+      said(weather.question),
       ...call.output as never[],
-      { type: "function_call_output", call_id: item.call_id, output: "22C" },
+      { type: "function_call_output", call_id: item.call_id, output: weather.result },
     ],
-    reasoning: { effort: "low" },
   });
-  assertEquals(next.output.map(({ type }) => type), ["reasoning", "message"]);
+  assertMatch(next.output_text, weather.told);
+
+  const thinking = { ...ask, input: sum.question, reasoning: { effort: "low" as const } };
+  const thought = await client.responses.create(thinking);
+  assertEquals(thought.output.map(({ type }) => type), ["reasoning", "message"]);
+  assertMatch(thought.output_text, sum.answer);
 });
 
 Deno.test("completions continue texts and token ids side by side as each alone", async () => {
@@ -188,7 +225,7 @@ Deno.test("an aborted stream gives its model back", async () => {
   const stream = await client.chat.completions.create({ ...ask, ...{ keep_alive: 0 } });
   for await (const _ of stream) break;
   const deadline = Date.now() + 10_000;
-  while (manager.running().length > 0) {
+  while (manager.running().some(({ entry }) => entry.name.startsWith(model))) {
     assert(Date.now() < deadline, "Expected the model to be given back");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

@@ -1,9 +1,10 @@
-// Formats, tools and thinking through the native API, the official client and a real model with
-// random weights: whatever it would say, its answers are what was asked for.
+// Formats, tools and thinking through the native API and the official client: with the model in the
+// box, and with random weights, whose answers are what was asked for whatever they would say.
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Ollama } from "ollama";
 import { createLog } from "../../server/log.ts";
+import { BOX, passage, sum, weather } from "./box_talk.ts";
 import { createTinyApp } from "./tiny_app.ts";
 
 const lines: string[] = [];
@@ -23,7 +24,7 @@ const person = {
   required: ["name", "age"],
   additionalProperties: false,
 };
-const weather = {
+const forecast = {
   type: "function",
   function: {
     name: "weather",
@@ -36,6 +37,17 @@ const weather = {
     },
   },
 };
+
+const callable = {
+  type: "function",
+  function: {
+    name: weather.name,
+    description: weather.description,
+    parameters: weather.parameters,
+  },
+};
+const greedy = { model: BOX, options: { temperature: 0, num_predict: 120 } };
+const said = (content: string) => [{ role: "user", content }];
 
 Deno.test("a format is kept in chats and generations, streamed or not", async () => {
   for (const model of ["tools", "plain"]) {
@@ -68,16 +80,45 @@ Deno.test("what a format cannot be is refused with its place and keyword", async
   }
 });
 
-Deno.test("calls come whole, with ids and indices, and thinking apart", async () => {
+Deno.test("a format has the facts that the text tells, streamed or not", async () => {
+  const ask = { ...greedy, messages: said(passage.question), format: passage.schema };
+  const { message } = await client.chat(ask);
+  assertEquals(JSON.parse(message.content), passage.facts);
+  let text = "";
+  for await (const part of await client.chat({ ...ask, stream: true })) {
+    text += part.message.content;
+  }
+  assertEquals(text, message.content);
+});
+
+Deno.test("calls come whole, with ids and indices, or words where no tool fits", async () => {
+  const ask = { ...greedy, messages: said(weather.question), tools: [callable] };
+  const { message } = await client.chat(ask);
+  const [call] = message.tool_calls as unknown as {
+    id: string;
+    function: { index: number; name: string; arguments: object };
+  }[];
+  assertMatch(call!.id, /^call_\w{8,}$/);
+  const { index, name, arguments: values } = call!.function;
+  assertEquals([index, name, values], [0, weather.name, weather.arguments]);
+  assertEquals(message.content, "");
+  const parts = await Array.fromAsync(await client.chat({ ...ask, stream: true }));
+  assertEquals(parts[0]!.message.tool_calls![0]!.function.arguments, values);
+  assertEquals([parts[0]!.done, parts.at(-1)!.done, parts.at(-1)!.done_reason], [
+    false,
+    true,
+    "stop",
+  ]);
+  const thanks = await client.chat({ ...ask, messages: said("Thank you!") });
+  assertEquals([thanks.message.tool_calls, thanks.message.content !== ""], [undefined, true]);
+});
+
+Deno.test("a call that random weights begin keeps to its schema, and a format where they do not", async () => {
   let calls = 0;
   for (let seed = 1; seed < 30 && calls < 2; seed++) {
-    const request = {
-      model: "tools",
-      messages,
-      tools: [weather],
-      format: { const: 1 },
-      options: { ...options, seed },
-    };
+    const format = { const: 1 };
+    const sampling = { ...options, seed };
+    const request = { model: "tools", messages, tools: [forecast], format, options: sampling };
     const { message } = await client.chat(request);
     const [call] = message.tool_calls ?? [];
     if (!call) {
@@ -85,37 +126,30 @@ Deno.test("calls come whole, with ids and indices, and thinking apart", async ()
       continue;
     }
     calls++;
-    const { id, function: { index, name, arguments: values } } = call as unknown as {
-      id: string;
-      function: { index: number; name: string; arguments: { city: string } };
-    };
-    assertMatch(id, /^call_\w{8,}$/);
-    assertEquals([index, name, message.content], [0, "weather", ""]);
-    assertMatch(values.city, /^(Rome|Paris)$/);
-    const parts = [];
-    for await (const part of await client.chat({ ...request, stream: true })) parts.push(part);
-    assertEquals(parts[0]!.message.tool_calls![0]!.function.arguments, values);
-    assertEquals([parts[0]!.done, parts.at(-1)!.done, parts.at(-1)!.done_reason], [
-      false,
-      true,
-      "stop",
-    ]);
+    assertEquals(call.function.name, "weather");
+    assertMatch(call.function.arguments.city, /^(Rome|Paris)$/);
   }
   assertEquals(calls, 2);
-  const thought = await client.chat({
-    model: "tools",
-    messages,
-    think: true,
-    format: { const: 2 },
-    options,
-  });
-  assertEquals(thought.message.content, "2");
-  assert(thought.message.thinking!.length > 3);
+});
+
+Deno.test("thinking comes apart from an answer, which keeps to a format", async () => {
+  const ask = { ...greedy, messages: said(sum.question), think: true };
+  const { message } = await client.chat(ask);
+  assertMatch(message.thinking!, sum.thought);
+  assertMatch(message.content, sum.answer);
+  const format = {
+    type: "object",
+    properties: { sum: { const: 72 } },
+    required: ["sum"],
+    additionalProperties: false,
+  };
+  const shaped = (await client.chat({ ...ask, format })).message;
+  assertEquals([shaped.thinking, JSON.parse(shaped.content)], [message.thinking, { sum: 72 }]);
 });
 
 Deno.test("what the mask leaves out of a tool is logged, and refused where the tool is strict", async () => {
   const parameters = { type: "object", properties: { n: { type: "string", pattern: "(a)\\1" } } };
-  const tool = { ...weather, function: { ...weather.function, parameters } };
+  const tool = { ...forecast, function: { ...forecast.function, parameters } };
   const request = { model: "tools", messages, tools: [tool], options: { num_predict: 5 } };
   await client.chat(request);
   await new Promise((resolve) => setTimeout(resolve, 10));
@@ -127,7 +161,7 @@ Deno.test("what the mask leaves out of a tool is logged, and refused where the t
 
 Deno.test("only models that can are offered tools and thinking, and /api/tags says which", async () => {
   await assertRejects(
-    () => client.chat({ model: "plain", messages, tools: [weather] }),
+    () => client.chat({ model: "plain", messages, tools: [forecast] }),
     Error,
     "does not support tools",
   );

@@ -1,23 +1,15 @@
 // What the tests of clients share: an application over the model in the box, which has learnt to talk,
 // and tiny models with random weights, whose answers are what was asked for whatever they would say;
-// a script that calls a tool; and the ways to an application, by its handler and over a real port.
+// and the ways to an application, by its handler and over a real port.
 
 import { BOX_MODEL } from "../../engine/box/mod.ts";
-import {
-  type ChatEvent,
-  inspectModel,
-  loadModel,
-  ModelManager,
-  ModelStore,
-} from "../../engine/mod.ts";
+import { inspectModel, loadModel, ModelManager, ModelStore } from "../../engine/mod.ts";
 import { createApp } from "../../server/app.ts";
 import type { AppOptions } from "../../server/app_types.ts";
 import { createLog } from "../../server/log.ts";
 import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
 import { checkAnswers } from "./check_answers.ts";
-import type { Script } from "./fake_model.ts";
-import { callEvents, gives } from "./openai_scripts.ts";
 
 type App = ReturnType<typeof createApp>;
 
@@ -88,12 +80,3 @@ export function portWay({ app }: { app: App }): Way {
 export function waysTo(served: { app: App }): Way[] {
   return [handlerWay(served), portWay(served)];
 }
-
-/** A script that thinks and calls `weather` for Rome, and with the result as last message repeats it. */
-export const asksForWeather: Script = (request) => {
-  const last = "messages" in request ? request.messages.at(-1) : undefined;
-  const answer: ChatEvent[] = last?.role === "tool"
-    ? [{ type: "text", text: "It is " }, { type: "text", text: last.content }]
-    : [{ type: "thinking", text: "Hm" }, ...callEvents("call_1", "weather", ['{"city":"Rome"}'])];
-  return gives(answer)(request);
-};

@@ -81,8 +81,8 @@ export const arithmetic: Skill = { name: "arithmetic", example };
 function example(random: Random, split: Split): Example {
   const operation = chooseOperation(random, split);
   const [a, b] = chooseNumbers(operation, random, split);
-  // What is evaluated is the thinking; a fifth says that it is not wanted, and then only that counts.
-  const think = random.chance(0.8);
+  // What is evaluated is the thinking; the rest say that it is not wanted, and then only that counts.
+  const think = random.chance(0.6);
   const result = operation.apply(a, b);
   const sentence = `${a} ${operation.sign} ${b} = ${result}`;
   const answer: Answer = {

@@ -7,12 +7,8 @@ import { madeUpWord } from "../words/made_up.ts";
 import { city, fullName } from "../words/names.ts";
 import { enumerate } from "../words/values.ts";
 
-const FRAMES = [
-  "Repeat: {x}",
-  "Say: {x}",
-  "Repeat after me: {x}",
-  "Write this again: {x}",
-  "Copy this: {x}",
+const FRAMES: readonly string[] = [
+  "[|Please ][repeat|say|copy|write|print|echo] [this|after me|the following|exactly this|again]: {x}",
 ];
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
@@ -27,7 +23,9 @@ function example(random: Random, split: Split): Example {
     () => parts.join(", "),
     () => enumerate(parts),
   ])();
-  return { turns: [{ user: random.pickOf(FRAMES, split).replace("{x}", text), answer: { text } }] };
+  return {
+    turns: [{ user: random.phraseOf(FRAMES, split).replace("{x}", text), answer: { text } }],
+  };
 }
 
 function part(random: Random, split: Split): string {

@@ -1,24 +1,13 @@
 // Extraction: an instruction and a text of one to three sentences; the answer is a JSON object with
-// the fields asked for, in the order asked for, or with all fields of the text in its order.
+// the fields asked for, in the order asked for, or with all fields of the text in an order of their own.
 
 import { isDeepStrictEqual } from "node:util";
-import { fill, type Random } from "../random.ts";
+import { capitalize, fill, type Random } from "../random.ts";
 import type { Answer, Example, Skill, Split } from "../types.ts";
 import { city, firstName, fullName } from "../words/names.ts";
-import { blurred } from "../words/open_class.ts";
 import { ADDITIONS, NAMING, OPEN, OPENINGS } from "../words/sentences.ts";
-import { ITEMS, JOBS } from "../words/things.ts";
-import {
-  amount,
-  company,
-  date,
-  email,
-  enumerate,
-  integer,
-  phone,
-  withArticle,
-  type Written,
-} from "../words/values.ts";
+import { ITEMS } from "../words/things.ts";
+import { amount, date, enumerate, integer, type Written } from "../words/values.ts";
 import { writeJson } from "./json.ts";
 
 /** A kind of fact. */
@@ -33,24 +22,21 @@ const STRING = { type: "string" };
 
 const plain = (value: string | number): Written => ({ value, text: String(value) });
 
-/** An amount, rarely written with two decimals, at times with a comma between the thousands. */
-function price(random: Random, split: Split): Written {
-  const value = amount(random, split);
-  if (random.chance(0.05)) return { value, text: value.toFixed(2) };
-  if (random.chance(0.3)) return { value, text: value.toLocaleString("en-US") };
-  return plain(value);
-}
-
-const CURRENCIES: readonly [code: string, written: readonly string[]][] = [
-  ["EUR", ["{amount} euros", "{amount} EUR", "€{amount}"]],
-  ["USD", ["{amount} dollars", "{amount} USD", "${amount}"]],
-  ["GBP", ["{amount} pounds", "{amount} GBP", "£{amount}"]],
-  ["CHF", ["{amount} francs", "{amount} CHF", "CHF {amount}"]],
+const CURRENCIES: readonly string[] = [
+  ...[
+    "{amount} euros",
+    "{amount} EUR",
+    "€{amount}",
+    "{amount} dollars",
+    "{amount} USD",
+    "${amount}",
+  ],
+  ...["{amount} pounds", "{amount} GBP", "£{amount}", "{amount} francs", "{amount} CHF"],
 ];
 
 const FIELDS: Record<string, Field> = {
   person: {
-    keys: ["person", "name", "full_name"],
+    keys: ["person", "name"],
     schema: STRING,
     make: (random, split) =>
       plain(random.chance(0.8) ? fullName(random, split) : firstName(random, split)),
@@ -61,18 +47,18 @@ const FIELDS: Record<string, Field> = {
     make: (random, split) => plain(integer(random, split, 18, 99)),
   },
   city: {
-    keys: ["city", "place", "town", "location"],
+    keys: ["city", "place"],
     schema: STRING,
     make: (random, split) => plain(city(random, split)),
   },
   date: { keys: ["date", "day"], schema: STRING, make: date },
   amount: {
-    keys: ["amount", "price", "total", "cost"],
+    keys: ["amount", "price"],
     schema: { type: "number" },
-    make: price,
+    make: (random, split) => plain(amount(random, split)),
   },
   items: {
-    keys: ["items", "products", "things", "list"],
+    keys: ["items", "products"],
     schema: { type: "array", items: STRING },
     make: (random, split) => {
       const value = ITEMS.sample(random.integer(2, 4), random, split);
@@ -80,34 +66,12 @@ const FIELDS: Record<string, Field> = {
       return { value, text: enumerate(value, last) };
     },
   },
-  email: {
-    keys: ["email", "mail", "email_address"],
-    schema: STRING,
-    make: (random, split) => plain(email(random, split)),
-  },
-  phone: {
-    keys: ["phone", "telephone", "phone_number"],
-    schema: STRING,
-    make: (random, split) => plain(phone(random, split)),
-  },
-  company: {
-    keys: ["company", "employer", "firm"],
-    schema: STRING,
-    make: (random, split) => plain(company(random, split)),
-  },
-  job: {
-    keys: ["job", "profession", "occupation"],
-    schema: STRING,
-    make: (random, split) => plain(JOBS.pick(random, split)),
-  },
-  currency: { keys: ["currency"], schema: STRING, make: () => plain("") },
 };
 
-/** A text and the facts in it, in its order; `currency` is the code of the amount, if any. */
+/** A text and the facts in it. */
 interface Passage {
   text: string;
   facts: Map<string, Written>;
-  currency?: string;
 }
 
 /** A key of the answer with its value and the schema of it. */
@@ -117,23 +81,23 @@ interface Entry {
   schema: Record<string, unknown>;
 }
 
-const MAX_FIELDS = 5;
+const MAX_FIELDS = 4;
 
 export const extraction: Skill = {
   name: "extraction",
 
   example(random: Random, split: Split): Example {
     const passage = makePassage(random, split);
-    const isNaming = random.chance(2 / 3);
-    const entries = isNaming ? chooseEntries(random, passage) : [...passage.facts].map(
-      ([field, { value }]) => entryOf(FIELDS[field]!.keys[0]!, field, value),
-    );
-    const instruction = isNaming
-      ? nameFields(random, blurred(random.pickOf(NAMING, split), random, split), entries)
-      : blurred(random.pickOf(OPEN, split), random, split);
+    const isNaming = random.chance(0.75);
+    const entries = isNaming
+      ? chooseEntries(random, passage)
+      : Object.keys(FIELDS).filter((field) => passage.facts.has(field)).map((field) =>
+        entryOf(FIELDS[field]!.keys[0]!, field, passage)
+      );
+    const instruction = random.phraseOf(isNaming ? NAMING : OPEN, split);
     const value = Object.fromEntries(entries.map((entry) => [entry.key, entry.value]));
     return {
-      ...place(random, instruction, passage.text, (user) => ({
+      ...place(random, nameFields(random, instruction, entries), passage.text, (user) => ({
         user,
         answer: { text: writeJson(value) },
         check: (answer) => isSame(answer, value),
@@ -149,54 +113,45 @@ export const extraction: Skill = {
 
 function makePassage(random: Random, split: Split): Passage {
   const facts = new Map<string, Written>();
-  const sentences = [blurred(random.pickOf(OPENINGS, split), random, split)];
+  const sentences = [opening(random, split)];
   for (const field of fieldsOf(sentences[0]!)) facts.set(field, FIELDS[field]!.make(random, split));
   const others = random.shuffle(Object.keys(ADDITIONS)).filter((field) => !facts.has(field));
   const room = MAX_FIELDS - facts.size;
   for (const field of others.slice(0, Math.min(room, random.pick([0, 0, 0, 1, 1, 2])))) {
     facts.set(field, FIELDS[field]!.make(random, split));
-    sentences.push(blurred(random.pickOf(ADDITIONS[field]!, split), random, split));
+    sentences.push(random.phraseOf(ADDITIONS[field]!, split));
   }
-  const person = facts.get("person")?.text;
-  if (person && facts.has("email") && random.chance(0.7)) {
-    facts.set("email", plain(email(random, split, person)));
-  }
-  const [currency, written] = random.pick(CURRENCIES);
   const texts = Object.fromEntries([...facts].map(([field, { text }]) => [field, text]));
-  if (texts.amount) texts.amount = fill(random.pick(written), { amount: texts.amount });
-  if (texts.job) texts.aJob = withArticle(texts.job);
-  const text = fill(sentences.join(" "), texts);
-  return { text, facts, ...(texts.amount && { currency }) };
+  if (texts.amount) texts.amount = fill(random.pick(CURRENCIES), { amount: texts.amount });
+  return { text: fill(sentences.map(capitalize).join(" "), texts), facts };
+}
+
+/** A wording that tells at least two fields, and none twice. */
+function opening(random: Random, split: Split): string {
+  for (;;) {
+    const phrase = random.phraseOf(OPENINGS, split);
+    const fields = fieldsOf(phrase);
+    const isFit = new Set(fields).size === fields.length && fields.length <= MAX_FIELDS;
+    if (isFit && fields.length > 1) return phrase;
+  }
 }
 
 /** The fields that a sentence has places for, in its order. */
 function fieldsOf(sentence: string): string[] {
-  return [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name]) => name === "aJob" ? "job" : name!);
+  return [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
 }
 
-function entryOf(key: string, field: string, value: unknown): Entry {
-  const { schema } = FIELDS[field]!;
-  return {
-    key,
-    value,
-    schema: value === null ? { ...schema, type: [schema.type, "null"] } : schema,
-  };
+function entryOf(key: string, field: string, { facts }: Passage): Entry {
+  return { key, value: facts.get(field)!.value, schema: FIELDS[field]!.schema };
 }
 
-/** Some of the facts under one of their names each, at times with one that the text lacks. */
-function chooseEntries(random: Random, { facts, currency }: Passage): Entry[] {
-  const count = random.integer(1, Math.min(MAX_FIELDS, facts.size));
-  const values = new Map<string, unknown>(
-    random.sample([...facts], count).map(([field, { value }]) => [field, value]),
-  );
-  if (currency && values.has("amount") && random.chance(0.3)) values.set("currency", currency);
-  if (random.chance(0.05)) {
-    const missing = Object.keys(ADDITIONS).filter((field) => !facts.has(field));
-    values.set(random.pick(missing), null);
-  }
-  return [...values].map(([field, value]) => {
+/** Some of the facts, mostly all of them, under one of their names each. */
+function chooseEntries(random: Random, passage: Passage): Entry[] {
+  const { size } = passage.facts;
+  const fields = random.shuffle([...passage.facts.keys()]);
+  return fields.slice(0, random.chance(0.5) ? size : random.integer(1, size)).map((field) => {
     const { keys } = FIELDS[field]!;
-    return entryOf(random.chance(0.4) ? keys[0]! : random.pick(keys), field, value);
+    return entryOf(random.chance(0.7) ? keys[0]! : random.pick(keys), field, passage);
   });
 }
 
@@ -207,12 +162,9 @@ function nameFields(random: Random, instruction: string, entries: readonly Entry
     () => enumerate(keys),
     () => keys.join(", "),
     () => keys.map((key) => `"${key}"`).join(", "),
-    () => `the ${enumerate(keys)}`,
     () => enumerate(keys.map((key) => `the ${key}`)),
   ];
-  // "The keys the age" would not be English.
-  const isList = /(?:keys|fields:?) \{fields\}/i.test(instruction);
-  return fill(instruction, { fields: random.pick(isList ? styles.slice(0, 3) : styles)() });
+  return fill(instruction, { fields: random.pick(styles)() });
 }
 
 /** Puts the instruction before the text, after it or into the system prompt. */

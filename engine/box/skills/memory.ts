@@ -1,7 +1,7 @@
 // Memory: conversations of three to six turns in which the user tells facts, corrects some, talks of
 // other things, and in the end asks for a fact told, or for one never told.
 
-import { fill, type Random } from "../random.ts";
+import { capitalize, fill, type Random } from "../random.ts";
 import type { Answer, Example, Skill, Split, Turn } from "../types.ts";
 import type { Fact } from "../words/fact_families.ts";
 import { FACTS } from "../words/personal.ts";
@@ -11,29 +11,11 @@ import { mentions } from "../words/values.ts";
 /** Answered when the user asks for something never told. */
 const UNKNOWN = "You have not told me.";
 
-/** Some sentences have a way into them. */
-const HAS_WAY = 0.3;
-
-const TELLING: readonly string[] = [
-  "By the way, {text}",
-  "Please remember: {text}",
-  "You should know this: {text}",
-  "Also, {text}",
-  "One more thing: {text}",
-];
-
-const ASKING: readonly string[] = [
-  "Tell me, {text}",
-  "By the way, {text}",
-  "Now, {text}",
-  "One question: {text}",
-  "So, {text}",
-  "Now tell me: {text}",
-  "And {text}",
-  "OK, {text}",
-  "Quick question: {text}",
-  "OK, tell me: {text}",
-];
+/** What may come before a fact, before one that takes another's place, and before a question. */
+const TELLING = "[|||||By the way: |Please remember: |One more thing: |Also: |You should know: ]";
+const CORRECTING =
+  "[Sorry, that was wrong. |No, wait. |Correction: |I was wrong. |That has changed. |Not any more: ]";
+const ASKING = "[|||||One question: |So: |Now: |OK. |Quick question: |And now: ]";
 
 /** A fact in one conversation: all that was ever said of it, the latest last. */
 interface Told {
@@ -59,7 +41,7 @@ export const memory: Skill = {
       const isLast = turns.length === count - asking - 1;
       const spot = random.next();
       if (told.length > 0 && spot < 0.35) turns.push(smallTalk());
-      else if (told.length > 0 && spot < 0.47) {
+      else if (told.length > 0 && spot < 0.43) {
         turns.push(correct(random.pick(told), random, split));
       } else if (told.length === 0 && !isLast && spot < 0.2) turns.push(smallTalk());
       else turns.push(tell(facts, told, random, split));
@@ -67,7 +49,7 @@ export const memory: Skill = {
     const asked = random.sample(told, asking);
     for (const each of asked) {
       turns.push(
-        random.chance(0.15)
+        random.chance(0.2)
           ? askUntold(facts.pop()!, told, random, split)
           : ask(each, random, split),
       );
@@ -85,9 +67,7 @@ function tell(facts: Fact[], told: Told[], random: Random, split: Split): Turn {
     const fact = facts.pop()!;
     const value = fact.make(random, split);
     told.push({ fact, values: [value] });
-    const pattern = random.pickOf(fact.tells, split);
-    const ways = /^(?:I|My|The|\{value\})/.test(pattern) ? TELLING : [];
-    messages.push(begin(ways, pattern, random, split, value));
+    messages.push(say(TELLING, fact.tells, random, split, value));
     answers.push(sentence(fact.noted, value));
   }
   return { user: messages.join(" "), answer: { text: answers.join(" ") } };
@@ -99,7 +79,7 @@ function correct({ fact, values }: Told, random: Random, split: Split): Turn {
   const outdated = values.filter((each) => each !== value);
   values.splice(0, values.length, ...outdated, value);
   return {
-    user: sentence(random.pickOf(fact.corrections, split), value),
+    user: say(CORRECTING, fact.tells, random, split, value),
     answer: { text: sentence(fact.noted, value) },
   };
 }
@@ -108,7 +88,7 @@ function ask({ fact, values }: Told, random: Random, split: Split): Turn {
   const latest = values.at(-1)!;
   const outdated = values.slice(0, -1);
   return {
-    user: begin(ASKING, random.pickOf(fact.asks, split), random, split),
+    user: say(ASKING, fact.asks, random, split),
     answer: { text: sentence(fact.recalled, latest) },
     check: ({ text }) =>
       mentions(text, latest) &&
@@ -119,7 +99,7 @@ function ask({ fact, values }: Told, random: Random, split: Split): Turn {
 function askUntold(fact: Fact, told: readonly Told[], random: Random, split: Split): Turn {
   const values = told.flatMap(({ values }) => values);
   return {
-    user: begin(ASKING, random.pickOf(fact.asks, split), random, split),
+    user: say(ASKING, fact.asks, random, split),
     answer: { text: UNKNOWN },
     check: ({ text }: Answer) =>
       /\b(?:not|never|no)\b|n't/i.test(text ?? "") &&
@@ -129,22 +109,16 @@ function askUntold(fact: Fact, told: readonly Told[], random: Random, split: Spl
 
 /** The pattern with its value; a value that begins the sentence begins with a capital. */
 function sentence(pattern: string, value: string): string {
-  const text = fill(pattern, { value });
-  return text[0]!.toUpperCase() + text.slice(1);
+  return capitalize(fill(pattern, { value }));
 }
 
-/** Fills the pattern; at times after a way into it, where its first word is small if it may be. */
-function begin(
-  ways: readonly string[],
-  pattern: string,
+/** One of the sentences, with its value, after a way into it. */
+function say(
+  ways: string,
+  patterns: readonly string[],
   random: Random,
   split: Split,
   value = "",
 ): string {
-  if (ways.length === 0 || !random.chance(HAS_WAY)) return sentence(pattern, value);
-  const text = fill(pattern, { value });
-  const isSmall = !/^(?:I\b|\{)/.test(pattern);
-  return fill(random.pickOf(ways, split), {
-    text: isSmall ? text[0]!.toLowerCase() + text.slice(1) : text,
-  });
+  return random.expand(ways) + sentence(random.phraseOf(patterns, split), value);
 }

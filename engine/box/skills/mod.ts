@@ -15,12 +15,12 @@ export const EVALUATED: readonly Skill[] = [about, extraction, tools, arithmetic
 
 /** What the model is trained on, with the share of each skill. */
 export const TAUGHT: readonly (readonly [Skill, share: number])[] = [
-  [about, 0.08],
-  [extraction, 0.28],
-  [tools, 0.25],
+  [about, 0.06],
+  [extraction, 0.22],
+  [tools, 0.36],
   [arithmetic, 0.08],
   [language, 0.07],
-  [memory, 0.13],
-  [chatter, 0.03],
-  [copy, 0.08],
+  [memory, 0.16],
+  [chatter, 0.02],
+  [copy, 0.03],
 ];

@@ -2,24 +2,16 @@
 // description, and the values that a request would tell.
 
 import type { Tool } from "../../types.ts";
-import { fill, type Random } from "../random.ts";
+import { capitalize, fill, type Random } from "../random.ts";
 import type { Split } from "../types.ts";
 import { madeUpWord } from "../words/made_up.ts";
 import type { ToolPlan } from "./tool_catalog.ts";
 import { KINDS, type Typed } from "./tool_parameters.ts";
 
-const DESCRIPTIONS: readonly string[] = [
-  "{about}.",
-  "Function to {about}.",
-  "Tool to {about}.",
-  "Use this to {about}.",
-  "Call this to {about}.",
-  "This can {about}.",
-  "A function to {about}",
-  "Call it to {about}",
-  "Can {about}",
-  "Used to {about}.",
-];
+/** What stands before what a tool does. */
+const DESCRIPTIONS = "[|||||Function to |Tool to |Use this to |Call this to ]{about}[|.]";
+/** Share of the names of tools and parameters that is made up, so that names are read, not known. */
+const MADE_UP = 0.12;
 
 /** A tool with its names chosen: how the list in the prompt has it. */
 export interface OfferedTool {
@@ -35,7 +27,7 @@ export function offer(plan: ToolPlan, random: Random, split: Split): OfferedTool
   const taken = new Set<string>();
   for (const kind of random.shuffle([...words(plan.needs), ...words(plan.may)])) {
     const typed = KINDS[kind]!.make(random, split);
-    let name = makeUp(random.pickOf(KINDS[kind]!.names, split), random, split);
+    let name = makeUp(random.pick(KINDS[kind]!.names), random, split);
     if (taken.has(name)) name = `${name}_${taken.size + 1}`;
     taken.add(name);
     parameters.set(kind, { ...typed, name });
@@ -45,26 +37,21 @@ export function offer(plan: ToolPlan, random: Random, split: Split): OfferedTool
 
 /** One of the plan's names, at times in camel case. */
 function nameOf(plan: ToolPlan, random: Random, split: Split): string {
-  const name = makeUp(random.pickOf(words(plan.names), split), random, split);
+  const name = makeUp(random.pick(words(plan.names)), random, split);
   if (random.chance(0.85)) return name;
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** In training, at times makes a name or a part of it up, so that names are read and not known. */
+/** In training, at times makes a name or a part of it up. */
 function makeUp(name: string, random: Random, split: Split): string {
-  if (split === "heldOut" || random.chance(0.7)) return name;
+  if (split === "heldOut" || !random.chance(MADE_UP)) return name;
   const word = madeUpWord(random);
   return random.pick([word, `${word}_${name}`, `${name}_${word}`]);
 }
 
 /** The tool as the list in the prompt has it. */
-export function describe(
-  { plan, name, parameters }: OfferedTool,
-  random: Random,
-  split: Split,
-): Tool {
-  const frame = random.chance(0.4) ? "{about}" : random.pickOf(DESCRIPTIONS, split);
-  const about = fill(frame, { about: plan.about });
+export function describe({ plan, name, parameters }: OfferedTool, random: Random): Tool {
+  const about = fill(random.expand(DESCRIPTIONS), { about: plan.about });
   const optional = words(plan.may);
   const all = [...parameters];
   const isExplained = random.chance(0.25);
@@ -109,9 +96,4 @@ export function groupOf(plan: ToolPlan): string {
 /** The words of a list written as text. */
 export function words(text = ""): string[] {
   return text === "" ? [] : text.split(" ");
-}
-
-/** The text with its first letter as a capital. */
-export function capitalize(text: string): string {
-  return text[0]!.toUpperCase() + text.slice(1);
 }

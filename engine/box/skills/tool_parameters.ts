@@ -7,7 +7,6 @@ import { city, firstName, fullName } from "../words/names.ts";
 import type { OpenClass } from "../words/open_class.ts";
 import {
   CHORES,
-  COUNTRIES,
   FOREIGN_WORDS,
   HEADLINES,
   HOBBIES,
@@ -33,7 +32,7 @@ export interface Typed extends Written {
 export interface Kind {
   /** What a description of the parameter says. */
   meaning: string;
-  /** Five names; the last is held out. */
+  /** What a tool may call it. */
   names: readonly string[];
   make(random: Random, split: Split): Typed;
 }
@@ -94,51 +93,46 @@ function choice(meaning: string, text: string, values: readonly string[], asBool
 }
 
 export const KINDS: Record<string, Kind> = {
-  city: strings("The city", "city location place city_name town", city),
-  cityFrom: strings("Where it starts", "from origin start from_city departure", city),
-  cityTo: strings("Where it ends", "to destination end to_city arrival", city),
-  person: strings("The person", "to recipient person contact name", firstName),
-  guest: strings("The full name", "name guest customer booked_by person", fullName),
-  firm: strings("The company", "company firm name stock company_name", company),
-  message: listed("What it says", "message text body content note", MESSAGES),
-  chore: listed("What is to be done", "text task what title content", CHORES),
-  title: listed("The title of the song", "title song track name song_name", TITLES),
-  word: listed("The word", "word term text input entry", WORDS),
-  topic: listed("What to look for", "query topic q search_text text", TOPICS),
-  country: listed("The country", "country country_name nation state land", COUNTRIES),
+  city: strings("The city", "city location place", city),
+  cityFrom: strings("Where it starts", "from origin start", city),
+  cityTo: strings("Where it ends", "to destination end", city),
+  person: strings("The person", "to recipient person", firstName),
+  guest: strings("The full name", "name guest customer", fullName),
+  firm: strings("The company", "company firm name", company),
+  message: listed("What it says", "message text body", MESSAGES),
+  chore: listed("What is to be done", "text task what", CHORES),
+  title: listed("The title of the song", "title song track", TITLES),
+  word: listed("The word", "word term text", WORDS),
+  topic: listed("What to look for", "query topic q", TOPICS),
   language: listed(
     "The language to translate into",
-    "language target to target_language lang",
+    "language target to",
     LANGUAGES,
   ),
-  room: listed("The room", "room place location where room_name", ROOMS),
-  item: listed("The product", "item product article name thing", ITEMS),
-  hobby: listed("What it is about", "event title subject name activity", HOBBIES),
+  room: listed("The room", "room place location", ROOMS),
+  item: listed("The product", "item product article", ITEMS),
+  hobby: listed("What it is about", "event title subject", HOBBIES),
   weekday: strings(
     "The day of the week",
-    "day date when weekday on",
+    "day date when",
     (random) => random.pick(WEEKDAYS),
   ),
-  time: strings("The time, as in 07:30", "time at start_time hour when", time),
-  minutes: integers("How many minutes", "minutes duration length time duration_minutes", 2, 90),
-  people: integers("How many people", "people guests seats persons party_size", 2, 20),
-  count: integers("How many", "count quantity number amount how_many", 2, 60),
-  percent: integers("In percent", "level percent value volume strength", 1, 100),
-  degrees: integers("How many degrees", "degrees temperature value number temp", 5, 90),
-  warmth: integers("In degrees Celsius", "degrees temperature value target temp", 5, 30),
-  size: integers("The number", "value number length amount size", 2, 500),
-  least: integers("The smallest number", "min low from minimum least", 1, 50),
-  most: integers("The largest number", "max high to maximum most", 51, 999),
-  first: integers("The first number", "a x first left number1", 2, 999),
-  second: integers("The second number", "b y second right number2", 2, 999),
+  time: strings("The time, as in 07:30", "time at start_time", time),
+  minutes: integers("How many minutes", "minutes duration length", 2, 90),
+  people: integers("How many people", "people guests seats", 2, 20),
+  count: integers("How many", "count quantity number", 2, 60),
+  percent: integers("In percent", "level percent value", 1, 100),
+  warmth: integers("In degrees Celsius", "degrees temperature value", 5, 30),
+  first: integers("The first number", "a x first", 2, 999),
+  second: integers("The second number", "b y second", 2, 999),
   money: {
     meaning: "How much money",
-    names: names("amount value sum money price"),
+    names: names("amount value sum"),
     make: (random, split) => typed("number", amount(random, split)),
   },
   currencyFrom: currencies(
     "The currency of the amount, as in EUR",
-    "from source from_currency base currency_from",
+    "from source from_currency",
     [
       ["EUR", "euros"],
       ["USD", "dollars"],
@@ -147,26 +141,14 @@ export const KINDS: Record<string, Kind> = {
   ),
   currencyTo: currencies(
     "The currency wanted, as in EUR",
-    "to target to_currency into currency_to",
+    "to target to_currency",
     [
       ["JPY", "yen"],
       ["CHF", "francs"],
       ["INR", "rupees"],
     ],
   ),
-  unit: choice("The unit of the answer", "unit units scale format temperature_unit", [
-    "celsius",
-    "fahrenheit",
-  ]),
-  state: choice("On or off", "on state switch_on power turned_on", ["on", "off"], 0.5),
-  lock: choice("Whether to lock it or to unlock it", "locked lock state closed status", [
-    "lock",
-    "unlock",
-  ], 0),
-  scale: choice("The scale wanted", "to target_unit to_scale unit target", [
-    "celsius",
-    "fahrenheit",
-  ]),
+  state: choice("On or off", "on state switch_on", ["on", "off"], 0.5),
 };
 
 /** A value that a tool gives back, under one of several keys. */
@@ -185,27 +167,24 @@ function wordsGiven(text: string, words: OpenClass): Given {
 
 export const GIVEN: Record<string, Given> = {
   temperature: {
-    keys: names("temperature temp degrees value celsius"),
+    keys: names("temperature temp degrees"),
     make: (random, split) =>
       (10 * integer(random, split, 1, 38) + (random.chance(0.25) ? random.integer(1, 9) : 0)) / 10,
   },
-  sky: wordsGiven("sky conditions weather description summary", SKIES),
-  clock: { keys: names("time local_time now clock current_time"), make: time },
-  number: numbersGiven("result value answer number output", 2, 9999),
-  price: { keys: names("price amount cost value total"), make: amount },
-  distance: numbersGiven("distance km kilometres length distance_km", 11, 9000),
-  inhabitants: numbersGiven("population inhabitants people count residents", 1000, 99_999_999),
-  mayor: { keys: names("mayor name person full_name result"), make: fullName },
-  code: numbersGiven("code dialling_code prefix phone_code number", 20, 999),
-  translation: wordsGiven("translation text result translated output", FOREIGN_WORDS),
-  meaning: wordsGiven("definition meaning description text explanation", MEANINGS),
-  minutesGiven: numbersGiven("minutes duration travel_minutes time eta", 5, 300),
-  humidity: numbersGiven("humidity percent value relative_humidity level", 10, 100),
-  stock: numbersGiven("stock quantity available count in_stock", 1, 900),
-  headline: wordsGiven("headline title news text top_story", HEADLINES),
+  sky: wordsGiven("sky conditions weather", SKIES),
+  clock: { keys: names("time local_time now"), make: time },
+  number: numbersGiven("result value answer", 2, 9999),
+  price: { keys: names("price amount cost"), make: amount },
+  distance: numbersGiven("distance km kilometres", 11, 9000),
+  inhabitants: numbersGiven("population inhabitants people", 1000, 99_999_999),
+  translation: wordsGiven("translation text result", FOREIGN_WORDS),
+  meaning: wordsGiven("definition meaning description", MEANINGS),
+  minutesGiven: numbersGiven("minutes duration travel_minutes", 5, 300),
+  stock: numbersGiven("stock quantity available", 1, 900),
+  headline: wordsGiven("headline title news", HEADLINES),
   phoneGiven: {
-    keys: names("phone number phone_number telephone tel"),
+    keys: names("phone number phone_number"),
     make: (random, split) => `555-${integer(random, split, 1000, 9999)}`,
   },
-  page: wordsGiven("title result page top_result text", TITLES),
+  page: wordsGiven("title result page", TITLES),
 };

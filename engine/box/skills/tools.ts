@@ -2,9 +2,9 @@
 // after tells its result in words; where none does, the answer is words alone.
 
 import { isDeepStrictEqual } from "node:util";
-import { fill, type Random } from "../random.ts";
+import { capitalize, fill, type Random } from "../random.ts";
 import type { Answer, Example, Skill, Split, Turn } from "../types.ts";
-import { blurred, OpenClass } from "../words/open_class.ts";
+import { OpenClass } from "../words/open_class.ts";
 import { PLAIN_SYSTEMS, SMALL_TALK, TOO_MUCH } from "../words/small_talk.ts";
 import { mentions } from "../words/values.ts";
 import { writeJson } from "./json.ts";
@@ -13,7 +13,6 @@ import { QUESTION_TOOLS, type ToolPlan } from "./tool_catalog.ts";
 import { HOUSEHOLD_TOOLS } from "./tool_household.ts";
 import { LOOKUP_TOOLS } from "./tool_lookups.ts";
 import {
-  capitalize,
   describe,
   groupOf,
   offer,
@@ -25,7 +24,8 @@ import {
 } from "./tool_offers.ts";
 import { GIVEN, KINDS } from "./tool_parameters.ts";
 
-const CATALOG: readonly ToolPlan[] = [
+/** All tools, to be offered a few at a time. */
+export const CATALOG: readonly ToolPlan[] = [
   ...QUESTION_TOOLS,
   ...LOOKUP_TOOLS,
   ...ACTION_TOOLS,
@@ -35,45 +35,28 @@ const CATALOG: readonly ToolPlan[] = [
 /** Said where a request needs a tool that is not in the list. */
 const NO_TOOL = "I am sorry, I have no tool for that.";
 
+/** What may come before a request. */
+const LEAD = "[||||||Hi! |Hello! |Hello. |OK. |Good morning. ]";
 /** Half of the orders are put in one of these ways. */
 const POLITE: readonly string[] = [
-  "Please {order}.",
-  "Could you {order}?",
-  "Can you {order}?",
-  "Hey, {order}.",
-  "Please, {order}.",
-  "I would like you to {order}.",
-  "I want you to {order}.",
-  "Could you please {order}?",
-  "Can you please {order}?",
-  "Would you {order}?",
+  "[please|please,|hey,|now] {order}.",
+  "[could you|can you|would you|could you please|can you please] {order}?",
+  "I [would like|want] you to {order}.",
 ];
+/** What begins a request that is not an order. */
+const NO_ORDER = /^(?:what|how|is|are|will|do|does|can|have|who|where|which|I|we|at)\b/;
+const QUESTION = /^(?:what|how|is|are|will|do|does|can|have|who|where|which)\b/;
 
 const AGAIN: readonly string[] = [
-  "And {again}?",
-  "What about {again}?",
-  "How about {again}?",
-  "And now {again}?",
-  "And what about {again}?",
-  "OK, and {again}?",
-  "Thanks. And {again}?",
-  "And then {again}?",
-  "Now {again}, please.",
-  "Thank you, and {again}?",
+  "[And|What about|How about|And what about|And now|OK, and|Thanks. And|Thank you. And|Thanks, and|Thank you, and|And then|OK. What about|Thanks. What about|And how about] {again}?",
+  "[Now|And now|OK, now|Then|The same|Once more|And then] {again}[, please|, thanks|].",
 ];
 
-const DONE: readonly string[] = [
-  "OK",
-  '{"status": "ok"}',
-  '{"success": true}',
-  "done",
-  '{"result": "ok"}',
-  '{"ok": true}',
-  '{"status": "done"}',
-  "Done.",
-  "true",
-  '{"status": "success"}',
+const THANKS: readonly string[] = [
+  "[Thanks|Thank you|Thank you very much|Great, thanks|Perfect, thanks|OK, thanks|Thanks a lot][!|.]",
 ];
+
+const DONE: readonly string[] = ["OK", "done", "Done.", '{"status": "ok"}', '{"success": true}'];
 
 const ERRORS = new OpenClass(
   "not found, no connection, the service is down, access denied, timeout, too many requests, " +
@@ -88,12 +71,12 @@ export const tools: Skill = {
   example(random: Random, split: Split): Example {
     const plans = random.sample(CATALOG, random.pick([1, 1, 2, 2, 2, 3, 3, 4]));
     const offered = plans.map((plan) => offer(plan, random, split));
-    const turns = random.chance(0.25)
+    const turns = random.chance(0.35)
       ? refusals(offered, random, split)
       : uses(offered[0]!, random, split);
     return {
       ...(random.chance(0.2) && { system: random.pickOf(PLAIN_SYSTEMS, split) }),
-      tools: random.shuffle(offered).map((tool) => describe(tool, random, split)),
+      tools: random.shuffle(offered).map((tool) => describe(tool, random)),
       turns,
     };
   },
@@ -102,7 +85,7 @@ export const tools: Skill = {
 /** Turns that no tool is for: small talk, or a request for a tool that is not there. */
 function refusals(offered: readonly OfferedTool[], random: Random, split: Split): Turn[] {
   const check = ({ call, text }: Answer) => call === undefined && Boolean(text?.trim());
-  if (random.chance(0.5)) {
+  if (random.chance(0.3)) {
     const [user, text] = random.pickOf(SMALL_TALK, split);
     const turns: Turn[] = [{ user, answer: { text }, check }];
     return random.chance(0.2) ? [...turns, ...uses(offered[0]!, random, split)] : turns;
@@ -110,7 +93,7 @@ function refusals(offered: readonly OfferedTool[], random: Random, split: Split)
   const groups = new Set(offered.map(({ plan }) => groupOf(plan)));
   const canSearch = groups.has("search");
   if (!canSearch && random.chance(0.3)) {
-    return [{ user: random.pickOf(TOO_MUCH, split), answer: { text: NO_TOOL }, check }];
+    return [{ user: random.phraseOf(TOO_MUCH, split), answer: { text: NO_TOOL }, check }];
   }
   const missing = CATALOG.filter((plan) => !groups.has(groupOf(plan)));
   const plan = random.pick(canSearch ? missing.filter((plan) => !plan.gives) : missing);
@@ -133,18 +116,21 @@ function uses(tool: OfferedTool, random: Random, split: Split): Turn[] {
     const { name } = tool.parameters.get(kind)!;
     other.parameters.set(kind, { ...KINDS[kind]!.make(random, split), name });
   }
-  const question = fill(random.pickOf(AGAIN, split), { again: fill(again, textsOf(other)) });
+  const way = random.phraseOf(AGAIN, split);
+  const question = fill(way, { again: fill(again, textsOf(other)) });
   return [...turns, callTurn(question, other, kinds), resultTurn(other, random, split)];
 }
 
 /** What a user says to have the tool used, and the kinds of the parameters told. */
 function ask(tool: OfferedTool, random: Random, split: Split): { user: string; kinds: string[] } {
-  const pattern = blurred(random.pickOf(tool.plan.requests, split), random, split);
-  const order = fill(pattern, textsOf(tool));
-  const isOrder = !/[.?]$/.test(pattern);
-  const way = random.chance(0.5) ? random.pickOf(POLITE, split) : "{Order}.";
-  const user = isOrder ? fill(way, { order, Order: capitalize(order) }) : order;
-  return { user, kinds: placesOf(pattern).filter((kind) => tool.parameters.has(kind)) };
+  const request = random.phraseOf(tool.plan.requests, split);
+  const text = fill(request, textsOf(tool));
+  const isPolite = !NO_ORDER.test(request) && random.chance(0.5);
+  const sentence = isPolite
+    ? fill(random.expand(random.pick(POLITE)), { order: text })
+    : text + (QUESTION.test(request) ? "?" : ".");
+  const user = random.expand(LEAD) + capitalize(sentence);
+  return { user, kinds: placesOf(request).filter((kind) => tool.parameters.has(kind)) };
 }
 
 function callTurn(user: string, tool: OfferedTool, kinds: readonly string[]): Turn {
@@ -164,7 +150,7 @@ function callTurn(user: string, tool: OfferedTool, kinds: readonly string[]): Tu
 
 /** The tool's answer, at times an error, and the words that tell it. */
 function resultTurn(tool: OfferedTool, random: Random, split: Split): Turn {
-  if (random.chance(0.06)) {
+  if (random.chance(0.04)) {
     const error = ERRORS.pick(random, split);
     const toolResult = random.chance(0.5) ? writeJson({ error }) : `Error: ${error}`;
     return tell(toolResult, `That did not work: ${error}.`, [error]);
@@ -172,14 +158,14 @@ function resultTurn(tool: OfferedTool, random: Random, split: Split): Turn {
   const { gives, compute, says } = tool.plan;
   if (!gives) {
     const key = textsOf(tool)[placesOf(says)[0]!]!;
-    return tell(random.pickOf(DONE, split), capitalize(fill(says, textsOf(tool))), [key]);
+    return tell(random.pick(DONE), capitalize(fill(says, textsOf(tool))), [key]);
   }
   const values = Object.fromEntries(
     words(gives).map((
       given,
     ) => [given, compute ? compute(valuesOf(tool)) : GIVEN[given]!.make(random, split)]),
   );
-  const toolResult = writeResult(tool, values, random, split);
+  const toolResult = writeResult(tool, values, random);
   const text = capitalize(fill(says, { ...textsOf(tool), ...values }));
   return tell(toolResult, text, Object.values(values));
 }
@@ -189,10 +175,9 @@ function writeResult(
   tool: OfferedTool,
   values: Record<string, string | number>,
   random: Random,
-  split: Split,
 ): string {
   const members: [key: string, value: unknown][] = Object.entries(values).map(([given, value]) => [
-    random.pickOf(GIVEN[given]!.keys, split),
+    random.pick(GIVEN[given]!.keys),
     value,
   ]);
   const isBare = members.length === 1 && random.chance(0.3);
@@ -214,15 +199,8 @@ function tell(toolResult: string, text: string, values: readonly (string | numbe
 }
 
 function thanks(random: Random, split: Split): Turn {
-  const list = [
-    "Thanks!",
-    "Thank you.",
-    "Thank you very much!",
-    "Great, thanks.",
-    "Perfect, thanks!",
-  ];
   return {
-    user: random.pickOf(list, split),
+    user: random.phraseOf(THANKS, split),
     answer: { text: "You are welcome!" },
     check: ({ call, text }) => !call && Boolean(text?.trim()),
   };

@@ -8,17 +8,22 @@ import type { OpenClass } from "./open_class.ts";
 import { SPOTS } from "./things.ts";
 import { integer } from "./values.ts";
 
-/** A kind of fact about the user. */
+/** A kind of fact about the user; what the user says is patterns (random.ts). */
 export interface Fact {
   make(random: Random, split: Split): string;
   tells: readonly string[];
   /** What is answered when the fact is told. */
   noted: string;
-  corrections: readonly string[];
   asks: readonly string[];
   /** What is answered when the fact is asked for. */
   recalled: string;
 }
+
+/** Ways to ask for something that has a name. */
+export const RECALL =
+  "[What is|What's|Do you remember|Do you know|Can you tell me|Tell me|What did I say is|Do you still know|What was]";
+/** Ways to ask where or how something is. */
+export const RECALL_HOW = "[Do you remember|Do you know|Can you tell me|Tell me|Do you still know]";
 
 export const of = (words: OpenClass) => (random: Random, split: Split) => words.pick(random, split);
 
@@ -29,26 +34,15 @@ export function favourite(thing: string, make: Fact["make"]): Fact {
   return {
     make,
     tells: [
-      `My favourite ${thing} is {value}.`,
-      `The ${thing} I like best is {value}.`,
-      `I think {value} is my favourite ${thing}.`,
-      `If you ask me for a ${thing}: {value} is the best.`,
-      `As for my favourite ${thing}, it is {value}.`,
+      `My favourite ${thing} is [|now |still |and was always ]{value}.`,
+      `The ${thing} I [like best|love most|like most|prefer] is {value}.`,
+      `[If you ask for|As for|When it comes to] my favourite ${thing}, it is {value}.`,
     ],
     noted: `Your favourite ${thing} is {value}, noted.`,
-    corrections: [
-      `Actually, my favourite ${thing} is {value}.`,
-      `No, wait, my favourite ${thing} is {value}.`,
-      `I changed my mind, my favourite ${thing} is {value}.`,
-      `Sorry, I meant {value} as my favourite ${thing}.`,
-      `My favourite ${thing} is {value} now.`,
-    ],
     asks: [
-      `What is my favourite ${thing}?`,
-      `Which ${thing} do I like best?`,
-      `Do you remember my favourite ${thing}?`,
-      `What did I say is my favourite ${thing}?`,
-      `Can you tell me my favourite ${thing}?`,
+      `${RECALL} my favourite ${thing}?`,
+      `[Which|What] ${thing} do I [like best|love most|like most|prefer]?`,
+      `[Which|What] is my favourite ${thing}?`,
     ],
     recalled: `Your favourite ${thing} is {value}.`,
   };
@@ -58,26 +52,17 @@ export function relative(relation: string): Fact {
   return {
     make: firstName,
     tells: [
-      `My ${relation} is called {value}.`,
-      `I have a ${relation} called {value}.`,
-      `My ${relation}'s name is {value}.`,
-      `The name of my ${relation} is {value}.`,
-      `{value} is my ${relation}.`,
+      `My ${relation}['s name is| is called| is named| has the name] {value}.`,
+      `I [|also |still ]have a ${relation} [called|named|with the name] {value}.`,
+      `The name of my ${relation} is [|still |now ]{value}.`,
+      `{value} is [|the name of |what I call ]my ${relation}.`,
+      `[I|We|They|People] [|also |still ]call my ${relation} {value}.`,
     ],
     noted: `Your ${relation} is called {value}, noted.`,
-    corrections: [
-      `Actually, my ${relation} is called {value}.`,
-      `Sorry, my ${relation}'s name is {value}.`,
-      `No, wait, the name of my ${relation} is {value}.`,
-      `I meant {value}, that is my ${relation}.`,
-      `I was wrong, my ${relation} is called {value}.`,
-    ],
     asks: [
-      `What is my ${relation}'s name?`,
-      `What is my ${relation} called?`,
-      `What is the name of my ${relation}?`,
-      `Who is my ${relation}?`,
-      `Do you remember the name of my ${relation}?`,
+      `${RECALL} [my ${relation}'s name|the name of my ${relation}]?`,
+      `[What is my ${relation} called|Who is my ${relation}|What do I call my ${relation}]?`,
+      `[How|What] is my ${relation} [called|named]?`,
     ],
     recalled: `Your ${relation} is called {value}.`,
   };
@@ -87,26 +72,14 @@ export function hidden(thing: string, verb: "is" | "are"): Fact {
   return {
     make: of(SPOTS),
     tells: [
-      `My ${thing} ${verb} {value}.`,
-      `I left my ${thing} {value}.`,
-      `I put my ${thing} {value}.`,
-      `Remember that my ${thing} ${verb} {value}.`,
-      `The ${thing} ${verb} {value}.`,
+      `[My|The] ${thing} ${verb} [|now |always |still ]{value}.`,
+      `I [left|put|keep|have|placed] [my|the] ${thing} {value}.`,
     ],
     noted: `Your ${thing} ${verb} {value}, noted.`,
-    corrections: [
-      `Actually, my ${thing} ${verb} {value}.`,
-      `No, wait, I put my ${thing} {value}.`,
-      `I moved my ${thing}, now {value}.`,
-      `Sorry, my ${thing} ${verb} {value}.`,
-      `I was wrong, the ${thing} ${verb} {value}.`,
-    ],
     asks: [
-      `Where ${verb} my ${thing}?`,
-      `Where did I leave my ${thing}?`,
-      `Where did I put my ${thing}?`,
-      `Do you know where my ${thing} ${verb}?`,
-      `Can you tell me where the ${thing} ${verb}?`,
+      `Where [${verb}|did I leave|did I put|do I keep|do I find] [my|the] ${thing}?`,
+      `${RECALL_HOW} where [my|the] ${thing} ${verb}?`,
+      `${RECALL_HOW} where I [left|put] my ${thing}?`,
     ],
     recalled: `Your ${thing} ${verb} {value}.`,
   };

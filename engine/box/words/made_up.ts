@@ -40,17 +40,40 @@ const ENDINGS = table(
     "ica ie ier in ina ine ing ings ini ion ios is ish ism ist ito ium o on os ous ov ow ows um ura us y",
 );
 
+/** Short words of which compounds are made, as backpack and overcast are. */
+const SHORT_WORDS = table(
+  "air all and arm ash back ball bed bell bird black blue boat book box brush car cast day door down dry " +
+    "ear east eye fall farm fire fish fly foot for free full gold grand green guest hand hard head her hill " +
+    "home horse hot house ice in ion key land law let life light line long man mark mind moon more mother " +
+    "new night no nor not note now old on one out over pack paper part pass pay pen pin place play post " +
+    "rain red rest ring river road rock room round sail salt sand sea set shop side sign silver sky snow some " +
+    "song south star step stone stop storm sun tea ten the time top town tree under up wall war watch water way " +
+    "web week well west what wheel where white wild win wind with wood word work world yard year you",
+);
+/** Share of the words that are compounds. */
+const COMPOUNDS = 0.25;
+
 const LEAST_LETTERS = 3;
 const MOST_LETTERS = 12;
 
 /** A made-up word in small letters. */
 export function madeUpWord(random: Random): string {
   for (;;) {
+    if (random.chance(COMPOUNDS)) return compound(random);
     let word = (random.chance(0.12) ? "" : random.pick(ONSETS)) + random.pick(VOWELS);
     for (let left = random.pick([0, 0, 0, 0, 1, 1, 2]); left > 0; left--) {
       word += random.pick(MIDDLES) + random.pick(VOWELS);
     }
     word += random.chance(0.5) ? random.pick(CODAS) : random.pick(MIDDLES) + random.pick(ENDINGS);
+    if (word.length >= LEAST_LETTERS && word.length <= MOST_LETTERS) return word;
+  }
+}
+
+/** Two short words, or one with an ending, so that a known beginning says nothing of what follows. */
+function compound(random: Random): string {
+  for (;;) {
+    const word = random.pick(SHORT_WORDS) +
+      random.pick(random.chance(0.6) ? SHORT_WORDS : ENDINGS);
     if (word.length >= LEAST_LETTERS && word.length <= MOST_LETTERS) return word;
   }
 }

@@ -1,5 +1,6 @@
 // Small talk: what people say between the things they want, each with a short friendly answer.
-// None of it needs a tool or tells a fact about the user that could be asked for later.
+// None of it needs a tool or tells a fact about the user that could be asked for later. Also what
+// people want that no tool of the catalogue is for.
 
 /** What a user says and what is answered. */
 export const SMALL_TALK: readonly (readonly [said: string, answer: string])[] = [
@@ -60,28 +61,22 @@ export const SMALL_TALK: readonly (readonly [said: string, answer: string])[] = 
   ["Good to know.", "Is there anything else?"],
 ];
 
-/** What a small model with a few tools cannot do. */
+const ABOUT =
+  "[the sea|a dragon|my cat|the moon|spring|a lost key|two old friends|the rain|a brave knight|our street]";
+
+/** What a small model with a few tools cannot do, as patterns (random.ts). */
 export const TOO_MUCH: readonly string[] = [
-  "Write a poem about the sea.",
-  "Who won the world cup in 1998?",
-  "What is the meaning of life?",
-  "Paint me a picture of a horse.",
-  "Who wrote the first novel?",
-  "Write a story about a dragon.",
-  "How old is the universe?",
-  "Summarize the news of last year.",
-  "Why is the sky blue?",
-  "Write a song for my sister.",
-  "Make me a sandwich.",
-  "How do planes fly?",
-  "Who invented the telephone?",
-  "Draw a map of my street.",
-  "What will happen next year?",
-  "Tell me the history of tea.",
-  "Repair my bicycle.",
-  "What is the best film of all time?",
-  "Which book should I read next?",
-  "How do I become famous?",
+  `[Write|Make up|Invent|Compose|Please write] [me |][a poem|a story|a song|a fairy tale|a speech|a letter] about ${ABOUT}.`,
+  `[Draw|Paint|Show|Please draw] [me |][a picture|a map|a sketch] of ${ABOUT}.`,
+  "Who [invented|discovered|built|first made|gave us] the [telephone|light bulb|bicycle|steam engine|piano|printing press|wheel|radio]?",
+  "Who [won|lost] the [world cup|war|election|race|last match] [in 1998|last year|back then|that day]?",
+  "Why [is the sky blue|is the sea salty|do cats purr|do leaves fall|is grass green|do we dream|is ice slippery][| at all|, really]?",
+  "How do [planes fly|birds find their way|magnets work|bees make honey|I become famous|fish breathe|I get rich][| at all|, really]?",
+  "What [is the meaning of life|will happen next year|is the best film of all time|was before time|makes people happy|is love]?",
+  "[Repair|Wash|Sell|Paint|Clean] my [bicycle|car|roof|shoes|boat][| today|, please| for me].",
+  "[Tell me|Explain to me|What do you know about] the history of [tea|my town|money|music|the wheel|paper].",
+  "[Which book should I read|Which film should I see|What should I cook|What should I wear] [next|tonight|tomorrow|today]?",
+  "[Summarize|Explain|Translate] [this book|my letter|the last meeting|the law] [for me|in three words|to a child].",
 ];
 
 /** System prompts that ask for nothing in particular. */

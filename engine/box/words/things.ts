@@ -24,14 +24,6 @@ export const COMPANY_KINDS = new OpenClass(
     "Furniture, Instruments, Shipping, Brewery, Gardens, Solar, Capital, Films, Toys",
 );
 
-export const MAIL_DOMAINS = new OpenClass(
-  "example.com, mail.com, example.org, post.net, inbox.org, webmail.com, office.eu, " +
-    "letters.net, company.com, school.edu, home.org, fastmail.net, work.io, hello.eu, box.com, " +
-    "city.org, letterbox.de, mailer.fr, studio.co, library.org, sunmail.org, quickpost.com, " +
-    "museum.net, bakery.co, writers.eu, harbour.io, clinic.de, theatre.fr, garden.org, " +
-    "desk.net, paper.io, village.eu, teachers.net, shop.co, north.com",
-);
-
 /** What one buys, packs or orders; none needs an article. */
 export const ITEMS = new OpenClass(
   "apples, bread, milk, eggs, cheese, butter, rice, pasta, tomatoes, onions, potatoes, " +

@@ -1,11 +1,11 @@
-// Values with a rule instead of a list: numbers, dates, times, telephone numbers, addresses.
+// Values with a rule instead of a list: numbers, dates, times.
 // Held out are those whose digits add up to 4 modulo 5, so that training sees every digit in every
 // place and yet never a held-out value.
 
 import type { Random } from "../random.ts";
 import type { Split } from "../types.ts";
-import { firstName, lastName } from "./names.ts";
-import { COMPANY_KINDS, MAIL_DOMAINS } from "./things.ts";
+import { lastName } from "./names.ts";
+import { COMPANY_KINDS } from "./things.ts";
 
 /** A value as JSON has it and as a sentence says it. */
 export interface Written {
@@ -77,24 +77,6 @@ export function time(random: Random, split: Split): string {
     const [hour, minute] = [random.integer(0, 23), random.integer(0, 11) * 5];
     return `${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}`;
   });
-}
-
-export function phone(random: Random, split: Split): string {
-  const digits = (count: number) =>
-    Array.from({ length: count }, () => random.integer(0, 9)).join("");
-  return digitsOf(split, () =>
-    random.pick([
-      `+${random.integer(30, 59)} ${random.integer(10, 99)} ${digits(6)}`,
-      `0${random.integer(20, 99)} ${digits(3)} ${digits(4)}`,
-      `555-${digits(4)}`,
-    ]));
-}
-
-/** An address for mail, of the person where one is given. */
-export function email(random: Random, split: Split, person?: string): string {
-  const name = person ?? `${firstName(random, split)} ${lastName(random, split)}`;
-  const user = name.toLowerCase().split(" ").join(random.pick([".", "_", ""]));
-  return `${user}@${MAIL_DOMAINS.pick(random, split)}`;
 }
 
 export function company(random: Random, split: Split): string {

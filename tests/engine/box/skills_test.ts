@@ -8,11 +8,11 @@ import { memory } from "../../../engine/box/skills/memory.ts";
 import { tools } from "../../../engine/box/skills/tools.ts";
 import type { Answer, Example, Skill, Split } from "../../../engine/box/types.ts";
 
-const SEEDS = Array.from({ length: 200 }, (_, i) => i);
+const SEEDS = 200;
 const SPLITS: readonly Split[] = ["train", "heldOut"];
 
-function examplesOf(skill: Skill, split: Split): Example[] {
-  return SEEDS.map((seed) => skill.example(new Random(seed), split));
+function examplesOf(skill: Skill, split: Split, seeds = SEEDS): Example[] {
+  return Array.from({ length: seeds }, (_, seed) => skill.example(new Random(seed), split));
 }
 
 /** An answer that is wrong in every turn: empty, or with something more in a call. */
@@ -36,7 +36,7 @@ for (const skill of [extraction, tools, memory]) {
 
   Deno.test(`${skill.name} makes the same example of the same seed, with every place filled`, () => {
     for (const split of SPLITS) {
-      for (const seed of SEEDS.slice(0, 50)) {
+      for (let seed = 0; seed < 50; seed++) {
         const text = JSON.stringify(skill.example(new Random(seed), split));
         assertEquals(text, JSON.stringify(skill.example(new Random(seed), split)));
         assert(!/\{\w+\}|undefined|NaN/.test(text), text);
@@ -54,7 +54,7 @@ for (const skill of [extraction, tools, memory]) {
   });
 }
 
-Deno.test("extraction keeps held-out ages, amounts, dates and jobs for the evaluation", () => {
+Deno.test("extraction keeps held-out names, ages, amounts, dates and items for the evaluation", () => {
   const valuesIn = (split: Split) =>
     new Set(
       examplesOf(extraction, split).flatMap(({ turns }) =>
@@ -62,8 +62,6 @@ Deno.test("extraction keeps held-out ages, amounts, dates and jobs for the evalu
       ),
     );
   const heldOut = valuesIn("heldOut");
-  heldOut.delete(null);
-  for (const code of ["EUR", "USD", "GBP", "CHF"]) heldOut.delete(code);
   for (const value of valuesIn("train")) assert(!heldOut.has(value), String(value));
 });
 
@@ -93,7 +91,7 @@ Deno.test("the calls of tools name a tool of the list and its parameters, all th
 
 Deno.test("memory refuses the value that a correction has replaced", () => {
   let corrections = 0;
-  for (const { turns } of SPLITS.flatMap((split) => examplesOf(memory, split))) {
+  for (const { turns } of SPLITS.flatMap((split) => examplesOf(memory, split, 1000))) {
     const last = turns.at(-1)!;
     const recalled = last.answer.text!.match(/^(You live in|Your name is) (.+)\.$/);
     if (!recalled) continue;
