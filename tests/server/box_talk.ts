@@ -21,6 +21,16 @@ export const weather = {
   told: /22 degrees and cloudy in Rome/,
 };
 
+/** The tool as chats of Ollama and OpenAI offer it. */
+export const weatherTool = {
+  type: "function" as const,
+  function: {
+    name: weather.name,
+    description: weather.description,
+    parameters: weather.parameters,
+  },
+};
+
 /** A sum, what is thought about its ones, and the answer. */
 export const sum = { question: "What is 27 + 45?", thought: /7 \+ 5 = 12/, answer: /= 72\.$/ };
 

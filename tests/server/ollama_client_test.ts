@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Message, Ollama } from "ollama";
-import { BOX, name, passage, sum, weather } from "./box_talk.ts";
+import { BOX, name, passage, sum, weather, weatherTool } from "./box_talk.ts";
 import { says, saysForever } from "./fake_model.ts";
 import { createTestApp, type TestApp, until } from "./test_app.ts";
 import { createTinyApp, handlerWay, type Way, waysTo } from "./tiny_app.ts";
@@ -84,20 +84,12 @@ Deno.test("the ollama client gets errors as sentences with a status", async () =
 });
 
 const tiny = await createTinyApp("ollama_client");
-const tool = {
-  type: "function",
-  function: {
-    name: weather.name,
-    description: weather.description,
-    parameters: weather.parameters,
-  },
-};
 const greedy = { model: BOX, options: { temperature: 0, num_predict: 120 } };
 const user = (content: string) => ({ role: "user", content });
 
 for (const way of waysTo(tiny)) {
   Deno.test(`the ollama client calls a tool and takes its result, ${way.how}`, async () => {
-    const ask = { ...greedy, tools: [tool] };
+    const ask = { ...greedy, tools: [weatherTool] };
     const messages: Message[] = [user(weather.question)];
     const { message } = await reach(way).chat({ ...ask, messages });
     const [call] = message.tool_calls!;

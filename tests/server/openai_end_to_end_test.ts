@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { BadRequestError, OpenAI } from "openai";
-import { BOX, name, passage, sum, weather } from "./box_talk.ts";
+import { BOX, name, passage, sum, weather, weatherTool } from "./box_talk.ts";
 import { createTinyApp } from "./tiny_app.ts";
 
 const { app, manager } = await createTinyApp("openai");
@@ -22,15 +22,7 @@ const shape = {
   required: ["name", "age"],
   additionalProperties: false,
 };
-const tools = [{
-  type: "function" as const,
-  function: {
-    name: weather.name,
-    description: weather.description,
-    parameters: weather.parameters,
-    strict: true,
-  },
-}];
+const tools = [{ ...weatherTool, function: { ...weatherTool.function, strict: true } }];
 const sampling = { model, temperature: 1, seed: 7, max_completion_tokens: 120 };
 const greedy = { model: BOX, temperature: 0, max_completion_tokens: 120 };
 const said = (content: string) => ({ role: "user" as const, content });

@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Ollama } from "ollama";
 import { createLog } from "../../server/log.ts";
-import { BOX, passage, sum, weather } from "./box_talk.ts";
+import { BOX, passage, sum, weather, weatherTool } from "./box_talk.ts";
 import { createTinyApp } from "./tiny_app.ts";
 
 const lines: string[] = [];
@@ -38,14 +38,6 @@ const forecast = {
   },
 };
 
-const callable = {
-  type: "function",
-  function: {
-    name: weather.name,
-    description: weather.description,
-    parameters: weather.parameters,
-  },
-};
 const greedy = { model: BOX, options: { temperature: 0, num_predict: 120 } };
 const said = (content: string) => [{ role: "user", content }];
 
@@ -92,7 +84,7 @@ Deno.test("a format has the facts that the text tells, streamed or not", async (
 });
 
 Deno.test("calls come whole, with ids and indices, or words where no tool fits", async () => {
-  const ask = { ...greedy, messages: said(weather.question), tools: [callable] };
+  const ask = { ...greedy, messages: said(weather.question), tools: [weatherTool] };
   const { message } = await client.chat(ask);
   const [call] = message.tool_calls as unknown as {
     id: string;
