@@ -95,7 +95,7 @@ export class Random {
 }
 
 /** Whether the wording, its places still open, is one of the fifth that is kept for the evaluation. */
-export function isHeldOutWording(phrase: string): boolean {
+function isHeldOutWording(phrase: string): boolean {
   let hash = 0x811C9DC5; // FNV-1a
   for (const unit of phrase) hash = Math.imul(hash ^ unit.codePointAt(0)!, 0x01000193);
   return ((hash ^ hash >>> 15) >>> 0) % HELD_OUT_EVERY === HELD_OUT_EVERY - 1;

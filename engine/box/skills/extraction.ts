@@ -23,15 +23,17 @@ const STRING = { type: "string" };
 const plain = (value: string | number): Written => ({ value, text: String(value) });
 
 const CURRENCIES: readonly string[] = [
-  ...[
-    "{amount} euros",
-    "{amount} EUR",
-    "€{amount}",
-    "{amount} dollars",
-    "{amount} USD",
-    "${amount}",
-  ],
-  ...["{amount} pounds", "{amount} GBP", "£{amount}", "{amount} francs", "{amount} CHF"],
+  "{amount} euros",
+  "{amount} EUR",
+  "€{amount}",
+  "{amount} dollars",
+  "{amount} USD",
+  "${amount}",
+  "{amount} pounds",
+  "{amount} GBP",
+  "£{amount}",
+  "{amount} francs",
+  "{amount} CHF",
 ];
 
 const FIELDS: Record<string, Field> = {

@@ -43,9 +43,9 @@ const POLITE: readonly string[] = [
   "[could you|can you|would you|could you please|can you please] {order}?",
   "I [would like|want] you to {order}.",
 ];
-/** What begins a request that is not an order. */
-const NO_ORDER = /^(?:what|how|is|are|will|do|does|can|have|who|where|which|I|we|at)\b/;
+/** What begins a request that is not an order: a question, or a statement. */
 const QUESTION = /^(?:what|how|is|are|will|do|does|can|have|who|where|which)\b/;
+const STATEMENT = /^(?:I|we|at)\b/;
 
 const AGAIN: readonly string[] = [
   "[And|What about|How about|And what about|And now|OK, and|Thanks. And|Thank you. And|Thanks, and|Thank you, and|And then|OK. What about|Thanks. What about|And how about] {again}?",
@@ -84,21 +84,24 @@ export const tools: Skill = {
 
 /** Turns that no tool is for: small talk, or a request for a tool that is not there. */
 function refusals(offered: readonly OfferedTool[], random: Random, split: Split): Turn[] {
-  const check = ({ call, text }: Answer) => call === undefined && Boolean(text?.trim());
   if (random.chance(0.3)) {
     const [user, text] = random.pickOf(SMALL_TALK, split);
-    const turns: Turn[] = [{ user, answer: { text }, check }];
+    const turns: Turn[] = [{ user, answer: { text }, check: isInWords }];
     return random.chance(0.2) ? [...turns, ...uses(offered[0]!, random, split)] : turns;
   }
   const groups = new Set(offered.map(({ plan }) => groupOf(plan)));
   const canSearch = groups.has("search");
   if (!canSearch && random.chance(0.3)) {
-    return [{ user: random.phraseOf(TOO_MUCH, split), answer: { text: NO_TOOL }, check }];
+    return [{
+      user: random.phraseOf(TOO_MUCH, split),
+      answer: { text: NO_TOOL },
+      check: isInWords,
+    }];
   }
   const missing = CATALOG.filter((plan) => !groups.has(groupOf(plan)));
   const plan = random.pick(canSearch ? missing.filter((plan) => !plan.gives) : missing);
   const { user } = ask(offer(plan, random, split), random, split);
-  return [{ user, answer: { text: NO_TOOL }, check }];
+  return [{ user, answer: { text: NO_TOOL }, check: isInWords }];
 }
 
 /** A request that the tool is for, mostly with its result, at times with a second request. */
@@ -125,10 +128,11 @@ function uses(tool: OfferedTool, random: Random, split: Split): Turn[] {
 function ask(tool: OfferedTool, random: Random, split: Split): { user: string; kinds: string[] } {
   const request = random.phraseOf(tool.plan.requests, split);
   const text = fill(request, textsOf(tool));
-  const isPolite = !NO_ORDER.test(request) && random.chance(0.5);
+  const isQuestion = QUESTION.test(request);
+  const isPolite = !isQuestion && !STATEMENT.test(request) && random.chance(0.5);
   const sentence = isPolite
     ? fill(random.expand(random.pick(POLITE)), { order: text })
-    : text + (QUESTION.test(request) ? "?" : ".");
+    : text + (isQuestion ? "?" : ".");
   const user = random.expand(LEAD) + capitalize(sentence);
   return { user, kinds: placesOf(request).filter((kind) => tool.parameters.has(kind)) };
 }
@@ -198,10 +202,15 @@ function tell(toolResult: string, text: string, values: readonly (string | numbe
   };
 }
 
+/** Whether the answer is words, without a call. */
+function isInWords({ call, text }: Answer): boolean {
+  return !call && Boolean(text?.trim());
+}
+
 function thanks(random: Random, split: Split): Turn {
   return {
     user: random.phraseOf(THANKS, split),
     answer: { text: "You are welcome!" },
-    check: ({ call, text }) => !call && Boolean(text?.trim()),
+    check: isInWords,
   };
 }
