@@ -15,7 +15,7 @@ const ROW = 320;
 const SEED = 1;
 const VOCABULARY_SEED = 2;
 const VOCABULARY_EXAMPLES = 40_000;
-/** Share of what is said to the model that is learnt as well. */
+/** Share of what is said to the model that is learnt as well, but never that a thought begins. */
 const PROMPT_SHARE = 0.05;
 
 const END_OF_TEXT = "<|endoftext|>";
@@ -102,12 +102,15 @@ function* encoded(
   source: Iterable<Example>,
 ): Generator<number[]> {
   const tokenizer = tokenizerOf(vocabulary, SPECIALS);
+  const think = vocabulary.tokens.length + SPECIALS.indexOf("<think>");
   const random = new Random(SEED);
   for (const example of source) {
     yield renderer.render(example).flatMap(({ text, said }) =>
-      [...tokenizer.encode(text, { special: true })].map((token) =>
-        token | (said ? SAID : random.chance(PROMPT_SHARE) ? PROMPT : UNTAUGHT)
-      )
+      [...tokenizer.encode(text, { special: true })].map((token) => {
+        if (said) return token | SAID;
+        const isTaught = token !== think && random.chance(PROMPT_SHARE);
+        return token | (isTaught ? PROMPT : UNTAUGHT);
+      })
     );
   }
 }

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from torch import nn
 
 # Weight of the tokens that are said to the model, beside those that it says.
-PROMPT_WEIGHT = 0.3
+PROMPT_WEIGHT = 0.1
 MUON_RATE, ADAM_RATE = 0.02, 0.004
 CHECKPOINT_SECONDS = 180
 # One step in so many sees two rows as one, so that the model reads further back.

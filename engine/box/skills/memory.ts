@@ -28,7 +28,10 @@ export const memory: Skill = {
 
   example(random: Random, split: Split): Example {
     const count = random.chance(0.6) ? 6 : random.integer(3, 5);
-    const asking = count > 3 && random.chance(0.4) ? 2 : 1;
+    // Training asks more often, and more often for what was never told.
+    const [asking, untold] = split === "heldOut"
+      ? [count > 3 && random.chance(0.4) ? 2 : 1, 0.2]
+      : [random.integer(1, Math.min(3, count - 1)), 0.35];
     const told: Told[] = [];
     const turns: Turn[] = [];
     const facts = random.shuffle(FACTS);
@@ -47,14 +50,14 @@ export const memory: Skill = {
       else turns.push(tell(facts, told, random, split));
     }
     const asked = random.sample(told, asking);
-    for (const each of asked) {
+    for (let i = 0; i < asking; i++) {
+      const fact = asked[i];
       turns.push(
-        random.chance(0.2)
+        !fact || random.chance(untold)
           ? askUntold(facts.pop()!, told, random, split)
-          : ask(each, random, split),
+          : ask(fact, random, split),
       );
     }
-    if (asked.length < asking) turns.push(askUntold(facts.pop()!, told, random, split));
     return { turns };
   },
 };
