@@ -163,8 +163,8 @@ export class Scheduler {
       const [sequence] = this.#waiting;
       if (sequence.underWay > 0 || !this.#pool.takeCached(sequence)) return;
       this.#waiting.shift();
+      this.#running.push(sequence); // In either list at all times: whatever fails ends it.
       this.#runner.assignSlot(sequence.slot, sequence.request.sampling);
-      this.#running.push(sequence);
       unfed += sequence.unfed;
       if (!sequence.begun) sequence.request.begin?.(sequence.submitted);
       sequence.begun = true;

@@ -65,7 +65,7 @@ export class FakeRunner {
   /** Whether images have to run in one step, and the most rows of one that did. */
   wholeImages = false;
   longestImage = 0;
-  /** Raised by the next step. */
+  /** Raised by the next step, or when a sequence is given its slot. */
   failure: Error | undefined;
   readonly #cache: Int32Array;
   readonly #table: number[][];
@@ -101,6 +101,7 @@ export class FakeRunner {
   }
 
   assignSlot(slot: number): void {
+    if (this.failure) throw this.failure;
     this.admissions++;
     this.#slots[slot] = { token: -1, position: -1 };
   }

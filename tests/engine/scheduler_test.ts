@@ -93,6 +93,14 @@ Deno.test("a step that fails ends everything with ModelClosedError, with its mes
   assertThrows(() => add(scheduler, promptOf(3), 1), ModelClosedError, "device lost");
 });
 
+Deno.test("a sequence that fails as it is given its slot ends too", async () => {
+  const { scheduler, runner } = start();
+  runner.failure = new Error("Cannot use the GPU: device lost");
+  const { error } = await add(scheduler, promptOf(30), 5).ended as { error: ModelClosedError };
+  assert(error instanceof ModelClosedError);
+  assertEquals([error.cause, scheduler.load], [runner.failure, 0]);
+});
+
 Deno.test("300 random sequences with aborts in a small cache get their own tokens", async () => {
   let state = 42;
   const random = (below: number) => (state = Math.imul(state, 1103515245) + 12345 >>> 0) % below;
