@@ -91,11 +91,17 @@ export class Session {
     }
   }
 
-  /** The text without the images, if the model can see them. */
+  /** The text without the images, if the model can see them; else the text, and a warning. */
   async #readImages(text: string): Promise<{ text: string; images: string[] }> {
-    if (!can(this.conversation.model.facts, "vision")) return { text, images: [] };
+    const { name, facts } = this.conversation.model;
     const { HOME = "", USERPROFILE = "" } = this.environment;
     const found = await extractImages(text, HOME || USERPROFILE);
+    if (!can(facts, "vision")) {
+      for (const { path } of found.images) {
+        this.warn(`${name} cannot see images: it reads the name '${path}', and nothing else of it`);
+      }
+      return { text, images: [] };
+    }
     for (const { path } of found.images) this.terminal.writeError(`Added image '${path}'\n`);
     for (const path of found.missing) {
       this.warn(`there is no file '${path}': the model reads its name, and sees no image`);

@@ -181,6 +181,7 @@ Deno.test("run attaches the images that a prompt names for a model that sees", a
   assertEquals(seeing.terminal.errors, `Added image '${path}'\n`);
   const blind = await runModel(prompt);
   assertEquals([blind.asked[0].prompt, blind.asked[0].images], [prompt, undefined]);
+  assertStringIncludes(blind.terminal.errors, `cannot see images: it reads the name '${path}'`);
   const missed = await runModel(`Compare '${path}' and ./nowhere.png`, { server });
   assertEquals(missed.asked[0].images, [btoa("pixels")]);
   assertStringIncludes(missed.terminal.errors, "Warning: there is no file './nowhere.png'");
