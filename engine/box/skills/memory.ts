@@ -8,9 +8,6 @@ import { FACTS } from "../words/personal.ts";
 import { SMALL_TALK } from "../words/small_talk.ts";
 import { mentions } from "../words/values.ts";
 
-/** Answered when the user asks for something never told. */
-const UNKNOWN = "You have not told me.";
-
 /** What may come before a fact, before one that takes another's place, and before a question. */
 const TELLING = "[|||||By the way: |Please remember: |One more thing: |Also: |You should know: ]";
 const CORRECTING =
@@ -103,7 +100,7 @@ function askUntold(fact: Fact, told: readonly Told[], random: Random, split: Spl
   const values = told.flatMap(({ values }) => values);
   return {
     user: say(ASKING, fact.asks, random, split),
-    answer: { text: UNKNOWN },
+    answer: { text: fact.untold },
     check: ({ text }: Answer) =>
       /\b(?:not|never|no)\b|n't/i.test(text ?? "") &&
       !values.some((value) => mentions(text, value)),

@@ -17,6 +17,8 @@ export interface Fact {
   asks: readonly string[];
   /** What is answered when the fact is asked for. */
   recalled: string;
+  /** What is answered when it was never told: as `recalled`, but where the value would be. */
+  untold: string;
 }
 
 /** Ways to ask for something that has a name. */
@@ -45,6 +47,7 @@ export function favourite(thing: string, make: Fact["make"]): Fact {
       `[Which|What] is my favourite ${thing}?`,
     ],
     recalled: `Your favourite ${thing} is {value}.`,
+    untold: `Your favourite ${thing} is not known to me.`,
   };
 }
 
@@ -65,6 +68,7 @@ export function relative(relation: string): Fact {
       `[How|What] is my ${relation} [called|named]?`,
     ],
     recalled: `Your ${relation} is called {value}.`,
+    untold: `Your ${relation} is called by a name I do not know.`,
   };
 }
 
@@ -82,5 +86,6 @@ export function hidden(thing: string, verb: "is" | "are"): Fact {
       `${RECALL_HOW} where I [left|put] my ${thing}?`,
     ],
     recalled: `Your ${thing} ${verb} {value}.`,
+    untold: `Your ${thing} ${verb} somewhere I do not know.`,
   };
 }

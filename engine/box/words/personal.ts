@@ -31,6 +31,7 @@ export const FACTS: readonly Fact[] = [
       `${RECALL_HOW} [who I am|what I am called]?`,
     ],
     recalled: "Your name is {value}.",
+    untold: "Your name is not known to me.",
   },
   {
     make: city,
@@ -47,6 +48,7 @@ export const FACTS: readonly Fact[] = [
       `${RECALL_HOW} [where|in which city] I live?`,
     ],
     recalled: "You live in {value}.",
+    untold: "You live in a place I do not know.",
   },
   {
     make: (random, split) => withArticle(JOBS.pick(random, split)),
@@ -62,6 +64,7 @@ export const FACTS: readonly Fact[] = [
       "What do I [work as|do for a living|do at work]?",
     ],
     recalled: "You work as {value}.",
+    untold: "You work as something I do not know.",
   },
   {
     make: (random, split) => withArticle(PETS.pick(random, split)),
@@ -76,6 +79,7 @@ export const FACTS: readonly Fact[] = [
       `${RECALL} my pet?`,
     ],
     recalled: "You have {value}.",
+    untold: "You have no pet that I know of.",
   },
   {
     make: number(18, 99),
@@ -91,6 +95,7 @@ export const FACTS: readonly Fact[] = [
       "What age [did I tell you|am I|do I have]?",
     ],
     recalled: "You are {value} years old.",
+    untold: "You are of an age I do not know.",
   },
   {
     make: of(HOBBIES),
@@ -106,6 +111,7 @@ export const FACTS: readonly Fact[] = [
       "What do I [do in my free time|love to do|enjoy|like to do]?",
     ],
     recalled: "Your hobby is {value}.",
+    untold: "Your hobby is not known to me.",
   },
   {
     make: of(INSTRUMENTS),
@@ -121,6 +127,7 @@ export const FACTS: readonly Fact[] = [
       `${RECALL_HOW} [which|what] instrument I play?`,
     ],
     recalled: "You play the {value}.",
+    untold: "You play no instrument that I know of.",
   },
   {
     make: company,
@@ -136,6 +143,7 @@ export const FACTS: readonly Fact[] = [
       "[Who is my employer|Where do I work|Who do I work for]?",
     ],
     recalled: "You work for {value}.",
+    untold: "You work for someone I do not know.",
   },
   favourite("colour", of(COLOURS)),
   favourite("food", of(DISHES)),
