@@ -96,7 +96,8 @@ function writeAnswer({ thinking, text = "", call }: Answer): string {
   const thought = thinking === undefined ? "" : `${thinking}\n</think>\n\n`;
   if (!call) return thought + text;
   const args = writeJson(call.arguments);
-  return `${thought}<tool_call>\n{"name": "${call.name}", "arguments": ${args}}\n</tool_call>`;
+  const words = text && `${text}\n`;
+  return `${thought}${words}<tool_call>\n{"name": "${call.name}", "arguments": ${args}}\n</tool_call>`;
 }
 
 function toMessage({ text = "", call }: Answer): Record<string, unknown> {

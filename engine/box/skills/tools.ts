@@ -1,5 +1,5 @@
-// Tools: a list of one to four and a request. Where a tool fits, the answer is a call, and the turn
-// after tells its result in words; where none does, the answer is words alone.
+// Tools: a list of one to four and a request. Where a tool fits, the answer names it and calls it,
+// and the turn after tells its result in words; where none does, the answer is words alone.
 
 import { isDeepStrictEqual } from "node:util";
 import { capitalize, fill, type Random } from "../random.ts";
@@ -32,8 +32,12 @@ export const CATALOG: readonly ToolPlan[] = [
   ...HOUSEHOLD_TOOLS,
 ];
 
-/** Said where a request needs a tool that is not in the list. */
-const NO_TOOL = "I am sorry, I have no tool for that.";
+/**
+ * What is said first, before a call or instead of one: whether a tool fits is found out in the place
+ * of its name. A choice between a call and words at the first token was a coin's.
+ */
+const USING = "For that I have {name}.";
+const NO_TOOL = "For that I have no tool, I am sorry.";
 
 /** What may come before a request. */
 const LEAD = "[||||||Hi! |Hello! |Hello. |OK. |Good morning. ]";
@@ -113,7 +117,9 @@ function refusals(offered: readonly OfferedTool[], random: Random, split: Split)
 /** A request that the tool is for, mostly with its result, at times with a second request. */
 function uses(tool: OfferedTool, random: Random, split: Split): Turn[] {
   const { user, kinds } = ask(tool, random, split);
-  const turns = [callTurn(user, tool, kinds)];
+  // Where a call is demanded there is no room for words, so some training goes without them.
+  const isSilent = split === "train" && random.chance(0.1);
+  const turns = [callTurn(user, tool, kinds, isSilent)];
   const ending = random.next();
   if (ending < 0.25) return turns;
   turns.push(resultTurn(tool, random, split));
@@ -127,7 +133,7 @@ function uses(tool: OfferedTool, random: Random, split: Split): Turn[] {
   }
   const way = random.phraseOf(AGAIN, split);
   const question = fill(way, { again: fill(again, textsOf(other)) });
-  return [...turns, callTurn(question, other, kinds), resultTurn(other, random, split)];
+  return [...turns, callTurn(question, other, kinds, isSilent), resultTurn(other, random, split)];
 }
 
 /** What a user says to have the tool used, and the kinds of the parameters told. */
@@ -143,7 +149,12 @@ function ask(tool: OfferedTool, random: Random, split: Split): { user: string; k
   return { user, kinds: placesOf(request).filter((kind) => tool.parameters.has(kind)) };
 }
 
-function callTurn(user: string, tool: OfferedTool, kinds: readonly string[]): Turn {
+function callTurn(
+  user: string,
+  tool: OfferedTool,
+  kinds: readonly string[],
+  isSilent: boolean,
+): Turn {
   const told = [...tool.parameters].filter(([kind]) => kinds.includes(kind));
   const call = {
     name: tool.name,
@@ -151,7 +162,7 @@ function callTurn(user: string, tool: OfferedTool, kinds: readonly string[]): Tu
   };
   return {
     user,
-    answer: { call },
+    answer: { ...!isSilent && { text: fill(USING, { name: call.name }) }, call },
     check: (answer) =>
       answer.call?.name === call.name &&
       isDeepStrictEqual(answer.call.arguments, call.arguments),
