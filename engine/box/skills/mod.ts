@@ -17,10 +17,10 @@ export const EVALUATED: readonly Skill[] = [about, extraction, tools, arithmetic
 export const TAUGHT: readonly (readonly [Skill, share: number])[] = [
   [about, 0.06],
   [extraction, 0.22],
-  [tools, 0.36],
+  [tools, 0.44],
   [arithmetic, 0.08],
   [language, 0.07],
-  [memory, 0.16],
+  [memory, 0.12],
   [chatter, 0.02],
   [copy, 0.03],
 ];

@@ -75,12 +75,11 @@ export const tools: Skill = {
   example(random: Random, split: Split): Example {
     const plans = random.sample(CATALOG, random.pick([1, 1, 2, 2, 2, 3, 3, 4]));
     const offered = plans.map((plan) => offer(plan, random, split));
-    // Training has more requests of one list, and more that no tool is for.
-    const [requests, refused] = split === "heldOut" ? [1, 0.35] : [random.integer(1, 3), 0.5];
+    const requests = split === "heldOut" ? 1 : random.integer(1, 3);
     const turns = Array.from(
       { length: requests },
       (_, index) =>
-        random.chance(refused)
+        random.chance(0.35)
           ? refusals(offered, random, split)
           : uses(offered[index % offered.length]!, random, split),
     ).flat();
