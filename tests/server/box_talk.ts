@@ -5,9 +5,10 @@
 /** The model. */
 export const BOX = "quern:tiny";
 
-/** A question that a tool is for, the tool, its result, and the words that tell it. */
+/** A question that a tool is for, what is said before the call, its result, and the words for it. */
 export const weather = {
   question: "What is the weather in Rome?",
+  lead: "For that I have get_weather.",
   name: "get_weather",
   description: "Get the current weather in a city",
   parameters: {
@@ -36,14 +37,14 @@ export const sum = { question: "What is 27 + 45?", thought: /7 \+ 5 = 12/, answe
 
 /** A text, the schema of the facts in it, and the facts. */
 export const passage = {
-  question: "Extract name and age as JSON. Ada Weber is 34 years old and lives in Rome.",
+  question: "Extract name and age as JSON. Nora Weber is 34 years old and lives in Rome.",
   schema: {
     type: "object" as const,
     properties: { name: { type: "string" as const }, age: { type: "integer" as const } },
     required: ["name", "age"],
     additionalProperties: false as const,
   },
-  facts: { name: "Ada Weber", age: 34 },
+  facts: { name: "Nora Weber", age: 34 },
 };
 
 /** A fact, a question about it, and the answer. */

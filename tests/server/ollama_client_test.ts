@@ -93,16 +93,18 @@ for (const way of waysTo(tiny)) {
     const messages: Message[] = [user(weather.question)];
     const { message } = await reach(way).chat({ ...ask, messages });
     const [call] = message.tool_calls!;
-    assertEquals([message.content, message.thinking], ["", undefined]);
+    assertEquals([message.content, message.thinking], [weather.lead, undefined]);
     assertEquals([call!.function.name, call!.function.arguments], [
       weather.name,
       weather.arguments,
     ]);
-    const calls: Message["tool_calls"][] = [];
+    const calls: object[] = [];
+    let lead = "";
     for await (const part of await reach(way).chat({ ...ask, messages, stream: true })) {
-      if (!part.done) calls.push(part.message.tool_calls);
+      lead += part.message.content;
+      calls.push(...(part.message.tool_calls ?? []).map(({ function: { arguments: all } }) => all));
     }
-    assertEquals(calls.map((each) => each?.[0]?.function.arguments), [weather.arguments]);
+    assertEquals([lead, calls], [weather.lead, [weather.arguments]]);
     messages.push(message, { role: "tool", tool_name: weather.name, content: weather.result });
     const answer = await reach(way).chat({ ...ask, messages });
     assertMatch(answer.message.content, weather.told);
