@@ -1,7 +1,7 @@
 // Questions about Quern itself, each with a key that a right answer contains. A question is a frame
-// around a topic, "How do I {…}?"; every fifth frame of a kind is held out.
+// around a topic, "How do I {…}?"; every fifth wording of the frames is held out.
 
-import { fill, type Random } from "../random.ts";
+import { capitalize, fill, type Random } from "../random.ts";
 import type { Example, Skill, Split } from "../types.ts";
 import { API_FACTS } from "../words/api_facts.ts";
 import { COMMAND_FACTS } from "../words/command_facts.ts";
@@ -10,69 +10,32 @@ import { PROGRAM_FACTS } from "../words/program_facts.ts";
 
 type Kind = "how" | "what" | "where" | "which";
 
+const GREETING = "[||||Hi! |Hello, |So, |In Quern, ]";
+const TELL_ME =
+  "[Tell me|Please tell me|Can you tell me|Could you say|Do you know|I want to know|Say|Please explain|Can you explain|Hello, could you explain|Hi, can you say]";
+
 const FRAMES: Record<Kind, readonly string[]> = {
   how: [
-    "How do I {topic}?",
-    "How can I {topic}?",
-    "I want to {topic}. How?",
-    "Tell me how to {topic}.",
-    "What do I have to do to {topic}?",
-    "how to {topic}",
-    "Please explain how to {topic}.",
-    "How does one {topic}?",
-    "I need to {topic}.",
-    "Can you tell me how to {topic}?",
-    "What is the way to {topic}?",
-    "Is there a way to {topic}?",
-    "How would I {topic} with Quern?",
-    "Show me how to {topic}.",
-    "What should I do if I want to {topic}?",
-    "Help me to {topic}.",
-    "Can I {topic}?",
-    "I would like to {topic}.",
-    "How do you {topic} here?",
-    "I am trying to {topic}, how do I do it?",
-    "In Quern, how do I {topic}?",
-    "Hi! How do I {topic}?",
-    "How is it possible to {topic}?",
-    "Say how to {topic}, please.",
-    "Hello, could you explain how I {topic}?",
+    `${GREETING}how [do I|can I|does one|would I|do you|should I] {topic}[| here| with Quern]?`,
+    `${TELL_ME} how [to|I|I can|one can] {topic}[|, please].`,
+    "I [want to|need to|would like to|am trying to] {topic}[.|. How?|, how do I do it?|, what do I do?]",
+    "What [do I have to do|should I do|must I do|do I do] [to|if I want to] {topic}?",
+    `${GREETING}[what is the way|is there a way|is it possible|how is it possible] to {topic}?`,
+    "[how to|Show me how to|Help me to|Please help me to] {topic}",
+    `${GREETING}can I {topic}[| here| with Quern]?`,
   ],
   what: [
-    "What is {topic}?",
-    "Tell me {topic}.",
-    "Do you know {topic}?",
-    "What's {topic}?",
-    "Can you tell me what {topic} is?",
-    "What exactly is {topic}?",
-    "Please tell me {topic}.",
-    "I want to know {topic}.",
-    "So what is {topic}?",
-    "Could you say what {topic} is?",
+    `${GREETING}[what is|what's|what exactly is] {topic}?`,
+    `${TELL_ME} what {topic} is[|, please].`,
+    `${TELL_ME} {topic}.`,
   ],
   where: [
-    "Where {topic}?",
-    "Do you know where {topic}?",
-    "Tell me where {topic}.",
-    "So where {topic}?",
-    "Hi, where {topic}?",
-    "Where exactly {topic}?",
-    "where {topic}",
-    "Say where {topic}.",
-    "Please, where {topic}?",
-    "Hello, can you say where {topic}?",
+    `${GREETING}where [|exactly ]{topic}?`,
+    `${TELL_ME} where [|exactly ]{topic}[|, please].`,
   ],
   which: [
-    "Which {topic}?",
-    "What {topic}?",
-    "Tell me which {topic}.",
-    "Do you know which {topic}?",
-    "Can you tell me which {topic}?",
-    "which {topic}",
-    "So which {topic}?",
-    "Say which {topic}.",
-    "Please tell me which {topic}.",
-    "I want to know which {topic}.",
+    `${GREETING}[which|what] {topic}?`,
+    `${TELL_ME} [which|what] {topic}[|, please].`,
   ],
 };
 
@@ -95,5 +58,6 @@ function example(random: Random, split: Split): Example {
 
 function ask(fact: Fact, random: Random, split: Split): string {
   const kind = random.pick(KINDS.filter((kind) => fact[kind]));
-  return fill(random.pickOf(FRAMES[kind], split), { topic: random.pick(fact[kind]!) });
+  const question = fill(random.phraseOf(FRAMES[kind], split), { topic: random.pick(fact[kind]!) });
+  return random.chance(0.8) ? capitalize(question) : question;
 }

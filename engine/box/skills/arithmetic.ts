@@ -1,5 +1,5 @@
 // Sums, differences and small products, with thinking digit by digit where it is asked for and
-// without where it is not. Held out: two-digit pairs by a rule, and every fifth phrasing.
+// without where it is not. Held out: two-digit pairs by a rule, and every fifth wording.
 
 import { fill, type Random } from "../random.ts";
 import type { Answer, Example, Skill, Split } from "../types.ts";
@@ -7,6 +7,7 @@ import type { Answer, Example, Skill, Split } from "../types.ts";
 interface Operation {
   sign: string;
   apply: (a: number, b: number) => number;
+  /** Patterns of what is asked. */
   phrases: readonly string[];
   think: (a: number, b: number) => string;
 }
@@ -15,26 +16,16 @@ const SUM: Operation = {
   sign: "+",
   apply: (a, b) => a + b,
   phrases: [
-    "What is {a} + {b}?",
-    "What is {a} plus {b}?",
-    "{a} + {b}",
-    "Add {a} and {b}.",
-    "How much is {a} + {b}?",
-    "Calculate {a} + {b}.",
-    "Compute {a} plus {b}.",
-    "Please add {b} to {a}.",
-    "{a} + {b} = ?",
-    "What do {a} and {b} make together?",
-    "Tell me the sum of {a} and {b}.",
-    "What is the sum of {a} and {b}?",
-    "I have {a} apples and buy {b} more. How many do I have?",
-    "Can you work out {a} + {b}?",
-    "How much do {a} and {b} add up to?",
-    "What's {a} + {b}?",
-    "{a} plus {b} is what?",
-    "Think: {a} + {b}?",
-    "Sum up {a} and {b}.",
-    "Could you add {a} and {b} for me?",
+    "[What is|What's|How much is|Can you work out|Could you compute|Can you tell me] {a} [+|plus] {b}?",
+    "[Calculate|Compute|Work out|Tell me|Please work out|Think:] {a} [+|plus] {b}.",
+    "{a} [+|plus] {b}[| = ?| =|?| is what?|, how much is that?]",
+    "[Add|Sum up|Please add|Add up] {a} and {b}[|, please| for me].",
+    "[Can|Could] you [add|sum up|add up] {a} and {b}[| for me|, please]?",
+    "[Add|Please add] {b} to {a}.",
+    "What [is|was] the [sum|total] of {a} and {b}?",
+    "[Tell me|Compute|Please tell me|Calculate] the [sum|total] of {a} and {b}.",
+    "[What|How much] do {a} and {b} [make together|make|give|add up to|come to]?",
+    "I have {a} [apples|coins|books|eggs] and [buy|get|find] {b} more. How many do I have[| now]?",
   ],
   think: thinkSum,
 };
@@ -43,16 +34,13 @@ const DIFFERENCE: Operation = {
   sign: "-",
   apply: (a, b) => a - b,
   phrases: [
-    "What is {a} - {b}?",
-    "What is {a} minus {b}?",
-    "{a} - {b}",
-    "Subtract {b} from {a}.",
-    "How much is {a} - {b}?",
-    "Calculate {a} - {b}.",
-    "Compute {a} minus {b}.",
-    "Take {b} away from {a}.",
-    "{a} - {b} = ?",
-    "What is left of {a} after taking {b}?",
+    "[What is|What's|How much is|Can you work out|Could you compute|Can you tell me] {a} [-|minus] {b}?",
+    "[Calculate|Compute|Work out|Tell me|Please work out|Think:] {a} [-|minus] {b}.",
+    "{a} [-|minus] {b}[| = ?| =|?| is what?|, how much is that?]",
+    "[Subtract|Please subtract|Take away] {b} from {a}[|, please| for me].",
+    "[Can|Could] you [subtract|take away] {b} from {a}[| for me|, please]?",
+    "What is left of {a} after taking [away |]{b}?",
+    "I have {a} [apples|coins|books|eggs] and [sell|lose|give away] {b}. How many do I have[| now]?",
   ],
   think: thinkDifference,
 };
@@ -61,15 +49,11 @@ const PRODUCT: Operation = {
   sign: "*",
   apply: (a, b) => a * b,
   phrases: [
-    "What is {a} * {b}?",
-    "What is {a} times {b}?",
-    "{a} * {b}",
-    "Multiply {a} by {b}.",
-    "How much is {a} times {b}?",
-    "Calculate {a} * {b}.",
-    "Compute {a} times {b}.",
-    "{a} x {b}",
-    "{a} times {b} = ?",
+    "[What is|What's|How much is|Can you work out|Could you compute|Can you tell me] {a} [*|times|x] {b}?",
+    "[Calculate|Compute|Work out|Tell me|Please work out|Think:] {a} [*|times|x] {b}.",
+    "{a} [*|times|x] {b}[| = ?| =|?| is what?|, how much is that?]",
+    "[Multiply|Please multiply] {a} [by|and|with] {b}[|, please| for me].",
+    "[Can|Could] you multiply {a} [by|and|with] {b}[| for me|, please]?",
     "What is the product of {a} and {b}?",
   ],
   think: (a, b) => `${a} * ${b} = ${a * b}.`,
@@ -89,7 +73,7 @@ function example(random: Random, split: Split): Example {
     ...think && { thinking: operation.think(a, b) },
     text: `${sentence}.`,
   };
-  const user = fill(random.pickOf(operation.phrases, split), { a, b });
+  const user = fill(random.phraseOf(operation.phrases, split), { a, b });
   const check = (actual: Answer) =>
     think
       ? Boolean(actual.thinking?.trim()) && lastNumber(actual.text) === result

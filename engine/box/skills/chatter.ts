@@ -6,7 +6,9 @@ import type { Example, Skill, Split } from "../types.ts";
 import { OpenClass } from "../words/open_class.ts";
 import { QUESTION_KINDS } from "../words/questions.ts";
 import { answerTo, ask, type Language } from "./language.ts";
+import { requestForTool } from "./tools.ts";
 
+const NEEDS_TOOL = "I could do that with a tool only, and none was offered.";
 const UNKNOWN = "I am a very small model and do not know that. Ask me about Quern.";
 const HELLO = "Hello! I am quern:tiny. Ask me about Quern, or pull a larger model.";
 const ABILITIES = "I can answer questions about Quern, extract facts as JSON, call tools, add " +
@@ -84,6 +86,7 @@ const UNKNOWN_FRAMES = [
 export const chatter: Skill = { name: "chatter", example };
 
 function example(random: Random, split: Split): Example {
+  if (random.chance(0.4)) return one(requestForTool(random, split), NEEDS_TOOL);
   if (random.chance(0.35)) {
     const x = SUBJECTS.pick(random, split);
     return one(random.pickOf(UNKNOWN_FRAMES, split).replace("{x}", x), UNKNOWN);

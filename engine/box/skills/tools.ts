@@ -91,6 +91,13 @@ export const tools: Skill = {
   },
 };
 
+/** A request that needs a tool. */
+export function requestForTool(random: Random, split: Split): string {
+  // Sums need none.
+  const plan = random.pick(CATALOG.filter(({ compute }) => !compute));
+  return ask(offer(plan, random, split), random, split).user;
+}
+
 /** Turns that no tool is for: small talk, or a request for a tool that is not there. */
 function refusals(offered: readonly OfferedTool[], random: Random, split: Split): Turn[] {
   if (random.chance(0.3)) {
