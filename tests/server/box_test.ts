@@ -8,13 +8,13 @@ import { createBoxApp } from "./tiny_app.ts";
 
 /** Least shares of the skills: those of its model card, less what twenty examples may stray. */
 const FLOORS: Record<string, number> = {
-  about: 0.7,
-  extraction: 0.75,
+  about: 0.85,
+  extraction: 0.85,
   "extraction, valid JSON without a mask": 0.9,
-  tools: 0.65,
-  arithmetic: 0.6,
+  tools: 0.7,
+  arithmetic: 0.9,
   language: 0.9,
-  memory: 0.75,
+  memory: 0.8,
 };
 
 const { app } = await createBoxApp();

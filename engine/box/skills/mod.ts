@@ -15,10 +15,10 @@ export const EVALUATED: readonly Skill[] = [about, extraction, tools, arithmetic
 
 /** What the model is trained on, with the share of each skill. */
 export const TAUGHT: readonly (readonly [Skill, share: number])[] = [
-  [about, 0.09],
-  [extraction, 0.17],
-  [tools, 0.4],
-  [arithmetic, 0.11],
+  [about, 0.06],
+  [extraction, 0.13],
+  [tools, 0.5],
+  [arithmetic, 0.08],
   [language, 0.05],
   [memory, 0.1],
   [chatter, 0.05],

@@ -11,7 +11,7 @@ import { KINDS, type Typed } from "./tool_parameters.ts";
 /** What stands before what a tool does. */
 const DESCRIPTIONS = "[|||||Function to |Tool to |Use this to |Call this to ]{about}[|.]";
 /** Share of the names of tools and parameters that is made up, so that names are read, not known. */
-const MADE_UP = 0.12;
+const MADE_UP = 0.06;
 
 /** A tool with its names chosen: how the list in the prompt has it. */
 export interface OfferedTool {
