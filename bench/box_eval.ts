@@ -1,19 +1,25 @@
-// `deno task box:eval [COUNT] [MODEL] [--misses]`: what the model in the box can do, on held-out
-// prompts through the HTTP API of the server at OLLAMA_HOST. Prints the table of its model card.
+// `deno task box:eval [COUNT] [MODEL] [--misses] [--seed=N]`: what the model in the box can do, on
+// held-out prompts through the HTTP API of the server at OLLAMA_HOST. Prints the table of its model
+// card; with another seed, that of other prompts.
 
-import { type Answer, type Ask, evaluate, formatScores } from "../engine/box/mod.ts";
-
-const host = Deno.env.get("OLLAMA_HOST") ?? "127.0.0.1:11434";
-const args = Deno.args.filter((argument) => !argument.startsWith("--"));
-const [count = "200", model = "quern:tiny"] = args;
+import { parseArgs } from "node:util";
+import { type Answer, type Ask, evaluate, formatScores, type Miss } from "../engine/box/mod.ts";
 
 if (import.meta.main) {
-  const scores = await evaluate(askOverHttp(`http://${host}`, model), Number(count), (miss) => {
-    if (!Deno.args.includes("--misses")) return;
-    const last = miss.question.messages.at(-1)!;
-    print(`${miss.name}: ${last.content}\n  ${text(miss.answer)}\n  not ${text(miss.expected)}\n`);
+  const { values, positionals: [count = "200", model = "quern:tiny"] } = parseArgs({
+    options: { misses: { type: "boolean" }, seed: { type: "string" } },
+    allowPositionals: true,
   });
+  const host = Deno.env.get("OLLAMA_HOST") ?? "127.0.0.1:11434";
+  const ask = askOverHttp(`http://${host}`, model);
+  const seed = values.seed === undefined ? undefined : Number(values.seed);
+  const scores = await evaluate(ask, Number(count), values.misses ? showMiss : undefined, seed);
   print(formatScores(scores));
+}
+
+function showMiss({ name, question, answer, expected }: Miss): void {
+  const last = question.messages.at(-1)!;
+  print(`${name}: ${last.content}\n  ${text(answer)}\n  not ${text(expected)}\n`);
 }
 
 /** Asks through /api/chat, greedily. */

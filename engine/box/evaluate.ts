@@ -36,7 +36,7 @@ export interface Miss {
   expected: Answer;
 }
 
-/** What is evaluated that no example was trained with. */
+/** Chooses the examples of the model card. */
 const SEED = 2026;
 /** Examples that run at the same time. */
 const PARALLEL = 4;
@@ -57,32 +57,38 @@ const VALID_JSON = { name: "extraction, valid JSON without a mask", goal: 0.9 };
  *
  * @param count examples of each skill
  * @param onMiss told of every wrong answer
+ * @param seed chooses the examples; another seed, other ones
  */
 export async function evaluate(
   ask: Ask,
   count: number,
   onMiss: (miss: Miss) => void = () => {},
+  seed = SEED,
 ): Promise<Score[]> {
   const scores: Score[] = [];
   for (const skill of EVALUATED) {
     const { name } = skill;
     const report = (miss: Omit<Miss, "name">) => onMiss({ name, ...miss });
-    const right = await countRight(skill, count, (example) => isRight(example, ask, report));
+    const right = await countRight(
+      heldOut(skill, count, seed),
+      (example) => isRight(example, ask, report),
+    );
     scores.push({ name, right, count, goal: GOALS[name]! });
     if (name !== "extraction") continue;
-    const valid = await countRight(skill, count, (example) => isValidJson(example, ask));
+    const valid = await countRight(
+      heldOut(skill, count, seed),
+      (example) => isValidJson(example, ask),
+    );
     scores.push({ ...VALID_JSON, right: valid, count });
   }
   return scores;
 }
 
-/** How many of the held-out examples pass; several run at the same time. */
+/** How many of the examples pass; several run at the same time. */
 async function countRight(
-  skill: Skill,
-  count: number,
+  examples: Generator<Example>,
   passes: (example: Example) => Promise<boolean>,
 ): Promise<number> {
-  const examples = heldOut(skill, count);
   let right = 0;
   const work = async () => {
     for (const example of examples) {
@@ -103,8 +109,8 @@ export function formatScores(scores: readonly Score[]): string {
   return `| skill | right | share | goal |\n| --- | --- | --- | --- |\n${rows.join("")}`;
 }
 
-function* heldOut(skill: Skill, count: number): Generator<Example> {
-  const random = new Random(SEED);
+function* heldOut(skill: Skill, count: number, seed: number): Generator<Example> {
+  const random = new Random(seed);
   for (let i = 0; i < count; i++) yield skill.example(random, "heldOut");
 }
 

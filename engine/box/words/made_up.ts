@@ -50,8 +50,23 @@ const SHORT_WORDS = table(
     "song south star step stone stop storm sun tea ten the time top town tree under up wall war watch water way " +
     "web week well west what wheel where white wild win wind with wood word work world yard year you",
 );
+/**
+ * Words that stand everywhere in sentences, and the short names of months and days. Each is a token
+ * that is known from there: as a part of a name, or of a text to be copied, it has to be learnt.
+ */
+const COMMON_WORDS = table(
+  "about after again all also and another any are around ask away back because been before both but by call " +
+    "can carry come could day did do does each end even every find first for from get give go good great had " +
+    "has have he help here him his how if in into is it its just kind know large last like little look " +
+    "make many may me mean most much must my name near need next no none number of off often old on ones only " +
+    "or other our own people please put read right said same say see she should show since small so " +
+    "some soon such take tell tens than that the their them then there these they thing think this time today " +
+    "too try turn two until up upon us use very want was we well were what when where which while who why " +
+    "will with word would write year yes you your jan feb mar apr jun jul aug sep oct nov dec mon tue " +
+    "wed thu fri sat sun",
+);
 /** Share of the words that are compounds. */
-const COMPOUNDS = 0.25;
+const COMPOUNDS = 0.35;
 
 const LEAST_LETTERS = 3;
 const MOST_LETTERS = 12;
@@ -72,8 +87,13 @@ export function madeUpWord(random: Random): string {
 /** Two short words, or one with an ending, so that a known beginning says nothing of what follows. */
 function compound(random: Random): string {
   for (;;) {
-    const word = random.pick(SHORT_WORDS) +
-      random.pick(random.chance(0.6) ? SHORT_WORDS : ENDINGS);
+    const first = random.pick(random.chance(0.5) ? SHORT_WORDS : COMMON_WORDS);
+    const word = first + random.pick(random.chance(0.6) ? SHORT_WORDS : ENDINGS);
     if (word.length >= LEAST_LETTERS && word.length <= MOST_LETTERS) return word;
   }
+}
+
+/** A word that is known from everywhere, for places where it makes no sense. */
+export function commonWord(random: Random): string {
+  return random.pick(COMMON_WORDS);
 }

@@ -38,6 +38,11 @@ Deno.test("evaluate() finds the right answers right, and silence wrong", async (
   const silent = await evaluate(() => Promise.resolve({}), 12, (miss) => misses.push(miss));
   assertEquals(silent.map(({ right }) => right), scores.map(() => 0));
   assertEquals(misses.length, 6 * 12);
+
+  const others: Miss[] = [];
+  await evaluate(() => Promise.resolve({}), 12, (miss) => others.push(miss), 777);
+  const asked = ({ question }: Miss) => JSON.stringify(question);
+  assert(misses.filter((miss) => others.map(asked).includes(asked(miss))).length < 6);
 });
 
 Deno.test("formatScores() writes a table with shares and goals", () => {
