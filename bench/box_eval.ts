@@ -12,9 +12,17 @@ if (import.meta.main) {
   });
   const host = Deno.env.get("OLLAMA_HOST") ?? "127.0.0.1:11434";
   const ask = askOverHttp(`http://${host}`, model);
-  const seed = values.seed === undefined ? undefined : Number(values.seed);
-  const scores = await evaluate(ask, Number(count), values.misses ? showMiss : undefined, seed);
+  const seed = values.seed === undefined ? undefined : wholeNumber("--seed", values.seed);
+  const examples = wholeNumber("COUNT", count);
+  const scores = await evaluate(ask, examples, values.misses ? showMiss : undefined, seed);
   print(formatScores(scores));
+}
+
+function wholeNumber(name: string, value: string): number {
+  if (!/^\d+$/.test(value)) {
+    throw new RangeError(`Cannot evaluate: ${name} is ${value}, not a number`);
+  }
+  return Number(value);
 }
 
 function showMiss({ name, question, answer, expected }: Miss): void {

@@ -12,13 +12,20 @@ interface Operation {
   think: (a: number, b: number) => string;
 }
 
+/** Ways to ask for what a formula makes. */
+function formulas(formula: string): string[] {
+  return [
+    `[What is|What's|How much is|Can you work out|Could you compute|Can you tell me] ${formula}?`,
+    `[Calculate|Compute|Work out|Tell me|Please work out|Think:] ${formula}.`,
+    `${formula}[| = ?| =|?| is what?|, how much is that?]`,
+  ];
+}
+
 const SUM: Operation = {
   sign: "+",
   apply: (a, b) => a + b,
   phrases: [
-    "[What is|What's|How much is|Can you work out|Could you compute|Can you tell me] {a} [+|plus] {b}?",
-    "[Calculate|Compute|Work out|Tell me|Please work out|Think:] {a} [+|plus] {b}.",
-    "{a} [+|plus] {b}[| = ?| =|?| is what?|, how much is that?]",
+    ...formulas("{a} [+|plus] {b}"),
     "[Add|Sum up|Please add|Add up] {a} and {b}[|, please| for me].",
     "[Can|Could] you [add|sum up|add up] {a} and {b}[| for me|, please]?",
     "[Add|Please add] {b} to {a}.",
@@ -34,9 +41,7 @@ const DIFFERENCE: Operation = {
   sign: "-",
   apply: (a, b) => a - b,
   phrases: [
-    "[What is|What's|How much is|Can you work out|Could you compute|Can you tell me] {a} [-|minus] {b}?",
-    "[Calculate|Compute|Work out|Tell me|Please work out|Think:] {a} [-|minus] {b}.",
-    "{a} [-|minus] {b}[| = ?| =|?| is what?|, how much is that?]",
+    ...formulas("{a} [-|minus] {b}"),
     "[Subtract|Please subtract|Take away] {b} from {a}[|, please| for me].",
     "[Can|Could] you [subtract|take away] {b} from {a}[| for me|, please]?",
     "What is left of {a} after taking [away |]{b}?",
@@ -49,9 +54,7 @@ const PRODUCT: Operation = {
   sign: "*",
   apply: (a, b) => a * b,
   phrases: [
-    "[What is|What's|How much is|Can you work out|Could you compute|Can you tell me] {a} [*|times|x] {b}?",
-    "[Calculate|Compute|Work out|Tell me|Please work out|Think:] {a} [*|times|x] {b}.",
-    "{a} [*|times|x] {b}[| = ?| =|?| is what?|, how much is that?]",
+    ...formulas("{a} [*|times|x] {b}"),
     "[Multiply|Please multiply] {a} [by|and|with] {b}[|, please| for me].",
     "[Can|Could] you multiply {a} [by|and|with] {b}[| for me|, please]?",
     "What is the product of {a} and {b}?",
