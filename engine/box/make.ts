@@ -52,8 +52,8 @@ const CONFIG = {
   train_length: ROW,
 };
 
-/** Writes everything into the folder. */
-async function make(folder: string, count: number): Promise<void> {
+/** Writes everything into the folder, with what this many examples come to. */
+export async function make(folder: string, count: number): Promise<void> {
   const renderer = new Renderer();
   await Deno.mkdir(folder, { recursive: true });
   const vocabulary = await keptVocabulary(folder) ?? trainVocabulary(

@@ -1,10 +1,11 @@
 """Trains the model in the box from the packed rows that make.ts writes, on a CPU or a CUDA GPU.
 
-    python3 train.py FOLDER [--minutes 240] [--seed 1] [--rows 18]
+    python3 train.py FOLDER [--minutes 240] [--seed 1] [--rows 18] [--rate 1]
 
 FOLDER holds config.json and train.bin; model.safetensors is written there, in the layout that
 Hugging Face gives Llama. The learning rates follow the clock: a GPU needs a few minutes, not hours.
-A checkpoint every few minutes: the same command goes on from it, with other data too.
+A checkpoint every few minutes: the same command goes on from it, with other data too. Weights that
+are there already (import.ts) are trained further, best at a third of the rate.
 The matrices are trained by Muon (Jordan et al., 2024), the rest by AdamW. Needs PyTorch 2 and numpy.
 """
 
@@ -185,6 +186,16 @@ def read_rows(path, length):
     return (packed & 0x3FFF), packed >> 14, weights
 
 
+def load_safetensors(path):
+    """The tensors of a file that save_safetensors or import.ts wrote."""
+    data = path.read_bytes()
+    start = 8 + struct.importModel("<Q", data[:8])[0]
+    for name, entry in json.loads(data[8:start]).items():
+        first, end = entry["data_offsets"]
+        values = np.frombuffer(data[start + first:start + end], dtype="<f4")
+        yield name, torch.from_numpy(values.reshape(entry["shape"]).copy())
+
+
 def save_safetensors(path, tensors):
     header, offset = {}, 0
     for name, tensor in tensors.items():
@@ -206,6 +217,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=240)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rows", type=int, default=18, help="rows per step, an even number")
+    parser.add_argument("--rate", type=float, default=1, help="factor on the learning rates")
     options = parser.parse_args()
     folder = options.folder
     config = json.loads((folder / "config.json").read_text())
@@ -219,13 +231,16 @@ def main():
 
     tokens, roles, weights = read_rows(folder / "train.bin", config["train_length"])
     step, spent = 0, 0.0
-    checkpoint = folder / "checkpoint.pt"
+    checkpoint, trained = folder / "checkpoint.pt", folder / "model.safetensors"
     if checkpoint.exists():
         state = torch.load(checkpoint, map_location=device)
         model.load_state_dict(state["model"])
         muon.load_state_dict(state["muon"])
         adam.load_state_dict(state["adam"])
         step, spent = state["step"], state["spent"]
+    elif trained.exists():
+        model.load_state_dict({name.removeprefix("model."): tensor
+                               for name, tensor in load_safetensors(trained)})
 
     per_epoch = len(tokens) // options.rows
     budget, started, saved, mean = options.minutes * 60, time.time() - spent, time.time(), None
@@ -234,7 +249,7 @@ def main():
         torch.save({"model": model.state_dict(), "muon": muon.state_dict(),
                     "adam": adam.state_dict(), "step": step, "spent": time.time() - started},
                    checkpoint)
-        save_safetensors(folder / "model.safetensors",
+        save_safetensors(trained,
                          {f"model.{name}": p for name, p in model.state_dict().items()})
 
     print(f"{sum(p.numel() for p in model.parameters()):,} weights, {len(tokens):,} rows", flush=True)
@@ -245,7 +260,7 @@ def main():
         chosen = order[index * options.rows:(index + 1) * options.rows]
         for optimizer, rate in ((muon, MUON_RATE), (adam, ADAM_RATE)):
             for group in optimizer.param_groups:
-                group["lr"] = rate * rate_at(done)
+                group["lr"] = options.rate * rate * rate_at(done)
         shape = (options.rows // (2 if step % LONG_EVERY == 0 else 1), -1)
         batch = torch.from_numpy(tokens[chosen].astype(np.int64)).view(shape).to(device)
         taught = torch.from_numpy(weights[roles[chosen]]).view(shape).to(device)
