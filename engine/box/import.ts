@@ -1,6 +1,7 @@
 // The way back of export.ts: the vocabulary and the weights of its GGUF file, in a folder where make.ts
 // keeps the one and train.py goes on from the other. deno run -A engine/box/import.ts FILE.gguf FOLDER
 
+import { existsSync } from "node:fs";
 import { quantFormat } from "../../kernels/mod.ts";
 import { type GgufFile, readGguf, type TensorInfo, TensorReader } from "../gguf/mod.ts";
 
@@ -91,5 +92,10 @@ function inHalves(
 if (import.meta.main) {
   const [file, folder] = Deno.args;
   if (!file || !folder) throw new Error("Cannot import the model: name a file and a folder");
+  if (existsSync(`${folder}/checkpoint.pt`)) {
+    throw new Error(
+      `Cannot import the model: ${folder} has a training of its own, name a new folder`,
+    );
+  }
   await importModel(file, folder);
 }

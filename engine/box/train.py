@@ -5,7 +5,8 @@
 FOLDER holds config.json and train.bin; model.safetensors is written there, in the layout that
 Hugging Face gives Llama. The learning rates follow the clock: a GPU needs a few minutes, not hours.
 A checkpoint every few minutes: the same command goes on from it, with other data too. Weights that
-are there already (import.ts) are trained further, best at a third of the rate.
+are there already (import.ts) are trained further, best at a third of the rate; what is written last
+is the mean of those and the new ones, which forgets less (Wortsman et al., 2022).
 The matrices are trained by Muon (Jordan et al., 2024), the rest by AdamW. Needs PyTorch 2 and numpy.
 """
 
@@ -187,13 +188,13 @@ def read_rows(path, length):
 
 
 def load_safetensors(path):
-    """The tensors of a file that save_safetensors or import.ts wrote."""
+    """The parameters in a file that save_safetensors or import.ts wrote."""
     data = path.read_bytes()
-    start = 8 + struct.importModel("<Q", data[:8])[0]
+    start = 8 + struct.unpack("<Q", data[:8])[0]
     for name, entry in json.loads(data[8:start]).items():
         first, end = entry["data_offsets"]
         values = np.frombuffer(data[start + first:start + end], dtype="<f4")
-        yield name, torch.from_numpy(values.reshape(entry["shape"]).copy())
+        yield name.removeprefix("model."), torch.from_numpy(values.reshape(entry["shape"]).copy())
 
 
 def save_safetensors(path, tensors):
@@ -232,15 +233,18 @@ def main():
     tokens, roles, weights = read_rows(folder / "train.bin", config["train_length"])
     step, spent = 0, 0.0
     checkpoint, trained = folder / "checkpoint.pt", folder / "model.safetensors"
+    start = folder / "start.safetensors"
     if checkpoint.exists():
         state = torch.load(checkpoint, map_location=device)
         model.load_state_dict(state["model"])
         muon.load_state_dict(state["muon"])
         adam.load_state_dict(state["adam"])
         step, spent = state["step"], state["spent"]
-    elif trained.exists():
-        model.load_state_dict({name.removeprefix("model."): tensor
-                               for name, tensor in load_safetensors(trained)})
+    else:
+        if trained.exists():
+            trained.rename(start)
+        if start.exists():
+            model.load_state_dict(dict(load_safetensors(start)))
 
     per_epoch = len(tokens) // options.rows
     budget, started, saved, mean = options.minutes * 60, time.time() - spent, time.time(), None
@@ -249,8 +253,10 @@ def main():
         torch.save({"model": model.state_dict(), "muon": muon.state_dict(),
                     "adam": adam.state_dict(), "step": step, "spent": time.time() - started},
                    checkpoint)
-        save_safetensors(trained,
-                         {f"model.{name}": p for name, p in model.state_dict().items()})
+        save_weights()
+
+    def save_weights():
+        save_safetensors(trained, {f"model.{name}": p for name, p in model.state_dict().items()})
 
     print(f"{sum(p.numel() for p in model.parameters()):,} weights, {len(tokens):,} rows", flush=True)
     while (done := (time.time() - started) / budget) < 1:
@@ -279,6 +285,11 @@ def main():
             save()
             saved = time.time()
     save()
+    if start.exists():
+        after = model.state_dict()
+        for name, before in load_safetensors(start):
+            after[name].add_(before.to(device)).div_(2)
+        save_weights()
 
 
 main()
