@@ -3,22 +3,8 @@
 
 import { existsSync } from "node:fs";
 import { quantFormat } from "../../kernels/mod.ts";
+import { PieceKind, storedName } from "../create/safetensors/mod.ts";
 import { type GgufFile, readGguf, type TensorInfo, TensorReader } from "../gguf/mod.ts";
-
-/** What GGUF's names are in Hugging Face's layout. */
-const NAMES: Readonly<Record<string, string>> = {
-  token_embd: "embed_tokens",
-  output_norm: "norm",
-  attn_norm: "input_layernorm",
-  attn_q: "self_attn.q_proj",
-  attn_k: "self_attn.k_proj",
-  attn_v: "self_attn.v_proj",
-  attn_output: "self_attn.o_proj",
-  ffn_norm: "post_attention_layernorm",
-  ffn_gate: "mlp.gate_proj",
-  ffn_up: "mlp.up_proj",
-  ffn_down: "mlp.down_proj",
-};
 
 /** Where GGUF says how many heads the rows of a matrix are; these it has interleaved. */
 const HEADS: Readonly<Record<string, string>> = {
@@ -26,11 +12,15 @@ const HEADS: Readonly<Record<string, string>> = {
   attn_k: "llama.attention.head_count_kv",
 };
 
-/** The type of tokens that are neither control tokens nor the like. */
-const NORMAL = 1;
-
-/** Writes model.safetensors, and of tokenizer.json what a vocabulary is made of. */
+/**
+ * Writes model.safetensors, and of tokenizer.json what a vocabulary is made of.
+ *
+ * @throws Error if the folder has a training already, which would go on from its own weights
+ */
 export async function importModel(path: string, folder: string): Promise<void> {
+  if (existsSync(`${folder}/checkpoint.pt`)) {
+    throw new Error(`Cannot import the model: ${folder} has a training already, name a new folder`);
+  }
   const file = await readGguf(path);
   await Deno.mkdir(folder, { recursive: true });
   await Deno.writeTextFile(`${folder}/tokenizer.json`, JSON.stringify(vocabularyOf(file)));
@@ -40,11 +30,9 @@ export async function importModel(path: string, folder: string): Promise<void> {
   const parts: Float32Array<ArrayBuffer>[] = [];
   let end = 0;
   for (const tensor of file.tensors.values()) {
-    const [part, layer] = tensor.name.split(".").slice(0, -1).toReversed();
     const values = valuesOf(reader, tensor);
-    const heads = Number(file.metadata[HEADS[part!] ?? ""] ?? 0);
-    const name = `model.${layer === undefined ? "" : `layers.${layer}.`}${NAMES[part!]}.weight`;
-    header[name] = {
+    const heads = Number(file.metadata[HEADS[tensor.name.split(".").at(-2)!] ?? ""] ?? 0);
+    header[storedName(tensor.name)!] = {
       dtype: "F32",
       shape: tensor.shape.toReversed(),
       data_offsets: [end, end += values.byteLength],
@@ -61,7 +49,7 @@ export async function importModel(path: string, folder: string): Promise<void> {
 function vocabularyOf({ metadata }: GgufFile): unknown {
   const tokens = metadata["tokenizer.ggml.tokens"] as string[];
   const types = metadata["tokenizer.ggml.token_type"] as ArrayLike<number>;
-  const normal = tokens.flatMap((token, id) => types[id] === NORMAL ? [[token, id]] : []);
+  const normal = tokens.flatMap((token, id) => types[id] === PieceKind.normal ? [[token, id]] : []);
   const merges = metadata["tokenizer.ggml.merges"];
   return { model: { type: "BPE", vocab: Object.fromEntries(normal), merges } };
 }
@@ -82,9 +70,9 @@ function inHalves(
   const result = new Float32Array(values.length);
   const rows = values.length / width / heads;
   for (let row = 0; row < heads * rows; row++) {
-    const [head, place] = [Math.floor(row / rows), row % rows];
-    const from = head * rows + 2 * (place % (rows / 2)) + Math.floor(place / (rows / 2));
-    result.set(values.subarray(from * width, (from + 1) * width), row * width);
+    const place = row % rows;
+    const to = row - place + (place >> 1) + (place & 1) * rows / 2;
+    result.set(values.subarray(row * width, (row + 1) * width), to * width);
   }
   return result;
 }
@@ -92,10 +80,5 @@ function inHalves(
 if (import.meta.main) {
   const [file, folder] = Deno.args;
   if (!file || !folder) throw new Error("Cannot import the model: name a file and a folder");
-  if (existsSync(`${folder}/checkpoint.pt`)) {
-    throw new Error(
-      `Cannot import the model: ${folder} has a training of its own, name a new folder`,
-    );
-  }
   await importModel(file, folder);
 }

@@ -1,5 +1,5 @@
-// What a tensor of Transformers is called in GGUF. Names alone: what changes in its data is
-// tensor_data.ts.
+// What a tensor of Transformers is called in GGUF, and the way back. Names alone: what changes in its
+// data is tensor_data.ts.
 
 import type { Architecture } from "./architecture.ts";
 
@@ -49,4 +49,13 @@ export function ggufName(name: string, architecture: Architecture): string | und
   return part !== undefined && Object.hasOwn(table, part)
     ? `blk.${Number(layer)}.${table[part]}.${kind}`
     : undefined;
+}
+
+/** The name in Transformers of a tensor of GGUF without norms after blocks; undefined if it has none. */
+export function storedName(name: string): string | undefined {
+  const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)$/.exec(name) ?? [];
+  const table = Object.entries(layer === undefined ? TOP : LAYER);
+  const path = table.find(([, own]) => own === part)?.[0];
+  if (path === undefined) return undefined;
+  return layer === undefined ? `${path}.${kind}` : `model.layers.${layer}.${path}.${kind}`;
 }

@@ -1,7 +1,7 @@
 // The model in the box can be trained further from its file alone: what import.ts takes out of it is
 // what make.ts and export.ts put into it.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { exportModel } from "../../../engine/box/export.ts";
 import { BOX_MODEL } from "../../../engine/box/file.ts";
 import { make } from "../../../engine/box/make.ts";
@@ -27,6 +27,10 @@ Deno.test("the file in the box, imported and exported again, is the same model",
     await make(folder, 10);
     await exportModel(folder, `${folder}/again.gguf`);
     assertEquals(await contentsOf(`${folder}/again.gguf`), await contentsOf(BOX_MODEL.path));
+
+    await Deno.writeTextFile(`${folder}/checkpoint.pt`, "");
+    const refused = importModel(BOX_MODEL.path, folder);
+    await assertRejects(() => refused, Error, "has a training already, name a new folder");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
