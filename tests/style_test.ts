@@ -4,7 +4,7 @@
 import { assertEquals } from "@std/assert";
 import { listSourceFiles, readSource } from "./source_files.ts";
 
-const MAX_LINES = 300;
+const MAX_LINES = 400;
 
 /** Each rule with a pattern that no source file may match. Pieces, lest this file match itself. */
 const FORBIDDEN: [rule: string, pattern: RegExp][] = [
@@ -38,8 +38,8 @@ Deno.test("every source file keeps the rules of style", () => {
 const HEADER = "// What this file does.\n\n";
 
 const CASES: [name: string, path: string, text: string, count: number][] = [
-  ["accepts 300 lines", "engine/a.ts", HEADER + "\n".repeat(298), 0],
-  ["refuses 301 lines", "engine/a.ts", HEADER + "\n".repeat(299), 1],
+  ["accepts 400 lines", "engine/a.ts", HEADER + "\n".repeat(398), 0],
+  ["refuses 401 lines", "engine/a.ts", HEADER + "\n".repeat(399), 1],
   ["refuses a file without a header", "kernels/a.wgsl", "fn main() {}\n", 1],
   ["refuses index.ts", "engine/index.ts", HEADER, 1],
   ["refuses hyphens in a name", "engine/rms-norm.ts", HEADER, 1],
