@@ -51,6 +51,10 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   const dependencies = { ...options, queue, drain, metrics, registry };
   const app = new Hono<AppEnvironment>();
 
+  app.use(async (context, next) => {
+    await next();
+    context.header("server", `quern/${options.version}`);
+  });
   app.use(accessLog(log), meter(metrics), wellFormedHost);
   if (isLoopback(boundTo)) app.use(hostGuard(options.ownNames ?? []));
   app.use(...originGuard(options.origins ?? []));

@@ -19,6 +19,7 @@ export interface AppOptions {
   store: ModelStore;
   manager: Pick<ModelManager, "acquire" | "unload" | "running">;
   log: Log;
+  /** Of Quern; /api/version tells that of Ollama's API as well. */
   version: string;
   /** Address that the server is bound to; decides whether Host is checked. Default loopback. */
   boundTo?: string;

@@ -20,7 +20,7 @@ import type { Definition } from "./commands/definition.ts";
 import type { CliDependencies } from "./commands/dependencies.ts";
 import { environmentHelp } from "./commands/environment_help.ts";
 import { messageOf } from "./errors.ts";
-import { VERSION } from "./version.ts";
+import { VERSION, type VersionAnswer } from "./version.ts";
 
 /** In the order of the help text. */
 const DEFINITIONS: ((definition: Definition) => void)[] = [
@@ -106,8 +106,12 @@ async function compareVersions(world: CliDependencies): Promise<void> {
   let warning: string | undefined;
   try {
     await using api = await connect(world, { mayStart: false });
-    const { version } = await api.json<{ version: string }>("/api/version");
-    if (version !== VERSION) warning = `the server at ${api.url} has version ${version}`;
+    const { version, quern_version } = await api.json<VersionAnswer>("/api/version");
+    if (quern_version === undefined) {
+      warning = `the server at ${api.url} is not Quern, version ${version}`;
+    } else if (quern_version !== VERSION) {
+      warning = `the server at ${api.url} has version ${quern_version}`;
+    }
   } catch (error) {
     warning = messageOf(error);
   }

@@ -2,6 +2,7 @@
 // at a time. A first round of each kind is not counted, since it compiles kernels.
 
 import type { Api } from "../client/mod.ts";
+import type { VersionAnswer } from "../version.ts";
 import { askModel, askProcess } from "./facts.ts";
 import { concurrencyOf, decodeRate, generate, prefillRate, type Sample } from "./generation.ts";
 import { PromptSource } from "./prompts.ts";
@@ -37,7 +38,8 @@ export interface BenchTools {
  */
 export async function benchmark(plan: BenchPlan, tools: BenchTools): Promise<BenchReport> {
   const { api, onStep } = tools;
-  const { version } = await api.json<{ version: string }>("/api/version");
+  const versions = await api.json<VersionAnswer>("/api/version");
+  const version = versions.quern_version ?? versions.version;
   const { details, weightBytes } = await askModel(api, plan.model);
   let readRate: number | undefined;
   if (weightBytes !== undefined && tools.readBandwidth) {

@@ -3,7 +3,7 @@
 
 import { clientUrl, isLoopback } from "../host.ts";
 import type { Settings } from "../settings.ts";
-import { VERSION } from "../version.ts";
+import { VERSION, type VersionAnswer } from "../version.ts";
 import type { OllamaProcess } from "../wire/ollama_types.ts";
 import type { Finding, Machine, Section, Todo } from "./types.ts";
 
@@ -52,12 +52,12 @@ export async function examineServer(
     await answer.body?.cancel();
     return state(locked(url, apiKey !== undefined), { state: "locked" });
   }
-  const version = await memberOf(answer, "version");
+  const told: Partial<VersionAnswer> = await answer.json().catch(() => undefined) ?? {};
+  const version = told.quern_version ?? told.version;
   if (typeof version !== "string") {
     return state(otherProgram(url, "has no Ollama API"), { state: "taken" });
   }
-  const health = await ask("/health");
-  const isQuern = health?.ok === true && await memberOf(health, "status") === "ok";
+  const isQuern = told.quern_version !== undefined;
   const processes = isHere ? await memberOf(await ask("/api/ps"), "models") : undefined;
   const loaded = Array.isArray(processes) ? processes as OllamaProcess[] : [];
   const program = isQuern ? "quern" : "other";

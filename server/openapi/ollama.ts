@@ -90,7 +90,7 @@ export const ollamaOperations: Operation[] = [
   native({
     method: "get",
     path: "/api/version",
-    summary: "Tell the server's version.",
+    summary: "Tell the version of Ollama's API, and the server's own.",
     answers: whole("Version", versionSchema),
   }),
   native({

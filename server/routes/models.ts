@@ -3,6 +3,7 @@
 import { Hono } from "hono";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { toProcess, toTag } from "../wire/models.ts";
+import { OLLAMA_API_VERSION } from "../version.ts";
 import { json } from "./json.ts";
 
 /** Routes about models. */
@@ -24,6 +25,6 @@ export function modelRoutes(dependencies: AppDependencies): Hono<AppEnvironment>
     return json({ models: await Promise.all(models) });
   });
 
-  app.get("/api/version", () => json({ version }));
+  app.get("/api/version", () => json({ version: OLLAMA_API_VERSION, quern_version: version }));
   return app;
 }

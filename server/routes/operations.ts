@@ -14,7 +14,9 @@ export function operationsRoutes(
   const app = new Hono<AppEnvironment>();
 
   app.get("/health", () => {
-    return drain.begun ? json({ status: "shutting down" }, 503) : json({ status: "ok" });
+    return drain.begun
+      ? json({ status: "shutting down", version }, 503)
+      : json({ status: "ok", version });
   });
 
   app.get("/metrics", (context) => {

@@ -1,6 +1,6 @@
 // Everything around generation: listings, liveness, unknown paths, origins and hosts.
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createTestApp } from "./test_app.ts";
 
 const details = {
@@ -22,9 +22,14 @@ Deno.test("GET / and HEAD / say that the server runs", async () => {
   assertEquals([head.status, await head.text()], [200, ""]);
 });
 
-Deno.test("GET /api/version gives the version", async () => {
+Deno.test("GET /api/version gives the version of Ollama's API, which clients have floors for", async () => {
   const { app } = createTestApp();
-  assertEquals(await (await app.request("/api/version")).json(), { version: "1.2.3" });
+  const response = await app.request("/api/version");
+  const { version, quern_version } = await response.json();
+  assertMatch(version, /^0\.34\.\d+$/);
+  assertEquals(quern_version, "1.2.3");
+  assertEquals(response.headers.get("server"), "quern/1.2.3");
+  assertEquals((await app.request("/nothing")).headers.get("server"), "quern/1.2.3");
 });
 
 Deno.test("GET /api/tags lists the store's models and HEAD answers too", async () => {

@@ -147,8 +147,14 @@ Deno.test("--version prints ours, and warns of a server that has another one, or
   const cases: [typeof globalThis.fetch | undefined, RegExp][] = [
     [undefined, /^Warning: Cannot reach a server at http:\/\/127\.0\.0\.1:11434: .*\n$/],
     [
-      fakeFetch({ "GET /api/version": () => Response.json({ version: "9.9" }) }),
+      fakeFetch({
+        "GET /api/version": () => Response.json({ version: "0.34.0", quern_version: "9.9" }),
+      }),
       /^Warning: the server at http:\/\/127\.0\.0\.1:11434 has version 9\.9\n$/,
+    ],
+    [
+      fakeFetch({ "GET /api/version": () => Response.json({ version: "0.12" }) }),
+      /^Warning: the server at http:\/\/127\.0\.0\.1:11434 is not Quern, version 0\.12\n$/,
     ],
   ];
   for (const [fetch, warning] of cases) {

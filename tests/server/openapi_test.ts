@@ -98,12 +98,13 @@ Deno.test("the check of answers finds a wrong body, a wrong line, and a wrong ty
   const chat = { method: "POST", url: "http://localhost/api/chat" };
   const json = { headers: { "content-type": "application/json; charset=utf-8" } };
   const lines = { headers: { "content-type": "application/x-ndjson" } };
+  const told = '{"version":"1","quern_version":"2"}';
   const read = (asked: typeof chat, body: string, init: ResponseInit) =>
     checkResponse(asked, new Response(body, init)).text();
 
-  assertEquals(await read(version, '{"version":"1"}', json), '{"version":"1"}');
-  await assertRejects(() => read(version, '{"version":1}', json), Error, "no Version");
-  await assertRejects(() => read(version, '{"version":"1","x":1}', json), Error, "additional");
+  assertEquals(await read(version, told, json), told);
+  await assertRejects(() => read(version, told.replace('"1"', "1"), json), Error, "no Version");
+  await assertRejects(() => read(version, told.replace("}", ',"x":1}'), json), Error, "additional");
   await assertRejects(() => read(version, '{"error":1}', { ...json, status: 400 }), Error, "Error");
   const part = '{"model":"m","created_at":"2026-11-21T10:00:00Z","done":false,' +
     '"message":{"role":"assistant","content":"é"}}\n';

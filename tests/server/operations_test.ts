@@ -22,7 +22,7 @@ async function readMetrics({ app }: TestApp): Promise<Record<string, number>> {
 Deno.test("GET /health and HEAD /health say that the server is well", async () => {
   const { app } = createTestApp();
   const response = await app.request("/health");
-  assertEquals([response.status, await response.json()], [200, { status: "ok" }]);
+  assertEquals([response.status, await response.json()], [200, { status: "ok", version: "1.2.3" }]);
   assertEquals((await app.request("/health", { method: "HEAD" })).status, 200);
 });
 
@@ -117,7 +117,10 @@ Deno.test("a draining server ends its streams, sends new requests away and says 
   const anthropic = await post("/v1/messages", {});
   assertEquals([anthropic.status, (await anthropic.json()).error.type], [503, "overloaded_error"]);
   const health = await app.request("/health");
-  assertEquals([health.status, await health.json()], [503, { status: "shutting down" }]);
+  assertEquals([health.status, await health.json()], [503, {
+    status: "shutting down",
+    version: "1.2.3",
+  }]);
   assertEquals((await app.request("/")).status, 200);
 
   assert(!(await reader.read()).done);

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { main } from "../../server/cli.ts";
+import { VERSION } from "../../server/version.ts";
 import { fakeInfo, FakeModel, says, saysForever, type Script } from "./fake_model.ts";
 import { FakeTerminal } from "./fake_terminal.ts";
 import { until } from "./test_app.ts";
@@ -107,7 +108,10 @@ Deno.test("an interrupt lets streams end and sends new requests away meanwhile",
     assertEquals([refused.status, refused.headers.get("retry-after")], [503, "1"]);
     assertEquals(await refused.json(), { error: "the server is shutting down" });
     const health = await fetch(`${url}/health`);
-    assertEquals([health.status, await health.json()], [503, { status: "shutting down" }]);
+    assertEquals([health.status, await health.json()], [503, {
+      status: "shutting down",
+      version: VERSION,
+    }]);
     gate.resolve();
     const records = (await stream.text()).trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals([records.at(-2).message.content, records.at(-1).done], ["end", true]);

@@ -105,13 +105,16 @@ export const psSchema = record({
 });
 
 /** Answer of GET /api/version. */
-export const versionSchema = record({ version: text });
+export const versionSchema = record({
+  version: { ...text, description: "The version of Ollama whose API this server has." },
+  quern_version: text,
+});
 
 /** Answer of GET /api/status. */
 export const statusSchema = record({ cloud: record({ disabled: flag, source: text }) });
 
 /** Answer of GET /health. */
-export const healthSchema = record({ status: { enum: ["ok", "shutting down"] } });
+export const healthSchema = record({ status: { enum: ["ok", "shutting down"] }, version: text });
 
 /** The body of an error, and the last line of a stream that failed. */
 export const errorSchema = record({ error: text });

@@ -17,7 +17,10 @@ const SERVER_CASES: [name: string, machine: FakeMachine, code: number, finding: 
   [
     "another version",
     {
-      server: { ...QUERN_SERVER, "GET /api/version": () => Response.json({ version: "9.9" }) },
+      server: {
+        ...QUERN_SERVER,
+        "GET /api/version": () => Response.json({ version: "0.34.0", quern_version: "9.9" }),
+      },
     },
     0,
     /warning +server +\S+ runs, but with version 9\.9/,

@@ -88,7 +88,7 @@ export function wideTerminal(): FakeTerminal {
 
 /** Routes of a Quern server that is well. */
 export const QUERN_SERVER: Record<string, Route> = {
-  "GET /api/version": () => Response.json({ version: VERSION }),
+  "GET /api/version": () => Response.json({ version: "0.34.0", quern_version: VERSION }),
   "GET /health": () => Response.json({ status: "ok" }),
   "GET /api/ps": () => Response.json({ models: [] }),
 };
