@@ -53,7 +53,7 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
   const store = new ModelStore({
     folder: models,
     inspect,
-    builtin: [BOX_MODEL],
+    builtin: settings.noBox ? [] : [BOX_MODEL],
     remote,
     keepUnused,
     // Who may reach the port from another machine shall not have any file of this one read.

@@ -11,6 +11,7 @@
 //   OLLAMA_GPU_OVERHEAD       0        GPU memory to leave free, such as 512MiB
 //   QUERN_GPU_MEMORY          GPU memory there is, such as 24GB; else what the driver says
 //   OLLAMA_NOPRUNE            off      keep blobs that no model uses
+//   QUERN_NO_BOX              off      leave quern:tiny, the model in the box, out of all lists
 //   OLLAMA_MAX_QUEUE          512      requests that wait for their first token; more get 503
 //   OLLAMA_ORIGINS            none     further browser origins, comma list, `*` as wildcard
 //   OLLAMA_DEBUG              off      debug lines in the log
@@ -48,6 +49,8 @@ export interface Settings {
   /** In bytes. */
   gpuMemory?: number;
   keepUnused: boolean;
+  /** Whether the model in the box is left out. */
+  noBox: boolean;
   maxQueue: number;
   origins: string[];
   debug: boolean;
@@ -81,6 +84,7 @@ export function readSettings(environment: Environment): Settings {
     maxSequences: positive(read("OLLAMA_NUM_PARALLEL")) ?? 4,
     gpuOverhead: byteSize(read("OLLAMA_GPU_OVERHEAD")) ?? 0,
     keepUnused: isOn(read("OLLAMA_NOPRUNE")),
+    noBox: isOn(read("QUERN_NO_BOX")),
     maxQueue: positive(read("OLLAMA_MAX_QUEUE")) ?? 512,
     origins: read("OLLAMA_ORIGINS").split(",").map((origin) => origin.trim()).filter(Boolean),
     debug: isOn(read("OLLAMA_DEBUG")),

@@ -1,4 +1,4 @@
-// The model in the box, as a file: what the server offers where the store has no other model.
+// The model in the box, as a file: which the server lists after those of the store.
 
 import { fileURLToPath } from "node:url";
 

@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { ModelNotFoundError } from "../errors.ts";
 import type { ModelInfo } from "../types.ts";
 import { BlobStore } from "./blobs.ts";
+import { BuiltinModels } from "./builtin_models.ts";
 import { BlobCollector, type PruneResult } from "./collector.ts";
 import { StoreError } from "./errors.ts";
 import { readIfThere, statIfThere } from "./file_system.ts";
@@ -28,6 +29,7 @@ export class ModelStore {
   readonly #manifests: ManifestFolder;
   readonly #collector: BlobCollector;
   readonly #headers: HeaderCache;
+  readonly #builtin: BuiltinModels;
   /** What was read of the small blobs, by digest of the manifest. */
   readonly #contents = new Map<string, Promise<ModelBlobs>>();
   readonly #digests = new WeakMap<Manifest, string>();
@@ -43,9 +45,10 @@ export class ModelStore {
     this.#manifests = new ManifestFolder(resolve(folder));
     this.#collector = new BlobCollector(this.blobs, this.#manifests, this.#lock);
     this.#headers = new HeaderCache(inspect);
+    this.#builtin = new BuiltinModels(folder, options.builtin ?? []);
   }
 
-  /** All models that can be read, the latest first; those of the program if there are no others. */
+  /** All models that can be read, the latest first, then those of the program. */
   async list(): Promise<StoreEntry[]> {
     const entries: StoreEntry[] = [];
     const add = async (path: string, read: () => Promise<StoreEntry | undefined>) => {
@@ -66,10 +69,12 @@ export class ModelStore {
     for (const entry of await this.#options.remote?.list() ?? []) {
       if (!taken.has(keyOf(entry.name))) entries.push(entry);
     }
-    if (entries.length === 0) {
-      for (const file of this.#builtin()) await add(file.path, () => this.#openFile(file));
+    entries.sort((a, b) => b.modified.getTime() - a.modified.getTime());
+    const known = new Set(entries.map(({ name }) => keyOf(name)));
+    for (const file of await this.#builtin.list()) {
+      if (!known.has(keyOf(file.name))) await add(file.path, () => this.#openFile(file));
     }
-    return entries.sort((a, b) => b.modified.getTime() - a.modified.getTime());
+    return entries;
   }
 
   /**
@@ -150,7 +155,8 @@ export class ModelStore {
   }
 
   /**
-   * Removes a model, and its blobs if no other model uses them.
+   * Removes a model, and its blobs if no other model uses them. One of the program is hidden until
+   * {@linkcode restore} brings it back.
    *
    * @throws {ModelNotFoundError} if there is none
    * @throws {StoreError} if it is a file that lies about, which is not the store's to remove
@@ -160,6 +166,8 @@ export class ModelStore {
     if (!manifest) {
       const file = await this.#findFile(name);
       if (!file) throw new ModelNotFoundError(name);
+      const shown = await this.#builtin.list();
+      if (shown.includes(file)) return await this.#builtin.hide(file);
       throw new StoreError(
         `Cannot remove "${name}": it is the file "${file.path}": remove the file itself`,
       );
@@ -167,6 +175,17 @@ export class ModelStore {
     const bytes = await readIfThere(manifest.path);
     await this.#manifests.remove(manifest.name);
     if (bytes) await this.#release(blobsNamedIn(bytes));
+  }
+
+  /**
+   * Shows a model of the program again that was removed. False if the program has none of that name:
+   * then nothing was done.
+   *
+   * @throws {StoreError} if the folder cannot be written
+   */
+  async restore(name: string): Promise<boolean> {
+    const parsed = ModelName.tryParse(name);
+    return parsed !== undefined && await this.#builtin.show(parsed);
   }
 
   /**
@@ -202,15 +221,11 @@ export class ModelStore {
     const atPath = this.#options.allowPaths ? await modelAtPath(name) : undefined;
     if (atPath) return atPath;
     const key = keyOf(name);
-    const files = [...await listModelFiles(this.#options.folder), ...this.#builtin()];
+    const files = [
+      ...await listModelFiles(this.#options.folder),
+      ...await this.#builtin.list(),
+    ];
     return files.find((file) => keyOf(file.name) === key);
-  }
-
-  #builtin(): ModelFile[] {
-    return (this.#options.builtin ?? []).map(({ name, path }) => ({
-      name: ModelName.parse(name).toString(),
-      path: resolve(path),
-    }));
   }
 
   /** The entry of a manifest; undefined if it has gone. */

@@ -113,7 +113,7 @@ export interface StoreOptions {
   allowPaths?: boolean;
   /** Told once of each model that a listing leaves out because it cannot be read. */
   onBroken?: (path: string, error: unknown) => void;
-  /** Models of the program itself: found unless the store has one of that name. */
+  /** Models that come with the program: there unless the store has one of that name. */
   builtin?: readonly { name: string; path: string }[];
   /** Models that other servers run. */
   remote?: RemoteDirectory;

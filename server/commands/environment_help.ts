@@ -15,6 +15,7 @@ export const environmentVariables: readonly (readonly [name: string, effect: str
   ["OLLAMA_MAX_QUEUE", "requests that may wait (512)"],
   ["OLLAMA_ORIGINS", "further origins of web pages, with commas between"],
   ["OLLAMA_NOPRUNE", "keep files that no model uses"],
+  ["QUERN_NO_BOX", "leave quern:tiny out of the models"],
   ["OLLAMA_NOHISTORY", "keep no history of what is typed in `run`"],
   ["OLLAMA_DEBUG", "debug lines in the server's log"],
   ["QUERN_LOG", "json: the log as one JSON object per line"],

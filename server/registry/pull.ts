@@ -10,19 +10,26 @@ import { type Transfer, transfer, type TransferOptions } from "./transfer.ts";
 import { transferBlobs, type TransferProgress } from "./transfers.ts";
 
 /**
- * Pulls a model, reporting as it goes; the last record's status is "success".
+ * Pulls a model, reporting as it goes; the last record's status is "success". One that comes with the
+ * program is there already, and is shown again if it was removed.
  *
  * @param name `[scheme://][host/][namespace/]model[:tag]`
  * @throws {RegistryError} what the registry refuses or fails to send; 404: it has no such model
  * @throws {DiskFullError} if the disk has, or comes to have, no room for it
  * @throws {StoreError} if the name is none
  */
-export function pullModel(
+export async function* pullModel(
   store: ModelStore,
   name: string,
   options: TransferOptions,
 ): AsyncGenerator<TransferProgress> {
-  return transfer(store, name, options, pull);
+  if (await store.restore(name)) {
+    // It came with the program: no registry has it.
+    yield { status: "pulling manifest" };
+    yield { status: "success" };
+    return;
+  }
+  yield* transfer(store, name, options, pull);
 }
 
 async function pull(

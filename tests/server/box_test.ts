@@ -29,6 +29,26 @@ Deno.test("the model in the box is listed in an empty store, and answers the REA
   assertStringIncludes(answer.text ?? "", "quern pull");
 });
 
+Deno.test("the model in the box is pulled without a registry, and gone from removal to pull", async () => {
+  const { app } = await createBoxApp();
+  const post = (path: string, body: object, method = "POST") =>
+    app.request(path, { method, body: JSON.stringify(body) });
+  const list = async () => {
+    const { data } = await (await app.request("/v1/models")).json();
+    return data.map(({ id }: { id: string }) => id);
+  };
+  const pulled = { status: "success" };
+  const body = { model: "quern:tiny" };
+  assertEquals(await (await post("/api/pull", { ...body, stream: false })).json(), pulled);
+  await post("/api/copy", { source: "quern:tiny", destination: "mine" });
+  assertEquals(await list(), ["mine:latest", "quern:tiny"]);
+  assertEquals((await post("/api/delete", body, "DELETE")).status, 200);
+  assertEquals(await list(), ["mine:latest"]);
+  assertEquals((await post("/api/show", body)).status, 404);
+  assertStringIncludes(await (await post("/api/pull", body)).text(), '{"status":"success"}\n');
+  assertEquals(await list(), ["mine:latest", "quern:tiny"]);
+});
+
 Deno.test("the model in the box has the skills that it is said to have, in a tenth of its evaluation", async () => {
   const scores = await evaluate(askOverHttp("http://127.0.0.1", "quern:tiny", send), 20);
   for (const [skill, floor] of Object.entries(FLOORS)) {

@@ -98,9 +98,10 @@ Deno.test("run --verbose prints counts and rates, and a terminal shows the load"
 Deno.test("list reads the store where no server runs, and ps and stop say that there is none", async () => {
   const { code, terminal } = await runCli(["list"]);
   const [head, ...rows] = terminal.output.trimEnd().split("\n");
-  assertEquals([code, rows.length], [0, 2]);
+  assertEquals([code, rows.length], [0, 3]);
+  assertMatch(rows[2]!, /^quern:tiny /);
   assertMatch(head!, /^NAME {12}ID {14}SIZE {6}MODIFIED$/);
-  assertMatch(rows.sort()[1]!, /^tiny:latest {5}[0-9a-f]{12} {4}\d+ KB {4}(\d seconds? ago|Now)$/);
+  assertMatch(rows.sort()[2]!, /^tiny:latest {5}[0-9a-f]{12} {4}\d+ KB {4}(\d seconds? ago|Now)$/);
   for (const args of [["ps"], ["stop", "tiny"]]) {
     const { code, terminal } = await runCli(args);
     assertEquals([code, terminal.output], [1, ""]);

@@ -1,6 +1,6 @@
 // Models that lie about as files: in the folder of the models, and at paths.
 
-import { assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { GgufError, ModelNotFoundError } from "../../../engine/errors.ts";
 import { type ModelSource, type StoreEntry, StoreError } from "../../../engine/store/mod.ts";
 import { withFiles } from "./world.ts";
@@ -157,18 +157,35 @@ Deno.test("list() takes the projector in a subfolder for a part of its model", a
   });
 });
 
-Deno.test("models of the program are found unless the store has one of that name, and listed alone", async () => {
+Deno.test("models of the program are listed last, unless the store has one of that name", async () => {
   const files = { "program/mini.gguf": "A", "models/other.gguf": "B" };
   await withFiles(files, async ({ folder, createStore }) => {
     const builtin = [{ name: "quern/mini", path: `${folder}/program/mini.gguf` }];
     const empty = createStore({ folder: `${folder}/none`, builtin });
     assertEquals((await empty.list()).map(({ name }) => name), ["quern/mini:latest"]);
-    await assertRejects(() => empty.remove("quern/mini"), StoreError, "mini.gguf");
     const store = createStore({ folder: `${folder}/models`, builtin });
-    assertEquals((await store.list()).map(({ name }) => name), ["other:latest"]);
+    const names = ["other:latest", "quern/mini:latest"];
+    assertEquals((await store.list()).map(({ name }) => name), names);
     assertEquals(pathOf(await store.find("Quern/Mini")), `${folder}/program/mini.gguf`);
     await store.copy("other", "quern/mini");
     assertMatch(pathOf(await store.find("quern/mini")), /blobs\/sha256-/);
+    assertEquals((await store.list()).length, 2);
+  });
+});
+
+Deno.test("a model of the program that is removed stays away until it is restored", async () => {
+  await withFiles({ "program/mini.gguf": "A" }, async ({ folder, createStore }) => {
+    const builtin = [{ name: "quern/mini", path: `${folder}/program/mini.gguf` }];
+    const open = () => createStore({ folder: `${folder}/models`, builtin });
+    await open().remove("Quern/Mini");
+    assertEquals(await open().list(), []);
+    await assertRejects(() => open().find("quern/mini"), ModelNotFoundError);
+    await assertRejects(() => open().remove("quern/mini"), ModelNotFoundError);
+    assertEquals(await open().restore("other"), false);
+    assertEquals(await open().restore("quern/MINI"), true);
+    assertEquals((await open().list()).map(({ name }) => name), ["quern/mini:latest"]);
+    assertEquals(await open().restore("quern/mini"), true);
+    assert((await Deno.lstat(`${folder}/program/mini.gguf`)).isFile);
   });
 });
 

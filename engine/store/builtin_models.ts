@@ -1,0 +1,68 @@
+// The models that come with the program. They are listed after those of the store; removing one only
+// hides it, by a line in a file of the models' folder, until it is pulled again.
+
+import { dirname, join, resolve } from "node:path";
+import { readIfThere, removeIfThere, writingTo } from "./file_system.ts";
+import type { ModelFile } from "./model_files.ts";
+import { ModelName } from "./model_name.ts";
+
+/** In the folder of the models: names of the program's models that were removed, a line each. */
+const HIDDEN_FILE = ".quern-hidden";
+
+/** The models of the program that a store shows. */
+export class BuiltinModels {
+  readonly #file: string;
+  readonly #models: readonly (ModelFile & { key: string })[];
+
+  /** Takes the folder of the models, which may be missing. */
+  constructor(folder: string, models: readonly { name: string; path: string }[]) {
+    this.#file = join(resolve(folder), HIDDEN_FILE);
+    this.#models = models.map(({ name, path }) => {
+      const parsed = ModelName.parse(name);
+      return { name: parsed.toString(), key: parsed.key, path: resolve(path) };
+    });
+  }
+
+  /** The models that are not hidden; the same objects each time. */
+  async list(): Promise<ModelFile[]> {
+    const hidden = await this.#hidden();
+    return this.#models.filter(({ key }) => !hidden.has(key));
+  }
+
+  /**
+   * Hides one of the models that list() gave.
+   *
+   * @throws {StoreError} if the folder cannot be written
+   */
+  async hide({ path }: ModelFile): Promise<void> {
+    const hidden = await this.#hidden();
+    for (const model of this.#models) if (model.path === path) hidden.add(model.key);
+    await this.#write(hidden);
+  }
+
+  /**
+   * Shows a model again. False if the program has none of that name.
+   *
+   * @throws {StoreError} if the folder cannot be written
+   */
+  async show({ key }: ModelName): Promise<boolean> {
+    if (!this.#models.some((model) => model.key === key)) return false;
+    const hidden = await this.#hidden();
+    if (hidden.delete(key)) await this.#write(hidden);
+    return true;
+  }
+
+  async #hidden(): Promise<Set<string>> {
+    const lines = new TextDecoder().decode(await readIfThere(this.#file)).split("\n");
+    return new Set(lines.map((line) => line.trim()).filter(Boolean));
+  }
+
+  async #write(hidden: Set<string>): Promise<void> {
+    const folder = dirname(this.#file);
+    await writingTo(folder, async () => {
+      if (hidden.size === 0) return void await removeIfThere(this.#file);
+      await Deno.mkdir(folder, { recursive: true });
+      await Deno.writeTextFile(this.#file, [...hidden].join("\n") + "\n");
+    });
+  }
+}
