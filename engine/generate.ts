@@ -78,7 +78,7 @@ export function generate(
         new EngineError(`Cannot go on: the model chose token ${token} against its mask`);
       return false;
     }
-    if (tokenizer.endOfGeneration.has(token)) return false;
+    if (!request.ignoreEnd && tokenizer.endOfGeneration.has(token)) return false;
     pending.push(token);
     if (logits) logprobs.push(tokenLogprob(logits, token, alternatives!, tokenizer));
     const { text, stop } = stops.push(decoder.push(token));

@@ -56,6 +56,8 @@ export interface LimitOptions {
   maxTokens?: number;
   /** Strings that end the answer; no part of them is given out. */
   stop?: string[];
+  /** Go on where the model ends, up to the other limits: for measuring. Default false. */
+  ignoreEnd?: boolean;
 }
 
 /** What an answer tells of itself besides its text. */

@@ -12,7 +12,7 @@ import { type BenchPlan, type BenchReport, type BenchRow, spreadOf } from "./typ
 const SHORT_PROMPT = 16;
 /** Tokens by which a prompt may turn out longer than it was meant to be. */
 const MARGIN = 32;
-/** A model may end an answer early; so often another prompt is tried. */
+/** A server that heeds no `ignore_eos` may end an answer early; so often another prompt is tried. */
 const MOST_TRIES = 4;
 /** Fewer tokens give no rate. */
 const LEAST_TOKENS = 8;
@@ -31,10 +31,11 @@ export interface BenchTools {
 }
 
 /**
- * Runs the plan.
+ * Runs the plan. What goes wrong once the model is loaded ends the run, not what was measured: it is
+ * the report's `failure`.
  *
  * @throws {ApiError} if the server has no such model, or refuses a request
- * @throws {Error} if the model does not generate text, or too little of it to be measured
+ * @throws {Error} if the model does not generate text
  */
 export async function benchmark(plan: BenchPlan, tools: BenchTools): Promise<BenchReport> {
   const { api, onStep } = tools;
@@ -50,7 +51,8 @@ export async function benchmark(plan: BenchPlan, tools: BenchTools): Promise<Ben
   onStep(LOADING);
   const loaded = await load(plan, tools);
   const run = new Run(plan, tools, loaded.contextLength);
-  const rows = await run.all();
+  const failure = await run.all().then(() => undefined, (error: unknown) => error);
+  const { rows } = run;
   const single = rows.find(({ test, size }) => test === "decode" && size === 1);
   return {
     model: plan.model,
@@ -65,6 +67,7 @@ export async function benchmark(plan: BenchPlan, tools: BenchTools): Promise<Ben
       },
     }),
     notes: run.notes,
+    ...(failure !== undefined && { failure }),
   };
 }
 
@@ -93,6 +96,7 @@ async function load(
 
 /** The measurements of a model that is loaded. */
 class Run {
+  readonly rows: BenchRow[] = [];
   readonly notes: string[] = [];
   readonly #plan: BenchPlan;
   readonly #tools: BenchTools;
@@ -106,24 +110,23 @@ class Run {
     this.#window = window;
   }
 
-  async all(): Promise<BenchRow[]> {
+  /** @throws {Error} what ends the run; `rows` has what was measured until then */
+  async all(): Promise<void> {
     const { promptTokens, parallel, tokens } = this.#plan;
     this.#tools.onStep("warming up");
     await this.#generate(SHORT_PROMPT, 1);
-    const rows: BenchRow[] = [];
     for (const length of promptTokens) {
-      if (this.#fits(length + 1)) rows.push(await this.#prefill(length));
+      if (this.#fits(length + 1)) this.rows.push(await this.#prefill(length));
       else this.#leaveOut(`prefill of ${length} tokens`, length + 1);
     }
     if (!this.#fits(SHORT_PROMPT + tokens)) {
       this.#leaveOut(`decoding ${tokens} tokens`, SHORT_PROMPT + tokens);
-      return rows;
+      return;
     }
     for (const count of parallel) {
       const row = await this.#decode(count);
-      if (row) rows.push(row);
+      if (row) this.rows.push(row);
     }
-    return rows;
   }
 
   async #prefill(length: number): Promise<BenchRow> {

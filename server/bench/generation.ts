@@ -43,6 +43,7 @@ export async function generate(
     options: {
       temperature: 0,
       num_predict: tokens,
+      ignore_eos: true,
       ...(contextLength !== undefined && { num_ctx: contextLength }),
     },
   };

@@ -50,6 +50,8 @@ export interface BenchReport {
   bandwidth?: { weightBytesPerSecond: number; readBytesPerSecond: number };
   /** What was left out, and why. */
   notes: string[];
+  /** What ended the run before all was measured. */
+  failure?: unknown;
 }
 
 /** @param values at least one */

@@ -37,7 +37,7 @@ export interface BenchOptions extends Required<Pick<BenchPlan, "promptTokens" | 
   json?: boolean;
 }
 
-/** Measures a model and prints the result, when all is known. */
+/** Measures a model and prints the result, when all is known or something ends it. */
 export function bench(
   dependencies: CliDependencies,
   model: string,
@@ -63,7 +63,10 @@ export function bench(
       onStep: (step) => steps.show(step),
     });
     steps[Symbol.dispose]();
-    terminal.write(FORMATS[json ? "json" : format](report));
+    const { failure, ...measured } = report;
+    const isWorthPrinting = failure === undefined || measured.rows.length > 0;
+    if (isWorthPrinting) terminal.write(FORMATS[json ? "json" : format](measured));
+    if (failure !== undefined) throw failure;
     return 0;
   });
 }

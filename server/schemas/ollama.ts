@@ -24,6 +24,7 @@ export const options = {
     presence_penalty: number,
     frequency_penalty: number,
     stop: texts,
+    ignore_eos: { ...flag, description: "Go on where the model ends, up to num_predict." },
   },
 };
 

@@ -20,6 +20,7 @@ export interface OllamaOptions {
   presence_penalty?: Given<number>;
   frequency_penalty?: Given<number>;
   stop?: Given<string[]>;
+  ignore_eos?: Given<boolean>;
   [other: string]: unknown;
 }
 

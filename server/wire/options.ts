@@ -27,6 +27,7 @@ const ENGINE_NAMES: Record<string, keyof EngineOptions> = {
   presence_penalty: "presencePenalty",
   frequency_penalty: "frequencyPenalty",
   stop: "stop",
+  ignore_eos: "ignoreEnd",
 };
 
 /** The smallest window that Ollama loads a model with. */

@@ -49,6 +49,21 @@ Deno.test("the model in the box is pulled without a registry, and gone from remo
   assertEquals(await list(), ["mine:latest", "quern:tiny"]);
 });
 
+Deno.test("ignore_eos goes on where the model ends, up to num_predict", async () => {
+  const ask = async (options: object) => {
+    const body = { model: "quern:tiny", prompt: "What is 2 plus 3?", stream: false, options };
+    const response = await app.request("/api/generate", {
+      method: "POST",
+      body: JSON.stringify(body),
+    });
+    const { done_reason, eval_count } = await response.json();
+    return [done_reason, eval_count];
+  };
+  const [reason, count] = await ask({ temperature: 0, num_predict: 64 });
+  assertEquals([reason, count < 64], ["stop", true]);
+  assertEquals(await ask({ temperature: 0, num_predict: 64, ignore_eos: true }), ["length", 64]);
+});
+
 Deno.test("the model in the box has the skills that it is said to have, in a tenth of its evaluation", async () => {
   const scores = await evaluate(askOverHttp("http://127.0.0.1", "quern:tiny", send), 20);
   for (const [skill, floor] of Object.entries(FLOORS)) {

@@ -16,7 +16,7 @@ const TOKEN_MILLISECONDS = 4;
 interface GenerateBody {
   prompt: string;
   raw?: boolean;
-  options: { num_predict: number; num_ctx?: number };
+  options: { num_predict: number; num_ctx?: number; ignore_eos?: boolean };
 }
 
 interface FakeServer {
@@ -25,12 +25,14 @@ interface FakeServer {
   slots?: number;
   /** Tokens after which the model ends its answers. */
   mostTokens?: number;
+  /** Whether it goes on all the same where it is asked to. */
+  goesOn?: boolean;
   show?: Record<string, unknown>;
 }
 
 /** Routes of a server with the model tiny:latest. */
 function serverWith(
-  { window = 4096, slots = 8, mostTokens = Infinity, show = {} }: FakeServer = {},
+  { window = 4096, slots = 8, mostTokens = Infinity, goesOn = false, show = {} }: FakeServer = {},
 ): Record<string, Route> {
   let isLoaded = false;
   const free = Array.from({ length: slots }, () => Promise.resolve());
@@ -52,7 +54,8 @@ function serverWith(
         isLoaded = true;
         return Response.json({ done: true, done_reason: "load" });
       }
-      const tokens = Math.min(options.num_predict, mostTokens);
+      const most = goesOn && options.ignore_eos ? Infinity : mostTokens;
+      const tokens = Math.min(options.num_predict, most);
       const milliseconds = (tokens - 1) * TOKEN_MILLISECONDS;
       const slot = next++ % slots;
       await (free[slot] = free[slot]!.then(() => sleep(milliseconds)));
@@ -217,7 +220,6 @@ Deno.test("bench fails with a sentence for models that are missing, do not write
       "model 'tiny' not found",
     ],
     [serverWith({ show: { capabilities: ["embedding"] } }), "it does not generate text"],
-    [serverWith({ mostTokens: 3 }), "it ends its answers before 8 tokens"],
   ];
   for (const [routes, message] of cases) {
     const run = await runCommand(["bench", "tiny", "--prompt-tokens", "64"], routes);
@@ -225,6 +227,23 @@ Deno.test("bench fails with a sentence for models that are missing, do not write
     assertStringIncludes(run.terminal.errors, `Error: `);
     assertStringIncludes(run.terminal.errors, message);
   }
+});
+
+Deno.test("bench asks models not to end while they are measured", async () => {
+  const args = ["bench", "tiny", "--prompt-tokens", "64", "--parallel", "1"];
+  const { code, terminal } = await runCommand(args, serverWith({ mostTokens: 3, goesOn: true }));
+  assertEquals([code, terminal.output.split("\n")[5]!.split(" ")[0]], [0, "decode"]);
+});
+
+Deno.test("bench prints what was measured before something ends it", async () => {
+  const args = ["bench", "tiny", "--prompt-tokens", "64"];
+  const { code, terminal } = await runCommand(args, serverWith({ mostTokens: 3 }));
+  assertEquals(code, 1);
+  assertMatch(terminal.output, /^prefill 64 tokens +1280/m);
+  assertStringIncludes(
+    terminal.errors,
+    'Cannot measure "tiny": it ends its answers before 8 tokens',
+  );
 });
 
 Deno.test("bench ends with 130 at an interrupt, without a report", async () => {
