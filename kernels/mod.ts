@@ -31,6 +31,6 @@ export * from "./rope_tables.ts";
 export * from "./rotate.ts";
 export * from "./rotate_rows.ts";
 export * from "./route.ts";
-export { hasPenalties, packSampling, Sampler, SAMPLING_BYTES } from "./sampling/mod.ts";
+export { hasPenalties, NO_TOKEN, packSampling, Sampler, SAMPLING_BYTES } from "./sampling/mod.ts";
 export type { SamplingNeeds, SamplingOptions as ResolvedSampling } from "./sampling/mod.ts";
 export * from "./sparsify.ts";

@@ -3,6 +3,7 @@
 export { hasPenalties, packSampling, SAMPLING_BYTES, type SamplingOptions } from "./options.ts";
 export { type Choice, sampleReference, type SamplingInput } from "./reference.ts";
 export {
+  NO_TOKEN,
   Sampler,
   type SamplerBuffers,
   type SamplerOptions,

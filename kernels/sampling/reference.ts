@@ -3,6 +3,7 @@
 
 import { LEAST_TEMPERATURE, type SamplingOptions } from "./options.ts";
 import { gumbel } from "./philox.ts";
+import { NO_TOKEN } from "./sampler.ts";
 
 /** What the choice depends on besides the logits and the options. */
 export interface SamplingInput {
@@ -31,15 +32,17 @@ interface Candidate {
 
 /**
  * Chooses a token as the kernels do: penalties, mask, then the best token at temperature 0, or
- * top_k, top_p, min_p and a draw at the temperature. Token 0 where none is allowed.
+ * top_k, top_p, min_p and a draw at the temperature. NO_TOKEN where a logit is NaN or +inf, and where
+ * none is allowed.
  */
 export function sampleReference(
   logits: Float32Array,
   options: SamplingOptions,
   input: SamplingInput,
 ): Choice {
+  const isNumber = logits.every((logit) => logit < Infinity);
   let candidates = allowedCandidates(penalized(logits, options, input), options, input);
-  if (candidates.length === 0) return { token: 0, margin: Infinity };
+  if (candidates.length === 0 || !isNumber) return { token: NO_TOKEN, margin: Infinity };
   let margin = Infinity;
   const keepFirst = (count: number) => {
     if (count >= candidates.length) return;

@@ -1,7 +1,9 @@
 // Chooses a token per output: the best one or, where STOCHASTIC and the temperature is above 0, a
 // draw after top_k, top_p (at temperature 1), min_p and temperature, in this order. Every filter
 // keeps the first of the entries of candidates.wgsl and moves `last`, the last one kept. All sums
-// are of integers and all else is order-free, so that a draw repeats bit by bit.
+// are of integers and all else is order-free, so that a draw repeats bit by bit. Where a logit is NaN
+// or +inf, or no token is allowed, NONE is sampled; the slot then gets token 0, for steps that follow
+// before anybody has read that.
 // One workgroup of 256 per output.
 struct Params {
   vocabulary: u32,
@@ -107,15 +109,16 @@ fn main(
     }
   }
   let greatest = workgroup_best(mine, thread);
+  let has_choice = greatest.x > DISALLOWED && greatest.x != NOT_FINITE;
   var token = greatest.y;
   #if STOCHASTIC
   let options = sampling[row.z];
-  if (options.temperature > 0.0 && greatest.x > DISALLOWED) {
+  if (options.temperature > 0.0 && has_choice) {
     token = draw(options, greatest, output, row.y, thread);
   }
   #end
   if (thread == 0u) {
-    sampled[output] = token;
-    slots[row.z] = vec2(token, row.y + 1u);
+    sampled[output] = select(NONE, token, has_choice);
+    slots[row.z] = vec2(select(0u, token, has_choice), row.y + 1u);
   }
 }

@@ -25,7 +25,7 @@ export interface SamplerBuffers {
   readonly history: Resource;
   /** [slots, ceil(vocabulary / 32)]: a bit per token, lowest first, set where it is allowed. */
   readonly mask: Resource;
-  /** Result, [outputs]: the chosen token. */
+  /** Result, [outputs]: the chosen token, or {@linkcode NO_TOKEN}. */
   readonly sampled: Resource;
   /** Result, [slots, 2]: the chosen token and its position, the row's plus one. */
   readonly slots: Resource;
@@ -49,6 +49,9 @@ export interface SamplingNeeds {
   /** Whether a temperature is above 0. */
   readonly stochastic: boolean;
 }
+
+/** What is sampled where there is no choice: a logit is NaN or +inf, or no token is allowed. */
+export const NO_TOKEN = 0xffffffff;
 
 const WORKGROUP = 256;
 /** Tokens per invocation of the survey: few enough to fill a GPU, enough to skip most strips. */

@@ -1,6 +1,7 @@
 // What the sampling kernels share: the options of a slot, and the order of logits as integers.
-// A key orders like its logit. NaN, -inf and all below -1e30 are one lowest key, "disallowed";
-// all above 1e30 is clamped, so that no infinity reaches the arithmetic. -0 and 0 have one key.
+// A key orders like its logit. -inf and all below -1e30 are one lowest key, "disallowed"; all finite
+// ones above 1e30 are clamped. -0 and 0 have one key. NaN and +inf are no logits: their key is above
+// all others, so that whoever looks for the best one finds them, and no draw ever sees them.
 struct Sampling {            // 16 words; options.ts packs it
   temperature: f32,          // 0: greedy
   top_k: u32,                // 0: all
@@ -18,13 +19,15 @@ struct Sampling {            // 16 words; options.ts packs it
 const ZERO_KEY = 0x80000000u;
 const CLAMP = 0x7149f2cau;   // bits of 1e30
 const DISALLOWED = ZERO_KEY - CLAMP;
+const NOT_FINITE = 0xffffffffu;
 const NONE = 0xffffffffu;
+const INFINITY = 0x7f800000u;
 
 fn key_of(bits: u32) -> u32 {
   let magnitude = bits & 0x7fffffffu;
   let distance = min(magnitude, CLAMP);
   let key = select(ZERO_KEY + distance, ZERO_KEY - distance, bits >= ZERO_KEY);
-  return select(key, DISALLOWED, magnitude > 0x7f800000u);
+  return select(key, NOT_FINITE, magnitude > INFINITY || bits == INFINITY);
 }
 
 fn logit_of(key: u32) -> f32 {

@@ -1,7 +1,8 @@
 // Finds the best token of each strip of an output's logits as (key, id), so that sample.wgsl need
 // look only at the strips that matter. A strip is STRIP tokens, WORKGROUP apart; each invocation
 // reads one.
-// MASKED: first overwrites the logits of tokens that the slot's mask forbids with -inf.
+// MASKED: first overwrites the logits of tokens that the slot's mask forbids with -inf, but for those
+// that are not finite, which have to be found whatever the mask.
 // Grid: x over blocks of WORKGROUP * STRIP tokens, y over outputs.
 struct Params {
   vocabulary: u32,
@@ -46,7 +47,7 @@ fn main(
     #if MASKED
     // No branch: a driver that runs lanes one by one there takes ten times as long.
     let bit$u = extractBits(mask[mask_base + token$u / 32u], token$u % 32u, 1u);
-    let allowed$u = bit$u != 0u || !masked;
+    let allowed$u = bit$u != 0u || !masked || key$u == NOT_FINITE;
     #end
     #end
     #for u in 0..UNROLL

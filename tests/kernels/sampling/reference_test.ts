@@ -3,6 +3,7 @@
 import { assertEquals } from "@std/assert";
 import {
   hasPenalties,
+  NO_TOKEN,
   packSampling,
   sampleReference,
   SAMPLING_BYTES,
@@ -110,11 +111,14 @@ Deno.test("sampleReference() penalizes each of the last repeatLastN tokens once"
   assertEquals(choose([4, 0, 2.5], { presencePenalty: 1.6, repeatLastN: 0 }), 0);
 });
 
-Deno.test("sampleReference() never draws NaN or -inf, and token 0 where nothing is left", () => {
-  const logits = Float32Array.of(NaN, -Infinity, 1, 2, -Infinity, NaN);
-  assertEquals(drawn(logits, PLAIN), [2, 3]);
-  assertEquals(drawn(new Float32Array(4).fill(NaN), PLAIN), [0]);
-  assertEquals(drawn(Float32Array.of(1, Infinity, 2), PLAIN), [1]);
+Deno.test("sampleReference() never draws -inf, and NO_TOKEN where there is no choice", () => {
+  const logits = Float32Array.of(-Infinity, 1, 2, -Infinity);
+  assertEquals(drawn(logits, PLAIN), [1, 2]);
+  assertEquals(drawn(new Float32Array(4).fill(-Infinity), PLAIN), [NO_TOKEN]);
+  for (const value of [NaN, Infinity]) {
+    assertEquals(drawn(Float32Array.of(1, value, 2), PLAIN), [NO_TOKEN]);
+    assertEquals(drawn(Float32Array.of(1, value, 2), GREEDY), [NO_TOKEN]);
+  }
 });
 
 Deno.test("sampleReference() draws with the frequencies of the softmax at the temperature", () => {

@@ -1,6 +1,7 @@
 // The kernels where the answer is known without the reference.
 
 import { assert, assertEquals } from "@std/assert";
+import { NO_TOKEN } from "../../../kernels/sampling/mod.ts";
 import { type Case, GREEDY, maskOf, modelLogits, PLAIN, range } from "./cases.ts";
 import { drawn, openDevices, runBatch } from "./harness.ts";
 
@@ -80,24 +81,56 @@ for (const { name, device } of await openDevices()) {
     }
   });
 
-  Deno.test(`Sampler yields a valid token whatever the logits on ${name}`, async () => {
-    const options = [GREEDY, PLAIN, { ...PLAIN, topK: 40, topP: 0.9, minP: 0.1 }];
+  const everyPath = [
+    GREEDY,
+    PLAIN,
+    { ...PLAIN, topK: 40, topP: 0.9, minP: 0.1 },
+    { ...PLAIN, repeatLastN: 8, repeatPenalty: 1.3 },
+  ];
+
+  Deno.test(`Sampler yields a valid token whatever the finite logits on ${name}`, async () => {
     for (const vocabulary of [3, 2000]) {
-      for (const value of [NaN, -Infinity, Infinity, 3.4e38, -3.4e38, 1e-40]) {
+      for (const value of [-Infinity, 3.4e38, -3.4e38, 1e-40]) {
         const logits = new Float32Array(vocabulary).fill(value);
-        const cases = options.map((options, position) => ({ logits, options, position }));
-        for (const token of await run(cases)) assert(token < vocabulary);
         // One sound token among them: it is chosen, unless others are infinitely better.
         logits[2] = 1;
-        if (value > 1e30) continue;
-        const tokens = await run(cases);
-        assertEquals(tokens[0], 2);
-        if (!(value > -1e30)) assertEquals(tokens, [2, 2, 2]);
+        const tokens = await run(
+          everyPath.map((options, position) => ({ logits, options, position })),
+        );
+        for (const token of tokens) assert(token < vocabulary);
+        if (value < -1e30) assertEquals(tokens, [2, 2, 2, 2]);
       }
     }
+  });
+
+  Deno.test(`Sampler tells of logits that leave no choice, masked or not, on ${name}`, async () => {
+    for (const vocabulary of [3, 2000, 32001]) {
+      const last = vocabulary - 1;
+      const allowed = maskOf(vocabulary, [1]);
+      const sound = modelLogits(vocabulary, 4);
+      const broken: Float32Array[] = [NaN, -NaN, Infinity].flatMap((value) =>
+        [0, 1, last].map((at) => Float32Array.from(sound).fill(value, at, at + 1))
+      );
+      broken.push(new Float32Array(vocabulary).fill(NaN));
+      broken.push(new Float32Array(vocabulary).fill(-Infinity));
+      const cases = [sound, ...broken].flatMap((logits, position) =>
+        everyPath.flatMap((options) => [
+          { logits, options, position, history: [1, 1] },
+          { logits, options: { ...options, masked: true }, mask: allowed, position },
+        ])
+      );
+      const { tokens, slots } = await runBatch(device, cases);
+      const perLogits = 2 * everyPath.length;
+      for (const token of tokens.slice(0, perLogits)) assert(token < vocabulary);
+      assertEquals(
+        tokens.slice(perLogits),
+        new Array(perLogits * broken.length).fill(NO_TOKEN),
+      );
+      // Steps that are under way already go on from a token that there is.
+      for (const [token] of slots) assert(token < vocabulary);
+    }
     const masked = { ...PLAIN, masked: true };
-    const mask = maskOf(50, []);
-    assertEquals(await drawn(device, new Float32Array(50), masked, mask), [0]);
+    assertEquals(await drawn(device, new Float32Array(50), masked, maskOf(50, [])), [NO_TOKEN]);
   });
 
   Deno.test(`Sampler penalizes afresh in each step on ${name}`, async () => {
