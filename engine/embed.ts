@@ -3,7 +3,7 @@
 // Gurevych 2019). A model without pooling gives the state of the last token.
 
 import type { Assembly } from "./assemble.ts";
-import { ContextLengthError, RequestError } from "./errors.ts";
+import { ContextLengthError, NotFiniteError, RequestError } from "./errors.ts";
 import type { GenerateContext } from "./generate.ts";
 import { checkTokens } from "./prompt.ts";
 import type { EmbedRequest, EmbedResult } from "./types.ts";
@@ -31,6 +31,7 @@ export async function embed(
   });
   const embeddings = states.map((rows, i) => {
     const mean = pooling === "mean" ? meanOf(rows, sequences[i].length) : rows;
+    if (!mean.every(Number.isFinite)) throw new NotFiniteError(`hidden states of text ${i}`);
     return normalized(mean.subarray(0, dimensions));
   });
   return { embeddings, promptTokens: sequences.reduce((sum, { length }) => sum + length, 0) };

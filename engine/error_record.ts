@@ -3,6 +3,7 @@
 
 import { DeviceLostError, GpuError, GpuMemoryError } from "../kernels/mod.ts";
 import { ChatTemplateError, TokenizerError } from "../tokenizer/mod.ts";
+import { CancelledError } from "./cancellation.ts";
 import {
   AdapterError,
   ContextLengthError,
@@ -11,6 +12,7 @@ import {
   InsufficientMemoryError,
   ModelClosedError,
   ModelNotFoundError,
+  NotFiniteError,
   RequestError,
   UnsupportedModelError,
 } from "./errors.ts";
@@ -28,6 +30,7 @@ export interface ErrorRecord {
 
 const CLASSES = {
   AdapterError,
+  CancelledError,
   ChatTemplateError,
   ContextLengthError,
   DeviceLostError,
@@ -40,6 +43,7 @@ const CLASSES = {
   InsufficientMemoryError,
   ModelClosedError,
   ModelNotFoundError,
+  NotFiniteError,
   RequestError,
   SchemaError,
   TokenizerError,

@@ -59,6 +59,19 @@ export class RequestError extends EngineError {
   override name = "RequestError";
 }
 
+/** What the model computed is no number: NaN, or infinite. */
+export class NotFiniteError extends EngineError {
+  /** Name of the class. */
+  override name = "NotFiniteError";
+  /** Says what is not finite, and why that may be. @param what such as "logits" */
+  constructor(what: string) {
+    super(
+      `Cannot go on: the model's ${what} are not finite (NaN or infinite); ` +
+        `its weights are damaged, or its activations overflow`,
+    );
+  }
+}
+
 /** The model or the GPU was closed while the request ran. */
 export class ModelClosedError extends EngineError {
   /** Name of the class. */

@@ -2,9 +2,10 @@
 // end token or a stop string, counts. Works for one request; the scheduler runs many.
 
 import type { Tokenizer } from "../tokenizer/mod.ts";
+import { flagsOf } from "./cancellation.ts";
 import { Constraint } from "./constraint.ts";
-import { EngineError } from "./errors.ts";
-import type { GenerateEvent, TokenLogprob } from "./event_types.ts";
+import { EngineError, RequestError } from "./errors.ts";
+import type { DoneReason, GenerateEvent, TokenLogprob } from "./event_types.ts";
 import { checkLogprobs, tokenLogprob } from "./logprobs.ts";
 import { encodePrompt, type Prompt, type PromptContext } from "./prompt.ts";
 import { type PromptItem, promptLength, textTokens, tokensOf } from "./prompt_images.ts";
@@ -30,7 +31,7 @@ export interface GenerateOptions {
 }
 
 /**
- * Queues a generation. Errors at once: RequestError, ContextLengthError, ModelClosedError, and
+ * Queues a generation. Errors at once: CancelledError, RequestError, ContextLengthError, ModelClosedError, and
  * SchemaError or GrammarError of its format.
  */
 export function generate(
@@ -46,6 +47,7 @@ export function generate(
   const constraint = format && new Constraint(format, tokenizer, finish);
   const sampling = resolveSampling(request, contextLength, constraint !== undefined);
   const maxTokens = request.maxTokens ?? Infinity;
+  if (Number.isNaN(maxTokens)) throw new RequestError("Cannot generate: maxTokens is no number");
   const started = performance.now();
   let first = started;
   let count = 0;
@@ -92,6 +94,14 @@ export function generate(
     if (reason === "aborted") return events.close();
     failure ??= constraint?.failure;
     if (failure) return events.close({ error: failure });
+    try {
+      conclude(reason);
+      events.close();
+    } catch (error) {
+      events.close({ error });
+    }
+  };
+  const conclude = (reason: DoneReason): void => {
     if (stopString === undefined) {
       const { text, stop } = stops.push(decoder.flush());
       stopString = stop;
@@ -112,7 +122,6 @@ export function generate(
       ...(stopString !== undefined && { stopString }),
       ...(request.context && { context: textTokens(sequence?.tokens ?? tokensOf(prompt)) }),
     });
-    events.close();
   };
   const abort = () => {
     if (sequence) sequence.aborted = true;
@@ -131,6 +140,7 @@ export function generate(
       begin,
       accept,
       end,
+      flags: flagsOf(request.signal),
       wantsLogits: alternatives !== undefined,
       ...(constraint && { constraint }),
     });

@@ -10,6 +10,7 @@ import {
 } from "../tokenizer/mod.ts";
 import { detectAnswerFormat } from "./answers/mod.ts";
 import { assemble, type Assembly } from "./assemble.ts";
+import { cancellable, flagsOf } from "./cancellation.ts";
 import { renderChat } from "./chat.ts";
 import { embed } from "./embed.ts";
 import { type GgufFile, readGguf } from "./gguf/mod.ts";
@@ -140,11 +141,11 @@ class LocalModel implements Model {
   }
 
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
-    return generateSeeing(this.#context, request);
+    return cancellable(flagsOf(request.signal), () => generateSeeing(this.#context, request));
   }
 
   chat(request: ChatRequest): AsyncIterable<ChatEvent> {
-    return chatSeeing(this.#context, request);
+    return cancellable(flagsOf(request.signal), () => chatSeeing(this.#context, request));
   }
 
   renderChat(request: ChatRequest): Promise<string> {

@@ -5,7 +5,9 @@
 // youngest sequence steps back and is prefilled again later (Kwon et al. 2023). One loop, which ends
 // when there is nothing to do.
 
-import { ModelClosedError } from "./errors.ts";
+import { NO_TOKEN } from "../kernels/mod.ts";
+import { cancellable, CancelledError } from "./cancellation.ts";
+import { ModelClosedError, NotFiniteError } from "./errors.ts";
 import { evaluate, type Evaluation } from "./evaluation.ts";
 import { nextTask } from "./next_task.ts";
 import { PlanCache } from "./plan_cache.ts";
@@ -152,7 +154,19 @@ export class Scheduler {
 
   #dropAborted(): void {
     for (const sequence of [...this.#running, ...this.#waiting]) {
-      if (sequence.aborted) this.#end(sequence, "aborted");
+      const isCalledOff = sequence.request.flags?.some(({ isSet }) => isSet) ?? false;
+      if (sequence.aborted || isCalledOff) this.#end(sequence, "aborted");
+    }
+  }
+
+  /** What a request does for its sequence. Where it fails, that ends this sequence alone. */
+  #attempt<T>(sequence: Sequence, action: (request: SequenceRequest) => T): T | undefined {
+    const { request } = sequence;
+    try {
+      return cancellable(request.flags ?? [], () => action(request));
+    } catch (error) {
+      this.#end(sequence, error instanceof CancelledError ? "aborted" : { error });
+      return undefined;
     }
   }
 
@@ -166,8 +180,10 @@ export class Scheduler {
       this.#running.push(sequence); // In either list at all times: whatever fails ends it.
       this.#runner.assignSlot(sequence.slot, sequence.request.sampling);
       unfed += sequence.unfed;
-      if (!sequence.begun) sequence.request.begin?.(sequence.submitted);
-      sequence.begun = true;
+      if (!sequence.begun) {
+        sequence.begun = true;
+        this.#attempt(sequence, (request) => request.begin?.(sequence.submitted));
+      }
     }
   }
 
@@ -199,9 +215,10 @@ export class Scheduler {
     const isStepwise = shares.some(({ sequence, output }) => output && sequence.isStepwise);
     const read = isStepwise ? this.#submitStep(plan, shares) : this.#runner.submit(plan, repeats);
     for (const { sequence, count, output } of shares) {
+      sequence.underWay++;
+      if (sequence.ended) continue; // Its mask could not be made.
       sequence.submitted += count * repeats;
       if (output) sequence.decoding = true;
-      sequence.underWay++;
       this.#pool.publish(sequence);
     }
     return { shares, repeats, read };
@@ -217,7 +234,8 @@ export class Scheduler {
       const { constraint, wantsLogits } = sequence.request;
       if (wantsLogits) wanted.add(sequence.slot);
       const remaining = sequence.limit(this.#runner.limits.context) - sequence.tokens.length;
-      if (constraint) masks.set(sequence.slot, constraint.mask(remaining));
+      const mask = constraint && this.#attempt(sequence, () => constraint.mask(remaining));
+      if (mask) masks.set(sequence.slot, mask);
     }
     const read = this.#runner.sample(plan, masks, wanted);
     return async () => {
@@ -259,8 +277,10 @@ export class Scheduler {
 
   #take(sequence: Sequence, token: number, logits?: Float32Array): void {
     if (sequence.ended) return;
+    if (token === NO_TOKEN) return this.#end(sequence, { error: new NotFiniteError("logits") });
     sequence.tokens.push(token);
-    if (!sequence.request.accept(token, logits)) this.#end(sequence, "stop");
+    const goesOn = this.#attempt(sequence, (request) => request.accept(token, logits));
+    if (goesOn === false) this.#end(sequence, "stop");
     else if (sequence.tokens.length >= sequence.limit(this.#runner.limits.context)) {
       this.#end(sequence, "length");
     }
@@ -274,7 +294,7 @@ export class Scheduler {
     const { constraint, wantsLogits } = sequence.request;
     if (!constraint || wantsLogits || sequence.ended) return;
     const most = sequence.limit(this.#runner.limits.context) - sequence.tokens.length;
-    for (const token of constraint.forced(most)) {
+    for (const token of this.#attempt(sequence, () => constraint.forced(most)) ?? []) {
       this.#take(sequence, token);
       sequence.decoding = false;
     }
@@ -286,7 +306,11 @@ export class Scheduler {
     this.#waiting = this.#waiting.filter((other) => other !== sequence);
     this.#running = this.#running.filter((other) => other !== sequence);
     this.#release(sequence);
-    sequence.request.end(reason);
+    try {
+      sequence.request.end(reason);
+    } catch {
+      // There is nobody else to tell, and the others have to go on.
+    }
   }
 
   /** Tokens that came after the last launch may have filled blocks. */

@@ -1,6 +1,7 @@
 // Requests with images: they are read before what the request asks for runs. Requests without any go
 // on as they are, at once.
 
+import { cancellable, flagsOf } from "./cancellation.ts";
 import { chat, type ChatContext, countTokens } from "./chat.ts";
 import { RequestError } from "./errors.ts";
 import { generate } from "./generate.ts";
@@ -36,7 +37,8 @@ export function generateSeeing(
     }
     const prompt = marks.place(request.prompt, images);
     const read = await readImages(context, marks.images, request.signal);
-    return generate(context, { ...request, prompt: marks.split(prompt, read) });
+    const start = () => generate(context, { ...request, prompt: marks.split(prompt, read) });
+    return cancellable(flagsOf(request.signal), start);
   }, request.signal);
 }
 
@@ -46,7 +48,10 @@ export function chatSeeing(
   request: ChatRequest,
 ): AsyncIterable<ChatEvent> {
   if (!hasImages(request)) return chat(context, request);
-  return later(async () => chat(context, ...await placeImages(context, request)), request.signal);
+  return later(async () => {
+    const placed = await placeImages(context, request);
+    return cancellable(flagsOf(request.signal), () => chat(context, ...placed));
+  }, request.signal);
 }
 
 /** As countTokens(), with the images of the messages. Errors also: ImageError. */

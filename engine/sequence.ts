@@ -2,6 +2,7 @@
 // to the model, which slot and blocks it holds.
 
 import type { ResolvedSampling } from "../kernels/mod.ts";
+import type { CancelFlag } from "./cancellation.ts";
 import type { TokenKey } from "./prefix_cache.ts";
 import { type PromptItem, PromptRuns, tokensOf } from "./prompt_images.ts";
 
@@ -19,7 +20,7 @@ export interface TokenConstraint {
   forced(most: number): readonly number[];
 }
 
-/** What a sequence is made for. */
+/** What a sequence is made for. What its callbacks throw ends it, and no other. */
 export interface SequenceRequest {
   /** At least one token. */
   prompt: readonly PromptItem[];
@@ -28,6 +29,8 @@ export interface SequenceRequest {
   maxTokens: number;
   /** Undefined: any token may come. */
   constraint?: TokenConstraint;
+  /** By which another thread calls it off. */
+  flags?: readonly CancelFlag[];
   /** Whether accept() wants the logits of each token. */
   wantsLogits?: boolean;
   /** Called once, when the prompt is about to run; so many tokens of it need not. */

@@ -6,7 +6,7 @@
 import type { PromptItem } from "../../engine/prompt_images.ts";
 import type { Sampled, StepPlan } from "../../engine/step_plan.ts";
 import type { StepRunner } from "../../engine/step_runner.ts";
-import { IMAGE_TOKEN } from "../../kernels/mod.ts";
+import { IMAGE_TOKEN, NO_TOKEN } from "../../kernels/mod.ts";
 
 const BLOCK = 32;
 /** The tokens of the tiny model that are bytes: none of them ends a text. */
@@ -65,6 +65,8 @@ export class FakeRunner {
   /** Whether images have to run in one step, and the most rows of one that did. */
   wholeImages = false;
   longestImage = 0;
+  /** A token after which the model's numbers are none. */
+  poison = -1;
   /** Raised by the next step, or when a sequence is given its slot. */
   failure: Error | undefined;
   readonly #cache: Int32Array;
@@ -183,8 +185,9 @@ export class FakeRunner {
       const next = isNoted ? nextToken(tokens) : -1;
       const mask = this.#masks.get(slot);
       const token = mask ? allowedFrom(next, mask) : next;
-      this.#slots[slot] = { token, position: position + 1 };
-      return token;
+      const isFinite = !tokens.includes(this.poison);
+      this.#slots[slot] = { token: isFinite ? token : 0, position: position + 1 };
+      return isFinite ? token : NO_TOKEN;
     });
   }
 
