@@ -10,7 +10,6 @@ import {
 } from "../tokenizer/mod.ts";
 import { detectAnswerFormat } from "./answers/mod.ts";
 import { assemble, type Assembly } from "./assemble.ts";
-import { cancellable, flagsOf } from "./cancellation.ts";
 import { renderChat } from "./chat.ts";
 import { embed } from "./embed.ts";
 import { type GgufFile, readGguf } from "./gguf/mod.ts";
@@ -141,15 +140,15 @@ class LocalModel implements Model {
   }
 
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
-    return cancellable(flagsOf(request.signal), () => generateSeeing(this.#context, request));
+    return generateSeeing(this.#context, request);
   }
 
   chat(request: ChatRequest): AsyncIterable<ChatEvent> {
-    return cancellable(flagsOf(request.signal), () => chatSeeing(this.#context, request));
+    return chatSeeing(this.#context, request);
   }
 
   renderChat(request: ChatRequest): Promise<string> {
-    return Promise.resolve().then(() => renderChat(this.#context, request));
+    return Promise.try(() => renderChat(this.#context, request));
   }
 
   countTokens(request: ChatRequest): Promise<number> {

@@ -2,6 +2,7 @@
 // client's side of worker_protocol.ts. Closing it, or a crash, ends the worker, and with it all
 // that the model held on the GPU.
 
+import { CancelFlag } from "./cancellation.ts";
 import { unpackError } from "./error_record.ts";
 import { EngineError, ModelClosedError } from "./errors.ts";
 import { EventQueue } from "./text/event_queue.ts";
@@ -37,6 +38,7 @@ export async function openModelInWorker(
 ): Promise<ChatModel> {
   signal?.throwIfAborted();
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  const closing = new CancelFlag();
   const { promise: loaded, resolve, reject } = Promise.withResolvers<LoadedModel>();
   const gone = Promise.withResolvers<void>();
   const abort = () => reject(signal?.reason);
@@ -54,11 +56,11 @@ export async function openModelInWorker(
     },
   });
   try {
-    send(worker, { kind: "load", path, options });
-    return new WorkerModel(worker, await loaded);
+    send(worker, { kind: "load", path, options, closing: closing.memory });
+    return new WorkerModel(worker, closing, await loaded);
   } catch (error) {
     // What is on the GPU already is given back by the thread itself.
-    if (signal?.aborted) await closeWorker(worker, gone);
+    if (signal?.aborted) await closeWorker(worker, closing, gone);
     worker.terminate();
     throw error;
   } finally {
@@ -75,6 +77,7 @@ interface ImageRequest {
 /** A call whose end is still to come. */
 interface Call {
   readonly events: EventQueue<unknown>;
+  readonly cancelled: CancelFlag;
   end(error?: Error): void;
 }
 
@@ -83,6 +86,7 @@ class WorkerModel implements ChatModel {
   readonly contextLength: number;
   readonly warnings: readonly string[];
   readonly #worker: Worker;
+  readonly #closingFlag: CancelFlag;
   #memory: MemoryUse;
   readonly #calls = new Map<number, Call>();
   readonly #gone = Promise.withResolvers<void>();
@@ -91,8 +95,13 @@ class WorkerModel implements ChatModel {
   /** Why there are no more answers. */
   #closed: ModelClosedError | undefined;
 
-  constructor(worker: Worker, { info, contextLength, memory, warnings }: LoadedModel) {
+  constructor(
+    worker: Worker,
+    closing: CancelFlag,
+    { info, contextLength, memory, warnings }: LoadedModel,
+  ) {
     this.#worker = worker;
+    this.#closingFlag = closing;
     this.info = info;
     this.contextLength = contextLength;
     this.#memory = memory;
@@ -149,7 +158,7 @@ class WorkerModel implements ChatModel {
 
   async #close(): Promise<void> {
     this.#refuse(new ModelClosedError("Cannot go on: the model was closed"));
-    await closeWorker(this.#worker, this.#gone);
+    await closeWorker(this.#worker, this.#closingFlag, this.#gone);
     this.#worker.terminate();
   }
 
@@ -168,7 +177,8 @@ class WorkerModel implements ChatModel {
       events.close({ error: this.#closed });
       return events;
     }
-    send(this.#worker, { kind: "call", id, method, request });
+    const cancelled = new CancelFlag();
+    send(this.#worker, { kind: "call", id, method, request, cancelled: cancelled.memory });
     // The worker's own end comes later, and finds the stream ended.
     const abort = () => {
       this.#cancel(id);
@@ -180,12 +190,15 @@ class WorkerModel implements ChatModel {
       signal?.removeEventListener("abort", abort);
       events.close({ error });
     };
-    this.#calls.set(id, { events, end });
+    this.#calls.set(id, { events, cancelled, end });
     return events;
   }
 
   #cancel(id: number): void {
-    if (this.#calls.has(id)) send(this.#worker, { kind: "cancel", id });
+    const call = this.#calls.get(id);
+    if (!call || this.#closed) return;
+    call.cancelled.set();
+    send(this.#worker, { kind: "cancel", id });
   }
 
   #receive(message: ToClient): void {
@@ -205,7 +218,12 @@ class WorkerModel implements ChatModel {
 }
 
 /** Has a worker give everything back, if it does in time. */
-async function closeWorker(worker: Worker, gone: PromiseWithResolvers<void>): Promise<void> {
+async function closeWorker(
+  worker: Worker,
+  closing: CancelFlag,
+  gone: PromiseWithResolvers<void>,
+): Promise<void> {
+  closing.set();
   send(worker, { kind: "close" });
   const grace = setTimeout(gone.resolve, CLOSE_MILLISECONDS);
   await gone.promise;

@@ -13,10 +13,18 @@ export type Method =
   | "embedWithUsage"
   | "embedImage";
 
-/** From the client to the worker. */
+/**
+ * From the client to the worker. `closing` and `cancelled` are the memory of CancelFlags, which say the
+ * same as `close` and `cancel` to a thread that is too busy to hear messages.
+ */
 export type ToWorker =
-  | { kind: "load"; path: string; options: Omit<LoadOptions, "onProgress" | "signal"> }
-  | { kind: "call"; id: number; method: Method; request: unknown }
+  | {
+    kind: "load";
+    path: string;
+    options: Omit<LoadOptions, "onProgress" | "signal">;
+    closing: SharedArrayBuffer;
+  }
+  | { kind: "call"; id: number; method: Method; request: unknown; cancelled: SharedArrayBuffer }
   | { kind: "cancel"; id: number }
   | { kind: "close" };
 

@@ -1,6 +1,7 @@
 // A model behind a thread's messages: loads it and answers the calls of its client
 // (worker_client.ts) in the words of worker_protocol.ts. Which model it is comes with `load`.
 
+import { attachFlags, CancelFlag, cancellable, flagsOf } from "./cancellation.ts";
 import { packError } from "./error_record.ts";
 import type {
   ChatEvent,
@@ -36,6 +37,7 @@ class ModelService {
   readonly #send: (message: ToClient, transfer?: Transferable[]) => void;
   readonly #running = new Map<number, AbortController>();
   readonly #closing = new AbortController();
+  #closingFlag = new CancelFlag();
   #loading: Promise<void> | undefined;
   #model: ChatModel | undefined;
 
@@ -60,7 +62,8 @@ class ModelService {
     }
   }
 
-  async #open({ path, options }: LoadMessage): Promise<void> {
+  async #open({ path, options, closing }: LoadMessage): Promise<void> {
+    this.#closingFlag = new CancelFlag(closing);
     try {
       const model = this.#model = await this.#load(path, {
         ...options,
@@ -74,9 +77,10 @@ class ModelService {
     }
   }
 
-  async #answer({ id, method, request }: CallMessage): Promise<void> {
+  async #answer({ id, method, request, cancelled }: CallMessage): Promise<void> {
     const model = this.#model!;
     const abort = new AbortController();
+    attachFlags(abort.signal, [new CancelFlag(cancelled), this.#closingFlag]);
     this.#running.set(id, abort);
     try {
       for await (const event of run(model, method, request, abort.signal)) {
@@ -97,13 +101,21 @@ async function* run(
   request: unknown,
   signal: AbortSignal,
 ): AsyncGenerator<Outcome, void> {
-  if (method === "generate") yield* model.generate({ ...request as GenerateRequest, signal });
-  else if (method === "chat") yield* model.chat({ ...request as ChatRequest, signal });
-  else if (method === "renderChat") yield await model.renderChat(request as ChatRequest);
-  else if (method === "countTokens") yield await model.countTokens(request as ChatRequest);
-  else if (method === "embedWithUsage") {
-    yield await model.embedWithUsage({ ...request as EmbedRequest, signal });
-  } else yield await model.embedImage((request as { image: Uint8Array | string }).image);
+  // What a call does at once, it does without a pause.
+  const begin = <T>(call: () => T): T => cancellable(flagsOf(signal), call);
+  if (method === "generate") {
+    yield* begin(() => model.generate({ ...request as GenerateRequest, signal }));
+  } else if (method === "chat") {
+    yield* begin(() => model.chat({ ...request as ChatRequest, signal }));
+  } else if (method === "renderChat") {
+    yield await begin(() => model.renderChat(request as ChatRequest));
+  } else if (method === "countTokens") {
+    yield await begin(() => model.countTokens(request as ChatRequest));
+  } else if (method === "embedWithUsage") {
+    yield await begin(() => model.embedWithUsage({ ...request as EmbedRequest, signal }));
+  } else {
+    yield await begin(() => model.embedImage((request as { image: Uint8Array | string }).image));
+  }
 }
 
 /** The memory of an embedding's vectors, which is megabytes for many texts: moved, not copied. */

@@ -113,6 +113,27 @@ Deno.test("a worker hands over its vectors, and an abort or a close ends an embe
   }, "./embedding_worker.ts");
 });
 
+Deno.test("an abort and a close reach a worker in the midst of work without a pause", async () => {
+  await withSpies(async (spies) => {
+    const model = await open();
+    const abort = new AbortController();
+    const busy = assertRejects(() => model.embed(["polls"], { signal: abort.signal }));
+    abort.abort();
+    await busy;
+    // It would hear nothing if it were still at it.
+    assertEquals((await model.embed(["quick"]))[0].length, 1);
+
+    const ended = Promise.withResolvers<void>();
+    spies[0].worker.addEventListener("message", ({ data }) => {
+      if (data.kind === "closed") ended.resolve();
+    });
+    const closed = assertRejects(() => model.embed(["polls"]), ModelClosedError);
+    await model.close();
+    await closed;
+    await ended.promise;
+  }, "./busy_worker.ts");
+});
+
 Deno.test("errors come out of a worker as their classes, at the first read", async () => {
   await using model = await open();
   const read = (prompt: string | number[]) => readAnswer(model.generate({ prompt, ...greedy }));
