@@ -6,7 +6,6 @@ import type { AppEnvironment, AppOptions } from "./app_types.ts";
 import { dialectOf, errorResponse } from "./dialects.ts";
 import { Drain } from "./drain.ts";
 import { headersOf, statusOf } from "./errors.ts";
-import { isLoopback } from "./host.ts";
 import { Metrics } from "./metrics.ts";
 import { accessLog } from "./middleware/access_log.ts";
 import { apiKeyGuard } from "./middleware/api_key.ts";
@@ -56,7 +55,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
     context.header("server", `quern/${options.version}`);
   });
   app.use(accessLog(log), meter(metrics), wellFormedHost);
-  if (isLoopback(boundTo)) app.use(hostGuard(options.ownNames ?? []));
+  app.use(hostGuard({ boundTo, ownNames: options.ownNames ?? [], hosts: options.hosts ?? [] }));
   app.use(...originGuard(options.origins ?? []));
   if (options.apiKey) app.use(apiKeyGuard(options.apiKey));
   app.use(drainGuard(drain));

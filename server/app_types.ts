@@ -21,10 +21,12 @@ export interface AppOptions {
   log: Log;
   /** Of Quern; /api/version tells that of Ollama's API as well. */
   version: string;
-  /** Address that the server is bound to; decides whether Host is checked. Default loopback. */
+  /** Address that the server is bound to: on loopback Host may be no other address. Default loopback. */
   boundTo?: string;
   /** Names and addresses of this machine that Host may be. */
   ownNames?: string[];
+  /** Further names that Host may be, `*` standing for any text. */
+  hosts?: string[];
   /** Further origins of web pages. */
   origins?: string[];
   /** Most requests that wait for their first token. Default 512. */

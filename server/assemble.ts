@@ -90,7 +90,9 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
     maxQueue: settings.maxQueue,
     anthropicExact: settings.anthropicExact,
     hasCloud: cloudHost !== undefined,
+    hosts: settings.hosts,
     ...port,
+    ...(port && { ownNames: [...port.ownNames, settings.host.hostname] }),
     // In this process everybody is who they are.
     ...(port && settings.apiKey && { apiKey: settings.apiKey }),
   });

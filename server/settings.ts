@@ -14,11 +14,13 @@
 //   QUERN_NO_BOX              off      leave quern:tiny, the model in the box, out of all lists
 //   OLLAMA_MAX_QUEUE          512      requests that wait for their first token; more get 503
 //   OLLAMA_ORIGINS            none     further browser origins, comma list, `*` as wildcard
+//   QUERN_HOSTS               none     further names that requests may give as Host, as above
 //   OLLAMA_DEBUG              off      debug lines in the log
 //   QUERN_API_KEY             none     what requests must carry, but for / and /health
 //   QUERN_CLOUD_HOST          none     server of the models whose names end in :cloud, Ollama's or OpenAI's
 //   QUERN_CLOUD_KEY           none     key for that server, and for no other
 //   QUERN_CLOUD_API           ollama or openai: what that server speaks; else it is asked
+//   OLLAMA_REMOTES            public   hosts that models created with a remote_host may be at, comma list
 //   QUERN_ANTHROPIC_EXACT     off      /v1/messages: Anthropic's stop reasons and `error` events
 //   QUERN_LOG                 plain    json: an object per line
 //   QUERN_SHUTDOWN_TIMEOUT    5s       how long running requests have when the server is stopped
@@ -53,6 +55,10 @@ export interface Settings {
   noBox: boolean;
   maxQueue: number;
   origins: string[];
+  /** Names that Host may be, besides those of the machine. */
+  hosts: string[];
+  /** Hosts of remote models; none: all that have public addresses. */
+  remotes: string[];
   debug: boolean;
   apiKey?: string;
   /** Address with its scheme. */
@@ -86,7 +92,9 @@ export function readSettings(environment: Environment): Settings {
     keepUnused: isOn(read("OLLAMA_NOPRUNE")),
     noBox: isOn(read("QUERN_NO_BOX")),
     maxQueue: positive(read("OLLAMA_MAX_QUEUE")) ?? 512,
-    origins: read("OLLAMA_ORIGINS").split(",").map((origin) => origin.trim()).filter(Boolean),
+    origins: list(read("OLLAMA_ORIGINS")),
+    hosts: list(read("QUERN_HOSTS")),
+    remotes: list(read("OLLAMA_REMOTES")),
     debug: isOn(read("OLLAMA_DEBUG")),
     anthropicExact: isOn(read("QUERN_ANTHROPIC_EXACT")),
     logFormat: read("QUERN_LOG").toLowerCase() === "json" ? "json" : "plain",
@@ -98,6 +106,10 @@ export function readSettings(environment: Environment): Settings {
     ...(contextLength !== undefined && { contextLength }),
     ...(gpuMemory !== undefined && { gpuMemory }),
   };
+}
+
+function list(text: string): string[] {
+  return text.split(",").map((item) => item.trim()).filter(Boolean);
 }
 
 function isOn(text: string): boolean {

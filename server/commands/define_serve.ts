@@ -9,7 +9,9 @@ export function defineServe({ program, world, finish }: Definition): void {
     .summary("serve the HTTP API")
     .description(
       "Serves the APIs of Ollama, Anthropic and OpenAI at OLLAMA_HOST until Ctrl-C, and logs to " +
-        "standard error. The other commands then talk to it; without it they load models themselves.",
+        "standard error. The other commands then talk to it; without it they load models themselves. " +
+        "The Host of a request has to be an address, localhost, a name that ends in .localhost, .local " +
+        "or .internal, the machine's name, or a name in QUERN_HOSTS, such as quern or *.example.com.",
     )
     .addHelpText(
       "after",

@@ -160,7 +160,7 @@ Deno.test("a preflight request gets 204 and the headers of all clients", async (
   assertEquals(refused.status, 403);
 });
 
-Deno.test("a server on loopback answers local names only, one on all interfaces any name", async () => {
+Deno.test("a server on loopback answers to local names and addresses only", async () => {
   const cases: [string, number][] = [
     ["localhost:11434", 200],
     ["127.0.0.1:11434", 200],
@@ -196,14 +196,49 @@ Deno.test("a server on loopback answers local names only, one on all interfaces 
     ["0x7f.0.0.1", 403],
   ];
   const { app } = createTestApp({}, { ownNames: ["my-box"] });
-  const { app: open } = createTestApp({}, { boundTo: "0.0.0.0" });
   for (const [host, status] of cases) {
     const response = await app.request("/", { headers: { host } });
     assertEquals([host, response.status], [host, status]);
     if (status === 403) {
-      const error = `host "${host}" is not allowed: this server answers local names only`;
-      assertEquals(await response.json(), { error });
+      const { error } = await response.json();
+      assertStringIncludes(error, `host "${host}" is not allowed: `);
+      assertStringIncludes(error, "QUERN_HOSTS");
     }
-    assertEquals((await open.request("/", { headers: { host } })).status, 200);
+  }
+});
+
+Deno.test("where others reach it, a server answers to any address and no foreign name, whatever Origin says", async () => {
+  const cases: [host: string, status: number][] = [
+    ["8.8.8.8:11434", 200],
+    ["[2001:db8::1]:11434", 200],
+    ["localhost:11434", 200],
+    ["my-box:11434", 200],
+    ["my-box.example.org", 200],
+    ["pc.local", 200],
+    ["quern:11434", 200],
+    ["Chat.Example.net.", 200],
+    ["a.b.lan:80", 200],
+    ["evil.com", 403],
+    ["lan", 403],
+    ["chat.example.net.evil.com", 403],
+    ["chatxexample.net", 403],
+    ["my-box.evil.com", 403],
+    ["2130706433", 403],
+    ["8.8.8.8.evil.com", 403],
+  ];
+  for (const boundTo of ["0.0.0.0", "::", "192.168.1.2"]) {
+    const { app } = createTestApp({}, {
+      boundTo,
+      ownNames: ["my-box.example.org", "192.168.1.2"],
+      hosts: ["quern", "https://chat.example.net:8443", "*.lan"],
+    });
+    for (const [host, status] of cases) {
+      const origin = `http://${host}`;
+      for (const method of ["GET", "DELETE", "OPTIONS"]) {
+        const path = method === "DELETE" ? "/api/delete" : "/api/tags";
+        const { status: got } = await app.request(path, { method, headers: { host, origin } });
+        assertEquals([boundTo, host, method, got === 403], [boundTo, host, method, status === 403]);
+      }
+    }
   }
 });
