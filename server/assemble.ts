@@ -46,6 +46,8 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
   const { cloudHost, cloudKey, cloudApi } = settings;
   const remote = new RemoteModels({
     fetch,
+    remotes: settings.remotes,
+    report: log.warn,
     ...(cloudHost !== undefined && { cloudHost }),
     ...(cloudKey !== undefined && { cloudKey }),
     ...(cloudApi && { cloudApi }),

@@ -18,9 +18,44 @@ const LOOPBACK = ["127.0.0.0/8", "::1/128"];
 /** RFC 1918 and 4193. */
 const PRIVATE = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"];
 const UNSPECIFIED = ["0.0.0.0/32", "::/128"];
+/** What of IPv4 is no public address: IANA's registry of special-purpose ones, and multicast. */
+const SPECIAL = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/3",
+];
+/** What of IPv6 is given out to the public, and the parts of it that are not, or hold IPv4 ones. */
+const GLOBAL = ["2000::/3"];
+const SPECIAL_GLOBAL = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
+/** IPv6 addresses of IPv4 ones, which are at their end (RFC 6052). */
+const TRANSLATED = ["64:ff9b::/96"];
+/** Where machines of a cloud ask who they are, with secrets in the answer: link-local ones and others. */
+const METADATA = [
+  "169.254.0.0/16",
+  "fe80::/10",
+  "100.100.100.200/32",
+  "168.63.129.16/32",
+  "192.0.0.192/32",
+  "fd00:ec2::254/128",
+];
 
 const loopbackAddresses = listOf(LOOPBACK);
 const localAddresses = listOf([...LOOPBACK, ...UNSPECIFIED, ...PRIVATE]);
+const specialAddresses = listOf([...SPECIAL, ...SPECIAL_GLOBAL]);
+const globalAddresses = listOf(GLOBAL);
+const translatedAddresses = listOf(TRANSLATED);
+const metadataAddresses = listOf(METADATA);
 
 /** Reads OLLAMA_HOST. A port that is none gives the default one; no text gives 127.0.0.1:11434. */
 export function parseHost(text = ""): HostAddress {
@@ -54,6 +89,27 @@ export function isLoopback(hostname: string): boolean {
 /** Whether it is an address that no name of the Internet leads to: loopback, any, or private. */
 export function isLocalAddress(address: string): boolean {
   return isAmong(localAddresses, address);
+}
+
+/** Whether it is an address of the Internet: of no network of its own, and of no special purpose. */
+export function isPublicAddress(address: string): boolean {
+  if (isMetadataAddress(address) || isAmong(specialAddresses, address)) return false;
+  if (isAmong(translatedAddresses, address)) return isPublicAddress(translatedOf(address));
+  return isIP(address) === 4 || isAmong(globalAddresses, address);
+}
+
+/** Whether it is link-local, or where a cloud tells its machines who they are. */
+export function isMetadataAddress(address: string): boolean {
+  return isAmong(metadataAddresses, address);
+}
+
+/** The IPv4 address in the last 32 bits of an IPv6 one. */
+function translatedOf(address: string): string {
+  const { hostname } = new URL(`http://[${address}]`);
+  const [high, low] = hostname.slice(1, -1).split(":").slice(-2).map((part) =>
+    parseInt(part || "0", 16)
+  );
+  return [high! >> 8, high! & 255, low! >> 8, low! & 255].join(".");
 }
 
 /** IPv4 addresses written as IPv6 ones count as what they are. */

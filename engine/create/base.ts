@@ -61,7 +61,10 @@ async function baseOfModel(
   { remoteHost }: CreateRequest,
   pull: Pull | undefined,
 ): Promise<Base> {
-  if (remoteHost) return { layers: [], config: remoteConfig(remoteHost, from) };
+  if (remoteHost) {
+    await context.store.admitRemote(remoteHost);
+    return { layers: [], config: remoteConfig(remoteHost, from) };
+  }
   const { name, source, manifest, config } = await findOrPull(context, from, pull);
   const layers = manifest?.layers.map((layer) => ({ ...layer, from: name, existed: true }));
   if (source.kind === "remote") {

@@ -97,6 +97,11 @@ export class ModelStore {
     return remote;
   }
 
+  /** Fails if models that the server at an address runs may not be used here. */
+  async admitRemote(host: string): Promise<void> {
+    await this.#options.remote?.admit(host);
+  }
+
   /**
    * SHA-256 in hex: of the manifest; of a file that lies about, of its content if it is at most 64 MiB
    * and not split, else of the first MiB, the size and the time of change.

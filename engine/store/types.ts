@@ -92,6 +92,8 @@ export interface StoreEntry {
 
 /** Models that other servers run, as far as the store asks for them. */
 export interface RemoteDirectory {
+  /** Fails, with an error for who asks, if no model of that server may be used. */
+  admit(host: string): Promise<void>;
   /** The model that a name without a manifest stands for; undefined if it is none of another server's. */
   find(name: string): Promise<StoreEntry | undefined>;
   /** Models that are there without a manifest. */

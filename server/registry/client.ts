@@ -4,6 +4,7 @@
 import { VERSION } from "../version.ts";
 import type { RegistryReference } from "./reference.ts";
 import { type Exchange, followRedirects, type Reach } from "./redirects.ts";
+import { registryFetch } from "./registry_fetch.ts";
 import { TokenSource } from "./token_source.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -12,6 +13,7 @@ const MOST_LOGINS = 3;
 
 /** Settings of a client. */
 export interface ClientOptions {
+  /** Default: one that asks no address which a registry must not refer to. */
   fetch?: typeof fetch;
   userAgent?: string;
   /** Path of the user's Ed25519 key. Default: ~/.ollama/id_ed25519. */
@@ -34,7 +36,8 @@ export class RegistryClient {
 
   constructor(reference: RegistryReference, options: ClientOptions = {}) {
     this.reference = reference;
-    this.#reach = { fetch: options.fetch ?? fetch, insecure: reference.insecure };
+    const fetch = options.fetch ?? registryFetch(reference.origin);
+    this.#reach = { fetch, insecure: reference.insecure };
     this.#headers = {
       "user-agent": options.userAgent ?? userAgent(),
       // A body that was packed on the way would have other ranges and another length.

@@ -1,6 +1,7 @@
 // One HTTP exchange, with its redirects followed by hand: the user's credentials must not follow
 // to another origin, nor any request from https to http.
 
+import { AddressError } from "../checked_fetch.ts";
 import { RegistryError } from "./errors.ts";
 
 const MOST_REDIRECTS = 10;
@@ -72,6 +73,10 @@ async function request(url: URL, exchange: Exchange, fetch: Reach["fetch"]): Pro
     });
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof AddressError) {
+      const state = `${url.host} is at an address that a registry must not lead to`;
+      throw new RegistryError(`${subject}: ${state}`, { status: 403, cause: error });
+    }
     const state = `${url.host} cannot be reached: ${(error as Error).message}`;
     throw new RegistryError(`${subject}: ${state}`, { transient: true, cause: error });
   }

@@ -1,14 +1,16 @@
-// An answer that is not a success, as an error with the registry's own words in it: those of the
-// distribution specification's error body, or whatever text there is.
+// An answer that is not a success, as an error with the registry's own words in it: those of an error
+// body as registries write it. What is none may be of a server that is no registry, and is not told.
 
 import { RegistryError } from "./errors.ts";
 import { parseRetryAfter } from "./retry.ts";
 
 const TRANSIENT = new Set([408, 425, 429, 500, 502, 503, 504]);
 const LONGEST_EXCERPT = 200;
+/** Room for an error body with details. */
+const MOST_BYTES = 16 * 1024;
 
 /**
- * The error that such an answer stands for. Reads the body, and no more of it than is shown.
+ * The error that such an answer stands for. Reads no more of the body than an error can take.
  *
  * @param subject what was attempted: "Cannot pull blob …"
  */
@@ -29,14 +31,14 @@ async function excerptOf(response: Response): Promise<string> {
   const bytes: number[] = [];
   try {
     for await (const chunk of response.body ?? []) {
-      bytes.push(...chunk.subarray(0, 8 * LONGEST_EXCERPT));
-      if (bytes.length >= 8 * LONGEST_EXCERPT) break;
+      bytes.push(...chunk.subarray(0, MOST_BYTES));
+      if (bytes.length >= MOST_BYTES) break;
     }
   } catch {
     // The status alone has to do.
   }
   const text = new TextDecoder().decode(new Uint8Array(bytes));
-  return (messageIn(text) ?? text).replace(/\s+/g, " ").trim().slice(0, LONGEST_EXCERPT);
+  return (messageIn(text) ?? "").replace(/\s+/g, " ").trim().slice(0, LONGEST_EXCERPT);
 }
 
 /** The message of `{"errors":[{"code","message"}]}` or `{"error":"…"}`. */

@@ -1,7 +1,10 @@
 // Requests to a server that runs models: one address, one key, and every failure as a sentence. Knows
-// no API. Redirects are not followed: the key is for one server, and a POST would become a GET.
+// no API. What a server says of a failure reaches our clients only if our operator chose its address:
+// who names an address in a request shall not learn by it what answers there. Redirects are not followed: the key is for one server, and a POST would become a GET.
 
 import { readRemoteHost } from "../../engine/mod.ts";
+import { AddressError } from "../checked_fetch.ts";
+import { refusal } from "./access.ts";
 import { RemoteError, type RemoteErrorOptions } from "./errors.ts";
 
 /** Of a refusal, so many bytes are read for the sentence in it. */
@@ -16,6 +19,10 @@ export interface RemoteClientOptions {
   /** Sent as bearer token. */
   key?: string;
   fetch?: typeof globalThis.fetch;
+  /** Whether what it says of a failure may be told. Default true. */
+  quotes?: boolean;
+  /** Takes what may not be told. */
+  report?: (text: string) => void;
 }
 
 /** One request. */
@@ -31,18 +38,23 @@ export class RemoteClient {
   readonly host: string;
   readonly #key: string | undefined;
   readonly #fetch: typeof globalThis.fetch;
+  readonly #quotes: boolean;
+  readonly #report: (text: string) => void;
 
   /** @throws {RequestError} if the host is no address */
-  constructor({ host, key, fetch = globalThis.fetch }: RemoteClientOptions) {
+  constructor(options: RemoteClientOptions) {
+    const { host, key, fetch = globalThis.fetch, quotes = true, report = () => {} } = options;
     this.host = readRemoteHost(host).replace(/\/v1$/, "");
     this.#key = key;
     this.#fetch = fetch;
+    this.#quotes = quotes;
+    this.#report = report;
   }
 
   /**
    * The response, whatever its status.
    *
-   * @throws {RemoteError} 502 if the server cannot be reached
+   * @throws {RemoteError} 502 if the server cannot be reached, 403 if it must not be asked
    */
   async send(path: string, { body, signal }: RemoteRequest): Promise<Response> {
     try {
@@ -58,6 +70,7 @@ export class RemoteClient {
       });
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof AddressError) throw refusal(this.host);
       const state = `it cannot be reached (${reasonOf(error)}); check that it runs, and ` +
         "its address in QUERN_CLOUD_HOST or in the model that was created with it";
       throw this.error(502, state, { cause: error });
@@ -97,14 +110,27 @@ export class RemoteClient {
     const retryAfter = headers.get("retry-after");
     const location = headers.get("location");
     if (status < 400) {
-      const place = location ? ` to ${location}: use that address` : "";
-      return this.error(502, `it answers ${status} and sends us elsewhere${place}`);
+      const state = `it answers ${status} and sends us elsewhere`;
+      const words = location && `${state} to ${location}: use that address`;
+      return this.error(502, this.inItsWords(words, state));
     }
     const advice = status === 401 && this.#key === undefined
       ? "; it wants a key: QUERN_CLOUD_KEY is sent to the server in QUERN_CLOUD_HOST, and to no other"
       : "";
-    const state = said || `it answered ${status} without a word`;
-    return this.error(status, state + advice, { ...(retryAfter !== null && { retryAfter }) });
+    const state = `it answered ${status}${said ? "" : " without a word"}`;
+    // What broke there did not break here.
+    const own = status === 500 ? 502 : status;
+    return this.error(own, this.inItsWords(said, state) + advice, {
+      ...(retryAfter !== null && { retryAfter }),
+    });
+  }
+
+  /** What is so in the server's words if they may be told, else in ours. */
+  inItsWords(words: string | null | undefined, ours: string): string {
+    if (!words) return ours;
+    if (this.#quotes) return words;
+    this.#report(`${this.host}: ${ours}: ${JSON.stringify(words)}`);
+    return `${ours}; the log of this server has what it said`;
   }
 
   /** An error that names the server. @param state what is so */

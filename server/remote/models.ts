@@ -6,11 +6,15 @@ import {
   type ModelConfig,
   ModelName,
   type ModelSource,
+  readRemoteHost,
   remoteConfig,
   type RemoteDirectory,
   remoteInfo,
+  RequestError,
   type StoreEntry,
 } from "../../engine/mod.ts";
+import type { Resolve } from "../checked_fetch.ts";
+import { RemoteAccess } from "./access.ts";
 import type { RemoteApi, RemoteFacts } from "./dialect.ts";
 import { RemoteError } from "./errors.ts";
 import { RemoteModel } from "./model.ts";
@@ -25,7 +29,13 @@ export interface RemoteOptions {
   cloudKey?: string;
   /** API of that server. Default: found by asking. */
   cloudApi?: RemoteApi;
+  /** Hosts of models that were created with one. Default: all that are at public addresses. */
+  remotes?: readonly string[];
+  /** Takes what servers say of failures and clients are not told. */
+  report?: (text: string) => void;
   fetch?: typeof globalThis.fetch;
+  /** Default: as the system does. */
+  resolve?: Resolve;
 }
 
 type RemoteSource = Extract<ModelSource, { kind: "remote" }>;
@@ -33,11 +43,18 @@ type RemoteSource = Extract<ModelSource, { kind: "remote" }>;
 /** Finds, lists and opens them. */
 export class RemoteModels implements RemoteDirectory {
   readonly #options: RemoteOptions;
+  readonly #access: RemoteAccess;
   readonly #servers = new Map<string, RemoteServer>();
 
   /** Asks nobody yet. */
   constructor(options: RemoteOptions = {}) {
     this.#options = options;
+    this.#access = new RemoteAccess(options);
+  }
+
+  /** @throws {RemoteError} 403 if models of that server must not be asked for */
+  async admit(host: string): Promise<void> {
+    await this.#access.check(host);
   }
 
   /**
@@ -75,8 +92,14 @@ export class RemoteModels implements RemoteDirectory {
   async complete(entry: StoreEntry): Promise<StoreEntry> {
     const { source, config } = entry;
     if (source.kind !== "remote" || config?.capabilities) return entry;
-    const facts = await this.#serverOf(source.host).describe(source.model);
-    return { ...entry, info: remoteInfo({ ...config!, ...facts.config }) };
+    try {
+      const facts = await this.#serverOf(source.host).describe(source.model);
+      return { ...entry, info: remoteInfo({ ...config!, ...facts.config }) };
+    } catch (error) {
+      // One that must not be asked can still be shown, and removed.
+      if (error instanceof RemoteError || error instanceof RequestError) return entry;
+      throw error;
+    }
   }
 
   /**
@@ -94,11 +117,13 @@ export class RemoteModels implements RemoteDirectory {
   #serverOf(host: string): RemoteServer {
     const known = this.#servers.get(host);
     if (known) return known;
-    const { cloudHost, cloudKey: key, cloudApi: api, fetch } = this.#options;
-    const isCloud = cloudHost !== undefined && originOf(host) === originOf(cloudHost);
+    const { cloudKey: key, cloudApi: api, report } = this.#options;
+    const { isCloud, fetch } = this.#access.admit(host);
     const server = new RemoteServer({
       host,
-      ...(fetch && { fetch }),
+      fetch,
+      quotes: isCloud,
+      ...(report && { report }),
       ...(isCloud && key !== undefined && { key }),
       ...(isCloud && api && { api }),
     });
@@ -108,7 +133,7 @@ export class RemoteModels implements RemoteDirectory {
 }
 
 /**
- * Opens one model that another server runs.
+ * Opens one model that another server runs; whoever calls this has chosen which, so any will do.
  *
  * @throws {RemoteError} if the server cannot be asked
  */
@@ -116,7 +141,9 @@ export async function openRemoteModel(
   source: { host: string; model: string },
   { signal, ...options }: RemoteOptions & { signal?: AbortSignal } = {},
 ): Promise<ChatModel> {
-  return await new RemoteModels(options).open({ kind: "remote", ...source }, signal);
+  const { hostname } = new URL(readRemoteHost(source.host));
+  const models = new RemoteModels({ remotes: [hostname], cloudHost: source.host, ...options });
+  return await models.open({ kind: "remote", ...source }, signal);
 }
 
 function entryOf(name: string, source: RemoteSource, facts: RemoteFacts): StoreEntry {
@@ -130,8 +157,4 @@ function entryOf(name: string, source: RemoteSource, facts: RemoteFacts): StoreE
     defaults: { parameters: {}, messages: [], license: [] },
     config,
   };
-}
-
-function originOf(host: string): string | undefined {
-  return URL.parse(host)?.origin;
 }

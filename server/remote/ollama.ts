@@ -87,7 +87,9 @@ async function* answer(
   const response = await client.ask(path, { body, signal });
   yield { type: "start", promptTokens: 0, cachedTokens: 0 };
   for await (const record of readJsonLines<AnswerRecord>(call, response)) {
-    if (record.error !== undefined) throw client.error(502, errorIn(record) ?? "it failed");
+    if (record.error !== undefined) {
+      throw client.error(502, client.inItsWords(errorIn(record), "it failed"));
+    }
     yield* pieces(record);
     if (record.done) return yield { ...toDone(record), ...(notes && { notes }) };
   }

@@ -65,7 +65,7 @@ export class OpenAiAnswer {
    */
   *add(chunk: OpenAiChunk): Generator<ChatEvent> {
     if (chunk.error !== undefined || chunk.object === "error") {
-      throw this.#client.error(502, errorIn(chunk) ?? "it failed");
+      throw this.#client.error(502, this.#client.inItsWords(errorIn(chunk), "it failed"));
     }
     if (chunk.usage) this.#usage = chunk.usage;
     const choice = chunk.choices?.find(({ index = 0 }) => index === 0);

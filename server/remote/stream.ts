@@ -61,8 +61,8 @@ function parse<T>({ client }: RemoteCall, text: string): T {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw client.error(502, `it sent something that is no JSON: ${text.slice(0, 100)}`, {
-      cause: error,
-    });
+    const state = "it sent something that is no JSON";
+    const words = `${state}: ${text.slice(0, 100)}`;
+    throw client.error(502, client.inItsWords(words, state), { cause: error });
   }
 }

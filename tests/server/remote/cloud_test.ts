@@ -191,7 +191,11 @@ Deno.test("models created with a host, and copies of cloud models, are forwarded
     "/api/show": () => Response.json({ capabilities: ["completion", "thinking"] }),
   });
   await using cloud = serveOpenAi([delta({ content: "Cloud" }, "stop")]);
-  await using world = await createRemoteApp({ cloudHost: cloud.url, cloudKey: "secret" });
+  await using world = await createRemoteApp({
+    cloudHost: cloud.url,
+    cloudKey: "secret",
+    remotes: ["127.0.0.1"],
+  });
   const request = {
     model: "mine",
     from: "gpt-oss:120b",

@@ -29,7 +29,7 @@ const REFUSALS: [body: unknown, status: number, sentence: string][] = [
   [{ object: "error", message: "busy" }, 429, "busy"],
   [{ detail: [{ msg: "bad field" }] }, 422, "bad field"],
   ["<html>\n  down</html>", 503, "<html> down</html>"],
-  ["", 500, "it answered 500 without a word"],
+  ["", 501, "it answered 501 without a word"],
   [{ error: "unauthorized" }, 401, "QUERN_CLOUD_KEY"],
 ];
 

@@ -1,0 +1,107 @@
+// Whom this server asks on behalf of models: a server that its operator has set up as the cloud's, those
+// that OLLAMA_REMOTES names, and, where that names none, those at public addresses. A model's address
+// may be any client's choice, and what answers at addresses of the own network is not for clients.
+
+import { readRemoteHost } from "../../engine/mod.ts";
+import { checkedFetch, hostAddresses, type Resolve } from "../checked_fetch.ts";
+import { isPublicAddress } from "../host.ts";
+import { RemoteError } from "./errors.ts";
+
+/** What decides. */
+export interface AccessOptions {
+  /** Server of the models whose names are marked as the cloud's. */
+  cloudHost?: string;
+  /** Hosts, each with a port or for all ports. */
+  remotes?: readonly string[];
+  fetch?: typeof globalThis.fetch;
+  resolve?: Resolve;
+}
+
+/** How a server may be asked. */
+export interface Admission {
+  /** Whether it is the cloud's: then its address is all the operator's choice. */
+  readonly isCloud: boolean;
+  /** Refuses what must not be asked. */
+  readonly fetch: typeof globalThis.fetch;
+}
+
+/** The rules of one server. */
+export class RemoteAccess {
+  readonly #cloudOrigin: string | undefined;
+  readonly #named: readonly URL[];
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #publicFetch: typeof globalThis.fetch;
+  readonly #resolve: Resolve | undefined;
+
+  /** Asks nobody. */
+  constructor({ cloudHost, remotes = [], fetch = globalThis.fetch, resolve }: AccessOptions) {
+    this.#cloudOrigin = cloudHost === undefined ? undefined : URL.parse(cloudHost)?.origin;
+    this.#named = remotes.map(readHost).filter((url) => url !== null);
+    this.#fetch = fetch;
+    this.#resolve = resolve;
+    this.#publicFetch = checkedFetch({
+      choose: (addresses) => arePublic(addresses) ? addresses : [],
+      fetch,
+      ...(resolve && { resolve }),
+    });
+  }
+
+  /**
+   * How the server at an address may be asked.
+   *
+   * @throws {RemoteError} 403 if OLLAMA_REMOTES names others alone
+   * @throws {RequestError} if it is no address
+   */
+  admit(host: string): Admission {
+    const url = new URL(readRemoteHost(host));
+    const isCloud = url.origin === this.#cloudOrigin;
+    if (isCloud || this.#named.some((named) => isSame(named, url))) {
+      return { isCloud, fetch: this.#fetch };
+    }
+    if (this.#named.length > 0) throw refusal(host, "OLLAMA_REMOTES names other hosts");
+    return { isCloud, fetch: this.#publicFetch };
+  }
+
+  /**
+   * Refuses a server that could not be asked as things are; one whose name nobody knows now is let pass.
+   *
+   * @throws as of admit(), and if it is at no public address
+   */
+  async check(host: string): Promise<void> {
+    if (this.admit(host).fetch !== this.#publicFetch) return;
+    const addresses = await hostAddresses(new URL(readRemoteHost(host)), this.#resolve)
+      .catch(() => []);
+    if (!arePublic(addresses)) throw refusal(host);
+  }
+}
+
+function arePublic(addresses: readonly string[]): boolean {
+  return addresses.every(isPublicAddress);
+}
+
+/** The error for an address that must not be asked. */
+export function refusal(host: string, state = "it is at no public address"): RemoteError {
+  const { hostname } = new URL(readRemoteHost(host));
+  return new RemoteError(
+    403,
+    `Cannot use the models of ${host}: ${state}: to allow it, add "${hostname}" to OLLAMA_REMOTES ` +
+      "and start this server again",
+  );
+}
+
+/** Host and, if it is given, port; null for what is no host. */
+function readHost(text: string): URL | null {
+  const bare = text.replace(/^[a-z]+:\/\//i, "");
+  // A URL drops the default port of its scheme, so here it has one whose port nobody means.
+  return URL.parse(`ftp://${/^[^[]*:.*:/.test(bare) ? `[${bare}]` : bare}`);
+}
+
+function isSame(named: URL, { hostname, port, protocol }: URL): boolean {
+  const own = port || (protocol === "https:" ? "443" : "80");
+  return bare(named.hostname) === bare(hostname) && (named.port === "" || named.port === own);
+}
+
+/** Without the dot of the DNS root. */
+function bare(hostname: string): string {
+  return hostname.replace(/(?<=\w)\.$/, "");
+}
