@@ -2,6 +2,7 @@
 // Which requests, and what their answers mean, is for pull and push to know.
 
 import { VERSION } from "../version.ts";
+import { failUnlessReachable } from "./reachable.ts";
 import type { RegistryReference } from "./reference.ts";
 import { type Exchange, followRedirects, type Reach } from "./redirects.ts";
 import { registryFetch } from "./registry_fetch.ts";
@@ -33,9 +34,12 @@ export class RegistryClient {
   readonly #reach: Reach;
   readonly #headers: Record<string, string>;
   readonly #tokens: TokenSource;
+  /** Whether requests go over the network, and not to whom the caller has in its place. */
+  readonly #isReal: boolean;
 
   constructor(reference: RegistryReference, options: ClientOptions = {}) {
     this.reference = reference;
+    this.#isReal = options.fetch === undefined;
     const fetch = options.fetch ?? registryFetch(reference.origin);
     this.#reach = { fetch, insecure: reference.insecure };
     this.#headers = {
@@ -49,6 +53,19 @@ export class RegistryClient {
       keyPath: options.keyPath ?? defaultKeyPath(),
       ...this.#reach,
     });
+  }
+
+  /**
+   * As send(), for the first request of all, which finds out whether there is a registry.
+   *
+   * @param milliseconds within which somebody must accept a connection
+   * @throws {RegistryError} as send(); and if nobody does
+   */
+  async sendFirst(url: URL, request: RegistryRequest, milliseconds: number): Promise<Response> {
+    const answer = this.send(url, request);
+    if (!this.#isReal) return await answer;
+    const { subject } = request;
+    return await Promise.race([answer, failUnlessReachable(url, { subject, milliseconds })]);
   }
 
   /**

@@ -9,6 +9,8 @@ export interface RegistryErrorOptions extends ErrorOptions {
   transient?: boolean;
   /** How long the registry asks to wait before the next attempt, in milliseconds. */
   retryAfter?: number;
+  /** Whether no server was reached at all. Default false. */
+  unreachable?: boolean;
 }
 
 /** A registry refused, or answered with something that is not what was asked for. */
@@ -21,11 +23,14 @@ export class RegistryError extends Error {
   readonly transient: boolean;
   /** How long the registry asks to wait before the next attempt, in milliseconds. */
   readonly retryAfter?: number;
+  /** Whether no server was reached at all. */
+  readonly unreachable: boolean;
 
   /** @param message what was attempted, colon, what is so */
   constructor(message: string, options: RegistryErrorOptions = {}) {
     super(message, options);
     this.transient = options.transient ?? false;
+    this.unreachable = options.unreachable ?? false;
     if (options.status !== undefined) this.status = options.status;
     if (options.retryAfter !== undefined) this.retryAfter = options.retryAfter;
   }

@@ -39,11 +39,12 @@ export function fetchManifest(
   return withRetries(async () => {
     using watchdog = new Watchdog(subject, tuning.stall, signal);
     const headers = { accept: MANIFESTS.join(", ") };
-    const response = await client.send(client.reference.manifestUrl, {
-      subject,
-      headers,
-      watchdog,
-    });
+    const request = { subject, headers, watchdog };
+    const response = await client.sendFirst(
+      client.reference.manifestUrl,
+      request,
+      tuning.connect,
+    );
     if (response.status === 404) {
       await response.body?.cancel().catch(() => {});
       throw new RegistryError(`${subject}: file does not exist`, { status: 404 });
@@ -52,7 +53,7 @@ export function fetchManifest(
     const bytes = await readAll(response, { subject, limit: LARGEST_MANIFEST, watchdog });
     checkDigest(bytes, response.headers.get("docker-content-digest"), subject);
     return { manifest: checkManifest(bytes, subject), bytes };
-  }, { tuning, signal });
+  }, { tuning, signal, reach: tuning.reach });
 }
 
 /**

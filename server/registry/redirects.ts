@@ -78,7 +78,8 @@ async function request(url: URL, exchange: Exchange, fetch: Reach["fetch"]): Pro
       throw new RegistryError(`${subject}: ${state}`, { status: 403, cause: error });
     }
     const state = `${url.host} cannot be reached: ${(error as Error).message}`;
-    throw new RegistryError(`${subject}: ${state}`, { transient: true, cause: error });
+    const facts = { transient: true, unreachable: true, cause: error };
+    throw new RegistryError(`${subject}: ${state}`, facts);
   }
 }
 

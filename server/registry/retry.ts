@@ -11,6 +11,8 @@ export interface RetryOptions {
   signal: AbortSignal;
   /** Grows as the work gets on; an attempt that made it grow starts the count of retries anew. */
   progress?: () => number;
+  /** For how many milliseconds a server that cannot be reached is tried again. Default: as any other. */
+  reach?: number;
 }
 
 /**
@@ -19,7 +21,8 @@ export interface RetryOptions {
  * @throws {RegistryError} the last error, once the retries are used up
  */
 export async function withRetries<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const { tuning, signal, progress = () => 0 } = options;
+  const { tuning, signal, progress = () => 0, reach = Infinity } = options;
+  const started = performance.now();
   let failures = 0;
   for (;;) {
     const before = progress();
@@ -30,7 +33,10 @@ export async function withRetries<T>(work: () => Promise<T>, options: RetryOptio
       if (!(error instanceof RegistryError) || !error.transient) throw error;
       if (progress() > before) failures = 0;
       if (++failures > tuning.retries) throw giveUp(error, failures);
-      await delay(waitFor(error, failures, tuning), signal);
+      const wait = waitFor(error, failures, tuning);
+      const isTooLate = performance.now() - started + wait > reach;
+      if (error.unreachable && isTooLate) throw giveUp(error, failures);
+      await delay(wait, signal);
     }
   }
 }
@@ -61,7 +67,9 @@ function waitFor(error: RegistryError, failures: number, tuning: TransferTuning)
 
 function giveUp(error: RegistryError, attempts: number): RegistryError {
   return new RegistryError(
-    `${error.message} (given up after ${attempts} attempts without progress)`,
+    `${error.message} (given up after ${attempts} attempt${
+      attempts === 1 ? "" : "s"
+    } without progress)`,
     { ...facts(error), cause: error },
   );
 }

@@ -21,6 +21,10 @@ export interface TransferTuning {
   readonly slowestUpload: number;
   /** Attempts after the first; progress starts the count anew. */
   readonly retries: number;
+  /** A registry that cannot be reached at the first request is tried again for so long, … */
+  readonly reach: number;
+  /** … and must accept a connection within this. */
+  readonly connect: number;
   /** Wait before the first retry; each further one takes twice as long … */
   readonly firstDelay: number;
   /** … up to this. */
@@ -49,6 +53,8 @@ export const DEFAULT_TUNING: TransferTuning = {
   uploadChunk: 8 * MEBIBYTE,
   slowestUpload: 2 ** 16,
   retries: 6,
+  reach: 1500,
+  connect: 2000,
   firstDelay: 500,
   longestDelay: 30_000,
   longestRetryAfter: 300_000,

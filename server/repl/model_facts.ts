@@ -5,6 +5,10 @@ import type { ShowAnswer } from "../commands/show_sections.ts";
 import type { Environment } from "../settings.ts";
 import { type ProgressRecord, showProgress, type Terminal } from "../terminal/mod.ts";
 import type { OllamaMessage } from "../wire/ollama_types.ts";
+import { suggest } from "./suggest.ts";
+
+/** Models that are named in place of one that is not there. */
+const MOST_NAMED = 8;
 
 /** The answer of POST /api/show. */
 export interface ModelFacts extends ShowAnswer {
@@ -61,9 +65,23 @@ async function pull(
     if (!(error instanceof ApiError)) throw error;
     throw new ApiError(
       error.status,
-      `Cannot run "${model}": it is not on this machine, and pulling it failed: ${error.message}`,
+      `Cannot run "${model}": it is not on this machine, and pulling it failed: ${error.message}` +
+        await modelsInstead(api, model, signal),
     );
   }
+}
+
+/** What could have been meant, and what there is, as the end of a message. */
+async function modelsInstead(api: Api, model: string, signal: AbortSignal): Promise<string> {
+  const { models = [] } = await api.json<{ models?: { name: string }[] }>("/api/tags", undefined, {
+    signal,
+  }).catch(() => ({ models: [] }));
+  const names = models.map(({ name }) => name.replace(/:latest$/, ""));
+  if (names.length === 0) return "";
+  const near = suggest(model, names);
+  const rest = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
+  return `${near ? `. Did you mean "${near}"?` : "."} ` +
+    `There is: ${names.slice(0, MOST_NAMED).join(", ")}${rest}`;
 }
 
 /** Whether the model can do that, such as `vision`; a server that says nothing leaves it open. */

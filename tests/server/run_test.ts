@@ -83,10 +83,14 @@ Deno.test("run says why a model could not be pulled", async () => {
   const error = await assertRejects(() =>
     runModel("Hi", { server: { models: [] }, model: "missing" })
   );
+  const reason = 'Cannot run "missing": it is not on this machine, and pulling it failed: ' +
+    "pull model manifest: file does not exist";
+  assertEquals(error.message, reason);
+  const models = ["other:latest", "mising:latest", ...Array.from("abcdefgh")];
+  const among = await assertRejects(() => runModel("Hi", { server: { models }, model: "missing" }));
   assertEquals(
-    error.message,
-    'Cannot run "missing": it is not on this machine, and pulling it failed: ' +
-      "pull model manifest: file does not exist",
+    among.message,
+    `${reason}. Did you mean "mising"? There is: other, mising, a, b, c, d, e, f and 2 more`,
   );
 });
 

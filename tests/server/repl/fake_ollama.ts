@@ -62,7 +62,11 @@ export class FakeOllama {
 
   #answer(asked: FakeRequest): Response {
     const { models, facts } = this.options;
-    const { path, body: { model, messages, prompt, stream } } = asked;
+    const { path } = asked;
+    if (path === "/api/tags") {
+      return Response.json({ models: (models ?? []).map((name) => ({ name })) });
+    }
+    const { body: { model, messages, prompt, stream } } = asked;
     if (path === "/api/pull") return this.#pull(model);
     if (models && !models.includes(model)) {
       return Response.json({ error: `model '${model}' not found` }, { status: 404 });
