@@ -46,8 +46,9 @@ export function generate(
   checkLogprobs(alternatives);
   const constraint = format && new Constraint(format, tokenizer, finish);
   const sampling = resolveSampling(request, contextLength, constraint !== undefined);
-  const maxTokens = request.maxTokens ?? Infinity;
-  if (Number.isNaN(maxTokens)) throw new RequestError("Cannot generate: maxTokens is no number");
+  const wanted = request.maxTokens ?? Infinity;
+  if (Number.isNaN(wanted)) throw new RequestError("Cannot generate: maxTokens is no number");
+  const maxTokens = Math.min(wanted, contextLength - promptTokens);
   const started = performance.now();
   let first = started;
   let count = 0;

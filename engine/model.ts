@@ -16,7 +16,7 @@ import { type GgufFile, readGguf } from "./gguf/mod.ts";
 import { describeModel } from "./inspect.ts";
 import { findInsertionTokens } from "./insertion.ts";
 import { memoryUse } from "./memory/mod.ts";
-import { encodePrompt } from "./prompt.ts";
+import { encodePrompt, withWindow } from "./prompt.ts";
 import type { PromptItem } from "./prompt_images.ts";
 import { sightWarnings } from "./sight.ts";
 import {
@@ -140,19 +140,19 @@ class LocalModel implements Model {
   }
 
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
-    return generateSeeing(this.#context, request);
+    return generateSeeing(withWindow(this.#context, request), request);
   }
 
   chat(request: ChatRequest): AsyncIterable<ChatEvent> {
-    return chatSeeing(this.#context, request);
+    return chatSeeing(withWindow(this.#context, request), request);
   }
 
   renderChat(request: ChatRequest): Promise<string> {
-    return Promise.try(() => renderChat(this.#context, request));
+    return Promise.try(() => renderChat(withWindow(this.#context, request), request));
   }
 
   countTokens(request: ChatRequest): Promise<number> {
-    return countTokensSeeing(this.#context, request);
+    return Promise.try(() => countTokensSeeing(withWindow(this.#context, request), request));
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
@@ -160,7 +160,7 @@ class LocalModel implements Model {
   }
 
   embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
-    return embed(this.#context, request);
+    return Promise.try(() => embed(withWindow(this.#context, request), request));
   }
 
   embedImage(image: Uint8Array | string): Promise<ImageEmbedding> {

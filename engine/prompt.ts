@@ -10,6 +10,7 @@ import {
   type PromptItem,
   promptLength,
 } from "./prompt_images.ts";
+import type { WindowOptions } from "./types.ts";
 
 /** The parts of a model that prompts need. */
 export interface PromptContext {
@@ -30,6 +31,20 @@ export interface PromptParts {
   readonly prompt: Prompt;
   readonly suffix?: string | undefined;
   readonly context?: readonly number[] | undefined;
+}
+
+/** The context of a request, whose window may be smaller than the model's. */
+export function withWindow<T extends PromptContext>(
+  context: T,
+  { contextLength = Infinity }: WindowOptions,
+): T {
+  if (!(contextLength >= 1)) {
+    throw new RequestError(
+      `Cannot run in a window of ${contextLength} tokens: it has to be at least 1`,
+    );
+  }
+  if (contextLength >= context.contextLength) return context;
+  return { ...context, contextLength: Math.floor(contextLength) };
 }
 
 /** Token ids and images of a prompt. Errors: RequestError, ContextLengthError. */

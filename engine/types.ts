@@ -50,8 +50,17 @@ export interface FormatOptions {
   finish?: boolean;
 }
 
+/** A window of its own. */
+export interface WindowOptions {
+  /**
+   * Most tokens that prompt and answer have together, in a model whose window may be larger. Default,
+   * and most: the model's window.
+   */
+  contextLength?: number;
+}
+
 /** Limits of one answer. */
-export interface LimitOptions {
+export interface LimitOptions extends WindowOptions {
   /** Most tokens to generate. Default: until the model ends or the window is full. */
   maxTokens?: number;
   /** Strings that end the answer; no part of them is given out. */
@@ -154,7 +163,7 @@ export interface ChatRequest extends SamplingOptions, LimitOptions, FormatOption
 export type EmbedInput = string | readonly number[];
 
 /** How inputs become vectors. */
-export interface EmbedOptions {
+export interface EmbedOptions extends WindowOptions {
   /** Cut off the end of an input that does not fit the window. Default true; false raises ContextLengthError. */
   truncate?: boolean;
   /** Keep the first so many elements of each vector, normalized again. Default: all there are. */

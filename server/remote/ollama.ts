@@ -126,12 +126,13 @@ function toDone(record: AnswerRecord): DoneEvent {
 
 async function embed(
   { client, model, signal }: RemoteCall,
-  { inputs, truncate, dimensions }: EmbedRequest,
+  { inputs, truncate, dimensions, contextLength }: EmbedRequest,
 ): Promise<EmbedResult> {
   if (inputs.some((input) => typeof input !== "string")) {
     throw new RequestError("A server with Ollama's API takes inputs as text, not as tokens");
   }
-  const body = { model, input: inputs, ...given({ truncate, dimensions }) };
+  const options = contextLength === undefined ? undefined : { num_ctx: contextLength };
+  const body = { model, input: inputs, ...given({ truncate, dimensions, options }) };
   const answer = await client.askJson<{ embeddings?: number[][]; prompt_eval_count?: number }>(
     "/api/embed",
     { body, signal },

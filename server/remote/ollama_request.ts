@@ -67,6 +67,7 @@ function common(model: string, request: ChatRequest | GenerateRequest): Record<s
     top_p: request.topP,
     min_p: request.minP,
     seed: request.seed,
+    num_ctx: request.contextLength,
     num_predict: request.maxTokens,
     stop: request.stop,
     repeat_penalty: request.repeatPenalty,

@@ -136,7 +136,11 @@ function planCommon(
   const { contextLength } = readOptions(body.options);
   const keepAlive = readKeepAlive(body.keep_alive);
   return {
-    options: { truncate: body.truncate ?? true, ...(dimensions && { dimensions }) },
+    options: {
+      truncate: body.truncate ?? true,
+      ...(dimensions && { dimensions }),
+      ...(contextLength !== undefined && { contextLength }),
+    },
     ...(contextLength !== undefined && { contextLength }),
     ...(keepAlive !== undefined && { keepAlive }),
     ignored: Object.keys(body.options ?? {}).filter((name) => name !== "num_ctx"),

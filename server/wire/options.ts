@@ -36,7 +36,7 @@ const SMALLEST_WINDOW = 4;
 /** What the options come to. */
 export interface ReadOptions {
   engine: EngineOptions;
-  /** `num_ctx`: window in tokens. */
+  /** `num_ctx`: window in tokens, for the load of the model; that of the request is the engine's. */
   contextLength?: number;
   /** Names of options without effect here. */
   ignored: string[];
@@ -60,11 +60,9 @@ export function readOptions(options: OllamaOptions | null | undefined): ReadOpti
   if (engine.seed === -1) delete engine.seed;
   if (Number(engine.maxTokens) < 0) delete engine.maxTokens;
   if (Number(engine.topK) < 0) engine.topK = 0;
-  return {
-    engine: engine as EngineOptions,
-    ignored,
-    ...(window && window > 0 && { contextLength: Math.max(window, SMALLEST_WINDOW) }),
-  };
+  if (!window || window < 0) return { engine: engine as EngineOptions, ignored };
+  const contextLength = Math.max(window, SMALLEST_WINDOW);
+  return { engine: { ...engine, contextLength } as EngineOptions, ignored, contextLength };
 }
 
 /**

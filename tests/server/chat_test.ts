@@ -87,6 +87,7 @@ Deno.test("POST /api/generate answers a template model through chat, with system
     seed: 7,
     maxTokens: 12,
     stop: ["\n"],
+    contextLength: 2048,
     repeatPenalty: 1.1,
     repeatLastN: -1,
     presencePenalty: 0.2,

@@ -90,6 +90,7 @@ Deno.test("all options of a chat completion reach the model under its names", as
     tools: [weather],
     toolChoice: "required",
     parallelToolCalls: false,
+    contextLength: 512,
     truncate: true,
   });
   assertEquals(test.loads[0]!.options.contextLength, 512);
