@@ -105,6 +105,7 @@ export type {
   Tool,
   ToolCall,
   Usage,
+  WindowOptions,
 } from "./engine/mod.ts";
 
 if (import.meta.main) {

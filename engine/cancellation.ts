@@ -14,8 +14,11 @@ export class CancelledError extends EngineError {
   }
 }
 
+/** What work looks at now and then: an AbortSignal, or a CancelFlag. */
+export type Cancellation = Pick<AbortSignal, "throwIfAborted">;
+
 /** A word that one thread sets and others look at. It stays set. */
-export class CancelFlag {
+export class CancelFlag implements Cancellation {
   readonly #word: Int32Array<SharedArrayBuffer>;
 
   /** @param memory of another thread's flag, which this one then is too */
@@ -31,6 +34,11 @@ export class CancelFlag {
   /** Calls work off. */
   set(): void {
     Atomics.store(this.#word, 0, 1);
+  }
+
+  /** Errors: CancelledError where work is called off. */
+  throwIfAborted(): void {
+    if (this.isSet) throw new CancelledError();
   }
 }
 
@@ -54,7 +62,7 @@ export function cancellable<T>(flags: readonly CancelFlag[], work: () => T): T {
 
 /** Raises CancelledError where the work is called off. Takes nanoseconds, and nothing outside of such work. */
 export function checkpoint(): void {
-  for (const flag of current) if (flag.isSet) throw new CancelledError();
+  for (const flag of current) flag.throwIfAborted();
 }
 
 const flagsOfSignals = new WeakMap<AbortSignal, readonly CancelFlag[]>();

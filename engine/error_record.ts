@@ -4,6 +4,7 @@
 import { DeviceLostError, GpuError, GpuMemoryError } from "../kernels/mod.ts";
 import { ChatTemplateError, TokenizerError } from "../tokenizer/mod.ts";
 import { CancelledError } from "./cancellation.ts";
+import { ConversionError } from "./create/safetensors/conversion_error.ts";
 import {
   AdapterError,
   ContextLengthError,
@@ -33,6 +34,7 @@ const CLASSES = {
   CancelledError,
   ChatTemplateError,
   ContextLengthError,
+  ConversionError,
   DeviceLostError,
   EngineError,
   GgufError,
@@ -54,7 +56,9 @@ const CLASSES = {
 export function packError(error: unknown): ErrorRecord {
   if (!(error instanceof Error)) return { name: "Error", message: String(error), fields: {} };
   const { name, message, stack } = error;
-  const fields = Object.hasOwn(CLASSES, name) ? { ...error } : {};
+  // What the system says of its own errors: others can tell a full disk by it.
+  const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
+  const fields = Object.hasOwn(CLASSES, name) ? { ...error } : code;
   return { name, message, fields, ...(stack !== undefined && { stack }) };
 }
 

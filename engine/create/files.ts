@@ -6,9 +6,9 @@ import { GgufError, RequestError } from "../errors.ts";
 import { type GgufFile, MetadataReader, parseShardName, readGguf } from "../gguf/mod.ts";
 import { canonicalDigest, MEDIA } from "../store/mod.ts";
 import type { ModelInfo } from "../types.ts";
+import { doFileWork } from "./file_work.ts";
 import type { MadeLayer } from "./layers.ts";
 import { paced } from "./progress.ts";
-import { convertSafetensors } from "./safetensors/mod.ts";
 import { withNamedFiles, withTemporaryFile } from "./staging.ts";
 import { type CreateContext, type StoredWeights, storeWeights } from "./weights.ts";
 
@@ -106,7 +106,7 @@ async function convert(context: CreateContext, files: NamedFiles): Promise<FileL
     (folder) =>
       withTemporaryFile(blobs, async (to) => {
         const onProgress = paced(report, { status: "converting model" });
-        await convertSafetensors({ folder, to, onProgress, signal });
+        await doFileWork({ kind: "convert", folder, to }, { onProgress, signal });
         return await storeWeights(context, { path: to, isTemporary: true });
       }),
   );

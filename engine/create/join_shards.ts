@@ -1,6 +1,7 @@
 // Makes one GGUF file of the files of a split model: a model of the store is one blob, whose name
 // says nothing of others. Tensors and metadata are taken over byte by byte.
 
+import type { Cancellation } from "../cancellation.ts";
 import {
   readGguf,
   readRawMetadata,
@@ -18,7 +19,7 @@ export interface JoinOptions {
   /** The file to write. */
   readonly to: string;
   /** Ends the work with its reason. */
-  readonly signal: AbortSignal;
+  readonly signal: Cancellation;
 }
 
 /** What a shard says of its place. */

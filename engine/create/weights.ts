@@ -7,10 +7,10 @@ import { readGguf } from "../gguf/mod.ts";
 import { describeModel } from "../inspect.ts";
 import { MEDIA, type ModelStore } from "../store/mod.ts";
 import type { ModelInfo } from "../types.ts";
+import { doFileWork } from "./file_work.ts";
 import type { MadeLayer } from "./layers.ts";
 import { paced } from "./progress.ts";
-import { type QuantizationName, quantizeModel } from "./quantize/mod.ts";
-import { joinShards } from "./join_shards.ts";
+import type { QuantizationName } from "./quantize/mod.ts";
 import { withTemporaryFile } from "./staging.ts";
 import type { Report } from "./types.ts";
 
@@ -58,15 +58,14 @@ export async function storeWeights(
     checkQuantizable(info);
     const status = `quantizing ${info.quantization} model to ${quantization}`;
     const onProgress = paced(report, { status, digest: "0" });
-    return await storeMade(
-      context,
-      (to) => quantizeModel({ from: path, to, type: quantization, onProgress, signal }),
-    );
+    const work = { kind: "quantize", from: path, type: quantization } as const;
+    return await storeMade(context, (to) => doFileWork({ ...work, to }, { onProgress, signal }));
   }
   if (layer) return { layer, info };
   if (isTemporary) return { layer: await adoptFile(context, path), info };
   if (gguf.shards.length > 1) {
-    return await storeMade(context, (to) => joinShards({ from: path, to, signal }));
+    const work = { kind: "join", from: path } as const;
+    return await storeMade(context, (to) => doFileWork({ ...work, to }, { signal }));
   }
   return { layer: await storeFile(context, path, MEDIA.model), info };
 }

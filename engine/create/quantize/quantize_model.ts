@@ -1,6 +1,7 @@
 // Quantizes a GGUF file of floats to a new one, a slice of a tensor at a time: memory does not grow
 // with the model. The metadata is taken over as it is, but for the two keys that say what was done.
 
+import type { Cancellation } from "../../cancellation.ts";
 import { RequestError } from "../../errors.ts";
 import {
   fileTypeByName,
@@ -30,7 +31,7 @@ export interface QuantizeOptions {
   /** Told how many bytes of the tensors are done, of how many. */
   onProgress?(done: number, total: number): void;
   /** Ends the work. */
-  readonly signal?: AbortSignal;
+  readonly signal?: Cancellation;
 }
 
 /** Some milliseconds of work, and whole blocks of every format. */

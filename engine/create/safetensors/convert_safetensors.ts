@@ -2,6 +2,7 @@
 // with the same weights, as F32, F16 or BF16 like there. Quantizing is a step of its own.
 
 import { basename, join } from "node:path";
+import type { Cancellation } from "../../cancellation.ts";
 import {
   fileTypeByName,
   type WritableMetadata,
@@ -28,7 +29,7 @@ export interface ConvertOptions {
   /** Told how many bytes of the tensors are done, of how many. */
   onProgress?(done: number, total: number): void;
   /** Ends the work. */
-  readonly signal?: AbortSignal;
+  readonly signal?: Cancellation;
 }
 
 const EMBEDDING = "model.embed_tokens.weight";

@@ -1,0 +1,103 @@
+// Making GGUF files of other files on a thread of its own: it takes minutes of arithmetic, in which the
+// thread that answers requests has to hear new ones. The client's side; file_worker.ts is the other.
+
+import { availableParallelism } from "node:os";
+import { CancelFlag } from "../cancellation.ts";
+import { type ErrorRecord, unpackError } from "../error_record.ts";
+import { untilAborted } from "../until_aborted.ts";
+import type { QuantizationName } from "./quantize/mod.ts";
+
+/** What is made of what; paths of files and folders. */
+export type FileWork =
+  | { kind: "quantize"; from: string; to: string; type: QuantizationName }
+  | { kind: "convert"; folder: string; to: string }
+  | { kind: "join"; from: string; to: string };
+
+/** Who hears how far it is, and who ends it. */
+export interface FileWorkOptions {
+  /** Told how many bytes of the tensors are done, of how many. */
+  onProgress?(done: number, total: number): void;
+  /** Ends the work with its reason. */
+  readonly signal: AbortSignal;
+}
+
+/** To the thread: the work, and the memory of a CancelFlag. */
+export interface FileWorkOrder {
+  readonly work: FileWork;
+  readonly cancelled: SharedArrayBuffer;
+}
+
+/** From the thread. */
+export type FileWorkReport =
+  | { kind: "progress"; done: number; total: number }
+  | { kind: "ended"; error?: ErrorRecord };
+
+/** Threads that work at a time: models have to answer beside them. */
+const MOST_THREADS = Math.max(1, Math.floor(availableParallelism() / 2));
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/**
+ * Does such work. A failed or aborted attempt leaves no file.
+ *
+ * @throws as quantizeModel(), convertSafetensors() and joinShards() do; the signal's reason
+ */
+export async function doFileWork(work: FileWork, options: FileWorkOptions): Promise<void> {
+  await takePlace(options.signal);
+  try {
+    await workOnThread(work, options);
+  } finally {
+    running--;
+    waiting.shift()?.();
+  }
+}
+
+/** Waits until fewer than the most work. */
+async function takePlace(signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  if (running >= MOST_THREADS) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.push(resolve);
+    try {
+      await untilAborted(promise, signal);
+    } catch (error) {
+      const place = waiting.indexOf(resolve);
+      if (place >= 0) waiting.splice(place, 1);
+      else waiting.shift()?.(); // Its turn had come.
+      throw error;
+    }
+  }
+  running++;
+}
+
+async function workOnThread(
+  work: FileWork,
+  { onProgress, signal }: FileWorkOptions,
+): Promise<void> {
+  const thread = new Worker(new URL("./file_worker.ts", import.meta.url), { type: "module" });
+  const ended = Promise.withResolvers<void>();
+  thread.onmessage = ({ data }: MessageEvent<FileWorkReport>) => {
+    if (data.kind === "progress") onProgress?.(data.done, data.total);
+    else if (data.error) ended.reject(unpackError(data.error));
+    else ended.resolve();
+  };
+  thread.onerror = (event) => {
+    event.preventDefault();
+    ended.reject(new Error(`Cannot make "${work.to}": its thread crashed: ${event.message}`));
+  };
+  const cancelled = new CancelFlag();
+  const abort = () => cancelled.set();
+  signal.addEventListener("abort", abort);
+  if (signal.aborted) abort();
+  try {
+    thread.postMessage({ work, cancelled: cancelled.memory } satisfies FileWorkOrder);
+    await ended.promise;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", abort);
+    thread.terminate();
+  }
+}
