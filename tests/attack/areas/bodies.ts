@@ -1,0 +1,233 @@
+// Bodies that are no requests, that are too much, and members that are not what they should be: each
+// gets a 4xx in time, or an answer, and none of them is felt by anybody else.
+
+import { Draws } from "../../engine/grammar/fuzz/draws.ts";
+import type { Area, Case, Trial, World } from "../trial.ts";
+import { hostileText, hostileValue, nested, randomBytes } from "./texts.ts";
+
+const MiB = 2 ** 20;
+/** Bodies of members that are drawn. */
+const RANDOM = 400;
+/** Paths that take a body. */
+const PATHS = [
+  ...["/api/chat", "/api/generate", "/api/embed", "/api/embeddings", "/api/show", "/api/create"],
+  ...["/api/copy", "/api/pull", "/api/push", "/v1/chat/completions", "/v1/completions"],
+  ...["/v1/responses", "/v1/embeddings", "/v1/messages", "/v1/messages/count_tokens"],
+];
+const message = (content: unknown = "Hi") => ({ role: "user", content });
+
+/** A sound body for each path of models that talk: few tokens, in one piece. */
+export function soundBodies(model = "quern:tiny"): Record<string, Record<string, unknown>> {
+  const messages = [message()];
+  const options = { num_predict: 4, temperature: 0 };
+  const native = { model, stream: false, options, keep_alive: "5m", truncate: true };
+  return {
+    "/api/chat": { ...native, messages, tools: [], think: false, format: null },
+    "/api/generate": { ...native, prompt: "Hi", system: "", suffix: "", raw: false, context: [] },
+    "/api/embed": { model, input: ["Hi"], truncate: true, dimensions: 8, options: {} },
+    "/api/embeddings": { model, prompt: "Hi", options: {} },
+    "/api/show": { model, verbose: true },
+    "/v1/chat/completions": {
+      ...{ model, messages, max_tokens: 4, temperature: 0, stream: false, stop: ["zz"], seed: 1 },
+      ...{ top_p: 1, n: 1, logprobs: true, top_logprobs: 2, response_format: { type: "text" } },
+    },
+    "/v1/completions": { model, prompt: "Hi", max_tokens: 4, temperature: 0, logprobs: 1 },
+    "/v1/responses": { model, input: "Hi", max_output_tokens: 16, temperature: 0, tools: [] },
+    "/v1/embeddings": { model, input: ["Hi"], encoding_format: "float", dimensions: 8 },
+    "/v1/messages": { model, max_tokens: 4, messages, system: "x", temperature: 0, top_k: 1 },
+    "/v1/messages/count_tokens": { model, messages, system: "x" },
+  };
+}
+
+/** Sends one body and wants it refused. */
+async function refused(trial: Trial, path: string, body: string | Uint8Array, seconds = 5) {
+  const { status, text } = await trial.ask({ path, body, seconds });
+  const isRefused = (status >= 400 && status < 500) || status === 503;
+  trial.check(
+    isRefused || status === 0,
+    () => `${path}: ${status} ${text.slice(0, 200)}, where 4xx is due`,
+  );
+}
+
+const ofMessages = (rest: string) => `{"model":"quern:tiny","stream":false,"messages":[${rest}]}`;
+
+/** What no parser of JSON takes, and no reader of requests. */
+function brokenBodies(draws: Draws): [string, string | Uint8Array][] {
+  const sound = JSON.stringify(soundBodies()["/api/chat"]);
+  const depth = draws.between(600, 3000);
+  return [
+    ["a cut body", sound.slice(0, draws.between(1, sound.length - 1))],
+    ["two bodies", sound + sound],
+    ["nothing", ""],
+    ["spaces", " ".repeat(draws.between(1, 1000))],
+    ["random bytes", randomBytes(draws, draws.between(1, 5000))],
+    ["half a character", new TextEncoder().encode(`{"model":"é`).slice(0, -1)],
+    ["brackets that do not end", "[".repeat(draws.between(600, 200_000))],
+    ["100,000 brackets", nested(100_000)],
+    ["objects in objects", '{"a":'.repeat(depth) + "1" + "}".repeat(depth)],
+    ["nested messages", ofMessages(nested(depth))],
+    ["a string that does not end", `"${hostileText(draws, 100_000)}`.replace(/\n/g, "")],
+    ["a number of a megabyte", "9".repeat(MiB)],
+    ["a key of a megabyte", `{"${"k".repeat(MiB)}":1}`],
+    ["a million empty objects", `[${"{},".repeat(1e6)}{}]`],
+    ["a million wrong messages", ofMessages(`${"{},".repeat(1e6)}{}`)],
+    ["a million keys", `{${Array.from({ length: 1e6 }, (_, i) => `"${i}":0`).join()}}`],
+  ];
+}
+
+/** 32 MiB of one thing, below the bound of bodies. */
+const LARGE: [string, () => string][] = [
+  ["one text", () => ofMessages(`{"role":"user","content":"${"a".repeat(31 * MiB)}"}`)],
+  ["numbers", () => `{"model":"quern:tiny","context":[${"1,".repeat(15 * MiB)}1]}`],
+  ["brackets 500 deep", () => `{"model":1,"x":[${`${nested(500)},`.repeat(31_000)}1]}`],
+  ["wrong messages", () => ofMessages(`${"{},".repeat(10 * MiB)}{}`)],
+  ["escapes", () => ofMessages(`{"role":"user","content":"${"\\u0061".repeat(5 * MiB)}"}`)],
+  ["short texts to embed", () => `{"model":"quern:tiny","input":[${'"a",'.repeat(7 * MiB)}"a"]}`],
+  ["keys", () => `{${Array.from({ length: 2.5e6 }, (_, i) => `"${i}":0`).join()}}`],
+];
+
+/** Six at once, each just below the bound: some may be sent away. */
+async function sixLarge(trial: Trial, make: () => string): Promise<void> {
+  const body = make();
+  await Promise.all(Array.from({ length: 6 }, async (_, index) => {
+    const path = body.includes('"input"') ? "/api/embed" : PATHS[index % 2]!;
+    const { status } = await trial.ask({ path, body, seconds: 40 });
+    trial.check(
+      status >= 400 || status === 0,
+      () => `${path}: ${status}, where 32 MiB are too much`,
+    );
+  }));
+}
+
+/** One member of a sound body becomes something else. */
+async function mutate(trial: Trial, path: string, draws: Draws): Promise<void> {
+  const body = structuredClone(soundBodies(draws.one(["quern:tiny", "tiny"]))[path]!);
+  const members: [object, string][] = [];
+  const collect = (value: unknown) => {
+    if (typeof value !== "object" || value === null) return;
+    for (const [key, inner] of Object.entries(value)) {
+      // A name that is drawn says only that there is no such model.
+      if (key !== "model" || draws.oneIn(4)) members.push([value, key]);
+      collect(inner);
+    }
+  };
+  collect(body);
+  const [owner, key] = draws.one(members);
+  const mark = "what comes here";
+  Object.assign(owner, { [key]: mark });
+  const text = JSON.stringify(body).replace(JSON.stringify(mark), () => hostileValue(draws));
+  const { status } = await trial.ask({ path, body: text, seconds: 10 });
+  trial.check(status < 500, () => `${path}: ${status} for ${text.slice(0, 300)}`);
+}
+
+/** What a reader of bodies meets before it knows what is asked. */
+function wholeBodies({ draws }: World): Case[] {
+  const broken = brokenBodies(draws).map(([name, body]): Case => {
+    const path = draws.one(PATHS);
+    return {
+      name: `${name}, ${path}`,
+      async run(trial) {
+        await refused(trial, path, body);
+        await refused(trial, "/api/chat", body);
+        return 2;
+      },
+    };
+  });
+  const large = LARGE.flatMap(([name, make]): Case[] => [
+    { name: `32 MiB of ${name}, six at once`, run: (trial) => sixLarge(trial, make) },
+    {
+      name: `32 MiB of ${name}`,
+      run: (trial) =>
+        refused(trial, name.includes("embed") ? "/api/embed" : "/api/chat", make(), 15),
+    },
+  ]);
+  const tooLarge: Case = {
+    name: "100 MB",
+    run: (trial) => refused(trial, "/v1/messages", new Uint8Array(100e6), 15),
+  };
+  return [...broken, ...large, tooLarge];
+}
+
+/** Bodies that are read, and whose members are too many. */
+const MANY: [string, string, () => Record<string, unknown>][] = [
+  ["130,000 stop strings", "/api/generate", () => ({
+    ...soundBodies()["/api/generate"],
+    options: { num_predict: 8, stop: Array.from({ length: 130_000 }, (_, i) => `s${i}`) },
+  })],
+  ["a stop string of a megabyte", "/api/generate", () => ({
+    ...soundBodies()["/api/generate"],
+    options: { num_predict: 8, stop: ["x".repeat(1e6), "xx"] },
+  })],
+  ["4,000 short messages", "/api/chat", () => ({
+    ...soundBodies()["/api/chat"],
+    messages: Array.from({ length: 4000 }, (_, i) => ({
+      role: i % 2 ? "assistant" : "user",
+      content: `message ${i}`,
+    })),
+    options: { num_ctx: 64, num_predict: 4 },
+  })],
+  ["20,000 tools", "/api/chat", () => ({
+    ...soundBodies("tiny")["/api/chat"],
+    tools: Array.from({ length: 20_000 }, (_, i) => ({
+      type: "function",
+      function: { name: `f${i}`, parameters: { type: "object", properties: { a: {} } } },
+    })),
+  })],
+  ["a million tokens of context", "/api/generate", () => ({
+    ...soundBodies()["/api/generate"],
+    context: Array(1e6).fill(1),
+  })],
+  ["tokens that are none", "/api/generate", () => ({
+    ...soundBodies()["/api/generate"],
+    context: [1e9, -1, 2 ** 31],
+  })],
+  ["5 MB of text to be cut", "/api/chat", () => ({
+    ...soundBodies()["/api/chat"],
+    messages: [message("word ".repeat(1e6))],
+    options: { num_ctx: 64, num_predict: 4 },
+  })],
+  ["1 MB of text in one word", "/api/generate", () => ({
+    ...soundBodies()["/api/generate"],
+    prompt: "a".repeat(1e6),
+    options: { num_ctx: 64, num_predict: 4 },
+  })],
+  ["a text of marks", "/v1/messages/count_tokens", () => ({
+    model: "tiny",
+    messages: [message("<|im_start|>".repeat(100_000))],
+  })],
+];
+
+/** Bodies and their members. */
+export const bodies: Area = {
+  name: "bodies",
+  weight: 4,
+  cases(world) {
+    const { seed, count } = world;
+    const paths = Object.keys(soundBodies());
+    const many = MANY.map(([name, path, make]): Case => ({
+      name,
+      async run(trial) {
+        const { status, text } = await trial.ask({ path, body: make() });
+        trial.check(status < 500, () => `${path}: ${status} ${text.slice(0, 200)}`);
+      },
+    }));
+    const embeds: Case = {
+      name: "500,000 texts to embed, and the client hangs up",
+      async run(trial) {
+        const body = { model: "quern:tiny", input: Array(500_000).fill("a text") };
+        await trial.ask({ path: "/api/embed", body, hangUpAfter: 4 });
+        const { status } = await trial.ask({ path: "/api/embed", body: { ...body, input: "x" } });
+        trial.check(status === 200, () => `then /api/embed: ${status}`);
+      },
+    };
+    const random = Array.from({ length: count(RANDOM) }, (_, index): Case => {
+      const path = paths[index % paths.length]!;
+      const own = seed * 10_000 + index;
+      return {
+        name: `a member of ${path} that is drawn, ${own}`,
+        run: (trial) => mutate(trial, path, new Draws(own)),
+      };
+    });
+    return [...wholeBodies(world), ...many, embeds, ...random];
+  },
+};

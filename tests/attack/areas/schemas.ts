@@ -1,0 +1,146 @@
+// Formats: schemas that cost too much, contradict themselves, or are merely odd. Each is refused with
+// the keyword, or the answer is a document of it, in the eyes of Ajv.
+
+import { Draws } from "../../engine/grammar/fuzz/draws.ts";
+import { judgeOf } from "../../engine/grammar/fuzz/judge.ts";
+import { SchemaMaker } from "../../engine/grammar/fuzz/random_schema.ts";
+import { SCHEMAS } from "../../engine/grammar/fuzz/schemas.ts";
+import { HOSTILE } from "../../engine/grammar/hostile_schemas.ts";
+import { type Area, type Case, recordsOf, type Trial } from "../trial.ts";
+
+/** Schemas that are drawn. */
+const RANDOM = 250;
+/** Numbers of things that no answer holds, and some that one does. */
+const COUNTS = [1e3, 65_536, 1e6, 1e9, 2 ** 31, 2 ** 32, 2 ** 53 - 1, 1e300];
+
+const list = <T>(count: number, make: (index: number) => T) =>
+  Array.from({ length: count }, (_, index) => make(index));
+const named = (count: number, make: (index: number) => unknown) =>
+  Object.fromEntries(list(count, (index) => [`property_${index}`, make(index)]));
+
+/** The bounds and sizes by which one request has stopped a server, in numbers that are drawn. */
+function large(draws: Draws): [string, () => unknown][] {
+  const count = draws.one(COUNTS);
+  const properties = draws.one([1000, 4000, 8000, 16_000]);
+  const string = { type: "string" };
+  const some = { type: "array", items: { type: "integer" } };
+  return [
+    ["minLength", () => ({ type: "string", minLength: count })],
+    ["minLength of a pattern", () => ({ type: "string", pattern: "^[ab]+$", minLength: count })],
+    ["maxLength", () => ({ type: "string", maxLength: count })],
+    ["minItems", () => ({ ...some, minItems: count })],
+    ["minItems of tuples", () => ({ ...some, prefixItems: [string, string], minItems: count })],
+    ["maxItems", () => ({ ...some, maxItems: count })],
+    ["minItems that are unique", () => ({ ...some, uniqueItems: true, minItems: count })],
+    ["minContains", () => ({ ...some, contains: { const: 1 }, minContains: count })],
+    ["minProperties", () => ({ type: "object", minProperties: count })],
+    ["maxProperties", () => ({ type: "object", maxProperties: count })],
+    ["a count in a pattern", () => ({ type: "string", pattern: `^a{${Math.min(count, 1e9)}}$` })],
+    [
+      "arrays in arrays that are long",
+      () =>
+        list(20, (x) => x).reduce<unknown>(
+          (items) => ({ type: "array", minItems: 1000, items }),
+          string,
+        ),
+    ],
+    ["a large constant", () => ({ const: "c".repeat(draws.one([1e4, 1e5, 2e6])) })],
+    ["constants", () => ({ enum: list(draws.one([1e4, 2e5]), (i) => `value ${i}`) })],
+    ["an infinite constant", () => '{"const":1e400}'],
+    ["an infinite member of an enum", () => '{"enum":[-1e400,[1e999]]}'],
+    [
+      `${properties} properties`,
+      () => ({ type: "object", properties: named(properties, () => string) }),
+    ],
+    [`${properties} properties that are required`, () => ({
+      type: "object",
+      properties: named(properties, () => ({ type: "integer" })),
+      required: list(properties, (i) => `property_${i}`),
+    })],
+    [`${properties} properties of two kinds`, () => ({
+      type: "object",
+      properties: named(properties, (i) => i % 2 ? string : { enum: [i, `${i}`] }),
+      required: list(properties / 10, (i) => `property_${10 * i}`),
+      additionalProperties: false,
+    })],
+    ["patterns of keys", () => ({
+      type: "object",
+      patternProperties: Object.fromEntries(list(12, (i) => [`^.*${i}.*x`, { minimum: i }])),
+    })],
+  ];
+}
+
+/** Asks for a document of the schema and has it judged. */
+async function answerTo(trial: Trial, schema: unknown, tokens: number): Promise<void> {
+  const format = typeof schema === "string" ? schema : JSON.stringify(schema);
+  const options = JSON.stringify({ num_predict: tokens, temperature: 1, seed: tokens });
+  const body = `{"model":"quern:tiny","messages":[{"role":"user","content":"Give me one."}],` +
+    `"stream":false,"options":${options},"format":${format}}`;
+  const { status, text } = await trial.ask({ path: "/api/chat", body, seconds: 6 });
+  if (status !== 200) {
+    trial.check(status === 400 || status === 503 || status === 413 || status === 0, () => {
+      return `${status} ${text} for ${format.slice(0, 300)}`;
+    });
+    return;
+  }
+  const content = (recordsOf(text)[0]?.message as { content?: string } | undefined)?.content ?? "";
+  const fault = faultOf(content, format);
+  trial.check(fault === undefined, () => `${fault}: ${content} for ${format.slice(0, 400)}`);
+}
+
+function faultOf(content: string, format: string): string | undefined {
+  let document: unknown;
+  try {
+    document = JSON.parse(content);
+  } catch (error) {
+    return `no JSON, ${(error as Error).message}`;
+  }
+  // Compiling a large schema takes Ajv longer than a model takes to answer.
+  if (format.length > 200_000) return undefined;
+  return judgeOf(JSON.parse(format))?.(document);
+}
+
+function caseOf(name: string, make: () => unknown, tokens: number): Case {
+  return {
+    name,
+    async run(trial) {
+      let schema: unknown;
+      try {
+        const made = make();
+        schema = typeof made === "string" ? made : JSON.stringify(made);
+      } catch {
+        return; // within itself: no client can send it
+      }
+      await answerTo(trial, schema, tokens);
+    },
+  };
+}
+
+/** Formats. */
+export const schemas: Area = {
+  name: "schemas",
+  weight: 5,
+  cases({ seed, draws, count }) {
+    const tokens = () => draws.one([1, 8, 24, 60]);
+    const bounds = [...large(draws), ...large(draws)]
+      .map(([name, make]) => caseOf(name, make, tokens()));
+    // Those of many megabytes meet the bound of bodies; those that do not parse are no schemas.
+    const hostile = HOSTILE.filter(([name]) => !name.includes("do not end"))
+      .map(([name, make]) => caseOf(name, make, tokens()));
+    const odd = SCHEMAS.map((schema, index) => caseOf(`schema ${index}`, () => schema, tokens()));
+    const random = list(count(RANDOM), (index) => {
+      const own = seed * 10_000 + index;
+      const make = () => SchemaMaker.make(new Draws(own));
+      return caseOf(`a schema that is drawn, ${own}`, make, tokens());
+    });
+    const twice = [4, 16].map((clients): Case => ({
+      name: `${clients} large schemas at once`,
+      async run(trial) {
+        const made = large(new Draws(seed + clients));
+        await Promise.all(list(clients, (i) => answerTo(trial, made[i]![1](), 8)));
+        return clients;
+      },
+    }));
+    return [...bounds, ...hostile, ...odd, ...random, ...twice];
+  },
+};

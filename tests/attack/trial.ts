@@ -1,0 +1,208 @@
+// One case of the attack set as it runs: asks the server, times every answer, and keeps what went wrong.
+
+import type { Draws } from "../engine/grammar/fuzz/draws.ts";
+import type { Server } from "./server.ts";
+
+/** What may go wrong, as the columns of the table have it. */
+export const FAULT_KINDS = [
+  "crash",
+  "hang",
+  "wrong",
+  "status 500",
+  "slow health",
+  "pause",
+] as const;
+
+/** What went wrong. */
+export type FaultKind = typeof FAULT_KINDS[number];
+
+/** What went wrong, and where. */
+export interface Fault {
+  kind: FaultKind;
+  text: string;
+}
+
+/** A case: an attack and what has to come of it. */
+export interface Case {
+  name: string;
+  /**
+   * Attacks.
+   *
+   * @returns how many checks it was, if not one
+   */
+  run(trial: Trial): Promise<number | void>;
+  /** Whether /health and the bystander's stream are not judged: the case ends or fills the server. */
+  isUnwatched?: boolean;
+}
+
+/** What areas make cases of. */
+export interface World {
+  draws: Draws;
+  seed: number;
+  /** The folder of the models of the server that all share. */
+  folder: string;
+  /** A folder for files, which goes away at the end. */
+  scratch: string;
+  /** The part of the whole set that there is time for: 1 for all. */
+  share: number;
+  /** How many of a number of things are done in this share, one at least. */
+  count(all: number): number;
+}
+
+/** A part of the attack set. */
+export interface Area {
+  name: string;
+  /** Its part of the time, against those of the others. */
+  weight: number;
+  cases(world: World): Case[] | Promise<Case[]>;
+}
+
+/** Longest that an answer may take where the work does not explain more. In seconds. */
+export const LIMIT = 5;
+
+/** A request. */
+export interface Ask {
+  path: string;
+  /** Objects become JSON; text and bytes are sent as they are. */
+  body?: unknown;
+  method?: string;
+  headers?: Record<string, string>;
+  /** Longest that the work explains, in seconds. Default: 5. */
+  seconds?: number;
+  /** The client hangs up after so many seconds; then no answer is missing. */
+  hangUpAfter?: number;
+}
+
+/** What came. */
+export interface Answer {
+  /** 0 where none came. */
+  status: number;
+  text: string;
+  seconds: number;
+}
+
+/** Words that come from the inside of a program, and tell a client nothing. */
+const INSIDE = new RegExp(
+  [
+    "undefined|\\bNaN\\b|Cannot read propert|is not (a function|iterable|defined|a constructor)",
+    "Maximum call stack|Invalid (array|string|typed array|time)|\\[object \\w+\\]|out of memory",
+    "\\bat .*\\.ts:\\d+|Cannot mix BigInt|Cannot convert|Array buffer allocation|out of bounds",
+    "offset is out|should be a multiple|Unexpected (token|end of)|Bad resource|os error",
+  ].join("|"),
+);
+
+/** Lines of a log that tell of a defect. */
+const DEFECT = / ERROR |[Uu]ncaught|panicked|Fatal|unreachable/;
+
+/** A case as it runs. */
+export class Trial {
+  readonly faults: Fault[] = [];
+  readonly #server: Server | undefined;
+  readonly #patience: number;
+  #seenLines: number;
+
+  constructor(server: Server | undefined, patience: number) {
+    this.#server = server;
+    this.#patience = patience;
+    this.#seenLines = server?.lines.length ?? 0;
+  }
+
+  /** The server that all cases share. */
+  get server(): Server {
+    if (!this.#server) throw new Error("this case has no server");
+    return this.#server;
+  }
+
+  /** Something went wrong. */
+  fault(kind: FaultKind, text: string): void {
+    this.faults.push({ kind, text: text.length > 600 ? `${text.slice(0, 600)} ...` : text });
+  }
+
+  /** Something is not as it should be. */
+  check(isRight: boolean, text: () => string): void {
+    if (!isRight) this.fault("wrong", text());
+  }
+
+  /** Asks, and judges what can be judged of every answer. */
+  async ask(request: Ask, server = this.server): Promise<Answer> {
+    const { path, method = request.body === undefined ? "GET" : "POST", headers = {} } = request;
+    const limit = (request.seconds ?? LIMIT) * this.#patience;
+    const start = performance.now();
+    const seconds = () => (performance.now() - start) / 1000;
+    const client = new AbortController();
+    const timer = setTimeout(() => client.abort(), (request.hangUpAfter ?? limit) * 1000);
+    let status = 0;
+    let text = "";
+    try {
+      const init = { method, headers, signal: client.signal, ...bodyOf(request.body) };
+      const response = await fetch(server.url + path, init);
+      status = response.status;
+      for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        text += piece;
+      }
+    } catch (error) {
+      if (client.signal.aborted && request.hangUpAfter !== undefined) {
+        return { status, text, seconds: seconds() };
+      }
+      if (client.signal.aborted) this.fault("hang", `${method} ${path}: over ${limit} s`);
+      else if (status !== 0 || server.ended) {
+        // What was sent to a server that has heard enough may be cut off; an answer may not.
+        this.fault("wrong", `${method} ${path}: ${(error as Error).message}`);
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+    this.judge(`${method} ${path}`, status, text);
+    return { status, text, seconds: seconds() };
+  }
+
+  /** Judges a status and the words that came with it. */
+  judge(asked: string, status: number, text: string): void {
+    if (status === 500) this.fault("status 500", `${asked}: ${text}`);
+    const error = errorOf(text, status);
+    if (error !== undefined && INSIDE.test(withoutQuotes(error))) {
+      this.fault("wrong", `${asked}: ${status} in words from the inside: ${error}`);
+    }
+  }
+
+  /** Judges what the server has logged since the case began. */
+  judgeLog(): void {
+    const { lines } = this.server;
+    const at = lines.findIndex((line, index) => index >= this.#seenLines && DEFECT.test(line));
+    this.#seenLines = lines.length;
+    if (at !== -1) this.fault("wrong", `logged: ${lines.slice(at, at + 4).join(" | ")}`);
+  }
+}
+
+function bodyOf(body: unknown): RequestInit {
+  if (body === undefined) return {};
+  const isRaw = typeof body === "string" || ArrayBuffer.isView(body) ||
+    body instanceof ReadableStream || body instanceof Blob;
+  return { body: isRaw ? body as BodyInit : JSON.stringify(body) };
+}
+
+/** The sentence of an error in any dialect, also at the end of a stream; undefined if there is none. */
+export function errorOf(text: string, status: number): string | undefined {
+  const last = text.trimEnd().split("\n").at(-1) ?? "";
+  const json = last.replace(/^data: /, "");
+  try {
+    const { error } = JSON.parse(json);
+    return typeof error === "string" ? error : error?.message;
+  } catch {
+    return status >= 400 ? text : undefined;
+  }
+}
+
+/** A sentence without what it quotes, which may be the client's own words. */
+function withoutQuotes(sentence: string): string {
+  return sentence.replace(/"(?:[^"\\]|\\.)*"|'[^']*'|`[^`]*`/g, "");
+}
+
+/** The records of a streamed answer, or the one record of another. */
+export function recordsOf(text: string): Record<string, unknown>[] {
+  try {
+    return text.trimEnd().split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  } catch {
+    return [];
+  }
+}
