@@ -82,7 +82,7 @@ export interface Answer {
 }
 
 /** Words that come from the inside of a program, and tell a client nothing. */
-const INSIDE = new RegExp(
+export const INSIDE = new RegExp(
   [
     "undefined|\\bNaN\\b|Cannot read propert|is not (a function|iterable|defined|a constructor)",
     "Maximum call stack|Invalid (array|string|typed array|time)|\\[object \\w+\\]|out of memory",
@@ -158,9 +158,9 @@ export class Trial {
 
   /** Judges a status and the words that came with it. */
   judge(asked: string, status: number, text: string): void {
-    if (status === 500) this.fault("status 500", `${asked}: ${text}`);
     const error = errorOf(text, status);
-    if (error !== undefined && INSIDE.test(withoutQuotes(error))) {
+    if (status === 500) this.fault("status 500", `${asked}: ${text}`);
+    else if (error !== undefined && INSIDE.test(withoutQuotes(error))) {
       this.fault("wrong", `${asked}: ${status} in words from the inside: ${error}`);
     }
   }
@@ -170,7 +170,9 @@ export class Trial {
     const { lines } = this.server;
     const at = lines.findIndex((line, index) => index >= this.#seenLines && DEFECT.test(line));
     this.#seenLines = lines.length;
-    if (at !== -1) this.fault("wrong", `logged: ${lines.slice(at, at + 4).join(" | ")}`);
+    // A status 500 logs what it has told already.
+    const isTold = this.faults.some(({ kind }) => kind === "status 500");
+    if (at !== -1 && !isTold) this.fault("wrong", `logged: ${lines.slice(at, at + 4).join(" | ")}`);
   }
 }
 

@@ -2,9 +2,12 @@
 
 import type { Area } from "../trial.ts";
 import { bodies } from "./bodies.ts";
+import { doors } from "./doors.ts";
+import { files } from "./files.ts";
+import { images } from "./images.ts";
 import { options } from "./options.ts";
 import { schemas } from "./schemas.ts";
 import { templates } from "./templates.ts";
 
 /** All of them. */
-export const areas: readonly Area[] = [bodies, options, schemas, templates];
+export const areas: readonly Area[] = [bodies, options, schemas, templates, files, images, doors];

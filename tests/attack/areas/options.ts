@@ -43,7 +43,7 @@ async function generate(trial: Trial, model: string, options: string, seconds?: 
   const path = "/api/generate";
   const answer = await trial.ask({ path, body, ...seconds !== undefined && { seconds } });
   const { status, text } = answer;
-  trial.check(status < 500 || status === 503, () => `${status} ${text} for ${options}`);
+  trial.check(status <= 500 || status === 503, () => `${status} ${text} for ${options}`);
   return answer;
 }
 

@@ -1,6 +1,7 @@
 // Formats: schemas that cost too much, contradict themselves, or are merely odd. Each is refused with
 // the keyword, or the answer is a document of it, in the eyes of Ajv.
 
+import { BOX_MODEL, compileSchema, loadTokenizer } from "../../../engine/mod.ts";
 import { Draws } from "../../engine/grammar/fuzz/draws.ts";
 import { judgeOf } from "../../engine/grammar/fuzz/judge.ts";
 import { SchemaMaker } from "../../engine/grammar/fuzz/random_schema.ts";
@@ -8,6 +9,7 @@ import { SCHEMAS } from "../../engine/grammar/fuzz/schemas.ts";
 import { HOSTILE } from "../../engine/grammar/hostile_schemas.ts";
 import { type Area, type Case, recordsOf, type Trial } from "../trial.ts";
 
+const tokenizer = await loadTokenizer(BOX_MODEL.path);
 /** Schemas that are drawn. */
 const RANDOM = 250;
 /** Numbers of things that no answer holds, and some that one does. */
@@ -78,26 +80,35 @@ async function answerTo(trial: Trial, schema: unknown, tokens: number): Promise<
     `"stream":false,"options":${options},"format":${format}}`;
   const { status, text } = await trial.ask({ path: "/api/chat", body, seconds: 6 });
   if (status !== 200) {
-    trial.check(status === 400 || status === 503 || status === 413 || status === 0, () => {
+    trial.check([0, 400, 413, 500, 503].includes(status), () => {
       return `${status} ${text} for ${format.slice(0, 300)}`;
     });
     return;
   }
-  const content = (recordsOf(text)[0]?.message as { content?: string } | undefined)?.content ?? "";
-  const fault = faultOf(content, format);
+  const [record] = recordsOf(text);
+  const content = (record?.message as { content?: string } | undefined)?.content ?? "";
+  const isCut = record?.done_reason === "length";
+  const fault = faultOf(content, format, isCut ? tokens : Infinity);
   trial.check(fault === undefined, () => `${fault}: ${content} for ${format.slice(0, 400)}`);
 }
 
-function faultOf(content: string, format: string): string | undefined {
+/** What is wrong with an answer of so many tokens. */
+function faultOf(content: string, format: string, tokens: number): string | undefined {
   let document: unknown;
   try {
     document = JSON.parse(content);
   } catch (error) {
-    return `no JSON, ${(error as Error).message}`;
+    const fits = tokens === Infinity || shortestOf(format) <= tokens;
+    return fits ? `no JSON, ${(error as Error).message}` : undefined;
   }
   // Compiling a large schema takes Ajv longer than a model takes to answer.
   if (format.length > 200_000) return undefined;
   return judgeOf(JSON.parse(format))?.(document);
+}
+
+/** Bytes of a short document of the schema: at most a token each. */
+function shortestOf(format: string): number {
+  return compileSchema(format, tokenizer).matcher().completion()?.length ?? Infinity;
 }
 
 function caseOf(name: string, make: () => unknown, tokens: number): Case {
@@ -121,7 +132,7 @@ export const schemas: Area = {
   name: "schemas",
   weight: 5,
   cases({ seed, draws, count }) {
-    const tokens = () => draws.one([1, 8, 24, 60]);
+    const tokens = () => draws.one([4, 16, 40, 80]);
     const bounds = [...large(draws), ...large(draws)]
       .map(([name, make]) => caseOf(name, make, tokens()));
     // Those of many megabytes meet the bound of bodies; those that do not parse are no schemas.

@@ -1,0 +1,204 @@
+// GGUF files with single faults, cut off, and with bytes that are wrong: each is refused by name, or
+// runs as it did, or gives numbers; none stops the process that loads it or costs it its memory.
+
+import { SMALL_MODELS, writeSmallModel } from "../../engine/create/small_models.ts";
+import { Draws } from "../../engine/grammar/fuzz/draws.ts";
+import {
+  type FaultyFile,
+  metadataFaults,
+  mutation,
+  readSound,
+  type SoundFile,
+  tensorFaults,
+  truncation,
+} from "../files/faults.ts";
+import { FileLoader, type Loaded } from "../files/loader.ts";
+import { writeSmallest } from "../models.ts";
+import {
+  type Area,
+  type Case,
+  INSIDE,
+  LIMIT,
+  recordsOf,
+  type Trial,
+  type World,
+} from "../trial.ts";
+
+const MUTATIONS = 1000;
+const TRUNCATIONS = 120;
+/** Of the faults of tensors, and of those of metadata. */
+const SINGLE_FAULTS = 160;
+/** Files that one case loads. */
+const BATCH = 20;
+/** Faulty files that a server finds in its folder. */
+const SERVED = 60;
+/** By which the logits of a file differ where only padding, names or order do. */
+const TOLERANCE = 1e-4;
+
+async function soundFiles({ scratch }: World): Promise<SoundFile[]> {
+  const path = `${scratch}/sound.gguf`;
+  await writeSmallest(path);
+  const others = SMALL_MODELS.filter(({ hasBiases }) => !hasBiases);
+  return [
+    await readSound(path),
+    ...await Promise.all(others.map(async (model) => readSound(await writeSmallModel(model)))),
+  ];
+}
+
+/** Logits of sound files by architecture. */
+type Expected = Map<string, readonly number[]>;
+
+function areEqual(one: readonly number[], other: readonly number[]): boolean {
+  return one.length === other.length &&
+    one.every((value, i) => Math.abs(value - other[i]!) <= TOLERANCE * (1 + Math.abs(other[i]!)));
+}
+
+function judge(trial: Trial, { name, due }: FaultyFile, loaded: Loaded, sound: readonly number[]) {
+  const { end, error, logits, isFinite } = loaded;
+  if (end) return trial.fault(end.kind, `${name}: ${end.text}`);
+  if (error) {
+    const isClear = error.isKnown && !INSIDE.test(error.message.replace(/"[^"]*"/g, ""));
+    return trial.check(isClear, () => `${name}: ${error.name}: ${error.message}`);
+  }
+  if (due === "refused") return trial.fault("wrong", `${name}: it loads and answers`);
+  if (due === "refused or equal") {
+    return trial.check(areEqual(logits!, sound), () => `${name}: it loads, with other logits`);
+  }
+  trial.check(isFinite!, () => `${name}: it answers, though its logits are no numbers`);
+}
+
+function batches(
+  name: string,
+  files: readonly [FaultyFile, SoundFile][],
+  world: World,
+  expected: Expected,
+  loader: FileLoader,
+): Case[] {
+  const count = Math.ceil(files.length / BATCH);
+  return Array.from({ length: count }, (_, index): Case => ({
+    name: `${name}, files ${index * BATCH} and following`,
+    isUnwatched: true,
+    async run(trial) {
+      const batch = files.slice(index * BATCH, (index + 1) * BATCH);
+      for (const [file, { architecture, bytes }] of batch) {
+        const path = `${world.scratch}/faulty.gguf`;
+        if (!expected.has(architecture)) {
+          await Deno.writeFile(path, bytes);
+          const { logits, error } = await loader.load(path);
+          if (!logits) throw new Error(`the sound ${architecture} fails: ${error?.message}`);
+          expected.set(architecture, logits);
+        }
+        await file.write(path);
+        judge(trial, file, await loader.load(path), expected.get(architecture)!);
+      }
+      return batch.length;
+    },
+  }));
+}
+
+/** A faulty file that a server has among its models. */
+function served(file: FaultyFile, { folder }: World): Case {
+  return {
+    name: `served: ${file.name}`,
+    async run(trial) {
+      const path = `${folder}/faulty.gguf`;
+      await file.write(path);
+      try {
+        const tags = await trial.ask({ path: "/api/tags" });
+        trial.check(tags.text.includes("quern:tiny"), () => `/api/tags: ${tags.text}`);
+        await trial.ask({ path: "/api/show", body: { model: "faulty" } });
+        const options = { num_predict: 2, num_ctx: 64 };
+        const body = { model: "faulty", prompt: "ab", stream: false, options, keep_alive: 0 };
+        // The load of a model with kernels of its own, where it is sound enough.
+        const { status, text } = await trial.ask({ path: "/api/generate", body, seconds: 20 });
+        const isRefused = status === 0 || (status >= 400 && status <= 500);
+        if (file.due === "refused") trial.check(isRefused, () => `${status} ${text}`);
+        else trial.check(isRefused || recordsOf(text).at(-1)?.done === true, () => text);
+      } finally {
+        await Deno.remove(path);
+      }
+    },
+  };
+}
+
+/** Entries of the folder of models that are no files. */
+function oddEntries({ folder }: World): Case[] {
+  const odd = (name: string, make: (path: string) => Promise<unknown>): Case => ({
+    name: `${name} among the models`,
+    async run(trial) {
+      const path = `${folder}/odd.gguf`;
+      await make(path);
+      try {
+        const { status } = await trial.ask({ path: "/api/tags" });
+        trial.check(status === 200, () => `/api/tags: ${status}`);
+        await trial.ask({ path: "/api/show", body: { model: "odd" } });
+        await trial.ask({ path: "/api/generate", body: { model: "odd", prompt: "x" } });
+      } finally {
+        await Deno.remove(path, { recursive: true });
+      }
+    },
+  });
+  const fifo = async (path: string) => {
+    await new Deno.Command("mkfifo", { args: [path] }).output();
+  };
+  return [
+    odd("a folder", (path) => Deno.mkdir(path)),
+    odd("a FIFO", fifo),
+    odd("a link to a FIFO", async (path) => {
+      await fifo(`${folder}/fifo`).catch(() => {});
+      await Deno.symlink(`${folder}/fifo`, path);
+    }),
+    odd("a link to itself", (path) => Deno.symlink(path, path)),
+    odd("a link to nothing", (path) => Deno.symlink(`${folder}/nothing`, path)),
+    odd("a link to a device", (path) => Deno.symlink("/dev/zero", path)),
+    odd("an empty file", (path) => Deno.writeFile(path, new Uint8Array())),
+    odd("a file of zeros that is large", async (path) => {
+      using file = await Deno.create(path);
+      await file.truncate(2 ** 36);
+    }),
+  ];
+}
+
+/** Files. */
+export const files: Area = {
+  name: "files",
+  weight: 5,
+  async cases(world) {
+    const { draws, seed, count } = world;
+    const sounds = await soundFiles(world);
+    const some = <T>(items: T[], number: number) =>
+      Array.from({ length: Math.min(number, items.length) }, () => {
+        return items.splice(draws.below(items.length), 1)[0]!;
+      });
+    const with_ = (make: (sound: SoundFile) => FaultyFile[]) =>
+      sounds.flatMap((sound) => make(sound).map((file): [FaultyFile, SoundFile] => [file, sound]));
+    const tensors = some(with_(tensorFaults), count(SINGLE_FAULTS));
+    const metadata = some(with_(metadataFaults), count(SINGLE_FAULTS));
+    const drawn = (number: number, make: (sound: SoundFile, index: number) => FaultyFile) =>
+      Array.from({ length: count(number) }, (_, index): [FaultyFile, SoundFile] => {
+        const sound = sounds[index % 3 === 0 ? (index / 3) % sounds.length : 0]!;
+        return [make(sound, index), sound];
+      });
+    const cut = drawn(TRUNCATIONS, (sound) => truncation(sound, draws));
+    const mutated = drawn(MUTATIONS, (sound, index) => {
+      const own = seed * 10_000 + index;
+      return mutation(sound, new Draws(own), `${sound.architecture}: mutation ${own}`);
+    });
+    const expected: Expected = new Map();
+    const loader = new FileLoader(LIMIT);
+    globalThis.addEventListener("unload", () => void loader[Symbol.asyncDispose]());
+    const make = (name: string, list: [FaultyFile, SoundFile][]) =>
+      batches(name, list, world, expected, loader);
+    const few = [tensors, metadata, cut, mutated].flatMap((list) =>
+      list.slice(0, count(SERVED) / 4)
+    );
+    return [
+      ...make("faults of tensors", tensors),
+      ...make("faults of metadata", metadata),
+      ...make("files cut off", cut),
+      ...make("mutations", mutated),
+      ...few.map(([file]) => served(file, world)),
+      ...oddEntries(world),
+    ];
+  },
+};

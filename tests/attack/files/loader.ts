@@ -1,0 +1,97 @@
+// Loads files in a process of its own, and says of each whether it was refused, what its logits are, or
+// that the process hung, died or took more memory than it may.
+
+import { memoryOf } from "../server.ts";
+
+/** More memory than this ends the process: 6 GB. */
+const MAX_MEMORY = 6e9;
+/** Between two looks at the process. In milliseconds. */
+const INTERVAL = 50;
+/** Files after which a new process begins: WebGPU gives devices back late. */
+const FILES_PER_PROCESS = 60;
+/** For the first file, which waits for the start of a process and for shaders. In seconds. */
+const FIRST_SECONDS = 60;
+
+/** What came of a file. */
+export interface Loaded {
+  path: string;
+  /** Of the last of some tokens. */
+  logits?: number[];
+  isFinite?: boolean;
+  error?: { name: string; message: string; isKnown: boolean };
+  /** What the process did instead. */
+  end?: { kind: "crash" | "hang"; text: string };
+}
+
+/** A process that loads files, and the next one when it has ended. */
+export class FileLoader implements AsyncDisposable {
+  readonly #limit: number;
+  #process: Deno.ChildProcess | undefined;
+  #lines: AsyncIterator<string> | undefined;
+  #files = 0;
+
+  /** @param limit longest that a file may take, in seconds */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Loads a file. */
+  async load(path: string): Promise<Loaded> {
+    if (this.#files++ >= FILES_PER_PROCESS) await this[Symbol.asyncDispose]();
+    const isFirst = this.#process === undefined;
+    const process = this.#process ??= this.#start();
+    const writer = process.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(`${path}\n`));
+    writer.releaseLock();
+    const limit = isFirst ? FIRST_SECONDS : this.#limit;
+    const end = Promise.withResolvers<Loaded>();
+    const start = performance.now();
+    const timer = setInterval(() => {
+      const isLarge = memoryOf(process.pid) > MAX_MEMORY;
+      if (isLarge) end.resolve({ path, end: { kind: "crash", text: "over 6 GB of memory" } });
+      else if (performance.now() - start > limit * 1000) {
+        end.resolve({ path, end: { kind: "hang", text: `over ${limit} s` } });
+      }
+    }, INTERVAL);
+    const line = this.#lines!.next().then(({ value, done }): Loaded => {
+      if (!done) return JSON.parse(value);
+      return { path, end: { kind: "crash", text: "the process that loads it ended" } };
+    });
+    const loaded = await Promise.race([line, end.promise]);
+    clearInterval(timer);
+    if (loaded.end) await this[Symbol.asyncDispose]();
+    return loaded;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const process = this.#process;
+    this.#process = undefined;
+    this.#files = 0;
+    if (!process) return;
+    try {
+      process.kill("SIGKILL");
+    } catch {
+      // It has ended.
+    }
+    await process.status;
+    await process.stdin.close().catch(() => {});
+  }
+
+  #start(): Deno.ChildProcess {
+    const script = new URL("load_program.ts", import.meta.url).pathname;
+    const args = ["run", "-A", "--no-check", "--no-lock", script];
+    const options = { args, stdin: "piped", stdout: "piped", stderr: "null" } as const;
+    const process = new Deno.Command(Deno.execPath(), options).spawn();
+    this.#lines = linesOf(process.stdout)[Symbol.asyncIterator]();
+    return process;
+  }
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
+  let text = "";
+  for await (const piece of stream.pipeThrough(new TextDecoderStream())) {
+    const lines = (text + piece).split("\n");
+    text = lines.pop()!;
+    yield* lines;
+  }
+}
