@@ -4,7 +4,7 @@
 
 import { Server } from "./server.ts";
 import { type AreaResult, emptyResult, say } from "./table.ts";
-import { type Case, type Fault, type FaultKind, Trial } from "./trial.ts";
+import { type Case, type Fault, type FaultKind, Trial, Unavailable } from "./trial.ts";
 import { type Sight, Watch } from "./watch.ts";
 
 /** How long /health may take. In milliseconds. */
@@ -18,9 +18,6 @@ const CASE_LIMIT = 300_000;
 /** Rows of the prompts that warm a server up: drivers compile a kernel for every new number. */
 const WARM_ROWS = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 33, 40, 65, 100, 200];
 const TIMING: FaultKind[] = ["hang", "slow health", "pause"];
-
-/** Reasons for which a case says that it cannot run on this machine. */
-export class Unavailable extends Error {}
 
 /** Runs cases. */
 export class Runner {

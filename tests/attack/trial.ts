@@ -35,6 +35,9 @@ export interface Case {
   isUnwatched?: boolean;
 }
 
+/** Thrown by a case that this machine cannot run; says why. */
+export class Unavailable extends Error {}
+
 /** What areas make cases of. */
 export interface World {
   draws: Draws;

@@ -2,12 +2,28 @@
 
 import type { Area } from "../trial.ts";
 import { bodies } from "./bodies.ts";
+import { clients } from "./clients.ts";
+import { connections } from "./connections.ts";
+import { disks } from "./disks.ts";
 import { doors } from "./doors.ts";
 import { files } from "./files.ts";
 import { images } from "./images.ts";
+import { lifecycles } from "./lifecycles.ts";
 import { options } from "./options.ts";
 import { schemas } from "./schemas.ts";
 import { templates } from "./templates.ts";
 
 /** All of them. */
-export const areas: readonly Area[] = [bodies, options, schemas, templates, files, images, doors];
+export const areas: readonly Area[] = [
+  bodies,
+  options,
+  schemas,
+  templates,
+  files,
+  images,
+  doors,
+  connections,
+  clients,
+  lifecycles,
+  disks,
+];

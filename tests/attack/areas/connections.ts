@@ -1,0 +1,281 @@
+// Connections and what comes by them: too many, idle, slow, torn; requests that are no HTTP; clients
+// that hang up, whose work has to end with them.
+
+import { Draws } from "../../engine/grammar/fuzz/draws.ts";
+import { Server } from "../server.ts";
+import { type Area, type Case, recordsOf, type Trial, type World } from "../trial.ts";
+import { hostileText, randomBytes } from "./texts.ts";
+
+const RANDOM = 80;
+/** How long a server may go on with what nobody waits for. In milliseconds. */
+const END_MILLISECONDS = 3000;
+/** Of the time after that, the part that a server without work may be at work. */
+const IDLE_LOAD = 0.3;
+/** How long a connection may stay that says nothing. In milliseconds. */
+const IDLE_MILLISECONDS = 100_000;
+
+const HOST = "Host: localhost\r\n";
+const wait = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds));
+
+async function connect(server: Server): Promise<Deno.TcpConn> {
+  const { hostname, port } = new URL(server.url);
+  return await Deno.connect({ hostname, port: Number(port) });
+}
+
+async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
+}
+
+/** Sends bytes as they are; what comes until the server closes, or says nothing for two seconds. */
+async function exchange(server: Server, bytes: Uint8Array): Promise<string> {
+  using connection = await connect(server);
+  const sent = writeAll(connection, bytes).catch(() => {});
+  const decoder = new TextDecoder();
+  const buffer = new Uint8Array(2 ** 16);
+  let text = "";
+  try {
+    for (;;) {
+      const count = await Promise.race([connection.read(buffer), wait(2000)]);
+      if (typeof count !== "number") break;
+      text += decoder.decode(buffer.subarray(0, count), { stream: true });
+    }
+  } catch {
+    // A server that has heard enough resets the connection.
+  }
+  connection.close();
+  await sent;
+  return text;
+}
+
+const post = (path: string, headers: string, body = "") =>
+  `POST ${path} HTTP/1.1\r\n${HOST}${headers}\r\n${body}`;
+const small = '{"model":"quern:tiny","prompt":"Hi","stream":false,"options":{"num_predict":2}}';
+
+/** Requests that no client sends. */
+function requests(draws: Draws): [string, string | Uint8Array][] {
+  const many = draws.between(200, 5000);
+  const length = `Content-Length: ${small.length}\r\n`;
+  return [
+    ["the length twice", post("/api/generate", length + length, small)],
+    ["two lengths", post("/api/generate", `${length}Content-Length: 3\r\n`, small)],
+    ["lengths in a list", post("/api/generate", `Content-Length: ${small.length}, 2\r\n`, small)],
+    ["a length that is none", post("/api/generate", "Content-Length: 0x10\r\n", small)],
+    ["a length of 2^64", post("/api/generate", "Content-Length: 18446744073709551616\r\n", small)],
+    ["a length of 2^53", post("/api/generate", "Content-Length: 9007199254740992\r\n", small)],
+    ["a negative length", post("/api/generate", "Content-Length: -5\r\n", small)],
+    ["length and chunks", post("/api/generate", `${length}Transfer-Encoding: chunked\r\n`, small)],
+    ["chunks of no size", post("/api/generate", "Transfer-Encoding: chunked\r\n", "zz\r\nx\r\n")],
+    [
+      "chunks of 2^70",
+      post("/api/generate", "Transfer-Encoding: chunked\r\n", `${"f".repeat(18)}\r\n`),
+    ],
+    ["an unknown coding", post("/api/generate", "Transfer-Encoding: gzip, x\r\n", small)],
+    [
+      "a body that is to be unpacked",
+      post("/api/generate", `Content-Encoding: br\r\n${length}`, small),
+    ],
+    ["an expectation", post("/api/generate", `Expect: 200-maybe\r\n${length}`, small)],
+    ["two hosts", `GET /api/tags HTTP/1.1\r\n${HOST}Host: evil.com\r\n\r\n`],
+    ["no host", "GET /api/tags HTTP/1.1\r\n\r\n"],
+    ["HTTP/1.0", "GET /api/tags HTTP/1.0\r\n\r\n"],
+    ["HTTP/9.9", `GET /api/tags HTTP/9.9\r\n${HOST}\r\n`],
+    ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["TLS", Uint8Array.of(22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3)],
+    [`${many} headers`, `GET / HTTP/1.1\r\n${HOST}${"X: a\r\n".repeat(many)}\r\n`],
+    ["a header of 2 MB", `GET / HTTP/1.1\r\n${HOST}X: ${"a".repeat(2e6)}\r\n\r\n`],
+    ["a path of 200 KB", `GET /${"a".repeat(2e5)} HTTP/1.1\r\n${HOST}\r\n`],
+    [
+      "an upgrade",
+      `GET /api/tags HTTP/1.1\r\n${HOST}Upgrade: websocket\r\nConnection: upgrade\r\n\r\n`,
+    ],
+    ["1,000 requests at once", `GET /api/version HTTP/1.1\r\n${HOST}\r\n`.repeat(1000)],
+    ["bytes", randomBytes(draws, 3000)],
+  ];
+}
+
+/** A request with some of its characters drawn. */
+function mutated(draws: Draws): Uint8Array {
+  const bytes = new TextEncoder().encode(
+    post("/api/generate", `Content-Length: ${small.length}\r\n`, small),
+  );
+  for (let i = draws.between(1, 4); i > 0; i--) {
+    bytes[draws.below(draws.oneIn(2) ? 60 : bytes.length)] = draws.one([
+      0,
+      10,
+      13,
+      32,
+      58,
+      128,
+      255,
+      draws.below(256),
+    ]);
+  }
+  return bytes;
+}
+
+async function sendRaw(trial: Trial, bytes: string | Uint8Array): Promise<void> {
+  const sent = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
+  const text = await exchange(trial.server, sent);
+  const [, status, body = ""] = /^HTTP\/1\.[01] (\d+)[^]*?(?:\r\n\r\n|$)([^]*)/.exec(text) ?? [];
+  trial.judge("a raw request", Number(status ?? 0), body.slice(0, 2000));
+}
+
+/** Seconds of work that a process has done. */
+function workOf(pid: number): number {
+  const fields = Deno.readTextFileSync(`/proc/${pid}/stat`).split(") ")[1]!.split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+const LONG = "x x x x x x x x";
+const BODY_SIZES = [0, 600, 100_000];
+
+/** Requests that go on for long, in all dialects; what comes before the body's end is padding. */
+function longRequests(size: number): { path: string; body: object }[] {
+  const padding = "p".repeat(size);
+  const options = { num_predict: 2000, temperature: 0, padding };
+  const messages = [{ role: "user", content: LONG }];
+  const model = "quern:tiny";
+  const seen = [true, false].flatMap((stream) => [
+    { path: "/api/generate", body: { model, prompt: LONG, raw: true, stream, options } },
+    {
+      path: "/api/generate",
+      body: { model, prompt: "word ".repeat(1500), raw: true, stream, options },
+    },
+    {
+      path: "/v1/completions",
+      body: { model, prompt: LONG, max_tokens: 2000, stream, user: padding },
+    },
+    {
+      path: "/api/chat",
+      body: {
+        model,
+        messages,
+        stream,
+        options,
+        format: { type: "array", minItems: 400, items: { enum: [1, 2] } },
+      },
+    },
+  ]);
+  return seen;
+}
+
+/** Clients that leave at any moment; then the server rests, and has room at once. */
+function hangUps({ draws, folder }: World): Case[] {
+  return BODY_SIZES.flatMap((size) =>
+    longRequests(size).map(({ path, body }, index): Case => {
+      const delay = draws.between(50, 1500);
+      return {
+        name: `six clients of ${path} (${index}) with ${size} bytes more hang up after ${delay} ms`,
+        isUnwatched: true,
+        async run(trial) {
+          if (folder === "") return;
+          await Promise.all(Array.from({ length: 6 }, (_, client) => {
+            const hangUpAfter = (delay + client * 100) / 1000;
+            return trial.ask({ path, body, hangUpAfter });
+          }));
+          await wait(END_MILLISECONDS);
+          const before = workOf(trial.server.pid);
+          await wait(1500);
+          const load = (workOf(trial.server.pid) - before) / 1.5;
+          trial.check(load < IDLE_LOAD, () => `${(100 * load).toFixed(0)} % of a core, 3 s later`);
+          const options = { num_predict: 2 };
+          const short = { model: "quern:tiny", prompt: "Hi", stream: false, options };
+          const { status, text } = await trial.ask({ path: "/api/generate", body: short });
+          trial.check(recordsOf(text)[0]?.done === true, () => `then: ${status} ${text}`);
+        },
+      };
+    })
+  );
+}
+
+/** More connections than the system gives. */
+function tooMany({ folder }: World): Case {
+  return {
+    name: "400 connections where there are files for 200",
+    isUnwatched: true,
+    async run(trial) {
+      await using server = await Server.start({ folder, openFiles: 200 });
+      const open = await Promise.allSettled(Array.from({ length: 400 }, () => connect(server)));
+      await wait(2000);
+      trial.check(!server.ended, () => `the server ended: ${server.tail()}`);
+      for (const result of open) if (result.status === "fulfilled") result.value.close();
+      await wait(1000);
+      if (server.ended) return;
+      const { status } = await trial.ask({ path: "/health" }, server);
+      trial.check(status === 200, () => `then /health: ${status}`);
+      const options = { num_predict: 2 };
+      const body = { model: "quern:tiny", prompt: "Hi", stream: false, options };
+      const { status: answered } = await trial.ask(
+        { path: "/api/generate", body, seconds: 15 },
+        server,
+      );
+      trial.check(answered === 200, () => `then /api/generate: ${answered}`);
+      trial.check(server.openFiles() < 100, () => `${server.openFiles()} files are open`);
+    },
+  };
+}
+
+/** Connections on which nothing comes, or not all of it. */
+function idle({ share }: World): Case {
+  const starts = [
+    "",
+    "GET / HT",
+    `GET / HTTP/1.1\r\n${HOST}`,
+    post("/api/chat", "Content-Length: 99\r\n", "{"),
+  ];
+  return {
+    name: "90 connections that say nothing more",
+    async run(trial) {
+      const before = trial.server.openFiles();
+      const open = await Promise.all(Array.from({ length: 90 }, async (_, index) => {
+        const connection = await connect(trial.server);
+        const text = starts[index % starts.length]!;
+        if (text) await writeAll(connection, new TextEncoder().encode(text));
+        return connection;
+      }));
+      try {
+        const { status } = await trial.ask({ path: "/api/tags" });
+        trial.check(status === 200, () => `/api/tags beside them: ${status}`);
+        if (share < 1) return; // it is a wait of minutes
+        const end = performance.now() + IDLE_MILLISECONDS;
+        while (performance.now() < end && trial.server.openFiles() > before + 10) await wait(1000);
+        const left = trial.server.openFiles() - before;
+        trial.check(left <= 10, () => `${left} are open after ${IDLE_MILLISECONDS / 1000} s`);
+      } finally {
+        for (const connection of open) connection.close();
+      }
+    },
+  };
+}
+
+/** Connections. */
+export const connections: Area = {
+  name: "connections",
+  weight: 3,
+  cases(world) {
+    const { draws, seed, count } = world;
+    const odd = requests(draws).map(([name, bytes]): Case => ({
+      name,
+      run: (trial) => sendRaw(trial, bytes),
+    }));
+    const random = Array.from({ length: count(RANDOM) }, (_, index): Case => {
+      const own = seed * 10_000 + index;
+      return {
+        name: `a raw request that is drawn, ${own}`,
+        run: (trial) => sendRaw(trial, mutated(new Draws(own))),
+      };
+    });
+    const torn: Case = {
+      name: "an upload that is torn",
+      async run(trial) {
+        using connection = await connect(trial.server);
+        const head = post(`/api/blobs/sha256:${"0".repeat(64)}`, "Content-Length: 100000\r\n");
+        await writeAll(connection, new TextEncoder().encode(head + hostileText(draws, 500)));
+        await wait(300);
+        connection.close();
+        await wait(700);
+      },
+    };
+    return [...odd, ...random, torn, tooMany(world), idle(world), ...hangUps(world)];
+  },
+};
