@@ -61,7 +61,7 @@ export interface Area {
 }
 
 /** Longest that an answer may take where the work does not explain more. In seconds. */
-export const LIMIT = 5;
+const LIMIT = 5;
 
 /** A request. */
 export interface Ask {
@@ -119,6 +119,11 @@ export class Trial {
   /** Something went wrong. */
   fault(kind: FaultKind, text: string): void {
     this.faults.push({ kind, text: text.length > 600 ? `${text.slice(0, 600)} ...` : text });
+  }
+
+  /** Whether so many seconds are more than may go by without work that explains them. */
+  isLate(seconds: number): boolean {
+    return seconds > LIMIT * this.#patience;
   }
 
   /** Something is not as it should be. */

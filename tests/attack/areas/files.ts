@@ -14,15 +14,7 @@ import {
 } from "../files/faults.ts";
 import { FileLoader, type Loaded } from "../files/loader.ts";
 import { writeSmallest } from "../models.ts";
-import {
-  type Area,
-  type Case,
-  INSIDE,
-  LIMIT,
-  recordsOf,
-  type Trial,
-  type World,
-} from "../trial.ts";
+import { type Area, type Case, INSIDE, recordsOf, type Trial, type World } from "../trial.ts";
 
 const MUTATIONS = 1000;
 const TRUNCATIONS = 120;
@@ -57,6 +49,10 @@ function judge(trial: Trial, { name, due }: FaultyFile, loaded: Loaded, sound: r
   const { end, error, logits, isFinite } = loaded;
   if (end) return trial.fault(end.kind, `${name}: ${end.text}`);
   if (error) {
+    const { seconds } = error;
+    if (trial.isLate(seconds)) {
+      trial.fault("hang", `${name}: refused after ${seconds.toFixed(1)} s`);
+    }
     const isClear = error.isKnown && !INSIDE.test(error.message.replace(/"[^"]*"/g, ""));
     return trial.check(isClear, () => `${name}: ${error.name}: ${error.message}`);
   }
@@ -109,9 +105,11 @@ function served(file: FaultyFile, { folder }: World): Case {
         await trial.ask({ path: "/api/show", body: { model: "faulty" } });
         const options = { num_predict: 2, num_ctx: 64 };
         const body = { model: "faulty", prompt: "ab", stream: false, options, keep_alive: 0 };
-        // The load of a model with kernels of its own, where it is sound enough.
-        const { status, text } = await trial.ask({ path: "/api/generate", body, seconds: 20 });
+        // A file that is sound enough may need kernels of its own, which have to be compiled.
+        const answer = await trial.ask({ path: "/api/generate", body, seconds: 60 });
+        const { status, text, seconds } = answer;
         const isRefused = status === 0 || (status >= 400 && status <= 500);
+        if (isRefused && trial.isLate(seconds)) trial.fault("hang", `refused after ${seconds} s`);
         if (file.due === "refused") trial.check(isRefused, () => `${status} ${text}`);
         else trial.check(isRefused || recordsOf(text).at(-1)?.done === true, () => text);
       } finally {
@@ -185,7 +183,7 @@ export const files: Area = {
       return mutation(sound, new Draws(own), `${sound.architecture}: mutation ${own}`);
     });
     const expected: Expected = new Map();
-    const loader = new FileLoader(LIMIT);
+    const loader = new FileLoader();
     globalThis.addEventListener("unload", () => void loader[Symbol.asyncDispose]());
     const make = (name: string, list: [FaultyFile, SoundFile][]) =>
       batches(name, list, world, expected, loader);

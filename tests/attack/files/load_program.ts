@@ -12,6 +12,7 @@ const KNOWN = Object.values(engine).filter((value) =>
 const TOKENS = [1, 5, 7, 90, 33];
 
 async function load(path: string): Promise<Omit<Loaded, "path">> {
+  const start = performance.now();
   try {
     await inspectModel(path);
     const options = { contextLength: 64, maxSequences: 2, exact: true };
@@ -24,7 +25,8 @@ async function load(path: string): Promise<Omit<Loaded, "path">> {
   } catch (error) {
     const isKnown = KNOWN.some((type) => error instanceof type);
     const { name, message } = error as Error;
-    return { error: { name, message, isKnown } };
+    const seconds = (performance.now() - start) / 1000;
+    return { error: { name, message, isKnown, seconds } };
   }
 }
 

@@ -9,8 +9,11 @@ const MAX_MEMORY = 6e9;
 const INTERVAL = 50;
 /** Files after which a new process begins: WebGPU gives devices back late. */
 const FILES_PER_PROCESS = 60;
-/** For the first file, which waits for the start of a process and for shaders. In seconds. */
-const FIRST_SECONDS = 60;
+/**
+ * Longest that a file may take. In seconds. A file that runs may need kernels that its driver has to
+ * compile; on a software driver that is tens of seconds.
+ */
+const LIMIT = 60;
 
 /** What came of a file. */
 export interface Loaded {
@@ -18,39 +21,31 @@ export interface Loaded {
   /** Of the last of some tokens. */
   logits?: number[];
   isFinite?: boolean;
-  error?: { name: string; message: string; isKnown: boolean };
+  error?: { name: string; message: string; isKnown: boolean; seconds: number };
   /** What the process did instead. */
   end?: { kind: "crash" | "hang"; text: string };
 }
 
 /** A process that loads files, and the next one when it has ended. */
 export class FileLoader implements AsyncDisposable {
-  readonly #limit: number;
   #process: Deno.ChildProcess | undefined;
   #lines: AsyncIterator<string> | undefined;
   #files = 0;
 
-  /** @param limit longest that a file may take, in seconds */
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
   /** Loads a file. */
   async load(path: string): Promise<Loaded> {
     if (this.#files++ >= FILES_PER_PROCESS) await this[Symbol.asyncDispose]();
-    const isFirst = this.#process === undefined;
     const process = this.#process ??= this.#start();
     const writer = process.stdin.getWriter();
     await writer.write(new TextEncoder().encode(`${path}\n`));
     writer.releaseLock();
-    const limit = isFirst ? FIRST_SECONDS : this.#limit;
     const end = Promise.withResolvers<Loaded>();
     const start = performance.now();
     const timer = setInterval(() => {
       const isLarge = memoryOf(process.pid) > MAX_MEMORY;
       if (isLarge) end.resolve({ path, end: { kind: "crash", text: "over 6 GB of memory" } });
-      else if (performance.now() - start > limit * 1000) {
-        end.resolve({ path, end: { kind: "hang", text: `over ${limit} s` } });
+      else if (performance.now() - start > LIMIT * 1000) {
+        end.resolve({ path, end: { kind: "hang", text: `over ${LIMIT} s` } });
       }
     }, INTERVAL);
     const line = this.#lines!.next().then(({ value, done }): Loaded => {
