@@ -4,6 +4,7 @@ import type { ModelStore } from "../../engine/mod.ts";
 import { assemble } from "../assemble.ts";
 import { Drain } from "../drain.ts";
 import type { HostAddress } from "../host.ts";
+import { type Handler, HttpServer } from "../http/mod.ts";
 import { createLog, type Log } from "../log.ts";
 import { readSettings } from "../settings.ts";
 import { formatBytes, formatDuration, type Terminal } from "../terminal/mod.ts";
@@ -96,17 +97,13 @@ function reportLoads(open: CliDependencies["open"], log: Log): CliDependencies["
   };
 }
 
-function listen(
-  { hostname, port }: HostAddress,
-  handler: Deno.ServeHandler,
-  log: Log,
-): Deno.HttpServer<Deno.NetAddr> {
-  const onListen = (address: Deno.NetAddr) => {
-    const name = address.hostname.includes(":") ? `[${address.hostname}]` : address.hostname;
-    log.info(`listening on http://${name}:${address.port}, version ${VERSION}`);
-  };
+function listen({ hostname, port }: HostAddress, handler: Handler, log: Log): HttpServer {
   try {
-    return Deno.serve({ hostname, port, onListen }, handler);
+    const listener = Deno.listen({ hostname, port });
+    const { addr } = listener;
+    const name = addr.hostname.includes(":") ? `[${addr.hostname}]` : addr.hostname;
+    log.info(`listening on http://${name}:${addr.port}, version ${VERSION}`);
+    return new HttpServer(listener, handler, { log });
   } catch (error) {
     if (!(error instanceof Deno.errors.AddrInUse)) throw error;
     throw new Error(

@@ -1,6 +1,7 @@
 // What no client should send, over a real port: each gets a 4xx, and the server lives on.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { HttpServer } from "../../server/http/mod.ts";
 import { saysForever } from "./fake_model.ts";
 import { createTestApp, type TestApp, until } from "./test_app.ts";
 
@@ -16,8 +17,8 @@ interface Port extends TestApp {
 async function withPort(test: (port: Port) => Promise<void>, model = {}): Promise<void> {
   const testApp = createTestApp(model);
   const { app, lines } = testApp;
-  const options = { hostname: "127.0.0.1", port: 0, onListen() {} };
-  const server = Deno.serve(options, app.fetch);
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const server = new HttpServer(listener, app.fetch, { log: { warn() {} } });
   const { port } = server.addr;
   const url = `http://127.0.0.1:${port}`;
   const send = async (text: string) => {

@@ -1,0 +1,240 @@
+// One connection of an HTTP/1.1 server: its requests one after the other, each as a Request whose
+// signal aborts when the client leaves, and the bounds on how long it may keep the server waiting.
+//
+// A client that closes its sending side has left: TCP does not tell the two apart until something is
+// written. So the request's signal aborts and a stream ends; an answer that is whole is still sent.
+
+import { HttpError } from "../errors.ts";
+import { Receiver } from "./receiver.ts";
+import { RequestBody } from "./request_body.ts";
+import { findHeadEnd, MAX_HEAD_BYTES, oversizedHead, parseHead } from "./request_head.ts";
+import type { RequestHead } from "./request_head.ts";
+import { type ByteSink, writeResponse } from "./response_writer.ts";
+
+/** Answers requests; never rejects. */
+export type Handler = (request: Request) => Response | Promise<Response>;
+
+/** How long a client may take, in milliseconds. */
+export interface Patience {
+  /** Between requests. */
+  idle: number;
+  /** From the first byte of a head to its last. */
+  head: number;
+  /** From one piece of a body to the next, and while an unread body is thrown away. */
+  body: number;
+  /** To take a piece of an answer. */
+  answer: number;
+}
+
+/** An unread body of up to so many bytes is read and thrown away, so that the connection can stay. */
+const MAX_SKIPPED_BYTES = 256 * 2 ** 10;
+/**
+ * How much is thrown away before a connection closes, in bytes. Closing with bytes unread resets the
+ * connection, and many clients that still send then never see why they were refused.
+ */
+const MAX_DISCARDED_BYTES = 256 * 2 ** 20;
+
+const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
+
+/** Something that is waited for, and what to do when that takes too long. */
+interface Wait {
+  until: number;
+  expire: () => void;
+}
+
+/** A connection that is being served. */
+export class Connection implements ByteSink {
+  readonly #connection: Deno.Conn;
+  readonly #handler: Handler;
+  readonly #patience: Patience;
+  readonly #receiver: Receiver;
+  readonly #waits = new Set<Wait>();
+  #abort: AbortController | undefined;
+  #idleSince: number | undefined;
+  #closing = false;
+
+  constructor(connection: Deno.Conn, handler: Handler, patience: Patience) {
+    this.#connection = connection;
+    this.#handler = handler;
+    this.#patience = patience;
+    this.#receiver = new Receiver(connection, () => this.#abort?.abort());
+  }
+
+  /** Since when nothing would be lost by closing it, on the clock of performance.now(). */
+  get idleSince(): number | undefined {
+    return this.#idleSince;
+  }
+
+  /** Serves requests until one side ends the connection. Never rejects. */
+  async serve(): Promise<void> {
+    try {
+      while (!this.#closing) {
+        const head = await this.#readHead();
+        if (head instanceof HttpError) await this.#refuse(head);
+        if (!head || head instanceof HttpError || !await this.#answer(head)) break;
+      }
+    } catch {
+      // The connection broke, or the body of an answer did: it ends here, and nothing looks whole.
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Closes it at once if it is idle, else after the answer that it is at. */
+  finish(): void {
+    this.#closing = true;
+    if (this.#idleSince !== undefined) this.close();
+  }
+
+  /** Closes it at once. */
+  close(): void {
+    this.#closing = true;
+    this.#abort?.abort();
+    try {
+      this.#connection.close();
+    } catch {
+      // It is closed.
+    }
+  }
+
+  /** Ends what has been waited for too long. */
+  expire(now: number): void {
+    for (const wait of this.#waits) if (wait.until <= now) wait.expire();
+  }
+
+  /** Writes all bytes, as fast as the client takes them. */
+  async write(bytes: Uint8Array): Promise<void> {
+    let rest = bytes;
+    while (rest.length > 0) {
+      const written = this.#connection.write(rest);
+      rest = rest.subarray(await this.#within(this.#patience.answer, written, () => this.close()));
+    }
+  }
+
+  /** The next head, or what is wrong with it; undefined if the client sends none. */
+  async #readHead(): Promise<RequestHead | HttpError | undefined> {
+    const receiver = this.#receiver;
+    if (receiver.available === 0) {
+      this.#idleSince = performance.now();
+      const came = this.#within(this.#patience.idle, receiver.more(), () => this.close());
+      if (!await came) return undefined;
+      this.#idleSince = undefined;
+    }
+    const late = new HttpError(408, "the head of the request did not come in time");
+    try {
+      return await this.#within(this.#patience.head, this.#restOfHead(), () => receiver.fail(late));
+    } catch (error) {
+      if (error instanceof HttpError) return error;
+      throw error;
+    }
+  }
+
+  async #restOfHead(): Promise<RequestHead | undefined> {
+    const receiver = this.#receiver;
+    for (let searched = 0;;) {
+      const bytes = receiver.peek();
+      // An empty line before a request is passed over (RFC 9112, section 2.2).
+      if (bytes[0] === 0x0d && bytes[1] === 0x0a) {
+        receiver.take(2);
+        continue;
+      }
+      const end = findHeadEnd(bytes, searched);
+      if (end > MAX_HEAD_BYTES || (end < 0 && bytes.length > MAX_HEAD_BYTES)) {
+        throw oversizedHead(bytes);
+      }
+      if (end >= 0) return parseHead(receiver.take(end));
+      searched = bytes.length;
+      // What is no text never becomes a request, such as the handshake of TLS.
+      if (bytes[0] !== undefined && (bytes[0] < 0x20 || bytes[0] > 0x7e)) {
+        throw new HttpError(400, "the first line is not that of an HTTP/1.1 request");
+      }
+      if (!await receiver.more()) return undefined;
+    }
+  }
+
+  /** Has a request answered. Returns whether the connection can serve another. */
+  async #answer(head: RequestHead): Promise<boolean> {
+    const body = new RequestBody(this.#receiver, head.framing);
+    const abort = this.#abort = new AbortController();
+    if (this.#receiver.ended) abort.abort();
+    let continued = !head.expectsContinue;
+    const read = async () => {
+      if (!continued) await this.write(CONTINUE);
+      continued = true;
+      return await this.#readPatiently(body);
+    };
+    const isBodiless = body.done || /^(get|head)$/i.test(head.method);
+    const request = new Request(head.url, {
+      method: head.method,
+      headers: head.headers,
+      signal: abort.signal,
+      ...(!isBodiless && { body: streamOf(read) }),
+    });
+    const response = await this.#handler(request);
+    // A body that nobody asked for may never come where the client waits for 100 Continue.
+    const canSkip = body.left !== undefined && body.left <= MAX_SKIPPED_BYTES;
+    const keepAlive = head.keepsAlive && !this.#closing && !this.#receiver.ended &&
+      !this.#receiver.failed && (body.done || (continued && canSkip));
+    const { isModern } = head;
+    const options = { method: request.method, isModern, keepAlive, signal: abort.signal };
+    const stays = await writeResponse(this, response, options);
+    this.#abort = undefined;
+    if (!stays) {
+      await this.#linger();
+      return false;
+    }
+    while (!body.done) await this.#readPatiently(body);
+    return true;
+  }
+
+  async #readPatiently(body: RequestBody): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const late = new HttpError(408, "the request body did not come in time");
+    const expire = () => this.#receiver.fail(late);
+    return await this.#within(this.#patience.body, body.read(), expire);
+  }
+
+  /** Answers what is no request; no more can be made of what follows it. */
+  async #refuse({ status, message }: HttpError): Promise<void> {
+    const headers = { "content-type": "application/json; charset=utf-8" };
+    const response = new Response(JSON.stringify({ error: message }), { status, headers });
+    const { signal } = new AbortController();
+    await writeResponse(this, response, { method: "", isModern: true, keepAlive: false, signal });
+    await this.#linger();
+  }
+
+  /** Says that no more will be written, and throws away what the client still sends. */
+  async #linger(): Promise<void> {
+    if (this.#receiver.ended) return;
+    this.#idleSince = performance.now();
+    await this.#connection.closeWrite();
+    const discard = async () => {
+      let discarded = 0;
+      do {
+        for (let taken; (taken = this.#receiver.take(Infinity).length) > 0;) discarded += taken;
+      } while (discarded < MAX_DISCARDED_BYTES && await this.#receiver.more());
+    };
+    await this.#within(this.#patience.body, discard(), () => this.close());
+  }
+
+  async #within<T>(milliseconds: number, promise: Promise<T>, expire: () => void): Promise<T> {
+    const wait = { until: performance.now() + milliseconds, expire };
+    this.#waits.add(wait);
+    try {
+      return await promise;
+    } finally {
+      this.#waits.delete(wait);
+    }
+  }
+}
+
+function streamOf(
+  read: () => Promise<Uint8Array<ArrayBuffer> | undefined>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    async pull(controller) {
+      const bytes = await read();
+      if (bytes) controller.enqueue(bytes);
+      else controller.close();
+    },
+  }, { highWaterMark: 0 });
+}

@@ -1,0 +1,106 @@
+// The receiving side of a connection. It always reads ahead of its reader, up to a bound, because the
+// end of a connection is seen by reading alone: this is how a client that leaves is noticed while its
+// request runs. Knows no HTTP.
+
+/** How far it reads ahead, in bytes: pipelined requests of usual size fit. */
+const READ_AHEAD_BYTES = 256 * 2 ** 10;
+/** Bytes that a read takes at most: few for the many connections that idle, more for large bodies. */
+const [SMALLEST_READ, LARGEST_READ] = [4 * 2 ** 10, 64 * 2 ** 10];
+
+/** Bytes of a connection in the order in which they came. */
+export class Receiver {
+  readonly #chunks: Uint8Array<ArrayBuffer>[] = [];
+  readonly #onEnd: () => void;
+  #available = 0;
+  #ended = false;
+  #failure: unknown;
+  #arrived: PromiseWithResolvers<void> | undefined;
+  #taken: PromiseWithResolvers<void> | undefined;
+
+  /** @param onEnd called once, when the other side sends no more or the connection breaks */
+  constructor(connection: { read(into: Uint8Array): Promise<number | null> }, onEnd: () => void) {
+    this.#onEnd = onEnd;
+    void this.#readAhead(connection);
+  }
+
+  /** Whether no more will come. What came before may still be there. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Whether `fail` was called. */
+  get failed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Bytes that are there. */
+  get available(): number {
+    return this.#available;
+  }
+
+  /**
+   * Waits for more than is there.
+   *
+   * @returns false if no more will come
+   * @throws what `fail` was given
+   */
+  async more(): Promise<boolean> {
+    if (!this.#ended) await (this.#arrived ??= Promise.withResolvers()).promise;
+    if (this.#failure) throw this.#failure;
+    return !this.#ended;
+  }
+
+  /** Has whoever waits for more fail with the error, and all who come later. */
+  fail(error: unknown): void {
+    this.#failure = error;
+    this.#arrived?.resolve();
+  }
+
+  /** All bytes that are there, not taken. */
+  peek(): Uint8Array<ArrayBuffer> {
+    if (this.#chunks.length > 1) {
+      const whole = new Uint8Array(this.#available);
+      let at = 0;
+      for (const chunk of this.#chunks) {
+        whole.set(chunk, at);
+        at += chunk.length;
+      }
+      this.#chunks.splice(0, this.#chunks.length, whole);
+    }
+    return this.#chunks[0] ?? new Uint8Array();
+  }
+
+  /** Takes up to so many of the next bytes, as they lie together; none if there are none. */
+  take(most: number): Uint8Array<ArrayBuffer> {
+    const chunk = this.#chunks.shift() ?? new Uint8Array();
+    const taken = chunk.subarray(0, most);
+    if (taken.length < chunk.length) this.#chunks.unshift(chunk.subarray(taken.length));
+    this.#available -= taken.length;
+    this.#taken?.resolve();
+    return taken;
+  }
+
+  async #readAhead(connection: { read(into: Uint8Array): Promise<number | null> }): Promise<void> {
+    let into = new Uint8Array(SMALLEST_READ);
+    try {
+      for (;;) {
+        while (this.#available >= READ_AHEAD_BYTES) {
+          this.#taken = Promise.withResolvers();
+          await this.#taken.promise;
+        }
+        const count = await connection.read(into);
+        if (count === null) break;
+        this.#chunks.push(into.slice(0, count));
+        this.#available += count;
+        this.#arrived?.resolve();
+        this.#arrived = undefined;
+        if (count === into.length && count < LARGEST_READ) into = new Uint8Array(4 * count);
+      }
+    } catch {
+      // A connection that breaks has ended.
+    }
+    this.#ended = true;
+    this.#arrived?.resolve();
+    this.#onEnd();
+  }
+}

@@ -1,0 +1,138 @@
+// Writes a Response on a connection (RFC 9112): with its length where the body is there at once, in
+// chunks where it comes bit by bit. Whoever reads sets the pace.
+
+import { STATUS_CODES } from "node:http";
+
+/** Where bytes go. */
+export interface ByteSink {
+  /** Writes all of them. */
+  write(bytes: Uint8Array): Promise<void>;
+}
+
+/** What is known of the request, and of the connection's future. */
+export interface WriteOptions {
+  /** HEAD is answered without a body. */
+  method: string;
+  /** Whether the client understands chunks. */
+  isModern: boolean;
+  /** Whether the connection serves further requests. */
+  keepAlive: boolean;
+  /** Ends a body that comes bit by bit: the client has gone. What is there at once is written. */
+  signal: AbortSignal;
+}
+
+const encoder = new TextEncoder();
+const LAST_CHUNK = encoder.encode("0\r\n\r\n");
+/** Turns of the microtask queue in which a body that is whole shows its end. */
+const TURNS_OF_WHOLE_BODY = 16;
+/** Statuses that never have a body (RFC 9110, section 6.4.1). */
+const BODILESS = [204, 205, 304];
+
+/**
+ * Writes the response to its end.
+ *
+ * @returns whether the connection can serve the next request
+ * @throws what the body or the connection throws; then the connection is of no more use
+ */
+export async function writeResponse(
+  sink: ByteSink,
+  response: Response,
+  options: WriteOptions,
+): Promise<boolean> {
+  const { method, isModern, keepAlive, signal } = options;
+  if (method === "HEAD" || BODILESS.includes(response.status) || !response.body) {
+    await response.body?.cancel();
+    const length = method === "HEAD" || response.status === 204 ? [] : ["content-length: 0"];
+    await sink.write(encodeHead(response, length, keepAlive));
+    return keepAlive;
+  }
+  const reader = response.body.getReader();
+  const first = reader.read();
+  const second = first.then(({ done }) => done ? first : reader.read());
+  second.catch(() => {});
+  if (await isSettledSoon(second)) {
+    const { done, value } = await first;
+    if (done || (await second).done) {
+      const body = value ?? new Uint8Array();
+      const head = encodeHead(response, [`content-length: ${body.length}`], keepAlive);
+      await sink.write(joined(head, body));
+      return keepAlive;
+    }
+  }
+  const gone = () => void reader.cancel().catch(() => {});
+  signal.addEventListener("abort", gone);
+  if (signal.aborted) gone();
+  try {
+    // A client of HTTP/1.0 sees the end of the body by the end of the connection.
+    const stays = keepAlive && isModern;
+    let head = encodeHead(response, isModern ? ["transfer-encoding: chunked"] : [], stays);
+    for (let next = first, isFirst = true;; isFirst = false) {
+      const { done, value } = await next;
+      if (signal.aborted) return false;
+      if (done) break;
+      await sink.write(isModern ? joined(head, toChunk(value)) : joined(head, value));
+      head = new Uint8Array();
+      next = isFirst ? second : reader.read();
+    }
+    await sink.write(isModern ? joined(head, LAST_CHUNK) : head);
+    return stays;
+  } finally {
+    signal.removeEventListener("abort", gone);
+    gone();
+  }
+}
+
+/** Whether the promise settles without anything from outside the program. */
+async function isSettledSoon(promise: Promise<unknown>): Promise<boolean> {
+  let isSettled = false;
+  const settle = () => void (isSettled = true);
+  promise.then(settle, settle);
+  for (let turn = 0; turn < TURNS_OF_WHOLE_BODY && !isSettled; turn++) await undefined;
+  return isSettled;
+}
+
+function encodeHead({ status, headers }: Response, framing: string[], keepAlive: boolean) {
+  const fields = [...headers]
+    .filter(([name]) => !/^(connection|content-length|transfer-encoding)$/.test(name))
+    .map(([name, value]) => `${name}: ${value}`);
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
+    ...fields,
+    `date: ${httpDate()}`,
+    ...framing,
+    ...(keepAlive ? [] : ["connection: close"]),
+  ];
+  return latin1(lines.join("\r\n") + "\r\n\r\n");
+}
+
+/** Fields of a response are bytes that Fetch shows as characters of ISO 8859-1. */
+function latin1(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index);
+  return bytes;
+}
+
+let date = { second: 0, text: "" };
+
+/** The time as RFC 9110 writes it, made once a second. */
+function httpDate(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (date.second !== second) date = { second, text: new Date(second * 1000).toUTCString() };
+  return date.text;
+}
+
+function toChunk(bytes: Uint8Array): Uint8Array {
+  // A chunk of size 0 would be the last one.
+  if (bytes.length === 0) return bytes;
+  return joined(encoder.encode(`${bytes.length.toString(16)}\r\n`), bytes, encoder.encode("\r\n"));
+}
+
+function joined(...parts: Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
