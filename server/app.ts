@@ -1,8 +1,9 @@
 // The HTTP application: middleware, routes and errors put together. A factory without globals and
-// without a port: `createApp(dependencies).fetch` is a handler for Deno.serve or a test.
+// without a port: `createApp(dependencies).fetch` is a handler for a server or a test.
 
 import { Hono } from "hono";
 import type { AppEnvironment, AppOptions } from "./app_types.ts";
+import { BodyBudget, MAX_BODY_BYTES, MAX_HELD_BYTES } from "./bodies.ts";
 import { dialectOf, errorResponse } from "./dialects.ts";
 import { Drain } from "./drain.ts";
 import { headersOf, statusOf } from "./errors.ts";
@@ -30,19 +31,18 @@ import { operationsRoutes } from "./routes/operations.ts";
 import { showRoutes } from "./routes/show.ts";
 import { transferRoutes } from "./routes/transfer.ts";
 
-/** Largest request body: several images in base64 fit. */
-const MAX_BODY_BYTES = 32 * 2 ** 20;
-
 /**
  * Builds the application.
  *
  * @example
  * ```ts ignore
- * Deno.serve(createApp({ store, manager, log, version: "0.1.0" }).fetch);
+ * const app = createApp({ store, manager, log, version: "0.1.0" });
+ * new HttpServer(Deno.listen({ port: 11434 }), app.fetch, { log });
  * ```
  */
 export function createApp(options: AppOptions): Hono<AppEnvironment> {
-  const { log, boundTo = "127.0.0.1", maxBodyBytes = MAX_BODY_BYTES } = options;
+  const { log, boundTo = "127.0.0.1" } = options;
+  const { maxBodyBytes = MAX_BODY_BYTES, maxHeldBytes = MAX_HELD_BYTES } = options;
   const queue = new WaitingQueue(options.maxQueue ?? 512);
   const drain = options.drain ?? new Drain();
   const metrics = new Metrics({ ...options, queue });
@@ -59,7 +59,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   app.use(...originGuard(options.origins ?? []));
   if (options.apiKey) app.use(apiKeyGuard(options.apiKey));
   app.use(drainGuard(drain));
-  app.use(bodyLimit(maxBodyBytes, UPLOAD_PATH));
+  app.use(bodyLimit(new BodyBudget(maxHeldBytes), maxBodyBytes, UPLOAD_PATH));
 
   app.get("/", (context) => context.text("Ollama is running"));
   app.route("/", modelRoutes(dependencies));

@@ -5,6 +5,7 @@ import type { Drain } from "./drain.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { AccessVariables } from "./middleware/access_log.ts";
+import type { BodyVariables } from "./middleware/body_limit.ts";
 import type { WaitingQueue } from "./queue.ts";
 import type { pullModel, pushModel } from "./registry/mod.ts";
 
@@ -33,6 +34,8 @@ export interface AppOptions {
   maxQueue?: number;
   /** Default 32 MiB. */
   maxBodyBytes?: number;
+  /** What all bodies may hold together. Default 256 MiB. */
+  maxHeldBytes?: number;
   /** What requests must carry; without it all are let in. */
   apiKey?: string;
   /** Whether there is a server for cloud models. Default false. */
@@ -57,5 +60,5 @@ export type AppDependencies = AppOptions & {
 
 /** Hono's type parameters. */
 export interface AppEnvironment {
-  Variables: AccessVariables;
+  Variables: AccessVariables & BodyVariables;
 }

@@ -1,39 +1,46 @@
-// Request bodies that were compressed on the way (RFC 9110, section 8.4): Codex sends zstd. What they
-// may come to is bounded, for a few bytes can stand for gigabytes.
+// Request bodies that were compressed on the way (RFC 9110, section 8.4): Codex sends zstd. They are
+// decompressed piece by piece, so that whoever reads can stop: a few bytes can stand for gigabytes.
 
-import { promisify } from "node:util";
-import { gunzip, zstdDecompress } from "node:zlib";
+import { type Duplex, Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createZstdDecompress } from "node:zlib";
 import { HttpError } from "./errors.ts";
 
-/** Most bytes that a body may come to. */
-const MAX_BYTES = 32 * 2 ** 20;
-
-const DECODERS: Record<string, typeof gunzip> = {
-  gzip: gunzip,
-  "x-gzip": gunzip,
-  zstd: zstdDecompress as typeof gunzip,
+const DECODERS: Record<string, () => Duplex> = {
+  gzip: createGunzip,
+  "x-gzip": createGunzip,
+  zstd: createZstdDecompress,
 };
 
-/** The request with its body as it was before it was compressed. */
-export function decoded(request: Request): Pick<Request, "arrayBuffer"> {
+/**
+ * The body of a request as it was before it was compressed, in pieces.
+ *
+ * @throws {HttpError} 415 for an encoding that is not known, 400 for what is broken or cut off
+ */
+export async function* decoded(request: Request): AsyncGenerator<Uint8Array> {
+  const { body } = request;
   const name = request.headers.get("content-encoding")?.trim().toLowerCase() || "identity";
-  if (name === "identity") return request;
-  return { arrayBuffer: async () => await decode(name, await request.arrayBuffer()) };
-}
-
-/** @throws {HttpError} 415 for an encoding that is not known, 413 for too much, 400 for what is broken */
-async function decode(name: string, bytes: ArrayBuffer): Promise<ArrayBuffer> {
-  if (!Object.hasOwn(DECODERS, name)) {
+  if (name !== "identity" && !Object.hasOwn(DECODERS, name)) {
     throw new HttpError(415, `content-encoding must be gzip or zstd, not "${name}"`);
   }
-  const decompress = promisify<Uint8Array, object, Uint8Array>(DECODERS[name]!);
+  if (!body) return;
+  if (name === "identity") return yield* received(body);
+  const decoder = DECODERS[name]!();
+  // What fails on the way is thrown by the decoder.
+  pipeline(Readable.from(received(body)), decoder).catch(() => {});
   try {
-    return new Uint8Array(await decompress(new Uint8Array(bytes), { maxOutputLength: MAX_BYTES }))
-      .buffer;
+    yield* decoder;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
-      throw new HttpError(413, `the request body is larger than ${MAX_BYTES} bytes`);
-    }
+    if (error instanceof HttpError) throw error;
     throw new HttpError(400, `invalid ${name} in the request body: ${(error as Error).message}`);
+  }
+}
+
+async function* received(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    if (error instanceof HttpError) throw error;
+    throw new HttpError(400, "the request body ended before it was complete");
   }
 }

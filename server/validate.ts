@@ -7,9 +7,6 @@ import { HttpError } from "./errors.ts";
 /** JSON has no infinity, but 1e999 reads as one. */
 const ajv = new Ajv({ strict: false, strictNumbers: true });
 
-/** Deeper than any request has reason to be; whoever walks a body may recurse. */
-const MAX_DEPTH = 512;
-
 /**
  * A function that returns the body as the type that the schema describes.
  * It throws an HttpError 400 where the body does not fit.
@@ -22,44 +19,6 @@ export function createValidator<T>(schema: object): (body: unknown) => T {
     const error = validate.errors![0]!;
     throw new HttpError(400, describe(error), memberName(pathOf(error)));
   };
-}
-
-/**
- * The JSON value of a request body, whatever its content type says.
- *
- * @throws {HttpError} 400 if there is none or it is no JSON
- */
-export async function readJson(
-  request: { arrayBuffer(): Promise<ArrayBuffer> },
-): Promise<unknown> {
-  const bytes = await request.arrayBuffer().catch((error) => {
-    if (error instanceof HttpError) throw error;
-    throw new HttpError(400, "the request body ended before it was complete");
-  });
-  let body: unknown;
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    if (text.trim() === "") throw new HttpError(400, "missing request body");
-    body = JSON.parse(text);
-  } catch (error) {
-    if (error instanceof HttpError) throw error;
-    throw new HttpError(400, `invalid JSON in the request body: ${(error as Error).message}`);
-  }
-  if (isDeeperThan(MAX_DEPTH, body)) {
-    throw new HttpError(400, `invalid JSON in the request body: nested over ${MAX_DEPTH} levels`);
-  }
-  return body;
-}
-
-/** Level by level, for recursion is what it guards against. */
-function isDeeperThan(limit: number, value: unknown): boolean {
-  const isNested = (one: unknown) => typeof one === "object" && one !== null;
-  let level = [value].filter(isNested) as object[];
-  for (let depth = 1; level.length > 0; depth++) {
-    if (depth > limit) return true;
-    level = level.flatMap((one) => Object.values(one).filter(isNested));
-  }
-  return false;
 }
 
 function describe(error: ErrorObject): string {

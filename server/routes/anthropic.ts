@@ -13,11 +13,12 @@ import { effectiveInfo, withConversation, withParameters } from "../defaults.ts"
 import { HttpError } from "../errors.ts";
 import { Generation } from "../generation.ts";
 import { HEARTBEAT, withHeartbeat } from "../heartbeat.ts";
+import { readJson } from "../json_body.ts";
 import { withModel } from "../lending.ts";
 import { requireModelName } from "../model_name.ts";
 import { messagesSchema } from "../schemas/anthropic.ts";
 import { sseResponse } from "../sse.ts";
-import { createValidator, readJson } from "../validate.ts";
+import { createValidator } from "../validate.ts";
 import {
   AnswerCollector,
   AnswerWriter,
@@ -104,7 +105,7 @@ async function read(
   { store, log }: AppDependencies,
   toPlan: typeof planMessages,
 ) {
-  const body = validate(await readJson(context.req));
+  const body = validate(await readJson(context));
   const model = requireModelName(body.model);
   context.set("model", model);
   const entry = await store.find(model);

@@ -4,8 +4,9 @@ import { Hono } from "hono";
 import { ModelName, ModelNotFoundError } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { HttpError } from "../errors.ts";
+import { readJson } from "../json_body.ts";
 import { copySchema, deleteSchema } from "../schemas/models.ts";
-import { createValidator, readJson } from "../validate.ts";
+import { createValidator } from "../validate.ts";
 import type { CopyBody, ModelBody } from "../wire/model_types.ts";
 
 const validateCopy = createValidator<CopyBody>(copySchema);
@@ -16,7 +17,7 @@ export function copyDeleteRoutes({ store, manager }: AppDependencies): Hono<AppE
   const app = new Hono<AppEnvironment>();
 
   app.post("/api/copy", async (context) => {
-    const { source, destination } = validateCopy(await readJson(context.req));
+    const { source, destination } = validateCopy(await readJson(context));
     context.set("model", source ?? "");
     for (const [member, name] of Object.entries({ source, destination })) {
       if (name && ModelName.tryParse(name)) continue;
@@ -30,7 +31,7 @@ export function copyDeleteRoutes({ store, manager }: AppDependencies): Hono<AppE
   });
 
   app.delete("/api/delete", async (context) => {
-    const body = validateDelete(await readJson(context.req));
+    const body = validateDelete(await readJson(context));
     const name = body.model || body.name || "";
     if (!ModelName.tryParse(name)) throw new HttpError(400, `name "${name}" is invalid`, "model");
     context.set("model", name);

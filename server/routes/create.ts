@@ -4,9 +4,10 @@ import { Hono } from "hono";
 import { createModel, ModelName } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { HttpError } from "../errors.ts";
+import { readJson } from "../json_body.ts";
 import { progressResponse } from "../progress.ts";
 import { createSchema } from "../schemas/models.ts";
-import { createValidator, readJson } from "../validate.ts";
+import { createValidator } from "../validate.ts";
 import { toCreateRequest } from "../wire/create.ts";
 import type { CreateBody } from "../wire/model_types.ts";
 
@@ -16,7 +17,7 @@ const validate = createValidator<CreateBody>(createSchema);
 export function createRoutes({ store, registry }: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
   app.post("/api/create", async (context) => {
-    const body = validate(await readJson(context.req));
+    const body = validate(await readJson(context));
     const name = body.model || body.name || "";
     if (!ModelName.tryParse(name)) throw new HttpError(400, "invalid model name", "model");
     context.set("model", name);

@@ -5,10 +5,11 @@ import { type Context, Hono } from "hono";
 import type { StoreEntry } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { withParameters } from "../defaults.ts";
+import { readJson } from "../json_body.ts";
 import { loadOrUnload, withModel } from "../lending.ts";
 import { requireModelName } from "../model_name.ts";
 import { embedSchema, legacyEmbedSchema, openAiEmbedSchema } from "../schemas/embed.ts";
-import { createValidator, readJson } from "../validate.ts";
+import { createValidator } from "../validate.ts";
 import {
   embedAnswer,
   embedError,
@@ -68,7 +69,7 @@ async function answer<T extends EmbedBody>(
   endpoint: Endpoint<T>,
 ): Promise<Response> {
   const started = performance.now();
-  const body = endpoint.validate(await readJson(context.req));
+  const body = endpoint.validate(await readJson(context));
   const model = requireModelName(body.model);
   context.set("model", model);
   const plan = endpoint.plan(withParameters(body, await findModel(dependencies, model)));

@@ -6,11 +6,12 @@ import type { ChatEvent, ChatModel, DoneEvent, ModelInfo } from "../../engine/mo
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { completed, effectiveInfo, withParameters } from "../defaults.ts";
 import { Generation } from "../generation.ts";
+import { readJson } from "../json_body.ts";
 import { loadOrUnload, withModel } from "../lending.ts";
 import { requireModelName } from "../model_name.ts";
 import { ndjsonResponse } from "../ndjson.ts";
 import { chatSchema, generateSchema } from "../schemas/ollama.ts";
-import { createValidator, readJson } from "../validate.ts";
+import { createValidator } from "../validate.ts";
 import { type Plan, planChat, planGenerate, type Task } from "../wire/ollama.ts";
 import {
   AnswerParts,
@@ -64,7 +65,7 @@ async function answer<T extends OllamaRequest>(
   endpoint: Endpoint<T>,
 ): Promise<Response> {
   const started = performance.now();
-  const body = endpoint.validate(await readJson(context.req));
+  const body = endpoint.validate(await readJson(context));
   const model = requireModelName(body.model);
   context.set("model", model);
   const entry = await dependencies.store.find(model);

@@ -5,10 +5,10 @@ import { type Context, Hono } from "hono";
 import type { ChatEvent, ChatModel, ModelInfo } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { mergeChoices } from "../choices.ts";
-import { decoded } from "../content_encoding.ts";
 import { completed, effectiveInfo, withParameters } from "../defaults.ts";
 import { messageOf } from "../errors.ts";
 import { Generation } from "../generation.ts";
+import { readJson } from "../json_body.ts";
 import { requireModelName } from "../model_name.ts";
 import {
   openAiChatSchema,
@@ -16,7 +16,7 @@ import {
   openAiResponsesSchema,
 } from "../schemas/openai.ts";
 import { type ServerSentEvent, sseResponse } from "../sse.ts";
-import { createValidator, readJson } from "../validate.ts";
+import { createValidator } from "../validate.ts";
 import {
   type AnswerHead,
   ChatAnswer,
@@ -85,7 +85,7 @@ async function answer<T extends OpenAiBody>(
   dependencies: AppDependencies,
   endpoint: Endpoint<T>,
 ): Promise<Response> {
-  const body = endpoint.validate(await readJson(decoded(context.req.raw)));
+  const body = endpoint.validate(await readJson(context));
   const model = requireModelName(body.model);
   context.set("model", model);
   const entry = await dependencies.store.find(model);

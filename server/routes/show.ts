@@ -3,9 +3,10 @@
 import { Hono } from "hono";
 import { readHeader, type StoreEntry } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
+import { readJson } from "../json_body.ts";
 import { requireModelName } from "../model_name.ts";
 import { showSchema } from "../schemas/models.ts";
-import { createValidator, readJson } from "../validate.ts";
+import { createValidator } from "../validate.ts";
 import { type ShowBody, type ShownHeaders, toShow } from "../wire/show.ts";
 import { json } from "./json.ts";
 
@@ -18,7 +19,7 @@ const validate = createValidator<ShowBody>(showSchema);
 export function showRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
   app.post("/api/show", async (context) => {
-    const body = validate(await readJson(context.req));
+    const body = validate(await readJson(context));
     const name = requireModelName(body.model || body.name);
     context.set("model", name);
     const entry = await store.find(name);

@@ -4,9 +4,10 @@ import { type Context, Hono } from "hono";
 import { ModelName } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { HttpError } from "../errors.ts";
+import { readJson } from "../json_body.ts";
 import { progressResponse } from "../progress.ts";
 import { transferSchema } from "../schemas/models.ts";
-import { createValidator, readJson } from "../validate.ts";
+import { createValidator } from "../validate.ts";
 import type { TransferBody } from "../wire/model_types.ts";
 
 const validate = createValidator<TransferBody>(transferSchema);
@@ -27,7 +28,7 @@ export function transferRoutes({ store, registry }: AppDependencies): Hono<AppEn
 }
 
 async function read(context: Context<AppEnvironment>) {
-  const body = validate(await readJson(context.req));
+  const body = validate(await readJson(context));
   const name = body.model || body.name || "";
   if (!ModelName.tryParse(name)) throw new HttpError(400, "invalid model name", "model");
   context.set("model", name);

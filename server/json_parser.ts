@@ -1,0 +1,297 @@
+// JSON (RFC 8259) read bit by bit: a generator that pauses every few kilobytes, so that a large body
+// does not keep everybody else waiting, and that stops at bounds before they cost. Gives the values
+// that JSON.parse gives; tests hold it to that.
+
+import { Buffer } from "node:buffer";
+
+/** How much a text may have of what costs more than its bytes. */
+export interface JsonBounds {
+  /** Levels of arrays and objects. */
+  depth: number;
+  /** Values of all kinds. */
+  values: number;
+  /** Arrays, objects and members of objects: what takes most room and time for its length. */
+  members: number;
+}
+
+/** A text that is no JSON. */
+export class JsonSyntaxError extends Error {
+  override name = "JsonSyntaxError";
+}
+
+/** A text that has nothing in it but white space. */
+export class EmptyJsonError extends JsonSyntaxError {
+  override name = "EmptyJsonError";
+}
+
+/** A text with more than the bounds. */
+export class JsonBoundsError extends Error {
+  override name = "JsonBoundsError";
+  /** @param bound which one */
+  constructor(readonly bound: keyof JsonBounds, message: string) {
+    super(message);
+  }
+}
+
+/** Bytes between two pauses, and most of a string that is taken at a time. */
+const PIECE_BYTES = 16 * 2 ** 10;
+/** Longer ones are no numbers that anybody means, and take time by their length. */
+const LONGEST_NUMBER = 1024;
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const LITERALS: Record<number, [string, unknown]> = {
+  0x74: ["true", true],
+  0x66: ["false", false],
+  0x6e: ["null", null],
+};
+
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [ARRAY, ARRAY_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** An array or object that is not complete, and the key whose value comes next. */
+interface Open {
+  container: unknown[] | Record<string, unknown>;
+  key: string | undefined;
+}
+
+/**
+ * Reads a text of UTF-8. Each pause gives the number of values so far, the end the value.
+ *
+ * @throws {JsonSyntaxError}
+ * @throws {JsonBoundsError}
+ */
+export function* parseJson(
+  bytes: Uint8Array,
+  bounds: JsonBounds,
+): Generator<number, unknown, void> {
+  const reader = new Reader(bytes, bounds);
+  const open: Open[] = [];
+  yield* reader.skipSpace();
+  if (reader.at === bytes.length) throw new EmptyJsonError("there is nothing");
+  for (;;) {
+    yield* reader.pause();
+    let value: unknown;
+    const start = reader.next();
+    if (start === ARRAY || start === OBJECT) {
+      if (open.length === bounds.depth) {
+        throw new JsonBoundsError("depth", `nested over ${bounds.depth} levels`);
+      }
+      reader.countMember();
+      reader.at++;
+      value = start === ARRAY ? [] : {};
+      yield* reader.skipSpace();
+      if (reader.next() !== (start === ARRAY ? ARRAY_END : OBJECT_END)) {
+        const key = start === OBJECT ? yield* readKey(reader) : undefined;
+        open.push({ container: value as Open["container"], key });
+        yield* reader.skipSpace();
+        continue;
+      }
+      reader.at++;
+    } else {
+      value = start === QUOTE ? yield* reader.readString() : reader.readScalar();
+    }
+    reader.countValue();
+    // What is complete goes into what it is in, which may be complete then itself.
+    for (;;) {
+      yield* reader.skipSpace();
+      const last = open.at(-1);
+      if (!last) {
+        if (reader.at < bytes.length) throw reader.unexpected();
+        return value;
+      }
+      const { container, key } = last;
+      if (Array.isArray(container)) container.push(value);
+      else if (key === "__proto__") setOwn(container, key, value);
+      else container[key!] = value;
+      const next = reader.next();
+      if (next === COMMA) {
+        reader.at++;
+        yield* reader.skipSpace();
+        if (key !== undefined) {
+          last.key = yield* readKey(reader);
+          yield* reader.skipSpace();
+        }
+        break;
+      }
+      if (next !== (key === undefined ? ARRAY_END : OBJECT_END)) throw reader.unexpected();
+      reader.at++;
+      reader.countValue();
+      value = container;
+      open.pop();
+    }
+  }
+}
+
+/** The key of a member and the colon behind it. */
+function* readKey(reader: Reader): Generator<number, string, void> {
+  if (reader.next() !== QUOTE) throw reader.unexpected();
+  reader.countMember();
+  const key = yield* reader.readString();
+  yield* reader.skipSpace();
+  if (reader.next() !== COLON) throw reader.unexpected();
+  reader.at++;
+  return key;
+}
+
+function setOwn(object: object, key: string, value: unknown): void {
+  Object.defineProperty(object, key, {
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  });
+}
+
+/** The parts of a text that have no parts, and what has been counted. */
+class Reader {
+  at = 0;
+  readonly #bytes: Uint8Array;
+  /** The same bytes, as what makes short strings fastest. */
+  readonly #characters: Buffer;
+  readonly #bounds: JsonBounds;
+  #values = 0;
+  #members = 0;
+  #pausedAt = 0;
+
+  constructor(bytes: Uint8Array, bounds: JsonBounds) {
+    this.#bytes = bytes;
+    this.#characters = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#bounds = bounds;
+    // A byte order mark may be ignored (RFC 8259, section 8.1).
+    if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) this.at = 3;
+  }
+
+  /** The next byte; undefined at the end. */
+  next(): number | undefined {
+    return this.#bytes[this.at];
+  }
+
+  countValue(): void {
+    const { values } = this.#bounds;
+    if (++this.#values > values) throw new JsonBoundsError("values", `over ${values} values`);
+  }
+
+  countMember(): void {
+    const { members } = this.#bounds;
+    if (++this.#members <= members) return;
+    throw new JsonBoundsError("members", `over ${members} arrays, objects and members`);
+  }
+
+  *pause(): Generator<number, void, void> {
+    if (this.at - this.#pausedAt < PIECE_BYTES) return;
+    this.#pausedAt = this.at;
+    yield this.#values;
+  }
+
+  *skipSpace(): Generator<number, void, void> {
+    const bytes = this.#bytes;
+    for (;;) {
+      const end = Math.min(bytes.length, this.at + PIECE_BYTES);
+      while (this.at < end && isSpace(bytes[this.at]!)) this.at++;
+      if (this.at < end || end === bytes.length) return;
+      yield* this.pause();
+    }
+  }
+
+  /** A number, true, false or null. */
+  readScalar(): unknown {
+    const bytes = this.#bytes;
+    const literal = LITERALS[bytes[this.at]!];
+    if (literal) {
+      const [text, value] = literal;
+      for (let index = 0; index < text.length; index++) {
+        if (bytes[this.at] !== text.charCodeAt(index)) throw this.unexpected();
+        this.at++;
+      }
+      return value;
+    }
+    const start = this.at;
+    let end = start;
+    while (isOfNumber(bytes[end]) && end - start <= LONGEST_NUMBER) end++;
+    if (end === start) throw this.unexpected();
+    const text = this.#ascii(start, end);
+    if (end - start > LONGEST_NUMBER || !NUMBER.test(text)) {
+      throw new JsonSyntaxError(`"${text.slice(0, 20)}" at byte ${start} is no number`);
+    }
+    this.at = end;
+    return Number(text);
+  }
+
+  /** A string, from its first quote to its last. */
+  *readString(): Generator<number, string, void> {
+    this.at++;
+    let text = this.#readPiece();
+    while (this.#bytes[this.at] !== QUOTE) {
+      yield* this.pause();
+      text += this.#readPiece();
+    }
+    this.at++;
+    return text;
+  }
+
+  /** What stands before the quote at the end, or as much as is taken at a time. */
+  #readPiece(): string {
+    const bytes = this.#bytes;
+    const start = this.at;
+    const limit = Math.min(bytes.length, start + PIECE_BYTES);
+    let end = start;
+    let [hasEscape, bits] = [false, 0];
+    for (; end < limit; end++) {
+      const byte = bytes[end]!;
+      if (byte === QUOTE) break;
+      if (byte < 0x20) throw this.unexpected(end);
+      bits |= byte;
+      if (byte !== BACKSLASH) continue;
+      const length = bytes[end + 1] === 0x75 ? 6 : 2;
+      if (end + length > limit && limit < bytes.length) break;
+      hasEscape = true;
+      end += length - 1;
+    }
+    end = Math.min(end, bytes.length);
+    if (end === bytes.length) throw new JsonSyntaxError(`the string at byte ${start} has no end`);
+    // Not within a character.
+    while (end === limit && (bytes[end]! & 0xc0) === 0x80 && end > start) end--;
+    this.at = end;
+    const text = bits < 0x80 ? this.#ascii(start, end) : this.#decode(start, end);
+    if (!hasEscape) return text;
+    try {
+      return JSON.parse(`"${text}"`);
+    } catch {
+      throw new JsonSyntaxError(`the string at byte ${start} has a malformed escape`);
+    }
+  }
+
+  #ascii(start: number, end: number): string {
+    return this.#characters.toString("latin1", start, end);
+  }
+
+  #decode(start: number, end: number): string {
+    try {
+      return decoder.decode(this.#bytes.subarray(start, end));
+    } catch {
+      throw new JsonSyntaxError(`the string at byte ${start} is not UTF-8`);
+    }
+  }
+
+  /** The fault of the byte that stands there. */
+  unexpected(at = this.at): JsonSyntaxError {
+    const byte = this.#bytes[at];
+    if (byte === undefined) return new JsonSyntaxError("unexpected end");
+    const isShown = byte >= 0x20 && byte < 0x7f;
+    const shown = isShown ? `"${String.fromCharCode(byte)}"` : `0x${byte.toString(16)}`;
+    return new JsonSyntaxError(`unexpected ${shown} at byte ${at}`);
+  }
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** Digits, signs, point and exponent. */
+function isOfNumber(byte: number | undefined): boolean {
+  return byte !== undefined &&
+    ((byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x2b || byte === 0x2e ||
+      byte === 0x65 || byte === 0x45);
+}
