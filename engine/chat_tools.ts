@@ -2,7 +2,7 @@
 // refused. Of another one, what cannot be enforced is left out, keyword by keyword: then its calls
 // are checked against the whole schema after they came, and the log says so.
 
-import { Ajv, type ValidateFunction } from "ajv";
+import { Ajv, type ValidateFunction } from "./dependencies.ts";
 import type { Tokenizer } from "../tokenizer/mod.ts";
 import type { CallableTool } from "./answers/mod.ts";
 import { compileFormat } from "./constraint.ts";

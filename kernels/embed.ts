@@ -4,7 +4,7 @@
 import embedSource from "./embed.wgsl" with { type: "text" };
 import { type FloatRows, GROUP } from "./activation.ts";
 import type { Device } from "./device.ts";
-import { type Dispatch, encodeDispatch } from "./kernel.ts";
+import { type Dispatch, encodeDispatch, type Resource } from "./kernel.ts";
 import { weightConstants, weightSnippets } from "./linear.ts";
 import { bindWeights, type Matrix } from "./matrix.ts";
 
@@ -72,7 +72,9 @@ export class Embed {
       snippets: weightSnippets(table.format),
     });
     const { plan, slots, rows, history, context } = step;
-    const bindings = by === "step" ? { plan, slots, rows, history } : { rows };
+    const bindings: Record<string, Resource> = by === "step"
+      ? { plan, slots, rows, history }
+      : { rows };
     this.#dispatches = table.parts.map((part) =>
       kernel.bind(
         { ...bindings, x: x.floats, ...bindWeights(table, part) },

@@ -1,7 +1,7 @@
 // The HTTP application: middleware, routes and errors put together. A factory without globals and
 // without a port: `createApp(dependencies).fetch` is a handler for a server or a test.
 
-import { Hono } from "hono";
+import { Hono } from "./dependencies.ts";
 import type { AppEnvironment, AppOptions } from "./app_types.ts";
 import { BodyBudget, MAX_BODY_BYTES, MAX_HELD_BYTES } from "./bodies.ts";
 import { dialectOf, errorResponse } from "./dialects.ts";

@@ -1,7 +1,7 @@
 // The parts of a server put together from the settings: store, manager and HTTP application. Shared by
 // `serve`, which gives them a port, and by commands that find no server and call the handler.
 
-import type { Hono } from "hono";
+import type { Hono } from "./dependencies.ts";
 import { BOX_MODEL, ModelManager, ModelStore } from "../engine/mod.ts";
 import type { AppEnvironment } from "./app_types.ts";
 import { createApp } from "./app.ts";

@@ -4,7 +4,7 @@
 // Exit codes: 0 done, also if the reader of the output went away; 1 failed, or called wrongly, with
 // the reason on standard error; 130 ended by Ctrl-C.
 
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError } from "./dependencies.ts";
 import { connect } from "./client/mod.ts";
 import { defineEmbed, defineRun } from "./commands/define_answers.ts";
 import { defineBench, defineDoctor } from "./commands/define_machine.ts";

@@ -1,7 +1,7 @@
 // Which of the three APIs a request speaks, and the shape that its errors have there. Statuses and
 // sentences are the same in all of them (errors.ts).
 
-import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { ContentfulStatusCode } from "./dependencies.ts";
 import { messageOf } from "./errors.ts";
 import { json } from "./routes/json.ts";
 import { anthropicError, newId } from "./wire/anthropic/mod.ts";

@@ -1,7 +1,7 @@
 // The one place where an error becomes an HTTP status and a sentence for the client.
 // A client's mistake is never a 5xx: SDKs send those again, up to three times.
 
-import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { ContentfulStatusCode } from "./dependencies.ts";
 import {
   AdapterError,
   ChatTemplateError,

@@ -1,7 +1,7 @@
 // The JSON value of a request body. Large ones are parsed a few milliseconds at a time, one after the
 // other, so that nobody else waits for them; what a body may hold is bounded while it is parsed.
 
-import type { Context } from "hono";
+import type { Context } from "./dependencies.ts";
 import type { AppEnvironment } from "./app_types.ts";
 import { readBody } from "./bodies.ts";
 import { HttpError } from "./errors.ts";

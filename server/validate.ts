@@ -1,7 +1,7 @@
 // Checks request bodies against JSON Schemas with Ajv, and says in one sentence, with the field's
 // name, what is wrong with the first fault. Schemas are compiled when first used.
 
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { Ajv, type ErrorObject, type ValidateFunction } from "./dependencies.ts";
 import { HttpError } from "./errors.ts";
 
 /** JSON has no infinity, but 1e999 reads as one. */

@@ -21,27 +21,32 @@ const LAYERS = ["kernels", "tokenizer", "engine", "server"];
 const PACKAGE_HOMES: Record<string, string[]> = {
   "@anthropic-ai/sdk": ["tests/server/"],
   "@huggingface/gguf": ["tests/engine/gguf/"],
-  "@huggingface/jinja": ["tokenizer/", "tests/tokenizer/"],
+  "@huggingface/jinja": ["tokenizer/dependencies.ts"],
   "@langchain/core": ["tests/server/"],
   "@langchain/ollama": ["tests/server/"],
   "@std/assert": ["tests/"],
   ai: ["tests/server/"],
   "ai-sdk-ollama": ["tests/server/"],
-  ajv: ["engine/chat_tools.ts", "server/", "tests/server/", "tests/engine/grammar/"],
+  ajv: [
+    "engine/dependencies.ts",
+    "server/dependencies.ts",
+    "tests/server/",
+    "tests/engine/grammar/",
+  ],
   "ajv-formats": ["tests/engine/grammar/"],
-  commander: ["server/", "tests/server/"],
-  hono: ["server/", "tests/server/"],
+  commander: ["server/dependencies.ts"],
+  hono: ["server/dependencies.ts"],
   ollama: ["tests/server/"],
   "ollama-ai-provider-v2": ["tests/server/"],
   openai: ["tests/server/"],
   "prom-client": ["tests/server/"],
-  "string-width": ["server/"],
+  "string-width": ["server/dependencies.ts"],
   webgpu: ["tests/"],
 };
 
 /** What is wrong with an import, or undefined. */
 function faultOf({ from, to, isDynamic }: Import): string | undefined {
-  const isFile = /\.\w+$/.test(to);
+  const isFile = /\.\w+$/.test(to) && !to.startsWith("npm:");
   if (to.startsWith("node:")) return undefined;
   if (!isFile || !to.includes("/")) return isFile ? undefined : packageFaultOf(from, to);
 
@@ -57,7 +62,14 @@ function faultOf({ from, to, isDynamic }: Import): string | undefined {
   return undefined;
 }
 
-function packageFaultOf(from: string, specifier: string): string | undefined {
+/** What others import, whose packages are named so that they resolve without our import map. */
+const SHIPPED = ["kernels", "tokenizer", "engine", "server"];
+
+function packageFaultOf(from: string, imported: string): string | undefined {
+  if (SHIPPED.includes(from.split("/")[0]!) && !imported.startsWith("npm:")) {
+    return "packages are named with npm: and their version, in the dependencies.ts of the layer";
+  }
+  const specifier = imported.replace(/^npm:(@?[^@]+)@[^/]*/, "$1");
   const name = specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
   const homes = PACKAGE_HOMES[name];
   if (!homes) return `the package ${name} has no home in PACKAGE_HOMES`;
@@ -77,6 +89,16 @@ const imports = listSourceFiles([".ts"]).flatMap((path) => readImports(path, rea
 
 Deno.test("every import stays within its layer and the layers below", () => {
   assertEquals(faultsOf(imports), []);
+});
+
+Deno.test("a package has one version, whether deno.json or the library names it", () => {
+  const { imports: named } = JSON.parse(readSource("deno.json"));
+  const specifiers = imports.map(({ to }) => to).filter((to) => to.startsWith("npm:"));
+  assertEquals(specifiers.length > 0, true);
+  for (const specifier of specifiers) {
+    const name = specifier.replace(/^npm:(@?[^@]+)@.*/, "$1");
+    assertEquals(named[name] ?? specifier, specifier);
+  }
 });
 
 Deno.test("no files import each other in a cycle", () => {
@@ -125,7 +147,9 @@ const WRONG: [from: string, specifier: string, isDynamic?: true][] = [
   ["mod.ts", "./server/cli.ts", true],
   ["bench/mod.ts", "../server/mod.ts"],
   ["engine/mod.ts", "hono/streaming"],
-  ["kernels/mod.ts", "@huggingface/jinja"],
+  ["kernels/mod.ts", "npm:@huggingface/jinja@0.5.11"],
+  ["tokenizer/dependencies.ts", "@huggingface/jinja"],
+  ["engine/dependencies.ts", "npm:hono@4.13.19/streaming"],
   ["server/app.ts", "no-such-package"],
 ];
 

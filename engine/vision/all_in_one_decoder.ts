@@ -32,7 +32,7 @@ const QWEN3_5: Decoder = { keys: SECTIONS, tensors: [[/\.ssm_dt$/, ".ssm_dt.bias
 const DECODERS: Readonly<Record<string, Decoder>> = {
   gemma3: { tokenizer: trimVocabulary },
   gemma4: {
-    tokenizer: ({ metadata }) =>
+    tokenizer: ({ metadata }): Record<string, MetadataValue> =>
       metadata["tokenizer.ggml.model"] === "llama" ? { "tokenizer.ggml.model": "gemma4" } : {},
     tensors: [[/\.ffn_gate_inp\.per_expert_scale$/, ".ffn_down_exps.scale"]],
   },
@@ -43,10 +43,12 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
       "rope.scaling.yarn_log_multiplier": ["rope.scaling.mscale_all_dim"],
       "attention.temperature_scale": ["rope.scaling_beta"],
     },
-    tokenizer: ({ metadata: { "tokenizer.ggml.pre": rule = "default", ...others } }) =>
-      rule === "default" && "mistral3.vision.block_count" in others
+    tokenizer: ({ metadata }): Record<string, MetadataValue> => {
+      const { "tokenizer.ggml.pre": rule = "default" } = metadata;
+      return rule === "default" && "mistral3.vision.block_count" in metadata
         ? { "tokenizer.ggml.pre": "tekken" }
-        : {},
+        : {};
+    },
   },
   qwen25vl: { keys: SECTIONS },
   qwen3vl: QWEN3_VL,

@@ -1,7 +1,7 @@
 // The command line's commands about this machine: `doctor` and `bench`.
 
 import { type Definition, examples } from "./definition.ts";
-import { InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError, Option } from "../dependencies.ts";
 import { bench, BENCH_FORMATS, type BenchOptions } from "./bench.ts";
 import { doctor, type DoctorOptions } from "./doctor.ts";
 

@@ -1,7 +1,7 @@
 // What the definitions of the commands share: where they are added, how values of options are read,
 // and how examples look in a help text.
 
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError } from "../dependencies.ts";
 import type { CliDependencies } from "./dependencies.ts";
 
 /** What a definition is given. */

@@ -3,7 +3,7 @@
 // see other requests than this server does.
 
 import { Buffer } from "node:buffer";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { ContentfulStatusCode } from "../dependencies.ts";
 import { HttpError } from "../errors.ts";
 
 /** Most bytes of a head: cookies and tokens of all kinds fit; it is held in memory before any guard. */

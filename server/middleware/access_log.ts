@@ -1,7 +1,7 @@
 // One log line per request, written when its answer is complete: for a generation, after the last
 // token, with exact counts and rates.
 
-import type { MiddlewareHandler } from "hono";
+import type { MiddlewareHandler } from "../dependencies.ts";
 import type { Usage } from "../../engine/mod.ts";
 import { CLIENT_CLOSED_REQUEST, messageOf, statusOf } from "../errors.ts";
 import type { Generation } from "../generation.ts";

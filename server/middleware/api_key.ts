@@ -1,7 +1,7 @@
 // Lets in who has the key of QUERN_API_KEY: as a bearer token, as OpenAI's clients send it, or as
 // `x-api-key`, as Anthropic's do. Liveness needs none, so that whatever watches the server can.
 
-import type { MiddlewareHandler } from "hono";
+import type { MiddlewareHandler } from "../dependencies.ts";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { HttpError } from "../errors.ts";
 

@@ -1,7 +1,7 @@
 // Bounds the bodies of requests: refuses at once what says beforehand that it is too large, and gives
 // each request its allowance, which bodies are read against (bodies.ts).
 
-import type { MiddlewareHandler } from "hono";
+import type { MiddlewareHandler } from "../dependencies.ts";
 import { BodyAllowance, type BodyBudget, tooLarge } from "../bodies.ts";
 import type { AccessVariables } from "./access_log.ts";
 

@@ -1,7 +1,7 @@
 // Tells the drain of every request, from its first byte to the end of its answer. Who asks how the
 // server is does not keep it from stopping, and is answered to the last.
 
-import type { MiddlewareHandler } from "hono";
+import type { MiddlewareHandler } from "../dependencies.ts";
 import type { Drain } from "../drain.ts";
 import type { AccessVariables } from "./access_log.ts";
 

@@ -3,7 +3,7 @@
 // gave this machine are refused, wherever it listens; an address as Host cannot be rebound.
 
 import { isIP } from "node:net";
-import type { MiddlewareHandler } from "hono";
+import type { MiddlewareHandler } from "../dependencies.ts";
 import { HttpError } from "../errors.ts";
 import { isLocalAddress, isLoopback } from "../host.ts";
 

@@ -1,7 +1,6 @@
 // Counts every request when its answer is complete, as the access log does.
 
-import type { MiddlewareHandler } from "hono";
-import { routePath } from "hono/route";
+import { type MiddlewareHandler, routePath } from "../dependencies.ts";
 import type { Metrics } from "../metrics.ts";
 import type { AccessVariables } from "./access_log.ts";
 

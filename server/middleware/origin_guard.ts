@@ -2,8 +2,7 @@
 // OLLAMA_ORIGINS names. Others are refused before anything runs, not merely left without CORS
 // headers, because a page can send a request whose answer it may not read.
 
-import type { MiddlewareHandler } from "hono";
-import { cors } from "hono/cors";
+import { cors, type MiddlewareHandler } from "../dependencies.ts";
 import { HttpError } from "../errors.ts";
 
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]"];

@@ -1,7 +1,7 @@
 // POST /v1/messages and /v1/messages/count_tokens. Both go the same way up to the loaded model:
 // body -> plan -> conversation that the model's template takes.
 
-import { type Context, Hono } from "hono";
+import { type Context, Hono } from "../dependencies.ts";
 import {
   type ChatModel,
   type ChatRequest,

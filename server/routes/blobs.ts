@@ -1,7 +1,7 @@
 // HEAD and POST /api/blobs/{digest}: files that new models are made from. They are streamed to disk,
 // so that their size is bounded by nothing else.
 
-import { Hono } from "hono";
+import { Hono } from "../dependencies.ts";
 import { canonicalDigest } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { HttpError } from "../errors.ts";

@@ -1,6 +1,6 @@
 // POST /api/copy and DELETE /api/delete: names given to models and taken away.
 
-import { Hono } from "hono";
+import { Hono } from "../dependencies.ts";
 import { ModelName, ModelNotFoundError } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { HttpError } from "../errors.ts";

@@ -1,6 +1,6 @@
 // POST /api/create.
 
-import { Hono } from "hono";
+import { Hono } from "../dependencies.ts";
 import { createModel, ModelName } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { HttpError } from "../errors.ts";

@@ -1,7 +1,7 @@
 // POST /api/embed, /api/embeddings and /v1/embeddings. All go the same way: body -> plan -> result
 // -> answer; they differ in their schema and in how bodies are translated.
 
-import { type Context, Hono } from "hono";
+import { type Context, Hono } from "../dependencies.ts";
 import type { StoreEntry } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { withParameters } from "../defaults.ts";

@@ -1,6 +1,6 @@
 // JSON responses with the content type that the native API names in full.
 
-import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { ContentfulStatusCode } from "../dependencies.ts";
 
 /** A response with a JSON body. */
 export function json(

@@ -1,6 +1,6 @@
 // GET /v1/models and /v1/models/{name}, for the clients of both vendors that ask there.
 
-import { Hono } from "hono";
+import { Hono } from "../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { dialectOf } from "../dialects.ts";
 import { requireModelName } from "../model_name.ts";

@@ -1,6 +1,6 @@
 // GET /api/tags, /api/ps and /api/version: what there is, what is loaded, who answers.
 
-import { Hono } from "hono";
+import { Hono } from "../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { toProcess, toTag } from "../wire/models.ts";
 import { OLLAMA_API_VERSION } from "../version.ts";

@@ -1,7 +1,7 @@
 // POST /api/chat and /api/generate. Both go the same way: body -> plan -> generation -> records;
 // they differ in their schema, in how the body is translated, and in where the text stands.
 
-import { type Context, Hono } from "hono";
+import { type Context, Hono } from "../dependencies.ts";
 import type { ChatEvent, ChatModel, DoneEvent, ModelInfo } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { completed, effectiveInfo, withParameters } from "../defaults.ts";

@@ -1,7 +1,7 @@
 // POST /v1/chat/completions, /v1/completions and /v1/responses. All go the same way: body -> plan ->
 // generation -> answer; they differ in their schema and in how bodies and events are translated.
 
-import { type Context, Hono } from "hono";
+import { type Context, Hono } from "../dependencies.ts";
 import type { ChatEvent, ChatModel, ModelInfo } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { mergeChoices } from "../choices.ts";

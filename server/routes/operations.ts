@@ -1,7 +1,7 @@
 // For those who run the server: whether it is well, what it counts, what its API is. GET /health,
 // /metrics, /openapi.json and /api/status.
 
-import { Hono } from "hono";
+import { Hono } from "../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { EXPOSITION_TYPE } from "../exposition.ts";
 import { openApiDocument } from "../openapi/mod.ts";

@@ -1,6 +1,6 @@
 // POST /api/show.
 
-import { Hono } from "hono";
+import { Hono } from "../dependencies.ts";
 import { readHeader, type StoreEntry } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { readJson } from "../json_body.ts";

@@ -1,6 +1,6 @@
 // POST /api/pull and /api/push: models from and to registries.
 
-import { type Context, Hono } from "hono";
+import { type Context, Hono } from "../dependencies.ts";
 import { ModelName } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { HttpError } from "../errors.ts";

@@ -1,7 +1,7 @@
 // How many columns of a terminal a text takes, and texts cut and padded to columns: a CJK character
 // or an emoji takes two, a combining mark none.
 
-import stringWidth from "string-width";
+import { stringWidth } from "../dependencies.ts";
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 

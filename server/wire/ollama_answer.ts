@@ -32,7 +32,9 @@ export class AnswerParts {
   add(event: ChatEvent): void {
     if (event.type === "text") this.#text += event.text;
     if (event.type === "thinking") this.#thinking += event.text;
-    if ("logprobs" in event) this.#logprobs.push(...toLogprobs(event.logprobs));
+    if ("logprobs" in event && event.logprobs) {
+      this.#logprobs.push(...toLogprobs(event.logprobs));
+    }
     if (event.type === "callEnd") {
       const { id, name, arguments: values } = event;
       this.#calls.push({ id, function: { index: this.#index++, name, arguments: values } });

@@ -3,7 +3,7 @@
 // before a bracket closes.
 // Each turns a form into another of the same meaning that the parser knows.
 
-import type { tokenize } from "@huggingface/jinja";
+import type { tokenize } from "../dependencies.ts";
 
 type Token = ReturnType<typeof tokenize>[number];
 

@@ -1,7 +1,7 @@
 // The syntax tree of a template, as far as rendering reads it. The library's parser makes it; these
 // types name what its package does not export.
 
-import { parse } from "@huggingface/jinja";
+import { parse } from "../dependencies.ts";
 import { JinjaError } from "./errors.ts";
 import { type Token, tokenizeTemplate } from "./tokens.ts";
 

@@ -2,7 +2,7 @@
 // the white space around them are told apart here, as Jinja does with trim_blocks and
 // lstrip_blocks; the inside of each tag goes through the library's lexer.
 
-import { tokenize } from "@huggingface/jinja";
+import { tokenize } from "../dependencies.ts";
 import { JinjaError } from "./errors.ts";
 import { rewriteTag } from "./rewrite.ts";
 
