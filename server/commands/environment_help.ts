@@ -14,7 +14,7 @@ export const environmentVariables: readonly (readonly [name: string, effect: str
   ["QUERN_GPU_MEMORY", "GPU memory, such as 24GB (what the driver says)"],
   ["OLLAMA_MAX_QUEUE", "requests that may wait (512)"],
   ["OLLAMA_ORIGINS", "further origins of web pages, with commas between"],
-  ["QUERN_HOSTS", "further names that requests may give as Host, likewise"],
+  ["QUERN_HOSTS", "further names that Host may be, with commas between"],
   ["OLLAMA_NOPRUNE", "keep files that no model uses"],
   ["QUERN_NO_BOX", "leave quern:tiny out of the models"],
   ["OLLAMA_NOHISTORY", "keep no history of what is typed in `run`"],
@@ -24,7 +24,7 @@ export const environmentVariables: readonly (readonly [name: string, effect: str
   ["QUERN_CLOUD_HOST", "server of the models whose names end in :cloud"],
   ["QUERN_CLOUD_KEY", "key for that server"],
   ["QUERN_CLOUD_API", "ollama or openai: its API (it is asked)"],
-  ["OLLAMA_REMOTES", "hosts of models with a remote_host (all public ones)"],
+  ["OLLAMA_REMOTES", "hosts that a remote_host may be (public ones)"],
   ["QUERN_SHUTDOWN_TIMEOUT", "how long requests have at the end (5s)"],
   ["NO_COLOR", "no bold and dim text"],
 ];
