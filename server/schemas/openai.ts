@@ -83,11 +83,11 @@ const functionMembers = {
   strict: flag,
 };
 
-/** A tool of a chat. Its kind goes without saying. */
+/** A tool of a chat. That it is a function goes without saying. */
 const tool = {
   type: "object",
-  required: ["function"],
   properties: {
+    type: text,
     function: { type: "object", required: ["name"], properties: functionMembers },
   },
 };

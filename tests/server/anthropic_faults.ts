@@ -122,6 +122,12 @@ export const FAULTS: [unknown, number, string][] = [
     400,
     'tool "web_search" is of type "web_search_20250305"',
   ],
+  [
+    { ...base, mcp_servers: [{ type: "url", url: "https://x.test", name: "x" }] },
+    400,
+    "mcp_servers is not supported",
+  ],
+  [{ ...base, container: "c_1" }, 400, "container is not supported"],
   [{ ...base, tool_choice: { type: "all" } }, 400, "tool_choice.type must be one of auto, any"],
   [{ ...base, tool_choice: { type: "any" } }, 400, 'tool_choice "any" needs tools'],
   [{ ...base, tools: [tool], tool_choice: { type: "tool" } }, 400, 'tool_choice lacks "name"'],

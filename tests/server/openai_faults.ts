@@ -95,7 +95,14 @@ export const chatFaults: Fault[] = [
   [chat, { model, messages, audio: {} }, "audio is not supported", "audio"],
   [chat, { model, messages, web_search_options: {} }, "web_search_options is not supported"],
   [chat, { model, messages, tools: [weather] }, '"tiny" does not support tools', "tools"],
-  [chat, { model, messages, tools: [{ type: "custom" }] }, 'tools[0] lacks "function"'],
+  [chat, { model, messages, tools: [{ type: "function" }] }, 'tools[0] lacks "function"', "tools"],
+  [chat, { model, messages, tools: [{}] }, 'tools[0] lacks "function"', "tools"],
+  ...["custom", "web_search", "mcp"].map((type): Fault => [
+    chat,
+    { model, messages, tools: [{ type, function: { name: "f" } }] },
+    `tools[0] is of type "${type}"`,
+    "tools",
+  ]),
   [chat, { model, messages, tools: [{ function: {} }] }, 'tools[0].function lacks "name"'],
   [chat, { model, messages, tool_choice: "any" }, "tool_choice must be", "tool_choice"],
   [chat, { model, messages, tool_choice: {} }, "tool_choice must be", "tool_choice"],
@@ -197,6 +204,14 @@ export const otherFaults: Fault[] = [
   [responses, { model, input, conversation: "c" }, "conversations are not stored", "conversation"],
   [responses, { model, input, prompt: { id: "p" } }, "prompts are not stored", "prompt"],
   [responses, { model, input, background: true }, "responses are not stored", "background"],
+  ...["web_search", "web_search_preview", "file_search", "code_interpreter", "mcp", "custom"].map(
+    (type): Fault => [
+      responses,
+      { model, input, tools: [{ type, name: "f", server_label: "s" }] },
+      `tools[0] is of type "${type}": only tools of type "function" are supported`,
+      "tools",
+    ],
+  ),
   [responses, { model, input, tools: [{ type: "function" }] }, 'tools[0] lacks "name"', "tools"],
   [
     responses,
@@ -206,7 +221,7 @@ export const otherFaults: Fault[] = [
   ],
   [
     responses,
-    { model, input, tools: [{ type: "web_search" }], tool_choice: { type: "web_search" } },
+    { model, input, tool_choice: { type: "web_search" } },
     "tool_choice must be",
     "tool_choice",
   ],

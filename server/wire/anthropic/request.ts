@@ -52,6 +52,7 @@ export function planCount(body: AnthropicRequest, info: ModelInfo): MessagesPlan
   if (body.tools?.length && !info.callsTools) {
     throw new HttpError(400, `"${body.model}" does not support tools`);
   }
+  refuseServerTools(body);
   const { engine: options, contextLength, ignored } = readOptions(body.options);
   const keepAlive = readKeepAlive(body.keep_alive);
   const think = info.thinks ? thinkOf(body) : undefined;
@@ -72,6 +73,14 @@ export function planCount(body: AnthropicRequest, info: ModelInfo): MessagesPlan
     ...(contextLength !== undefined && { contextLength }),
     ...(keepAlive !== undefined && { keepAlive }),
   };
+}
+
+/** @throws {HttpError} 400 for what Anthropic's servers would do themselves */
+function refuseServerTools({ mcp_servers: servers, container }: AnthropicRequest): void {
+  const isEmpty = servers == null || Array.isArray(servers) && servers.length === 0;
+  const name = isEmpty ? container == null ? undefined : "container" : "mcp_servers";
+  if (name === undefined) return;
+  throw new HttpError(400, `${name} is not supported: tools run at the client; give them as tools`);
 }
 
 /** Undefined: as the model does by itself. Budgets are not enforced. */

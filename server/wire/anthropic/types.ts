@@ -70,6 +70,10 @@ export interface AnthropicRequest {
   } | null;
   /** Asks the server to keep the conversation, or to go on with a kept one. */
   thread?: unknown;
+  /** Servers whose tools Anthropic's servers would call. */
+  mcp_servers?: unknown;
+  /** Where Anthropic's servers would run code. */
+  container?: unknown;
   /** Ours: options of the native API, for what this one cannot say. */
   options?: OllamaOptions | null;
   /** Ours: how long the model stays. */

@@ -14,7 +14,7 @@ import {
   refuseInCompletions,
 } from "./plan.ts";
 import type { ChatBody, WireMessage } from "./request_types.ts";
-import { readTools } from "./tools.ts";
+import { readTools, refuseOtherTools } from "./tools.ts";
 
 /** The engine's role of each role on the wire; "function" is the forerunner of "tool". */
 const ROLES: Record<string, ChatMessage["role"]> = {
@@ -36,7 +36,7 @@ export function planChat(body: ChatBody, info: ModelInfo): Plan {
   const { loading, engine } = readCommon(body, body.max_completion_tokens ?? body.max_tokens);
   const format = body.response_format;
   const effort = body.reasoning_effort ?? body.reasoning?.effort;
-  const functions = (body.tools ?? []).map((tool) => tool.function);
+  const functions = (body.tools ?? []).map((tool) => tool.function!);
   const request = {
     messages: readMessages(body, info),
     ...engine,
@@ -54,6 +54,10 @@ function refuse(body: ChatBody, { isEmbeddingModel }: ModelInfo): void {
   if (isEmbeddingModel) throw refusal(`"${body.model}" does not support chat`, "model");
   refuseInCompletions(body);
   if (body.functions?.length) throw refusal("functions: use tools instead", "functions");
+  for (const [index, { type, function: tool }] of (body.tools ?? []).entries()) {
+    refuseOtherTools(type, index);
+    if (!tool) throw refusal(`tools[${index}] lacks "function"`, "tools");
+  }
   for (const name of ["audio", "web_search_options"] as const) {
     if (body[name] != null) throw refusal(`${name} is not supported`, name);
   }

@@ -83,7 +83,7 @@ export interface ChatBody extends SamplingBody {
   /** Wins over max_tokens. */
   max_completion_tokens?: Given<number>;
   response_format?: Given<ResponseFormat>;
-  tools?: Given<{ function: WireFunction }[]>;
+  tools?: Given<{ type?: Given<string>; function?: WireFunction }[]>;
   /** "auto", "none", "required", a tool's name as an object, or the tools that are allowed. */
   tool_choice?: unknown;
   parallel_tool_calls?: Given<boolean>;

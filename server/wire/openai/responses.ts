@@ -5,9 +5,9 @@ import type { ModelInfo } from "../../../engine/mod.ts";
 import { refusal } from "./error.ts";
 import { type Plan, readCommon, readEffort, readFormat } from "./plan.ts";
 import { readInput } from "./responses_input.ts";
-import type { ResponsesBody, ResponseTool } from "./responses_types.ts";
+import type { ResponsesBody } from "./responses_types.ts";
 import type { WireFunction } from "./request_types.ts";
-import { readTools } from "./tools.ts";
+import { readTools, refuseOtherTools } from "./tools.ts";
 
 /** What would need answers, prompts or conversations to be kept here, and what to do instead. */
 const STORED = {
@@ -33,21 +33,12 @@ export function planResponse(body: ResponsesBody, info: ModelInfo): Plan {
     ...readTools(functionsOf(body), body, info),
     truncate: body.truncation === "auto",
   };
-  // Tools of the vendor's servers are nowhere to be called: the model is not told of them.
-  const ignored = (body.tools ?? [])
-    .map(({ type }, index) => ({ type, name: `tools[${index}] (${type})` }))
-    .filter(({ type }) => type !== "function").map(({ name }) => name);
-  loading.ignored.push(...ignored);
   return { ...loading, tasks: [{ kind: "chat", request }] };
 }
 
-/** The tools that are offered to the model. */
+/** The tools, none of which is of another kind: those were refused. */
 export function functionsOf({ tools }: ResponsesBody): WireFunction[] {
-  return (tools ?? []).filter(isFunction);
-}
-
-function isFunction(tool: ResponseTool): tool is ResponseTool & WireFunction {
-  return tool.type === "function";
+  return (tools ?? []) as WireFunction[];
 }
 
 function refuse(body: ResponsesBody, { isEmbeddingModel }: ModelInfo): void {
@@ -57,7 +48,8 @@ function refuse(body: ResponsesBody, { isEmbeddingModel }: ModelInfo): void {
   }
   if (body.background) throw refusal("background: responses are not stored", "background");
   for (const [index, { type, name }] of (body.tools ?? []).entries()) {
-    if (type === "function" && !name) throw refusal(`tools[${index}] lacks "name"`, "tools");
+    refuseOtherTools(type, index);
+    if (!name) throw refusal(`tools[${index}] lacks "name"`, "tools");
   }
   if (body.top_logprobs) throw refusal("top_logprobs: not available yet", "top_logprobs");
 }

@@ -20,7 +20,7 @@ export interface InputItem {
   output?: Content;
 }
 
-/** A function, or a tool of the vendor's servers. */
+/** A function, or a tool of another kind, which is refused. */
 export type ResponseTool = { type: string } & Partial<WireFunction>;
 
 /** Body of POST /v1/responses. */

@@ -60,6 +60,20 @@ export function readTools(
   };
 }
 
+/**
+ * Refuses a tool that is no function: others run on the vendor's servers, or are called with texts of
+ * their own kinds.
+ *
+ * @throws {HttpError} 400
+ */
+export function refuseOtherTools(type: Given<string>, index: number): void {
+  if ((type ?? "function") === "function") return;
+  throw refusal(
+    `tools[${index}] is of type "${type}": only tools of type "function" are supported; leave it out`,
+    "tools",
+  );
+}
+
 function toTool({ name, description, parameters, strict }: WireFunction): Tool {
   return {
     type: "function",
