@@ -38,7 +38,16 @@ export function countTokens(
   request: ChatRequest,
   split?: SplitPrompt,
 ): number {
-  return promptLength(fit(context, request, split).items);
+  return promptLength(chatPrompt(context, request, split));
+}
+
+/** The prompt that chat() would run. Errors as of chat(). */
+export function chatPrompt(
+  context: ChatContext,
+  request: ChatRequest,
+  split?: SplitPrompt,
+): readonly PromptItem[] {
+  return fit(context, request, split).items;
 }
 
 /**

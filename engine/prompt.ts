@@ -62,9 +62,10 @@ export function encodePrompt(context: PromptContext, parts: PromptParts): Prompt
     );
   }
   checkTokens(items.filter((item) => typeof item === "number"), tokenizer, "Cannot generate");
-  for (const item of items) if (typeof item !== "number") checkImage(item, context.images);
+  // First the length: an image of a prompt that is too long need not have been read.
   const length = promptLength(items);
   if (length >= contextLength) throw new ContextLengthError(length, contextLength);
+  for (const item of items) if (typeof item !== "number") checkImage(item, context.images);
   return items;
 }
 

@@ -32,7 +32,7 @@ async function readBytes(path: string | URL): Promise<string> {
   return Buffer.from(await Deno.readFile(path)).toString("latin1");
 }
 
-Deno.test("deno task compile embeds the worker, every shader and the packages", async () => {
+Deno.test("deno task compile embeds the workers, every shader and the packages", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const report = await compile(`${folder}/quern`);
@@ -45,7 +45,9 @@ Deno.test("deno task compile embeds the worker, every shader and the packages", 
 
     // The printed list folds large folders: the file itself tells whether a source is in it.
     const executable = await readBytes(`${folder}/quern`);
-    const parts = ["mod.ts", "server/cli.ts", "engine/worker.ts", ...listSourceFiles([".wgsl"])];
+    const workers = ["worker", "create/file_worker", "vision/prepare_worker"]
+      .map((name) => `engine/${name}.ts`);
+    const parts = ["mod.ts", "server/cli.ts", ...workers, ...listSourceFiles([".wgsl"])];
     const missing: string[] = [];
     for (const path of parts) {
       if (!executable.includes(await readBytes(new URL(path, PROJECT_ROOT)))) missing.push(path);

@@ -62,6 +62,7 @@ export class ImageEncoder implements Disposable {
   /** Columns of a row: the width, times one more than the decoder layers that get something too. */
   readonly columns: number;
   readonly #parts: Parts;
+  readonly #breaksLines: boolean;
   #room: Room | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -73,7 +74,8 @@ export class ImageEncoder implements Disposable {
   ) {
     this.#parts = parts;
     this.#room = room;
-    const { output, width = output.columns } = room.built;
+    const { output, width = output.columns, breaksLines = false } = room.built;
+    this.#breaksLines = breaksLines;
     this.width = width;
     this.columns = output.columns;
   }
@@ -114,6 +116,13 @@ export class ImageEncoder implements Disposable {
   get memory(): number {
     return this.devices.flatMap(({ allocated }) => [...allocated.values()])
       .reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** Tokens that an image of a size becomes, whose sides are multiples of a token's. */
+  tokensOf({ width, height }: ImageSize): number {
+    const { patchSize, merge } = layoutOf(this.#parts);
+    const lines = height / (patchSize * merge);
+    return lines * width / (patchSize * merge) + (this.#breaksLines ? lines - 1 : 0);
   }
 
   /**

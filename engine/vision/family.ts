@@ -14,6 +14,8 @@ export interface BuiltEncoder {
   readonly output: FloatRows;
   /** Columns of an embedding, where a row holds one for a layer of the decoder after the other. */
   readonly width?: number;
+  /** Whether a token ends each row of tokens but the last: `finish` adds it. */
+  readonly breaksLines?: boolean;
   /** Makes of the output what the decoder gets, if that is something else. */
   readonly finish?: (embeddings: Float32Array, grid: PatchGrid) => Float32Array;
 }

@@ -1,14 +1,14 @@
 // From the bytes of a picture to what stands for it in a prompt: decoded, prepared, encoded, with the
-// model's markers. Where it stands is the prompt's business (engine/image_marks.ts).
+// model's markers; and how much that will be, told by its header alone. Where it stands is the prompt's business (engine/image_marks.ts).
 
 import { RequestError } from "../errors.ts";
-import { nextTask } from "../next_task.ts";
 import type { PromptImage } from "../prompt_images.ts";
 import type { ImageEncoder } from "./encoder.ts";
-import { decodeImage, ImageError } from "./image/mod.ts";
+import { ImageError, measureImage, type Size } from "./image/mod.ts";
 import { ImageCache, type ReadImage } from "./image_cache.ts";
 import { textsAround } from "./markers.ts";
-import { normalize, type PreparedImage, preprocess } from "./preprocess/mod.ts";
+import { ImagePreparer } from "./preparer.ts";
+import { layOut, normalize, type PreparedImage } from "./preprocess/mod.ts";
 import type { Vision } from "./vision.ts";
 
 /** The bytes of a picture's file, or their base64. */
@@ -29,12 +29,34 @@ export class ImageReader {
   readonly #encoder: ImageEncoder;
   readonly #between: Between;
   readonly #cache = new ImageCache(CACHE_BYTES);
+  readonly #preparer = new ImagePreparer();
 
   /** Reads as `vision` says, on the GPU when it is its turn. */
   constructor(vision: Vision, encoder: ImageEncoder, between: Between) {
     this.#vision = vision;
     this.#encoder = encoder;
     this.#between = between;
+  }
+
+  /** To be held by who reads several images: what reads them need not begin anew for each. */
+  begin(): Disposable {
+    return this.#preparer.use();
+  }
+
+  /**
+   * An image as it will be read, its rows without values.
+   *
+   * @throws {ImageError} if its header says that it cannot be read
+   */
+  plan(data: ImageData): ReadImage {
+    const { preprocessing, projectorType } = this.#vision;
+    const layout = layOut(measureImage(bytesOf(data)), preprocessing);
+    const parts = layout.images.map((size, i) => ({
+      ...this.#describe(size),
+      key: `planned ${i}`,
+      embeddings: new Float32Array(),
+    }));
+    return { parts, texts: textsAround(projectorType, layout) };
   }
 
   /**
@@ -51,12 +73,13 @@ export class ImageReader {
     return await this.#cache.get(hash, (signal) => this.#read(bytes, hash, signal), signal);
   }
 
-  async #read(bytes: Uint8Array, hash: string, signal: AbortSignal): Promise<ReadImage> {
+  async #read(
+    bytes: Uint8Array<ArrayBuffer>,
+    hash: string,
+    signal: AbortSignal,
+  ): Promise<ReadImage> {
     const { preprocessing, projectorType } = this.#vision;
-    const image = await decodeImage(bytes);
-    await nextTask();
-    signal.throwIfAborted();
-    const prepared = preprocess(image, preprocessing);
+    const prepared = await this.#preparer.prepare(bytes, preprocessing, signal);
     const parts: PromptImage[] = [];
     for (const [i, image] of prepared.images.entries()) {
       parts.push(await this.#encode(image, `${hash} ${i}`, signal));
@@ -65,7 +88,7 @@ export class ImageReader {
   }
 
   async #encode(image: PreparedImage, key: string, signal: AbortSignal): Promise<PromptImage> {
-    const { preprocessing, projectorType } = this.#vision;
+    const { preprocessing } = this.#vision;
     const pixels = normalize(image, preprocessing);
     const { width, height } = image;
     const embeddings = await this.#between(async () => {
@@ -76,11 +99,16 @@ export class ImageReader {
         throw new RequestError(error.message, { cause: error });
       }
     }, signal);
-    const side = preprocessing.patchSize * preprocessing.merge;
+    const tokens = embeddings.length / this.#encoder.columns;
+    return { ...this.#describe(image), key, tokens, embeddings };
+  }
+
+  /** What of an image follows from its size once it is prepared. */
+  #describe({ width, height }: Size): Pick<PromptImage, "tokens" | "grid"> {
+    const { preprocessing: { patchSize, merge }, projectorType } = this.#vision;
+    const side = patchSize * merge;
     return {
-      key,
-      tokens: embeddings.length / this.#encoder.columns,
-      embeddings,
+      tokens: this.#encoder.tokensOf({ width, height }),
       ...(GRIDS.includes(projectorType) && {
         grid: { rows: height / side, columns: width / side },
       }),

@@ -2,10 +2,10 @@
 // the projector, as llama.cpp writes them (tools/mtmd/mtmd.cpp). They are special tokens of the
 // vocabulary; what ends a row of Pixtral's patches is a row of the embeddings and not written here.
 
-import type { PreparedImages } from "./preprocess/mod.ts";
+import type { Layout } from "./preprocess/mod.ts";
 
 /** One text more than there are parts: before the first, between two, after the last. */
-type Markers = (image: PreparedImages) => string[];
+type Markers = (image: Layout) => string[];
 
 const IDEFICS_PART = "<fake_token_around_image>";
 
@@ -26,7 +26,7 @@ const MARKERS: Record<string, Markers> = {
  * @param projectorType one of PROJECTOR_TYPES
  * @returns one more than there are parts: before the first, between two, after the last
  */
-export function textsAround(projectorType: string, image: PreparedImages): string[] {
+export function textsAround(projectorType: string, image: Layout): string[] {
   return MARKERS[projectorType](image);
 }
 
@@ -35,7 +35,7 @@ function between(open: string, close: string): Markers {
 }
 
 /** Idefics3: tiles are named by row and column, lines end their rows, and the overview comes last. */
-function tileMarkers({ images, columns, rows }: PreparedImages): string[] {
+function tileMarkers({ images, columns, rows }: Layout): string[] {
   const texts = images.map(({ role }, i) => {
     if (role !== "tile") return `${rows > 0 ? "\n\n" : ""}${IDEFICS_PART}<global-img>`;
     const [row, column] = [Math.floor(i / columns), i % columns];

@@ -42,7 +42,11 @@ export const pixtral: EncoderFamily = {
     const output = projectTwice(network, network.input(patches, first), first, second);
     if (!top.has("v.token_embd.img_break")) return { output };
     const lineBreak = weights.values("v.token_embd.img_break");
-    return { output, finish: (tokens, grid) => breakLines(tokens, grid, lineBreak) };
+    return {
+      output,
+      breaksLines: true,
+      finish: (tokens, grid) => breakLines(tokens, grid, lineBreak),
+    };
   },
 };
 

@@ -1,8 +1,7 @@
-// Pixels by way of createImageBitmap. A bitmap gives its pixels away only encoded, through a canvas:
-// as BMP, which is plain, or as PNG where a colour has 16 bits, which BMP cannot hold.
+// Pixels by way of createImageBitmap, of formats with 8 bits per colour. A bitmap gives its pixels away
+// only encoded, through a canvas: as BMP, which is plain.
 
 import { readBmpPixels } from "./bmp_pixels.ts";
-import { readDeepPngPixels } from "./deep_png_pixels.ts";
 import { ImageError } from "./errors.ts";
 import type { Image } from "./image.ts";
 
@@ -21,20 +20,18 @@ const OPTIONS: ImageBitmapOptions = {
  * Decodes a file whose format is known to be supported.
  *
  * @param bytes the whole file
- * @param isDeep whether it has 16 bits per colour; the upper eight are kept
  * @throws {ImageError} if the decoder refuses it
  */
-export async function decodeBitmap(bytes: Uint8Array, isDeep: boolean): Promise<Image> {
-  const encoded = await reencode(bytes, isDeep ? "image/png" : "image/bmp");
-  return isDeep ? readDeepPngPixels(encoded) : readBmpPixels(encoded);
+export async function decodeBitmap(bytes: Uint8Array): Promise<Image> {
+  return readBmpPixels(await reencode(bytes));
 }
 
-async function reencode(bytes: Uint8Array, type: string): Promise<Uint8Array> {
+async function reencode(bytes: Uint8Array): Promise<Uint8Array> {
   // Not shared with another thread: what comes in was read from a request or a file.
   const bitmap = await decode(new Blob([bytes as Uint8Array<ArrayBuffer>]));
   const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
   canvas.getContext("bitmaprenderer")!.transferFromImageBitmap(bitmap);
-  const blob = await canvas.convertToBlob({ type });
+  const blob = await canvas.convertToBlob({ type: "image/bmp" });
   return new Uint8Array(await blob.arrayBuffer());
 }
 

@@ -1,23 +1,40 @@
 // From the bytes of a picture to its pixels. What is too large is refused before it is decoded, and
-// so is what was cut off. Common JPEG files are decoded here, everything else by the platform.
+// so is what was cut off. PNG and common JPEG files are decoded here, everything else by the platform.
 
+import { type CancelFlag, cancellable } from "../../cancellation.ts";
 import { decodeBitmap } from "./bitmap.ts";
 import { checkFormat } from "./formats/mod.ts";
-import { type Image } from "./image.ts";
+import type { Image, Size } from "./image.ts";
 import { decodeJpeg } from "./jpeg/mod.ts";
 import { turnUpright } from "./orientation.ts";
+import { decodePng } from "./png/mod.ts";
 
 /**
  * Decodes PNG, JPEG, WebP, GIF and BMP; of an animation, the first frame. The picture is turned
  * upright as its EXIF data says; colour profiles are not applied.
  *
  * @param bytes the whole file
+ * @param flags call it off, but for what the platform decodes
  * @throws {ImageError} if it is no such file, is cut off or damaged, or has too many pixels
  */
-export async function decodeImage(bytes: Uint8Array): Promise<Image> {
+export async function decodeImage(
+  bytes: Uint8Array,
+  flags: readonly CancelFlag[] = [],
+): Promise<Image> {
   const { decoder, orientation } = checkFormat(bytes);
-  const image = decoder === "jpeg"
-    ? decodeJpeg(bytes)
-    : await decodeBitmap(bytes, decoder === "deep");
-  return turnUpright(image, orientation);
+  const image = decoder === "png"
+    ? await decodePng(bytes, flags)
+    : decoder === "jpeg"
+    ? cancellable(flags, () => decodeJpeg(bytes))
+    : await decodeBitmap(bytes);
+  return cancellable(flags, () => turnUpright(image, orientation));
+}
+
+/**
+ * The size that a picture will have once it is decoded.
+ *
+ * @throws {ImageError} if it is no file that is read, is cut off, or has too many pixels
+ */
+export function measureImage(bytes: Uint8Array): Size {
+  return checkFormat(bytes).size;
 }

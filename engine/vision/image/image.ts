@@ -2,12 +2,14 @@
 
 import { ImageError } from "./errors.ts";
 
-/** A decoded picture, upright, without alpha. */
-export interface Image {
-  /** In pixels. */
+/** Width and height in pixels. */
+export interface Size {
   readonly width: number;
-  /** In pixels. */
   readonly height: number;
+}
+
+/** A decoded picture, upright, without alpha. */
+export interface Image extends Size {
   /** Red, green and blue from 0 to 255: [height, width, 3]. */
   readonly pixels: Uint8Array;
 }
@@ -16,17 +18,17 @@ export interface Image {
 export const MAX_PIXELS = 100_000_000;
 
 /**
- * Fails unless a picture has pixels, and not too many: to be asked before anything is decoded.
+ * The size, if a picture has pixels, and not too many: to be asked before anything is decoded.
  *
  * @param width in pixels, as the file says
  * @param height in pixels, as the file says
  * @throws {ImageError} if a side is zero, or the picture is over MAX_PIXELS
  */
-export function checkSize(width: number, height: number): void {
+export function checkSize(width: number, height: number): Size {
   if (width === 0 || height === 0) {
     throw new ImageError(`it is ${width} x ${height} pixels; both sides have to be at least 1`);
   }
-  if (width * height <= MAX_PIXELS) return;
+  if (width * height <= MAX_PIXELS) return { width, height };
   throw new ImageError(
     `it is ${width} x ${height} pixels, ${megapixels(width * height)} megapixels in all; ` +
       `the limit is ${MAX_PIXELS / 1e6} megapixels, so send it smaller`,

@@ -1,7 +1,7 @@
 // Which way up a picture is: reading it from EXIF data, and turning pixels accordingly.
 // The format: CIPA DC-008 (EXIF), tag 0x0112, in a directory of TIFF 6.0, section 2.
 
-import type { Image } from "./image.ts";
+import type { Image, Size } from "./image.ts";
 
 /** The orientation that needs no turning. */
 export const UPRIGHT = 1;
@@ -33,6 +33,16 @@ export function readOrientation(exif: Uint8Array): number {
   return UPRIGHT;
 }
 
+/** The size of a picture that is turned as its orientation says. */
+export function uprightSize({ width, height }: Size, orientation: number): Size {
+  return isTransposed(orientation) ? { width: height, height: width } : { width, height };
+}
+
+/** Whether rows become columns. */
+function isTransposed(orientation: number): boolean {
+  return orientation >= 5;
+}
+
 /**
  * Turns and mirrors a picture so that it is upright.
  *
@@ -41,7 +51,6 @@ export function readOrientation(exif: Uint8Array): number {
  */
 export function turnUpright(image: Image, orientation: number): Image {
   if (orientation === UPRIGHT) return image;
-  const isTransposed = orientation >= 5;
   const isMirrored = [2, 3, 7, 8].includes(orientation);
   const isFlipped = [3, 4, 6, 7].includes(orientation);
 
@@ -50,9 +59,11 @@ export function turnUpright(image: Image, orientation: number): Image {
   const rowStep = (isFlipped ? -1 : 1) * image.width;
   const first = (isMirrored ? image.width - 1 : 0) +
     (isFlipped ? (image.height - 1) * image.width : 0);
-  const [acrossStep, downStep] = isTransposed ? [rowStep, columnStep] : [columnStep, rowStep];
+  const [acrossStep, downStep] = isTransposed(orientation)
+    ? [rowStep, columnStep]
+    : [columnStep, rowStep];
 
-  const [width, height] = isTransposed ? [image.height, image.width] : [image.width, image.height];
+  const { width, height } = uprightSize(image, orientation);
   const pixels = new Uint8Array(image.pixels.length);
   for (let row = 0, at = 0; row < height; row++) {
     let source = (first + row * downStep) * 3;

@@ -1,14 +1,8 @@
 // Pictures on a canvas of given size: fitted into it, or cut into tiles.
 
-import type { Image } from "../image/mod.ts";
+import type { Image, Size } from "../image/mod.ts";
 import { resample } from "./resample.ts";
 import type { Filter } from "./taps.ts";
-
-/** Width and height in pixels. */
-export interface Size {
-  readonly width: number;
-  readonly height: number;
-}
 
 /** Red, green and blue from 0 to 255. */
 export type Color = readonly [red: number, green: number, blue: number];

@@ -4,7 +4,8 @@
 
 import { RequestError, UnsupportedModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../gguf/mod.ts";
-import { BLACK, type Color, type Size } from "./canvas.ts";
+import type { Size } from "../image/mod.ts";
+import { BLACK, type Color } from "./canvas.ts";
 import type { Filter } from "./taps.ts";
 
 /** How many tokens one picture may take, where the model leaves a choice. */

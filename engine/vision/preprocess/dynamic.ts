@@ -2,15 +2,18 @@
 // Pixtral and Mistral 3, Gemma 4. The size: smart_resize of Qwen2-VL's image processor in
 // transformers, in the 32-bit arithmetic of llama.cpp.
 
-import type { Image } from "../image/mod.ts";
-import { fit, MAX_ASPECT_RATIO, type Size } from "./canvas.ts";
+import type { Size } from "../image/mod.ts";
+import { fit, MAX_ASPECT_RATIO } from "./canvas.ts";
 import type { PreprocessingConfig } from "./config.ts";
-import { type PreparedImages, wholeImage } from "./prepared.ts";
+import { type Preprocessor, whole } from "./prepared.ts";
 
 /** Fits the picture into a canvas of about its shape. */
-export function prepareDynamic(image: Image, config: PreprocessingConfig): PreparedImages {
-  return wholeImage(fit(image, dynamicSize(image, config), config.filter, config.background));
-}
+export const dynamic: Preprocessor = {
+  lay: (size, config) => whole(dynamicSize(size, config)),
+  prepare(image, config) {
+    return whole(fit(image, dynamicSize(image, config), config.filter, config.background));
+  },
+};
 
 /**
  * Most tokens that a picture can take, which may be a few more than the limit: one that is enlarged

@@ -2,24 +2,31 @@
 // stretched twice, first to the length that it is to have, then to whole tiles.
 // The sizes: Idefics3ImageProcessor in transformers.
 
-import type { Image } from "../image/mod.ts";
-import { cutTiles, type Size } from "./canvas.ts";
+import type { Size } from "../image/mod.ts";
+import { cutTiles } from "./canvas.ts";
 import type { PreprocessingConfig } from "./config.ts";
-import type { PreparedImages } from "./prepared.ts";
+import { layTiles, type Preprocessor } from "./prepared.ts";
 import { resample } from "./resample.ts";
 
 /** Cuts the picture into tiles and adds an overview. */
-export function prepareIdefics3(image: Image, config: PreprocessingConfig): PreparedImages {
-  const { imageSize: side, filter } = config;
-  const size = longestEdgeSize(image, config.longestEdge);
-  const scaled = resample(image, size.width, size.height, filter);
+export const idefics3: Preprocessor = {
+  lay: (size, config) => layTiles(canvasOf(size, config), config.imageSize, false),
+  prepare(image, config) {
+    const { imageSize: side, filter } = config;
+    const size = longestEdgeSize(image, config.longestEdge);
+    const canvas = canvasOf(image, config);
+    const scaled = resample(image, size.width, size.height, filter);
+    const aligned = resample(scaled, canvas.width, canvas.height, filter);
+    const tiles = cutTiles(aligned, side).map((tile) => ({ ...tile, role: "tile" } as const));
+    const overview = { ...resample(aligned, side, side, filter), role: "overview" } as const;
+    return { ...layTiles(canvas, side, false), images: [...tiles, overview] };
+  },
+};
 
-  const columns = Math.ceil(size.width / side);
-  const rows = Math.ceil(size.height / side);
-  const aligned = resample(scaled, columns * side, rows * side, filter);
-  const tiles = cutTiles(aligned, side).map((tile) => ({ ...tile, role: "tile" } as const));
-  const overview = { ...resample(aligned, side, side, filter), role: "overview" } as const;
-  return { images: [...tiles, overview], columns, rows };
+/** Whole tiles, as few as the scaled picture fits in. */
+function canvasOf(image: Size, { longestEdge, imageSize: side }: PreprocessingConfig): Size {
+  const { width, height } = longestEdgeSize(image, longestEdge);
+  return { width: Math.ceil(width / side) * side, height: Math.ceil(height / side) * side };
 }
 
 /** The size at which the longer side has that length, and the other is even. */

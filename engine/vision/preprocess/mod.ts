@@ -2,5 +2,5 @@
 
 export { type PreprocessingConfig, readPreprocessing, type TokenLimits } from "./config.ts";
 export { normalize } from "./normalize.ts";
-export type { PreparedImage, PreparedImages } from "./prepared.ts";
-export { mostPatches, preprocess } from "./preprocess.ts";
+export type { Layout, PreparedImage, PreparedImages } from "./prepared.ts";
+export { layOut, mostPatches, preprocess } from "./preprocess.ts";

@@ -1,6 +1,6 @@
 // What preparing a picture for a model gives, whatever the model.
 
-import type { Image } from "../image/mod.ts";
+import type { Image, Size } from "../image/mod.ts";
 import type { PreprocessingConfig } from "./config.ts";
 
 /** A picture that the encoder takes as it is. */
@@ -19,10 +19,32 @@ export interface PreparedImages {
   readonly rows: number;
 }
 
+/** What preparing a picture will give, but for the pixels. */
+export interface Layout extends Omit<PreparedImages, "images"> {
+  readonly images: readonly (Size & Pick<PreparedImage, "role">)[];
+}
+
 /** One way of preparing pictures. */
-export type Preprocessor = (image: Image, config: PreprocessingConfig) => PreparedImages;
+export interface Preprocessor {
+  /** What a picture of that size becomes. */
+  lay(size: Size, config: PreprocessingConfig): Layout;
+  prepare(image: Image, config: PreprocessingConfig): PreparedImages;
+}
 
 /** A picture that is not cut into tiles. */
-export function wholeImage(image: Image): PreparedImages {
-  return { images: [{ ...image, role: "image" }], columns: 0, rows: 0 };
+export function whole<T extends Size>(image: T) {
+  return { images: [{ ...image, role: "image" as const }], columns: 0, rows: 0 };
+}
+
+/** The layout of a picture in tiles, with an overview of their size. */
+export function layTiles(canvas: Size, side: number, isOverviewFirst: boolean): Layout {
+  const [columns, rows] = [canvas.width / side, canvas.height / side];
+  const size = { width: side, height: side };
+  const tiles = Array.from({ length: columns * rows }, () => ({ ...size, role: "tile" }) as const);
+  const overview = { ...size, role: "overview" } as const;
+  return {
+    images: isOverviewFirst ? [overview, ...tiles] : [...tiles, overview],
+    columns,
+    rows,
+  };
 }

@@ -1,21 +1,16 @@
 // From a picture to what the encoder of a model takes: scaled, padded or cut into tiles, as the model
 // was trained. Pixels stay bytes; normalize.ts comes after.
 
-import { type Image, ImageError } from "../image/mod.ts";
+import { type Image, ImageError, type Size } from "../image/mod.ts";
 import { MAX_ASPECT_RATIO } from "./canvas.ts";
 import type { Method, PreprocessingConfig } from "./config.ts";
-import { mostDynamicTokens, prepareDynamic } from "./dynamic.ts";
-import { prepareFixed } from "./fixed.ts";
-import { prepareIdefics3 } from "./idefics3.ts";
-import type { PreparedImages, Preprocessor } from "./prepared.ts";
-import { prepareTiled } from "./tiled.ts";
+import { dynamic, mostDynamicTokens } from "./dynamic.ts";
+import { fixed } from "./fixed.ts";
+import { idefics3 } from "./idefics3.ts";
+import type { Layout, PreparedImages, Preprocessor } from "./prepared.ts";
+import { tiled } from "./tiled.ts";
 
-const PREPROCESSORS: Record<Method, Preprocessor> = {
-  dynamic: prepareDynamic,
-  fixed: prepareFixed,
-  idefics3: prepareIdefics3,
-  tiled: prepareTiled,
-};
+const PREPROCESSORS: Record<Method, Preprocessor> = { dynamic, fixed, idefics3, tiled };
 
 /**
  * Prepares a picture for a model's encoder.
@@ -26,14 +21,26 @@ const PREPROCESSORS: Record<Method, Preprocessor> = {
  * @throws {ImageError} if one side is over 200 times as long as the other
  */
 export function preprocess(image: Image, config: PreprocessingConfig): PreparedImages {
-  const { width, height } = image;
-  if (Math.max(width, height) > MAX_ASPECT_RATIO * Math.min(width, height)) {
-    throw new ImageError(
-      `it is ${width} x ${height} pixels; ` +
-        `no side may be over ${MAX_ASPECT_RATIO} times as long as the other, so crop it`,
-    );
-  }
-  return PREPROCESSORS[config.method](image, config);
+  checkShape(image);
+  return PREPROCESSORS[config.method].prepare(image, config);
+}
+
+/**
+ * What preprocess() will make of a picture of that size.
+ *
+ * @throws as of preprocess()
+ */
+export function layOut(size: Size, config: PreprocessingConfig): Layout {
+  checkShape(size);
+  return PREPROCESSORS[config.method].lay(size, config);
+}
+
+function checkShape({ width, height }: Size): void {
+  if (Math.max(width, height) <= MAX_ASPECT_RATIO * Math.min(width, height)) return;
+  throw new ImageError(
+    `it is ${width} x ${height} pixels; ` +
+      `no side may be over ${MAX_ASPECT_RATIO} times as long as the other, so crop it`,
+  );
 }
 
 /** Most patches of a picture, or of a tile of one. */

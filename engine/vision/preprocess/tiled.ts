@@ -2,27 +2,34 @@
 // where the file names the canvases. The choice: select_best_resolution of LLaVA-NeXT's image
 // processor in transformers, in the 32-bit arithmetic of llama.cpp.
 
-import type { Image } from "../image/mod.ts";
-import { cutTiles, fit, fitScale, type Size } from "./canvas.ts";
-import type { PreprocessingConfig } from "./config.ts";
-import { type PreparedImages, wholeImage } from "./prepared.ts";
+import type { Size } from "../image/mod.ts";
+import { cutTiles, fit, fitScale } from "./canvas.ts";
+import { layTiles, type Preprocessor, whole } from "./prepared.ts";
 import { resample } from "./resample.ts";
 
 /** Cuts the picture into tiles and adds an overview; one that is no larger than a tile stays whole. */
-export function prepareTiled(image: Image, config: PreprocessingConfig): PreparedImages {
-  const { imageSize: side, filter, background, canvases, isOverviewFirst } = config;
-  const whole = resample(image, side, side, filter);
-  if (image.width <= side && image.height <= side) return wholeImage(whole);
+export const tiled: Preprocessor = {
+  lay(size, { imageSize: side, canvases, isOverviewFirst }) {
+    if (isTile(size, side)) return whole({ width: side, height: side });
+    return layTiles(chooseCanvas(size, canvases), side, isOverviewFirst);
+  },
+  prepare(image, { imageSize: side, filter, background, canvases, isOverviewFirst }) {
+    const small = resample(image, side, side, filter);
+    if (isTile(image, side)) return whole(small);
 
-  const canvas = chooseCanvas(image, canvases);
-  const tiles = cutTiles(fit(image, canvas, filter, background), side)
-    .map((tile) => ({ ...tile, role: "tile" } as const));
-  const overview = { ...whole, role: "overview" } as const;
-  return {
-    images: isOverviewFirst ? [overview, ...tiles] : [...tiles, overview],
-    columns: canvas.width / side,
-    rows: canvas.height / side,
-  };
+    const canvas = chooseCanvas(image, canvases);
+    const tiles = cutTiles(fit(image, canvas, filter, background), side)
+      .map((tile) => ({ ...tile, role: "tile" } as const));
+    const overview = { ...small, role: "overview" } as const;
+    return {
+      ...layTiles(canvas, side, isOverviewFirst),
+      images: isOverviewFirst ? [overview, ...tiles] : [...tiles, overview],
+    };
+  },
+};
+
+function isTile({ width, height }: Size, side: number): boolean {
+  return width <= side && height <= side;
 }
 
 /** The canvas on which most of the picture's pixels count; of these, that which it fills best. */

@@ -6,6 +6,7 @@ import { readGguf } from "../../../engine/gguf/mod.ts";
 import { IMAGE_PLACE, ImageMarks } from "../../../engine/image_marks.ts";
 import {
   type ChatRequest,
+  ContextLengthError,
   estimateMemory,
   ImageError,
   inspectModel,
@@ -29,6 +30,7 @@ import { Device } from "../../../kernels/mod.ts";
 import { conformanceTest, DATA, readFloats } from "../../conformance/logits.ts";
 import { nmse } from "../../gpu.ts";
 import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
+import { GRADIENT, pngFile } from "./image_files.ts";
 import { readVisionFixture } from "./prompt_fixtures.ts";
 
 const FIXTURES = [
@@ -77,7 +79,12 @@ async function itemsOf(model: Model, name: string, image: Uint8Array): Promise<P
   const reader = new ImageReader(readVision(file, limits), encoder, (work) => work());
   const marks = new ImageMarks();
   const text = marks.place((await readManifest(name)).prompt, [image]);
-  const prompt = marks.split(text, [await reader.read(image)]);
+  const read = await reader.read(image);
+  // What is counted before anything is read is what comes of it.
+  const planned = reader.plan(image);
+  assertEquals(planned.texts, read.texts);
+  assertEquals(layoutOf(planned.parts), layoutOf(read.parts));
+  const prompt = marks.split(text, [read]);
   const { tokenizer, contextLength } = model;
   const images = { columns: encoder.columns, tokens: Infinity };
   return encodePrompt({ tokenizer, contextLength, images }, { prompt });
@@ -217,6 +224,54 @@ conformanceTest("a model sees with a projector that fits it", async () => {
   await using model = await loadModel(path, { ...tinyLoad, warnings });
   assertEquals([model.info.sees, model.warnings], [false, warnings]);
 });
+
+conformanceTest(
+  "images are counted before any is read, and those of dropped turns are not",
+  async () => {
+    const { encode } = ImageEncoder.prototype;
+    let encoded = 0;
+    ImageEncoder.prototype.encode = function (...args) {
+      encoded++;
+      return encode.apply(this, args);
+    };
+    try {
+      const options = { ...await optionsFor("gemma3"), contextLength: 200 };
+      await using model = await loadModel(pathOf("gemma3", "text.gguf"), options);
+      const images = Array.from({ length: 100 }, (_, i) => pngFile({ data: GRADIENT.with(0, i) }));
+      const turn = (...images: Uint8Array[]) =>
+        ({ role: "user", content: "What?", images }) as const;
+      const limits = { maxTokens: 1, temperature: 0 };
+      const all: ChatRequest = { messages: [turn(...images)], truncate: false, ...limits };
+      for (
+        const ask of [
+          () => readAnswer(model.chat(all)),
+          () => readAnswer(model.generate({ prompt: "What?", images, ...limits })),
+          () => model.countTokens(all),
+        ]
+      ) await assertRejects(ask, ContextLengthError);
+      const few: ChatRequest = { messages: [turn(...images.slice(0, 3))] };
+      const counted = await model.countTokens(few);
+      assertEquals(encoded, 0);
+
+      const asked = async (request: ChatRequest) =>
+        (await readAnswer(model.chat({ ...request, ...limits }))).done!.usage.promptTokens;
+      assertEquals([await asked(few), encoded], [counted, 3]);
+      const [one, two] = await Promise.all(
+        [images.slice(0, 1), images.slice(0, 2)].map((some) =>
+          model.countTokens({ messages: some.map((image) => turn(image)) })
+        ),
+      );
+      encoded = 0;
+      const messages = images.slice(3).map((image) => turn(image));
+      const kept = await asked({ messages });
+      assert(kept < options.contextLength);
+      assertEquals(encoded, 1 + (kept - one) / (two - one));
+      assert(encoded < 20);
+    } finally {
+      ImageEncoder.prototype.encode = encode;
+    }
+  },
+);
 
 Deno.test("a model that reads text alone refuses images", async () => {
   await using model = await loadModel(tinyPath, tinyLoad);

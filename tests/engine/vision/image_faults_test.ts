@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { RequestError } from "../../../engine/errors.ts";
-import { decodeImage, ImageError } from "../../../engine/vision/image/mod.ts";
+import { decodeImage, ImageError, measureImage } from "../../../engine/vision/image/mod.ts";
 import {
   bmpFile,
   exif,
@@ -114,6 +114,31 @@ Deno.test("decodeImage() says the size and the limit of a picture that is just t
     "Cannot read the image: invalid image input: it is 10001 x 10000 pixels, 100.1 megapixels in all; " +
       "the limit is 100 megapixels, so send it smaller",
   );
+});
+
+Deno.test("decodeImage() refuses a WebP whose frames are within frames, however deep", async () => {
+  const depth = 20_000;
+  // From the innermost outwards, each frame is 24 bytes longer than what is in it.
+  const bytes = new Uint8Array(12 + 24 * depth);
+  const view = new DataView(bytes.buffer);
+  const write = (text: string, at: number) =>
+    bytes.set(Uint8Array.from(text, (letter) => letter.charCodeAt(0)), at);
+  write("RIFF", 0);
+  view.setUint32(4, bytes.length - 8, true);
+  write("WEBP", 8);
+  for (let at = 12; at < bytes.length; at += 24) {
+    write("ANMF", at);
+    view.setUint32(at + 4, bytes.length - at - 8, true);
+  }
+  await assertRejects(() => decodeImage(bytes), ImageError, "a frame is within a frame");
+});
+
+Deno.test("measureImage() tells the upright size of pictures of every format", async () => {
+  const turned = pngFile({ data: GRADIENT, chunks: [["eXIf", exif(6)]] });
+  for (const [, bytes] of [...WHOLE, ["turned", turned] as const]) {
+    const { width, height } = await decodeImage(bytes);
+    assertEquals(measureImage(bytes), { width, height });
+  }
 });
 
 const EMPTY: [name: string, bytes: Uint8Array][] = [

@@ -1,7 +1,6 @@
 // Decoding pictures: every format, which way up, what lies below alpha, and sixteen bits per colour.
 
 import { assert, assertEquals } from "@std/assert";
-import { readDeepPngPixels } from "../../../engine/vision/image/deep_png_pixels.ts";
 import { decodeImage, type Image } from "../../../engine/vision/image/mod.ts";
 import {
   bmpFile,
@@ -134,7 +133,7 @@ for (const hasAlpha of [false, true]) {
   });
 }
 
-Deno.test("readDeepPngPixels() undoes every filter", () => {
+Deno.test("decodeImage() undoes every filter of a PNG", async () => {
   const filtered = [
     [10, 20, 30, 40],
     [5, 1, 1, 1],
@@ -142,7 +141,7 @@ Deno.test("readDeepPngPixels() undoes every filter", () => {
     [10, 10, 6, 3],
     [1, 1, 2, 4],
   ];
-  const { pixels } = readDeepPngPixels(pngFile({
+  const { pixels } = await decodeImage(pngFile({
     width: 4,
     height: 5,
     colorType: 0,

@@ -5,6 +5,7 @@ import { RequestError, UnsupportedModelError } from "../../../engine/errors.ts";
 import { MetadataReader, type MetadataValue } from "../../../engine/gguf/mod.ts";
 import { type Image, ImageError } from "../../../engine/vision/image/mod.ts";
 import {
+  layOut,
   mostPatches,
   normalize,
   type PreparedImages,
@@ -55,6 +56,30 @@ function middleOf({ width, height, pixels }: Image): number[] {
   const column = width >> 1;
   return Array.from({ length: height }, (_, row) => pixels[(row * width + column) * 3]);
 }
+
+Deno.test("layOut() tells what preprocess() makes of pictures of any size", () => {
+  const pinpoints = { image_grid_pinpoints: Int32Array.of(28, 56, 56, 28, 56, 56) };
+  const configs = [
+    configOf("gemma3"),
+    configOf("mlp"),
+    configOf("mlp", pinpoints),
+    configOf("llama4"),
+    configOf("idefics3", { preproc_image_size: 112 }),
+    configOf("pixtral", {}, { imageMinTokens: 4, imageMaxTokens: 40 }),
+    configOf("qwen2.5vl_merger", {}, { imageMinTokens: 4, imageMaxTokens: 30 }),
+    configOf("gemma4v", {}, { imageMinTokens: 4, imageMaxTokens: 30 }),
+  ];
+  const random = randomFloats(60, 7).map((value) => Math.abs(value) * 120 % 150);
+  for (const config of configs) {
+    for (let at = 0; at < random.length; at += 2) {
+      const size = { width: 1 + Math.floor(random[at]), height: 1 + Math.floor(random[at + 1]) };
+      const { images, ...rest } = preprocess(plain(size.width, size.height), config);
+      const sizes = images.map(({ width, height, role }) => ({ width, height, role }));
+      assertEquals(layOut(size, config), { images: sizes, ...rest });
+    }
+  }
+  assertThrows(() => layOut({ width: 1000, height: 4 }, configs[0]), ImageError, "crop it");
+});
 
 Deno.test("preprocess() centres a picture between bars, the smaller one first", () => {
   // 28 / 40 * 18 = 12.6, so 13 rows between 7 and 8.

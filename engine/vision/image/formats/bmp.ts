@@ -2,8 +2,8 @@
 // The format: Microsoft, Bitmap Storage (BITMAPFILEHEADER and the headers behind it).
 
 import { ByteReader } from "../byte_reader.ts";
-import { checkSize } from "../image.ts";
-import { PLAIN, type Traits } from "./traits.ts";
+import { checkSize, type Size } from "../image.ts";
+import { plain, type Traits } from "./traits.ts";
 
 /** Bytes of the oldest header, which has shorter sides and no compression. */
 const CORE_HEADER_BYTES = 12;
@@ -15,22 +15,22 @@ export function checkBmp(bytes: Uint8Array): Traits {
   const reader = new ByteReader(bytes, "BMP", "little-endian");
   reader.skip(10);
   const dataOffset = reader.uint32();
-  const dataBytes = readDataBytes(reader, reader.uint32() === CORE_HEADER_BYTES);
+  const { size, dataBytes } = readInfo(reader, reader.uint32() === CORE_HEADER_BYTES);
   reader.position = 0;
   reader.skip(dataOffset + dataBytes);
-  return PLAIN;
+  return plain(size);
 }
 
-/** What the pixels take, in bytes. */
-function readDataBytes(reader: ByteReader, isCore: boolean): number {
+/** The size of the picture, and what its pixels take. */
+function readInfo(reader: ByteReader, isCore: boolean): { size: Size; dataBytes: number } {
   const width = isCore ? reader.uint16() : Math.abs(reader.int32());
   // A negative height says that the top row comes first.
   const height = isCore ? reader.uint16() : Math.abs(reader.int32());
-  checkSize(width, height);
+  const size = checkSize(width, height);
   reader.skip(2);
   const bitsPerPixel = reader.uint16();
   const compression = isCore ? 0 : reader.uint32();
-  if (!UNCOMPRESSED.includes(compression)) return reader.uint32();
+  if (!UNCOMPRESSED.includes(compression)) return { size, dataBytes: reader.uint32() };
   const rowBytes = Math.ceil(width * bitsPerPixel / 32) * 4;
-  return rowBytes * height;
+  return { size, dataBytes: rowBytes * height };
 }

@@ -4,7 +4,7 @@
 import { ByteReader } from "../byte_reader.ts";
 import { ImageError } from "../errors.ts";
 import { checkSize } from "../image.ts";
-import { PLAIN, type Traits } from "./traits.ts";
+import { plain, type Traits } from "./traits.ts";
 
 const SIGNATURE_BYTES = 6;
 const EXTENSION = 0x21;
@@ -15,13 +15,13 @@ const TRAILER = 0x3b;
 export function checkGif(bytes: Uint8Array): Traits {
   const reader = new ByteReader(bytes, "GIF", "little-endian");
   reader.skip(SIGNATURE_BYTES);
-  checkSize(reader.uint16(), reader.uint16());
+  const size = checkSize(reader.uint16(), reader.uint16());
   const flags = reader.uint8();
   reader.skip(2);
   skipColors(reader, flags);
   for (;;) {
     const block = reader.uint8();
-    if (block === TRAILER) return PLAIN;
+    if (block === TRAILER) return plain(size);
     if (block === EXTENSION) skipExtension(reader);
     else if (block === FRAME) skipFrame(reader);
     else throw new ImageError("the GIF file is damaged: a block is of no known kind");

@@ -2,10 +2,10 @@
 // The format: ITU-T T.81, annex B; EXIF data in it: CIPA DC-008, section 4.7.2.
 
 import { ImageError } from "../errors.ts";
-import { checkSize } from "../image.ts";
+import { checkSize, type Size } from "../image.ts";
 import { Marker, readSegments, startsWith } from "../jpeg/mod.ts";
-import { readOrientation, UPRIGHT } from "../orientation.ts";
-import { PLAIN, type Traits } from "./traits.ts";
+import { readOrientation, UPRIGHT, uprightSize } from "../orientation.ts";
+import { plain, type Traits } from "./traits.ts";
 
 const EXIF = "Exif\0\0";
 
@@ -15,20 +15,22 @@ const DECODABLE: readonly number[] = [Marker.SOF0, Marker.SOF1, Marker.SOF2];
 /** Fails unless the file is whole and of an allowed size. */
 export function checkJpeg(bytes: Uint8Array): Traits {
   let orientation = UPRIGHT;
-  let isDecodable: boolean | undefined;
+  let stored: Size | undefined;
+  let isDecodable = false;
   for (const { marker, data } of readSegments(bytes)) {
     if (isFrame(marker)) {
       const [precision, upperHeight, height, upperWidth, width, components] = data;
-      checkSize(upperWidth << 8 | width, upperHeight << 8 | height);
+      stored = checkSize(upperWidth << 8 | width, upperHeight << 8 | height);
       isDecodable = DECODABLE.includes(marker) && precision === 8 && [1, 3].includes(components);
     }
     if (marker === Marker.APP1 && startsWith(data, EXIF)) {
       orientation = readOrientation(data.subarray(EXIF.length));
     }
   }
-  if (isDecodable === undefined) throw new ImageError("the JPEG file has no picture");
+  if (!stored) throw new ImageError("the JPEG file has no picture");
   // The platform turns what it decodes.
-  return isDecodable ? { decoder: "jpeg", orientation } : PLAIN;
+  const size = uprightSize(stored, orientation);
+  return isDecodable ? { size, decoder: "jpeg", orientation } : plain(size);
 }
 
 /** Whether the marker starts a frame: all from SOF0 on but those of tables in between. */

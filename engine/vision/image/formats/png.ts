@@ -3,8 +3,8 @@
 
 import { ByteReader } from "../byte_reader.ts";
 import { ImageError } from "../errors.ts";
-import { checkSize } from "../image.ts";
-import { readOrientation, UPRIGHT } from "../orientation.ts";
+import { checkSize, type Size } from "../image.ts";
+import { readOrientation, UPRIGHT, uprightSize } from "../orientation.ts";
 import type { Traits } from "./traits.ts";
 
 const SIGNATURE_BYTES = 8;
@@ -14,26 +14,25 @@ const CHECKSUM_BYTES = 4;
 export function checkPng(bytes: Uint8Array): Traits {
   const reader = new ByteReader(bytes, "PNG", "big-endian");
   reader.skip(SIGNATURE_BYTES);
-  const decoder = readHeader(reader).isDeep ? "deep" : "platform";
+  const stored = readHeader(reader);
   let orientation = UPRIGHT;
   for (;;) {
     const length = reader.uint32();
     const name = reader.name();
     const data = reader.take(length);
     reader.skip(CHECKSUM_BYTES);
-    // The platform does not heed it in this format.
     if (name === "eXIf") orientation = readOrientation(data);
-    if (name === "IEND") return { decoder, orientation };
+    if (name !== "IEND") continue;
+    return { size: uprightSize(stored, orientation), decoder: "png", orientation };
   }
 }
 
 /** Reads the first chunk, which has to be the header. */
-function readHeader(reader: ByteReader): { isDeep: boolean } {
+function readHeader(reader: ByteReader): Size {
   const length = reader.uint32();
   const name = reader.name();
   if (name !== "IHDR" || length !== 13) throw new ImageError("the PNG file has no header");
-  checkSize(reader.uint32(), reader.uint32());
-  const isDeep = reader.uint8() === 16;
-  reader.skip(4 + CHECKSUM_BYTES);
-  return { isDeep };
+  const size = checkSize(reader.uint32(), reader.uint32());
+  reader.skip(5 + CHECKSUM_BYTES);
+  return size;
 }

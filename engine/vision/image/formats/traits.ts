@@ -1,12 +1,19 @@
-// What has to be known of a file to decode it.
+// What has to be known of a file to decode it, and to say how large the picture will be before.
+
+import type { Size } from "../image.ts";
+import { UPRIGHT } from "../orientation.ts";
 
 /** What a format's check finds out. */
 export interface Traits {
-  /** Which decoder takes it: the platform's, for 16 bits per colour too, or the one for JPEG. */
-  readonly decoder: "platform" | "deep" | "jpeg";
+  /** Of the picture that is decoded, upright, in pixels. */
+  readonly size: Size;
+  /** Which decoder takes it: the platform's, or one of ours. */
+  readonly decoder: "platform" | "png" | "jpeg";
   /** How to turn what the decoder gives, from 1 (not at all) to 8, as EXIF counts. */
   readonly orientation: number;
 }
 
-/** Of files that the platform decodes and turns. */
-export const PLAIN: Traits = { decoder: "platform", orientation: 1 };
+/** Of a file that the platform decodes, and turns itself. @param size upright */
+export function plain(size: Size): Traits {
+  return { size, decoder: "platform", orientation: UPRIGHT };
+}

@@ -3,45 +3,73 @@
 // section 3.4.
 
 import { ByteReader } from "../byte_reader.ts";
-import { checkSize } from "../image.ts";
-import { PLAIN, type Traits } from "./traits.ts";
+import { ImageError } from "../errors.ts";
+import { checkSize, type Size } from "../image.ts";
+import { readOrientation, UPRIGHT, uprightSize } from "../orientation.ts";
+import { plain, type Traits } from "./traits.ts";
+
+/** What the chunks say of the picture. */
+interface Facts {
+  /** Of the canvas or, without one, of the bitstream. */
+  size?: Size;
+  orientation: number;
+}
 
 /** Fails unless the file is whole and of an allowed size. */
 export function checkWebp(bytes: Uint8Array): Traits {
   const reader = new ByteReader(bytes, "WebP", "little-endian");
   reader.skip(4);
-  const size = reader.uint32();
-  const content = reader.take(size);
-  checkChunks(new ByteReader(content, "WebP", "little-endian"), content.length, 4);
-  return PLAIN;
+  const length = reader.uint32();
+  const content = new ByteReader(reader.take(length), "WebP", "little-endian");
+  content.skip(4);
+  const facts: Facts = { orientation: UPRIGHT };
+  checkChunks(content, length, (name, data, length) => checkChunk(name, data, length, facts));
+  if (!facts.size) throw new ImageError("the WebP file has no picture");
+  // The platform turns what it decodes.
+  return plain(uprightSize(facts.size, facts.orientation));
 }
 
-/** Checks the chunks from `start` on. Each is a name, a length, and the data, padded to even. */
-function checkChunks(reader: ByteReader, end: number, start: number): void {
-  reader.position = start;
+type Check = (name: string, data: ByteReader, length: number) => void;
+
+/** Goes through chunks. Each is a name, a length, and the data, padded to even. */
+function checkChunks(reader: ByteReader, end: number, check: Check): void {
   while (reader.position < end) {
     const name = reader.name();
     const length = reader.uint32();
-    const data = reader.take(length);
-    checkChunk(name, new ByteReader(data, "WebP", "little-endian"), length);
+    check(name, new ByteReader(reader.take(length), "WebP", "little-endian"), length);
     if (length % 2 === 1 && reader.position < end) reader.skip(1);
   }
 }
 
-function checkChunk(name: string, data: ByteReader, length: number): void {
+function checkChunk(name: string, data: ByteReader, length: number, facts: Facts): void {
   switch (name) {
+    case "EXIF":
+      facts.orientation = readOrientation(data.take(length));
+      return;
+    case "ANMF":
+      data.skip(16);
+      // A frame has a bitstream, perhaps with alpha, and no frames.
+      return checkChunks(data, length, checkBitstream);
     case "VP8X":
       data.skip(4);
-      return checkSize(1 + data.uint24(), 1 + data.uint24());
-    case "VP8 ":
-      data.skip(6);
-      return checkSize(data.uint16() & 0x3fff, data.uint16() & 0x3fff);
-    case "VP8L": {
-      data.skip(1);
-      const sides = data.uint32();
-      return checkSize(1 + (sides & 0x3fff), 1 + (sides >>> 14 & 0x3fff));
+      facts.size = checkSize(1 + data.uint24(), 1 + data.uint24());
+      return;
+    default: {
+      const size = checkBitstream(name, data);
+      if (size) facts.size ??= size;
     }
-    case "ANMF":
-      return checkChunks(data, length, 16);
   }
+}
+
+/** The size of a chunk that is a bitstream. */
+function checkBitstream(name: string, data: ByteReader): Size | undefined {
+  if (name === "ANMF") throw new ImageError("the WebP file is damaged: a frame is within a frame");
+  if (name === "VP8 ") {
+    data.skip(6);
+    return checkSize(data.uint16() & 0x3fff, data.uint16() & 0x3fff);
+  }
+  if (name !== "VP8L") return undefined;
+  data.skip(1);
+  const sides = data.uint32();
+  return checkSize(1 + (sides & 0x3fff), 1 + (sides >>> 14 & 0x3fff));
 }

@@ -1,6 +1,7 @@
 // From the components of a JPEG file to red, green and blue: ITU-T T.871 (JFIF), section 7. The
 // factors have 12 fractional bits as in stb_image, and what it cuts off is cut off.
 
+import { checkpoint } from "../../../cancellation.ts";
 import type { Image } from "../image.ts";
 import type { Frame } from "./frame.ts";
 import type { SampleRows } from "./upsampling.ts";
@@ -61,6 +62,9 @@ function paint(
   paintRow: (y: number, pixels: Uint8ClampedArray, start: number) => void,
 ): Image {
   const pixels = new Uint8ClampedArray(width * height * 3);
-  for (let y = 0; y < height; y++) paintRow(y, pixels, y * width * 3);
+  for (let y = 0; y < height; y++) {
+    checkpoint();
+    paintRow(y, pixels, y * width * 3);
+  }
   return { width, height, pixels: new Uint8Array(pixels.buffer) };
 }

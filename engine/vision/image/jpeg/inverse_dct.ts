@@ -2,6 +2,7 @@
 // factors have 12 fractional bits and results of the first pass keep two, as in stb_image, whose bytes
 // llama.cpp hands to models. The algorithm: Loeffler, Ligtenberg and Moschytz, 1989.
 
+import { checkpoint } from "../../../cancellation.ts";
 import { BLOCK_LENGTH, BLOCK_SIDE, type Component } from "./frame.ts";
 
 /** A factor with 12 fractional bits, rounded up where it is half. */
@@ -45,6 +46,7 @@ export function inverseTransform(
   const block = new Int32Array(BLOCK_LENGTH);
   const line = new Int32Array(BLOCK_SIDE);
   for (let row = 0, offset = 0; row < rows; row++) {
+    checkpoint();
     for (let column = 0; column < columns; column++, offset += BLOCK_LENGTH) {
       for (let at = 0; at < BLOCK_LENGTH; at++) {
         // Sixteen bits, as there are in sound files.

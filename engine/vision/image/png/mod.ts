@@ -1,0 +1,3 @@
+// PNG files: from their bytes to pixels.
+
+export { decodePng } from "./decode.ts";

@@ -1,0 +1,186 @@
+// The rows of a PNG file as they come out of the compressed data: filters undone, colours put in their
+// places. The format: W3C, Portable Network Graphics, sections 8 (interlacing) and 9 (filters).
+
+import { checkpoint } from "../../../cancellation.ts";
+import { ImageError } from "../errors.ts";
+import type { Image } from "../image.ts";
+
+/** How the pixels of a file are stored. */
+export interface PixelFormat {
+  readonly width: number;
+  readonly height: number;
+  /** Bits of a sample. */
+  readonly depth: number;
+  /** 0 grey, 2 colours, 3 palette, 4 grey with alpha, 6 colours with alpha. */
+  readonly colorType: number;
+  /** Samples of a pixel. */
+  readonly channels: number;
+  readonly isInterlaced: boolean;
+  /** Of type 3: red, green and blue of each index. */
+  readonly palette?: Uint8Array;
+}
+
+/** A picture that is a part of the whole: every so many pixels, from the first on. */
+interface Pass {
+  readonly left: number;
+  readonly top: number;
+  readonly across: number;
+  readonly down: number;
+}
+
+const WHOLE: readonly Pass[] = [{ left: 0, top: 0, across: 1, down: 1 }];
+/** Adam7. */
+const INTERLACED: readonly Pass[] = [
+  { left: 0, top: 0, across: 8, down: 8 },
+  { left: 4, top: 0, across: 8, down: 8 },
+  { left: 0, top: 4, across: 4, down: 8 },
+  { left: 2, top: 0, across: 4, down: 4 },
+  { left: 0, top: 2, across: 2, down: 4 },
+  { left: 1, top: 0, across: 2, down: 2 },
+  { left: 0, top: 1, across: 1, down: 2 },
+];
+
+/** Makes a picture of the inflated data, which comes in pieces. */
+export class RowDecoder {
+  /** The picture, whole once the rows are done. */
+  readonly image: Image;
+  readonly #format: PixelFormat;
+  readonly #passes: Pass[];
+  /** Of the current pass. */
+  #columns = 0;
+  #rows = 0;
+  #row = 0;
+  /** The row that is coming, its filter first, and how much of it is there; and the one above it. */
+  #line = new Uint8Array();
+  #filled = 0;
+  #above = new Uint8Array();
+
+  constructor(format: PixelFormat) {
+    const { width, height, isInterlaced } = format;
+    this.#format = format;
+    this.image = { width, height, pixels: new Uint8Array(width * height * 3) };
+    this.#passes = (isInterlaced ? INTERLACED : WHOLE)
+      .filter(({ left, top }) => left < width && top < height);
+    this.#begin();
+  }
+
+  /** Whether there are all rows: what comes after them has no meaning. */
+  get isDone(): boolean {
+    return this.#passes.length === 0;
+  }
+
+  /** Takes the next piece of the data. */
+  add(piece: Uint8Array): void {
+    for (let at = 0; at < piece.length && !this.isDone;) {
+      const wanted = this.#line.length - this.#filled;
+      const taken = piece.subarray(at, at + wanted);
+      this.#line.set(taken, this.#filled);
+      this.#filled += taken.length;
+      at += taken.length;
+      if (taken.length === wanted) this.#finishRow();
+    }
+  }
+
+  #begin(): void {
+    const pass = this.#passes[0];
+    if (!pass) return;
+    const { width, height, depth, channels } = this.#format;
+    this.#columns = Math.ceil((width - pass.left) / pass.across);
+    this.#rows = Math.ceil((height - pass.top) / pass.down);
+    this.#row = 0;
+    const rowBytes = Math.ceil(this.#columns * channels * depth / 8);
+    this.#line = new Uint8Array(1 + rowBytes);
+    this.#above = new Uint8Array(1 + rowBytes);
+  }
+
+  #finishRow(): void {
+    checkpoint();
+    const { width, depth, channels } = this.#format;
+    const [pass] = this.#passes as [Pass];
+    unfilter(this.#line, this.#above, Math.max(1, channels * depth / 8));
+    const start = (pass.top + this.#row * pass.down) * width + pass.left;
+    this.#paint(start * 3, pass.across * 3);
+    [this.#line, this.#above] = [this.#above, this.#line];
+    this.#filled = 0;
+    if (++this.#row < this.#rows) return;
+    this.#passes.shift();
+    this.#begin();
+  }
+
+  /** Puts the colours of the row into the picture, from `at` on, each `step` bytes after the last. */
+  #paint(at: number, step: number): void {
+    const { depth, channels, palette } = this.#format;
+    if (depth < 8 || palette) return this.#paintPacked(at, step);
+    const { pixels } = this.image;
+    const line = this.#line;
+    const bytes = depth / 8;
+    const next = channels * bytes;
+    // The colours of a pixel are one or three samples, the upper byte of each first.
+    const colorStep = channels >= 3 ? bytes : 0;
+    for (let column = 0, from = 1; column < this.#columns; column++, from += next, at += step) {
+      pixels[at] = line[from]!;
+      pixels[at + 1] = line[from + colorStep]!;
+      pixels[at + 2] = line[from + 2 * colorStep]!;
+    }
+  }
+
+  /** The same where a pixel is an index, or less than a byte. */
+  #paintPacked(at: number, step: number): void {
+    const { depth, palette } = this.#format;
+    const { pixels } = this.image;
+    const most = 2 ** depth - 1;
+    for (let column = 0; column < this.#columns; column++, at += step) {
+      const bit = column * depth;
+      const value = this.#line[1 + (bit >> 3)]! >> 8 - depth - (bit & 7) & most;
+      if (palette) {
+        // An index that the palette does not have is black.
+        pixels[at] = palette[value * 3] ?? 0;
+        pixels[at + 1] = palette[value * 3 + 1] ?? 0;
+        pixels[at + 2] = palette[value * 3 + 2] ?? 0;
+      } else {
+        pixels.fill(value * 255 / most, at, at + 3);
+      }
+    }
+  }
+}
+
+/**
+ * Undoes the filter of a row: its first byte is the number of one, which predicts a byte from the one a
+ * pixel to the left, the one above, and the one to the left of that.
+ */
+function unfilter(line: Uint8Array, above: Uint8Array, pixelBytes: number): void {
+  const { length } = line;
+  const first = 1 + pixelBytes;
+  switch (line[0]) {
+    case 0:
+      return;
+    case 1:
+      for (let at = first; at < length; at++) line[at]! += line[at - pixelBytes]!;
+      return;
+    case 2:
+      for (let at = 1; at < length; at++) line[at]! += above[at]!;
+      return;
+    case 3:
+      for (let at = 1; at < first && at < length; at++) line[at]! += above[at]! >> 1;
+      for (let at = first; at < length; at++) {
+        line[at]! += line[at - pixelBytes]! + above[at]! >> 1;
+      }
+      return;
+    case 4:
+      for (let at = 1; at < first && at < length; at++) line[at]! += above[at]!;
+      for (let at = first; at < length; at++) {
+        line[at]! += nearest(line[at - pixelBytes]!, above[at]!, above[at - pixelBytes]!);
+      }
+      return;
+  }
+  throw new ImageError("its data is damaged (a row has no known filter)");
+}
+
+/** The neighbour that is nearest to left + above - corner (Paeth). */
+function nearest(left: number, above: number, corner: number): number {
+  const toLeft = Math.abs(above - corner);
+  const toAbove = Math.abs(left - corner);
+  const toCorner = Math.abs(left + above - 2 * corner);
+  if (toLeft <= toAbove && toLeft <= toCorner) return left;
+  return toAbove <= toCorner ? above : corner;
+}
