@@ -206,8 +206,8 @@ export class Device implements Disposable {
 
   /** The compiled kernel of this source and these constants; compiled once per device. */
   kernel(source: KernelSource): Kernel {
-    const key = JSON.stringify([source.name, source.constants, source.snippets?.length]) +
-      (source.snippets?.join("") ?? "");
+    const { name, constants, snippets } = source;
+    const key = JSON.stringify([name, constants, snippets, source.source]);
     let kernel = this.#kernels.get(key);
     if (!kernel) this.#kernels.set(key, kernel = new Kernel(this, source));
     return kernel;

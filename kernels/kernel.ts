@@ -56,8 +56,9 @@ export class Kernel {
   readonly #device: KernelHost;
   readonly #layout: GPUBindGroupLayout;
   readonly #bindings = new Map<string, number>();
-  readonly #params: { name: string; type: string }[];
+  readonly #params: Member[];
 
+  /** Errors: GpuError for members of `Params` that are not one word each. */
   constructor(device: KernelHost, { name, source, constants = {}, snippets = [] }: KernelSource) {
     this.name = name;
     this.#device = device;
@@ -71,7 +72,7 @@ export class Kernel {
       const buffer = { type: TYPES[access] };
       entries.push({ binding: Number(index), visibility: 4, /* COMPUTE */ buffer });
     }
-    this.#params = parseParams(this.code);
+    this.#params = parseParams(name, this.code);
     const { gpu } = device;
     this.#layout = gpu.createBindGroupLayout({ label: name, entries });
     this.pipeline = gpu.createComputePipeline({
@@ -118,7 +119,11 @@ export class Kernel {
         throw new GpuError(`Cannot bind ${this.name}: nothing given for "params.${name}"`);
       }
       if (type === "f32") data.setFloat32(4 * i, value, true);
-      else data.setUint32(4 * i, value, true);
+      else if (holds(type, value)) data.setUint32(4 * i, value, true);
+      else {
+        const state = `"params.${name}" is a ${type}, the value ${value}`;
+        throw new GpuError(`Cannot bind ${this.name}: ${state}`);
+      }
     });
     const usage = 0x40 | 0x8; // UNIFORM | COPY_DST
     const buffer = this.#device.buffer(`${this.name} params`, data.byteLength, "scratch", usage);
@@ -127,10 +132,35 @@ export class Kernel {
   }
 }
 
-/** Members of `struct Params`, all of one word. */
-function parseParams(code: string): { name: string; type: string }[] {
-  const body = /struct Params \{([^}]*)\}/.exec(code)?.[1] ?? "";
-  return [...body.matchAll(/(\w+):\s*(u32|i32|f32)/g)].map(([, name, type]) => ({ name, type }));
+/** A member of `struct Params`. */
+interface Member {
+  name: string;
+  type: string;
+}
+
+/** Whether a number is one of an integer type. */
+function holds(type: string, value: number): boolean {
+  const [least, most] = type === "i32" ? [-(2 ** 31), 2 ** 31 - 1] : [0, 2 ** 32 - 1];
+  return Number.isInteger(value) && least <= value && value <= most;
+}
+
+/**
+ * Members of `struct Params` in order. Each has to be one word, since its place is its number:
+ * whatever else WGSL allows here would move those behind it.
+ */
+function parseParams(kernel: string, code: string): Member[] {
+  const body = /\bstruct\s+Params\s*\{([^}]*)\}/.exec(code.replaceAll(/\/\/.*|\/\*[^]*?\*\//g, ""));
+  // Types have commas of their own, but only within angle brackets.
+  const members = body?.[1].split(/,(?![^<]*>)/).map((member) => member.trim()).filter(Boolean) ??
+    [];
+  return members.map((member) => {
+    const [, name, type] = /^(\w+)\s*:\s*(u32|i32|f32)$/.exec(member) ?? [];
+    if (!name) {
+      const state = `"${member}" of its Params is not one word (u32, i32 or f32)`;
+      throw new GpuError(`Cannot compile ${kernel}: ${state}`);
+    }
+    return { name, type };
+  });
 }
 
 /** Records a dispatch into a pass, of at most 65,535 workgroups a dimension; nothing for none. */

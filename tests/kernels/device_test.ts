@@ -192,3 +192,54 @@ Deno.test("Device.kernel() compiles a variant once, and names what is not bound"
   const more = () => kernel.bind({ sums, other: sums }, { value: 1 });
   assertThrows(more, GpuError, 'it does not declare "other"');
 });
+
+Deno.test("Device.kernel() tells sources of one name apart, and where one snippet ends", async () => {
+  using device = await Device.open();
+  const source = { name: "add", source: ADD, constants: { FACTOR: 2 } };
+  const kernel = device.kernel(source);
+  const subtracting = device.kernel({ ...source, source: ADD.replace("+=", "-=") });
+  assert(subtracting !== kernel && subtracting.code.includes("-="));
+  const one = device.kernel({ ...source, snippets: ["const A = 1u;\n", "const B = 2u;\n"] });
+  const other = device.kernel({ ...source, snippets: ["const A = 1u;\nconst B = 2u;\n", ""] });
+  assert(one !== other && one.code !== other.code);
+});
+
+Deno.test("Device.kernel() refuses members of Params that are not one word", async () => {
+  using device = await Device.open();
+  const compile = (members: string) =>
+    device.kernel({
+      name: "add",
+      source: ADD.replace("value: u32,", members),
+      constants: { FACTOR: 2 },
+    });
+  for (
+    const member of [
+      "offset: vec2<u32>",
+      "offset: array<u32, 4>",
+      "offset: vec4u",
+      "@align(16) offset: u32",
+    ]
+  ) {
+    const error = assertThrows(() => compile(`${member}, value: u32`), GpuError);
+    assert(
+      error.message.startsWith(`Cannot compile add: "${member}" of its Params`),
+      error.message,
+    );
+  }
+  const sums = device.buffer("sums", 4, "test");
+  // Comments are no members, whatever they say; the last comma may be missing.
+  compile("first: u32, // of: vec2<u32>,\n/* second: u32, */ value: u32").bind({ sums }, {
+    first: 1,
+    value: 2,
+  });
+});
+
+Deno.test("Kernel.bind() refuses a number that its member cannot hold", async () => {
+  using device = await Device.open();
+  const kernel = device.kernel({ name: "add", source: ADD, constants: { FACTOR: 2 } });
+  const sums = device.buffer("sums", 4, "test");
+  for (const value of [1.5, NaN, Infinity, -1, 2 ** 32]) {
+    const bind = () => kernel.bind({ sums }, { value });
+    assertThrows(bind, GpuError, `"params.value" is a u32, the value ${value}`);
+  }
+});
