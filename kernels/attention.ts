@@ -10,6 +10,7 @@ import windowSource from "./attention_window.wgsl" with { type: "text" };
 import { type Activation, bufferOf, type FloatRows, GROUP, isQuantized } from "./activation.ts";
 import { alibiSlopes, type AttentionOptions } from "./attention_options.ts";
 import type { Device } from "./device.ts";
+import { GpuError } from "./errors.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 import { type AttentionState, BLOCK, type HeadShape, type LayerCache } from "./kv_cache.ts";
 
@@ -38,11 +39,19 @@ export function partialBytes(shape: HeadShape, rows: number, maxSplits: number):
 
 const WORKGROUP = 64;
 
-/** Most queries, rows times heads, whose vectors, scores and results one workgroup holds. */
+/**
+ * Most queries, rows times heads, whose vectors, scores and results one workgroup holds.
+ * Errors: GpuError where it holds none.
+ */
 function mostQueries(device: Device, shape: HeadShape): number {
   const { headDim, valueDim = headDim } = shape;
-  const bytes = device.gpu.limits.maxComputeWorkgroupStorageSize - 2048;
-  const fits = Math.floor(bytes / (headDim * 4 + WORKGROUP * 4 + 12));
+  const room = device.gpu.limits.maxComputeWorkgroupStorageSize;
+  const each = headDim * 4 + WORKGROUP * 4 + 12;
+  const fits = Math.floor((room - 2048) / each);
+  if (fits < 1) {
+    const state = `a query wants ${each} of the device's ${room} bytes of workgroup memory`;
+    throw new GpuError(`Cannot attend with heads of ${headDim}: ${state}`);
+  }
   const results = 32 * WORKGROUP; // vec4 of output, in registers
   return Math.max(1, Math.min(32, fits, Math.floor(results / (valueDim / 4))));
 }

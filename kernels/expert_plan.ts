@@ -4,8 +4,8 @@
 import planSource from "./expert_plan.wgsl" with { type: "text" };
 import type { Device } from "./device.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
-import { chooseTile, columnsOf } from "./linear.ts";
 import type { Routing } from "./route.ts";
+import { chooseTile, columnsOf } from "./tile.ts";
 
 /** The widest tile. */
 const MOST_COLUMNS = 64;
@@ -60,11 +60,10 @@ export class ExpertPlan {
   /** How the pairs of `rows` rows are tiled. */
   tiling(rows: number): ExpertTiling {
     const { experts, choices } = this.routing;
+    // Products of all kinds share the plan: the width is one that the most demanding can have.
+    const most = { sides: 2, integer: false, quantized: true } as const;
     const cols = this.#cols ??
-      columnsOf(chooseTile(this.#device.capabilities, this.density(rows), {
-        paired: false,
-        integer: false,
-      }));
+      columnsOf(chooseTile(this.#device.profile, this.density(rows), most));
     const pairs = rows * choices;
     return { cols, tiles: cols === 1 ? pairs : Math.floor(pairs / cols) + experts };
   }

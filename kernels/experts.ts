@@ -2,23 +2,15 @@
 // expert's matrix. The experts are one matrix, row after row, and the kernels are those of linear.ts
 // with a table of which pairs make up a tile: the pairs as they are, or ExpertPlan's lists.
 
-import { type Activation, isQuantized } from "./activation.ts";
+import type { Activation } from "./activation.ts";
 import type { ActivationFunction } from "./activation_function.ts";
 import type { Device } from "./device.ts";
 import { GpuError } from "./errors.ts";
 import type { ExpertPlan } from "./expert_plan.ts";
 import type { Dispatch } from "./kernel.ts";
-import {
-  bindProduct,
-  chooseTile,
-  columnsOf,
-  encodeTiles,
-  type LinearTile,
-  type Product,
-  rowsOf,
-  STAGED,
-} from "./linear.ts";
+import { bindProduct, encodeTiles, type Product, useOf, Variants } from "./linear.ts";
 import type { Matrix, MatrixPart } from "./matrix.ts";
+import { chooseTile, columnsOf, rowsOf, type Tile } from "./tile.ts";
 
 /** How pairs read x, and how the product is done. */
 export interface ExpertLinearOptions {
@@ -27,7 +19,7 @@ export interface ExpertLinearOptions {
   /** What a paired matrix applies to its gate. Default "silu". */
   activation?: ActivationFunction;
   /** Overrides the choice of the tile, for tests and tuning; as wide as the plan's. */
-  tile?: LinearTile | typeof STAGED;
+  tile?: Tile;
 }
 
 /** y[pair] = x[pair / share] W^T of the pair's expert, then scaled, biased and gated as Linear does. */
@@ -37,7 +29,7 @@ export class ExpertLinear {
   readonly #product: Product;
   readonly #options: ExpertLinearOptions;
   readonly #rows: number;
-  readonly #variants = new Map<string, Dispatch[]>();
+  readonly #variants = new Variants();
 
   /**
    * @param matrix [experts * rows, columns], allocated with `unit` = rows
@@ -66,29 +58,28 @@ export class ExpertLinear {
 
   /** Records the product for the pairs of the first `rows` rows. Errors: GpuError, see `tile`. */
   encode(pass: GPUComputePassEncoder, rows: number): void {
-    const { matrix, x } = this.#product;
-    const tile = this.#options.tile ??
-      chooseTile(this.#device.capabilities, this.#plan.density(rows), {
-        paired: matrix.sides === 2,
-        integer: isQuantized(x),
-      });
+    const { matrix } = this.#product;
     const { cols, tiles } = this.#plan.tiling(rows);
+    const { tile, dispatches } = this.#variants.for(rows, {
+      choose: () => this.#options.tile ?? this.#chooseTile(rows, cols),
+      bind: (tile) => matrix.parts.map((part) => this.#bind(part, tile)),
+    });
     if (columnsOf(tile) !== cols) {
       const state = `a tile has ${columnsOf(tile)} columns, the plan ${cols}`;
       throw new GpuError(`Cannot multiply by the experts of ${matrix.label}: ${state}`);
-    }
-    const key = JSON.stringify(tile);
-    let dispatches = this.#variants.get(key);
-    if (!dispatches) {
-      dispatches = matrix.parts.map((part) => this.#bind(part, tile));
-      this.#variants.set(key, dispatches);
     }
     for (const dispatch of dispatches) {
       encodeTiles(pass, dispatch, this.#rows / rowsOf(tile, matrix), tiles);
     }
   }
 
-  #bind(part: MatrixPart, tile: LinearTile | typeof STAGED): Dispatch {
+  /** The best tile of those as wide as the plan's. */
+  #chooseTile(rows: number, cols: number): Tile {
+    const use = { ...useOf(this.#product), cols };
+    return chooseTile(this.#device.profile, this.#plan.density(rows), use);
+  }
+
+  #bind(part: MatrixPart, tile: Tile): Dispatch {
     const { routing, tiles } = this.#plan;
     const PLANNED = columnsOf(tile) > 1;
     return bindProduct(this.#device, this.#product, part, tile, {

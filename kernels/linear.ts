@@ -1,5 +1,5 @@
 // y = x W^T for weights of any format: the bindings of linear.wgsl (few tokens, or a driver without
-// fast workgroup memory) and matmul.wgsl (many tokens), and the choice between their tiles.
+// fast workgroup memory) and matmul.wgsl (many tokens). Which of them with what tile is tile.ts's.
 // Matrices that are gathered per token are experts.ts's, which binds the same two.
 
 import groupSource from "./quants/group.wgsl" with { type: "text" };
@@ -9,22 +9,23 @@ import productSource from "./product.wgsl" with { type: "text" };
 import quantizeSource from "./quantize_group.wgsl" with { type: "text" };
 import { type Activation, bufferOf, GROUP, isQuantized } from "./activation.ts";
 import { type ActivationFunction, activationFunction } from "./activation_function.ts";
-import type { Capabilities, Device } from "./device.ts";
+import type { Device } from "./device.ts";
+import { GpuError } from "./errors.ts";
 import { type Dispatch, encodeDispatch, type Resource } from "./kernel.ts";
 import { bindWeights, type Matrix, type MatrixPart } from "./matrix.ts";
 import type { QuantFormat } from "./quants/mod.ts";
-
-/** Work per invocation and workgroup of linear.wgsl. */
-export interface LinearTile {
-  /** Rows of each side per team. */
-  readonly rows: number;
-  /** Tokens per team: 1, 2, 4 or 8. */
-  readonly cols: number;
-  /** Invocations that share the columns of a row. */
-  readonly lanes: number;
-  /** Invocations per workgroup. */
-  readonly workgroup: number;
-}
+import {
+  chooseTile,
+  columnsOf,
+  type LinearTile,
+  rowsOf,
+  STAGED,
+  stagedGroups,
+  type Tile,
+  tileFault,
+  type TileUse,
+  usesSubgroups,
+} from "./tile.ts";
 
 /** How the product is written. */
 export interface LinearOptions {
@@ -35,38 +36,7 @@ export interface LinearOptions {
   /** What a paired matrix applies to its gate. Default "silu". */
   activation?: ActivationFunction;
   /** Overrides the choice of the tile, for tests and tuning. */
-  tile?: LinearTile | typeof STAGED;
-}
-
-/** 64 rows by 64 tokens in workgroup memory: matmul.wgsl. */
-export const STAGED = "staged";
-const STAGED_SIZE = 64;
-
-/** Tokens from which a staged tile is worth its idle part. */
-const STAGED_TOKENS = 33;
-
-/** Tokens from which register tiles beat teams that split the columns. */
-const PREFILL_TOKENS = 9;
-
-/** The tile for a number of tokens. Outputs of a quantized pair come in whole groups of 32. */
-export function chooseTile(
-  capabilities: Capabilities,
-  tokens: number,
-  { paired, integer }: { paired: boolean; integer: boolean },
-): LinearTile | typeof STAGED {
-  const cols = tokens <= 1 ? 1 : tokens <= 2 ? 2 : tokens <= 4 ? 4 : 8;
-  if (capabilities.software) {
-    // No barriers and no idle lanes: each invocation owns its rows whole.
-    if (tokens === 1) return { rows: 2, cols, lanes: 1, workgroup: 16 };
-    // Wider tiles run up to 1.5 times faster, but LLVM compiles them for tens of seconds.
-    const rows = (integer ? 4 : 2) / (paired ? 2 : 1);
-    return { rows, cols: Math.min(4, cols), lanes: 1, workgroup: 32 / rows };
-  }
-  if (tokens >= STAGED_TOKENS) return STAGED;
-  if (tokens >= PREFILL_TOKENS) return { rows: paired ? 2 : 4, cols: 4, lanes: 1, workgroup: 64 };
-  const lanes = capabilities.subgroupSize || 32;
-  const rows = cols >= 8 ? 2 : 4;
-  return { rows, cols, lanes, workgroup: Math.min(256, paired ? lanes * 32 / rows : 64) };
+  tile?: Tile;
 }
 
 /** A matrix product with its input and output bound. */
@@ -74,7 +44,7 @@ export class Linear {
   readonly #device: Device;
   readonly #product: Product;
   readonly #options: LinearOptions;
-  readonly #variants = new Map<string, Dispatch[]>();
+  readonly #variants = new Variants();
 
   /** @param x [tokens, columns] @param y [tokens, rows] or wider, see {@linkcode LinearOptions} */
   constructor(
@@ -89,30 +59,54 @@ export class Linear {
     this.#options = options;
   }
 
-  /** Records the product for the first `tokens` rows of x. */
+  /** Records the product for the first `tokens` rows of x. Errors: GpuError, see `tile`. */
   encode(pass: GPUComputePassEncoder, tokens: number): void {
-    const { matrix, x } = this.#product;
-    const tile = this.#options.tile ?? chooseTile(this.#device.capabilities, tokens, {
-      paired: matrix.sides === 2,
-      integer: isQuantized(x),
+    const { matrix } = this.#product;
+    const variant = this.#variants.for(tokens, {
+      choose: () =>
+        this.#options.tile ?? chooseTile(this.#device.profile, tokens, useOf(this.#product)),
+      bind: (tile) => matrix.parts.map((part) => this.#bind(part, tile)),
     });
+    const tokenTiles = Math.ceil(tokens / columnsOf(variant.tile));
+    variant.dispatches.forEach((dispatch, i) => {
+      const rowTiles = matrix.parts[i].rows / rowsOf(variant.tile, matrix);
+      encodeTiles(pass, dispatch, rowTiles, tokenTiles);
+    });
+  }
+
+  #bind(part: MatrixPart, tile: Tile): Dispatch {
+    return bindProduct(this.#device, this.#product, part, tile, {
+      constants: { GATHER: false, PLANNED: false },
+      resources: {},
+      params: { rows: part.rows, first: (this.#options.first ?? 0) + part.first },
+    });
+  }
+}
+
+/** A product bound with one tile: a dispatch per part of the matrix. */
+export interface Variant {
+  readonly tile: Tile;
+  readonly dispatches: readonly Dispatch[];
+}
+
+/** The variants that a product was used in so far. */
+export class Variants {
+  readonly #byTile = new Map<string, Variant>();
+  readonly #byTokens = new Map<number, Variant>();
+
+  /** The variant for a number of tokens; chosen and bound when first asked for. */
+  for(
+    tokens: number,
+    { choose, bind }: { choose: () => Tile; bind: (tile: Tile) => readonly Dispatch[] },
+  ): Variant {
+    let variant = this.#byTokens.get(tokens);
+    if (variant) return variant;
+    const tile = choose();
     const key = JSON.stringify(tile);
-    let dispatches = this.#variants.get(key);
-    if (!dispatches) {
-      const first = this.#options.first ?? 0;
-      dispatches = matrix.parts.map((part) =>
-        bindProduct(this.#device, this.#product, part, tile, {
-          constants: { GATHER: false, PLANNED: false },
-          resources: {},
-          params: { rows: part.rows, first: first + part.first },
-        })
-      );
-      this.#variants.set(key, dispatches);
-    }
-    const tokenTiles = Math.ceil(tokens / columnsOf(tile));
-    dispatches.forEach((dispatch, i) => {
-      encodeTiles(pass, dispatch, matrix.parts[i].rows / rowsOf(tile, matrix), tokenTiles);
-    });
+    variant = this.#byTile.get(key) ?? { tile, dispatches: bind(tile) };
+    this.#byTile.set(key, variant);
+    this.#byTokens.set(tokens, variant);
+    return variant;
   }
 }
 
@@ -125,14 +119,9 @@ export interface Product {
   readonly activation?: ActivationFunction;
 }
 
-/** Rows of each side that one workgroup of a tile makes. */
-export function rowsOf(tile: LinearTile | typeof STAGED, { sides }: Matrix): number {
-  return tile === STAGED ? STAGED_SIZE / sides : tile.rows * tile.workgroup / tile.lanes;
-}
-
-/** Tokens in a tile. */
-export function columnsOf(tile: LinearTile | typeof STAGED): number {
-  return tile === STAGED ? STAGED_SIZE : tile.cols;
+/** What tiles have to know of a product. */
+export function useOf({ matrix, x, y }: Product): TileUse {
+  return { sides: matrix.sides, integer: isQuantized(x), quantized: isQuantized(y) };
 }
 
 /** Records a product over `rowTiles` (rounded up) times `tokenTiles` tiles. */
@@ -146,19 +135,36 @@ export function encodeTiles(
   encodeDispatch(pass, dispatch, [x, tokenTiles, Math.ceil(rowTiles / x)]);
 }
 
-/** Binds the kernel of a tile to a part of a product's matrix; `more` is what the caller decides. */
+/**
+ * Binds the kernel of a tile to a part of a product's matrix; `more` is what the caller decides.
+ * Errors: GpuError for a tile that the device or the kernel cannot do, and for results that would
+ * not be whole int8 groups.
+ */
 export function bindProduct(
   device: Device,
   product: Product,
   part: MatrixPart,
-  tile: LinearTile | typeof STAGED,
+  tile: Tile,
   more: {
     constants: { GATHER: boolean; PLANNED: boolean };
     resources: Record<string, Resource>;
-    params: Record<string, number>;
+    params: Record<string, number> & { rows: number; first: number };
   },
 ): Dispatch {
   const { matrix, x, y, accumulate = false, activation = "silu" } = product;
+  const use = useOf(product);
+  const { first } = more.params;
+  const fault = tileFault(device.profile, tile, use) ??
+    (use.quantized && first % GROUP !== 0
+      ? `its int8 groups would begin at column ${first}`
+      : use.quantized && accumulate
+      ? "int8 groups cannot be added to"
+      : undefined);
+  if (fault) {
+    throw new GpuError(
+      `Cannot multiply by ${matrix.label} in tiles ${JSON.stringify(tile)}: ${fault}`,
+    );
+  }
   const { format, sides } = matrix;
   const staged = tile === STAGED;
   const gate = sides === 2 ? activationFunction(activation) : undefined;
@@ -167,19 +173,19 @@ export function bindProduct(
     source: staged ? matmulSource : linearSource,
     constants: {
       ...weightConstants(format),
-      ...(staged ? stagedConstants(product) : tileConstants(device, tile)),
+      ...(staged ? stagedConstants(use) : tileConstants(device, tile)),
       ...gate?.constants,
       ...more.constants,
       COLS: columnsOf(tile),
       SIDES: sides,
       PAIRED: sides === 2,
-      INTEGER: isQuantized(x),
-      QUANTIZED_OUTPUT: isQuantized(y),
+      INTEGER: use.integer,
+      QUANTIZED_OUTPUT: use.quantized,
       AFFINE: part.affine !== undefined,
       ACCUMULATE: accumulate,
     },
     snippets: weightSnippets(format, [
-      ...(isQuantized(x) || isQuantized(y) ? [quantizeSource] : []),
+      ...(use.integer || use.quantized ? [quantizeSource] : []),
       ...(gate ? [gate.snippet] : []),
       productSource,
     ]),
@@ -193,16 +199,20 @@ export function bindProduct(
   }, { groups: Math.ceil(matrix.columns / GROUP), stride: y.stride, ...more.params });
 }
 
-/** One group a step where two would not fit the 16 KiB that every device has. */
-function stagedConstants({ matrix, x, y }: Product) {
-  const small = isQuantized(x) && !isQuantized(y);
-  return { GROUPS: small ? 2 : 1, OUTPUT_ROWS: 4 / matrix.sides };
+function stagedConstants(use: TileUse) {
+  return { GROUPS: stagedGroups(use), OUTPUT_ROWS: 4 / use.sides };
 }
 
-function tileConstants(device: Device, { rows, lanes, workgroup }: LinearTile) {
-  const SUBGROUPS = lanes > 1 && lanes === device.capabilities.subgroupSize;
-  const SHARED = lanes > 1 && !SUBGROUPS;
-  return { ROWS: rows, LANES: lanes, WORKGROUP: workgroup, SUBGROUPS, SHARED };
+function tileConstants(device: Device, tile: LinearTile) {
+  const { rows, lanes, workgroup } = tile;
+  const SUBGROUPS = usesSubgroups(tile, device.profile);
+  return {
+    ROWS: rows,
+    LANES: lanes,
+    WORKGROUP: workgroup,
+    SUBGROUPS,
+    SHARED: lanes > 1 && !SUBGROUPS,
+  };
 }
 
 /** Constants that tell a kernel what a format's snippet gives. */

@@ -5,12 +5,11 @@
 // to whole token tiles and with zero columns to whole groups.
 // SIDES = 2: row i of w is a gate, row i of its second side the up projection; y = f(gate) * up.
 
+const_assert WORKGROUP % LANES == 0u;
+const OUTPUTS = ROWS * WORKGROUP / LANES;  // of a workgroup, of each token
 #if SHARED
-var<workgroup> partials: array<f32, SIDES * ROWS * COLS * WORKGROUP>;
-#end
-#if QUANTIZED_OUTPUT
-const OUTPUTS = ROWS * WORKGROUP / LANES;  // a multiple of 32
-var<workgroup> results: array<f32, COLS * OUTPUTS>;
+const SUMS = SIDES * ROWS * COLS;          // of a team
+var<workgroup> partials: array<f32, SUMS * WORKGROUP>;
 #end
 
 @compute @workgroup_size(WORKGROUP)
@@ -137,6 +136,17 @@ fn main(
   #end
   #if SHARED
   workgroupBarrier();
+  // Each lane adds up its share of the team's sums, and leaves them where lane 0 had its partials.
+  // Lanes begin one after the other, so that they read different banks.
+  for (var i = lane; i < SUMS; i += LANES) {
+    let first = i * WORKGROUP + thread - lane;
+    var sum = 0.0;
+    for (var j = 0u; j < LANES; j++) {
+      sum += partials[first + (lane + j) % LANES];
+    }
+    partials[first] = sum;
+  }
+  workgroupBarrier();
   #end
 
   if (lane == 0u) {
@@ -147,9 +157,7 @@ fn main(
     #end
     #for c in 0..COLS
     #if SHARED
-    for (var i = 1u; i < LANES; i++) {
-      sum$s_$r_$c += partials[(($s * ROWS + $r) * COLS + $c) * WORKGROUP + thread + i];
-    }
+    sum$s_$r_$c = partials[(($s * ROWS + $r) * COLS + $c) * WORKGROUP + thread];
     #end
     #if AFFINE
     sum$s_$r_$c = sum$s_$r_$c * affine$s_$r.x + affine$s_$r.y;
@@ -180,14 +188,6 @@ fn main(
 
   #if QUANTIZED_OUTPUT
   workgroupBarrier();
-  for (var job = thread; job < COLS * OUTPUTS / 32u; job += WORKGROUP) {
-    let column = job % (OUTPUTS / 32u) * 32u;
-    let start = job * 32u;
-    let token = token_of(workgroup.y, start / OUTPUTS);
-    if (tile * OUTPUTS + column < params.rows && token != NONE) {
-      let at = (token * params.stride + params.first + tile * OUTPUTS + column) / 32u;
-      y[at] = quantize_results(start);
-    }
-  }
+  write_groups(workgroup.y, tile, thread);
   #end
 }

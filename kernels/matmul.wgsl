@@ -6,8 +6,9 @@
 // So it is with idle columns.
 // Staged vectors lie [half or quarter of a group][row], so that neighbours read without conflicts.
 
+const WORKGROUP = 256u;
 const TILE = 64u;
-const TILE_ROWS = TILE / SIDES;   // rows of each side
+const OUTPUTS = TILE / SIDES;     // rows of each side
 #if INTEGER
 const VECTORS = 2u;               // staged vectors per group
 var<workgroup> w_tile: array<vec4<u32>, GROUPS * VECTORS * TILE>;
@@ -19,13 +20,10 @@ const VECTORS = 8u;
 var<workgroup> w_tile: array<vec4<f32>, GROUPS * VECTORS * TILE>;
 var<workgroup> x_tile: array<vec4<f32>, GROUPS * VECTORS * TILE>;
 #end
-#if QUANTIZED_OUTPUT
-var<workgroup> results: array<f32, TILE * TILE_ROWS>;  // [tokens, rows]
-#end
 
 // Row of w that row `i` of the tile holds.
 fn row_of(expert: u32, tile: u32, i: u32) -> u32 {
-  return weight_row(expert, i / TILE_ROWS, tile * TILE_ROWS + i % TILE_ROWS);
+  return weight_row(expert, i / OUTPUTS, tile * OUTPUTS + i % OUTPUTS);
 }
 
 // Stages row `row` of w or of x, whichever is the thread's.
@@ -74,7 +72,7 @@ fn stage(row: u32, first_group: u32, thread: u32) {
   }
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(WORKGROUP)
 fn main(
   @builtin(workgroup_id) workgroup: vec3<u32>,
   @builtin(num_workgroups) workgroups: vec3<u32>,
@@ -169,10 +167,10 @@ fn main(
   #end
   #for r in 0..OUTPUT_ROWS
   {
-    let output = tile * TILE_ROWS + row + 16u * $r;
+    let output = tile * OUTPUTS + row + 16u * $r;
     #for c in 0..4
     #if QUANTIZED_OUTPUT
-    results[(column + 16u * $c) * TILE_ROWS + row + 16u * $r] =
+    results[(column + 16u * $c) * OUTPUTS + row + 16u * $r] =
       select(0.0, sum$r_$c, output < params.rows);
     #else
     if (output < params.rows && token$c < arrayLength(&y) / params.stride) {
@@ -190,9 +188,6 @@ fn main(
 
   #if QUANTIZED_OUTPUT
   workgroupBarrier();
-  if (thread < TILE && staged_token < arrayLength(&y) * 32u / params.stride) {
-    let at = (staged_token * params.stride + params.first + tile * TILE_ROWS) / 32u;
-    y[at] = quantize_results(thread * TILE_ROWS);
-  }
+  write_groups(workgroup.y, tile, thread);
   #end
 }

@@ -7,7 +7,13 @@ export * from "./activation_function.ts";
 export * from "./device.ts";
 export * from "./errors.ts";
 export * from "./kernel.ts";
-export * from "./linear.ts";
+export {
+  Linear,
+  type LinearOptions,
+  linearReference,
+  weightConstants,
+  weightSnippets,
+} from "./linear.ts";
 export * from "./matrix.ts";
 export { quantFormat, quantFormats } from "./quants/mod.ts";
 export type { QuantFormat } from "./quants/mod.ts";
@@ -34,3 +40,4 @@ export * from "./route.ts";
 export { hasPenalties, NO_TOKEN, packSampling, Sampler, SAMPLING_BYTES } from "./sampling/mod.ts";
 export type { SamplingNeeds, SamplingOptions as ResolvedSampling } from "./sampling/mod.ts";
 export * from "./sparsify.ts";
+export { chooseTile, type LinearTile, STAGED, type Tile } from "./tile.ts";

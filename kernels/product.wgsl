@@ -88,15 +88,25 @@ fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
 #end
 
 #if QUANTIZED_OUTPUT
-// `results` is the kernel's own array of outputs in workgroup memory.
+// The outputs of a workgroup, until they are groups: OUTPUTS and WORKGROUP are the kernel's own.
+const_assert OUTPUTS % 32u == 0u;
+var<workgroup> results: array<f32, COLS * OUTPUTS>;  // [tokens, outputs]
+
 fn result4(at: u32) -> vec4<f32> {
   return vec4(results[at], results[at + 1u], results[at + 2u], results[at + 3u]);
 }
 
-fn quantize_results(start: u32) -> QuantizedGroup {
-  return quantize_group(
-    result4(start), result4(start + 4u), result4(start + 8u), result4(start + 12u),
-    result4(start + 16u), result4(start + 20u), result4(start + 24u), result4(start + 28u),
-  );
+fn write_groups(token_tile: u32, row_tile: u32, thread: u32) {
+  for (var job = thread; job < COLS * OUTPUTS / 32u; job += WORKGROUP) {
+    let start = job * 32u;
+    let output = row_tile * OUTPUTS + start % OUTPUTS;
+    let token = token_of(token_tile, start / OUTPUTS);
+    if (output < params.rows && token < arrayLength(&y) * 32u / params.stride) {
+      y[(token * params.stride + params.first + output) / 32u] = quantize_group(
+        result4(start), result4(start + 4u), result4(start + 8u), result4(start + 12u),
+        result4(start + 16u), result4(start + 20u), result4(start + 24u), result4(start + 28u),
+      );
+    }
+  }
 }
 #end

@@ -2,11 +2,9 @@
 // absorbs into queries and results. Heads are to the kernel what experts are, all of them chosen.
 
 import {
-  chooseTile,
   ExpertLinear,
   ExpertPlan,
   type FloatRows,
-  isQuantized,
   type Matrix,
   type QuantizedRows,
 } from "../../kernels/mod.ts";
@@ -37,12 +35,7 @@ export function headLinear(
   const form = network.formOf(x, matrix);
   const vectors = { ...form, columns: matrix.columns, stride: matrix.columns };
   const results = { ...y.rows, columns: y.step, stride: y.step };
-  const tile = chooseTile(device.capabilities, 1, {
-    paired: false,
-    integer: isQuantized(form),
-  });
-  const options = { share: 1, tile };
   const input = vectors as FloatRows | QuantizedRows;
-  const linear = new ExpertLinear(device, matrix, plan, input, results, options);
+  const linear = new ExpertLinear(device, matrix, plan, input, results, { share: 1 });
   network.add((pass, step) => linear.encode(pass, step.rows));
 }

@@ -1,0 +1,116 @@
+// Products as GPUs of other profiles do them, computed: for every step that a tile begins or ends at,
+// single and paired, with float and int8 in- and outputs, and by experts, in every kind of format.
+
+import {
+  allocateMatrix,
+  allocateRouting,
+  Device,
+  ExpertLinear,
+  ExpertPlan,
+  floatRows,
+  Linear,
+  quantizedRows,
+} from "../../kernels/mod.ts";
+import { chooseTile } from "../../kernels/tile.ts";
+import { pretendGpu, type Profile } from "../profiles.ts";
+import { type Kernels, recordingGpu } from "../recording_gpu.ts";
+import { assertExperts } from "./experts_case.ts";
+import { assertLinear } from "./linear_case.ts";
+import { formatNamed } from "./weights.ts";
+
+/** A product, and the steps that it is tried with. */
+export interface ProductCase {
+  readonly format: string;
+  readonly sides: 1 | 2;
+  readonly integer: boolean;
+  readonly quantized: boolean;
+  /** By experts, of which each row has two. */
+  readonly gathered?: boolean;
+}
+
+/** A format of each kind: floats; one scale; with a minimum; two scales; two with a minimum. */
+export const KINDS = ["F16", "Q8_0", "Q4_K", "Q6_K", "Q2_K"];
+
+/** Every product of these formats that models have. */
+export function productCases(formats: readonly string[]): ProductCase[] {
+  return formats.flatMap((format) =>
+    [false, true].filter((integer) => !integer || formatNamed(format).kind === "integer")
+      .flatMap((integer) =>
+        [false, true].flatMap((gathered) => [
+          { format, integer, gathered, sides: 1 as const, quantized: false },
+          { format, integer, gathered, sides: 2 as const, quantized: integer },
+          // Read by a matrix of another kind.
+          ...(format === "F16" || format === "Q8_0"
+            ? [{ format, integer, gathered, sides: 2 as const, quantized: !integer }]
+            : []),
+        ])
+      )
+  );
+}
+
+/** Opens what pretends to be a GPU of this profile. */
+export function openPretended(profile: Profile): Promise<Device> {
+  return Device.open({ gpu: pretendGpu(profile) });
+}
+
+/**
+ * Steps of which each has a tile of its own, and the last one that has it: kernels differ by tile,
+ * and compiling them is what takes time.
+ */
+export function stepsOf(device: Device, use: ProductCase, most = 72): number[] {
+  const tiles = Array.from(
+    { length: most },
+    (_, i) => JSON.stringify(chooseTile(device.profile, i + 1, use)),
+  );
+  return tiles.flatMap((tile, i) => tile === tiles[i - 1] && tile === tiles[i + 1] ? [] : [i + 1]);
+}
+
+/** Fails unless a product is right for these steps; of a shape that no tile divides. */
+export async function assertProduct(
+  device: Device,
+  product: ProductCase,
+  steps: readonly number[],
+): Promise<void> {
+  const { format, sides, integer, quantized, gathered } = product;
+  const { blockSize } = formatNamed(format);
+  const columns = Math.max(96, blockSize);
+  const shape = { format, rows: 70, columns, integer, quantized, paired: sides === 2 };
+  const options = { accumulate: sides === 1 };
+  await device.scoped("multiply", async () => {
+    for (const tokens of steps) {
+      // Two choices of two experts: as many pairs of each, on average, as there are tokens.
+      if (gathered) {
+        await assertExperts(device, { ...shape, tokens, experts: 2, choices: 2, perPair: true });
+      } else await assertLinear(device, { ...shape, tokens, options });
+    }
+  });
+}
+
+/** The kernels of products with these formats, for steps of 1 to 72 rows. */
+export async function productKernels(
+  profile: Profile,
+  formats: readonly string[],
+): Promise<Kernels> {
+  const kernels: Kernels = new Map();
+  using device = await Device.open({ gpu: recordingGpu(profile, kernels) });
+  const pass = device.gpu.createCommandEncoder().beginComputePass();
+  const [rows, columns, most] = [64, 256, 72];
+  const routing = allocateRouting(device, most, { experts: 2, choices: 2 });
+  const plan = new ExpertPlan(device, routing, most);
+  for (const product of productCases(formats)) {
+    const { sides, integer, quantized, gathered = false } = product;
+    const format = formatNamed(product.format);
+    const x = (integer ? quantizedRows : floatRows)(device, "x", 2 * most, columns);
+    const y = (quantized ? quantizedRows : floatRows)(device, "y", 2 * most, rows);
+    const shape = { columns, sides, rows: gathered ? 2 * rows : rows, unit: rows };
+    const matrix = allocateMatrix(device, "w", format, shape);
+    const linears = gathered
+      ? [plan, new ExpertLinear(device, matrix, plan, x, y, { share: 1 })]
+      : [false, true].filter((accumulate) => !accumulate || !quantized)
+        .map((accumulate) => new Linear(device, matrix, x, y, { accumulate }));
+    for (const step of stepsOf(device, product)) {
+      for (const linear of linears) linear.encode(pass, step);
+    }
+  }
+  return kernels;
+}

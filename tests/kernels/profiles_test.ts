@@ -1,0 +1,22 @@
+// Products as real GPUs do them: the tiles that once broke off in an int8 group or wanted more memory
+// than there is. All profiles and products are computed by `deno task test:profiles`.
+
+import { assertProduct, openPretended, type ProductCase } from "./product_profiles.ts";
+import { profileNamed } from "../profiles.ts";
+
+const GATED: ProductCase = { format: "Q8_0", sides: 2, integer: true, quantized: true };
+
+const CASES: [profile: string, product: ProductCase, steps: number[]][] = [
+  ["subgroups of 32,64, 32 KiB", GATED, [5, 8]],
+  ["subgroups of 32,32, 32 KiB", GATED, [5]],
+  ["subgroups of 64,64, 32 KiB", GATED, [1]],
+  ["subgroups of 4,64, 16 KiB", GATED, [3]],
+];
+
+for (const [profile, product, steps] of CASES) {
+  const { format, sides } = product;
+  Deno.test(`${sides} sides of ${format} with ${profile}: steps of ${steps} rows`, async () => {
+    using device = await openPretended(profileNamed(profile));
+    await assertProduct(device, product, steps);
+  });
+}

@@ -1,0 +1,90 @@
+// Every kernel that any GPU gets, single products and whole models, in the hands of both compilers of
+// WGSL: naga, which Deno has, and Tint, Chrome's, where its package loads. Nothing is run.
+
+import { assert, assertEquals } from "@std/assert";
+import { loadModel } from "../../engine/mod.ts";
+import { DATA, hasData, namesIn } from "../conformance/logits.ts";
+import { DEVICES } from "../gpu.ts";
+import { KINDS, productKernels } from "../kernels/product_profiles.ts";
+import { type Profile, PROFILES } from "../profiles.ts";
+import { demandsOf, type Kernels, recordingGpu } from "../recording_gpu.ts";
+
+const STEPS = [1, 2, 3, 5, 9, 33, 72];
+const TOKENS = Array.from({ length: 72 }, (_, i) => (i * 37 + 11) % 100);
+
+/** What a device that can do this does with them. */
+type Compile = (code: string) => Promise<string[]>;
+
+/** The kernels of a model in every kind of step. */
+async function modelKernels(path: URL, profile: Profile): Promise<Kernels> {
+  const kernels: Kernels = new Map();
+  for (const exact of [false, true]) {
+    const device = { gpu: recordingGpu(profile, kernels) };
+    const limits = { contextLength: 128, maxSequences: 2, prefillChunk: 72 };
+    await using model = await loadModel(path, { ...limits, device, exact });
+    for (const chunk of STEPS) await model.logits(TOKENS, { chunk });
+  }
+  return kernels;
+}
+
+async function nagaErrors(): Promise<Compile> {
+  const device = await (await navigator.gpu.requestAdapter())!.requestDevice({
+    requiredFeatures: ["subgroups" as GPUFeatureName],
+  });
+  return async (code) => {
+    device.pushErrorScope("validation");
+    device.createShaderModule({ code: code.replace("enable subgroups;\n", "") });
+    const error = await device.popErrorScope();
+    return error ? [error.message] : [];
+  };
+}
+
+async function tintErrors(): Promise<Compile | undefined> {
+  const adapter = await DEVICES.find(({ name }) => name === "Dawn")?.options.gpu?.requestAdapter();
+  const device = await adapter?.requestDevice({
+    requiredFeatures: ["subgroups" as GPUFeatureName],
+  });
+  if (!device) return undefined;
+  return async (code) => {
+    const { messages } = await device.createShaderModule({ code }).getCompilationInfo();
+    return messages.filter(({ type }) => type === "error").map(({ message }) => message);
+  };
+}
+
+const compilers = { naga: await nagaErrors(), Tint: await tintErrors() };
+const paths = hasData
+  ? (await Promise.all(["quantizations", "architectures"].map(async (folder) => {
+    const names = await namesIn(folder);
+    return names.map((name) => new URL(`${folder}/${name}.gguf`, DATA));
+  }))).flat()
+  : [];
+
+/** Kernels that both have seen. */
+const seen = new Set<string>();
+
+async function assertCompile(kernels: Kernels, profile: Profile): Promise<number> {
+  for (const [code, name] of kernels) {
+    const { memory, invocations } = demandsOf(code);
+    const what = `${name} on ${profile.name}: ${memory} bytes, ${invocations} invocations`;
+    assert(memory <= profile.memory && invocations <= profile.invocations, what);
+    if (seen.has(code)) continue;
+    seen.add(code);
+    for (const [compiler, errors] of Object.entries(compilers)) {
+      assertEquals(await errors?.(code) ?? [], [], `${compiler}: ${what}\n${code}`);
+    }
+  }
+  return kernels.size;
+}
+
+for (const profile of PROFILES) {
+  Deno.test(`kernels of products compile on ${profile.name}`, async () => {
+    await assertCompile(await productKernels(profile, KINDS), profile);
+  });
+  Deno.test({
+    name: `kernels of ${paths.length} models compile on ${profile.name}`,
+    ignore: !hasData,
+    async fn() {
+      for (const path of paths) await assertCompile(await modelKernels(path, profile), profile);
+    },
+  });
+}
