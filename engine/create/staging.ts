@@ -1,6 +1,5 @@
 // Files for the length of one piece of work: blobs under the names that they had where they came
-// from, and room for new ones on the store's own file system. What a crash leaves of the latter is
-// named as the store's partial files are, so that the store clears it away.
+// from, and room for new ones on the store's own file system.
 
 import { dirname, join } from "node:path";
 import type { BlobStore } from "../store/mod.ts";
@@ -31,13 +30,15 @@ export async function withNamedFiles<T>(
   }
 }
 
-/** Runs work on the path of a file that is not there yet, and is gone afterwards unless moved. */
+/**
+ * Runs work on the path of a file that is not there yet, and is gone afterwards unless moved. Only for
+ * who protects the store: what a crash leaves is known by its name.
+ */
 export async function withTemporaryFile<T>(
   blobs: BlobStore,
   work: (path: string) => Promise<T>,
 ): Promise<T> {
-  const random = crypto.getRandomValues(new Uint8Array(32)).toHex();
-  const path = blobs.partialPath(`sha256:${random}`);
+  const path = blobs.temporaryPath();
   await Deno.mkdir(blobs.folder, { recursive: true });
   try {
     return await work(path);

@@ -3,6 +3,7 @@
 
 import { HeaderReader } from "./header_reader.ts";
 import { readMetadata } from "./metadata.ts";
+import { openFile } from "./open_file.ts";
 
 /** A value as another file has it: the id of its type, then what follows it. */
 export interface RawValue {
@@ -18,7 +19,7 @@ const LENGTH_BYTES = 8;
  * @throws GgufError naming the file and the key at fault
  */
 export async function readRawMetadata(path: string): Promise<Map<string, RawValue>> {
-  using file = await Deno.open(path);
+  using file = await openFile(path);
   const header = new HeaderReader(file, path, (await file.stat()).size);
   header.bytes(PREFIX_BYTES - 8);
   const count = header.uint64();

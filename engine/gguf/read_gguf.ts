@@ -8,6 +8,7 @@ import type { GgufFile } from "./gguf_file.ts";
 import { HeaderReader, MIN_STRING_BYTES } from "./header_reader.ts";
 import { readMetadata } from "./metadata.ts";
 import { MetadataReader } from "./metadata_reader.ts";
+import { openFile } from "./open_file.ts";
 import { joinShards } from "./shards.ts";
 import { placeTensors, readTensorTable } from "./tensor_table.ts";
 import type { MetadataValue } from "./value_types.ts";
@@ -31,7 +32,7 @@ export async function readGguf(path: string | URL): Promise<GgufFile> {
 
 /** Reads the header of one file. */
 async function readHeader(path: string): Promise<GgufFile> {
-  using file = await Deno.open(path);
+  using file = await openFile(path);
   const { size } = await file.stat();
   const header = new HeaderReader(file, path, size);
 

@@ -3,6 +3,7 @@
 
 import { GgufError } from "../errors.ts";
 import type { GgufFile } from "./gguf_file.ts";
+import { openFile } from "./open_file.ts";
 import type { TensorInfo } from "./tensor_table.ts";
 import { tensorTypeById } from "./tensor_types.ts";
 
@@ -45,7 +46,7 @@ export class TensorReader implements Disposable {
   static async open({ shards }: GgufFile, chunkBytes = CHUNK_BYTES): Promise<TensorReader> {
     const reader = new TensorReader(shards, chunkBytes);
     try {
-      for (const path of shards) reader.#files.push(await Deno.open(path));
+      for (const path of shards) reader.#files.push(await openFile(path));
       return reader;
     } catch (error) {
       reader.close();

@@ -57,9 +57,15 @@ export class BlobStore {
     return `${this.pathOf(digest)}-partial`;
   }
 
-  /** Size of a blob in bytes; undefined if it is not there. */
+  /** Where something may be gathered of which the digest is not known; what a crash leaves of it goes. */
+  temporaryPath(): string {
+    return join(this.folder, `sha256-${crypto.randomUUID()}-temporary`);
+  }
+
+  /** Size of a blob in bytes; undefined if it is not there, or is no file. */
   async sizeOf(digest: string): Promise<number | undefined> {
-    return (await statIfThere(this.pathOf(digest)))?.size;
+    const facts = await statIfThere(this.pathOf(digest));
+    return facts?.isFile ? facts.size : undefined;
   }
 
   /**
@@ -95,7 +101,7 @@ export class BlobStore {
         await stream.cancel();
         return { digest: expected, size: known, existed: true };
       }
-      const temporary = join(this.folder, `sha256-${crypto.randomUUID()}-temporary`);
+      const temporary = this.temporaryPath();
       try {
         const written = await writeHashed(temporary, stream, signal);
         if (expected && written.digest !== expected) {
@@ -119,7 +125,7 @@ export class BlobStore {
   }
 
   async #place(path: string, digest: string): Promise<void> {
-    await this.#lock.noteAdded(digest);
+    await this.#lock.note(digest);
     await Deno.rename(path, this.pathOf(digest));
     await syncFolder(this.folder);
   }

@@ -72,7 +72,7 @@ export class BlobCollector {
   }
 
   /**
-   * Removes all that lies among the blobs and that no manifest names: what was added under the lock at
+   * Removes all that lies among the blobs and that no manifest names: what was noted under the lock at
    * once, what another program put there when it is older than the grace.
    */
   async prune(graceMilliseconds?: number): Promise<PruneResult> {
@@ -88,9 +88,9 @@ export class BlobCollector {
 
   async #sweep(graceMilliseconds: number | undefined): Promise<PruneResult> {
     const used = await this.#used();
-    const added = await this.#lock.added();
+    const noted = await this.#lock.noted();
     const graceOf = (name: string) => {
-      if (added.has(canonicalDigest(name) ?? "") || TEMPORARY.test(name)) return 0;
+      if (noted.has(canonicalDigest(name) ?? "") || TEMPORARY.test(name)) return 0;
       return graceMilliseconds ?? (PARTIAL.test(name) ? PARTIAL_GRACE : GRACE);
     };
     const garbage = (await this.#manifests.leftovers()).map((path) => ({ path, grace: 0 }));
@@ -107,7 +107,7 @@ export class BlobCollector {
       result.removed++;
       result.bytes += facts.size;
     }
-    await this.#lock.forgetAdded();
+    await this.#lock.forgetNoted();
     return result;
   }
 

@@ -1,6 +1,7 @@
 // What the store needs of the file system: files that are there whole or not at all, after a crash
 // too, and folders that may not be there.
 
+import { join } from "node:path";
 import { StoreError } from "./errors.ts";
 
 /** Makes what was renamed or removed in a folder last, where the system can. */
@@ -22,6 +23,13 @@ export async function entriesOf(folder: string): Promise<Deno.DirEntry[]> {
   }
 }
 
+/** Whether an entry of a folder is a file, or leads to one. */
+export async function isFile(folder: string, entry: Deno.DirEntry): Promise<boolean> {
+  if (!entry.isSymlink) return entry.isFile;
+  const facts = await Deno.stat(join(folder, entry.name)).catch(() => undefined);
+  return facts?.isFile ?? false;
+}
+
 /** Facts of a file; undefined if it is not there. */
 export async function statIfThere(path: string): Promise<Deno.FileInfo | undefined> {
   try {
@@ -32,8 +40,9 @@ export async function statIfThere(path: string): Promise<Deno.FileInfo | undefin
   }
 }
 
-/** Content of a file; undefined if it is not there. */
+/** Content of a file; undefined if it is not there, or is something else, which could be waited for. */
 export async function readIfThere(path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (!(await statIfThere(path))?.isFile) return undefined;
   try {
     return await Deno.readFile(path);
   } catch (error) {

@@ -1,7 +1,7 @@
 // The lock that the processes on one store share: whoever adds blobs and manifests holds it together
 // with others, whoever removes blobs has to have it alone. The system drops it when a process dies.
-// Beside it lies a list of the blobs that were added under it since blobs were last removed: of those,
-// whoever has the lock alone knows that nobody is about to name them.
+// Beside it lies a list of the blobs that were added under it, or were about to lose a name, since blobs
+// were last removed: of those, whoever has the lock alone knows that nobody is about to name them.
 
 import { dirname } from "node:path";
 import { readIfThere, removeIfThere, writingTo } from "./file_system.ts";
@@ -9,27 +9,29 @@ import { readIfThere, removeIfThere, writingTo } from "./file_system.ts";
 /** A lock on a file, which nobody reads. */
 export class StoreLock {
   readonly #path: string;
-  readonly #added: string;
+  readonly #noted: string;
 
   constructor(path: string) {
     this.#path = path;
-    this.#added = `${path}-added`;
+    this.#noted = `${path}-noted`;
   }
 
-  /** Notes a blob before it is added. Only for who shares the lock. */
-  async noteAdded(digest: string): Promise<void> {
-    await Deno.writeTextFile(this.#added, `${digest}\n`, { append: true });
+  /** Notes blobs before they are added, or lose a name. Only for who shares the lock. */
+  async note(...digests: string[]): Promise<void> {
+    if (digests.length === 0) return;
+    const lines = digests.map((digest) => `${digest}\n`).join("");
+    await Deno.writeTextFile(this.#noted, lines, { append: true });
   }
 
   /** The blobs that were noted. Only for who has the lock alone. */
-  async added(): Promise<Set<string>> {
-    const list = await readIfThere(this.#added);
+  async noted(): Promise<Set<string>> {
+    const list = await readIfThere(this.#noted);
     return new Set(new TextDecoder().decode(list).split("\n").filter(Boolean));
   }
 
   /** Begins a new list. Only for who has the lock alone, and has looked at all that was noted. */
-  async forgetAdded(): Promise<void> {
-    await removeIfThere(this.#added);
+  async forgetNoted(): Promise<void> {
+    await removeIfThere(this.#noted);
   }
 
   /** Runs what adds blobs or manifests: meanwhile no blob is removed. It may be nested. */

@@ -23,6 +23,9 @@ const TEMPORARY = /^\.quern-.*-temporary$/;
 /** How often a folder may be taken away by others while a manifest is written into it. */
 const MAX_TRIES = 100;
 
+/** Folders that are within each other: names have four parts. More may be links in a circle. */
+const MAX_DEPTH = 8;
+
 /** A name and where its manifest lies. */
 export interface ManifestFile {
   readonly name: ModelName;
@@ -176,7 +179,7 @@ async function renameInto(from: string, to: string): Promise<void> {
   }
 }
 
-async function* filesBelow(folder: string): AsyncGenerator<string> {
+async function* filesBelow(folder: string, depth = MAX_DEPTH): AsyncGenerator<string> {
   let entries: Deno.DirEntry[];
   try {
     entries = await Array.fromAsync(Deno.readDir(folder));
@@ -187,7 +190,7 @@ async function* filesBelow(folder: string): AsyncGenerator<string> {
   for (const { name, isDirectory, isSymlink } of entries) {
     const path = join(folder, name);
     const isFolder = isDirectory || isSymlink && (await statIfThere(path))?.isDirectory;
-    if (isFolder) yield* filesBelow(path);
-    else yield path;
+    if (!isFolder) yield path;
+    else if (depth > 1) yield* filesBelow(path, depth - 1);
   }
 }

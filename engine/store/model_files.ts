@@ -5,7 +5,7 @@
 import { basename, join, resolve } from "node:path";
 import { parseShardName, shardPath } from "../gguf/mod.ts";
 import { StoreError } from "./errors.ts";
-import { entriesOf, statIfThere } from "./file_system.ts";
+import { entriesOf, isFile, statIfThere } from "./file_system.ts";
 
 /** Subfolders of the folder of models that hold no files with names of their own. */
 const OWN_FOLDERS = ["blobs", "manifests", "manifests-v2"];
@@ -32,8 +32,7 @@ function isFolderPath(name: string): boolean {
 /** The models in a folder and its subfolders, in a fixed order. */
 export async function listModelFiles(folder: string): Promise<ModelFile[]> {
   const entries = await entriesOf(folder);
-  const files = entries.filter(isGguf).map(({ name }) => name);
-  const models = firstShards(files).map((file) => ({
+  const models = firstShards(await ggufFiles(folder, entries)).map((file) => ({
     name: nameOf(file),
     path: resolve(folder, file),
   }));
@@ -91,7 +90,7 @@ export async function statModel(
 
 /** The models of one folder, by the names of their files, each with the folder's projector. */
 async function modelsIn(folder: string): Promise<ModelFile[]> {
-  const files = (await entriesOf(folder)).filter(isGguf).map(({ name }) => name);
+  const files = await ggufFiles(folder, await entriesOf(folder));
   const projectors = files.filter(isProjector);
   const projector = projectors.length === 1 ? resolve(folder, projectors[0]!) : undefined;
   return firstShards(files).map((file) => ({
@@ -111,8 +110,13 @@ function firstShards(files: string[]): string[] {
   }).sort();
 }
 
-function isGguf(entry: Deno.DirEntry): boolean {
-  return (entry.isFile || entry.isSymlink) && /\.gguf$/i.test(entry.name);
+/** The names of GGUF files among the entries of a folder. */
+async function ggufFiles(folder: string, entries: Deno.DirEntry[]): Promise<string[]> {
+  const names: string[] = [];
+  for (const entry of entries) {
+    if (/\.gguf$/i.test(entry.name) && await isFile(folder, entry)) names.push(entry.name);
+  }
+  return names;
 }
 
 function isProjector(file: string): boolean {

@@ -137,8 +137,10 @@ export class ModelStore {
     const released = await this.#lock.share(async () => {
       await this.#requireBlobs(name, needed);
       const old = await this.#manifests.read(name);
+      const lost = old ? blobsNamedIn(old).filter((digest) => !needed.includes(digest)) : [];
+      await this.#lock.note(...lost);
       await this.#manifests.write(name, bytes);
-      return old ? blobsNamedIn(old).filter((digest) => !needed.includes(digest)) : [];
+      return lost;
     });
     await this.#release(released);
   }
@@ -177,9 +179,14 @@ export class ModelStore {
         `Cannot remove "${name}": it is the file "${file.path}": remove the file itself`,
       );
     }
-    const bytes = await readIfThere(manifest.path);
-    await this.#manifests.remove(manifest.name);
-    if (bytes) await this.#release(blobsNamedIn(bytes));
+    const released = await this.#lock.share(async () => {
+      const bytes = await readIfThere(manifest.path);
+      const lost = bytes ? blobsNamedIn(bytes) : [];
+      await this.#lock.note(...lost);
+      await this.#manifests.remove(manifest.name);
+      return lost;
+    });
+    await this.#release(released);
   }
 
   /**

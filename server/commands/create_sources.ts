@@ -77,7 +77,7 @@ async function filesOfFolder(folder: string): Promise<LocalFile[]> {
       const path = join(inner, name);
       if (name.startsWith(".")) continue;
       if (isDirectory) await visit(path);
-      else if (PART_OF_MODEL.test(name)) paths.push(path);
+      else if (PART_OF_MODEL.test(name) && await isFile(path)) paths.push(path);
     }
   };
   await visit(folder);
@@ -86,6 +86,11 @@ async function filesOfFolder(folder: string): Promise<LocalFile[]> {
     name: relative(folder, path).replaceAll("\\", "/"),
     source: { path },
   }));
+}
+
+/** Whether it can be read to its end, as a link to a pipe cannot. */
+async function isFile(path: string): Promise<boolean> {
+  return (await Deno.stat(path).catch(() => undefined))?.isFile ?? false;
 }
 
 function absolute(text: string, folder: string): string {
