@@ -70,6 +70,16 @@ export function parseHost(text = ""): HostAddress {
   return { scheme, hostname: hostname ?? "127.0.0.1", port: readPort(port) ?? defaultPort };
 }
 
+/** Whether a text is an address of those forms, so that parseHost() leaves nothing of it out. */
+export function isHostAddress(text: string): boolean {
+  const { scheme, hostname } = parseHost(text);
+  const [, rest = ""] = /^(?:https?:\/\/)?([^/]*)/i.exec(text) ?? [];
+  const { port } = splitPort(rest);
+  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+  return (port === undefined || port === "" || readPort(port) !== undefined) &&
+    URL.canParse(`${scheme}://${host}/`);
+}
+
 /** The URL under which a client on this machine reaches the address, without a trailing slash. */
 export function clientUrl({ scheme, hostname, port }: HostAddress): string {
   const reachable = hostname === ALL_INTERFACES

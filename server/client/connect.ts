@@ -8,6 +8,7 @@ import type { Log } from "../log.ts";
 import { readSettings, type Settings } from "../settings.ts";
 import { showLoadProgress } from "../terminal/progress.ts";
 import { type Api, ConnectionError, createApi } from "./api.ts";
+import { checkEnvironment } from "../environment.ts";
 
 /** A server that says nothing for so long is taken for one that never will. */
 const CONNECT_MILLISECONDS = 10_000;
@@ -28,11 +29,13 @@ export interface ConnectOptions {
  * machine's and nothing listens there.
  *
  * @throws {ConnectionError} if there is no server and none may be started
+ * @throws {EnvironmentError} if the value of a variable cannot be read
  */
 export async function connect(
   dependencies: CliDependencies,
   { mayStart = true, parallel = 1 }: ConnectOptions = {},
 ): Promise<Api> {
+  checkEnvironment(dependencies.environment, "Cannot go on");
   const settings = readSettings(dependencies.environment);
   const { host, apiKey } = settings;
   const url = clientUrl(host);

@@ -1,6 +1,7 @@
 // The command line's `serve`.
 
 import { type Definition, examples } from "./definition.ts";
+import { environmentHelp } from "./environment_help.ts";
 import { serve } from "./serve.ts";
 
 /** Adds `quern serve`. */
@@ -20,5 +21,6 @@ export function defineServe({ program, world, finish }: Definition): void {
         ["OLLAMA_HOST=0.0.0.0 QUERN_API_KEY=secret quern serve", "for others, who need the key"],
       ]),
     )
+    .addHelpText("after", environmentHelp)
     .action(async () => finish(await serve(world)));
 }

@@ -10,7 +10,7 @@ import type {
   MemoryBudget,
   ModelInfo,
 } from "../../engine/mod.ts";
-import type { Environment } from "../settings.ts";
+import type { Environment } from "../environment.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** The world of a command. */

@@ -10,6 +10,7 @@ import { readSettings } from "../settings.ts";
 import { formatBytes, formatDuration, type Terminal } from "../terminal/mod.ts";
 import { VERSION } from "../version.ts";
 import type { CliDependencies } from "./dependencies.ts";
+import { checkEnvironment } from "../environment.ts";
 
 /** How long closing models and the port may take before the process leaves all the same. */
 const CLOSE_MILLISECONDS = 5000;
@@ -19,9 +20,12 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 /**
  * Serves until interrupted. Then what runs has QUERN_SHUTDOWN_TIMEOUT to end, while new requests are
  * sent away; a second interrupt does not wait for that, a third one for nothing.
+ *
+ * @throws {EnvironmentError} if the value of a variable cannot be read
  */
 export async function serve(dependencies: CliDependencies): Promise<number> {
   const { open, terminal, environment } = dependencies;
+  checkEnvironment(environment, "Cannot start the server");
   const settings = readSettings(environment);
   const { host, models, debug, logFormat: format } = settings;
   const log = createLog({ write: ignoringReaders(terminal.writeError), debug, format });

@@ -1,6 +1,6 @@
 // The section about models that run elsewhere: the server that QUERN_CLOUD_HOST names.
 
-import type { Environment, Settings } from "../settings.ts";
+import type { Settings } from "../settings.ts";
 import type { Finding, Section } from "./types.ts";
 
 const ANSWER_MILLISECONDS = 5000;
@@ -9,34 +9,20 @@ const ANSWER_MILLISECONDS = 5000;
 export async function examineCloud(
   fetch: typeof globalThis.fetch,
   settings: Settings,
-  environment: Environment,
 ): Promise<Section> {
   const { cloudHost, cloudKey, cloudApi } = settings;
   const facts = { host: cloudHost ?? null, hasKey: cloudKey !== undefined, api: cloudApi ?? null };
   const finding = cloudHost === undefined
-    ? withoutHost(environment)
+    ? WITHOUT_HOST
     : await hostFinding(fetch, cloudHost, facts);
   return { title: "Models elsewhere", findings: [finding], facts };
 }
 
-function withoutHost({ QUERN_CLOUD_HOST: text = "" }: Environment): Finding {
-  if (text.trim() !== "") {
-    return {
-      mark: "problem",
-      subject: "server",
-      text: `QUERN_CLOUD_HOST is "${text}", which is no address`,
-      todo: {
-        text: "Set it to the address of a server, with its scheme.",
-        command: "export QUERN_CLOUD_HOST=https://models.example.com",
-      },
-    };
-  }
-  return {
-    mark: "ok",
-    subject: "server",
-    text: "none: names that end in :cloud need QUERN_CLOUD_HOST",
-  };
-}
+const WITHOUT_HOST: Finding = {
+  mark: "ok",
+  subject: "server",
+  text: "none: names that end in :cloud need QUERN_CLOUD_HOST",
+};
 
 async function hostFinding(
   fetch: typeof globalThis.fetch,

@@ -4,7 +4,7 @@
 import type { Capabilities, DeviceProfile, GpuExamination } from "../../engine/mod.ts";
 import { formatSize } from "../../engine/mod.ts";
 import { messageOf } from "../errors.ts";
-import type { Environment } from "../settings.ts";
+import type { Environment } from "../environment.ts";
 import type { Host } from "../setup/host.ts";
 import { formatDuration } from "../terminal/mod.ts";
 import { driverVersion } from "./driver.ts";

@@ -1,7 +1,7 @@
 // What to do where WebGPU finds no GPU, or only one made of software: the hardware and what stands in
 // its way are looked for, the commands are those of the system at hand.
 
-import type { Environment } from "../settings.ts";
+import type { Environment } from "../environment.ts";
 import { installationCommand } from "../setup/advice.ts";
 import { type Distribution, readDistribution } from "../setup/distribution.ts";
 import type { Host } from "../setup/host.ts";

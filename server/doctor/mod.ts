@@ -34,5 +34,5 @@ export async function* examine(
   yield await examineStore(models, { inspect, freeBytes });
   yield server.section;
   yield examineEnvironment(environment);
-  yield await examineCloud(fetch, settings, environment);
+  yield await examineCloud(fetch, settings);
 }

@@ -1,7 +1,7 @@
 // Writes an answer as it comes: thinking dimmed between two lines that say so, then the text. In a
 // terminal it is wrapped and free of control sequences; into a file or pipe goes the text alone.
 
-import type { Environment } from "../settings.ts";
+import type { Environment } from "../environment.ts";
 import { movesCursor, type Style, styleFor, type Terminal } from "../terminal/mod.ts";
 import type { OllamaRecord } from "../wire/ollama_types.ts";
 import { partsOf } from "./answer_record.ts";

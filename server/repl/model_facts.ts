@@ -2,7 +2,7 @@
 
 import { type Api, ApiError } from "../client/mod.ts";
 import type { ShowAnswer } from "../commands/show_sections.ts";
-import type { Environment } from "../settings.ts";
+import type { Environment } from "../environment.ts";
 import { type ProgressRecord, showProgress, type Terminal } from "../terminal/mod.ts";
 import type { OllamaMessage } from "../wire/ollama_types.ts";
 import { suggest } from "./suggest.ts";

@@ -2,7 +2,7 @@
 // commands change it, the REPL and one-shot runs talk through it.
 
 import type { Api } from "../client/mod.ts";
-import type { Environment } from "../settings.ts";
+import type { Environment } from "../environment.ts";
 import { LiveLines } from "../terminal/live_lines.ts";
 import { movesCursor, type Terminal } from "../terminal/mod.ts";
 import type { OllamaRecord } from "../wire/ollama_types.ts";

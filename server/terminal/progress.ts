@@ -2,7 +2,7 @@
 // elsewhere plain lines, each state once and of each count one line per tenth.
 
 import type { LoadProgress } from "../../engine/mod.ts";
-import type { Environment } from "../settings.ts";
+import type { Environment } from "../environment.ts";
 import { formatBytes } from "./format.ts";
 import { LiveLines } from "./live_lines.ts";
 import type { Progress, ProgressRecord } from "./progress_types.ts";

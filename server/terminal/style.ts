@@ -1,7 +1,7 @@
 // The few styles of text that the commands use, as SGR sequences of ECMA-48, and when they are left
 // out: NO_COLOR (no-color.org), TERM=dumb, or output that is no terminal.
 
-import type { Environment } from "../settings.ts";
+import type { Environment } from "../environment.ts";
 
 /** Dresses text; the plain style gives it back as it is. */
 export interface Style {

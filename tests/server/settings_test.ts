@@ -1,9 +1,13 @@
 // Addresses, durations and the environment, as tables.
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { main } from "../../server/cli.ts";
 import { parseDuration } from "../../server/duration.ts";
+import { faultsOf, VARIABLES } from "../../server/environment.ts";
 import { clientUrl, isLoopback, parseHost } from "../../server/host.ts";
 import { readSettings } from "../../server/settings.ts";
+import { systemDependencies } from "../../server/wiring.ts";
+import { FakeTerminal } from "./fake_terminal.ts";
 
 Deno.test("parseHost() reads every form of OLLAMA_HOST", () => {
   const cases: [string, string, number][] = [
@@ -158,4 +162,53 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     QUERN_SHUTDOWN_TIMEOUT: "later",
   };
   assertEquals(readSettings(odd), { ...plain, models: "/m" });
+});
+
+Deno.test("faultsOf() names every variable whose value cannot be read, and what it must be", () => {
+  const wrong: Record<string, string[]> = {
+    OLLAMA_HOST: ["foo:bar", "127.0.0.1:99999", "a b", "http://x:1:2/y z:q"],
+    OLLAMA_KEEP_ALIVE: ["abc", "5 minutes"],
+    OLLAMA_LOAD_TIMEOUT: ["soon"],
+    OLLAMA_NUM_PARALLEL: ["x", "-1", "1.5"],
+    OLLAMA_MAX_QUEUE: ["many"],
+    OLLAMA_GPU_OVERHEAD: ["1 elephant"],
+    QUERN_LOG: ["xml"],
+    QUERN_CLOUD_API: ["grpc"],
+    QUERN_CLOUD_HOST: ["http://"],
+  };
+  for (const [name, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      assertEquals(faultsOf({ [name]: value }).map((fault) => fault.name), [name], value);
+    }
+  }
+  const right = {
+    OLLAMA_HOST: ' "[::1]:99" ',
+    OLLAMA_KEEP_ALIVE: "-1",
+    OLLAMA_NUM_PARALLEL: "'8'",
+    QUERN_LOG: "JSON",
+    QUERN_API_KEY: "x",
+    OLLAMA_MAX_QUEUE: "",
+  };
+  assertEquals(faultsOf(right), []);
+  for (const host of ["0.0.0.0", ":8080", "::1", "localhost:1", "https://quern.test/path", "a-b"]) {
+    assertEquals(faultsOf({ OLLAMA_HOST: host }), [], host);
+  }
+});
+
+Deno.test("commands refuse values that cannot be read, all of them at once", async () => {
+  const environment = { OLLAMA_HOST: "foo:bar", OLLAMA_KEEP_ALIVE: "abc" };
+  const message = 'OLLAMA_HOST must be an address such as 127.0.0.1:11434, not "foo:bar"; ' +
+    'OLLAMA_KEEP_ALIVE must be a duration such as 90s, 5m or 1h30m, not "abc"';
+  for (const command of ["serve", "list"]) {
+    const terminal = new FakeTerminal();
+    const world = { ...systemDependencies(), terminal, environment };
+    assertEquals(await main([command], world), 1);
+    assertStringIncludes(terminal.errors, message);
+  }
+});
+
+Deno.test("README names every environment variable", () => {
+  const readme = Deno.readTextFileSync(new URL("../../README.md", import.meta.url));
+  const missing = VARIABLES.filter(({ name }) => !readme.includes(`\`${name}\``));
+  assertEquals(missing.map(({ name }) => name), []);
 });

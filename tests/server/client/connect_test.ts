@@ -58,7 +58,7 @@ Deno.test("connect() makes a server in this process where nothing listens on thi
     const api = await connect({ ...world, environment });
     assert(api.inProcess);
     const { models: tags } = await api.json<{ models: { name: string }[] }>("/api/tags");
-    assertEquals(tags.map(({ name }) => name), ["tiny:latest"]);
+    assertEquals(tags.map(({ name }) => name), ["tiny:latest", "quern:tiny"]);
     const request = { model: "tiny", messages: [{ role: "user", content: "Hi" }] };
     type ChatRecord = { message: { content: string } };
     const answer = await Array.fromAsync(api.stream<ChatRecord>("/api/chat", request));

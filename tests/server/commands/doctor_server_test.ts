@@ -76,14 +76,14 @@ Deno.test("doctor reads the environment: misspelt names, values that are none, k
   assertEquals(code, 1);
   assertMatch(output, /warning +OLLAMA_MODLES +is not known: OLLAMA_MODELS is$/m);
   assertMatch(output, /warning +QUERN_FROBNICATE +is not known, and has no effect$/m);
-  assertMatch(output, /warning +OLLAMA_KEEP_ALIVE +"5 minutes" cannot be read/);
+  assertMatch(output, /problem +OLLAMA_KEEP_ALIVE +"5 minutes" cannot be read/);
   assertMatch(output, /ok +OLLAMA_NUM_PARALLEL +'8'$/m);
   assertMatch(output, /ok +OLLAMA_FLASH_ATTENTION +is Ollama's and has no effect here$/m);
   assertMatch(output, /ok +QUERN_GPU_MEMORY +24 GB$/m);
-  assertMatch(output, /problem +server +QUERN_CLOUD_HOST is "http:\/\/", which is no address$/m);
+  assertMatch(output, /problem +QUERN_CLOUD_HOST +"http:\/\/" cannot be read/);
   assertLacks(output, /s3cret/);
   const todos = todosIn(output);
-  assertStringIncludes(todos, "1. Set it to the address of a server");
+  assertStringIncludes(todos, "Set QUERN_CLOUD_HOST to an address such as https://");
   assertStringIncludes(todos, "Set OLLAMA_KEEP_ALIVE to a duration such as 90s");
   assertStringIncludes(todos, "Write OLLAMA_MODELS instead of OLLAMA_MODLES.");
 });
