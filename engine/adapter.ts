@@ -17,7 +17,7 @@ import {
   type TensorBytes,
   type TensorInfo,
 } from "./gguf/mod.ts";
-import { nameOf, rangesOf, type Rows } from "./rows.ts";
+import { rangesOf, type Rows } from "./rows.ts";
 
 /** One weight's adapter on the GPU. */
 export interface LowRankPair {
@@ -76,36 +76,37 @@ export class Adapter implements Disposable {
 
   /** Whether it changes a weight. */
   adapts(source: Rows): boolean {
-    return this.#gguf.tensors.has(`${nameOf(source)}.lora_a`);
+    return this.#gguf.tensors.has(`${source.name}.lora_a`);
   }
 
   /**
    * The pairs for rows of a weight: one, or none where the adapter leaves the weight alone.
-   * @param shape of the whole weight, the length of a row first
+   * @param columns of the weight
    * @throws AdapterError if they do not fit it
    */
   pairsFor(
     device: Device,
     source: Rows,
-    { shape, gain }: { shape: readonly number[]; gain: number },
+    { columns: width, gain }: { columns: number; gain: number },
   ): LowRankPair[] {
-    const name = nameOf(source);
+    const { name } = source;
     const down = this.#gguf.tensors.get(`${name}.lora_a`);
     const up = this.#gguf.tensors.get(`${name}.lora_b`);
     if (!down || !up) return [];
     this.#used.add(down.name).add(up.name);
     const [columns, rank = 1] = down.shape;
     const [inner, rows = 1] = up.shape;
-    const fits = inner === rank && columns === shape[0] && rows === shape[1];
+    const fits = inner === rank && columns === width && rows === source.rows;
     if (!fits || [down, up].some((tensor) => tensor.shape.length > 2)) {
-      const [a, b, weight] = [down.shape, up.shape, shape].map((sizes) => `[${sizes.join(", ")}]`);
+      const [a, b, weight] = [down.shape, up.shape, [width, source.rows]]
+        .map((sizes) => `[${sizes.join(", ")}]`);
       throw new AdapterError(
         this.#gguf.path,
         `its pair ${a}, ${b} for "${name}" does not fit the weight ${weight}`,
       );
     }
     const scale = gain * this.#scale * (this.#alpha === 0 ? 1 : this.#alpha / rank);
-    const ranges = rangesOf(source, rows);
+    const ranges = rangesOf(source);
     const count = ranges.reduce((sum, [, size]) => sum + size, 0);
     const upMatrix = this.#matrix(device, up, { rows: count, columns: rank }, ranges);
     setAffine(device, upMatrix, {

@@ -4,9 +4,10 @@
 import type { Capabilities, Device } from "../kernels/mod.ts";
 import { Adapter } from "./adapter.ts";
 import { chooseCacheSize, tokenBytes } from "./cache_size.ts";
+import { poolingOf } from "./embed.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "./gguf/mod.ts";
 import { architectureOf } from "./models/registry.ts";
-import { allocateStep, Config, ModelBuilder, Network } from "./nn/mod.ts";
+import { allocateStep, checkLayers, Config, ModelBuilder, Network } from "./nn/mod.ts";
 import type { ImageLimits } from "./prompt_images.ts";
 import { Scheduler } from "./scheduler.ts";
 import { StepRunner } from "./step_runner.ts";
@@ -63,6 +64,8 @@ export async function assemble(
   const { architecture } = info;
   const { load, encoder, wholeImages } = architectureOf(architecture);
   const config = new Config(new MetadataReader(gguf), gguf.path, architecture);
+  checkLayers(gguf, config);
+  poolingOf(config);
   const exact = options.exact ?? false;
   const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
   const asked = options.contextLength ?? (encoder ? ENCODER_CONTEXT : undefined);
@@ -101,7 +104,9 @@ export async function assemble(
     adapters.push(resources.use(await Adapter.open(path, { scale, architecture, openTensors })));
   }
   const weights = new WeightLoader(device, gguf, reader, { ...options, adapters });
-  await load(new ModelBuilder(network, weights, config, asked ?? context));
+  const model = new ModelBuilder(network, weights, config, asked ?? context);
+  await load(model);
+  model.checkAllTaken();
   for (const adapter of adapters) adapter.checkAllUsed();
   const runner = new StepRunner(device, network, state, limits);
   const scheduler = new Scheduler(runner, cacheBlocks, chunk);

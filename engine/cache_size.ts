@@ -66,7 +66,7 @@ export function chooseCacheSize(demand: CacheDemand): CacheSize {
  * latents instead of them. Errors: GgufError.
  */
 export function tokenBytes(config: Config, half: boolean): TokenBytes {
-  const countsOf = (key: string) => config.perLayer(key, 0).slice(0, config.layers);
+  const countsOf = (key: string) => config.countsPerLayer(key).slice(0, config.layers);
   const heads = countsOf("attention.head_count");
   const listed = countsOf("attention.head_count_kv");
   // Without a list layers have as many as queries; in one, those without are recurrent.

@@ -49,7 +49,7 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
     architecture,
     parameterCount: tensors.reduce((sum, { shape }) => sum + weights(shape), 0),
     quantization: quantizationOf(gguf, metadata),
-    trainedContextLength: metadata.optionalCount(`${architecture}.context_length`, 2048),
+    trainedContextLength: metadata.optionalCount(`${architecture}.context_length`, 0) || 2048,
     embeddingLength: metadata.optionalCount(`${architecture}.embedding_length`, 0),
     fileSize: gguf.fileSize,
     hasChatTemplate: typeof template === "string" && template !== "",

@@ -27,7 +27,13 @@ export type { FileHeader, HeaderOptions, HeaderValue } from "./header.ts";
 export { inspectModel, loadTokenizer } from "./inspect.ts";
 export { ModelManager } from "./manager/mod.ts";
 export type { AcquireOptions, Clock, Lease, ManagerOptions, RunningModel } from "./manager/mod.ts";
-export { createEstimate, estimateMemory, formatSize, gpuProfile } from "./memory/mod.ts";
+export {
+  createEstimate,
+  estimateInWorker,
+  estimateMemory,
+  formatSize,
+  gpuProfile,
+} from "./memory/mod.ts";
 export { readMemoryBudget } from "./memory/mod.ts";
 export type { BudgetOptions, FileSource, MemoryBudget, MemoryEstimate } from "./memory/mod.ts";
 export { loadModel } from "./model.ts";

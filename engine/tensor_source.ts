@@ -9,9 +9,10 @@ import {
   type QuantFormat,
   quantFormat,
 } from "../kernels/mod.ts";
-import { GgufError, UnsupportedModelError } from "./errors.ts";
+import { UnsupportedModelError } from "./errors.ts";
 import type { GgufFile, TensorBytes, TensorInfo } from "./gguf/mod.ts";
-import { nameOf, rangesOf, type Rows } from "./rows.ts";
+import { rangesOf, type Rows, shapeOf } from "./rows.ts";
+import { TensorInventory } from "./tensor_inventory.ts";
 import type { LoadProgress } from "./types.ts";
 
 /** Bytes handed to the GPU before waiting for it, which bounds the staging memory. */
@@ -23,14 +24,15 @@ export interface SourceOptions {
   signal?: AbortSignal;
 }
 
-/** Reads tensors by their GGUF names. */
+/** Reads tensors by their GGUF names; each against the shape that the architecture gives it. */
 export class TensorSource {
   readonly device: Device;
+  /** What of the file was asked for. */
+  readonly inventory: TensorInventory;
   readonly #gguf: GgufFile;
   readonly #reader: TensorBytes;
   readonly #options: SourceOptions;
   readonly #total: number;
-  readonly #ignored = new Set<string>();
   #loaded = 0;
   #inFlight = 0;
 
@@ -41,6 +43,7 @@ export class TensorSource {
     options: SourceOptions = {},
   ) {
     this.device = device;
+    this.inventory = new TensorInventory(gguf);
     this.#gguf = gguf;
     this.#reader = reader;
     this.#options = options;
@@ -52,41 +55,14 @@ export class TensorSource {
     return this.#gguf.path;
   }
 
-  /** Whether the file has a tensor. */
-  has(name: string): boolean {
-    return this.#gguf.tensors.has(name) && !this.#ignored.has(name);
+  /** Whether the file has an optional tensor. See {@linkcode TensorInventory.has}. */
+  has(name: string, kind?: string): boolean {
+    return this.inventory.has(name, kind);
   }
 
-  /**
-   * Treats tensors as missing that an architecture, as llama.cpp runs it, does not apply. The scale
-   * of NVFP4 weights is a part of their format and stays.
-   */
-  ignore(names: RegExp): void {
-    for (const name of this.#gguf.tensors.keys()) {
-      const weight = this.#gguf.tensors.get(name.replace(/\.scale$/, ".weight"));
-      if (names.test(name) && weight?.typeName !== "NVFP4") this.#ignored.add(name);
-    }
-  }
-
-  /** Takes {@linkcode TensorSource.ignore} back. */
-  heed(names: RegExp): void {
-    for (const name of this.#ignored) if (names.test(name)) this.#ignored.delete(name);
-  }
-
-  /** Shape of a tensor, the columns of its rows first. Errors: GgufError where it is missing. */
-  shapeOf(name: string): readonly number[] {
-    return this.tensor(name).shape;
-  }
-
-  /** Output rows of a weight tensor, those of all experts together. */
-  rowsOf(rows: Rows): number {
-    if (typeof rows !== "string") return rows.ranges.reduce((sum, [, count]) => sum + count, 0);
-    return this.tensor(rows).shape.slice(1).reduce((product, size) => product * size, 1);
-  }
-
-  /** A vector of f32 times `gain`, padded with zeros to whole groups of 32. */
-  vector(name: string, gain = 1): GPUBuffer {
-    const values = this.values(name);
+  /** A vector of f32 times `gain`, padded with zeros to whole groups of 32. Errors: GgufError. */
+  vector(name: string, shape: readonly number[], gain = 1): GPUBuffer {
+    const values = this.values(name, shape);
     const padded = new Float32Array(padTo(values.length, GROUP));
     padded.set(gain === 1 ? values : values.map((value) => value * gain));
     const buffer = this.device.buffer(name, padded.byteLength, "weights");
@@ -94,30 +70,23 @@ export class TensorSource {
     return buffer;
   }
 
-  /** A small tensor as numbers on the CPU. */
-  values(name: string): Float32Array {
-    const tensor = this.tensor(name);
+  /** A small tensor as numbers on the CPU. Errors: GgufError where it is missing or of another shape. */
+  values(name: string, shape: readonly number[]): Float32Array {
+    const tensor = this.inventory.take(name, shape);
     const format = this.formatOf(name);
     const bytes = new Uint8Array(tensor.byteLength);
     this.#reader.read(tensor, 0, bytes);
     this.#loaded += tensor.byteLength;
-    return format.dequantize(bytes, tensor.byteLength / format.blockBytes);
+    const values = format.dequantize(bytes, tensor.byteLength / format.blockBytes);
+    if (values.some(Number.isNaN)) throw this.inventory.notANumber(name);
+    return values;
   }
 
-  /** Hands rows to a writer, in order, and reports progress. */
-  async stream(source: Rows, columns: number, writer: MatrixWriter): Promise<void> {
-    const tensor = this.tensor(nameOf(source));
-    if (tensor.shape[0] !== columns) {
-      const state = `it is ${tensor.shape[0]} wide, expected ${columns}`;
-      throw new GgufError(this.#gguf.path, `tensor "${tensor.name}"`, state);
-    }
-    const all = this.rowsOf(tensor.name);
-    const rowBytes = tensor.byteLength / all;
-    for (const [first, count] of rangesOf(source, all)) {
-      if (first + count > all) {
-        const state = `it has ${all} rows, expected ${first + count}`;
-        throw new GgufError(this.#gguf.path, `tensor "${tensor.name}"`, state);
-      }
+  /** Hands rows to a writer, in order, and reports progress. Errors: as of {@linkcode TensorSource.values}. */
+  async stream(rows: Rows, columns: number, writer: MatrixWriter): Promise<void> {
+    const tensor = this.inventory.take(rows.name, shapeOf(rows, columns));
+    const rowBytes = tensor.byteLength / rows.rows;
+    for (const [first, count] of rangesOf(rows)) {
       await this.#streamRange(tensor, first * rowBytes, (first + count) * rowBytes, {
         rowBytes,
         writer,
@@ -152,16 +121,9 @@ export class TensorSource {
     this.#options.onProgress?.({ loaded: this.#loaded, total: this.#total });
   }
 
-  /** A tensor's entry in the header. Errors: GgufError where it is missing. */
-  tensor(name: string): TensorInfo {
-    const tensor = this.#gguf.tensors.get(name);
-    if (!tensor) throw new GgufError(this.#gguf.path, `tensor "${name}"`, "it is missing");
-    return tensor;
-  }
-
   /** The weight format of a tensor. Errors: UnsupportedModelError. */
   formatOf(name: string): QuantFormat {
-    const tensor = this.tensor(name);
+    const tensor = this.inventory.find(name);
     const format = quantFormat(tensor.type);
     if (format) return format;
     throw new UnsupportedModelError(

@@ -16,7 +16,7 @@ import type { Adapter, LowRankPair } from "./adapter.ts";
 import { loadAffine, type StackOptions } from "./affine.ts";
 import { UnsupportedModelError } from "./errors.ts";
 import type { GgufFile, TensorBytes } from "./gguf/mod.ts";
-import { nameOf, type Rows } from "./rows.ts";
+import { baseOf, countOf, type Rows, shapeOf } from "./rows.ts";
 import { type SourceOptions, TensorSource } from "./tensor_source.ts";
 
 /** A matrix and the first of the output columns that it gives. */
@@ -62,10 +62,10 @@ export class WeightLoader extends TensorSource {
 
   /**
    * A table [rows, columns] to look rows up in; no adapter can change it.
-   * Errors: GgufError where it is missing or of another width.
+   * Errors: GgufError where it is missing or of another shape.
    */
-  async table(name: string, columns: number): Promise<Matrix> {
-    return await this.#matrix([name], columns, {});
+  async table(rows: Rows, columns: number): Promise<Matrix> {
+    return await this.#matrix([rows], columns, {});
   }
 
   /** The rows of several tensors, in order; neighbours of one type become one matrix. */
@@ -77,79 +77,102 @@ export class WeightLoader extends TensorSource {
     const parts: StackedMatrix[] = [];
     const adapters: (LowRankPair & { first: number })[] = [];
     let first = 0;
+    this.#checkBiases(sources);
     for (let from = 0, to = 0; from < sources.length; from = to) {
-      const { type } = this.tensor(nameOf(sources[from]));
-      while (to < sources.length && this.tensor(nameOf(sources[to])).type === type) to++;
+      const type = this.#typeOf(sources[from]);
+      while (to < sources.length && this.#typeOf(sources[to]) === type) to++;
       const members = sources.slice(from, to);
       const matrix = await this.#matrix(members, columns, options);
       parts.push({ matrix, first });
       for (const member of members) {
-        for (const pair of this.#adaptersOf(member, options.gain)) {
+        for (const pair of this.#adaptersOf(member, columns, options.gain)) {
           adapters.push({ ...pair, first });
         }
-        first += this.rowsOf(member);
+        first += countOf(member);
       }
     }
     return { parts, columns: first, adapters, readers: readersOf(parts, adapters) };
   }
 
   /** Gate and up projections, paired where both are of one type and no adapter changes them. */
-  async gated(gate: Rows, up: Rows, columns: number): Promise<GatedStack> {
-    const rows = this.rowsOf(gate);
-    const [gateType, upType] = [gate, up].map((side) => this.tensor(nameOf(side)).type);
-    const format = this.formatOf(nameOf(gate));
+  async gated(
+    gate: Rows,
+    up: Rows,
+    columns: number,
+    options: StackOptions = {},
+  ): Promise<GatedStack> {
+    this.#checkBiases([gate, up]);
+    const rows = countOf(gate);
+    const format = this.formatOf(gate.name);
     const adapted = [gate, up].some((side) => this.#adapters.some((one) => one.adapts(side)));
-    if (adapted || gateType !== upType || !canPair(format, rows, columns)) {
-      return this.#gatedApart(gate, up, columns);
+    const sameType = this.#typeOf(gate) === this.#typeOf(up);
+    if (adapted || !sameType || !canPair(format, rows, columns)) {
+      return this.#gatedApart(gate, up, columns, options);
     }
-    const matrix = await this.#paired(gate, up, columns);
+    const matrix = await this.#paired(gate, up, columns, options);
     return { paired: matrix, columns: rows, readers: [matrix] };
   }
 
   /** The matrices of all experts [experts * rows, columns], each whole in one part. */
-  async experts(name: Rows, columns: number, experts: number): Promise<Matrix> {
-    return await this.#matrix([name], columns, { biasFirst: true }, experts);
+  async experts(rows: Rows, columns: number, options: StackOptions = {}): Promise<Matrix> {
+    return await this.#matrix([rows], columns, { ...options, biasFirst: true }, rows.matrices);
   }
 
   /** Gate and up of all experts, paired; both of one type. Errors: UnsupportedModelError. */
-  async gatedExperts(gate: Rows, up: Rows, columns: number, experts: number): Promise<Matrix> {
-    const rows = this.rowsOf(gate);
-    const format = this.formatOf(nameOf(gate));
-    const sameType = this.tensor(nameOf(gate)).type === this.tensor(nameOf(up)).type;
-    if (!sameType || !canPair(format, rows, columns)) {
+  async gatedExperts(
+    gate: Rows,
+    up: Rows,
+    columns: number,
+    options: StackOptions = {},
+  ): Promise<Matrix> {
+    this.#checkBiases([gate, up]);
+    const format = this.formatOf(gate.name);
+    const sameType = this.#typeOf(gate) === this.#typeOf(up);
+    if (!sameType || !canPair(format, countOf(gate), columns)) {
       const state = sameType ? "have odd sizes" : "differ in type";
       throw new UnsupportedModelError(
-        `Cannot load "${this.path}": "${nameOf(gate)}" and "${nameOf(up)}" ${state}`,
+        `Cannot load "${this.path}": "${gate.name}" and "${up.name}" ${state}`,
       );
     }
-    return await this.#paired(gate, up, columns, experts);
+    return await this.#paired(gate, up, columns, options, gate.matrices);
   }
 
   /** Two projections of one type, row beside row. */
-  async #paired(gate: Rows, up: Rows, columns: number, experts = 0): Promise<Matrix> {
-    const rows = this.rowsOf(gate);
+  async #paired(
+    gate: Rows,
+    up: Rows,
+    columns: number,
+    options: StackOptions,
+    experts = 0,
+  ): Promise<Matrix> {
+    const rows = countOf(gate);
     const shape = {
       rows,
       columns,
       sides: 2 as const,
       ...(experts ? { unit: rows / experts } : {}),
     };
-    const format = this.formatOf(nameOf(gate));
-    const matrix = allocateMatrix(this.device, nameOf(gate), format, shape);
+    this.#checkShapes([gate, up], columns);
+    const matrix = allocateMatrix(this.device, gate.name, this.formatOf(gate.name), shape);
     for (const [side, source] of [gate, up].entries()) {
       const writer = new MatrixWriter(this.device, matrix, side as 0 | 1);
       await this.stream(source, columns, writer);
       writer.finish();
     }
-    loadAffine(this, matrix, [gate, up], { biasFirst: true });
+    loadAffine(this, matrix, [gate, up], { ...options, biasFirst: true });
     return matrix;
   }
 
-  async #gatedApart(gate: Rows, up: Rows, columns: number): Promise<GatedStack> {
-    const rows = this.rowsOf(gate);
+  async #gatedApart(
+    gate: Rows,
+    up: Rows,
+    columns: number,
+    options: StackOptions,
+  ): Promise<GatedStack> {
+    const rows = countOf(gate);
     const [first, second] = [
-      await this.stack([gate], columns, { biasFirst: true }),
-      await this.stack([up], columns, { biasFirst: true }),
+      await this.stack([gate], columns, { ...options, biasFirst: true }),
+      await this.stack([up], columns, { ...options, biasFirst: true }),
     ];
     const shifted = padTo(rows, GROUP);
     const shift = <T extends { first: number }>(part: T) => ({ ...part, first: shifted });
@@ -165,8 +188,9 @@ export class WeightLoader extends TensorSource {
     options: StackOptions,
     experts = 0,
   ): Promise<Matrix> {
-    const rows = members.reduce((sum, member) => sum + this.rowsOf(member), 0);
-    const label = nameOf(members[0]);
+    this.#checkShapes(members, columns);
+    const rows = members.reduce((sum, member) => sum + countOf(member), 0);
+    const label = members[0].name;
     const shape = { rows, columns, ...(experts ? { unit: rows / experts } : {}) };
     const matrix = allocateMatrix(this.device, label, this.formatOf(label), shape);
     const writer = new MatrixWriter(this.device, matrix);
@@ -176,9 +200,22 @@ export class WeightLoader extends TensorSource {
     return matrix;
   }
 
-  #adaptersOf(source: Rows, gain = 1): LowRankPair[] {
-    const shape = this.shapeOf(nameOf(source));
-    return this.#adapters.flatMap((one) => one.pairsFor(this.device, source, { shape, gain }));
+  #adaptersOf(source: Rows, columns: number, gain = 1): LowRankPair[] {
+    return this.#adapters.flatMap((one) => one.pairsFor(this.device, source, { columns, gain }));
+  }
+
+  #typeOf({ name }: Rows): number {
+    return this.inventory.find(name).type;
+  }
+
+  /** Before anything is allocated by the sizes that the metadata gives. */
+  #checkShapes(members: readonly Rows[], columns: number): void {
+    for (const rows of members) this.inventory.take(rows.name, shapeOf(rows, columns));
+  }
+
+  /** Tensors that read the same input have biases all of them, or none. */
+  #checkBiases(members: readonly Rows[]): void {
+    this.inventory.hasAll([...new Set(members.map((member) => `${baseOf(member)}.bias`))]);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import {
   type ChatModel,
-  createEstimate,
+  estimateInWorker,
   examineGpu,
   type FileSource,
   inspectModel,
@@ -20,7 +20,7 @@ export function systemDependencies(): CliDependencies {
   return {
     open: openModel,
     inspect: inspectModel,
-    memory: { estimate: createEstimate, budget: readMemoryBudget },
+    memory: { estimate: estimateInWorker, budget: readMemoryBudget },
     gpu: { examine: examineGpu, readBandwidth: measureReadBandwidth },
     terminal: systemTerminal(),
     environment: Deno.env.toObject(),

@@ -10,6 +10,8 @@ const WINDOW_BYTES = 1 << 20;
 // Far above any chat template or vocabulary: they bound what a hostile file of many gigabytes gets.
 const MAX_STRING_BYTES = 1 << 26;
 const MAX_COUNT = 1 << 24;
+// The largest header of a published model has 30 MB; this bounds the time that a hostile one takes.
+const MAX_HEADER_BYTES = 1 << 28;
 
 /** The fewest bytes that a string takes: those of its length. */
 export const MIN_STRING_BYTES = 8;
@@ -133,6 +135,9 @@ export class HeaderReader {
   /** Slides the window to the first unread byte and fills it with at least `length` bytes. */
   #refill(length: number): void {
     this.#require(length);
+    if (this.position > MAX_HEADER_BYTES) {
+      throw this.error(`the header is longer than ${MAX_HEADER_BYTES} bytes`);
+    }
     const unread = this.#window.subarray(this.#start, this.#end);
     if (length > this.#window.length) {
       this.#window = new Uint8Array(length);

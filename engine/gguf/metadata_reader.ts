@@ -121,7 +121,7 @@ export class MetadataReader {
 }
 
 function toNumber(value: MetadataValue): number | undefined {
-  return typeof value === "number" ? value : undefined;
+  return typeof value === "number" && !Number.isNaN(value) ? value : undefined;
 }
 
 function toCount(value: MetadataValue): number | undefined {

@@ -103,7 +103,11 @@ export class Loader {
   ): Promise<LoadPlan | undefined> {
     if (!this.#options.estimate || source.kind === "remote") return undefined;
     const estimate = await this.#options.estimate(source);
-    return await planLoad(estimate, this.#optionsFor(contextLength), { name, ...limits });
+    try {
+      return await planLoad(estimate, this.#optionsFor(contextLength), { name, ...limits });
+    } finally {
+      estimate[Symbol.dispose]?.();
+    }
   }
 
   #optionsFor(contextLength = this.#options.load?.contextLength): LoadOptions {

@@ -12,7 +12,7 @@ export interface ManagerOptions {
   /** Loads a model. The options' `onProgress` has to be called as it goes on. */
   open: (source: ModelSource, options: LoadOptions) => Promise<ChatModel>;
   /** How to tell what a model will take. Default: unknown, and everything fits. */
-  estimate?: (source: FileSource) => Promise<Estimate>;
+  estimate?: (source: FileSource) => Promise<Estimate & Partial<Disposable>>;
   /** Memory for models; read before the first load. Default: as much as they take. */
   budget?: () => Promise<MemoryBudget>;
   /** Most models in memory at a time. Default, and 0: as many as fit. */

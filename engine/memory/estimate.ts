@@ -54,13 +54,20 @@ export async function estimateMemory(
   };
 }
 
-/** Estimates of one model, whose header is read once. Errors: as of {@linkcode estimateMemory}. */
-export async function createEstimate(source: FileSource): Promise<Estimate> {
+/**
+ * Estimates of one model, whose header is read once. Errors: as of {@linkcode estimateMemory}.
+ *
+ * @param profile of the GPU; default: of the one that loads use
+ */
+export async function createEstimate(
+  source: FileSource,
+  profile?: DeviceProfile,
+): Promise<Estimate> {
   const { path, adapters } = source;
   const gguf = await readGguf(path);
   const added = adapters.map((adapter) => ({ path: adapter }));
   const projector = await usableProjector(source, gguf);
-  return (options) => estimateMemory(gguf, { ...options, ...projector, adapters: added });
+  return (options) => estimateMemory(gguf, { ...options, ...projector, adapters: added }, profile);
 }
 
 /** What lies on devices, by what it is for. */

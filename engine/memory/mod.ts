@@ -8,3 +8,4 @@ export type { LoadPlan, PlanLimits } from "./plan.ts";
 export type { BudgetOptions, MemoryBudget } from "./budget.ts";
 export { readMemoryBudget } from "./read_budget.ts";
 export { formatSize } from "./size.ts";
+export { type DisposableEstimate, estimateInWorker } from "./worker_estimate.ts";

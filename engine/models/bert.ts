@@ -1,7 +1,10 @@
 // BERT (Devlin et al. 2018): encoder with learned positions, LayerNorm after each block, biases
 // everywhere and GELU. As nomic-bert (Nussbaum et al. 2024): rotary positions, SwiGLU, few biases.
 
-import type { ModelBuilder } from "../nn/mod.ts";
+import type { AttentionConfig, ModelBuilder } from "../nn/mod.ts";
+
+/** What the halves of a pair of texts are told apart by. */
+const TYPES = "token_types.weight";
 
 /** Loads a BERT. */
 export function loadBert(model: ModelBuilder): Promise<void> {
@@ -18,36 +21,41 @@ async function loadPostNormEncoder(
   { rotary }: { rotary: boolean },
 ): Promise<void> {
   const { network, config, top } = model;
-  const attention = {
+  const attention: AttentionConfig = {
     ...model.heads(),
     causal: false,
-    rope: rotary ? model.rope({ pairs: "half" }) : undefined,
+    ...(rotary ? { rope: model.rope({ pairs: "half" }) } : { biases: "all" }),
   };
   const x = await model.embed();
-  if (top.has("token_types.weight")) {
+  const types = config.metadata.optionalCount("tokenizer.ggml.token_type_count", 0);
+  if (types > 0 || top.has(TYPES)) {
     // Every token is of the first type: one text, no pairs.
-    const types = network.memory.rows("token types", firstRow(model, "token_types.weight"));
-    network.elementwise("add", { rows: x }, { x: { rows: types }, broadcast: true });
+    const rows = network.memory.rows("token types", firstType(model, types));
+    network.elementwise("add", { rows: x }, { x: { rows }, broadcast: true });
   }
-  if (top.has("position_embd.weight")) {
-    const positions = await model.weights.table("position_embd.weight", config.width);
+  if (!rotary) {
+    const rows = top.all("position_embd.weight", config.count("context_length"));
+    const positions = await model.weights.table(rows, config.width);
     network.embed(positions, x, { by: "position", accumulate: true });
   }
-  network.normInto(x, x, top.norm("token_embd_norm", "layer"));
+  network.normInto(x, x, top.layerNorm("token_embd_norm"));
   let last;
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = await layer.feedForward({ activation: rotary ? "silu" : "gelu" });
+    const feedForward = await layer.feedForward(
+      rotary ? {} : { activation: "gelu", gate: "none", bias: "required" },
+    );
     attend.add(network.input(x, attend), x);
-    network.normInto(x, x, layer.norm("attn_output_norm", "layer"));
+    network.normInto(x, x, layer.layerNorm("attn_output_norm"));
     feedForward.add(network.input(x, feedForward), x);
-    last = layer.norm("layer_output_norm", "layer");
+    last = layer.layerNorm("layer_output_norm");
     if (layer.index < config.layers - 1) network.normInto(x, x, last);
   }
   model.hidden(x, last!);
 }
 
-/** The first row of a table as f32. */
-function firstRow({ weights, config }: ModelBuilder, name: string): Float32Array {
-  return weights.values(name).subarray(0, config.width);
+/** The first row of the table of types, which has `said` rows if that is not zero. */
+function firstType({ weights, top, config: { width } }: ModelBuilder, said: number): Float32Array {
+  const rows = top.size(said, [[TYPES, 1]]);
+  return weights.values(TYPES, [width, rows]).subarray(0, width);
 }

@@ -10,7 +10,7 @@ const MAX_BIAS = 8;
 
 /** Loads a BLOOM. */
 export async function loadBloom(model: ModelBuilder): Promise<void> {
-  await load(model, MAX_BIAS);
+  await load(model, MAX_BIAS, "required");
 }
 
 /** Loads an MPT. Errors: UnsupportedModelError for one that clamps queries, keys and values. */
@@ -21,21 +21,29 @@ export async function loadMpt(model: ModelBuilder): Promise<void> {
       `Cannot load "${config.path}": an MPT with clamped attention or learned positions is not supported`,
     );
   }
-  await load(model, config.numberOr("attention.max_alibi_bias", 0));
+  await load(model, config.numberOr("attention.max_alibi_bias", 0), "optional");
 }
 
-async function load(model: ModelBuilder, alibi: number): Promise<void> {
+/** @param bias of all matrices and norms; a BLOOM has them, and a norm of the embeddings */
+async function load(
+  model: ModelBuilder,
+  alibi: number,
+  bias: "required" | "optional",
+): Promise<void> {
   const { network, top } = model;
-  const attention = { ...model.heads(), alibi };
+  const isBloom = bias === "required";
+  const attention = {
+    ...model.heads(),
+    alibi,
+    biases: isBloom ? "all" : "together",
+  } as const;
   const x = await model.embed();
-  if (top.has("token_embd_norm.weight")) {
-    network.normInto(x, x, top.norm("token_embd_norm", "layer"));
-  }
+  if (isBloom) network.normInto(x, x, top.layerNorm("token_embd_norm"));
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = await layer.feedForward({ activation: "gelu" });
-    attend.add(network.norm(x, layer.norm("attn_norm", "layer"), attend), x);
-    feedForward.add(network.norm(x, layer.norm("ffn_norm", "layer"), feedForward), x);
+    const feedForward = await layer.feedForward({ activation: "gelu", gate: "none", bias });
+    attend.add(network.norm(x, layer.norm("attn_norm", "layer", { bias }), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm", "layer", { bias }), feedForward), x);
   }
-  await model.output(x, top.norm("output_norm", "layer"));
+  await model.output(x, top.norm("output_norm", "layer", { bias }));
 }

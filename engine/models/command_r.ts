@@ -7,7 +7,13 @@ import type { AttentionConfig, ModelBuilder } from "../nn/mod.ts";
 /** Loads a Command R. */
 export function loadCommandR(model: ModelBuilder): Promise<void> {
   const rope = model.rope({ pairs: "adjacent" });
-  const attention = { rope, queryKeyNorm: "head", queryKeyNormKind: "layer" } as const;
+  const attention = {
+    rope,
+    queryKeyNorm: "head",
+    queryKeyNormKind: "layer",
+    queryKeyNormPerHead: true,
+    queryKeyNormOptional: true,
+  } as const;
   return loadParallelDecoder(model, () => attention);
 }
 
@@ -39,5 +45,5 @@ async function loadParallelDecoder(
   }
   // The scale of the logits is part of the norm: the head is the embeddings, which have none.
   const gain = config.numberOr("logit_scale", 1);
-  await model.output(x, model.top.norm("output_norm", "layer", gain));
+  await model.output(x, model.top.norm("output_norm", "layer", { gain }));
 }

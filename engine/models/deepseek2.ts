@@ -2,7 +2,7 @@
 // group with a bias that balances them. Mistral Large 3 (2025) is the same with a temperature that
 // grows with the position.
 
-import type { ModelBuilder } from "../nn/mod.ts";
+import { gatingOf, type ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a DeepSeek-V2 or later, or a Mistral of that design. */
 export async function loadDeepSeek2(model: ModelBuilder): Promise<void> {
@@ -22,11 +22,15 @@ export async function loadDeepSeek2(model: ModelBuilder): Promise<void> {
     scale: stretch ** 2 / Math.sqrt(key),
     temperature: model.temperature(),
   };
+  // Experts that are chosen by a sigmoid are balanced by a bias.
+  const choiceBias = gatingOf(config) === "sigmoid" ? "required" : "optional";
   const dense = config.countOr("leading_dense_block_count", 0);
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.latentAttention(attention);
-    const feedForward = layer.index < dense ? await layer.feedForward() : await layer.experts();
+    const feedForward = layer.index < dense
+      ? await layer.feedForward()
+      : await layer.experts({ choiceBias });
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
   }

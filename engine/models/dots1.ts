@@ -3,34 +3,43 @@
 // files have queries, keys and values in one tensor; as GLM-4.5 (GLM-4.5 Team 2025), whose second norm
 // has another name.
 
-import type { ModelBuilder } from "../nn/mod.ts";
+import { gatingOf, type ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a dots.llm1 or a BailingMoE 2. */
 export function loadDots1(model: ModelBuilder): Promise<void> {
-  return load(model, "ffn_norm");
+  return load(model, { feedForwardNorm: "ffn_norm" });
 }
 
 /** Loads a GLM-4.5. */
 export function loadGlm4Moe(model: ModelBuilder): Promise<void> {
-  return load(model, "post_attention_norm");
+  // The smaller ones have no norms of queries and keys.
+  return load(model, { feedForwardNorm: "post_attention_norm", queryKeyNormOptional: true });
 }
 
-async function load(model: ModelBuilder, feedForwardNorm: string): Promise<void> {
+async function load(
+  model: ModelBuilder,
+  { feedForwardNorm, queryKeyNormOptional = false }: {
+    feedForwardNorm: string;
+    queryKeyNormOptional?: boolean;
+  },
+): Promise<void> {
   const { network, config } = model;
   const attention = {
     ...model.heads(),
     rope: model.rope({ pairs: "half", multiSection: "contiguous" }),
     queryKeyNorm: "head",
+    queryKeyNormOptional,
   } as const;
   const dense = config.countOr("leading_dense_block_count", 0);
   // GLM-4.5's files may leave the gating out.
-  const gating = config.countOr("expert_gating_func", 0) ? {} : { gating: "sigmoid" } as const;
+  const gating = config.countOr("expert_gating_func", 0) ? gatingOf(config) : "sigmoid";
+  const choiceBias = gating === "sigmoid" ? "required" : "optional";
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
     const feedForward = layer.index < dense
       ? await layer.feedForward()
-      : await layer.experts(gating);
+      : await layer.experts({ gating, choiceBias });
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm(feedForwardNorm), feedForward), x);
   }

@@ -6,6 +6,6 @@ import { buildLlama } from "./llama.ts";
 
 /** Loads an ERNIE 4.5. */
 export function loadErnie(model: ModelBuilder): Promise<void> {
-  model.weights.ignore(/\battn_output\.bias$/);
+  model.ignore(/\battn_output\.bias$/);
   return buildLlama(model);
 }

@@ -5,8 +5,8 @@ import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads an ERNIE 4.5 MoE. */
 export async function loadErnieMoe(model: ModelBuilder): Promise<void> {
-  const { network, config, weights } = model;
-  weights.ignore(/\battn_output\.bias$/);
+  const { network, config } = model;
+  model.ignore(/\battn_output\.bias$/);
   const attention = { ...model.heads(), rope: model.rope({ pairs: "adjacent" }) };
   const dense = config.countOr("leading_dense_block_count", 0);
   const step = config.countOr("interleave_moe_layer_step", 1);
@@ -15,7 +15,7 @@ export async function loadErnieMoe(model: ModelBuilder): Promise<void> {
     const attend = await layer.attention(attention);
     const sparse = layer.index >= dense && (layer.index + 1) % step === 0;
     const feedForward = sparse
-      ? await layer.experts({ gating: "softmax", normalize: true })
+      ? await layer.experts({ gating: "softmax", normalize: true, choiceBias: "required" })
       : await layer.feedForward();
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);

@@ -10,10 +10,10 @@ export async function loadFalcon(model: ModelBuilder): Promise<void> {
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = await layer.feedForward({ activation: "gelu" });
-    const norm = layer.norm("attn_norm", "layer");
-    if (layer.has("attn_norm_2.weight")) {
-      const attentionNorm = layer.norm("attn_norm_2", "layer");
+    const feedForward = await layer.feedForward({ activation: "gelu", gate: "none" });
+    const norm = layer.layerNorm("attn_norm");
+    if (layer.hasAll(["attn_norm_2.weight", "attn_norm_2.bias"])) {
+      const attentionNorm = layer.layerNorm("attn_norm_2");
       const normed = network.norm(x, norm, feedForward, "normed for feed-forward");
       attend.add(network.norm(x, attentionNorm, attend), x);
       feedForward.add(normed, x);
@@ -23,5 +23,5 @@ export async function loadFalcon(model: ModelBuilder): Promise<void> {
       feedForward.add(normed, x);
     }
   }
-  await model.output(x, model.top.norm("output_norm", "layer"));
+  await model.output(x, model.top.layerNorm("output_norm"));
 }

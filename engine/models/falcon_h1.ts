@@ -6,13 +6,13 @@ import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Falcon-H1. */
 export async function loadFalconH1(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(/^rope_freqs\./);
-  weights.ignore(/\battn_output\.bias$/);
+  const { network } = model;
+  model.ignore(/^rope_freqs\./);
+  model.ignore(/\battn_output\.bias$/);
   const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
   const x = await model.embed();
   for (const layer of model.layers()) {
-    const mixer = await layer.mamba2();
+    const mixer = await layer.mamba2({ norm: "optional", convolutionBias: "optional" });
     const attend = await layer.attention(attention);
     const feedForward = await layer.feedForward();
     const normed = network.norm(x, layer.norm("attn_norm"), [mixer, attend]);

@@ -15,14 +15,24 @@ import type { FloatRows, LayerCache } from "../../kernels/mod.ts";
 
 /** Whether rows of an image see each other in both directions, in sliding layers. */
 export function seesWholeImages(config: Config): boolean {
-  return config.countOr("embedding_length_per_layer_input", 0) === 0;
+  return !hasLayerInputs(config);
+}
+
+/** What inputs of layers are made of. */
+const LAYER_INPUTS = ["token_embd", "model_proj", "proj_norm"].map((name) =>
+  `per_layer_${name}.weight`
+);
+
+/** Whether layers have inputs of their own, which smaller models have. */
+function hasLayerInputs(config: Config): boolean {
+  return config.countOr("embedding_length_per_layer_input", 0) > 0;
 }
 
 /** Loads a Gemma 4. */
 export async function loadGemma4(model: ModelBuilder): Promise<void> {
   model.applyFeedForwardScales();
   const { network, config, weights, top } = model;
-  weights.ignore(/\bffn_gate_inp\.scale$/); // scales the router's input, see addFeedForward
+  model.ignore(/\bffn_gate_inp\.scale$/); // scales the router's input, see addFeedForward
   const isSliding = config.slidingLayers(6);
   const kvLayers = config.layers - config.countOr("attention.shared_kv_layers", 0);
   const sliding = {
@@ -30,15 +40,18 @@ export async function loadGemma4(model: ModelBuilder): Promise<void> {
       pairs: "half",
       rotary: config.countOr("rope.dimension_count_swa", config.heads().headDim),
       base: config.numberOr("rope.freq_base_swa", 10_000),
-      withoutFactors: true,
+      factors: "none",
     }),
     window: { kind: "sliding", size: config.count("attention.sliding_window") },
     wholeImages: seesWholeImages(config),
   } as const;
-  const full = { rope: model.rope({ pairs: "half" }) };
+  const full = {
+    rope: model.rope({ pairs: "half", factors: "required" }),
+    keysAsValues: "full",
+  };
   const caches = new Map<boolean, LayerCache>(); // of the last sliding and full layer that has one
   const x = await model.embed({ scale: Math.sqrt(config.width) });
-  const inputs = top.has("per_layer_token_embd.weight")
+  const inputs = hasLayerInputs(config) || top.hasAny(LAYER_INPUTS)
     ? await perLayerInputs(model, x)
     : undefined;
   for (const layer of model.layers()) {
@@ -63,7 +76,7 @@ export async function loadGemma4(model: ModelBuilder): Promise<void> {
       network.elementwise("add", { rows: x }, { x: { rows: update } });
     }
     if (layer.has("layer_output_scale.weight")) {
-      const [factor] = weights.values(layer.name("layer_output_scale.weight"));
+      const [factor] = weights.values(layer.name("layer_output_scale.weight"), [1]);
       network.elementwise("scale", { rows: x }, { factor });
     }
   }
@@ -76,7 +89,7 @@ async function addFeedForward(layer: Layer, x: FloatRows): Promise<void> {
   const { network } = layer;
   const dense = await layer.feedForward({ activation: "gelu" });
   const normed = network.norm(x, layer.norm("ffn_norm"), dense);
-  if (!layer.has("ffn_gate_inp.weight")) {
+  if (!layer.hasExperts) {
     return dense.add(normed, x, layer.norm("post_ffw_norm"));
   }
   const sum = network.memory.floats("dense and experts", x.columns);
@@ -88,7 +101,7 @@ async function addFeedForward(layer: Layer, x: FloatRows): Promise<void> {
     {
       kind: "rms",
       epsilon: layer.config.epsilon("rms"),
-      weight: layer.vector("ffn_gate_inp.scale", 1 / Math.sqrt(x.columns)),
+      weight: layer.vector("ffn_gate_inp.scale", [x.columns], 1 / Math.sqrt(x.columns)),
     },
     experts.router,
     "routed",

@@ -3,6 +3,7 @@
 // non-linearity between them, so they are applied to every token: the mean comes out the same.
 
 import type { ModelBuilder } from "../nn/mod.ts";
+import type { Stack } from "../weights.ts";
 
 /** Loads an EmbeddingGemma. */
 export async function loadGemmaEmbedding(model: ModelBuilder): Promise<void> {
@@ -31,11 +32,12 @@ export async function loadGemmaEmbedding(model: ModelBuilder): Promise<void> {
     const feedForwardNorm = layer.norm("ffn_norm");
     feedForward.add(network.norm(x, feedForwardNorm, feedForward), x, layer.norm("post_ffw_norm"));
   }
-  const dense = [];
+  const dense: Stack[] = [];
   for (const name of ["dense_2", "dense_3"]) {
     if (!top.has(`${name}.weight`)) continue;
-    const [columns] = model.weights.shapeOf(`${name}.weight`);
-    dense.push(await top.stack([`${name}.weight`], columns));
+    const columns = dense.at(-1)?.columns ?? config.width;
+    const rows = top.size(config.countOr(`${name}_feat_out`, 0), [[`${name}.weight`, 1]]);
+    dense.push(await top.matrix(`${name}.weight`, rows, columns));
   }
   model.hidden(x, top.norm("output_norm"), dense);
 }

@@ -17,7 +17,7 @@ export async function loadGlm4(model: ModelBuilder): Promise<void> {
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = await layer.feedForward();
+    const feedForward = await layer.feedForward({ gate: "joined" });
     const attentionNorm = layer.norm("attn_norm");
     attend.add(network.norm(x, attentionNorm, attend), x, layer.norm("post_attention_norm"));
     const feedForwardNorm = layer.norm("ffn_norm");

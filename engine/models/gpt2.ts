@@ -6,15 +6,20 @@ import type { ModelBuilder } from "../nn/mod.ts";
 /** Loads a GPT-2. */
 export async function loadGpt2(model: ModelBuilder): Promise<void> {
   const { network, config, top } = model;
-  const heads = model.heads();
+  const attention = { ...model.heads(), biases: "all" } as const;
   const x = await model.embed();
-  const positions = await model.weights.table("position_embd.weight", config.width);
+  const rows = top.all("position_embd.weight", config.count("context_length"));
+  const positions = await model.weights.table(rows, config.width);
   network.embed(positions, x, { by: "position", accumulate: true });
   for (const layer of model.layers()) {
-    const attend = await layer.attention(heads);
-    const feedForward = await layer.feedForward({ activation: "gelu" });
-    attend.add(network.norm(x, layer.norm("attn_norm", "layer"), attend), x);
-    feedForward.add(network.norm(x, layer.norm("ffn_norm", "layer"), feedForward), x);
+    const attend = await layer.attention(attention);
+    const feedForward = await layer.feedForward({
+      activation: "gelu",
+      gate: "none",
+      bias: "required",
+    });
+    attend.add(network.norm(x, layer.layerNorm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.layerNorm("ffn_norm"), feedForward), x);
   }
-  await model.output(x, top.norm("output_norm", "layer"));
+  await model.output(x, top.layerNorm("output_norm"));
 }

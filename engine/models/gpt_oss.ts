@@ -6,7 +6,8 @@ import type { ModelBuilder } from "../nn/mod.ts";
 /** Loads a gpt-oss. */
 export async function loadGptOss(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
-  const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
+  const rope = model.rope({ pairs: "half" });
+  const attention = { ...model.heads(), rope, biases: "all", sinks: true } as const;
   const isSliding = config.slidingLayers(2);
   const window = { kind: "sliding", size: config.count("attention.sliding_window") } as const;
   const x = await model.embed();
@@ -18,6 +19,7 @@ export async function loadGptOss(model: ModelBuilder): Promise<void> {
     const experts = await layer.experts({
       gating: "softmax of selected",
       activation: "clamped_swish",
+      bias: "required",
     });
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     experts.add(network.norm(x, layer.norm("post_attention_norm"), experts), x);

@@ -6,14 +6,19 @@ import type { ModelBuilder } from "../nn/mod.ts";
 /** Loads a GPT-NeoX. */
 export async function loadGptNeox(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
-  const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
+  const rope = model.rope({ pairs: "half" });
+  const attention = { ...model.heads(), rope, biases: "all" } as const;
   const parallel = config.booleanOr("use_parallel_residual", true);
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = await layer.feedForward({ activation: "gelu" });
-    const attentionNorm = layer.norm("attn_norm", "layer");
-    const feedForwardNorm = layer.norm("ffn_norm", "layer");
+    const feedForward = await layer.feedForward({
+      activation: "gelu",
+      gate: "none",
+      bias: "required",
+    });
+    const attentionNorm = layer.layerNorm("attn_norm");
+    const feedForwardNorm = layer.layerNorm("ffn_norm");
     if (parallel) {
       const normed = network.norm(x, feedForwardNorm, feedForward, "normed for feed-forward");
       attend.add(network.norm(x, attentionNorm, attend), x);
@@ -23,5 +28,5 @@ export async function loadGptNeox(model: ModelBuilder): Promise<void> {
       feedForward.add(network.norm(x, feedForwardNorm, feedForward), x);
     }
   }
-  await model.output(x, model.top.norm("output_norm", "layer"));
+  await model.output(x, model.top.layerNorm("output_norm"));
 }

@@ -16,14 +16,14 @@ export async function loadGranite(model: ModelBuilder): Promise<void> {
   const attention = (layer: number): AttentionConfig => {
     const heads = model.heads(layer);
     const scale = config.numberOr("attention.scale", 1 / Math.sqrt(heads.headDim));
-    return { ...heads, scale, rope: rotates[layer] ? rope : undefined, gain };
+    return { ...heads, scale, rope: rotates[layer] ? rope : undefined, biases: "together", gain };
   };
   const x = await model.embed({ scale: config.numberOr("embedding_scale", 1) });
   for (const layer of model.layers()) {
-    const mixer = layer.has("ssm_in.weight")
+    const mixer = layer.isRecurrent
       ? await layer.mamba2({ gain })
       : await layer.attention(attention(layer.index));
-    const feedForward = layer.has("ffn_gate_inp.weight")
+    const feedForward = layer.hasExperts
       ? await layer.experts({ gating: "softmax", normalize: true, gain })
       : await layer.feedForward({ gain });
     mixer.add(network.norm(x, layer.norm("attn_norm"), mixer), x);
@@ -31,5 +31,5 @@ export async function loadGranite(model: ModelBuilder): Promise<void> {
   }
   // The logits are divided by their scale. Here the norm is, so that the embeddings can be the head.
   const logitGain = 1 / config.numberOr("logit_scale", 1);
-  await model.output(x, model.top.norm("output_norm", "rms", logitGain));
+  await model.output(x, model.top.norm("output_norm", "rms", { gain: logitGain }));
 }

@@ -8,10 +8,10 @@ export async function loadJamba(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const x = await model.embed();
   for (const layer of model.layers()) {
-    const mixer = layer.has("ssm_in.weight")
-      ? await layer.mamba()
+    const mixer = layer.isRecurrent
+      ? await layer.mamba({ norms: "weighted" })
       : await layer.attention(model.heads(layer.index));
-    const feedForward = layer.has("ffn_gate_inp.weight")
+    const feedForward = layer.hasExperts
       ? await layer.experts({ gating: "softmax", normalize: false })
       : await layer.feedForward();
     mixer.add(network.norm(x, layer.norm("attn_norm"), mixer), x);

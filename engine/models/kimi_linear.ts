@@ -6,17 +6,17 @@ import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Kimi Linear. */
 export async function loadKimiLinear(model: ModelBuilder): Promise<void> {
-  const { network, weights } = model;
-  weights.ignore(/\battn_[qkv]\.bias$/);
-  weights.ignore(/(?<!\battn_output)\.scale$/);
+  const { network } = model;
+  model.ignore(/\battn_[qkv]\.bias$/);
+  model.ignore(/(?<!\battn_output)\.scale$/);
   const x = await model.embed();
   for (const layer of model.layers()) {
-    const isLinear = layer.has("ssm_a");
+    const isLinear = layer.isRecurrent;
     // Of all scales, the reference applies only that of latent attention's output.
-    if (isLinear) weights.ignore(new RegExp(`^${layer.prefix}attn_output\\.scale$`));
+    if (isLinear) layer.ignore(/^attn_output\.scale$/);
     const mixer = isLinear ? await layer.kimiDelta() : await layer.latentAttention({});
-    const feedForward = layer.has("ffn_gate_inp.weight")
-      ? await layer.experts({ normalize: true })
+    const feedForward = layer.hasExperts
+      ? await layer.experts({ normalize: true, choiceBias: "required" })
       : await layer.feedForward();
     mixer.add(network.norm(x, layer.norm("attn_norm"), mixer), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);

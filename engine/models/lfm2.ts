@@ -17,11 +17,11 @@ export async function loadLfm2(model: ModelBuilder): Promise<void> {
       queryKeyNorm: "head",
       window: size > 0 && isLocal[layer.index] ? { kind: "sliding", size } : undefined,
     });
-    const mixer = layer.has("shortconv.conv.weight")
+    const mixer = layer.isRecurrent
       ? await layer.shortConvolution()
       : await layer.attention(attention());
-    const feedForward = layer.has("ffn_gate_inp.weight")
-      ? await layer.experts({ normalize: true })
+    const feedForward = layer.hasExperts
+      ? await layer.experts({ normalize: true, choiceBias: "required" })
       : await layer.feedForward();
     mixer.add(network.norm(x, layer.norm("attn_norm"), mixer), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);

@@ -16,13 +16,13 @@ export async function buildLlama(model: ModelBuilder): Promise<void> {
   const heads = model.heads();
   const attention = {
     ...heads,
-    rope: model.rope({ pairs: "adjacent" }),
+    rope: model.longRope({ pairs: "adjacent" }),
     scale: config.numberOr("attention.scale", 1 / Math.sqrt(heads.headDim)),
   };
   const x = await model.embed(); // [rows, width]: the residual stream
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = layer.has("ffn_gate_inp.weight")
+    const feedForward = layer.hasExperts
       ? await layer.experts({ normalize: true })
       : await layer.feedForward();
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);

@@ -26,8 +26,13 @@ export async function loadLlama4(model: ModelBuilder): Promise<void> {
         : { temperature: { scale: 0.1, length: CHUNK, offset: 1 } }),
       ...(!whole && isChunked[layer.index] ? { window: { kind: "chunked", size: CHUNK } } : {}),
     });
-    const feedForward = layer.has("ffn_gate_inp.weight")
-      ? await layer.experts({ gating: "sigmoid", normalize: false, weightInput: true })
+    const feedForward = layer.hasExperts
+      ? await layer.experts({
+        gating: "sigmoid",
+        normalize: false,
+        weightInput: true,
+        shared: "required",
+      })
       : await layer.feedForward();
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);

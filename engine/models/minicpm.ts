@@ -15,12 +15,12 @@ export async function loadMiniCpm(model: ModelBuilder): Promise<void> {
   const x = await model.embed({ scale: config.numberOr("embedding_scale", 12) });
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = layer.has("ffn_gate_inp.weight")
+    const feedForward = layer.hasExperts
       ? await layer.experts({ gating: "softmax", normalize: true, gain })
       : await layer.feedForward({ gain });
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
   }
   const logitScale = config.numberOr("logit_scale", config.width / BASE_WIDTH);
-  await model.output(x, model.top.norm("output_norm", "rms", 1 / logitScale));
+  await model.output(x, model.top.norm("output_norm", "rms", { gain: 1 / logitScale }));
 }

@@ -14,7 +14,7 @@ export async function loadMiniMaxM2(model: ModelBuilder): Promise<void> {
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const experts = await layer.experts({ normalize: true });
+    const experts = await layer.experts({ normalize: true, choiceBias: "required" });
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     experts.add(network.norm(x, layer.norm("ffn_norm"), experts), x);
   }

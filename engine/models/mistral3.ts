@@ -12,7 +12,7 @@ export async function loadMistral3(model: ModelBuilder): Promise<void> {
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = layer.has("ffn_gate_inp.weight")
+    const feedForward = layer.hasExperts
       ? await layer.experts({ gating: "softmax", normalize: true })
       : await layer.feedForward();
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);

@@ -25,8 +25,9 @@ export async function loadModernBert(model: ModelBuilder): Promise<void> {
       causal: false,
       ...(isGlobal ? { rope: globalRope } : { rope: localRope, window }),
     });
-    const feedForward = await layer.feedForward({ activation: "gelu" });
-    const normed = layer.has("attn_norm.weight")
+    const feedForward = await layer.feedForward({ activation: "gelu", gate: "joined" });
+    const isNormed = layer.index > 0 || layer.hasAny(["attn_norm.weight"]);
+    const normed = isNormed
       ? network.norm(x, layer.norm("attn_norm", "layer"), attend)
       : network.input(x, attend);
     attend.add(normed, x);

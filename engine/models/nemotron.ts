@@ -10,9 +10,9 @@ export async function loadNemotron(model: ModelBuilder): Promise<void> {
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = await layer.feedForward({ activation: "relu_squared" });
-    attend.add(network.norm(x, layer.norm("attn_norm", "layer"), attend), x);
-    feedForward.add(network.norm(x, layer.norm("ffn_norm", "layer"), feedForward), x);
+    const feedForward = await layer.feedForward({ activation: "relu_squared", gate: "none" });
+    attend.add(network.norm(x, layer.layerNorm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.layerNorm("ffn_norm"), feedForward), x);
   }
-  await model.output(x, model.top.norm("output_norm", "layer"));
+  await model.output(x, model.top.layerNorm("output_norm"));
 }

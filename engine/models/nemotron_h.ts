@@ -16,13 +16,15 @@ export async function loadNemotronH(model: ModelBuilder): Promise<void> {
 }
 
 async function loadBlock(model: ModelBuilder, layer: Layer) {
-  if (layer.has("ssm_in.weight")) return await layer.mamba2();
-  const activation = "relu_squared";
-  if (layer.has("ffn_gate_inp.weight")) {
-    return await layer.experts({ gating: "sigmoid", activation });
+  if (layer.isRecurrent) return await layer.mamba2();
+  const feedForward = { activation: "relu_squared", gate: "none" } as const;
+  if (layer.hasExperts) {
+    return await layer.experts({ ...feedForward, gating: "sigmoid" });
   }
-  if (layer.has("ffn_up.weight")) return await layer.feedForward({ activation });
+  if (layer.hasAny(["ffn_up.weight", "ffn_down.weight"])) {
+    return await layer.feedForward(feedForward);
+  }
   const heads = model.heads(layer.index);
   const scale = model.config.numberOr("attention.scale", 1 / Math.sqrt(heads.headDim));
-  return await layer.attention({ ...heads, scale });
+  return await layer.attention({ ...heads, scale, biases: "together" });
 }

@@ -7,14 +7,19 @@ import type { ModelBuilder } from "../nn/mod.ts";
 /** Loads a Phi-2. */
 export async function loadPhi2(model: ModelBuilder): Promise<void> {
   const { network } = model;
-  const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
+  const rope = model.rope({ pairs: "half" });
+  const attention = { ...model.heads(), rope, biases: "all" } as const;
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = await layer.feedForward({ activation: "gelu" });
-    const normed = network.norm(x, layer.norm("attn_norm", "layer"), [attend, feedForward]);
+    const feedForward = await layer.feedForward({
+      activation: "gelu",
+      gate: "none",
+      bias: "required",
+    });
+    const normed = network.norm(x, layer.layerNorm("attn_norm"), [attend, feedForward]);
     attend.add(normed, x);
     feedForward.add(normed, x);
   }
-  await model.output(x, model.top.norm("output_norm", "layer"));
+  await model.output(x, model.top.layerNorm("output_norm"), { head: "required", bias: "required" });
 }

@@ -3,21 +3,38 @@
 // mixture of experts and biases, also on the norms and the logits. The sliding window that some files
 // name is not applied, nor is it by llama.cpp: they do not say which layers have it.
 
-import type { ModelBuilder } from "../nn/mod.ts";
+import type { Layer, ModelBuilder } from "../nn/mod.ts";
 
-/** Loads a Phi-3, dense or of experts. */
-export async function loadPhi3(model: ModelBuilder): Promise<void> {
+/** Loads a Phi-3. */
+export function loadPhi3(model: ModelBuilder): Promise<void> {
+  return load(model, "optional", (layer) => layer.feedForward({ gate: "joined" }));
+}
+
+/** Loads a Phi-3.5-MoE. */
+export function loadPhiMoe(model: ModelBuilder): Promise<void> {
+  return load(model, "required", (layer) => layer.experts({ gating: "softmax", normalize: true }));
+}
+
+/** @param bias of attention, norms and head */
+async function load(
+  model: ModelBuilder,
+  bias: "required" | "optional",
+  feedForwardOf: (layer: Layer) => ReturnType<Layer["feedForward"] | Layer["experts"]>,
+): Promise<void> {
   const { network } = model;
-  const rope = model.longRope({ pairs: "half" });
-  const attention = { ...model.heads(), rope };
+  const hasBiases = bias === "required";
+  const attention = {
+    ...model.heads(),
+    rope: model.longRope({ pairs: "half" }),
+    ...hasBiases && { biases: "all" as const },
+  };
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = layer.has("ffn_gate_inp.weight")
-      ? await layer.experts({ gating: "softmax", normalize: true })
-      : await layer.feedForward();
-    attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
-    feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
+    const feedForward = await feedForwardOf(layer);
+    attend.add(network.norm(x, layer.norm("attn_norm", "rms", { bias }), attend), x);
+    feedForward.add(network.norm(x, layer.norm("ffn_norm", "rms", { bias }), feedForward), x);
   }
-  await model.output(x, model.top.norm("output_norm"));
+  const norm = model.top.norm("output_norm", "rms", { bias });
+  await model.output(x, norm, hasBiases ? { head: "required", bias: "required" } : {});
 }

@@ -6,7 +6,7 @@ import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads the language model of a Qwen2-VL. */
 export async function loadQwen2Vl(model: ModelBuilder): Promise<void> {
-  model.weights.ignore(/^output\.bias$/);
+  model.ignore(/^output\.bias$/);
   await loadQwen2(model);
 }
 
@@ -14,15 +14,18 @@ export async function loadQwen2Vl(model: ModelBuilder): Promise<void> {
 export async function loadQwen2(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const rope = model.rope({ pairs: "half", multiSection: "contiguous" });
-  const attention = { ...model.heads(), rope };
+  const attention = { ...model.heads(), rope, biases: "qkv" } as const;
+  const isMixture = model.config.architecture === "qwen2moe";
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = layer.has("ffn_gate_inp.weight")
-      ? await layer.experts({ gating: "softmax", normalize: false })
+    const feedForward = isMixture
+      ? await layer.experts({ gating: "softmax", normalize: false, shared: "gated" })
       : await layer.feedForward();
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
   }
-  await model.output(x, model.top.norm("output_norm"));
+  await model.output(x, model.top.norm("output_norm"), {
+    head: isMixture ? "required" : "optional",
+  });
 }

@@ -6,7 +6,7 @@ import type { ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a Qwen3-Next. */
 export function loadQwen3Next(model: ModelBuilder): Promise<void> {
-  model.weights.ignore(/\b(ssm_\w+|attn_qkv|attn_gate)\.scale$/);
+  model.ignore(/\b(ssm_\w+|attn_qkv|attn_gate)\.scale$/);
   return load(model, { tiledHeads: false });
 }
 
@@ -28,11 +28,13 @@ async function load(model: ModelBuilder, delta: { tiledHeads: boolean }): Promis
   } as const;
   const x = await model.embed();
   for (const layer of model.layers()) {
-    const mixer = layer.has("ssm_a")
+    // Some files have the projections of linear attention in both layouts.
+    if (layer.hasAny(["attn_qkv.weight", "attn_gate.weight"])) layer.ignore(/^ssm_in\./);
+    const mixer = layer.isRecurrent
       ? await layer.gatedDelta(delta)
       : await layer.attention(attention);
-    const feedForward = layer.has("ffn_gate_inp.weight")
-      ? await layer.experts({ gating: "softmax", normalize: true })
+    const feedForward = layer.hasExperts
+      ? await layer.experts({ gating: "softmax", normalize: true, shared: "gated" })
       : await layer.feedForward();
     mixer.add(network.norm(x, layer.norm("attn_norm"), mixer), x);
     feedForward.add(network.norm(x, layer.norm("post_attention_norm"), feedForward), x);

@@ -33,7 +33,7 @@ import { loadKimiLinear } from "./kimi_linear.ts";
 import { loadLfm2 } from "./lfm2.ts";
 import { loadLlama } from "./llama.ts";
 import { loadLlama4 } from "./llama4.ts";
-import { loadMamba } from "./mamba.ts";
+import { loadMamba, loadMamba2 } from "./mamba.ts";
 import { loadMiniCpm } from "./minicpm.ts";
 import { loadMiniMaxM2 } from "./minimax_m2.ts";
 import { loadMistral3 } from "./mistral3.ts";
@@ -42,7 +42,7 @@ import { loadNemotron } from "./nemotron.ts";
 import { loadNemotronH } from "./nemotron_h.ts";
 import { loadOlmo2, loadOlmoe } from "./olmo.ts";
 import { loadPhi2 } from "./phi2.ts";
-import { loadPhi3 } from "./phi3.ts";
+import { loadPhi3, loadPhiMoe } from "./phi3.ts";
 import { loadQwen2, loadQwen2Vl } from "./qwen2.ts";
 import { loadQwen3, loadQwen3Vl } from "./qwen3.ts";
 import { loadQwen35, loadQwen3Next } from "./qwen3_next.ts";
@@ -98,7 +98,7 @@ const DECODERS: Table = {
   ],
   "llama4": [loadLlama4, "Llama 4 Scout, Maverick (images)"],
   "mamba": [loadMamba, "Mamba, FalconMamba"],
-  "mamba2": [loadMamba, "Mamba 2, Codestral Mamba"],
+  "mamba2": [loadMamba2, "Mamba 2, Codestral Mamba"],
   "minicpm": [loadMiniCpm, "MiniCPM"],
   "minimax-m2": [loadMiniMaxM2, "MiniMax-M2"],
   "mistral3": [loadMistral3, "Ministral 3 (images)"],
@@ -111,7 +111,7 @@ const DECODERS: Table = {
   "olmoe": [loadOlmoe, "OLMoE"],
   "phi2": [loadPhi2, "Phi-1, Phi-1.5, Phi-2"],
   "phi3": [loadPhi3, "Phi-3, Phi-3.5, Phi-4, Phi-4-mini"],
-  "phimoe": [loadPhi3, "Phi-3.5-MoE"],
+  "phimoe": [loadPhiMoe, "Phi-3.5-MoE"],
   "qwen2": [loadQwen2, "Qwen 1.5, 2 and 2.5, QwQ, DeepSeek-R1-Distill-Qwen"],
   "qwen2moe": [loadQwen2, "Qwen1.5-MoE, Qwen2-57B-A14B"],
   "qwen25vl": [loadQwen2Vl, "Qwen2.5-VL (images), as Ollama converts it"],

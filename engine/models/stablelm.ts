@@ -8,19 +8,24 @@ import type { ModelBuilder } from "../nn/mod.ts";
 export async function loadStableLm(model: ModelBuilder): Promise<void> {
   const { network } = model;
   const rope = model.rope({ pairs: "half" });
-  const norms = { queryKeyNorm: "head", queryKeyNormKind: "layer" } as const;
+  const norms = {
+    queryKeyNorm: "head",
+    queryKeyNormKind: "layer",
+    queryKeyNormPerHead: true,
+    queryKeyNormOptional: true,
+  } as const;
   const attention = { ...model.heads(), rope, ...norms };
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
     const feedForward = await layer.feedForward();
-    const normed = network.norm(x, layer.norm("attn_norm", "layer"), [attend, feedForward]);
+    const normed = network.norm(x, layer.layerNorm("attn_norm"), [attend, feedForward]);
     attend.add(normed, x);
-    const isParallel = !layer.has("ffn_norm.weight");
+    const isParallel = !layer.hasAll(["ffn_norm.weight", "ffn_norm.bias"]);
     feedForward.add(
-      isParallel ? normed : network.norm(x, layer.norm("ffn_norm", "layer"), feedForward),
+      isParallel ? normed : network.norm(x, layer.layerNorm("ffn_norm"), feedForward),
       x,
     );
   }
-  await model.output(x, model.top.norm("output_norm", "layer"));
+  await model.output(x, model.top.layerNorm("output_norm"), { head: "required" });
 }

@@ -6,13 +6,18 @@ import type { ModelBuilder } from "../nn/mod.ts";
 /** Loads a StarCoder2. */
 export async function loadStarCoder2(model: ModelBuilder): Promise<void> {
   const { network } = model;
-  const attention = { ...model.heads(), rope: model.rope({ pairs: "half" }) };
+  const rope = model.rope({ pairs: "half" });
+  const attention = { ...model.heads(), rope, biases: "all" } as const;
   const x = await model.embed();
   for (const layer of model.layers()) {
     const attend = await layer.attention(attention);
-    const feedForward = await layer.feedForward({ activation: "gelu" });
-    attend.add(network.norm(x, layer.norm("attn_norm", "layer"), attend), x);
-    feedForward.add(network.norm(x, layer.norm("ffn_norm", "layer"), feedForward), x);
+    const feedForward = await layer.feedForward({
+      activation: "gelu",
+      gate: "none",
+      bias: "required",
+    });
+    attend.add(network.norm(x, layer.layerNorm("attn_norm"), attend), x);
+    feedForward.add(network.norm(x, layer.layerNorm("ffn_norm"), feedForward), x);
   }
-  await model.output(x, model.top.norm("output_norm", "layer"));
+  await model.output(x, model.top.layerNorm("output_norm"));
 }

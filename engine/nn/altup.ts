@@ -12,6 +12,7 @@ import {
 } from "../../kernels/mod.ts";
 import type { Stack } from "../weights.ts";
 import type { ModelBuilder } from "./builder.ts";
+import type { Config } from "./config.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Network } from "./network.ts";
 
@@ -125,12 +126,15 @@ export class AltUp {
 }
 
 /** Loads what belongs to no layer. Errors: GgufError. */
-export async function loadAltUp({ network, weights, top, config }: ModelBuilder): Promise<AltUp> {
+export async function loadAltUp({ network, top, config }: ModelBuilder): Promise<AltUp> {
   const { width } = config;
-  const to = await top.stack(["altup_proj.weight"], width);
+  const others = streamsOf(config) - 1;
+  const weightOf = (tensor: string) => ({ ...top.all(tensor, others * width), matrices: others });
+  const to = await top.stack([weightOf("altup_proj.weight")], width);
   const from: Stack[] = [];
-  for (let first = 0; first < weights.rowsOf("altup_unembd_proj.weight"); first += width) {
-    from.push(await top.stack([top.rows("altup_unembd_proj.weight", first, width)], width));
+  for (let first = 0; first < others * width; first += width) {
+    const rows = { ...weightOf("altup_unembd_proj.weight"), ranges: [[first, width] as const] };
+    from.push(await top.stack([rows], width));
   }
   return new AltUp(network, width, { to, from });
 }
@@ -138,12 +142,24 @@ export async function loadAltUp({ network, weights, top, config }: ModelBuilder)
 /** Loads what belongs to a layer. Errors: GgufError. */
 export async function loadAltUpWeights(layer: LayerWeights): Promise<AltUpWeights> {
   const { width } = layer.config;
-  const router = await layer.stack(["altup_router.weight"], width);
+  const streams = streamsOf(layer.config);
   return {
-    norm: layer.norm("altup_router_norm", "rms", 1 / width),
-    router,
-    predict: await layer.stack(["altup_predict_coef.weight"], router.columns),
-    correct: await layer.stack(["altup_correct_coef.weight"], router.columns),
-    scale: { columns: width, stride: width, floats: layer.vector("altup_correct_scale.weight") },
+    norm: layer.norm("altup_router_norm", "rms", { gain: 1 / width }),
+    router: await layer.matrix("altup_router.weight", streams, width),
+    predict: await layer.matrix("altup_predict_coef.weight", streams ** 2, streams),
+    correct: await layer.matrix("altup_correct_coef.weight", streams, streams),
+    scale: {
+      columns: width,
+      stride: width,
+      floats: layer.vector("altup_correct_scale.weight", [width]),
+    },
   };
+}
+
+/** Streams of the residual: four in all published models, whose first is the active one. */
+function streamsOf(config: Config): number {
+  if (config.countOr("altup.active_idx", 0) !== 0) {
+    throw config.error("altup.active_idx", "streams after the first cannot be the active one");
+  }
+  return config.countOr("altup.num_inputs", 4);
 }

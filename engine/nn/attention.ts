@@ -14,16 +14,13 @@ import {
   partialBytes,
   Rotate,
 } from "../../kernels/mod.ts";
-import { type Rows, rowsOfEach } from "../rows.ts";
+import { baseOf, type Rows, rowsOfEach } from "../rows.ts";
 import type { Stack } from "../weights.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 import type { Rope } from "./rope.ts";
 
-/**
- * How a layer attends. Weights: attn_q, attn_k and attn_v, or attn_qkv; attn_output. Without attn_v
- * the values are the keys as projected.
- */
+/** How a layer attends. Weights: attn_q, attn_k and attn_v, or attn_qkv; attn_output; attn_sinks. */
 export interface AttentionConfig extends Omit<AttentionOptions, "scale" | "sinks" | "first"> {
   /** Default 1 / sqrt(headDim). */
   scale?: number;
@@ -31,6 +28,10 @@ export interface AttentionConfig extends Omit<AttentionOptions, "scale" | "sinks
   rope?: Rope | undefined;
   /** Norms attn_q_norm and attn_k_norm: of each head, or of all heads' columns as one vector. */
   queryKeyNorm?: "head" | "row" | undefined;
+  /** Only some models of the architecture have these norms. */
+  queryKeyNormOptional?: boolean;
+  /** Every head has weights of its own in these norms. */
+  queryKeyNormPerHead?: boolean;
   /** Kind of these norms; default "rms". `plain`: of each head, without weights. */
   queryKeyNormKind?: "rms" | "layer";
   /** Norms each head of queries and keys without weights, after the rotation. */
@@ -43,6 +44,16 @@ export interface AttentionConfig extends Omit<AttentionOptions, "scale" | "sinks
   gated?: boolean;
   /** The cache of another layer, read but not written: the layer has queries only. */
   sharedCache?: LayerCache | undefined;
+  /**
+   * Which biases the architecture always has: those of queries, keys and values, or with them that of
+   * the output. "together": some models have all of them. Default: some models have those of queries,
+   * keys and values, and some that of the output.
+   */
+  biases?: "qkv" | "all" | "together";
+  /** In models without attn_v the values are the keys as projected; layers of such a kind are alike. */
+  keysAsValues?: string | undefined;
+  /** The layer has attn_sinks. */
+  sinks?: boolean;
   /** Multiplies the block's output. */
   gain?: number;
 }
@@ -83,8 +94,9 @@ export class AttentionBlock {
     const { heads, kvHeads, headDim, valueDim = headDim, sharedCache, gated } = config;
     const rows = network.linear(x, weights.projection, "qkv"); // [rows, q, k and v heads, gates]
     this.#rotateAndStore(rows);
+    const { sinks: _, ...shape } = config;
     const options: AttentionOptions = {
-      ...config,
+      ...shape,
       scale: config.scale ?? 1 / Math.sqrt(headDim),
       ...(weights.sinks ? { sinks: weights.sinks } : {}),
     };
@@ -204,26 +216,54 @@ export async function loadAttention(
   layer: LayerWeights,
   config: AttentionConfig,
 ): Promise<AttentionBlock> {
-  const { weights, network } = layer;
-  const { heads, headDim, valueDim = headDim, gain, gated } = config;
-  const projection = await weights.stack(projectionRows(layer, config), layer.config.width);
-  const outputName = layer.has("attn_output.weight") ? "attn_output.weight" : "attn_out.weight";
-  const output = await weights.stack([layer.name(outputName)], heads * valueDim, {
+  const { network } = layer;
+  const { width } = layer.config;
+  const { rope } = config;
+  if (rope && rope.rotary > config.headDim) {
+    const state = `${rope.rotary} of the ${config.headDim} elements of a head cannot turn`;
+    throw layer.config.error("rope.dimension_count", state);
+  }
+  const { heads, kvHeads, headDim, valueDim = headDim, gain, gated, biases, sharedCache } = config;
+  // Of a layer that attends to the keys of another, files may have keys and values that nobody reads.
+  if (sharedCache) layer.ignore(/^attn_(k|v|k_norm)\./);
+  const rows = projectionRows(layer, config);
+  const outputName = layer.choose([["attn_output"], ["attn_out"]])[0];
+  if (biases === "together") {
+    layer.hasAll([...new Set(rows.map(baseOf)), layer.name(outputName)]
+      .map((base) => `${base.slice(layer.prefix.length)}.bias`));
+  }
+  const projection = await layer.stack(rows, width, {
+    bias: biases === "qkv" || biases === "all" ? "required" : "optional",
+  });
+  const output = await layer.matrix(`${outputName}.weight`, width, heads * valueDim, {
+    bias: biases === "all" ? "required" : "optional",
     ...(gain === undefined ? {} : { gain }),
   });
-  const normOf = (name: string): Norm | undefined => {
+  const norms = sharedCache ? ["attn_q_norm"] : ["attn_q_norm", "attn_k_norm"];
+  const hasNorms = config.queryKeyNorm !== undefined && !config.plainNorm &&
+    (!config.queryKeyNormOptional || layer.hasAll(norms.map((norm) => `${norm}.weight`)));
+  const normOf = (name: string, count: number): Norm | undefined => {
     const kind = config.queryKeyNormKind ?? "rms";
     if (config.plainNorm) return { kind, epsilon: layer.config.epsilon(kind) };
-    if (!config.queryKeyNorm || !layer.has(`${name}.weight`)) return undefined;
-    const [, vectors = 1] = weights.shapeOf(layer.name(`${name}.weight`));
-    return { ...layer.norm(name, kind), weightPerVector: vectors > 1 };
+    if (!hasNorms) return undefined;
+    const weightPerVector = config.queryKeyNormPerHead ?? false;
+    const shape = config.queryKeyNorm === "row"
+      ? [count * headDim]
+      : weightPerVector
+      ? [headDim, count]
+      : [headDim];
+    return { ...layer.norm(name, kind, { shape }), weightPerVector };
   };
-  const sinks = layer.has("attn_sinks.weight") ? layer.vector("attn_sinks.weight") : undefined;
-  return new AttentionBlock(network, { ...config, gated: gated ?? false }, {
+  const sinks = config.sinks ? layer.vector("attn_sinks.weight", [heads]) : undefined;
+  // A window that is wider than the context on both sides hides nothing.
+  const isWide = (config.window?.size ?? 0) > 2 * network.options.limits.context;
+  const { window: _, ...seesAll } = config;
+  const own = isWide ? seesAll : config;
+  return new AttentionBlock(network, { ...own, gated: gated ?? false }, {
     projection,
     output,
-    queryNorm: normOf("attn_q_norm"),
-    keyNorm: normOf("attn_k_norm"),
+    queryNorm: normOf("attn_q_norm", heads),
+    keyNorm: sharedCache ? undefined : normOf("attn_k_norm", kvHeads),
     valueNorm: config.valueNorm ? { kind: "rms", epsilon: layer.config.epsilon("rms") } : undefined,
     sinks,
   });
@@ -231,16 +271,19 @@ export async function loadAttention(
 
 /** Rows of the projection, in the order q, k, v, gates. */
 function projectionRows(layer: LayerWeights, config: AttentionConfig): Rows[] {
-  const { heads, headDim, gated, sharedCache } = config;
-  if (layer.has("attn_qkv.weight")) return [layer.name("attn_qkv.weight")];
-  const q = layer.name("attn_q.weight");
-  const k = layer.name("attn_k.weight");
-  // Without projection of their own, values are the keys as projected.
-  const v = layer.has("attn_v.weight") ? layer.name("attn_v.weight") : k;
-  const keysAndValues = sharedCache ? [] : [k, v];
-  if (!gated) return [q, ...keysAndValues];
+  const { heads, kvHeads, headDim, valueDim = headDim, gated, sharedCache, keysAsValues } = config;
+  const [keys, values] = [kvHeads * headDim, kvHeads * valueDim];
+  const apart = ["attn_q.weight", "attn_k.weight", "attn_v.weight"];
+  const [q, k, v] = layer.choose([["attn_qkv.weight"], apart]);
+  if (k === undefined) return [layer.all(q, heads * headDim + keys + values)];
+  const hasValues = !keysAsValues || layer.has(v, keysAsValues);
+  const keysAndValues = sharedCache ? [] : [
+    layer.all(k, keys),
+    hasValues ? layer.all(v, values) : layer.all(k, keys),
+  ];
+  if (!gated) return [layer.all(q, heads * headDim), ...keysAndValues];
   // Each head's rows are its query and then its gate.
   const half = { count: heads, step: 2 * headDim, size: headDim };
-  const queries = rowsOfEach(q, { ...half, first: 0 });
-  return [queries, ...keysAndValues, rowsOfEach(q, { ...half, first: headDim })];
+  const queries = rowsOfEach(layer.name(q), { ...half, first: 0 });
+  return [queries, ...keysAndValues, rowsOfEach(layer.name(q), { ...half, first: headDim })];
 }

@@ -2,19 +2,33 @@
 // and the beginning and end that all models share.
 
 import type { AttentionOptions, FloatRows, Norm } from "../../kernels/mod.ts";
+import { layerOf, OF_ENCODERS } from "../tensor_inventory.ts";
 import type { Stack, WeightLoader } from "../weights.ts";
 import type { Config, Heads } from "./config.ts";
 import { Layer } from "./layer.ts";
 import type { Network } from "./network.ts";
 import { longRopeFactors, readRope, type Rope, type RopeChoice } from "./rope.ts";
+import { readVocabulary, type Vocabulary } from "./vocabulary.ts";
 
 /** GGUF allows a scale beside every matrix; these ones few architectures apply. */
 const FEED_FORWARD_SCALES = /\bffn_\w+\.scale$/;
+
+/** How a model ends. */
+export interface OutputConfig {
+  /** Soft cap of the logits. Default 0: none. */
+  softcap?: number;
+  /** Whether all files have a head of their own; else it may be the embeddings, which is the default. */
+  head?: "required" | "optional";
+  /** Whether the head always has a bias. */
+  bias?: "required";
+}
 
 /** A model while it is built. */
 export class ModelBuilder {
   /** Tensors that belong to no layer. */
   readonly top: Layer;
+  /** Tokens, and rows of the tables that have one for each. */
+  readonly vocabulary: Vocabulary;
 
   constructor(
     readonly network: Network,
@@ -24,7 +38,13 @@ export class ModelBuilder {
     readonly wantedContext: number,
   ) {
     this.top = new Layer(network, weights, config, -1, "");
-    weights.ignore(FEED_FORWARD_SCALES);
+    weights.inventory.ignore(FEED_FORWARD_SCALES);
+    this.vocabulary = readVocabulary(this.top);
+  }
+
+  /** Leaves tensors alone that the architecture, as llama.cpp runs it, does not apply. */
+  ignore(names: RegExp): void {
+    this.weights.inventory.ignore(names);
   }
 
   /**
@@ -32,7 +52,7 @@ export class ModelBuilder {
    * which does so in some architectures only.
    */
   applyFeedForwardScales(): void {
-    this.weights.heed(FEED_FORWARD_SCALES);
+    this.weights.inventory.heed(FEED_FORWARD_SCALES);
   }
 
   /** The layers in order; loading one after the other keeps little in memory. */
@@ -86,16 +106,21 @@ export class ModelBuilder {
     return x;
   }
 
-  /** Ends the model: `norm`, and the head, which is the embeddings where the file has none of its own. */
+  /** Ends the model: `norm`, and the head. */
   async output(
     x: FloatRows,
     norm: Norm,
-    { softcap = 0 }: { softcap?: number } = {},
+    { softcap = 0, head = "optional", bias }: OutputConfig = {},
   ): Promise<void> {
-    const head = this.top.has("output.weight")
-      ? await this.top.stack(["output.weight"], x.columns)
-      : await this.#embeddings();
-    this.network.output(x, norm, { head, softcap });
+    const name = "output.weight";
+    const isTied = head === "optional" && !this.top.has(name);
+    const { rows, tokens } = this.vocabulary;
+    const stack = isTied
+      ? await this.#embeddings()
+      : await this.top.stack([this.top.some(name, rows, 0, tokens)], x.columns, {
+        ...bias ? { bias } : {},
+      });
+    this.network.output(x, norm, { head: stack, softcap });
   }
 
   /** Ends an encoder: norm(x), and then the `dense` layers, is what its embeddings are pooled from. */
@@ -103,12 +128,23 @@ export class ModelBuilder {
     this.network.output(x, norm, { dense });
   }
 
+  /** Ends the load: all of the file was read, or is known to be of no use. Errors: GgufError. */
+  checkAllTaken(): void {
+    const { layers } = this.config;
+    // Layers after the last predict more than the next token.
+    this.weights.inventory.checkAllTaken((name) =>
+      layerOf(name) >= layers || OF_ENCODERS.some((names) => names.test(name))
+    );
+  }
+
   #embeddingTable: Promise<Stack> | undefined;
 
   /** The embeddings, which may serve as the head too. */
   #embeddings(): Promise<Stack> {
     const load = async (): Promise<Stack> => {
-      const matrix = await this.weights.table("token_embd.weight", this.config.width);
+      const { rows, tokens } = this.vocabulary;
+      const table = this.top.some("token_embd.weight", rows, 0, tokens);
+      const matrix = await this.weights.table(table, this.config.width);
       const parts = [{ matrix, first: 0 }];
       return { parts, columns: matrix.rows, adapters: [], readers: [matrix] };
     };

@@ -26,6 +26,13 @@ export class Config {
     return this.metadata.count(this.#key(key));
   }
 
+  /** A whole number above zero that has to be there. */
+  size(key: string): number {
+    const size = this.count(key);
+    if (size > 0) return size;
+    throw this.error(key, "it is zero");
+  }
+
   /** A whole number above zero, or `fallback`. */
   countOr(key: string, fallback: number): number {
     return this.metadata.optionalCount(this.#key(key), 0) || fallback;
@@ -39,6 +46,13 @@ export class Config {
   /** A number other than zero, or `fallback`. */
   numberOr(key: string, fallback: number): number {
     return this.metadata.optionalNumber(this.#key(key), 0) || fallback;
+  }
+
+  /** A number above zero, or `fallback`. */
+  positiveOr(key: string, fallback: number): number {
+    const value = this.numberOr(key, fallback);
+    if (value > 0) return value;
+    throw this.error(key, `${value} is not above zero`);
   }
 
   /** A boolean, or `fallback`. */
@@ -61,6 +75,14 @@ export class Config {
     return this.metadata.perLayer(this.#key(key), this.layers, fallback);
   }
 
+  /** A whole number for each layer: an array of them, or one for all; zero if missing. */
+  countsPerLayer(key: string): readonly number[] {
+    const counts = this.perLayer(key, 0);
+    const wrong = counts.find((count) => !Number.isSafeInteger(count) || count < 0);
+    if (wrong === undefined) return counts;
+    throw this.error(key, `${wrong} is not a whole number`);
+  }
+
   /**
    * Which layers see a sliding window only: what the file lists, else all but every `period`th, the
    * last of its period (or with `globalFirst` the first).
@@ -73,6 +95,16 @@ export class Config {
     const every = this.metadata.optionalCount(key, 0) || period;
     const rest = globalFirst ? 0 : every - 1;
     return Array.from({ length: this.layers }, (_, i) => every > 1 && i % every !== rest);
+  }
+
+  /** Hidden columns of a layer's feed-forward block, 0 where the file does not say. */
+  feedForward(layer: number): number {
+    return this.countsPerLayer("feed_forward_length")[layer] ?? 0;
+  }
+
+  /** The error that a value is not what it should be. */
+  error(key: string, state: string): GgufError {
+    return new GgufError(this.path, this.#key(key), state);
   }
 
   /** Layers, but for those at the end that predict more than the next token. */
@@ -90,16 +122,22 @@ export class Config {
    * Errors: GgufError where they do not divide, UnsupportedModelError.
    */
   heads(layer = 0, suffix: "" | "_swa" = ""): Heads {
-    const heads = this.perLayer("attention.head_count", 0)[layer];
-    const kvHeads = this.perLayer("attention.head_count_kv", 0)[layer] || heads;
-    if (heads === 0 || heads % kvHeads !== 0) {
-      const state = `${kvHeads} does not divide ${heads} query heads`;
-      throw new GgufError(this.path, this.#key("attention.head_count_kv"), state);
+    const heads = this.countsPerLayer("attention.head_count")[layer];
+    const kvHeads = this.countsPerLayer("attention.head_count_kv")[layer] || heads;
+    if (!heads) throw this.error("attention.head_count", `layer ${layer} has no heads`);
+    if (heads % kvHeads !== 0) {
+      throw this.error(
+        "attention.head_count_kv",
+        `${kvHeads} does not divide ${heads} query heads`,
+      );
     }
     const sizeOf = (part: string) =>
       this.countOr(`${part}${suffix}`, 0) || this.countOr(part, this.width / heads);
     const headDim = sizeOf("attention.key_length");
     const valueDim = sizeOf("attention.value_length");
+    if (!Number.isInteger(headDim)) {
+      throw this.error("attention.head_count", `${heads} does not divide ${this.width} columns`);
+    }
     if (headDim % 4 !== 0 || valueDim % 4 !== 0) {
       throw new UnsupportedModelError(
         `Cannot load "${this.path}": heads of ${headDim} elements are not supported, only multiples of 4`,
@@ -108,11 +146,21 @@ export class Config {
     return { heads, kvHeads, headDim, valueDim };
   }
 
+  /** Elements of the longest head of a query that the model can have. */
+  get longestHead(): number {
+    const lengths = ["key_length", "key_length_swa", "key_length_mla"]
+      .map((part) => this.countOr(`attention.${part}`, 0));
+    const shares = this.countsPerLayer("attention.head_count").filter(Boolean)
+      .map((heads) => this.width / heads);
+    return Math.max(...lengths, lengths.some(Boolean) ? 0 : Math.max(0, ...shares));
+  }
+
   /** Epsilon of norms of a kind. Some files of Gemma 3 leave theirs out. */
   epsilon(kind: "rms" | "layer"): number {
-    return kind === "rms"
-      ? this.numberOr("attention.layer_norm_rms_epsilon", 1e-6)
-      : this.numberOr("attention.layer_norm_epsilon", 0);
+    const key = `attention.layer_norm_${kind === "rms" ? "rms_" : ""}epsilon`;
+    const epsilon = this.numberOr(key, kind === "rms" ? 1e-6 : 0);
+    if (epsilon >= 0 && epsilon < 1) return epsilon;
+    throw this.error(key, `${epsilon} is no small number`);
   }
 
   #key(key: string): string {

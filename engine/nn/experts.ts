@@ -19,13 +19,14 @@ import {
 import { rowsOfEach } from "../rows.ts";
 import type { Stack } from "../weights.ts";
 import { type FeedForwardBlock, loadFeedForward } from "./feed_forward.ts";
+import type { Config } from "./config.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 
 /**
  * What a block computes. Weights: ffn_gate_inp (router), exp_probs_b, ffn_gate_exps and ffn_up_exps
- * or ffn_gate_up_exps, ffn_down_exps; ffn_*_shexp, ffn_gate_inp_shexp. What is not given is read from
- * the file.
+ * or ffn_gate_up_exps, ffn_down_exps; ffn_*_shexp, ffn_gate_inp_shexp. Numbers that are not given are
+ * read from the file.
  */
 export interface ExpertsConfig {
   /** Default: `expert_gating_func`, else "softmax". */
@@ -38,11 +39,19 @@ export interface ExpertsConfig {
   activation?: ActivationFunction;
   /** An expert's weight multiplies its input instead of its output (Llama 4). */
   weightInput?: boolean;
+  /** Where the experts' gates are: in ffn_gate_exps or ffn_gate_up_exps, or nowhere. */
+  gate?: "apart" | "none";
+  /** Whether the architecture always has exp_probs_b, by which experts are chosen. Default "optional". */
+  choiceBias?: "required" | "optional";
+  /** Whether router and experts always have biases. Default "optional". */
+  bias?: "required" | "optional";
+  /** Whether there is always a shared expert, and whether with a gate. Default "optional". */
+  shared?: "required" | "gated" | "optional";
   /** Multiplies the block's output. */
   gain?: number;
 }
 
-/** The gating functions by their number in GGUF. */
+/** The gating functions by their number in GGUF; those of files that say zero are the first. */
 const GATINGS: readonly Gating[] = ["softmax", "softmax", "sigmoid", "softmax of selected"];
 
 /** A mixture of experts with its weights. */
@@ -191,6 +200,14 @@ export class ExpertsBlock {
   }
 }
 
+/** What a file says of how its experts are chosen. Errors: GgufError for a number that says nothing. */
+export function gatingOf(config: Config): Gating {
+  const number = config.countOr("expert_gating_func", 1);
+  const gating = GATINGS[number];
+  if (gating) return gating;
+  throw config.error("expert_gating_func", `${number} is no gating function that is known here`);
+}
+
 /** Loads a block. Errors: GgufError, UnsupportedModelError. */
 export async function loadExperts(
   layer: LayerWeights,
@@ -198,33 +215,31 @@ export async function loadExperts(
 ): Promise<ExpertsBlock> {
   const { weights, network } = layer;
   const { width } = layer.config;
-  const experts = layer.config.count("expert_count");
-  const choices = layer.config.count("expert_used_count");
-  const groups = {
-    count: layer.config.countOr("expert_group_count", 1),
-    used: layer.config.countOr("expert_group_used_count", 1),
-  };
-  const downName = layer.name("ffn_down_exps.weight");
-  const [hidden] = weights.shapeOf(downName);
-  const router = await layer.stack(["ffn_gate_inp.weight"], width);
-  const up = await loadUp(layer, experts, hidden);
-  const down = await weights.experts(downName, hidden, experts);
-  const shared = layer.has("ffn_up_shexp.weight")
-    ? await loadFeedForward(layer, { ...config, suffix: "_shexp" })
-    : undefined;
-  const sharedGate = shared && layer.has("ffn_gate_inp_shexp.weight")
-    ? await layer.stack(["ffn_gate_inp_shexp.weight"], width)
-    : undefined;
+  const { bias = "optional", choiceBias = "optional" } = config;
+  const { experts, choices, groups } = readCounts(layer.config);
+  const router = await layer.matrix("ffn_gate_inp.weight", experts, width, { bias });
+  const hidden = layer.size(layer.config.countOr("expert_feed_forward_length", 0), [
+    ["ffn_down_exps.weight", 0],
+    ["ffn_up_exps.weight", 1],
+    ["ffn_gate_exps.weight", 1],
+    ["ffn_gate_up_exps.weight", 1, 1 / 2],
+  ]);
+  const up = await loadUp(layer, { experts, hidden, bias, gate: config.gate ?? "apart" });
+  const downRows = { ...layer.all("ffn_down_exps.weight", experts * width), matrices: experts };
+  const down = await weights.experts(downRows, hidden, { bias });
+  const { shared, sharedGate } = await loadShared(layer, config);
+  const [choice] = layer.choose([["exp_probs_b.bias"], ["exp_probs_b"]]);
+  const hasChoice = choiceBias === "required" || layer.has(choice);
   const scale = (config.scale ?? layer.config.numberOr("expert_weights_scale", 1)) *
     (config.gain ?? 1);
   return new ExpertsBlock(network, {
     experts,
     choices,
     route: {
-      gating: config.gating ?? GATINGS[layer.config.countOr("expert_gating_func", 1)] ?? "softmax",
+      gating: config.gating ?? gatingOf(layer.config),
       normalize: config.normalize ?? layer.config.booleanOr("expert_weights_norm", false),
       scale,
-      ...(layer.has("exp_probs_b.bias") ? { bias: layer.vector("exp_probs_b.bias") } : {}),
+      ...(hasChoice ? { bias: layer.vector(choice, [experts]) } : {}),
       ...(groups.count > 1 ? { groups } : {}),
     },
     activation: config.activation ?? "silu",
@@ -232,18 +247,77 @@ export async function loadExperts(
   }, { router, up, down, shared, sharedGate });
 }
 
-async function loadUp(layer: LayerWeights, experts: number, hidden: number): Promise<Matrix> {
-  const { weights, config: { width } } = layer;
-  const [gate, up, both] = ["gate", "up", "gate_up"].map((part) =>
-    layer.name(`ffn_${part}_exps.weight`)
-  );
-  if (weights.has(both)) {
-    // Each expert's rows are its gate and then its up projection.
-    const half = (first: number) =>
-      rowsOfEach(both, { count: experts, step: 2 * hidden, first, size: hidden });
-    return await weights.gatedExperts(half(0), half(hidden), width, experts);
+/** How many experts there are, and how many a row gets. Errors: GgufError where they do not fit. */
+function readCounts(config: Config) {
+  const experts = config.count("expert_count");
+  const choices = config.count("expert_used_count");
+  if (choices < 1 || choices > experts) {
+    throw config.error("expert_used_count", `${choices} of ${experts} experts cannot be chosen`);
   }
-  return weights.has(gate)
-    ? await weights.gatedExperts(gate, up, width, experts)
-    : await weights.experts(up, width, experts);
+  const groups = {
+    count: config.countOr("expert_group_count", 1),
+    used: config.countOr("expert_group_used_count", 1),
+  };
+  if (experts % groups.count !== 0 || groups.used > groups.count) {
+    const state = `${groups.used} of ${groups.count} groups of ${experts} experts cannot be chosen`;
+    throw config.error("expert_group_count", state);
+  }
+  return { experts, choices, groups };
+}
+
+/** The expert that every row gets, where the layer has one. */
+async function loadShared(layer: LayerWeights, config: ExpertsConfig) {
+  const { width } = layer.config;
+  const { shared: kind = "optional", gate = "apart" } = config;
+  const parts = gate === "none" ? ["up", "down"] : ["gate", "up", "down"];
+  const names = parts.map((part) => `ffn_${part}_shexp.weight`);
+  if (kind === "optional" && !layer.hasAny(names)) return {};
+  const hidden = layer.config.countOr("expert_shared_feed_forward_length", 0) ||
+    layer.config.countOr("expert_feed_forward_length", 0) *
+      layer.config.countOr("expert_shared_count", 1);
+  const { activation = "silu", gain } = config;
+  const shared = await loadFeedForward(layer, {
+    activation,
+    gate,
+    hidden,
+    suffix: "_shexp",
+    ...(gain === undefined ? {} : { gain }),
+  });
+  const sharedGate = kind === "gated"
+    ? await layer.matrix("ffn_gate_inp_shexp.weight", 1, width)
+    : undefined;
+  return { shared, sharedGate };
+}
+
+interface UpConfig {
+  readonly experts: number;
+  readonly hidden: number;
+  readonly bias: "required" | "optional";
+  readonly gate: "apart" | "none";
+}
+
+function loadUp(
+  layer: LayerWeights,
+  { experts, hidden, bias, gate: place }: UpConfig,
+): Promise<Matrix> {
+  const { weights, config: { width } } = layer;
+  const [gate, up, both] = ["gate", "up", "gate_up"].map((part) => `ffn_${part}_exps.weight`);
+  const matricesOf = (tensor: string) => ({
+    ...layer.all(tensor, experts * hidden),
+    matrices: experts,
+  });
+  if (place === "none") return weights.experts(matricesOf(up), width, { bias });
+  if (layer.choose([[both], [gate, up]])[0] !== both) {
+    return weights.gatedExperts(matricesOf(gate), matricesOf(up), width, { bias });
+  }
+  // Each expert's rows are its gate and then its up projection.
+  const half = (first: number) =>
+    rowsOfEach(layer.name(both), {
+      count: experts,
+      step: 2 * hidden,
+      first,
+      size: hidden,
+      matrices: experts,
+    });
+  return weights.gatedExperts(half(0), half(hidden), width, { bias });
 }

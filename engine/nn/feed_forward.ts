@@ -8,6 +8,15 @@ import type { Input, Network } from "./network.ts";
 
 /** What a block computes. Weights: ffn_gate, ffn_up, ffn_down, with `suffix`. */
 export interface FeedForwardConfig {
+  /**
+   * Where the gate is: in a tensor of its own, which is the default, above the other rows of ffn_up, or
+   * nowhere.
+   */
+  gate?: "apart" | "joined" | "none";
+  /** Whether the architecture always has biases. Default "optional": all matrices have them, or none. */
+  bias?: "required" | "optional";
+  /** Hidden columns. Default: `feed_forward_length`, or what most of the tensors have. */
+  hidden?: number;
   /** Default "silu". */
   activation?: ActivationFunction;
   /** Follows the names of the weights: "_shexp" for shared experts. */
@@ -51,28 +60,31 @@ export class FeedForwardBlock {
 /** Loads a block. Errors: GgufError. */
 export async function loadFeedForward(
   layer: LayerWeights,
-  { activation = "silu", suffix = "", gain }: FeedForwardConfig,
+  { activation = "silu", suffix = "", gate = "apart", bias = "optional", gain, hidden: said }:
+    FeedForwardConfig,
 ): Promise<FeedForwardBlock> {
-  const { weights, network } = layer;
-  const columns = layer.config.width;
-  const [gate, up, down] = ["gate", "up", "down"].map((part) =>
-    layer.name(`ffn_${part}${suffix}.weight`)
-  );
-  const [hidden] = weights.shapeOf(down);
-  const downStack = await weights.stack([down], hidden, {
-    biasFirst: true,
+  const { weights, network, config: { width } } = layer;
+  const [gateName, up, down] = ["gate", "up", "down"].map((part) => `ffn_${part}${suffix}.weight`);
+  const joined = gate === "joined";
+  const hidden = layer.size(said ?? layer.config.feedForward(layer.index), [
+    [down, 0],
+    [up, 1, joined ? 1 / 2 : 1],
+    ...gate === "apart" ? [[gateName, 1] as const] : [],
+  ]);
+  const options = { biasFirst: true, bias } as const;
+  const names = [...gate === "apart" ? [gateName] : [], up, down];
+  layer.hasAll(names.map((name) => name.replace(/weight$/, "bias")));
+  const downStack = await layer.matrix(down, width, hidden, {
+    ...options,
     ...(gain === undefined ? {} : { gain }),
   });
-  if (weights.has(gate)) {
-    const gated = await weights.gated(gate, up, columns);
-    return new FeedForwardBlock(network, activation, { gated, down: downStack });
+  if (gate === "none") {
+    const upStack = await layer.matrix(up, hidden, width, options);
+    return new FeedForwardBlock(network, activation, { up: upStack, down: downStack });
   }
-  // Some files have gate and up in one tensor, the gate first.
-  if (weights.rowsOf(up) === 2 * hidden) {
-    const half = (first: number) => ({ name: up, ranges: [[first, hidden] as const] });
-    const gated = await weights.gated(half(0), half(hidden), columns);
-    return new FeedForwardBlock(network, activation, { gated, down: downStack });
-  }
-  const upStack = await weights.stack([up], columns, { biasFirst: true });
-  return new FeedForwardBlock(network, activation, { up: upStack, down: downStack });
+  const [gateRows, upRows] = joined
+    ? [layer.some(up, 2 * hidden, 0, hidden), layer.some(up, 2 * hidden, hidden, hidden)]
+    : [layer.all(gateName, hidden), layer.all(up, hidden)];
+  const gated = await weights.gated(gateRows, upRows, width, options);
+  return new FeedForwardBlock(network, activation, { gated, down: downStack });
 }

@@ -161,54 +161,81 @@ export async function loadLatentAttention(
   layer: LayerWeights,
   config: LatentAttentionConfig,
 ): Promise<LatentAttentionBlock> {
-  const { weights, network } = layer;
-  const { width } = layer.config;
-  const heads = layer.config.perLayer("attention.head_count", 0)[layer.index];
-  const rank = layer.config.count("attention.kv_lora_rank");
-  const rotary = layer.config.count("rope.dimension_count");
-  const key = layer.config.countOr("attention.key_length_mla", 0) ||
-    layer.config.count("attention.key_length");
-  const value = layer.config.countOr("attention.value_length_mla", 0) ||
-    layer.config.count("attention.value_length");
-  const plain = key - rotary;
-  const absorbed = layer.has("attn_k_b.weight");
+  const { weights, network, config: { width } } = layer;
+  const shape = readShape(layer);
+  const { heads, rank, rotary, plain, value } = shape;
+  const key = plain + rotary;
+  const [upNames, unfoldNames] = [["attn_k_b.weight", "attn_v_b.weight"], ["attn_kv_b.weight"]];
+  const absorbed = layer.choose([upNames, unfoldNames]) === upNames;
   if (absorbed && [plain, rank, rank + rotary, value].some((size) => size % 32 !== 0)) {
     throw new UnsupportedModelError(
       `Cannot load "${layer.config.path}": latent attention of ${rank} + ${rotary} elements, keys ` +
         `of ${plain} and values of ${value}: only multiples of 32 are supported`,
     );
   }
+  // Some files have the up-projections in both layouts.
+  if (absorbed) layer.ignore(/^attn_kv_b\./);
   /** The same part of every head's rows. */
   const part = (tensor: string, first: number, size: number, step: number) =>
     rowsOfEach(layer.name(tensor), { count: heads, step, first, size });
-  const [queryRank] = layer.has("attn_q_a.weight")
-    ? weights.shapeOf(layer.name("attn_q_b.weight"))
-    : [0];
-  const lowQuery = queryRank > 0
+  const low = ["attn_q_a.weight", "attn_q_b.weight", "attn_q_a_norm.weight"];
+  const isLow = layer.choose([low, ["attn_q.weight"]]) === low;
+  const queryRank = isLow
+    ? layer.size(layer.config.countOr("attention.q_lora_rank", 0), [
+      ["attn_q_a.weight", 1],
+      ["attn_q_b.weight", 0],
+      ["attn_q_a_norm.weight", 0],
+    ])
+    : width;
+  const lowQuery = isLow
     ? {
-      down: await layer.stack(["attn_q_a.weight"], width),
-      norm: layer.norm("attn_q_a_norm"),
+      down: await layer.matrix("attn_q_a.weight", queryRank, width),
+      norm: layer.norm("attn_q_a_norm", "rms", { shape: [queryRank] }),
     }
     : undefined;
-  const query = lowQuery ? "attn_q_b.weight" : "attn_q.weight";
+  const query = isLow ? "attn_q_b.weight" : "attn_q.weight";
   const stack = (rows: Rows, columns: number) => layer.stack([rows], columns);
   const unfold = (first: number, count: number) =>
     stack(part("attn_kv_b.weight", first, count, plain + value), rank);
-  return new LatentAttentionBlock(network, config, { heads, rank, rotary, plain, value }, {
+  const compress = (first: number, count: number) =>
+    stack(layer.some("attn_kv_a_mqa.weight", rank + rotary, first, count), width);
+  /** The same matrix of every head. */
+  const perHead = (tensor: string, rows: number, columns: number) =>
+    weights.experts({ ...layer.all(tensor, heads * rows), matrices: heads }, columns);
+  return new LatentAttentionBlock(network, config, shape, {
     lowQuery,
     query: {
-      plain: await stack(part(query, 0, plain, key), queryRank || width),
-      rotary: await stack(part(query, plain, rotary, key), queryRank || width),
+      plain: await stack(part(query, 0, plain, key), queryRank),
+      rotary: await stack(part(query, plain, rotary, key), queryRank),
     },
-    compress: await stack(layer.rows("attn_kv_a_mqa.weight", 0, rank), width),
-    rotaryKey: await stack(layer.rows("attn_kv_a_mqa.weight", rank, rotary), width),
-    compressNorm: layer.norm("attn_kv_a_norm"),
+    compress: await compress(0, rank),
+    rotaryKey: await compress(rank, rotary),
+    compressNorm: layer.norm("attn_kv_a_norm", "rms", { shape: [rank] }),
     up: absorbed
       ? {
-        keys: await weights.experts(layer.name("attn_k_b.weight"), plain, heads),
-        values: await weights.experts(layer.name("attn_v_b.weight"), rank, heads),
+        keys: await perHead("attn_k_b.weight", rank, plain),
+        values: await perHead("attn_v_b.weight", value, rank),
       }
       : { keys: await unfold(0, plain), values: await unfold(plain, value) },
-    output: await layer.stack(["attn_output.weight"], heads * value),
+    output: await layer.matrix("attn_output.weight", width, heads * value),
   });
+}
+
+/** Sizes of a layer by the metadata. Errors: GgufError where one has no room for another. */
+function readShape({ config, index }: LayerWeights): LatentShape {
+  const heads = config.countsPerLayer("attention.head_count")[index];
+  const rank = config.count("attention.kv_lora_rank");
+  const rotary = config.count("rope.dimension_count");
+  const key = config.countOr("attention.key_length_mla", 0) ||
+    config.count("attention.key_length");
+  const value = config.countOr("attention.value_length_mla", 0) ||
+    config.count("attention.value_length");
+  if (rotary === 0 || rotary >= key || rotary % 2 !== 0) {
+    const state = `${rotary} of the ${key} elements of a key cannot turn`;
+    throw config.error("rope.dimension_count", state);
+  }
+  for (const [name, size] of Object.entries({ head_count: heads, kv_lora_rank: rank })) {
+    if (!size) throw config.error(`attention.${name}`, "it is zero");
+  }
+  return { heads, rank, rotary, plain: key - rotary, value };
 }

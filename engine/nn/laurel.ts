@@ -30,7 +30,9 @@ export class Laurel implements Reader {
 
 /** Loads laurel_l, laurel_r and laurel_post_norm. Errors: GgufError. */
 export async function loadLaurel(layer: LayerWeights): Promise<Laurel> {
-  const left = await layer.stack(["laurel_l.weight"], layer.config.width);
-  const right = await layer.stack(["laurel_r.weight"], left.columns);
+  const { width } = layer.config;
+  const rank = layer.size(0, [["laurel_l.weight", 1], ["laurel_r.weight", 0]]);
+  const left = await layer.matrix("laurel_l.weight", rank, width);
+  const right = await layer.matrix("laurel_r.weight", width, rank);
   return new Laurel(layer.network, { left, right, norm: layer.norm("laurel_post_norm") });
 }

@@ -17,12 +17,30 @@ import {
   type Mamba2Block,
   type Mamba2Config,
   type MambaBlock,
+  type MambaConfig,
   type ShortConvolutionBlock,
 } from "./recurrent/mod.ts";
 import { LayerWeights } from "./layer_weights.ts";
 
+/** Tensors of layers that are recurrent, and of those with experts: any of them tells. */
+const RECURRENT = ["ssm_in", "ssm_conv1d", "ssm_conv1d_k", "ssm_out", "shortconv.conv"]
+  .flatMap((name) => [`${name}.weight`, `${name}.bias`])
+  .concat("ssm_a", "ssm_dt.bias", "shortconv.in_proj.weight", "shortconv.out_proj.weight");
+const EXPERTS = ["gate_inp", "down_exps", "up_exps", "gate_exps", "gate_up_exps"]
+  .map((name) => `ffn_${name}.weight`);
+
 /** One layer, or with an empty prefix what belongs to none. */
 export class Layer extends LayerWeights {
+  /** Whether it keeps a state instead of keys and values, by the names of its weights. */
+  get isRecurrent(): boolean {
+    return this.hasAny(RECURRENT);
+  }
+
+  /** Whether it is a mixture of experts, by the names of its weights. */
+  get hasExperts(): boolean {
+    return this.hasAny(EXPERTS);
+  }
+
   /** Attention over the paged cache. */
   attention(config: AttentionConfig): Promise<AttentionBlock> {
     return loadAttention(this, config);
@@ -49,8 +67,8 @@ export class Layer extends LayerWeights {
   }
 
   /** The mixer of Mamba. */
-  mamba(): Promise<MambaBlock> {
-    return loadMamba(this);
+  mamba(config: MambaConfig = {}): Promise<MambaBlock> {
+    return loadMamba(this, config);
   }
 
   /** The mixer of Mamba 2. */

@@ -3,7 +3,9 @@
 export { loadAltUp, loadAltUpWeights } from "./altup.ts";
 export { attend, type AttentionConfig, rotate } from "./attention.ts";
 export { ModelBuilder } from "./builder.ts";
+export { checkLayers } from "./check_layers.ts";
 export { Config, type Heads } from "./config.ts";
+export { gatingOf } from "./experts.ts";
 export { loadLaurel } from "./laurel.ts";
 export { Layer } from "./layer.ts";
 export { type Input, Network, type NetworkOptions, type OutputKind } from "./network.ts";

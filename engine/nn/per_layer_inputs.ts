@@ -12,17 +12,33 @@ import type { LayerWeights } from "./layer_weights.ts";
  */
 export async function perLayerInputs(model: ModelBuilder, x: FloatRows): Promise<FloatRows> {
   const { network, top, config: { layers, width } } = model;
-  const [columns] = model.weights.shapeOf("per_layer_proj_norm.weight");
-  const table = await model.weights.table("per_layer_token_embd.weight", layers * columns);
+  const columns = inputColumns(top);
+  const { rows, tokens } = model.vocabulary;
+  const ofTokens = top.some("per_layer_token_embd.weight", rows, 0, tokens);
+  const table = await model.weights.table(ofTokens, layers * columns);
   const gain = 1 / Math.sqrt(width);
-  const projection = await top.stack(["per_layer_model_proj.weight"], width, { gain });
+  const projection = await top.matrix("per_layer_model_proj.weight", layers * columns, width, {
+    gain,
+  });
   // The sum of the two, times 1 / sqrt(2), which goes into the scale of each.
-  const norm = top.norm("per_layer_proj_norm", "rms", Math.SQRT1_2);
+  const scaled = { shape: [columns], gain: Math.SQRT1_2 };
+  const norm = top.norm("per_layer_proj_norm", "rms", scaled);
   const scale = Math.sqrt(columns) * Math.SQRT1_2;
   const inputs = network.linear(network.input(x, projection), projection, "per-layer inputs");
   network.normVectors(inputs, norm, { first: 0, count: layers, columns });
   network.embed(table, inputs, { by: "token", scale, accumulate: true, standIn: true });
   return inputs;
+}
+
+/** Columns of a layer's input. */
+function inputColumns(top: LayerWeights): number {
+  const said = top.config.countOr("embedding_length_per_layer_input", 0);
+  const share = 1 / top.config.layers;
+  return top.size(said, [
+    ["per_layer_proj_norm.weight", 0],
+    ["per_layer_token_embd.weight", 0, share],
+    ["per_layer_model_proj.weight", 1, share],
+  ]);
 }
 
 /**
@@ -35,8 +51,9 @@ export async function perLayerUpdate(
   inputs: FloatRows,
 ): Promise<FloatRows> {
   const { network } = layer;
-  const gate = await layer.stack(["inp_gate.weight"], x.columns);
-  const projection = await layer.stack(["proj.weight"], gate.columns);
+  const columns = inputs.columns / layer.config.layers;
+  const gate = await layer.matrix("inp_gate.weight", columns, x.columns);
+  const projection = await layer.matrix("proj.weight", x.columns, columns);
   const rows = network.linear(network.input(x, gate), gate, "per-layer gate");
   const own = { rows: inputs, first: layer.index * gate.columns };
   network.elementwise("gelu_gate", { rows }, { x: own });

@@ -19,33 +19,51 @@ export interface RopeChoice extends Partial<RopeOptions> {
   sections?: never;
   /** M-RoPE: "contiguous" sections or "interleaved" ones. */
   multiSection?: "contiguous" | "interleaved";
-  /** Leaves rope_freqs to other layers. */
-  withoutFactors?: boolean;
+  /** Whether rope_freqs is always there, or left to other layers. Default "optional". */
+  factors?: "required" | "optional" | "none";
 }
 
-/** The rotary embedding of a file; what `choice` names takes precedence. */
+/** Types of scaling, by the names that files have for them; those of sections and factors scale nothing. */
+const SCALINGS: Readonly<Record<string, "none" | "linear" | "yarn">> = {
+  none: "none",
+  default: "none",
+  mrope: "none",
+  longrope: "none",
+  su: "none",
+  linear: "linear",
+  yarn: "yarn",
+};
+
+/**
+ * The rotary embedding of a file; what `choice` names takes precedence.
+ * Errors: GgufError for what no rotation can have.
+ */
 export function readRope(config: Config, weights: WeightLoader, choice: RopeChoice): Rope {
-  const { pairs, multiSection, withoutFactors = false, ...chosen } = choice;
+  const { pairs, multiSection, factors = "optional", ...chosen } = choice;
   const type = config.stringOr("rope.scaling.type", "linear");
-  const yarn = type === "yarn";
+  if (!Object.hasOwn(SCALINGS, type)) {
+    throw config.error("rope.scaling.type", `"${type}" is no scaling that is known here`);
+  }
+  const scaling = SCALINGS[type];
   const extension = config.metadata.optionalNumber(
     `${config.architecture}.rope.scaling.yarn_ext_factor`,
     -1,
   );
-  const sections = multiSection ? config.numbers("rope.dimension_sections") : [];
+  const rotary = chosen.rotary ?? readRotary(config);
+  const sections = multiSection ? readSections(config, rotary) : [];
+  const hasFactors = factors === "required" ||
+    (factors === "optional" && !chosen.frequencyFactors && weights.has("rope_freqs.weight"));
   return {
-    rotary: config.countOr("rope.dimension_count", 0) || config.heads().headDim,
-    base: config.numberOr("rope.freq_base", 10000),
-    scaling: yarn || type === "linear" ? type : "none",
-    factor: config.numberOr("rope.scaling.factor", 1),
-    ...(weights.has("rope_freqs.weight") && !withoutFactors
-      ? { frequencyFactors: weights.values("rope_freqs.weight") }
-      : {}),
+    rotary,
+    base: config.positiveOr("rope.freq_base", 10000),
+    scaling,
+    factor: config.positiveOr("rope.scaling.factor", 1),
+    ...(hasFactors ? { frequencyFactors: weights.values("rope_freqs.weight", [rotary / 2]) } : {}),
     originalContext: config.countOr(
       "rope.scaling.original_context_length",
       config.countOr("context_length", 2048),
     ),
-    extensionFactor: extension < 0 ? (yarn ? 1 : 0) : extension,
+    extensionFactor: extension < 0 ? (scaling === "yarn" ? 1 : 0) : extension,
     attentionFactor: config.numberOr("rope.scaling.attn_factor", 1),
     betaFast: config.numberOr("rope.scaling.yarn_beta_fast", 32),
     betaSlow: config.numberOr("rope.scaling.yarn_beta_slow", 1),
@@ -58,13 +76,39 @@ export function readRope(config: Config, weights: WeightLoader, choice: RopeChoi
   };
 }
 
-/** LongRoPE: the short factors serve contexts up to the original one, the long factors all others. */
+/** Elements of a head that are rotated. */
+function readRotary(config: Config): number {
+  const rotary = config.countOr("rope.dimension_count", 0) || config.heads().headDim;
+  const most = config.longestHead;
+  if (rotary % 2 === 0 && rotary <= most) return rotary;
+  throw config.error(
+    "rope.dimension_count",
+    `${rotary} of the ${most} elements of a head cannot turn`,
+  );
+}
+
+/** Pairs that turn by the time, the height and the width of a position, in turns. */
+function readSections(config: Config, rotary: number): readonly number[] {
+  const sections = config.numbers("rope.dimension_sections");
+  const isPart = (size: number) => Number.isInteger(size) && size >= 0 && size <= rotary / 2;
+  if (sections.length <= 4 && sections.every(isPart)) return sections;
+  const state = `[${sections.join(", ")}] are not parts of the ${rotary / 2} pairs that turn`;
+  throw config.error("rope.dimension_sections", state);
+}
+
+/**
+ * LongRoPE: the short factors serve contexts up to the original one, the long factors all others.
+ * Errors: GgufError where a file has one without the other.
+ */
 export function longRopeFactors(
   config: Config,
   weights: WeightLoader,
   context: number,
 ): Pick<RopeOptions, "frequencyFactors"> {
+  const names = ["short", "long"].map((kind) => `rope_factors_${kind}.weight`);
+  if (!weights.inventory.hasAll(names)) return {};
+  const shape = [readRotary(config) / 2];
+  const [short, long] = names.map((name) => weights.values(name, shape));
   const original = config.countOr("rope.scaling.original_context_length", context);
-  const name = `rope_factors_${context > original ? "long" : "short"}.weight`;
-  return weights.has(name) ? { frequencyFactors: weights.values(name) } : {};
+  return { frequencyFactors: context > original ? long : short };
 }

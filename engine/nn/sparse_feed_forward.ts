@@ -38,8 +38,13 @@ export async function loadSparseFeedForward(
   threshold: number,
 ): Promise<SparseFeedForwardBlock> {
   const { width } = layer.config;
-  const gate = await layer.stack(["ffn_gate.weight"], width);
-  const up = await layer.stack(["ffn_up.weight"], width);
-  const down = await layer.stack(["ffn_down.weight"], up.columns);
+  const hidden = layer.size(layer.config.feedForward(layer.index), [
+    ["ffn_down.weight", 0],
+    ["ffn_up.weight", 1],
+    ["ffn_gate.weight", 1],
+  ]);
+  const gate = await layer.matrix("ffn_gate.weight", hidden, width);
+  const up = await layer.matrix("ffn_up.weight", hidden, width);
+  const down = await layer.matrix("ffn_down.weight", width, hidden);
   return new SparseFeedForwardBlock(layer.network, threshold, { gate, up, down });
 }

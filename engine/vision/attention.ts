@@ -119,11 +119,17 @@ export async function loadImageAttention(
   config: ImageAttentionConfig,
 ): Promise<ImageAttention> {
   const { heads, headDim } = config;
-  const inputs = layer.has("attn_qkv.weight") ? ["attn_qkv"] : ["attn_q", "attn_k", "attn_v"];
-  const normOf = (name: string) => layer.has(`${name}.weight`) ? layer.norm(name) : undefined;
+  const channels = heads * headDim;
+  const { width } = layer.config;
+  const apart = ["attn_q.weight", "attn_k.weight", "attn_v.weight"];
+  const inputs = layer.choose([["attn_qkv.weight"], apart]);
+  const rows = 3 * channels / inputs.length;
+  const hasNorms = layer.hasAll(["attn_q_norm.weight", "attn_k_norm.weight"]);
+  const normOf = (name: string) =>
+    hasNorms ? layer.norm(name, "rms", { shape: [headDim] }) : undefined;
   return new ImageAttention(layer.network, config, {
-    projection: await loadProjection(layer, inputs, layer.config.width),
-    output: await loadProjection(layer, ["attn_out"], heads * headDim),
+    projection: await loadProjection(layer, inputs.map((name) => layer.all(name, rows)), width),
+    output: await loadProjection(layer, [layer.all("attn_out.weight", width)], channels),
     queryNorm: normOf("attn_q_norm"),
     keyNorm: normOf("attn_k_norm"),
     valueNorm: config.valueNorm ? { kind: "rms", epsilon: layer.config.epsilon("rms") } : undefined,

@@ -2,24 +2,28 @@
 // projectors of two matrices.
 
 import { type FloatRows, Mix } from "../../kernels/mod.ts";
-import type { Input, Network } from "../nn/mod.ts";
+import type { Input, Layer, Network } from "../nn/mod.ts";
 import type { Stack } from "../weights.ts";
 import type { ImageBuilder, RowValues } from "./builder.ts";
 
 /**
  * The rows of v.position_embd, those of patches from left to right and top to bottom. A class token
  * goes after the patches, for attention does not mind its place; its row is v.class_embd plus the
- * first of the positions, or the last. Errors: GgufError.
+ * first of the positions, or the last: `classToken`. Errors: GgufError.
  */
 export function learnedPositions(
-  { weights, config: { width } }: ImageBuilder,
-  { classToken = "first" }: { classToken?: "first" | "last" } = {},
+  { top, weights, config }: ImageBuilder,
+  { classToken }: { classToken?: "first" | "last" } = {},
 ): RowValues {
-  const table = weights.values("v.position_embd.weight");
-  const valuesOf = (name: string) => weights.has(name) ? weights.values(name) : undefined;
-  const classEmbedding = valuesOf("v.class_embd");
-  const bias = valuesOf("v.patch_embd.bias");
-  const isFirst = classEmbedding !== undefined && classToken === "first";
+  const { width, usualPatches } = config;
+  const said = usualPatches && usualPatches + (classToken ? 1 : 0);
+  const places = top.size(said, [["v.position_embd.weight", 1]]);
+  const table = weights.values("v.position_embd.weight", [width, places]);
+  const classEmbedding = classToken && weights.values("v.class_embd", [width]);
+  const bias = weights.has("v.patch_embd.bias")
+    ? weights.values("v.patch_embd.bias", [width])
+    : undefined;
+  const isFirst = classToken === "first";
   const positionOf = (row: number) => table.subarray(row * width, (row + 1) * width);
   return (grid, rows) => {
     if (rows * width !== table.length) {
@@ -40,6 +44,23 @@ export function learnedPositions(
     });
     return values;
   };
+}
+
+/** The matrices of a projector by the names of their weights. Errors: GgufError. */
+export async function loadTwice(
+  top: Layer,
+  [first, second]: readonly [first: string, second: string],
+  columns: number,
+  bias: "required" | "optional" = "optional",
+): Promise<readonly [first: Stack, second: Stack]> {
+  const biasOf = (name: string) => name.replace(/weight$/, "bias");
+  if (bias === "optional") top.hasAll([first, second].map(biasOf));
+  const hidden = top.size(0, [[first, 1], [biasOf(first), 0], [second, 0]]);
+  const outputs = top.size(0, [[second, 1], [biasOf(second), 0]]);
+  return [
+    await top.matrix(first, hidden, columns, { bias }),
+    await top.matrix(second, outputs, hidden, { bias }),
+  ];
 }
 
 /** y = second(gelu(first(x))), by default as new rows. */

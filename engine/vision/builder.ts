@@ -7,10 +7,11 @@ import { Layer, Network, type NetworkOptions, type StepShape } from "../nn/mod.t
 import { type ImageAttentionConfig, loadImageAttention, type Turns } from "./attention.ts";
 import { DividedNetwork } from "./divided_network.ts";
 import { loadImageFeedForward } from "./feed_forward.ts";
-import { loadPatchEmbedding } from "./patch_embedding.ts";
+import { loadPatchEmbedding, type PatchEmbeddingConfig } from "./patch_embedding.ts";
 import type { PatchGrid } from "./patch_grid.ts";
 import { type GridRope, gridTurns } from "./rotary.ts";
 import type { VisionConfig } from "./vision_config.ts";
+import { layerOf, OF_TILES } from "../tensor_inventory.ts";
 import type { VisionWeights } from "./vision_weights.ts";
 import { Windows, type WindowSizes } from "./windows.ts";
 
@@ -28,8 +29,12 @@ export interface ImageBuilderOptions {
 
 /** How the layers of a vision transformer differ. */
 export interface VisionLayerConfig extends Partial<ImageAttentionConfig> {
-  /** Default "layer". */
+  /** Default "layer", with biases. */
   norm?: Norm["kind"];
+  /** Whether the feed-forward blocks have a gate. Default false. */
+  gated?: boolean;
+  /** Whether what a block adds is normed: attn_post_norm, ffn_post_norm. Default false. */
+  postNorms?: boolean;
 }
 
 /** What is computed of each row for a shape of image: [rows, columns]. */
@@ -45,6 +50,7 @@ export class ImageBuilder {
   readonly pixels: FloatRows;
   readonly #whole: Windows;
   readonly #rows: number;
+  #layers = 0;
   readonly #inputs: ((grid: PatchGrid, rows: number) => void)[] = [];
 
   constructor(
@@ -68,6 +74,7 @@ export class ImageBuilder {
 
   /** The layers in order, or the first `count`. */
   *layers(count = this.config.layers): Generator<Layer> {
+    this.#layers = count;
     for (let i = 0; i < count; i++) {
       this.network.divide();
       yield new Layer(this.network, this.weights, this.config, i, `v.blk.${i}.`);
@@ -92,7 +99,10 @@ export class ImageBuilder {
   }
 
   /** The residual stream: v.patch_embd of the patches, on top of `positions`. Errors: GgufError. */
-  async patches(positions?: RowValues): Promise<FloatRows> {
+  async patches(
+    positions?: RowValues,
+    embedding: PatchEmbeddingConfig = {},
+  ): Promise<FloatRows> {
     const { network, top, config: { width } } = this;
     const x = network.memory.floats("residual", width);
     if (positions) {
@@ -102,7 +112,7 @@ export class ImageBuilder {
       });
       network.elementwise("copy", { rows: x }, { x: { rows } });
     }
-    const stacks = await loadPatchEmbedding(top, this.weights, this.pixels.columns);
+    const stacks = await loadPatchEmbedding(top, this.weights, this.pixels.columns, embedding);
     for (const [i, stack] of stacks.entries()) {
       const accumulate = i > 0 || positions !== undefined;
       network.project(network.input(this.pixels, stack), stack, x, { accumulate });
@@ -113,24 +123,34 @@ export class ImageBuilder {
   /** x += attention(norm(x)); x += feedForward(norm(x)): ln1, attn_*, ln2, ffn_*. Errors: GgufError. */
   async transform(layer: Layer, x: FloatRows, options: VisionLayerConfig = {}): Promise<void> {
     const { network, config } = this;
-    const { norm: kind = "layer", ...attention } = options;
+    const { norm: kind = "layer", gated = false, postNorms = false, ...attention } = options;
     const heads = config.heads();
     const attend = await loadImageAttention(layer, {
       windows: this.#whole,
       ...heads,
       ...attention,
     });
-    const feedForward = await loadImageFeedForward(layer, config.activation);
-    const postNorm = (name: string) =>
-      layer.has(`${name}.weight`) ? layer.norm(name, kind) : undefined;
-    attend.add(network.norm(x, layer.norm("ln1", kind), attend), x, postNorm("attn_post_norm"));
-    const normed = network.norm(x, layer.norm("ln2", kind), feedForward);
+    const feedForward = await loadImageFeedForward(layer, config.activation, gated);
+    const normOf = (name: string) => this.#norm(layer, name, kind);
+    const postNorm = (name: string) => postNorms ? normOf(name) : undefined;
+    attend.add(network.norm(x, normOf("ln1"), attend), x, postNorm("attn_post_norm"));
+    const normed = network.norm(x, normOf("ln2"), feedForward);
     feedForward.add(normed, x, postNorm("ffn_post_norm"));
   }
 
-  /** x = norm(x) where the file has such a norm. */
+  /** x = norm(x). Errors: GgufError. */
   normalize(x: FloatRows, name: string, kind: Norm["kind"] = "layer"): void {
-    if (this.top.has(`${name}.weight`)) this.network.normInto(x, x, this.top.norm(name, kind));
+    this.network.normInto(x, x, this.#norm(this.top, name, kind));
+  }
+
+  /** x = norm(x) where the file has such a norm. Errors: GgufError. */
+  normalizeIfThere(x: FloatRows, name: string, kind: Norm["kind"] = "layer"): void {
+    const parts = kind === "layer" ? ["weight", "bias"] : ["weight"];
+    if (this.top.hasAll(parts.map((part) => `${name}.${part}`))) this.normalize(x, name, kind);
+  }
+
+  #norm(layer: Layer, name: string, kind: Norm["kind"]): Norm {
+    return kind === "layer" ? layer.layerNorm(name) : layer.norm(name, kind);
   }
 
   /** A network over tokens, and x as it reads it: [tokens, merge^2 patches side by side]. */
@@ -147,6 +167,18 @@ export class ImageBuilder {
     const to = { rows: packed, columns: x.columns, step: x.columns };
     network.elementwise("copy", to, { count: size, x: { rows: joined, step: x.stride } });
     return { network, x: packed };
+  }
+
+  /**
+   * Ends the load: all of the file was read, or is known to be of no use. Errors: GgufError.
+   *
+   * @param someLayers leaves those after the last one that was read alone
+   */
+  checkAllTaken(someLayers: boolean): void {
+    this.weights.inventory.checkAllTaken((name) =>
+      (someLayers && layerOf(name, "v.blk.") >= this.#layers) ||
+      OF_TILES.some((names) => names.test(name))
+    );
   }
 
   /** Writes what depends on the shape of an image. */

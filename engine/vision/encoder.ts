@@ -8,6 +8,7 @@ import { nextTask } from "../next_task.ts";
 import { RowReadback } from "../row_readback.ts";
 import type { LoadProgress } from "../types.ts";
 import { ImageBuilder } from "./builder.ts";
+import { checkEncoder, MOST_PATCHES } from "./check_encoder.ts";
 import { familyOf } from "./encoders/registry.ts";
 import type { BuiltEncoder, EncoderFamily } from "./family.ts";
 import { readEncoderHeader } from "./header.ts";
@@ -17,9 +18,6 @@ import { VisionWeights } from "./vision_weights.ts";
 
 /** Patches that there is room for at first where images have any size. */
 const FIRST_PATCHES = 1024;
-
-/** A dispatch has no more workgroups on a side, and many have one for each patch. */
-const MOST_PATCHES = 65_534;
 
 /** How an encoder is loaded. */
 export interface ImageEncoderOptions {
@@ -91,6 +89,7 @@ export class ImageEncoder implements Disposable {
     const { openTensors = (file: GgufFile) => TensorReader.open(file) } = options;
     const family = familyOf(projectorType, gguf.path);
     const config = new VisionConfig(new MetadataReader(gguf), gguf.path, "clip.vision");
+    checkEncoder(gguf, config);
     const usual = family.anySize ? FIRST_PATCHES : config.usualPatches || FIRST_PATCHES;
     using resources = new DisposableStack();
     const own = resources.use(device.share());
@@ -98,6 +97,7 @@ export class ImageEncoder implements Disposable {
     const weights = new VisionWeights(own, gguf, reader, options);
     const parts = { family, config, weights, exact, most };
     const room = await makeRoom(parts, options.patches ?? Math.min(usual, most));
+    room.image.checkAllTaken(family.readsSomeLayers ?? false);
     resources.move();
     return new ImageEncoder(projectorType, parts, room);
   }
@@ -214,7 +214,7 @@ function layoutOf({ family, config }: Parts): PatchLayout {
 async function makeRoom(parts: Parts, patches: number): Promise<Room> {
   const { family, config, weights, exact } = parts;
   const { merge } = layoutOf(parts);
-  const extraRows = weights.has("v.class_embd") ? 1 : 0;
+  const extraRows = family.classToken ? 1 : 0;
   using resources = new DisposableStack();
   const device = resources.use(weights.device.share());
   const room = await device.scoped(`make room for ${patches} patches`, async () => {

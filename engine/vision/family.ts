@@ -26,6 +26,10 @@ export interface EncoderFamily {
   merge(config: VisionConfig): number;
   /** Whether images may have any size; otherwise they have that which the file names. */
   readonly anySize?: boolean;
+  /** Whether a row of its own, v.class_embd, goes along with the patches. */
+  readonly classToken?: boolean;
+  /** Whether it leaves layers alone that come after the last that it reads. */
+  readonly readsSomeLayers?: boolean;
   /** Whether tokens go down the columns of the image. */
   readonly columnsFirst?: boolean;
   /** What is computed of a pixel first: scale * pixel + offset. */

@@ -13,24 +13,30 @@ export interface ImageFeedForward {
   add(x: Input, y: FloatRows, postNorm?: Norm): void;
 }
 
-/** Loads ffn_up, ffn_down and, where it is there, ffn_gate. Errors: GgufError. */
+/** Loads ffn_up, ffn_down and, with a gate, ffn_gate. Errors: GgufError. */
 export async function loadImageFeedForward(
   layer: Layer,
   activation: ActivationFunction,
+  gated: boolean,
 ): Promise<ImageFeedForward> {
-  const parts = ["ffn_gate", "ffn_up", "ffn_down"];
+  const parts = gated ? ["ffn_gate", "ffn_up", "ffn_down"] : ["ffn_up", "ffn_down"];
   const isBounded = parts.some((part) =>
     ["input_min", "input_max", "output_min", "output_max"].some((bound) =>
-      layer.has(`${part}.${bound}`)
+      layer.hasAny([`${part}.${bound}`])
     )
   );
-  if (!isBounded) return await layer.feedForward({ activation });
+  if (!isBounded) return await layer.feedForward({ activation, gate: gated ? "apart" : "none" });
   const { width } = layer.config;
-  const gate = layer.has("ffn_gate.weight")
-    ? await loadProjection(layer, ["ffn_gate"], width)
-    : undefined;
-  const up = await loadProjection(layer, ["ffn_up"], width);
-  const down = await loadProjection(layer, ["ffn_down"], up.columns);
+  const hidden = layer.size(layer.config.feedForward(layer.index), [
+    ["ffn_down.weight", 0],
+    ["ffn_up.weight", 1],
+    ...gated ? [["ffn_gate.weight", 1] as const] : [],
+  ]);
+  const weight = (name: string, rows: number, columns: number) =>
+    loadProjection(layer, [layer.all(name, rows)], columns);
+  const gate = gated ? await weight("ffn_gate.weight", hidden, width) : undefined;
+  const up = await weight("ffn_up.weight", hidden, width);
+  const down = await weight("ffn_down.weight", width, hidden);
   return new BoundedFeedForward(layer, activation, { gate, up, down });
 }
 

@@ -4,6 +4,7 @@
 
 import type { FloatRows, Norm } from "../../kernels/mod.ts";
 import type { Input, Layer, Network } from "../nn/mod.ts";
+import { baseOf, type Rows } from "../rows.ts";
 import type { Stack } from "../weights.ts";
 
 /** The largest f32: shaders need not know infinity. */
@@ -76,37 +77,37 @@ export function shifted(stack: Stack, by: number): Stack {
   return { ...stack, parts: stack.parts.map(shift), adapters: stack.adapters.map(shift) };
 }
 
-/** Loads `<name>.weight` with bias and bounds, for each of `names`. Errors: GgufError. */
+/** Loads weights with their biases and bounds, all from one input. Errors: GgufError. */
 export async function loadProjection(
   layer: Layer,
-  names: readonly string[],
+  weights: readonly Rows[],
   columns: number,
   network: Network = layer.network,
 ): Promise<Projection> {
-  const bounds = (name: string, side: "input" | "output"): Bounds | undefined => {
-    const bound = (part: string, missing: number) =>
-      layer.has(`${name}.${side}_${part}`)
-        ? layer.weights.values(layer.name(`${name}.${side}_${part}`))[0]
-        : missing;
-    const [least, most] = [bound("min", -LARGEST), bound("max", LARGEST)];
-    return least === -LARGEST && most === LARGEST ? undefined : [least, most];
-  };
-  const bounded = names.map((name) => ({
-    name,
-    input: bounds(name, "input"),
-    output: bounds(name, "output"),
+  const bounded = weights.map((rows) => ({
+    rows,
+    input: readBounds(layer, rows, "input"),
+    output: readBounds(layer, rows, "output"),
   }));
-  const weightOf = (name: string) => `${name}.weight`;
   if (!bounded.some(({ input, output }) => input || output)) {
-    const stack = await layer.stack(names.map(weightOf), columns);
+    const stack = await layer.stack(weights, columns);
     return new Projection(network, [{ stack, first: 0 }]);
   }
   const members: Member[] = [];
   let first = 0;
-  for (const { name, ...limits } of bounded) {
-    const stack = await layer.stack([weightOf(name)], columns);
+  for (const { rows, ...limits } of bounded) {
+    const stack = await layer.stack([rows], columns);
     members.push({ stack, first, ...limits });
     first += stack.columns;
   }
   return new Projection(network, members);
+}
+
+/** What bounds go with a weight: a least and a most, or neither. */
+function readBounds({ weights }: Layer, rows: Rows, side: "input" | "output"): Bounds | undefined {
+  const names = ["min", "max"].map((part) => `${baseOf(rows)}.${side}_${part}`);
+  if (!weights.inventory.hasAll(names)) return undefined;
+  const [least, most] = names.map((name) => weights.values(name, [1])[0]);
+  const isOpen = least <= -LARGEST && most >= LARGEST;
+  return isOpen ? undefined : [Math.max(-LARGEST, least), Math.min(LARGEST, most)];
 }

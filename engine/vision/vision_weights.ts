@@ -13,12 +13,12 @@ const F32 = 0;
 export class VisionWeights extends WeightLoader {
   readonly #known = new Map<string, unknown>();
 
-  override values(name: string): Float32Array {
-    return this.#once(["values", name], () => super.values(name));
+  override values(name: string, shape: readonly number[]): Float32Array {
+    return this.#once(["values", name], () => super.values(name, shape));
   }
 
-  override vector(name: string, gain = 1): GPUBuffer {
-    return this.#once(["vector", name, gain], () => super.vector(name, gain));
+  override vector(name: string, shape: readonly number[], gain = 1): GPUBuffer {
+    return this.#once(["vector", name, gain], () => super.vector(name, shape, gain));
   }
 
   override stack(rows: readonly Rows[], columns: number, options?: StackOptions): Promise<Stack> {
@@ -26,22 +26,31 @@ export class VisionWeights extends WeightLoader {
     return this.#once(key, () => super.stack(rows, columns, options));
   }
 
-  override gated(gate: Rows, up: Rows, columns: number): Promise<GatedStack> {
-    return this.#once(["gated", gate, up, columns], () => super.gated(gate, up, columns));
+  override gated(
+    gate: Rows,
+    up: Rows,
+    columns: number,
+    options?: StackOptions,
+  ): Promise<GatedStack> {
+    const key = ["gated", gate, up, columns, options];
+    return this.#once(key, () => super.gated(gate, up, columns, options));
   }
 
   /**
    * A matrix [rows, columns] whose values follow from a tensor's, as f32: no format could keep its
-   * blocks. With the tensor's bias, if it has one.
+   * blocks. With the tensor's bias, if it has one. Errors: GgufError.
+   *
+   * @param from shape of the tensor, the length of a row first
    */
   derived(
     name: string,
+    from: readonly number[],
     shape: { rows: number; columns: number },
     valueAt: (values: Float32Array, row: number, column: number) => number,
   ): Stack {
     return this.#once(["derived", name], () => {
       const { rows, columns } = shape;
-      const values = super.values(name);
+      const values = super.values(name, from);
       const derived = new Float32Array(rows * columns);
       for (let row = 0, at = 0; row < rows; row++) {
         for (let column = 0; column < columns; column++) {
@@ -52,7 +61,7 @@ export class VisionWeights extends WeightLoader {
       const writer = new MatrixWriter(this.device, matrix);
       writer.append(new Uint8Array(derived.buffer));
       writer.finish();
-      loadAffine(this, matrix, [name], {});
+      loadAffine(this, matrix, [{ name, rows }], {});
       return { parts: [{ matrix, first: 0 }], columns: rows, adapters: [], readers: [matrix] };
     });
   }

@@ -11,7 +11,7 @@ import type {
   GatedNormOptions,
 } from "../../../kernels/mod.ts";
 import { UnsupportedModelError } from "../../errors.ts";
-import { rowsOfEach } from "../../rows.ts";
+import { type Rows, rowsOfEach } from "../../rows.ts";
 import type { Stack } from "../../weights.ts";
 import type { LayerWeights } from "../layer_weights.ts";
 import type { Input, Network } from "../network.ts";
@@ -99,32 +99,49 @@ export async function loadGatedDelta(
   { tiledHeads = false }: GatedDeltaConfig,
 ): Promise<DeltaBlock> {
   const { config, network } = layer;
-  const heads = config.count("ssm.time_step_rank");
-  const keyHeads = config.count("ssm.group_count");
-  const dim = config.count("ssm.state_size");
+  const heads = config.size("ssm.time_step_rank");
+  const keyHeads = config.size("ssm.group_count");
+  const dim = config.size("ssm.state_size");
   const shape = checked(layer, { heads, keyHeads, dim, tiledHeads });
+  const [keys, values] = [keyHeads * dim, heads * dim];
+  return new DeltaBlock(network, shape, {
+    input: await layer.stack(inputRows(layer, shape), config.width),
+    convolution: {
+      ...loadConvolution(layer, "ssm_conv1d", {
+        channels: 2 * keys + values,
+        width: config.countOr("ssm.conv_kernel", 0),
+        bias: "none",
+      }),
+      silu: true,
+    },
+    delta: loadDelta(layer, { heads, biases: heads, vectorGate: false }),
+    norm: loadNorm(layer, shape),
+    gateActivation: "silu",
+    output: await layer.matrix("ssm_out.weight", config.width, values),
+  });
+}
+
+/** Rows of queries, keys, values, gates, betas and alphas. */
+function inputRows(layer: LayerWeights, { heads, keyHeads, dim }: DeltaShape): Rows[] {
   const share = heads / keyHeads;
+  const [keys, values] = [keyHeads * dim, heads * dim];
   /** Rows of a tensor that has all that belongs to a key head in one place: a part of every head. */
   const part = (tensor: string, first: number, size: number, step: number) =>
     rowsOfEach(layer.name(tensor), { count: keyHeads, step, first, size });
   const group = (2 + 2 * share) * dim;
-  const mixed = layer.has("attn_qkv.weight") ? ["attn_qkv.weight", "attn_gate.weight"] : [
-    part("ssm_in.weight", 0, dim, group),
-    part("ssm_in.weight", dim, dim, group),
-    part("ssm_in.weight", 2 * dim, share * dim, group),
-    part("ssm_in.weight", (2 + share) * dim, share * dim, group),
+  const [mixed, gate] = layer.choose([["attn_qkv.weight", "attn_gate.weight"], ["ssm_in.weight"]]);
+  const [beta, alpha] = layer.choose([["ssm_beta.weight", "ssm_alpha.weight"], ["ssm_ba.weight"]]);
+  return [
+    ...gate ? [layer.all(mixed, 2 * keys + values), layer.all(gate, values)] : [
+      part(mixed, 0, dim, group),
+      part(mixed, dim, dim, group),
+      part(mixed, 2 * dim, share * dim, group),
+      part(mixed, (2 + share) * dim, share * dim, group),
+    ],
+    ...alpha
+      ? [layer.all(beta, heads), layer.all(alpha, heads)]
+      : [part(beta, 0, share, 2 * share), part(beta, share, share, 2 * share)],
   ];
-  const scalars = layer.has("ssm_ba.weight")
-    ? [part("ssm_ba.weight", 0, share, 2 * share), part("ssm_ba.weight", share, share, 2 * share)]
-    : ["ssm_beta.weight", "ssm_alpha.weight"];
-  return new DeltaBlock(network, shape, {
-    input: await layer.stack([...mixed, ...scalars], config.width),
-    convolution: { ...loadConvolution(layer, "ssm_conv1d"), silu: true },
-    delta: loadDelta(layer, { vectorGate: false }),
-    norm: loadNorm(layer, heads),
-    gateActivation: "silu",
-    output: await layer.stack(["ssm_out.weight"], heads * dim),
-  });
 }
 
 /**
@@ -133,54 +150,71 @@ export async function loadGatedDelta(
  * Errors: GgufError, UnsupportedModelError.
  */
 export async function loadKimiDelta(layer: LayerWeights): Promise<DeltaBlock> {
-  const { config, network, weights } = layer;
-  const dim = config.count("kda.head_dim");
-  const heads = weights.rowsOf(layer.name("attn_q.weight")) / dim;
+  const { config, network } = layer;
+  const dim = config.size("kda.head_dim");
+  const said = config.countsPerLayer("attention.head_count")[layer.index];
+  const heads = layer.size(
+    said,
+    ["q", "k", "v"].map((part) => [`attn_${part}.weight`, 1, 1 / dim]),
+  );
   const shape = checked(layer, { heads, keyHeads: heads, dim });
+  const channels = heads * dim;
   const lowRank = async (tensor: string): Promise<LowRank> => ({
-    down: await layer.stack([`${tensor}_a.weight`], config.width),
-    up: await layer.stack([`${tensor}_b.weight`], dim),
+    down: await layer.matrix(`${tensor}_a.weight`, dim, config.width),
+    up: await layer.matrix(`${tensor}_b.weight`, channels, dim),
   });
-  const wholeGate = layer.has("attn_gate.weight");
-  const projections = [
-    "attn_q",
-    "attn_k",
-    "attn_v",
-    ...(wholeGate ? ["attn_gate"] : []),
-    "ssm_beta",
+  const wholeGate = layer.choose([["ssm_g_a.weight", "ssm_g_b.weight"], ["attn_gate.weight"]])
+    .length === 1;
+  const projections = ["attn_q", "attn_k", "attn_v", ...(wholeGate ? ["attn_gate"] : [])];
+  const input = [
+    ...projections.map((name) => layer.all(`${name}.weight`, channels)),
+    layer.all("ssm_beta.weight", heads),
   ];
   return new DeltaBlock(network, shape, {
-    input: await layer.stack(projections.map((name) => `${name}.weight`), config.width),
+    input: await layer.stack(input, config.width),
     gate: wholeGate ? undefined : await lowRank("ssm_g"),
     alpha: await lowRank("ssm_f"),
-    convolution: { ...joinConvolutions(layer, ["q", "k", "v"]), silu: true },
-    delta: loadDelta(layer, { vectorGate: true }),
-    norm: loadNorm(layer, heads),
+    convolution: { ...joinConvolutions(layer, ["q", "k", "v"], channels), silu: true },
+    delta: loadDelta(layer, { heads, biases: channels, vectorGate: true }),
+    norm: loadNorm(layer, shape),
     gateActivation: "sigmoid",
-    output: await layer.stack(["attn_output.weight"], heads * dim),
+    output: await layer.matrix("attn_output.weight", config.width, channels),
   });
 }
 
 /** One convolution of the channels of several. */
-function joinConvolutions(layer: LayerWeights, parts: readonly string[]): ConvolutionOptions {
-  const names = parts.map((part) => layer.name(`ssm_conv1d_${part}.weight`));
-  const [width] = layer.weights.shapeOf(names[0]);
-  const values = names.flatMap((name) => [...layer.weights.values(name)]);
-  const weight = layer.network.memory.constant(names[0], Float32Array.from(values));
+function joinConvolutions(
+  layer: LayerWeights,
+  parts: readonly string[],
+  channels: number,
+): ConvolutionOptions {
+  const names = parts.map((part) => `ssm_conv1d_${part}.weight`);
+  const said = layer.config.countOr("ssm.conv_kernel", 0);
+  const width = layer.size(said, names.map((name) => [name, 0]));
+  const values = names.flatMap((name) => [
+    ...layer.weights.values(layer.name(name), [width, channels]),
+  ]);
+  const weight = layer.network.memory.constant(layer.name(names[0]), Float32Array.from(values));
   return { width, weight };
 }
 
-function loadDelta(layer: LayerWeights, { vectorGate }: { vectorGate: boolean }): DeltaWeights {
+function loadDelta(
+  layer: LayerWeights,
+  { heads, biases, vectorGate }: { heads: number; biases: number; vectorGate: boolean },
+): DeltaWeights {
   return {
-    a: layer.vector("ssm_a"),
-    bias: layer.vector("ssm_dt.bias"),
+    a: layer.vector("ssm_a", [heads]),
+    bias: layer.vector("ssm_dt.bias", [biases]),
     vectorGate,
     epsilon: layer.config.epsilon("rms"),
   };
 }
 
-function loadNorm(layer: LayerWeights, heads: number): Omit<GatedNormOptions, "gate"> {
-  const weight = layer.vector("ssm_norm.weight");
+function loadNorm(
+  layer: LayerWeights,
+  { heads, dim }: DeltaShape,
+): Omit<GatedNormOptions, "gate"> {
+  const weight = layer.vector("ssm_norm.weight", [dim]);
   return { groups: heads, weight, sharedWeight: true, epsilon: layer.config.epsilon("rms") };
 }
 

@@ -71,38 +71,62 @@ export class MambaBlock {
   }
 }
 
+/** Which layers norm time steps, inputs and outputs. */
+export interface MambaConfig {
+  /** "weighted": by ssm_dt_norm, ssm_b_norm and ssm_c_norm. "optional": in files that have these. */
+  norms?: "weighted" | "optional";
+}
+
 /** Loads a layer. Errors: GgufError. */
-export async function loadMamba(layer: LayerWeights): Promise<MambaBlock> {
+export async function loadMamba(
+  layer: LayerWeights,
+  { norms = "optional" }: MambaConfig,
+): Promise<MambaBlock> {
   const { config, network } = layer;
-  const channels = config.count("ssm.inner_size");
-  const states = config.count("ssm.state_size");
-  const rank = config.count("ssm.time_step_rank");
+  const channels = config.size("ssm.inner_size");
+  const states = config.size("ssm.state_size");
+  const rank = config.size("ssm.time_step_rank");
+  const project = (first: number, count: number) =>
+    layer.stack([layer.some("ssm_x.weight", rank + 2 * states, first, count)], channels);
   return new MambaBlock(network, { channels, states }, {
-    input: await layer.stack(["ssm_in.weight"], config.width),
-    convolution: { ...loadConvolution(layer, "ssm_conv1d"), silu: true },
-    stepDown: await layer.stack([layer.rows("ssm_x.weight", 0, rank)], channels),
-    stepUp: await layer.stack(["ssm_dt.weight"], rank),
-    vectors: await layer.stack([layer.rows("ssm_x.weight", rank, 2 * states)], channels),
-    norms: loadNorms(layer),
+    input: await layer.matrix("ssm_in.weight", 2 * channels, config.width),
+    convolution: {
+      ...loadConvolution(layer, "ssm_conv1d", {
+        channels,
+        width: config.countOr("ssm.conv_kernel", 0),
+        bias: "required",
+      }),
+      silu: true,
+    },
+    stepDown: await project(0, rank),
+    stepUp: await layer.matrix("ssm_dt.weight", channels, rank, { bias: "required" }),
+    vectors: await project(rank, 2 * states),
+    norms: loadNorms(layer, norms, { rank, states }),
     scan: {
-      a: layer.vector("ssm_a"),
-      d: layer.vector("ssm_d"),
+      a: layer.vector("ssm_a", [states, channels]),
+      d: layer.vector("ssm_d", [channels]),
       bias: network.memory.constant(`zeros ${channels}`, new Float32Array(channels)),
       scalarDecay: false,
     },
-    output: await layer.stack(["ssm_out.weight"], channels),
+    output: await layer.matrix("ssm_out.weight", config.width, channels),
   });
 }
 
 /** Jamba's norms, or FalconMamba's, which have no weights. */
-function loadNorms(layer: LayerWeights): { step: Norm; input: Norm; output: Norm } | undefined {
-  const plain: Norm = { kind: "rms", epsilon: layer.config.epsilon("rms") };
-  if (layer.has("ssm_dt_norm.weight")) {
-    const [step, input, output] = ["dt", "b", "c"].map((name) => layer.norm(`ssm_${name}_norm`));
+function loadNorms(
+  layer: LayerWeights,
+  norms: "weighted" | "optional",
+  { rank, states }: { rank: number; states: number },
+): { step: Norm; input: Norm; output: Norm } | undefined {
+  const names = ["ssm_dt_norm", "ssm_b_norm", "ssm_c_norm"];
+  if (norms === "weighted" || layer.hasAll(names.map((name) => `${name}.weight`))) {
+    const sizes = [rank, states, states];
+    const [step, input, output] = names.map((name, i) =>
+      layer.norm(name, "rms", { shape: [sizes[i]] })
+    );
     return { step, input, output };
   }
-  if (layer.config.booleanOr("ssm.dt_b_c_rms", false)) {
-    return { step: plain, input: plain, output: plain };
-  }
-  return undefined;
+  if (!layer.config.booleanOr("ssm.dt_b_c_rms", false)) return undefined;
+  const plain: Norm = { kind: "rms", epsilon: layer.config.epsilon("rms") };
+  return { step: plain, input: plain, output: plain };
 }

@@ -9,12 +9,17 @@ import type {
   ScanWeights,
 } from "../../../kernels/mod.ts";
 import type { Stack } from "../../weights.ts";
+import type { Config } from "../config.ts";
 import type { LayerWeights } from "../layer_weights.ts";
 import type { Input, Network } from "../network.ts";
 import { convolve, loadConvolution, scan } from "./operations.ts";
 
 /** What a layer does besides. */
 export interface Mamba2Config {
+  /** Whether all models have ssm_norm. Default "required". */
+  norm?: "required" | "optional";
+  /** Whether all models have a bias of the convolution. Default "required". */
+  convolutionBias?: "required" | "optional";
   /** Multiplies the block's output. */
   gain?: number;
 }
@@ -69,29 +74,47 @@ export class Mamba2Block {
 /** Loads a layer. Errors: GgufError. */
 export async function loadMamba2(
   layer: LayerWeights,
-  { gain }: Mamba2Config,
+  { norm = "required", convolutionBias = "required", gain }: Mamba2Config,
 ): Promise<Mamba2Block> {
   const { config, network } = layer;
-  const shape = {
-    channels: config.count("ssm.inner_size"),
-    heads: config.count("ssm.time_step_rank"),
-    groups: config.count("ssm.group_count"),
-    states: config.count("ssm.state_size"),
-  };
+  const shape = readShape(config);
+  const { channels, heads, groups, states } = shape;
+  const mixed = channels + 2 * groups * states; // x, b and c
+  const hasNorm = norm === "required" || layer.has("ssm_norm.weight");
+  const normShape = { shape: [channels / groups, groups] };
   return new Mamba2Block(network, shape, {
-    input: await layer.stack(["ssm_in.weight"], config.width),
-    convolution: { ...loadConvolution(layer, "ssm_conv1d"), silu: true },
+    input: await layer.matrix("ssm_in.weight", channels + mixed + heads, config.width),
+    convolution: {
+      ...loadConvolution(layer, "ssm_conv1d", {
+        channels: mixed,
+        width: config.countOr("ssm.conv_kernel", 0),
+        bias: convolutionBias,
+      }),
+      silu: true,
+    },
     scan: {
-      a: layer.vector("ssm_a"),
-      d: layer.vector("ssm_d"),
-      bias: layer.vector("ssm_dt.bias"),
+      a: layer.vector("ssm_a", [heads]),
+      d: layer.vector("ssm_d", [heads]),
+      bias: layer.vector("ssm_dt.bias", [heads]),
       scalarDecay: true,
     },
-    norm: layer.has("ssm_norm.weight")
-      ? { ...layer.norm("ssm_norm"), weightPerVector: true }
+    norm: hasNorm
+      ? { ...layer.norm("ssm_norm", "rms", normShape), weightPerVector: true }
       : undefined,
-    output: await layer.stack(["ssm_out.weight"], shape.channels, {
+    output: await layer.matrix("ssm_out.weight", config.width, channels, {
       ...(gain === undefined ? {} : { gain }),
     }),
   });
+}
+
+/** Sizes of a layer by the metadata. Errors: GgufError where they do not divide. */
+function readShape(config: Config): ScanShape {
+  const keys = { channels: "inner_size", heads: "time_step_rank", groups: "group_count" };
+  const [channels, heads, groups] = Object.values(keys).map((key) => config.size(`ssm.${key}`));
+  const states = config.size("ssm.state_size");
+  for (const [key, count] of [["time_step_rank", heads], ["group_count", groups]] as const) {
+    if (channels % count === 0) continue;
+    throw config.error(`ssm.${key}`, `${count} does not divide ${channels} channels`);
+  }
+  return { channels, heads, groups, states };
 }

@@ -45,14 +45,27 @@ export function convolve(
   return y;
 }
 
-/** The weights of a convolution: `<tensor>.weight` [channels, width] and, if it is there, its bias. */
-export function loadConvolution(layer: LayerWeights, tensor: string): ConvolutionOptions {
-  const [width] = layer.weights.shapeOf(layer.name(`${tensor}.weight`));
-  const bias = layer.has(`${tensor}.bias`);
+/**
+ * The weights of a convolution: `<tensor>.weight` [channels, width] and, if it is there, its bias.
+ * Errors: GgufError.
+ *
+ * @param width rows that it reaches over, as the metadata says; 0 where it does not
+ */
+export function loadConvolution(
+  layer: LayerWeights,
+  tensor: string,
+  { channels, width: said, bias }: {
+    channels: number;
+    width: number;
+    bias: "required" | "optional" | "none";
+  },
+): ConvolutionOptions {
+  const width = layer.size(said, [[`${tensor}.weight`, 0]]);
+  const hasBias = bias === "required" || (bias === "optional" && layer.has(`${tensor}.bias`));
   return {
     width,
-    weight: layer.vector(`${tensor}.weight`),
-    ...(bias ? { bias: layer.vector(`${tensor}.bias`) } : {}),
+    weight: layer.vector(`${tensor}.weight`, [width, channels]),
+    ...(hasBias ? { bias: layer.vector(`${tensor}.bias`, [channels]) } : {}),
   };
 }
 

@@ -36,8 +36,12 @@ export class ShortConvolutionBlock {
 export async function loadShortConvolution(layer: LayerWeights): Promise<ShortConvolutionBlock> {
   const { width } = layer.config;
   return new ShortConvolutionBlock(layer.network, {
-    input: await layer.stack(["shortconv.in_proj.weight"], width),
-    convolution: loadConvolution(layer, "shortconv.conv"),
-    output: await layer.stack(["shortconv.out_proj.weight"], width),
+    input: await layer.matrix("shortconv.in_proj.weight", 3 * width, width),
+    convolution: loadConvolution(layer, "shortconv.conv", {
+      channels: width,
+      width: layer.config.countOr("shortconv.l_cache", 0),
+      bias: "optional",
+    }),
+    output: await layer.matrix("shortconv.out_proj.weight", width, width),
   });
 }

@@ -3,19 +3,21 @@
 // begin with the class token's, and no token is made of it, as in the original model.
 
 import type { FloatRows } from "../../../kernels/mod.ts";
-import { learnedPositions, projectTwice } from "../blocks.ts";
+import { learnedPositions, loadTwice, projectTwice } from "../blocks.ts";
 import type { ImageBuilder } from "../builder.ts";
 import { type EncoderFamily, outputsOf } from "../family.ts";
 
 /** LLaVA. */
 export const llava: EncoderFamily = {
+  classToken: true,
+  readsSomeLayers: true,
   merge: () => 1,
   columns: outputsOf("mm.2.weight"),
   async build(image) {
     const { network, top } = image;
     const features = await readFeatures(image);
-    const first = await top.stack(["mm.0.weight"], features.columns);
-    const second = await top.stack(["mm.2.weight"], first.columns);
+    const names = ["mm.0.weight", "mm.2.weight"] as const;
+    const [first, second] = await loadTwice(top, names, features.columns, "required");
     return { output: projectTwice(network, network.input(features, first), first, second) };
   },
 };
@@ -29,7 +31,7 @@ async function readFeatures(image: ImageBuilder): Promise<FloatRows> {
     .map((block) => block < 0 ? count + 1 + block : block)
     .sort((a, b) => a - b);
   const last = wanted.at(-1) ?? count - 1;
-  const x = await image.patches(learnedPositions(image));
+  const x = await image.patches(learnedPositions(image, { classToken: "first" }));
   image.normalize(x, "v.pre_ln");
   const features = wanted.length > 1 ? network.memory.floats("features", wanted.length * width) : x;
   const read = (block: number) => {
@@ -43,7 +45,7 @@ async function readFeatures(image: ImageBuilder): Promise<FloatRows> {
     read(layer.index);
     await image.transform(layer, x);
   }
-  image.normalize(x, "v.post_ln");
+  image.normalizeIfThere(x, "v.post_ln");
   read(last);
   return features;
 }

@@ -19,22 +19,31 @@ export const gemma4v: EncoderFamily = {
     const base = config.numberOr("rope.freq_base", 100);
     const turns = image.turns({ headDim, base, first: "column", distance: headDim / 4 });
     const x = await image.patches(axisPositions(image));
-    image.normalize(x, "v.pre_ln", "rms");
+    image.normalizeIfThere(x, "v.pre_ln", "rms");
     for (const layer of image.layers()) {
-      await image.transform(layer, x, { norm: "rms", turns, scale: 1, valueNorm: true });
+      await image.transform(layer, x, {
+        norm: "rms",
+        gated: true,
+        postNorms: true,
+        turns,
+        scale: 1,
+        valueNorm: true,
+      });
     }
-    image.normalize(x, "v.post_ln", "rms");
+    image.normalizeIfThere(x, "v.post_ln", "rms");
     const { network, x: joined } = image.tokens(x);
     const rows = meanVector(network, joined, config.width);
     network.elementwise("scale", { rows }, { factor: Math.sqrt(config.width) });
-    if (top.has("v.std_bias") && top.has("v.std_scale")) {
-      const row = (name: string) => ({ rows: network.memory.rows(name, weights.values(name)) });
+    if (top.hasAll(["v.std_bias", "v.std_scale"])) {
+      const valuesOf = (name: string) => weights.values(name, [config.width]);
+      const row = (name: string) => ({ rows: network.memory.rows(name, valuesOf(name)) });
       const bias = { x: row("v.std_bias"), broadcast: true, factor: -1 };
       network.elementwise("add", { rows }, bias);
       network.elementwise("multiply", { rows }, { x: row("v.std_scale"), broadcast: true });
     }
-    const names = ["mm.input_projection"];
-    const projection = await loadProjection(top, names, config.width, network);
+    const name = "mm.input_projection.weight";
+    const matrix = top.all(name, top.size(0, [[name, 1]]));
+    const projection = await loadProjection(top, [matrix], config.width, network);
     const norm = { kind: "rms", epsilon: config.epsilon() } as const;
     const output = network.memory.floats("embeddings", projection.columns);
     projection.run(network.norm(rows, norm, projection), output);
@@ -43,9 +52,9 @@ export const gemma4v: EncoderFamily = {
 };
 
 /** v.position_embd: a table for the columns of an image and one for its rows. */
-function axisPositions({ weights, config: { width } }: ImageBuilder): RowValues {
-  const table = weights.values("v.position_embd.weight");
-  const size = weights.shapeOf("v.position_embd.weight")[1];
+function axisPositions({ top, weights, config: { width } }: ImageBuilder): RowValues {
+  const size = top.size(0, [["v.position_embd.weight", 1]]);
+  const table = weights.values("v.position_embd.weight", [width, size, 2]);
   return (grid, rows) => {
     if (Math.max(grid.columns, grid.rows) > size) {
       throw new RangeError(

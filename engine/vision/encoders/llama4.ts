@@ -2,13 +2,14 @@
 // and rows, which count from one, for a class token is at the origin. Squares of patches become
 // tokens, which go down the columns; that is pixel shuffle.
 
-import { learnedPositions } from "../blocks.ts";
+import { learnedPositions, loadTwice } from "../blocks.ts";
 import { type EncoderFamily, outputsOf } from "../family.ts";
 
 /** Llama 4. */
 export const llama4: EncoderFamily = {
   merge: (config) => config.countOr("projector.scale_factor", 1),
   columnsFirst: true,
+  classToken: true,
   columns: outputsOf("mm.model.fc.weight"),
   async build(image) {
     const { top, config } = image;
@@ -20,9 +21,11 @@ export const llama4: EncoderFamily = {
     for (const layer of image.layers()) await image.transform(layer, x, { turns });
     image.normalize(x, "v.post_ln");
     const { network, x: joined } = image.tokens(x);
-    const first = await top.stack(["mm.model.mlp.1.weight"], joined.columns);
-    const second = await top.stack(["mm.model.mlp.2.weight"], first.columns);
-    const projection = await top.stack(["mm.model.fc.weight"], second.columns);
+    const names = ["mm.model.mlp.1.weight", "mm.model.mlp.2.weight"] as const;
+    const [first, second] = await loadTwice(top, names, joined.columns);
+    const last = "mm.model.fc.weight";
+    const outputs = top.size(0, [[last, 1]]);
+    const projection = await top.matrix(last, outputs, second.columns);
     const hidden = network.linear(network.input(joined, first), first, "first");
     const activated = network.activate(hidden, first.columns, "gelu", second);
     const adapted = network.linear(activated, second, "second");

@@ -2,7 +2,7 @@
 // positions of rows and columns whose frequencies take turns. Mistral 3 joins squares of patches. A
 // break token ends every row of tokens but the last.
 
-import { projectTwice } from "../blocks.ts";
+import { loadTwice, projectTwice } from "../blocks.ts";
 import { type EncoderFamily, outputsOf } from "../family.ts";
 import type { PatchGrid } from "../patch_grid.ts";
 
@@ -19,16 +19,20 @@ export const pixtral: EncoderFamily = {
     const turns = image.turns({ headDim, base, first: "row", distance, interleaved: true });
     const x = await image.patches();
     image.normalize(x, "v.pre_ln", "rms");
-    for (const layer of image.layers()) await image.transform(layer, x, { norm: "rms", turns });
-    image.normalize(x, "v.post_ln", "rms");
-    image.normalize(x, "mm.input_norm", "rms");
+    for (const layer of image.layers()) {
+      await image.transform(layer, x, { norm: "rms", gated: true, turns });
+    }
+    image.normalizeIfThere(x, "v.post_ln", "rms");
+    const isMerged = top.hasAll(["mm.input_norm.weight", "mm.patch_merger.weight"]);
+    if (isMerged) image.normalize(x, "mm.input_norm", "rms");
     const { network, x: joined } = image.tokens(x);
     let patches = joined;
-    if (top.has("mm.patch_merger.weight")) {
+    if (isMerged) {
       // The columns of the file are a channel's patches side by side; here a patch's channels are.
       const size = merge ** 2;
       const merger = weights.derived(
         "mm.patch_merger.weight",
+        [joined.columns, config.width],
         { rows: config.width, columns: joined.columns },
         (values, row, column) => {
           const [patch, channel] = [Math.floor(column / config.width), column % config.width];
@@ -37,11 +41,11 @@ export const pixtral: EncoderFamily = {
       );
       patches = network.linear(network.input(joined, merger), merger, "merged");
     }
-    const first = await top.stack(["mm.1.weight"], patches.columns);
-    const second = await top.stack(["mm.2.weight"], first.columns);
+    const names = ["mm.1.weight", "mm.2.weight"] as const;
+    const [first, second] = await loadTwice(top, names, patches.columns);
     const output = projectTwice(network, network.input(patches, first), first, second);
     if (!top.has("v.token_embd.img_break")) return { output };
-    const lineBreak = weights.values("v.token_embd.img_break");
+    const lineBreak = weights.values("v.token_embd.img_break", [second.columns]);
     return {
       output,
       breaksLines: true,

@@ -1,7 +1,7 @@
 // Qwen2.5-VL (Bai et al. 2025): RMSNorm, SwiGLU, rotary positions of rows and columns. Most blocks
 // attend within windows of 112 pixels, some to the whole image. Squares of patches become tokens.
 
-import { projectTwice } from "../blocks.ts";
+import { loadTwice, projectTwice } from "../blocks.ts";
 import type { ImageBuilder } from "../builder.ts";
 import { type EncoderFamily, outputsOf } from "../family.ts";
 import type { GridRope } from "../rotary.ts";
@@ -18,15 +18,15 @@ export const qwen25vl: EncoderFamily = {
     const windows = windowsOf(image);
     const turns = image.turns(ropeOf(image.config));
     const seesAll = wholeLayers(image.config);
-    const x = await image.patches();
+    const x = await image.patches(undefined, { frames: 2 });
     for (const layer of image.layers()) {
       const seen = seesAll(layer.index) ? {} : { windows };
-      await image.transform(layer, x, { norm: "rms", turns, ...seen });
+      await image.transform(layer, x, { norm: "rms", gated: true, turns, ...seen });
     }
     image.normalize(x, "v.post_ln", "rms");
     const { network, x: joined } = image.tokens(x);
-    const first = await top.stack(["mm.0.weight"], joined.columns);
-    const second = await top.stack(["mm.2.weight"], first.columns);
+    const names = ["mm.0.weight", "mm.2.weight"] as const;
+    const [first, second] = await loadTwice(top, names, joined.columns, "required");
     return { output: projectTwice(network, network.input(joined, first), first, second) };
   },
 };

@@ -2,44 +2,48 @@
 // stretched to the image. Some blocks give features to early layers of the decoder (DeepStack, Meng
 // et al. 2024): a row of the output is a token's embedding and then one slice for each of these.
 
-import type { FloatRows, Norm } from "../../../kernels/mod.ts";
-import { projectTwice } from "../blocks.ts";
+import type { FloatRows } from "../../../kernels/mod.ts";
+import { loadTwice, projectTwice } from "../blocks.ts";
 import type { ImageBuilder, RowValues } from "../builder.ts";
 import { type EncoderFamily, outputsOf } from "../family.ts";
 import { shifted } from "../projection.ts";
 import { mergeOf, ropeOf } from "./qwen2_5_vl.ts";
 
 /** What each block has that gives features to the decoder. */
-const DEEP_NORM = /^v\.deepstack\.\d+\.norm\.weight$/;
+const DEEP = /^v\.deepstack\.(\d+)\./;
 
 /** Qwen3-VL. */
 export const qwen3vl: EncoderFamily = {
   anySize: true,
   merge: mergeOf,
   columns(gguf) {
-    const slices = [...gguf.tensors.keys()].filter((name) => DEEP_NORM.test(name)).length;
-    return outputsOf("mm.2.weight")(gguf) * (1 + slices);
+    const blocks = [...gguf.tensors.keys()].flatMap((name) => DEEP.exec(name)?.[1] ?? []);
+    return outputsOf("mm.2.weight")(gguf) * (1 + new Set(blocks).size);
   },
   async build(image) {
-    const { top, config, weights, network } = image;
-    const width = weights.rowsOf("mm.2.weight");
-    const isDeep = (block: number) => top.has(`v.deepstack.${block}.norm.weight`);
+    const { top, config, network } = image;
+    const width = top.size(0, [["mm.2.weight", 1], ["mm.2.bias", 0]]);
+    const parts = ["norm", "fc1", "fc2"].flatMap((part) => [`${part}.weight`, `${part}.bias`]);
+    const isDeep = (block: number) =>
+      top.hasAny(parts.map((part) => `v.deepstack.${block}.${part}`));
     const deep = Array.from({ length: config.layers }, (_, block) => block).filter(isDeep);
     const output = network.memory.floats("output", width * (1 + deep.length), image.mostTokens);
     const turns = image.turns(ropeOf(config));
-    const x = await image.patches(stretchedPositions(image));
+    const x = await image.patches(stretchedPositions(image), {
+      frames: 2,
+      bias: "required",
+    });
     for (const layer of image.layers()) {
       await image.transform(layer, x, { turns });
       const slice = 1 + deep.indexOf(layer.index);
       if (slice === 0) continue;
       const name = `v.deepstack.${layer.index}`;
-      const norm = top.norm(`${name}.norm`, "layer");
-      const names = { first: `${name}.fc1.weight`, second: `${name}.fc2.weight` };
-      await mergePatches(image, x, { ...names, norm }, output, slice * width);
+      const names = [`${name}.fc1.weight`, `${name}.fc2.weight`] as const;
+      await mergePatches(image, x, { names, norm: `${name}.norm` }, output, slice * width);
     }
     image.normalize(x, "v.post_ln");
-    const names = { first: "mm.0.weight", second: "mm.2.weight" };
-    await mergePatches(image, x, names, output, 0);
+    const names = ["mm.0.weight", "mm.2.weight"] as const;
+    await mergePatches(image, x, { names }, output, 0);
     return { output, width };
   },
 };
@@ -48,21 +52,25 @@ export const qwen3vl: EncoderFamily = {
 async function mergePatches(
   image: ImageBuilder,
   x: FloatRows,
-  names: { norm?: Norm; first: string; second: string },
+  weights: { norm?: string; names: readonly [first: string, second: string] },
   output: FloatRows,
   to: number,
 ): Promise<void> {
   const { network, x: joined } = image.tokens(x);
-  const first = await image.top.stack([names.first], joined.columns);
-  const second = shifted(await image.top.stack([names.second], first.columns), to);
-  const input = names.norm ? network.norm(joined, names.norm, first) : network.input(joined, first);
-  projectTwice(network, input, first, second, output);
+  const { top } = image;
+  const [first, second] = await loadTwice(top, weights.names, joined.columns, "required");
+  const options = { shape: [joined.columns], bias: "required" } as const;
+  const norm = weights.norm && top.norm(weights.norm, "layer", options);
+  const input = norm ? network.norm(joined, norm, first) : network.input(joined, first);
+  projectTwice(network, input, first, shifted(second, to), output);
 }
 
 /** v.position_embd, a square of positions, between which those of the patches lie. */
-function stretchedPositions({ weights, config: { width } }: ImageBuilder): RowValues {
-  const table = weights.values("v.position_embd.weight");
-  const side = Math.sqrt(table.length / width);
+function stretchedPositions({ top, weights, config }: ImageBuilder): RowValues {
+  const { width } = config;
+  const places = top.size(config.usualPatches, [["v.position_embd.weight", 1]]);
+  const table = weights.values("v.position_embd.weight", [width, places]);
+  const side = Math.sqrt(places);
   /** The neighbours of a patch on one axis and how far it is from the first of them. */
   const between = (index: number, count: number) => {
     const at = count > 1 ? index * (side - 1) / (count - 1) : 0;

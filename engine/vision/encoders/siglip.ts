@@ -14,11 +14,13 @@ export const gemma3: EncoderFamily = {
   columns: outputsOf("mm.input_projection.weight", 0),
   async build(image) {
     const { weights, top, config: { width } } = image;
+    const name = "mm.input_projection.weight";
     const { network, x } = image.tokens(await encodePatches(image));
     const pooled = meanVector(network, x, width);
-    const [outputs] = weights.shapeOf("mm.input_projection.weight");
+    const outputs = top.size(0, [[name, 0]]);
     const projection = weights.derived(
-      "mm.input_projection.weight",
+      name,
+      [outputs, width],
       { rows: outputs, columns: width },
       (values, row, column) => values[column * outputs + row],
     );
@@ -33,13 +35,15 @@ export const idefics3: EncoderFamily = {
   columns: outputsOf("mm.model.fc.weight"),
   async build(image) {
     const { network, x } = image.tokens(await encodePatches(image));
-    const projection = await image.top.stack(["mm.model.fc.weight"], x.columns);
+    const name = "mm.model.fc.weight";
+    const outputs = image.top.size(0, [[name, 1]]);
+    const projection = await image.top.matrix(name, outputs, x.columns);
     return { output: network.linear(network.input(x, projection), projection, "embeddings") };
   },
 };
 
 async function encodePatches(image: ImageBuilder): Promise<FloatRows> {
-  const x = await image.patches(learnedPositions(image));
+  const x = await image.patches(learnedPositions(image), { bias: "required" });
   for (const layer of image.layers()) await image.transform(layer, x);
   image.normalize(x, "v.post_ln");
   return x;

@@ -1,0 +1,35 @@
+// The thread of estimates: whatever a file says of itself, the thread that serves HTTP does not wait for
+// it. One worker is for one model; its client is worker_estimate.ts.
+
+import type { DeviceProfile } from "../../kernels/mod.ts";
+import { type ErrorRecord, packError } from "../error_record.ts";
+import type { LoadOptions } from "../types.ts";
+import { createEstimate, type Estimate, type FileSource, type MemoryEstimate } from "./estimate.ts";
+
+/** To the worker: of which files, on which GPU, and how they would be loaded. */
+export interface EstimateRequest {
+  id: number;
+  source: FileSource;
+  profile: DeviceProfile;
+  options: Omit<LoadOptions, "onProgress" | "signal">;
+}
+
+/** From the worker. */
+export type EstimateAnswer =
+  | { id: number; estimate: MemoryEstimate }
+  | { id: number; error: ErrorRecord };
+
+const thread = globalThis as unknown as DedicatedWorkerGlobalScope;
+let estimate: Promise<Estimate> | undefined;
+
+thread.addEventListener("message", ({ data }: MessageEvent<EstimateRequest>) => void answer(data));
+
+async function answer({ id, source, profile, options }: EstimateRequest): Promise<void> {
+  const send = (message: EstimateAnswer) => thread.postMessage(message);
+  try {
+    estimate ??= createEstimate(source, profile);
+    send({ id, estimate: await (await estimate)(options) });
+  } catch (error) {
+    send({ id, error: packError(error) });
+  }
+}

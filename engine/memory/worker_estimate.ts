@@ -1,0 +1,49 @@
+// Estimates that are made in a worker of their own (estimate_worker.ts), one for each model while its
+// load is planned: the client's side.
+
+import { unpackError } from "../error_record.ts";
+import { EngineError } from "../errors.ts";
+import type { Estimate, FileSource, MemoryEstimate } from "./estimate.ts";
+import type { EstimateAnswer, EstimateRequest } from "./estimate_worker.ts";
+import { gpuProfile } from "./gpu_profile.ts";
+
+/** Longest that an estimate may take. The largest models take a second. */
+const LONGEST = 30_000;
+
+/** Estimates of one model, to be disposed of. */
+export type DisposableEstimate = Estimate & Disposable;
+
+/** Estimates of one model, whose files are read in a worker. Errors: as of createEstimate(). */
+export async function estimateInWorker(source: FileSource): Promise<DisposableEstimate> {
+  const profile = await gpuProfile();
+  const worker = new Worker(new URL("./estimate_worker.ts", import.meta.url), { type: "module" });
+  const waiting = new Map<number, PromiseWithResolvers<MemoryEstimate>>();
+  const fail = (state: string) => {
+    const error = new EngineError(`Cannot estimate what "${source.path}" takes: ${state}`);
+    for (const { reject } of waiting.values()) reject(error);
+  };
+  worker.onmessage = ({ data }: MessageEvent<EstimateAnswer>) => {
+    const answer = waiting.get(data.id);
+    if ("error" in data) answer?.reject(unpackError(data.error));
+    else answer?.resolve(data.estimate);
+  };
+  worker.onerror = (event) => {
+    event.preventDefault();
+    fail(`its worker crashed: ${event.message}`);
+  };
+  let id = 0;
+  const estimate: Estimate = async ({ onProgress: _, signal: __, ...options }) => {
+    const answer = Promise.withResolvers<MemoryEstimate>();
+    const request: EstimateRequest = { id: ++id, source, profile, options };
+    waiting.set(request.id, answer);
+    const timer = setTimeout(fail, LONGEST, `no answer within ${LONGEST / 1000} seconds`);
+    try {
+      worker.postMessage(request);
+      return await answer.promise;
+    } finally {
+      clearTimeout(timer);
+      waiting.delete(request.id);
+    }
+  };
+  return Object.assign(estimate, { [Symbol.dispose]: () => worker.terminate() });
+}

@@ -1,0 +1,28 @@
+// Holds the sizes that everything else follows from against the tensors of a file, before anything is
+// computed from them: the number of layers and the width. What depends on these is held against the
+// shape of each tensor where it is loaded (tensor_inventory.ts).
+
+import type { GgufFile } from "../gguf/mod.ts";
+import { layerOf } from "../tensor_inventory.ts";
+import type { Config } from "./config.ts";
+
+/** Errors: GgufError naming the key that does not go together with the tensors. */
+export function checkLayers({ tensors }: GgufFile, config: Config): void {
+  let there = 0;
+  for (const name of tensors.keys()) there = Math.max(there, layerOf(name) + 1);
+  const declared = config.count("block_count");
+  const later = config.countOr("nextn_predict_layers", 0);
+  // Files may leave out the layers that predict more than the next token.
+  if (declared === 0 || declared < there || declared - later > there || later >= declared) {
+    const layers = later > 0
+      ? `${declared} layers, ${later} of them for later tokens`
+      : `${declared}`;
+    throw config.error("block_count", `${layers}, but the file has tensors of ${there} layers`);
+  }
+  const table = "token_embd.weight";
+  const width = tensors.get(table)?.shape[0];
+  if (config.width === 0 || (width !== undefined && width !== config.width)) {
+    const state = `${config.width}, but the rows of "${table}" have ${width ?? "no"} values`;
+    throw config.error("embedding_length", state);
+  }
+}
