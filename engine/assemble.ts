@@ -4,10 +4,10 @@
 import type { Capabilities, Device } from "../kernels/mod.ts";
 import { Adapter } from "./adapter.ts";
 import { chooseCacheSize, tokenBytes } from "./cache_size.ts";
-import { poolingOf } from "./embed.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "./gguf/mod.ts";
 import { architectureOf } from "./models/registry.ts";
 import { allocateStep, checkLayers, Config, ModelBuilder, Network } from "./nn/mod.ts";
+import { poolingOf } from "./pooling.ts";
 import type { ImageLimits } from "./prompt_images.ts";
 import { Scheduler } from "./scheduler.ts";
 import { StepRunner } from "./step_runner.ts";

@@ -5,24 +5,9 @@
 import type { Assembly } from "./assemble.ts";
 import { ContextLengthError, NotFiniteError, RequestError } from "./errors.ts";
 import type { GenerateContext } from "./generate.ts";
-import type { Config } from "./nn/mod.ts";
+import { poolingOf } from "./pooling.ts";
 import { checkTokens } from "./prompt.ts";
 import type { EmbedRequest, EmbedResult } from "./types.ts";
-
-type Pooling = "mean" | "first" | "last";
-
-/** `<architecture>.pooling_type`, as llama.h numbers it; a rank model's vector is that of CLS. */
-const POOLING: readonly Pooling[] = ["last", "mean", "first", "last", "first"];
-/** -1, as unsigned: the file does not say. */
-const UNSAID = 2 ** 32 - 1;
-
-/** How a model's file wants states pooled. Errors: GgufError for a number that says nothing. */
-export function poolingOf(config: Config): Pooling {
-  const number = config.numberOr("pooling_type", 0);
-  const pooling = number === -1 || number === UNSAID ? POOLING[0] : POOLING[number];
-  if (pooling) return pooling;
-  throw config.error("pooling_type", `${number} is no pooling that is known here`);
-}
 
 /** Embeds texts or token ids. Errors: RequestError, ContextLengthError; the signal's reason. */
 export async function embed(

@@ -45,7 +45,12 @@ Deno.test("deno task compile embeds the workers, every shader and the packages",
 
     // The printed list folds large folders: the file itself tells whether a source is in it.
     const executable = await readBytes(`${folder}/quern`);
-    const workers = ["worker", "create/file_worker", "memory/estimate_worker", "vision/prepare_worker"]
+    const workers = [
+      "worker",
+      "create/file_worker",
+      "memory/estimate_worker",
+      "vision/prepare_worker",
+    ]
       .map((name) => `engine/${name}.ts`);
     const parts = ["mod.ts", "server/cli.ts", ...workers, ...listSourceFiles([".wgsl"])];
     const missing: string[] = [];

@@ -17,5 +17,5 @@ export async function loadDeepSeek(model: ModelBuilder): Promise<void> {
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
   }
-  await model.output(x, model.top.norm("output_norm"));
+  await model.output(x, model.top.norm("output_norm"), { head: "required" });
 }

@@ -7,28 +7,25 @@ import { gatingOf, type ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a dots.llm1 or a BailingMoE 2. */
 export function loadDots1(model: ModelBuilder): Promise<void> {
-  return load(model, { feedForwardNorm: "ffn_norm" });
+  return load(model, { feedForwardNorm: "ffn_norm", optional: false });
 }
 
 /** Loads a GLM-4.5. */
 export function loadGlm4Moe(model: ModelBuilder): Promise<void> {
-  // The smaller ones have no norms of queries and keys.
-  return load(model, { feedForwardNorm: "post_attention_norm", queryKeyNormOptional: true });
+  return load(model, { feedForwardNorm: "post_attention_norm", optional: true });
 }
 
+/** @param optional: some have no norms of queries and keys, and some no head of their own */
 async function load(
   model: ModelBuilder,
-  { feedForwardNorm, queryKeyNormOptional = false }: {
-    feedForwardNorm: string;
-    queryKeyNormOptional?: boolean;
-  },
+  { feedForwardNorm, optional }: { feedForwardNorm: string; optional: boolean },
 ): Promise<void> {
   const { network, config } = model;
   const attention = {
     ...model.heads(),
     rope: model.rope({ pairs: "half", multiSection: "contiguous" }),
     queryKeyNorm: "head",
-    queryKeyNormOptional,
+    queryKeyNormOptional: optional,
   } as const;
   const dense = config.countOr("leading_dense_block_count", 0);
   // GLM-4.5's files may leave the gating out.
@@ -43,5 +40,6 @@ async function load(
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm(feedForwardNorm), feedForward), x);
   }
-  await model.output(x, model.top.norm("output_norm"));
+  const head = optional ? "optional" : "required";
+  await model.output(x, model.top.norm("output_norm"), { head });
 }

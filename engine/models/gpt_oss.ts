@@ -24,5 +24,5 @@ export async function loadGptOss(model: ModelBuilder): Promise<void> {
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     experts.add(network.norm(x, layer.norm("post_attention_norm"), experts), x);
   }
-  await model.output(x, model.top.norm("output_norm"));
+  await model.output(x, model.top.norm("output_norm"), { head: "required" });
 }

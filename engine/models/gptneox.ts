@@ -28,5 +28,5 @@ export async function loadGptNeox(model: ModelBuilder): Promise<void> {
       feedForward.add(network.norm(x, feedForwardNorm, feedForward), x);
     }
   }
-  await model.output(x, model.top.layerNorm("output_norm"));
+  await model.output(x, model.top.layerNorm("output_norm"), { head: "required" });
 }

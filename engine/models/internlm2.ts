@@ -5,5 +5,5 @@ import { buildLlama } from "./llama.ts";
 
 /** Loads an InternLM 2. */
 export function loadInternLm2(model: ModelBuilder): Promise<void> {
-  return buildLlama(model);
+  return buildLlama(model, { head: "required" });
 }

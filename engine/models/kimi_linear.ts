@@ -21,5 +21,5 @@ export async function loadKimiLinear(model: ModelBuilder): Promise<void> {
     mixer.add(network.norm(x, layer.norm("attn_norm"), mixer), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
   }
-  await model.output(x, model.top.norm("output_norm"));
+  await model.output(x, model.top.norm("output_norm"), { head: "required" });
 }

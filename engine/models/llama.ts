@@ -2,7 +2,7 @@
 // decoder with RMSNorm, RoPE, grouped-query attention and SwiGLU. As Mixtral (Jiang et al. 2024) with
 // a mixture of experts. Biases, tied embeddings and RoPE scaling where the file has them.
 
-import type { ModelBuilder } from "../nn/mod.ts";
+import type { ModelBuilder, OutputConfig } from "../nn/mod.ts";
 
 /** Loads a Llama. */
 export function loadLlama(model: ModelBuilder): Promise<void> {
@@ -10,8 +10,8 @@ export function loadLlama(model: ModelBuilder): Promise<void> {
   return buildLlama(model);
 }
 
-/** What Llama computes, for other models that are the same. */
-export async function buildLlama(model: ModelBuilder): Promise<void> {
+/** What Llama computes, for other models that are the same but for how they end. */
+export async function buildLlama(model: ModelBuilder, output?: OutputConfig): Promise<void> {
   const { network, config } = model;
   const heads = model.heads();
   const attention = {
@@ -28,5 +28,5 @@ export async function buildLlama(model: ModelBuilder): Promise<void> {
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
   }
-  await model.output(x, model.top.norm("output_norm"));
+  await model.output(x, model.top.norm("output_norm"), output);
 }

@@ -14,5 +14,5 @@ export async function loadNemotron(model: ModelBuilder): Promise<void> {
     attend.add(network.norm(x, layer.layerNorm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.layerNorm("ffn_norm"), feedForward), x);
   }
-  await model.output(x, model.top.layerNorm("output_norm"));
+  await model.output(x, model.top.layerNorm("output_norm"), { head: "required" });
 }

@@ -22,7 +22,7 @@ export async function loadOlmo2(model: ModelBuilder): Promise<void> {
     attend.add(network.input(x, attend), x, layer.norm("post_attention_norm"));
     feedForward.add(network.input(x, feedForward), x, layer.norm("post_ffw_norm"));
   }
-  await model.output(x, model.top.norm("output_norm"));
+  await model.output(x, model.top.norm("output_norm"), { head: "required" });
 }
 
 /** Loads an OLMoE. */
@@ -37,5 +37,5 @@ export async function loadOlmoe(model: ModelBuilder): Promise<void> {
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     experts.add(network.norm(x, layer.norm("ffn_norm"), experts), x);
   }
-  await model.output(x, model.top.norm("output_norm"));
+  await model.output(x, model.top.norm("output_norm"), { head: "required" });
 }

@@ -2,7 +2,7 @@
 
 export { loadAltUp, loadAltUpWeights } from "./altup.ts";
 export { attend, type AttentionConfig, rotate } from "./attention.ts";
-export { ModelBuilder } from "./builder.ts";
+export { ModelBuilder, type OutputConfig } from "./builder.ts";
 export { checkLayers } from "./check_layers.ts";
 export { Config, type Heads } from "./config.ts";
 export { gatingOf } from "./experts.ts";
