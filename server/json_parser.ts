@@ -251,8 +251,9 @@ class Reader {
     }
     end = Math.min(end, bytes.length);
     if (end === bytes.length) throw new JsonSyntaxError(`the string at byte ${start} has no end`);
-    // Not within a character.
-    while (end === limit && (bytes[end]! & 0xc0) === 0x80 && end > start) end--;
+    // Not within a character, which has up to three such bytes behind its first.
+    const cut = end;
+    while (cut === limit && cut - end < 3 && (bytes[end]! & 0xc0) === 0x80) end--;
     this.at = end;
     const text = bits < 0x80 ? this.#ascii(start, end) : this.#decode(start, end);
     if (!hasEscape) return text;

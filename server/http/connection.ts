@@ -20,8 +20,10 @@ export interface Patience {
   idle: number;
   /** From the first byte of a head to its last. */
   head: number;
-  /** From one piece of a body to the next, and while an unread body is thrown away. */
+  /** From one piece of a body to the next. */
   body: number;
+  /** From one piece to the next of what is thrown away before the connection closes. */
+  linger: number;
   /** To take a piece of an answer. */
   answer: number;
 }
@@ -180,7 +182,7 @@ export class Connection implements ByteSink {
     const stays = await writeResponse(this, response, options);
     this.#abort = undefined;
     if (!stays) {
-      await this.#linger();
+      if (!body.done || this.#receiver.available > 0) await this.#linger();
       return false;
     }
     while (!body.done) await this.#readPatiently(body);
@@ -207,13 +209,13 @@ export class Connection implements ByteSink {
     if (this.#receiver.ended) return;
     this.#idleSince = performance.now();
     await this.#connection.closeWrite();
-    const discard = async () => {
-      let discarded = 0;
-      do {
-        for (let taken; (taken = this.#receiver.take(Infinity).length) > 0;) discarded += taken;
-      } while (discarded < MAX_DISCARDED_BYTES && await this.#receiver.more());
-    };
-    await this.#within(this.#patience.body, discard(), () => this.close());
+    let discarded = 0;
+    let more = true;
+    while (more && discarded < MAX_DISCARDED_BYTES) {
+      for (let taken; (taken = this.#receiver.take(Infinity).length) > 0;) discarded += taken;
+      const came = this.#receiver.more();
+      more = await this.#within(this.#patience.linger, came, () => this.close());
+    }
   }
 
   async #within<T>(milliseconds: number, promise: Promise<T>, expire: () => void): Promise<T> {

@@ -21,7 +21,13 @@ const MAX_CONNECTIONS = 1024;
 /** Connections beyond the bound that are told so; those beyond are closed without a word. */
 const MAX_REFUSED = 32;
 /** Longer than clients keep idle connections, of which Go's 90 seconds are the longest. */
-const PATIENCE: Patience = { idle: 120_000, head: 15_000, body: 30_000, answer: 120_000 };
+const PATIENCE: Patience = {
+  idle: 120_000,
+  head: 15_000,
+  body: 30_000,
+  linger: 2000,
+  answer: 120_000,
+};
 /** How soon accepting is tried again after it failed, in milliseconds. */
 const RETRY_MILLISECONDS = 50;
 /** The part of the connections that is kept when files run out: models and stores need some too. */
