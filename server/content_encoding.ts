@@ -5,6 +5,7 @@ import { type Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { HttpError } from "./errors.ts";
+import { TimeSlice } from "./time_slice.ts";
 
 const DECODERS: Record<string, () => Duplex> = {
   gzip: createGunzip,
@@ -28,15 +29,24 @@ export async function* decoded(request: Request): AsyncGenerator<Uint8Array> {
   const decoder = DECODERS[name]!();
   // What fails on the way is thrown by the decoder.
   pipeline(Readable.from(received(body)), decoder).catch(() => {});
+  const slice = new TimeSlice();
   try {
-    yield* decoder;
+    for await (const piece of decoder) {
+      yield piece;
+      if (slice.isOver) await slice.pause();
+    }
   } catch (error) {
     if (error instanceof HttpError) throw error;
     throw new HttpError(400, `invalid ${name} in the request body: ${(error as Error).message}`);
   }
 }
 
-async function* received(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+/**
+ * A body as it comes.
+ *
+ * @throws {HttpError} 400 if it ends before it is complete: the client's fault, whatever the stream says
+ */
+export async function* received<T extends Uint8Array>(body: ReadableStream<T>): AsyncGenerator<T> {
   try {
     yield* body;
   } catch (error) {

@@ -12,6 +12,7 @@ import {
   JsonSyntaxError,
   parseJson,
 } from "./json_parser.ts";
+import { TimeSlice } from "./time_slice.ts";
 
 const BOUNDS: JsonBounds = {
   // Deeper than any request has reason to be; whoever walks a body may recurse.
@@ -23,8 +24,6 @@ const BOUNDS: JsonBounds = {
 };
 /** What a value takes in memory beside its text, in bytes, roughly. */
 const VALUE_BYTES = 32;
-/** How long a body is parsed at a time, in milliseconds. */
-const SLICE_MILLISECONDS = 8;
 /** Smaller bodies take a slice or two, and wait for no other. */
 const SMALL_BYTES = 256 * 2 ** 10;
 
@@ -51,17 +50,15 @@ async function parseInSlices(
   hold: (values: number) => void,
 ): Promise<unknown> {
   const parser = parseJson(bytes, BOUNDS);
+  const slice = new TimeSlice();
   let held = 0;
   try {
     for (;;) {
-      const end = performance.now() + SLICE_MILLISECONDS;
-      do {
-        const { done, value } = parser.next();
-        if (done) return value;
-        hold(value - held);
-        held = value;
-      } while (performance.now() < end);
-      await new Promise((resolve) => setTimeout(resolve));
+      const { done, value } = parser.next();
+      if (done) return value;
+      hold(value - held);
+      held = value;
+      if (slice.isOver) await slice.pause();
     }
   } catch (error) {
     throw toHttpError(error);

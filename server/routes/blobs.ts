@@ -4,6 +4,7 @@
 import { Hono } from "../dependencies.ts";
 import { canonicalDigest } from "../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
+import { received } from "../content_encoding.ts";
 import { HttpError } from "../errors.ts";
 
 /** Where uploads go, which are not bound by the size of other bodies. */
@@ -25,7 +26,8 @@ export function blobRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
   app.post("/api/blobs/:digest", async (context) => {
     const digest = requireDigest(context.req.param("digest"));
     const { body, signal } = context.req.raw;
-    const { existed } = await store.blobs.put(body ?? new Uint8Array(), { digest, signal });
+    const data = body ? ReadableStream.from(received(body)) : new Uint8Array();
+    const { existed } = await store.blobs.put(data, { digest, signal });
     return context.body(null, existed ? 200 : 201);
   });
   return app;
