@@ -41,7 +41,7 @@ async function examine(folder: string): Promise<string[]> {
     }
     for (const digest of blobsOf(manifest!)) used.add(digest.replace(":", "-"));
   }
-  const { skipped } = await store.prune({ graceMilliseconds: 0 });
+  const { skipped } = await store.prune();
   assertEquals(skipped, undefined);
   const files = await Array.fromAsync(Deno.readDir(store.blobs.folder));
   assertEquals(files.map(({ name }) => name).sort(), [...used].sort());

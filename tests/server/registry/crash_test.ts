@@ -60,7 +60,7 @@ Deno.test(`a store survives ${KILLS} kills of a process that pulls`, () =>
     registry.recover();
     await collect(pullModel(store, registry.name, options));
     await assertWhole();
-    await store.prune({ graceMilliseconds: 0 });
+    await store.prune();
     assertEquals((await blobFiles(store)).length, model.blobs.size);
 
     async function assertWhole(): Promise<void> {
