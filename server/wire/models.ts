@@ -20,7 +20,7 @@ export function toTag(entry: StoreEntry, digest: string): OllamaTag {
     modified_at: entry.modified.toISOString(),
     size: entry.size,
     digest,
-    details: toDetails(entry.info),
+    details: toDetails(entry),
     capabilities: capabilitiesOf(entry.info),
     ...(source.kind === "remote" && { remote_model: source.model, remote_host: source.host }),
   };
@@ -43,21 +43,27 @@ export function toProcess(running: RunningModel, digest: string, now: Date): Oll
     model: entry.name,
     size,
     digest,
-    details: toDetails(entry.info),
+    details: toDetails(entry),
     expires_at: expiry(running.expiresAt, now).toISOString(),
     size_vram: size,
     context_length: contextLength,
   };
 }
 
-/** Facts of a model that every list of them has. */
-export function toDetails(info: ModelInfo): OllamaDetails {
+/** A number of weights as models' configs have it. */
+const COUNT = /^\d+(\.\d+)?[KMBT]?$/i;
+
+/** Facts of a model that every list of them has; how large it is, in the words of who published it. */
+export function toDetails({ info, config }: StoreEntry): OllamaDetails {
+  const published = config?.model_type;
   return {
     parent_model: "",
     format: "gguf",
     family: info.architecture,
     families: [info.architecture],
-    parameter_size: formatCount(info.parameterCount),
+    parameter_size: typeof published === "string" && COUNT.test(published)
+      ? published
+      : formatCount(info.parameterCount),
     quantization_level: info.quantization,
     context_length: info.trainedContextLength,
     embedding_length: info.embeddingLength,

@@ -47,7 +47,7 @@ export function toShow(shown: StoreEntry, headers: ShownHeaders, body: ShowBody)
     ...given({ license: license.join("\n") }),
     modelfile: formatModelfile(entry),
     ...given({ parameters: formatParameters(parameters), template, system, renderer, parser }),
-    details: { ...toDetails(info), parent_model: parent ?? "" },
+    details: { ...toDetails(entry), parent_model: parent ?? "" },
     ...(messages.length > 0 && { messages: [...messages] }),
     ...(source.kind === "remote" && { remote_model: source.model, remote_host: source.host }),
     ...(headers.model && { model_info: toInfo(headers.model) }),

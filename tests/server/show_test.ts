@@ -1,7 +1,7 @@
 // POST /api/show: what it says of a model, and what it leaves out.
 
 import { assert, assertEquals } from "@std/assert";
-import { parseModelfile } from "../../engine/mod.ts";
+import { ModelName, parseModelfile } from "../../engine/mod.ts";
 import { createStoreApp } from "./store_app.ts";
 
 const { app, store, ask, send } = await createStoreApp();
@@ -91,6 +91,34 @@ Deno.test("POST /api/show takes another system prompt and other parameters", asy
   assert((parameters as string).endsWith("temperature                    1"));
   assert((modelfile as string).includes("\nSYSTEM Be Luigi.\n"));
   assert((modelfile as string).includes("\nPARAMETER temperature 1\n"));
+});
+
+Deno.test("parameter_size is what the config of a model says, if that is a number", async () => {
+  const manifest = (await store.readManifest(ModelName.parse("tiny")))!;
+  const config = JSON.parse(
+    new TextDecoder().decode(await store.blobs.read(manifest.config.digest)),
+  );
+  for (
+    const [published, expected] of [
+      ["999.89M", "999.89M"],
+      ["8B", "8B"],
+      ["", "125K"],
+      ["8x7B", "125K"],
+      ["<b>huge</b>", "125K"],
+      [7, "125K"],
+      [null, "125K"],
+    ]
+  ) {
+    const text = JSON.stringify({ ...config, model_type: published });
+    const { digest, size } = await store.blobs.put(new TextEncoder().encode(text));
+    const changed = { ...manifest, config: { ...manifest.config, digest, size } };
+    await store.writeManifest(ModelName.parse("published"), changed);
+    const { details } = await ask("/api/show", { model: "published" });
+    const { models } = await (await app.request("/api/tags")).json();
+    const listed = models.find(({ name }: { name: string }) => name === "published:latest");
+    const shown = details as Record<string, unknown>;
+    assertEquals([shown.parameter_size, listed.details.parameter_size], [expected, expected]);
+  }
 });
 
 Deno.test("POST /api/show tells the server of a model that is elsewhere", async () => {
