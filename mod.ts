@@ -98,6 +98,8 @@ export type {
   StartEvent,
   StreamDecoder,
   StreamDecoderOptions,
+  TaintedText,
+  Text,
   TextPiece,
   Tokenizer,
   TokenLogprob,

@@ -3,13 +3,22 @@
 // window is too small. What comes back is the generation's stream, taken apart into text, thinking
 // and tool calls.
 
-import type { ChatTemplate } from "../tokenizer/mod.ts";
+import {
+  type ChatTemplate,
+  ChatTemplateError,
+  plain,
+  RenderBudget,
+  taint,
+  type Text,
+} from "../tokenizer/mod.ts";
 import { AnswerStream } from "./answer_stream.ts";
 import type { AnswerFormat, CallableTool } from "./answers/mod.ts";
+import { checkpoint } from "./cancellation.ts";
 import { ChatTools } from "./chat_tools.ts";
 import { ContextLengthError, RequestError } from "./errors.ts";
+import { fewestToDrop, type Measured } from "./fit.ts";
 import { generate, type GenerateContext } from "./generate.ts";
-import { createGoTemplate, GoTemplateError, renderGoChat } from "./go_template/mod.ts";
+import { createGoTemplate, GoTemplateError, renderGoChatText } from "./go_template/mod.ts";
 import { ImageMarks } from "./image_marks.ts";
 import { encodePrompt, type Prompt } from "./prompt.ts";
 import { type PromptItem, promptLength } from "./prompt_images.ts";
@@ -24,12 +33,12 @@ export interface ChatContext extends GenerateContext {
 }
 
 /** Makes a prompt of a text with marks for images. */
-export type SplitPrompt = (prompt: string) => Prompt;
+export type SplitPrompt = (prompt: Text) => Prompt;
 
 /** The prompt text of a conversation, images as `[img-N]`. Errors: RequestError, ChatTemplateError. */
 export function renderChat(context: ChatContext, request: ChatRequest): string {
   const marks = new ImageMarks();
-  return marks.show(rendererOf(context, request)(marks.placeInMessages(request.messages)));
+  return marks.show(plain(rendererOf(context, request)(marks.placeInMessages(request.messages))));
 }
 
 /** Tokens of the prompt that chat() would run. Errors as of chat(). */
@@ -101,27 +110,48 @@ function offered({ tools = [], toolChoice = "auto" }: ChatRequest): readonly Too
   throw new RequestError(`Cannot call "${toolChoice.name}": no tool of that name was given`);
 }
 
+/** A prompt, as text and as tokens. */
+interface FittedPrompt {
+  readonly prompt: string;
+  readonly items: PromptItem[];
+  /** Messages that went because they did not fit. */
+  readonly dropped: number;
+}
+
 /** The prompt of a conversation, without the oldest turns where they do not fit the window. */
 function fit(
   context: ChatContext,
   request: ChatRequest,
   split: SplitPrompt = (prompt) => prompt,
-): { prompt: string; items: PromptItem[]; dropped: number } {
+): FittedPrompt {
+  const { messages } = request;
   const render = rendererOf(context, request);
-  let { messages } = request;
-  for (;;) {
-    const prompt = render(messages);
+  let fitted: FittedPrompt | undefined;
+  let failure: unknown;
+  const measure = (dropped: number): Measured => {
     try {
+      const prompt = render(withoutOldest(messages, dropped));
       // The template writes BOS where the model wants it; encoding adds none twice.
       const items = encodePrompt(context, { prompt: split(prompt), context: request.context });
-      return { prompt, items, dropped: request.messages.length - messages.length };
+      fitted = { prompt: plain(prompt), items, dropped };
+      return { fits: true, tokens: promptLength(items) };
     } catch (error) {
-      const isTooLong = error instanceof ContextLengthError && (request.truncate ?? true);
-      const shorter = isTooLong && withoutOldest(messages);
-      if (!shorter) throw error;
-      messages = shorter;
+      if (error instanceof ContextLengthError) {
+        failure = error;
+        return { fits: false, tokens: error.promptTokens };
+      }
+      // Some templates take no conversation that begins with an answer.
+      const isRefused = error instanceof ChatTemplateError && error.fault === "refused";
+      if (!isRefused || dropped === 0) throw error;
+      return { fits: false };
     }
-  }
+  };
+  const droppable = (request.truncate ?? true) ? turnsOf(messages) : [];
+  const kept = unitsOf(messages) - unitsOf(droppable);
+  // The last that fits is the one that drops the fewest.
+  fewestToDrop(droppable, kept, context.contextLength, measure);
+  if (!fitted) throw failure;
+  return fitted;
 }
 
 /** What the whole answer must look like, thinking and calls included; undefined: anything goes. */
@@ -144,15 +174,20 @@ function formatOf(
   return grammar && { grammar };
 }
 
-/** What makes a prompt of messages; a template of the request is parsed once for all attempts. */
+/**
+ * What makes a prompt of messages. All that messages and tools say is data in it. A template of the
+ * request is parsed once for all attempts, and the attempts share a budget.
+ */
 function rendererOf(
   context: ChatContext,
-  { think, tools, template }: ChatRequest,
-): (messages: readonly ChatMessage[]) => string {
+  { messages: all, think, tools, template }: ChatRequest,
+): (messages: readonly ChatMessage[]) => Text {
+  const budget = new RenderBudget(unitsOf(all), checkpoint);
   if (template !== undefined) {
     return refusingFaults(() => {
       const parsed = createGoTemplate(template);
-      return (messages) => refusingFaults(() => renderGoChat(parsed, { messages, tools, think }));
+      return (messages) =>
+        refusingFaults(() => renderGoChatText(parsed, { messages, tools, think }, budget));
     });
   }
   const own = context.template;
@@ -161,12 +196,12 @@ function rendererOf(
     ? {}
     : { enable_thinking: think !== false, thinking: think !== false, ...effort(think) };
   return (messages) =>
-    own.render({
+    own.renderText({
       messages: messages.map(templateMessage),
       ...(tools ? { tools } : {}),
       addGenerationPrompt: true,
       variables,
-    });
+    }, budget);
 }
 
 /** The faults of a request's template are the client's. */
@@ -180,8 +215,8 @@ function refusingFaults<T>(action: () => T): T {
 }
 
 /** What a model without a template continues: the texts alone, since it knows no roles. */
-function plainPrompt(messages: readonly ChatMessage[]): string {
-  return messages.map(({ content }) => content).filter((text) => text !== "").join("\n");
+function plainPrompt(messages: readonly ChatMessage[]): Text {
+  return taint(messages.map(({ content }) => content).filter((text) => text !== "").join("\n"));
 }
 
 function effort(think: ChatRequest["think"]): Record<string, string> {
@@ -205,9 +240,21 @@ function templateCall(call: ToolCall): Record<string, unknown> {
   return { type: "function", ...call };
 }
 
-/** The messages without the oldest turn, system messages and the last one kept; or undefined. */
-function withoutOldest(messages: readonly ChatMessage[]): ChatMessage[] | undefined {
-  const oldest = messages.findIndex(({ role }) => role !== "system");
-  if (oldest < 0 || oldest >= messages.length - 1) return undefined;
-  return messages.filter((_, i) => i !== oldest);
+/** The messages that may go where there is no room: system messages and the last one stay. */
+function turnsOf(messages: readonly ChatMessage[]): ChatMessage[] {
+  return messages.filter(({ role }, i) => role !== "system" && i < messages.length - 1);
+}
+
+/** The messages without so many of the oldest that may go. */
+function withoutOldest(messages: readonly ChatMessage[], dropped: number): readonly ChatMessage[] {
+  let left = dropped;
+  return messages.filter(({ role }) => role === "system" || left-- <= 0);
+}
+
+/** UTF-16 units of all that messages say. */
+function unitsOf(messages: readonly ChatMessage[]): number {
+  return messages.reduce(
+    (sum, { content, thinking = "" }) => sum + content.length + thinking.length,
+    0,
+  );
 }

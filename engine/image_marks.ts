@@ -2,6 +2,7 @@
 // message; afterwards the text is cut at the marks. A mark has a random part, so that no text of a
 // conversation can be taken for one.
 
+import { addText, cutText, plain, type Text } from "../tokenizer/mod.ts";
 import type { Prompt } from "./prompt.ts";
 import type { PromptImage } from "./prompt_images.ts";
 import type { ChatMessage } from "./types.ts";
@@ -55,23 +56,22 @@ export class ImageMarks {
   }
 
   /** A prompt with the images in place of their marks. It begins with a text, even an empty one. */
-  split(prompt: string, read: readonly ReadImage[]): Prompt {
-    const pieces: (string | PromptImage)[] = [];
-    let text = "";
-    prompt.split(this.#pattern()).forEach((piece, i) => {
-      if (i % 2 === 0) {
-        text += piece;
-        return;
-      }
-      const { parts, texts } = read[Number(piece)];
+  split(prompt: Text, read: readonly ReadImage[]): Prompt {
+    const pieces: (Text | PromptImage)[] = [];
+    let [text, end]: [Text, number] = ["", 0];
+    for (const { index, 0: mark, 1: number } of plain(prompt).matchAll(this.#pattern())) {
+      text = addText(text, cutText(prompt, end, index));
+      end = index + mark.length;
+      const { parts, texts } = read[Number(number)];
       parts.forEach((part, i) => {
-        text += texts[i];
+        text = addText(text, texts[i]);
         if (text !== "" || pieces.length === 0) pieces.push(text);
         pieces.push(part);
         text = "";
       });
-      text += texts[parts.length];
-    });
+      text = addText(text, texts[parts.length]);
+    }
+    text = addText(text, cutText(prompt, end));
     return text !== "" || pieces.length === 0 ? [...pieces, text] : pieces;
   }
 

@@ -11,6 +11,8 @@ export type {
   EncodeOptions,
   StreamDecoder,
   StreamDecoderOptions,
+  TaintedText,
+  Text,
   Tokenizer,
 } from "../tokenizer/mod.ts";
 export { BOX_MODEL } from "./box/file.ts";

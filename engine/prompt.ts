@@ -1,7 +1,7 @@
 // The tokens of a prompt: of its text, of a gap between two texts, and of what was said before; images
 // stand between them. Knows the vocabulary and the window; templates are chat.ts's business.
 
-import type { Tokenizer } from "../tokenizer/mod.ts";
+import { TaintedText, type Text, type Tokenizer } from "../tokenizer/mod.ts";
 import { ContextLengthError, RequestError } from "./errors.ts";
 import type { InsertionTokens } from "./insertion.ts";
 import {
@@ -23,8 +23,11 @@ export interface PromptContext {
   readonly images?: ImageLimits | undefined;
 }
 
-/** A text, or pieces of text, token ids and images in order. BOS is added to a text at the beginning. */
-export type Prompt = string | readonly (string | PromptItem)[];
+/**
+ * A text, or pieces of text, token ids and images in order. BOS is added to a text at the beginning.
+ * What is data in a text has no control tokens.
+ */
+export type Prompt = Text | readonly (Text | PromptItem)[];
 
 /** What a prompt is made of, as in GenerateRequest. */
 export interface PromptParts {
@@ -95,23 +98,27 @@ export function checkTokens(
   throw new RequestError(`${attempt}: token ${wrong} is out of range: ${state}`);
 }
 
+function isText(piece: Prompt | PromptItem): piece is Text {
+  return typeof piece === "string" || piece instanceof TaintedText;
+}
+
 function encodeOwn({ tokenizer, insertion }: PromptContext, parts: PromptParts): PromptItem[] {
   const { suffix } = parts;
-  const pieces = typeof parts.prompt === "string" ? [parts.prompt] : parts.prompt;
+  const pieces = isText(parts.prompt) ? [parts.prompt] : parts.prompt;
   if (suffix === undefined) {
     return pieces.flatMap((piece, i) =>
-      typeof piece === "string" ? tokenizer.encode(piece, { bos: i === 0 }) : piece
+      isText(piece) ? tokenizer.encode(piece, { bos: i === 0 }) : piece
     );
   }
   if (!insertion) {
     throw new RequestError("Cannot fill a gap: the vocabulary has no tokens for prefix and suffix");
   }
   // Around a gap all text is text, whatever it looks like.
-  const encode = (text: string) => tokenizer.encode(text, { special: false });
+  const encode = (text: Text) => tokenizer.encode(text, { special: false });
   return [
     ...tokenizer.encode("", { bos: true }),
     insertion.prefix,
-    ...pieces.flatMap((piece) => typeof piece === "string" ? encode(piece) : piece),
+    ...pieces.flatMap((piece) => isText(piece) ? encode(piece) : piece),
     insertion.suffix,
     ...encode(suffix),
     insertion.middle,

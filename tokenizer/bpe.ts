@@ -77,7 +77,7 @@ export class BytePairEncoding implements Algorithm {
     const isByteLevel = alphabet === "bytes";
     if (wholeWords?.test(word)) {
       const id = this.#vocabulary.idOf(isByteLevel ? toByteAlphabet(word) : word);
-      if (id !== undefined) {
+      if (id !== undefined && !this.#vocabulary.isReserved(id)) {
         ids.push(id);
         return;
       }

@@ -1,12 +1,17 @@
 // A chat template (`tokenizer.chat_template`): conversation to prompt text. The language is Jinja,
 // run by template/; this file gives templates what transformers gives them: bos_token, eos_token,
-// raise_exception, and strftime_now with a clock of the caller's choice.
+// raise_exception, and strftime_now with a clock of the caller's choice; and it says which of that
+// is data: all that messages and tools say, but for the roles.
 // Documented by Hugging Face, "Chat templates" in the transformers manual.
 
 import { ChatTemplateError } from "./errors.ts";
+import { RenderBudget, RenderLimitError } from "./render_budget.ts";
 import { formatTime } from "./strftime.ts";
+import { plain, taint, type Text } from "./tainted_text.ts";
 import {
   CallArguments,
+  Dictionary,
+  isText,
   parseTemplate,
   type RenderOptions,
   renderStatements,
@@ -32,9 +37,15 @@ export interface ChatTemplateInput {
 export interface ChatTemplate {
   /**
    * The prompt text. Throws ChatTemplateError: fault "refused" where the template itself raises
-   * an exception (its message is the template's), "failed" where it cannot be run.
+   * an exception (its message is the template's), "failed" where it cannot be run, or not within
+   * a budget.
    */
   render(input: ChatTemplateInput): string;
+  /**
+   * The same, with what is data in it.
+   * @param budget of several renderings together. Default: one of its own
+   */
+  renderText(input: ChatTemplateInput, budget?: RenderBudget): Text;
 }
 
 /** What a template does not get from the conversation. */
@@ -57,6 +68,9 @@ export function createChatTemplate(
   const statements = parse(source);
   return {
     render(input) {
+      return plain(this.renderText(input));
+    },
+    renderText(input, budget = new RenderBudget()) {
       const strict = {
         bos_token: tokens.bos ?? "",
         eos_token: tokens.eos ?? "",
@@ -70,9 +84,10 @@ export function createChatTemplate(
       let failure: unknown;
       for (const { variables, options } of attempts(strict, input, clock)) {
         try {
-          return run(statements, variables, clock, options);
+          return budget.run(() => run(statements, variables, clock, options));
         } catch (error) {
           if (!(error instanceof ChatTemplateError) || error.fault !== "failed") throw error;
+          if (error.cause instanceof RenderLimitError) throw error;
           failure ??= error;
         }
       }
@@ -128,8 +143,8 @@ function withTextArguments(message: unknown): unknown {
 }
 
 function writeJson(data: unknown, indent?: number): string {
-  const style = new CallArguments([], new Map(indent === undefined ? [] : [["indent", indent]]));
-  return toJson(toValue(data), style);
+  const style = new Dictionary(indent === undefined ? [] : [["indent", indent]]);
+  return plain(toJson(toValue(data), new CallArguments([], style)));
 }
 
 function parse(source: string): Statement[] {
@@ -147,15 +162,17 @@ function run(
   variables: Record<string, unknown>,
   clock: () => Date,
   options: RenderOptions | undefined,
-): string {
+): Text {
   const values = new Map<string, Value>([
     ["raise_exception", refuse],
-    ["strftime_now", (args) => formatTime(clock(), args.text(0) ?? "")],
+    ["strftime_now", (args) => formatTime(clock(), args.plainText(0) ?? "")],
   ]);
-  for (const [name, value] of Object.entries(variables)) {
-    if (value !== undefined) values.set(name, toValue(value));
-  }
   try {
+    for (const [name, value] of Object.entries(variables)) {
+      if (value === undefined) continue;
+      if (name === "messages") values.set(name, toMessages(value));
+      else values.set(name, toValue(value, DATA.includes(name) ? taint : plain));
+    }
     return renderStatements(statements, values, options);
   } catch (error) {
     if (error instanceof ChatTemplateError) throw error;
@@ -165,9 +182,25 @@ function run(
   }
 }
 
+/** The variables besides the messages that hold what people or programs wrote. */
+const DATA = ["tools", "functions", "documents"];
+
+/** Roles are words of templates, which make marks of them. Any other is somebody's text. */
+const ROLES = ["system", "developer", "user", "assistant", "tool", "function", "ipython"];
+
+function toMessages(messages: unknown): Value {
+  const values = toValue(messages, taint);
+  for (const message of Array.isArray(values) ? values : []) {
+    if (!(message instanceof Dictionary)) continue;
+    const role = message.get("role");
+    if (isText(role) && ROLES.includes(plain(role))) message.set("role", plain(role));
+  }
+  return values;
+}
+
 function refuse(args: CallArguments): never {
   const [message] = args.positional;
-  throw new ChatTemplateError("refused", typeof message === "string" ? message : "");
+  throw new ChatTemplateError("refused", isText(message) ? plain(message) : "");
 }
 
 function reasonOf(error: unknown): string {

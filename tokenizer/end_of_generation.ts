@@ -87,7 +87,11 @@ function reclaim(vocabulary: Vocabulary, ends: Set<number>): void {
   };
   const has = (piece: string) => vocabulary.idOf(piece) !== undefined;
 
-  for (const piece of harmonyPieces) show(piece, PieceKind.userDefined);
+  for (const piece of harmonyPieces) {
+    // Whatever the file calls them: no data holds what was a control piece once.
+    show(piece, PieceKind.control);
+    show(piece, PieceKind.userDefined);
+  }
   const isHarmony = has("<|return|>") && has("<|call|>");
   const isSolar = has("<|calls|>") && has("<|flush|>");
   // There <|end|> ends one message of an answer, not the answer.

@@ -69,7 +69,8 @@ export class MergeTable {
   /** The symbol of `line[start, end)`, a new one where it has none. */
   #obtain(line: string, start: number, end: number): number {
     const token = this.#vocabulary.find(line, start, end);
-    if (token >= 0) return token;
+    // A control piece is no word: what is spelled like one stays a text.
+    if (token >= 0 && !this.#vocabulary.isReserved(token)) return token;
     const text = line.slice(start, end);
     const known = this.#others.get(text);
     if (known !== undefined) return known;

@@ -6,6 +6,8 @@ export type { ChatTemplate, ChatTemplateInput, ChatTemplateOptions } from "./cha
 export { ChatTemplateError, TokenizerError } from "./errors.ts";
 export type { ChatTemplateFault } from "./errors.ts";
 export type { Metadata, MetadataValue } from "./metadata.ts";
+export * from "./render_budget.ts";
 export type { StreamDecoder } from "./stream_decoder.ts";
+export * from "./tainted_text.ts";
 export { createTokenizer } from "./tokenizer.ts";
 export type { DecodeOptions, EncodeOptions, StreamDecoderOptions, Tokenizer } from "./tokenizer.ts";

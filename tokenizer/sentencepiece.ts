@@ -88,7 +88,8 @@ class PieceMerger implements Joins {
   rankOf(left: number, _right: number, end: number): number {
     if (end - left > this.#vocabulary.maximumPieceLength) return -1;
     const id = this.#vocabulary.find(this.#word, left, end, this.#hashes.of(left, end));
-    return id < 0 ? -1 : this.#ranks[id]!;
+    // A control piece is no word: what is spelled like one stays a text.
+    return id < 0 || this.#vocabulary.isReserved(id) ? -1 : this.#ranks[id]!;
   }
 
   onJoin(): void {

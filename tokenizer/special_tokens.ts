@@ -3,6 +3,7 @@
 // Also corrects the kinds of well-known control pieces that converters have marked wrongly.
 
 import { type Metadata, readString } from "./metadata.ts";
+import { plain, TaintedText, type Text } from "./tainted_text.ts";
 import { ROOT, Trie, unitsOf } from "./trie.ts";
 import { PieceKind, type Vocabulary } from "./vocabulary.ts";
 
@@ -11,6 +12,8 @@ interface Special {
   readonly length: number;
   /** Control and unknown pieces count only where the caller has special tokens parsed. */
   readonly isControl: boolean;
+  /** No data holds it. */
+  readonly isReserved: boolean;
   /** Takes the white space before it along, or what follows. */
   readonly strips: "left" | "right" | undefined;
 }
@@ -33,7 +36,9 @@ export class SpecialTokens {
       const isControl = kind === PieceKind.control || kind === PieceKind.unknown;
       const piece = vocabulary.pieces[token]!;
       if (piece === "" || !(isControl || kind === PieceKind.userDefined)) continue;
-      this.#specials.push({ token, length: piece.length, isControl, strips: stripping(piece) });
+      const isReserved = vocabulary.isReserved(token);
+      const strips = stripping(piece);
+      this.#specials.push({ token, length: piece.length, isControl, isReserved, strips });
       this.#pieces.insert(unitsOf(piece), token);
       firstUnits.add(piece.charCodeAt(0).toString(16).padStart(4, "0"));
     }
@@ -41,12 +46,16 @@ export class SpecialTokens {
     this.#specials.sort((left, right) => right.length - left.length);
   }
 
-  /** Parts of `text` in order: a number is a token, a string is text without special tokens. */
-  split(text: string, parseControl: boolean): (string | number)[] {
+  /**
+   * Parts of a text in order: a number is a token, a string is text without special tokens. No part
+   * of a reserved token may be data.
+   */
+  split(whole: Text, parseControl: boolean): (string | number)[] {
+    const text = plain(whole);
     if (text === "") return [];
     const places = this.#find(text);
     if (places.size === 0) return [text];
-    const claims = this.#claim(text, places, parseControl);
+    const claims = this.#claim(whole, places, parseControl);
     const parts: (string | number)[] = [];
     let end = 0;
     for (const claim of claims) {
@@ -80,17 +89,21 @@ export class SpecialTokens {
     return places;
   }
 
-  #claim(text: string, places: Map<number, number[]>, parseControl: boolean) {
+  #claim(whole: Text, places: Map<number, number[]>, parseControl: boolean) {
+    const text = plain(whole);
+    const isData = (start: number, end: number) =>
+      whole instanceof TaintedText && whole.overlaps(start, end);
     const taken = new Uint8Array(text.length);
     const isFreeSpace = (index: number) => !taken[index] && spaces.includes(text.charAt(index));
     const claims: { token: number; start: number; end: number }[] = [];
-    for (const { token, length, isControl, strips } of this.#specials) {
+    for (const { token, length, isControl, isReserved, strips } of this.#specials) {
       if (isControl && !parseControl) continue;
       for (const place of places.get(token) ?? []) {
         let start = place;
         let end = place + length;
         // What is taken is at least as long as this, so that it covers an end if it overlaps.
         if (taken[start] || taken[end - 1]) continue;
+        if (isReserved && isData(start, end)) continue;
         while (strips === "left" && start > 0 && isFreeSpace(start - 1)) start--;
         while (strips === "right" && end < text.length && isFreeSpace(end)) end++;
         taken.fill(1, start, end);

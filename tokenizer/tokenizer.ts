@@ -10,13 +10,14 @@ import { type Metadata, readBoolean, readInteger, readString } from "./metadata.
 import { SentencePiece } from "./sentencepiece.ts";
 import { SpecialTokens } from "./special_tokens.ts";
 import { type StreamDecoder, Utf8StreamDecoder } from "./stream_decoder.ts";
+import { plain, type Text, withSpansOf } from "./tainted_text.ts";
 import { Unigram } from "./unigram.ts";
 import { PieceKind, Vocabulary } from "./vocabulary.ts";
 import { WordPiece } from "./wordpiece.ts";
 
 /** How text becomes tokens. */
 export interface EncodeOptions {
-  /** Whether control tokens written in the text become tokens. Default true. */
+  /** Whether control tokens written in the text become tokens: never in data. Default true. */
   special?: boolean;
   /** Put BOS before where the vocabulary wants it and the text has none. Default false. */
   bos?: boolean;
@@ -53,7 +54,7 @@ export interface Tokenizer {
   /** What had to be guessed about the vocabulary, as sentences for a log; mostly none. */
   readonly warnings: readonly string[];
   /** Token ids of `text`. Throws TokenizerError where the vocabulary has no text. */
-  encode(text: string, options?: EncodeOptions): number[];
+  encode(text: Text, options?: EncodeOptions): number[];
   /** The text of `tokens`, the inverse of encode. Throws TokenizerError on an id out of range. */
   decode(tokens: Iterable<number>, options?: DecodeOptions): string;
   /** The bytes that a token stands for, control tokens as their piece in UTF-8. */
@@ -108,6 +109,11 @@ function createAlgorithm(vocabulary: Vocabulary, metadata: Metadata): Algorithm 
   return make?.(vocabulary, metadata);
 }
 
+/** The text with what is no character replaced, unit by unit: spans of data stay where they are. */
+function wellFormed(text: Text): Text {
+  return withSpansOf(plain(text).toWellFormed(), text);
+}
+
 class GgufTokenizer implements Tokenizer {
   readonly vocabularySize: number;
   readonly bosToken?: number;
@@ -151,12 +157,12 @@ class GgufTokenizer implements Tokenizer {
     return this.#algorithm !== undefined;
   }
 
-  encode(text: string, options: EncodeOptions = {}): number[] {
+  encode(text: Text, options: EncodeOptions = {}): number[] {
     const algorithm = this.#require("encode text");
     const specials = this.#specials ??= new SpecialTokens(this.#vocabulary, this.#metadata);
     const ids: number[] = [];
     let isFirst = true;
-    for (const part of specials.split(text.toWellFormed(), options.special ?? true)) {
+    for (const part of specials.split(wellFormed(text), options.special ?? true)) {
       if (typeof part === "string") algorithm.encode(part, isFirst, ids);
       else ids.push(part);
       isFirst = typeof part === "number";

@@ -21,6 +21,8 @@ export class Vocabulary {
   readonly pieces: readonly string[];
   readonly #scores: ArrayLike<number> | undefined;
   readonly #kinds: Uint8Array;
+  /** 1 for what the file, or what is known of its family, calls a control or unknown piece. */
+  readonly #reserved: Uint8Array;
   readonly #ids: TextTable;
   readonly #maximumPieceLength: number;
   #idsOfBytes: readonly (number | undefined)[] | undefined;
@@ -32,10 +34,11 @@ export class Vocabulary {
     this.#scores = readPerPiece(metadata, "tokenizer.ggml.scores", size);
     const kinds = readPerPiece(metadata, "tokenizer.ggml.token_type", size);
     this.#kinds = new Uint8Array(size).fill(PieceKind.normal);
+    this.#reserved = new Uint8Array(size);
     let longest = 0;
     let units = 0;
     for (let id = 0; id < size; id++) {
-      if (kinds !== undefined) this.#kinds[id] = kinds[id]!;
+      if (kinds !== undefined) this.setKind(id, kinds[id]!);
       const { length } = this.pieces[id]!;
       if (length > longest) longest = length;
       units += length;
@@ -89,9 +92,20 @@ export class Vocabulary {
     return this.#kinds[id]!;
   }
 
+  /**
+   * Whether a piece is one that only templates and models write: control and unknown pieces, also
+   * those that are shown as text because the reader of an answer has to see them.
+   */
+  isReserved(id: number): boolean {
+    return this.#reserved[id] === 1;
+  }
+
   /** Corrects the kind of a piece that its file has wrong. */
   setKind(id: number, kind: number): void {
     this.#kinds[id] = kind;
+    if (kind === PieceKind.control || kind === PieceKind.unknown) this.#reserved[id] = 1;
+    // What is a word of the language after all, such as </s> where it is HTML.
+    if (kind === PieceKind.normal) this.#reserved[id] = 0;
   }
 
   /** The id at a key of the metadata; undefined where it is missing or names no token. */

@@ -1,8 +1,10 @@
 // From a conversation to a prompt by a Go template, as Ollama does it: all at once where the
 // template asks for the messages, turn by turn where it knows only a prompt and its answer.
 
+import { joinTexts, plain, RenderBudget, taint, type Text } from "../../tokenizer/mod.ts";
 import type { ChatMessage, ChatRequest, Tool } from "../types.ts";
 import { toGoMessages, toGoTools } from "./conversation.ts";
+import { refusingLimits } from "./errors.ts";
 import type { GoTemplate } from "./template.ts";
 import type { GoValue } from "./values.ts";
 
@@ -28,12 +30,25 @@ export interface GoInsertion {
 
 /** The prompt of a conversation. Error: GoTemplateError. */
 export function renderGoChat(template: GoTemplate, chat: GoChat): string {
+  return plain(renderGoChatText(template, chat, new RenderBudget()));
+}
+
+/**
+ * The same, with what is data in it: the texts of messages and tools.
+ *
+ * @param budget of this and other renderings together
+ */
+export function renderGoChatText(template: GoTemplate, chat: GoChat, budget: RenderBudget): Text {
+  return budget.run(() => refusingLimits(() => renderConversation(template, chat)));
+}
+
+function renderConversation(template: GoTemplate, chat: GoChat): Text {
   const messages = mergeNeighbors(chat.messages);
   const thinking = thinkingValues(chat.think);
   if (!template.fields.has("Messages")) return renderTurns(template, messages, thinking);
   const system = chat.messages.filter(({ role }) => role === "system");
-  return template.render({
-    System: system.map(({ content }) => content).join("\n\n"),
+  return template.renderText({
+    System: taint(system.map(({ content }) => content).join("\n\n")),
     Messages: toGoMessages(messages),
     Tools: chat.tools?.length ? toGoTools(chat.tools) : null,
     Response: "",
@@ -44,8 +59,8 @@ export function renderGoChat(template: GoTemplate, chat: GoChat): string {
 /** The prompt for filling a gap, by a template that knows `.Suffix`. Error: GoTemplateError. */
 export function renderGoInsertion(template: GoTemplate, insertion: GoInsertion): string {
   return template.render({
-    Prompt: insertion.prompt,
-    Suffix: insertion.suffix,
+    Prompt: taint(insertion.prompt),
+    Suffix: taint(insertion.suffix),
     Response: "",
     ...thinkingValues(insertion.think),
   });
@@ -56,25 +71,26 @@ function renderTurns(
   template: GoTemplate,
   messages: readonly ChatMessage[],
   thinking: Readonly<Record<string, GoValue>>,
-): string {
-  const none = { System: "", Prompt: "", Response: "" };
-  let [turn, text] = [none, ""];
+): Text {
+  const none = { System: "" as Text, Prompt: "" as Text, Response: "" as Text };
+  const texts: Text[] = [];
+  let turn = none;
   const finish = () => {
-    text += template.render({ ...turn, ...thinking });
+    texts.push(template.renderText({ ...turn, ...thinking }));
     turn = none;
   };
   for (const { role, content } of messages) {
     if (role === "system") {
       if (turn.Prompt !== "" || turn.Response !== "") finish();
-      turn = { ...turn, System: content };
+      turn = { ...turn, System: taint(content) };
     } else if (role === "user") {
       if (turn.Response !== "") finish();
-      turn = { ...turn, Prompt: content };
+      turn = { ...turn, Prompt: taint(content) };
     } else if (role === "assistant") {
-      turn = { ...turn, Response: content };
+      turn = { ...turn, Response: taint(content) };
     }
   }
-  return text + template.renderPrompt({ ...turn, ...thinking });
+  return joinTexts([...texts, template.renderPrompt({ ...turn, ...thinking })]);
 }
 
 /** The messages with neighbors of the same role made one, but for the answers of tools. */

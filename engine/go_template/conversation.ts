@@ -2,6 +2,7 @@
 // with their fields in Ollama's order and the properties of their parameters in that of the
 // alphabet. Fixed by the types of Ollama's packages api and template.
 
+import { plain, taint, type Text } from "../../tokenizer/mod.ts";
 import type { ChatMessage, Tool, ToolCall } from "../types.ts";
 import { writeJson } from "./json.ts";
 import { type Field, type GoValue, Stringer, Struct, toGoValue } from "./values.ts";
@@ -13,20 +14,25 @@ const NO_ITEMS = new Stringer([], "[]", null);
 export function toGoMessages(messages: readonly ChatMessage[]): GoValue {
   return messages.map((message) =>
     goStruct({
+      // Roles are words of templates, which make marks of them.
       Role: message.role,
-      Content: message.content,
-      Thinking: message.thinking ?? "",
+      Content: taint(message.content),
+      Thinking: taint(message.thinking ?? ""),
       Images: NO_ITEMS,
       ToolCalls: message.toolCalls?.map(callStruct) ?? NO_ITEMS,
-      ToolName: message.toolName ?? "",
-      ToolCallID: message.toolCallId ?? "",
+      ToolName: taint(message.toolName ?? ""),
+      ToolCallID: taint(message.toolCallId ?? ""),
     })
   );
 }
 
 function callStruct({ id, function: { name, arguments: given } }: ToolCall, index: number): Struct {
-  const called = goStruct({ Index: index, Name: name, Arguments: withJson(toGoValue(given)) });
-  return goStruct({ ID: id ?? "", Function: called });
+  const called = goStruct({
+    Index: index,
+    Name: taint(name),
+    Arguments: withJson(toGoValue(given)),
+  });
+  return goStruct({ ID: taint(id ?? ""), Function: called });
 }
 
 /** Tools as `.Tools` has them: all together, each one and its parts print as JSON. */
@@ -44,8 +50,8 @@ function toolStruct(tool: Tool): Struct {
       "function",
       withJson(
         new Struct([
-          field("Name", "name", name),
-          field("Description", "description", description ?? ""),
+          field("Name", "name", taint(name)),
+          field("Description", "description", taint(description ?? "")),
           field("Parameters", "parameters", withJson(parametersStruct(parameters ?? {}))),
           ...otherFields(functionOthers),
         ]),
@@ -101,15 +107,15 @@ function inOrder(properties: Schema): GoValue {
 /** A list of types that prints, and is written, as the type where it has but one. */
 function propertyType(type: unknown): GoValue {
   if (type === undefined) return new Stringer([], "", null);
-  const types = (Array.isArray(type) ? type : [type]).map(String);
+  const types = (Array.isArray(type) ? type : [type]).map((one): Text => taint(String(one)));
   return types.length === 1
     ? new Stringer(types, types[0]!, types[0]!)
-    : new Stringer(types, `[${types.join(" ")}]`);
+    : new Stringer(types, taint(`[${types.map(plain).join(" ")}]`));
 }
 
 /** Keywords that Ollama's types lack; JSON has them all the same, behind those that it knows. */
 function otherFields(others: Schema): Field[] {
-  return Object.entries(others).map(([key, value]) => field(key, key, toGoValue(value)));
+  return Object.entries(others).map(([key, value]) => field(key, taint(key), toGoValue(value)));
 }
 
 function withJson(value: GoValue): GoValue {
@@ -120,7 +126,7 @@ function goStruct(values: Readonly<Record<string, GoValue>>): Struct {
   return new Struct(Object.entries(values).map(([name, value]) => field(name, name, value)));
 }
 
-function field(name: string, key: string, value: GoValue): Field {
+function field(name: string, key: Text, value: GoValue): Field {
   return { name, key, value };
 }
 

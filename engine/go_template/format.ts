@@ -1,105 +1,136 @@
 // How values print: Go's fmt.Sprint and the verbs of fmt.Sprintf that templates use.
 // Fixed by the documentation of Go's package fmt.
 
-import { bare, Float64, type GoValue, Stringer, Struct } from "./values.ts";
+import {
+  addText,
+  countSteps,
+  countText,
+  cutText,
+  joinTexts,
+  plain,
+  replaceMatches,
+  taint,
+  taintLike,
+  type Text,
+} from "../../tokenizer/mod.ts";
+import { bare, Float64, type GoValue, isText, Stringer, Struct } from "./values.ts";
 
 const WIDEST = 10_000;
 
 /** What `{{ value }}` prints. */
-export function printValue(value: GoValue): string {
+export function printValue(value: GoValue): Text {
   return value === null ? "<no value>" : formatValue(value);
 }
 
 /** The verb %v. */
-export function formatValue(value: GoValue): string {
+export function formatValue(value: GoValue): Text {
+  countSteps();
+  if (isText(value)) return value;
   if (value instanceof Stringer) return value.text;
   if (value === null) return "<nil>";
   if (value instanceof Float64) return formatFloat(value.value);
-  if (Array.isArray(value)) return `[${value.map(formatValue).join(" ")}]`;
+  if (Array.isArray(value)) {
+    return joinTexts(["[", joinTexts(value.map(formatValue), " "), "]"]);
+  }
   if (value instanceof Map) {
-    const entries = Array.from(value, ([key, item]) => `${key}:${formatValue(item)}`);
-    return `map[${entries.join(" ")}]`;
+    const entries = Array.from(
+      value,
+      ([key, item]) => joinTexts([taint(key), ":", formatValue(item)]),
+    );
+    return joinTexts(["map[", joinTexts(entries, " "), "]"]);
   }
   if (value instanceof Struct) {
-    return `{${value.fields.map((field) => formatValue(field.value)).join(" ")}}`;
+    const fields = value.fields.map((field) => formatValue(field.value));
+    return joinTexts(["{", joinTexts(fields, " "), "}"]);
   }
   return String(value);
 }
 
 /** Go's Sprint: a space between two neighbours that are both no strings. */
-export function print(values: readonly GoValue[]): string {
-  return values.map((value, i) => {
-    const isSpaced = i > 0 && typeof value !== "string" && typeof values[i - 1] !== "string";
-    return (isSpaced ? " " : "") + formatValue(value);
-  }).join("");
+export function print(values: readonly GoValue[]): Text {
+  return joinTexts(values.flatMap((value, i) => {
+    const isSpaced = i > 0 && !isText(value) && !isText(values[i - 1]);
+    return isSpaced ? [" ", formatValue(value)] : [formatValue(value)];
+  }));
 }
 
 /** Go's Sprintf. */
-export function printFormatted(format: string, values: readonly GoValue[]): string {
+export function printFormatted(format: Text, values: readonly GoValue[]): Text {
   let next = 0;
-  const text = format.replace(
-    /%([-+# 0]*)(\d*)(?:\.(\d+))?([a-zA-Z%])/g,
-    (_, flags: string, width: string, precision: string | undefined, verb: string) => {
-      if (verb === "%") return "%";
-      if (next >= values.length) return `%!${verb}(MISSING)`;
-      const body = formatVerb(verb, values[next++]!, precision, flags);
-      const missing = Math.min(Number(width), WIDEST);
-      if (flags.includes("-")) return body.padEnd(missing);
-      return body.padStart(missing, flags.includes("0") && verb !== "s" ? "0" : " ");
-    },
-  );
+  const text = replaceMatches(format, VERB, (match) => {
+    const [, flags = "", width = "0", precision, verb = ""] = match;
+    if (verb === "%") return "%";
+    if (next >= values.length) return `%!${verb}(MISSING)`;
+    const body = formatVerb(verb, values[next++]!, precision, flags);
+    const missing = Math.max(0, Math.min(Number(width), WIDEST) - body.length);
+    if (flags.includes("-")) return addText(body, " ".repeat(missing));
+    return addText((flags.includes("0") && verb !== "s" ? "0" : " ").repeat(missing), body);
+  });
   if (next >= values.length) return text;
-  return `${text}%!(EXTRA ${values.slice(next).map(describe).join(", ")})`;
+  const extra = joinTexts(values.slice(next).map(describe), ", ");
+  return joinTexts([text, "%!(EXTRA ", extra, ")"]);
 }
+
+const VERB = /%([-+# 0]*)([1-9]\d*)?(?:\.(\d+))?([a-zA-Z%])/g;
 
 function formatVerb(
   verb: string,
   value: GoValue,
   precision: string | undefined,
   flags: string,
-): string {
-  const plain = bare(value);
-  const number = plain instanceof Float64 ? plain.value : plain;
+): Text {
+  const simple = bare(value);
+  const number = simple instanceof Float64 ? simple.value : simple;
   switch (verb) {
     case "v":
       return formatValue(value);
     case "s":
-      return formatValue(value).slice(0, precision === undefined ? undefined : Number(precision));
-    case "q":
-      return JSON.stringify(formatValue(value));
+      return shorten(formatValue(value), precision);
+    case "q": {
+      const text = formatValue(value);
+      countText(6 * text.length);
+      return taintLike(JSON.stringify(plain(text)), text);
+    }
     case "t":
-      if (typeof plain === "boolean") return String(plain);
+      if (typeof simple === "boolean") return String(simple);
       break;
     case "d":
-      if (typeof plain === "number") return (flags.includes("+") && plain >= 0 ? "+" : "") + plain;
+      if (typeof simple === "number") {
+        return (flags.includes("+") && simple >= 0 ? "+" : "") + simple;
+      }
       break;
     case "x":
-      if (typeof plain === "number") return plain.toString(16);
+      if (typeof simple === "number") return simple.toString(16);
       break;
     case "f":
-      if (plain instanceof Float64 && typeof number === "number") {
+      if (simple instanceof Float64 && typeof number === "number") {
         return number.toFixed(Math.min(Number(precision ?? 6), 100));
       }
       break;
     case "g":
-      if (plain instanceof Float64) return formatFloat(plain.value);
+      if (simple instanceof Float64) return formatFloat(simple.value);
   }
-  return `%!${verb}(${describe(value)})`;
+  return joinTexts([`%!${verb}(`, describe(value), ")"]);
 }
 
-function describe(value: GoValue): string {
-  const plain = bare(value);
-  if (plain === null) return "<nil>";
-  const type = typeof plain === "string"
+function shorten(text: Text, precision: string | undefined): Text {
+  const length = Number(precision ?? Infinity);
+  return length < text.length ? cutText(text, 0, length) : text;
+}
+
+function describe(value: GoValue): Text {
+  const simple = bare(value);
+  if (simple === null) return "<nil>";
+  const type = isText(simple)
     ? "string"
-    : typeof plain === "boolean"
+    : typeof simple === "boolean"
     ? "bool"
-    : typeof plain === "number"
+    : typeof simple === "number"
     ? "int"
-    : plain instanceof Float64
+    : simple instanceof Float64
     ? "float64"
     : "value";
-  return `${type}=${formatValue(value)}`;
+  return joinTexts([`${type}=`, formatValue(value)]);
 }
 
 /** The shortest digits that give the number back; from a million on with an exponent. */
@@ -112,7 +143,7 @@ function formatFloat(value: number): string {
 }
 
 /** The function html. */
-export function escapeHtml(text: string): string {
+export function escapeHtml(text: Text): Text {
   const entities: Record<string, string> = {
     "&": "&amp;",
     "<": "&lt;",
@@ -121,5 +152,5 @@ export function escapeHtml(text: string): string {
     "'": "&#39;",
     "\0": "\ufffd",
   };
-  return text.replace(/[&<>"'\0]/g, (character) => entities[character]!);
+  return replaceMatches(text, /[&<>"'\0]/g, ([character]) => entities[character]!);
 }

@@ -1,9 +1,19 @@
 // The functions that a Go template can call: those of text/template and those that Ollama adds.
 // `and` and `or` are not here: they leave arguments unevaluated.
 
+import {
+  countItems,
+  countRead,
+  countSteps,
+  countText,
+  joinTexts,
+  plain,
+  taintLike,
+  type Text,
+} from "../../tokenizer/mod.ts";
 import { escapeHtml, formatValue, print, printFormatted } from "./format.ts";
 import { writeJson } from "./json.ts";
-import { bare, Float64, type GoValue, isTrue, Struct } from "./values.ts";
+import { bare, Float64, type GoValue, isText, isTrue, Struct } from "./values.ts";
 
 /** A function: takes values, gives one. Throws TypeError where Go has an error. */
 export type GoFunction = (...values: GoValue[]) => GoValue;
@@ -36,7 +46,7 @@ export function createFunctions(clock: () => Date): ReadonlyMap<string, GoFuncti
     ["index", (value = null, ...keys) => keys.reduce(itemOf, value)],
     ["slice", slice],
     ["print", (...values) => print(values)],
-    ["println", (...values) => values.map(formatValue).join(" ") + "\n"],
+    ["println", (...values) => joinTexts([joinTexts(values.map(formatValue), " "), "\n"])],
     ["printf", (format = null, ...values) => printFormatted(formatValue(format), values)],
     ["html", (...values) => escapeHtml(print(values))],
     ["json", (value = null) => writeJson(value)],
@@ -63,46 +73,57 @@ function areEqual(left: GoValue, right: GoValue): boolean {
 }
 
 function comparable(value: GoValue): null | boolean | number | string {
-  const plain = bare(value);
-  if (plain instanceof Float64) return plain.value;
-  if (typeof plain === "object" && plain !== null) throw new TypeError("non-comparable type");
-  return plain;
+  const simple = bare(value);
+  countSteps();
+  if (simple instanceof Float64) return simple.value;
+  if (isText(simple)) {
+    countRead(simple.length);
+    return plain(simple);
+  }
+  if (typeof simple === "object" && simple !== null) throw new TypeError("non-comparable type");
+  return simple;
+}
+
+function bytesOf(text: Text): Uint8Array {
+  countText(3 * text.length);
+  return new TextEncoder().encode(plain(text));
 }
 
 function lengthOf(value: GoValue): number {
-  const plain = bare(value);
-  if (typeof plain === "string") return new TextEncoder().encode(plain).length;
-  if (Array.isArray(plain)) return plain.length;
-  if (plain instanceof Map) return plain.size;
+  const simple = bare(value);
+  if (isText(simple)) return bytesOf(simple).length;
+  if (Array.isArray(simple)) return simple.length;
+  if (simple instanceof Map) return simple.size;
   throw new TypeError("len of a value that has none");
 }
 
 function itemOf(value: GoValue, key: GoValue): GoValue {
-  const plain = bare(value);
-  if (plain instanceof Map) return plain.get(formatValue(key)) ?? null;
-  if (!Array.isArray(plain) && typeof plain !== "string") {
+  const simple = bare(value);
+  if (simple instanceof Map) return simple.get(plain(formatValue(key))) ?? null;
+  if (!Array.isArray(simple) && !isText(simple)) {
     throw new TypeError("index of a value that has no items");
   }
-  const items = typeof plain === "string" ? [...new TextEncoder().encode(plain)] : plain;
+  const items: ArrayLike<GoValue> = isText(simple) ? bytesOf(simple) : simple;
   const item = items[position(key, items.length - 1)];
   return item === undefined ? null : item;
 }
 
 function position(value: GoValue, highest: number): number {
   if (typeof value === "number" && value >= 0 && value <= highest) return value;
-  throw new TypeError(`index out of range: ${formatValue(value)}`);
+  throw new TypeError(`index out of range: ${plain(formatValue(value)).slice(0, 100)}`);
 }
 
 function slice(value: GoValue = null, ...bounds: GoValue[]): GoValue {
-  const plain = bare(value);
-  if (!Array.isArray(plain) && typeof plain !== "string") {
+  const simple = bare(value);
+  if (!Array.isArray(simple) && !isText(simple)) {
     throw new TypeError("slice of a value that has no items");
   }
-  const items = typeof plain === "string" ? new TextEncoder().encode(plain) : plain;
+  const items = isText(simple) ? bytesOf(simple) : simple;
   const end = position(bounds[1] ?? items.length, items.length);
   const start = position(bounds[0] ?? 0, end);
-  const part = items.slice(start, end);
-  return part instanceof Uint8Array ? new TextDecoder().decode(part) : part;
+  countItems(end - start);
+  if (!isText(simple)) return simple.slice(start, end);
+  return taintLike(new TextDecoder().decode(items.slice(start, end) as Uint8Array), simple);
 }
 
 const TYPESCRIPT_TYPES: ReadonlyMap<string, string> = new Map([
@@ -117,6 +138,7 @@ const TYPESCRIPT_TYPES: ReadonlyMap<string, string> = new Map([
 
 /** TypeScript's type of a property of a tool's parameters. */
 function typeScriptType(value: GoValue): string {
+  countSteps();
   const property = bare(value);
   if (!(property instanceof Struct)) return "any";
   const alternatives = bare(property.get("AnyOf") ?? null);
@@ -125,5 +147,5 @@ function typeScriptType(value: GoValue): string {
   }
   const types = bare(property.get("Type") ?? null);
   if (!Array.isArray(types) || types.length === 0) return "any";
-  return types.map((type) => TYPESCRIPT_TYPES.get(formatValue(type)) ?? "any").join(" | ");
+  return types.map((type) => TYPESCRIPT_TYPES.get(plain(formatValue(type))) ?? "any").join(" | ");
 }

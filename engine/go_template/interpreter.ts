@@ -1,16 +1,18 @@
-// Runs a Go template over a value. Steps, depth and output are bounded, for any model file may
-// hold any template. Fixed by Go's package text/template, with missing keys of maps nil.
+// Runs a Go template over a value. Depth is bounded here, work and memory by the budget of the
+// rendering. Fixed by Go's package text/template, with missing keys of maps nil.
 
-import { GoTemplateError } from "./errors.ts";
+import { countItems, countObjects, countSteps, joinTexts, type Text } from "../../tokenizer/mod.ts";
+import { plain, taint } from "../../tokenizer/mod.ts";
+import { GoTemplateError, refusingLimits } from "./errors.ts";
 import { printValue } from "./format.ts";
 import type { GoFunction } from "./functions.ts";
 import type { Branch, Command, Node, Operand, Pipeline, Tree } from "./syntax.ts";
 import { bare, Float64, type GoValue, isTrue, Struct } from "./values.ts";
 
-const MAXIMUM_STEPS = 2_000_000;
 const MAXIMUM_DEPTH = 100;
-const MAXIMUM_OUTPUT = 1 << 26;
 const MAXIMUM_COUNT = 100_000;
+/** Units of a value that a message shows. */
+const MOST_SHOWN = 100;
 
 /** How a list of nodes ended. */
 type Completion = "normal" | "break" | "continue";
@@ -25,18 +27,21 @@ export function runGoTemplate(
   tree: Tree,
   functions: ReadonlyMap<string, GoFunction>,
   data: GoValue,
-): string {
+): Text {
   const interpreter = new Interpreter(tree, functions);
-  interpreter.runTemplate(tree.body, data, 1);
-  return interpreter.output;
+  return refusingLimits(() => {
+    interpreter.runTemplate(tree.body, data, 1);
+    return joinTexts(interpreter.output);
+  }, () => interpreter.line);
 }
 
 class Interpreter {
-  output = "";
+  readonly output: Text[] = [];
+  /** What is at work. */
+  line = 1;
   readonly #tree: Tree;
   readonly #functions: ReadonlyMap<string, GoFunction>;
   #variables: Variable[] = [];
-  #steps = 0;
   #depth = 0;
 
   constructor(tree: Tree, functions: ReadonlyMap<string, GoFunction>) {
@@ -58,6 +63,7 @@ class Interpreter {
 
   #run(nodes: readonly Node[], dot: GoValue): Completion {
     for (const node of nodes) {
+      countSteps();
       const completion = this.#execute(node, dot);
       if (completion !== "normal") return completion;
     }
@@ -101,10 +107,10 @@ class Interpreter {
 
   #range({ pipeline, body, otherwise }: Branch, dot: GoValue): Completion {
     const { variables } = pipeline;
-    const items = this.#itemsOf(this.#evaluate({ ...pipeline, variables: [] }, dot), pipeline.line);
-    if (items.length === 0) return this.#run(otherwise, dot);
-    this.#count(items.length, pipeline.line);
-    for (const [key, item] of items) {
+    const visited = this.#evaluate({ ...pipeline, variables: [] }, dot);
+    let isEmpty = true;
+    for (const [key, item] of this.#itemsOf(visited, pipeline.line)) {
+      isEmpty = false;
       const completion = this.#scoped(() => {
         const values = variables.length === 2 ? [key, item] : [item];
         variables.forEach((name, i) => this.#setVariable(name, values[i]!, pipeline));
@@ -112,18 +118,29 @@ class Interpreter {
       });
       if (completion === "break") break;
     }
-    return "normal";
+    return isEmpty ? this.#run(otherwise, dot) : "normal";
   }
 
-  #itemsOf(value: GoValue, line: number): [GoValue, GoValue][] {
-    const plain = bare(value);
-    if (plain === null) return [];
-    if (Array.isArray(plain)) return plain.map((item, i) => [i, item]);
-    if (plain instanceof Map) return [...plain];
-    if (typeof plain === "number" && plain <= MAXIMUM_COUNT) {
-      return Array.from({ length: Math.max(0, plain) }, (_, i) => [i, i]);
+  /** Keys and values, in order. */
+  *#itemsOf(value: GoValue, line: number): Generator<[GoValue, GoValue]> {
+    const simple = bare(value);
+    const count = typeof simple === "number" && simple <= MAXIMUM_COUNT ? simple : undefined;
+    if (Array.isArray(simple)) {
+      for (const [i, item] of simple.entries()) yield this.#visited(i, item, line);
+    } else if (simple instanceof Map) {
+      for (const [key, item] of simple) yield this.#visited(taint(key), item, line);
+    } else if (count !== undefined) {
+      for (let i = 0; i < count; i++) yield this.#visited(i, i, line);
+    } else if (simple !== null) {
+      const shown = plain(printValue(value)).slice(0, MOST_SHOWN);
+      throw new GoTemplateError(`range cannot visit ${shown}`, line);
     }
-    throw new GoTemplateError(`range cannot visit ${printValue(value)}`, line);
+  }
+
+  #visited(key: GoValue, item: GoValue, line: number): [GoValue, GoValue] {
+    this.#count(1, line);
+    countObjects(0.5);
+    return [key, item];
   }
 
   /** Runs with what variables it declares forgotten afterwards. */
@@ -143,10 +160,14 @@ class Interpreter {
 
   #setVariable(name: string, value: GoValue, { isAssignment, line }: Pipeline): void {
     if (isAssignment) this.#findVariable(name, line).value = value;
-    else this.#variables.push({ name, value });
+    else {
+      countObjects(1);
+      this.#variables.push({ name, value });
+    }
   }
 
   #findVariable(name: string, line: number): Variable {
+    countSteps(this.#variables.length / 16);
     const variable = this.#variables.findLast((one) => one.name === name);
     if (!variable) throw new GoTemplateError(`undefined variable ${name}`, line);
     return variable;
@@ -175,6 +196,7 @@ class Interpreter {
     }
     const call = this.#functions.get(name);
     if (!call) throw new GoTemplateError(`function "${name}" not defined`, line);
+    countItems(operands.length);
     const values = operands.map((operand) => this.#value(operand, dot, line));
     if (last !== undefined) values.push(last);
     try {
@@ -205,6 +227,7 @@ class Interpreter {
   }
 
   #value(operand: Operand, dot: GoValue, line: number): GoValue {
+    countSteps();
     switch (operand.kind) {
       case "dot":
         return dot;
@@ -220,33 +243,34 @@ class Interpreter {
         return this.#evaluate(operand.pipeline, dot);
       case "fields":
         return operand.names.reduce(
-          (value, name) => fieldOf(value, name, line),
+          (value, name) => {
+            countSteps();
+            return fieldOf(value, name, line);
+          },
           this.#value(operand.of, dot, line),
         );
     }
   }
 
-  #print(text: string, line: number): void {
-    this.output += text;
+  #print(text: Text, line: number): void {
     this.#count(1, line);
-    if (this.output.length > MAXIMUM_OUTPUT) {
-      throw new GoTemplateError("the output has no end", line);
-    }
+    countItems(1);
+    this.output.push(text);
   }
 
   #count(steps: number, line: number): void {
-    this.#steps += steps;
-    if (this.#steps > MAXIMUM_STEPS) throw new GoTemplateError("the template does not end", line);
+    this.line = line;
+    countSteps(steps);
   }
 }
 
 /** The field of a struct or a map; of a map, one that is missing is nil. */
 function fieldOf(value: GoValue, name: string, line: number): GoValue {
-  const plain = bare(value);
-  if (plain instanceof Map) return plain.get(name) ?? null;
-  const field = plain instanceof Struct ? plain.get(name) : undefined;
+  const simple = bare(value);
+  if (simple instanceof Map) return simple.get(name) ?? null;
+  const field = simple instanceof Struct ? simple.get(name) : undefined;
   if (field === undefined) {
-    const subject = plain === null ? "nil" : "a value without such a field";
+    const subject = simple === null ? "nil" : "a value without such a field";
     throw new GoTemplateError(`cannot take field ${name} of ${subject}`, line);
   }
   return field;

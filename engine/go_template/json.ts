@@ -1,6 +1,15 @@
 // Values as Go's encoding/json writes them: no spaces, and the characters of HTML escaped.
 
-import { bare, Float64, type GoValue, isTrue, Stringer, Struct } from "./values.ts";
+import {
+  countSteps,
+  countText,
+  joinTexts,
+  plain,
+  taint,
+  taintLike,
+  type Text,
+} from "../../tokenizer/mod.ts";
+import { bare, Float64, type GoValue, isText, isTrue, Stringer, Struct } from "./values.ts";
 
 const ESCAPES: Readonly<Record<string, string>> = {
   "<": "\\u003c",
@@ -11,27 +20,33 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /** The value as JSON. */
-export function writeJson(value: GoValue): string {
+export function writeJson(value: GoValue): Text {
+  countSteps();
   if (value instanceof Stringer) return writeJson(value.json);
   if (value instanceof Float64) return JSON.stringify(value.value);
-  if (typeof value === "string") return writeText(value);
-  if (Array.isArray(value)) return `[${value.map(writeJson).join(",")}]`;
+  if (isText(value)) return writeText(value);
+  if (Array.isArray(value)) return joinTexts(["[", joinTexts(value.map(writeJson), ","), "]"]);
   if (value instanceof Map) {
-    return `{${Array.from(value, ([key, item]) => writeMember(key, item)).join(",")}}`;
+    const members = Array.from(value, ([key, item]) => writeMember(taint(key), item));
+    return joinTexts(["{", joinTexts(members, ","), "}"]);
   }
   if (value instanceof Struct) {
     const shown = value.fields.filter((field) => !field.omitsEmpty || !isEmpty(field.value));
-    return `{${shown.map((field) => writeMember(field.key, field.value)).join(",")}}`;
+    const members = shown.map(({ key, value }) => writeMember(key, value));
+    return joinTexts(["{", joinTexts(members, ","), "}"]);
   }
   return JSON.stringify(value);
 }
 
-function writeMember(key: string, value: GoValue): string {
-  return `${writeText(key)}:${writeJson(value)}`;
+function writeMember(key: Text, value: GoValue): Text {
+  return joinTexts([writeText(key), ":", writeJson(value)]);
 }
 
-function writeText(text: string): string {
-  return JSON.stringify(text.toWellFormed()).replace(/[<>&\u2028\u2029]/g, (c) => ESCAPES[c]!);
+function writeText(text: Text): Text {
+  // No unit becomes more than six.
+  countText(6 * text.length);
+  const json = JSON.stringify(plain(text).toWellFormed());
+  return taintLike(json.replace(/[<>&\u2028\u2029]/g, (unit) => ESCAPES[unit]!), text);
 }
 
 function isEmpty(value: GoValue): boolean {

@@ -35,15 +35,16 @@ const TOKEN_PATTERNS: [kind: Token["kind"], pattern: RegExp][] = [
 export function splitTemplate(source: string): Piece[] {
   const pieces: Piece[] = [];
   let [position, trimsStart] = [0, false];
+  const lines = new LineCounter(source);
   for (;;) {
     OPEN.lastIndex = position;
     const open = OPEN.exec(source);
     let text = source.slice(position, open?.index);
     if (trimsStart) text = text.replace(/^[ \t\r\n]+/, "");
-    if (open?.[1]) text = text.replace(/[ \t\r\n]+$/, "");
+    if (open?.[1]) text = trimEnd(text);
     if (text !== "") pieces.push({ text });
     if (!open) return pieces;
-    const line = lineAt(source, open.index);
+    const line = lines.at(open.index);
     COMMENT.lastIndex = OPEN.lastIndex;
     const comment = COMMENT.exec(source);
     if (comment) {
@@ -135,6 +136,30 @@ export function characterCode(literal: string, line: number): number {
   return unquote(literal, line).codePointAt(0) ?? 0;
 }
 
-function lineAt(source: string, position: number): number {
-  return source.slice(0, position).split("\n").length;
+/** The text without white space at its end. A pattern would try each place where some begins. */
+function trimEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && " \t\r\n".includes(text[end - 1]!)) end--;
+  return text.slice(0, end);
+}
+
+/** Lines of a source, for places that are asked for in their order: the source is read once. */
+class LineCounter {
+  readonly #source: string;
+  #line = 1;
+  #next: number;
+
+  constructor(source: string) {
+    this.#source = source;
+    this.#next = source.indexOf("\n");
+  }
+
+  /** The line of a place, from 1. */
+  at(position: number): number {
+    while (this.#next >= 0 && this.#next < position) {
+      this.#line++;
+      this.#next = this.#source.indexOf("\n", this.#next + 1);
+    }
+    return this.#line;
+  }
 }

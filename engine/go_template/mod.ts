@@ -1,7 +1,8 @@
 // Ollama's chat templates, in the language of Go's text/template, for model files that carry
 // nothing else: createGoTemplate() parses one, renderGoChat() makes a prompt with it.
 
-export { type GoChat, type GoInsertion, renderGoChat, renderGoInsertion } from "./chat.ts";
+export { type GoChat, type GoInsertion } from "./chat.ts";
+export { renderGoChat, renderGoChatText, renderGoInsertion } from "./chat.ts";
 export { GoTemplateError } from "./errors.ts";
 export {
   createGoTemplate,

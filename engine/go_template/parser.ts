@@ -36,7 +36,7 @@ class Parser {
 
   /** Nodes up to an action with one of the keywords, which is left in `end`. */
   #parseUntil(keywords: readonly string[]) {
-    if (++this.#depth > MAXIMUM_DEPTH) throw new GoTemplateError("blocks nest too deeply", 1);
+    this.#enter(1);
     const nodes: Node[] = [];
     while (this.#next < this.#pieces.length) {
       const piece = this.#pieces[this.#next++]!;
@@ -58,6 +58,11 @@ class Parser {
     }
     this.#depth--;
     return { nodes, end: undefined };
+  }
+
+  /** One level deeper; a chain of {{else if}} has a level for each. */
+  #enter(line: number): void {
+    if (++this.#depth > MAXIMUM_DEPTH) throw new GoTemplateError("blocks nest too deeply", line);
   }
 
   #parseAction(keyword: string | undefined, action: Action): Node | undefined {
@@ -104,7 +109,10 @@ class Parser {
     // {{else if}} holds the rest of the chain, and shares its {{end}}.
     const chained = end.action.takeKeyword();
     if (chained === "if" || chained === "with") {
-      return { kind, pipeline, body, otherwise: [this.#parseBranch(chained, end.action)] };
+      this.#enter(end.action.line);
+      const rest = this.#parseBranch(chained, end.action);
+      this.#depth--;
+      return { kind, pipeline, body, otherwise: [rest] };
     }
     end.action.expectEnd();
     return { kind, pipeline, body, otherwise: this.#parseBody(action) };
@@ -125,6 +133,7 @@ class Action {
   readonly line: number;
   readonly #tokens: readonly Token[];
   #next = 0;
+  #depth = 0;
 
   constructor(tokens: readonly Token[], line: number) {
     this.#tokens = tokens;
@@ -231,7 +240,11 @@ class Action {
           : { kind: "literal", value: constant };
       }
       default: {
+        if (++this.#depth > MAXIMUM_DEPTH) {
+          throw new GoTemplateError("parentheses nest too deeply", line);
+        }
         const pipeline = this.#pipeline(1);
+        this.#depth--;
         if (!this.#takeOperator(")")) throw this.#unexpected("a closing parenthesis");
         return { kind: "pipeline", pipeline };
       }

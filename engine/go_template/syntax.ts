@@ -48,29 +48,29 @@ export interface Tree {
   definitions: ReadonlyMap<string, readonly Node[]>;
 }
 
-/** Every pipeline in the nodes and in what they hold, parenthesized ones left to the caller. */
-export function* pipelinesOf(nodes: readonly Node[]): Generator<Pipeline> {
+/** Visits every pipeline in the nodes and in what they hold, parenthesized ones left out. */
+export function visitPipelines(nodes: readonly Node[], visit: (pipeline: Pipeline) => void): void {
   for (const node of nodes) {
-    if (node.kind === "action") yield node.pipeline;
-    if (node.kind === "template" && node.pipeline) yield node.pipeline;
+    if (node.kind === "action") visit(node.pipeline);
+    if (node.kind === "template" && node.pipeline) visit(node.pipeline);
     if (node.kind === "if" || node.kind === "with" || node.kind === "range") {
-      yield node.pipeline;
-      yield* pipelinesOf(node.body);
-      yield* pipelinesOf(node.otherwise);
+      visit(node.pipeline);
+      visitPipelines(node.body, visit);
+      visitPipelines(node.otherwise, visit);
     }
   }
 }
 
-/** The names of all fields that a pipeline asks for. */
-export function* fieldsOf(pipeline: Pipeline): Generator<string> {
+/** Visits the names of all fields that a pipeline asks for. */
+export function visitFields(pipeline: Pipeline, visit: (name: string) => void): void {
   for (const { operands } of pipeline.commands) {
-    for (const operand of operands) yield* fieldsOfOperand(operand);
+    for (const operand of operands) visitFieldsOfOperand(operand, visit);
   }
 }
 
-function* fieldsOfOperand(operand: Operand): Generator<string> {
-  if (operand.kind === "pipeline") yield* fieldsOf(operand.pipeline);
+function visitFieldsOfOperand(operand: Operand, visit: (name: string) => void): void {
+  if (operand.kind === "pipeline") visitFields(operand.pipeline, visit);
   if (operand.kind !== "fields") return;
-  yield* fieldsOfOperand(operand.of);
-  yield* operand.names;
+  visitFieldsOfOperand(operand.of, visit);
+  operand.names.forEach(visit);
 }

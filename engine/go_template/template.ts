@@ -1,10 +1,12 @@
 // A Go template, parsed: what it asks for, and what it prints. Knows no conversations.
 // Fixed by Go's package text/template and by Ollama's use of it.
 
+import { plain, RenderBudget, type Text } from "../../tokenizer/mod.ts";
+import { GoTemplateError, refusingLimits } from "./errors.ts";
 import { createFunctions } from "./functions.ts";
 import { runGoTemplate } from "./interpreter.ts";
 import { parseGoTemplate } from "./parser.ts";
-import { fieldsOf, type Node, type Pipeline, pipelinesOf, type Tree } from "./syntax.ts";
+import { type Node, type Pipeline, type Tree, visitFields, visitPipelines } from "./syntax.ts";
 import type { GoValue } from "./values.ts";
 
 /** What a template can be given. */
@@ -16,8 +18,10 @@ export interface GoTemplate {
   readonly fields: ReadonlySet<string>;
   /** The text of the whole template. Error: GoTemplateError. */
   render(values: GoTemplateValues): string;
+  /** The same, with what is data in it, as the values have it. */
+  renderText(values: GoTemplateValues): Text;
   /** The text up to where the answer stands, `.Response`, wherever it is. Error: GoTemplateError. */
-  renderPrompt(values: GoTemplateValues): string;
+  renderPrompt(values: GoTemplateValues): Text;
 }
 
 /** What a template does not get from its values. */
@@ -39,11 +43,22 @@ const RESPONSE: Node = {
   },
 };
 
+/** The longest templates of models have some 20,000; parsing this many takes a tenth of a second. */
+const MAXIMUM_LENGTH = 1 << 18;
+
 /**
  * Parses a template of Ollama. One that asks for neither messages nor the answer gets the answer
  * at its end. Error: GoTemplateError.
  */
 export function createGoTemplate(source: string, options: GoTemplateOptions = {}): GoTemplate {
+  if (source.length > MAXIMUM_LENGTH) {
+    const state = `it has ${source.length} characters, at most ${MAXIMUM_LENGTH} are allowed`;
+    throw new GoTemplateError(state, 1);
+  }
+  return refusingLimits(() => parse(source, options));
+}
+
+function parse(source: string, options: GoTemplateOptions): GoTemplate {
   const functions = createFunctions(options.clock ?? (() => new Date()));
   const parsed = parseGoTemplate(source);
   const fields = collectFields(parsed);
@@ -52,7 +67,10 @@ export function createGoTemplate(source: string, options: GoTemplateOptions = {}
   const promptTree = { ...tree, body: beforeResponse(tree.body).nodes };
   return {
     fields,
-    render: (values) => runGoTemplate(tree, functions, new Map(Object.entries(values))),
+    render(values) {
+      return plain(new RenderBudget().run(() => this.renderText(values)));
+    },
+    renderText: (values) => runGoTemplate(tree, functions, new Map(Object.entries(values))),
     renderPrompt: (values) => runGoTemplate(promptTree, functions, new Map(Object.entries(values))),
   };
 }
@@ -60,9 +78,7 @@ export function createGoTemplate(source: string, options: GoTemplateOptions = {}
 function collectFields({ body, definitions }: Tree): ReadonlySet<string> {
   const names = new Set<string>();
   for (const nodes of [body, ...definitions.values()]) {
-    for (const pipeline of pipelinesOf(nodes)) {
-      for (const name of fieldsOf(pipeline)) names.add(name);
-    }
+    visitPipelines(nodes, (pipeline) => visitFields(pipeline, (name) => names.add(name)));
   }
   return names;
 }

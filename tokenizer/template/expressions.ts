@@ -1,6 +1,7 @@
 // The value of an expression, as Jinja and Python evaluate it. Knows no statements: macros come in
 // as values that can be called.
 
+import { countObjects, countSteps } from "../render_budget.ts";
 import { JinjaError } from "./errors.ts";
 import { applyFilter } from "./filters.ts";
 import { LoopState } from "./loop.ts";
@@ -8,12 +9,13 @@ import { getAttribute, getItem, getSlice } from "./members.ts";
 import { applyOperator, applySign } from "./operators.ts";
 import type { Scope } from "./scope.ts";
 import type { Call, Expression, Identifier } from "./syntax.ts";
+import { toText } from "./text.ts";
 import {
   CallArguments,
+  Dictionary,
   Float,
   isTruthy,
   iterate,
-  toKey,
   Tuple,
   typeName,
   Undefined,
@@ -22,6 +24,7 @@ import {
 
 /** Evaluates an expression. Error: JinjaError. */
 export function evaluate(node: Expression, scope: Scope): Value {
+  countSteps();
   switch (node.type) {
     case "Identifier":
       return scope.get(node.value);
@@ -31,16 +34,13 @@ export function evaluate(node: Expression, scope: Scope): Value {
     case "FloatLiteral":
       return new Float(node.value);
     case "ArrayLiteral":
+      countObjects(1);
       return node.value.map((item) => evaluate(item, scope));
     case "TupleLiteral":
+      countObjects(1);
       return Tuple.from(node.value.map((item) => evaluate(item, scope)));
     case "ObjectLiteral":
-      return new Map(
-        Array.from(node.value, ([key, value]) => [
-          toKey(evaluate(key, scope)),
-          evaluate(value, scope),
-        ]),
-      );
+      return evaluateDictionary(node.value, scope);
     case "MemberExpression":
       return evaluateMember(node, scope);
     case "CallExpression":
@@ -87,21 +87,34 @@ export function filterValue(value: Value, filter: Identifier | Call, scope: Scop
 /** Evaluates the arguments of a call. Error: JinjaError. */
 export function evaluateArguments(nodes: readonly Expression[], scope: Scope): CallArguments {
   const positional: Value[] = [];
-  const keywords = new Map<string, Value>();
+  const keywords = new Dictionary();
   for (const node of nodes) {
     if (node.type === "KeywordArgumentExpression") {
       keywords.set(node.key.value, evaluate(node.value, scope));
     } else if (node.type === "SpreadExpression") {
-      positional.push(...iterate(evaluate(node.argument, scope)));
+      for (const item of iterate(evaluate(node.argument, scope))) positional.push(item);
     } else if (node.type === "KeywordSpreadExpression") {
       const more = evaluate(node.argument, scope);
-      if (!(more instanceof Map)) throw new JinjaError("argument after ** must be a mapping");
-      for (const [name, value] of more) keywords.set(String(name), value);
+      if (!(more instanceof Dictionary)) {
+        throw new JinjaError("argument after ** must be a mapping");
+      }
+      countObjects(more.size);
+      for (const [name, value] of more.pairs()) keywords.put(toText(name!), value!);
     } else {
       positional.push(evaluate(node, scope));
     }
   }
   return new CallArguments(positional, keywords);
+}
+
+function evaluateDictionary(
+  entries: ReadonlyMap<Expression, Expression>,
+  scope: Scope,
+): Dictionary {
+  const result = new Dictionary();
+  countObjects(1 + entries.size);
+  for (const [key, value] of entries) result.put(evaluate(key, scope), evaluate(value, scope));
+  return result;
 }
 
 function evaluateBinary(

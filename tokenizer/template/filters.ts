@@ -1,6 +1,8 @@
 // All filters by name: those of texts and of sequences, JSON, and the ones that call other filters
 // and tests.
 
+import { countSteps } from "../render_budget.ts";
+import type { Text } from "../tainted_text.ts";
 import { JinjaError } from "./errors.ts";
 import { fromJson, toJson } from "./json.ts";
 import { getPath } from "./members.ts";
@@ -11,6 +13,7 @@ import { toText } from "./text.ts";
 import { textFilters } from "./text_filters.ts";
 import {
   CallArguments,
+  Dictionary,
   Generator,
   isTruthy,
   iterate,
@@ -21,6 +24,7 @@ import {
 
 /** Applies a filter. Error: JinjaError where there is none of that name, and the filter's own. */
 export function applyFilter(name: string, value: Value, args: CallArguments): Value {
+  countSteps();
   if (name.startsWith(TEST_PREFIX)) {
     return passesTest(name.slice(TEST_PREFIX.length), value, args);
   }
@@ -41,21 +45,22 @@ function fallBack(value: Value, args: CallArguments): Value {
  * A text as it is, and Python's str() of anything else but a list of dictionaries: that is JSON, as
  * @huggingface/jinja has it, for templates print their tools so, and models know tools as JSON.
  */
-function toString(value: Value): string {
+function toString(value: Value): Text {
   const isRecords = Array.isArray(value) && value.length > 0 &&
-    value.every((item) => item instanceof Map);
+    value.every((item) => item instanceof Dictionary);
   return isRecords ? toJson(value, new CallArguments()) : toText(value);
 }
 
 function map(value: Value, args: CallArguments): Value {
   const attribute = args.positional.length === 0 ? args.keywords.get("attribute") : undefined;
   if (attribute === undefined) {
-    const name = args.text(0) ?? "";
+    const name = args.plainText(0) ?? "";
     return Generator.from(iterate(value).map((item) => applyFilter(name, item, args.after(1))));
   }
   const fallback = args.keywords.get("default");
   return Generator.from(
     iterate(value).map((item) => {
+      countSteps();
       const found = getPath(item, attribute);
       return found instanceof Undefined && fallback !== undefined ? fallback : found;
     }),
@@ -66,9 +71,10 @@ function map(value: Value, args: CallArguments): Value {
 function choose(keeps: boolean, hasAttribute: boolean): Filter {
   return (value, args) => {
     const rest = hasAttribute ? args.after(1) : args;
-    const test = rest.text(0);
+    const test = rest.plainText(0);
     return Generator.from(
       iterate(value).filter((item) => {
+        countSteps();
         const subject = hasAttribute ? getPath(item, args.require(0)) : item;
         const passes = test === undefined
           ? isTruthy(subject)

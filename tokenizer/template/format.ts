@@ -2,11 +2,16 @@
 // that no prompt uses (binary and octal digits, locales, nested fields). Fixed by Python's
 // printf-style formatting and its format specification mini-language.
 
+import { countText } from "../render_budget.ts";
+import { joinTexts, plain, replaceMatches, type Text } from "../tainted_text.ts";
 import { JinjaError } from "./errors.ts";
-import { formatInteger, toRepresentation, toText } from "./text.ts";
+import { formatInteger, repeatText, toRepresentation, toText } from "./text.ts";
 import {
   type CallArguments,
+  countCharacters,
+  Dictionary,
   Float,
+  sliceCharacters,
   toNumber,
   Tuple,
   typeName,
@@ -14,23 +19,25 @@ import {
   type Value,
 } from "./values.ts";
 
-const PERCENT = /%(?:\((\w+)\))?([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z%])/g;
+const PERCENT = /%(?:\((\w+)\))?([-+ 0#]*)([1-9]\d*)?(?:\.(\d+))?([a-zA-Z%])/g;
 const WIDEST = 10_000;
 
 /** Python's `text % values`. Error: JinjaError. */
-export function formatPercent(text: string, values: Value): string {
+export function formatPercent(text: Text, values: Value): Text {
   const list = values instanceof Tuple ? [...values] : [values];
   let next = 0;
-  const result = text.replace(PERCENT, (_, name, flags: string, width, precision, type) => {
+  const result = replaceMatches(text, PERCENT, (match) => {
+    const [, name, flags = "", width, precision, type = ""] = match;
     if (type === "%") return "%";
-    const value = name !== undefined && values instanceof Map ? values.get(name) : list[next++];
+    const isNamed = name !== undefined && values instanceof Dictionary;
+    const value = isNamed ? values.get(name) : list[next++];
     if (value === undefined) throw new JinjaError("not enough arguments for format string");
     const body = type === "s" || type === "r" || type === "a"
-      ? (type === "s" ? toText(value) : toRepresentation(value)).slice(0, limit(precision))
+      ? shorten(type === "s" ? toText(value) : toRepresentation(value), precision)
       : formatNumber(value, type === "i" || type === "u" ? "d" : type, precision, flags);
     return pad(body, width, flags.includes("-") ? "<" : ">", flags.includes("0") ? "0" : " ");
   });
-  if (next < list.length && !(values instanceof Map) && next + list.length > 1) {
+  if (next < list.length && !(values instanceof Dictionary) && next + list.length > 1) {
     throw new JinjaError("not all arguments converted during string formatting");
   }
   return result;
@@ -45,16 +52,15 @@ const SPECIFICATION = /^(?:(.)?([<>^=]))?([-+ ]?)(0?)(\d*)(,?)(?:\.(\d+))?([a-zA
  * Error: JinjaError.
  */
 export function formatBraces(
-  text: string,
+  text: Text,
   args: CallArguments,
   lookUp: (value: Value, name: string) => Value,
-): string {
+): Text {
   let next = 0;
-  return text.replace(FIELD, (field, path = "", conversion, specification = "") => {
+  return replaceMatches(text, FIELD, (match) => {
+    const [field, path = "", conversion, specification = ""] = match;
     if (field === "{{" || field === "}}") return field[0]!;
-    const [name, ...members] = (path as string).split(/[.[\]]+/).filter((part, i) =>
-      i === 0 || part !== ""
-    );
+    const [name, ...members] = path.split(/[.[\]]+/).filter((part, i) => i === 0 || part !== "");
     const first = name === ""
       ? args.positional[next++]
       : /^\d+$/.test(name!)
@@ -66,16 +72,18 @@ export function formatBraces(
   });
 }
 
-function formatValue(value: Value, specification: string): string {
+function formatValue(value: Value, specification: string): Text {
   const match = SPECIFICATION.exec(specification);
   if (!match) throw new JinjaError(`Invalid format specifier '${specification}'`);
   const [, fill, align, sign = "", zero, width, comma, precision, type = ""] = match;
   const isNumber = toNumber(value) !== undefined && typeof value !== "boolean";
-  let body: string;
-  if (!isNumber || type === "s") body = toText(value).slice(0, limit(precision));
-  else if (type === "" && precision === undefined) body = signed(toText(value), sign);
+  let body: Text;
+  if (!isNumber || type === "s") body = shorten(toText(value), precision);
+  else if (type === "" && precision === undefined) body = signed(plain(toText(value)), sign);
   else body = formatNumber(value, type || "g", precision, sign);
-  if (comma) body = body.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+  if (comma && typeof body === "string" && isNumber) {
+    body = body.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+  }
   return pad(body, width, align ?? (isNumber ? ">" : "<"), fill ?? (zero || " "));
 }
 
@@ -86,6 +94,7 @@ function formatNumber(
   flags: string,
 ): string {
   const number = toNumber(value);
+  countText(400);
   if (number === undefined) {
     throw new JinjaError(
       value instanceof Undefined ? value.reason : `%${type} needs a number, not ${typeName(value)}`,
@@ -102,7 +111,7 @@ function formatNumber(
       return signed(number.toExponential(digits).replace(/e([+-])(\d)$/, "e$10$2"), flags);
     case "g":
       return signed(
-        toText(new Float(Number(number.toPrecision(digits || 1)))).replace(/\.0$/, ""),
+        plain(toText(new Float(Number(number.toPrecision(digits || 1))))).replace(/\.0$/, ""),
         flags,
       );
     case "x":
@@ -120,18 +129,20 @@ function signed(digits: string, flags: string): string {
   return (flags.includes("+") ? "+" : flags.includes(" ") ? " " : "") + digits;
 }
 
-function pad(text: string, width: string | undefined, align: string, fill: string): string {
-  const missing = Math.min(Number(width ?? 0), WIDEST) - [...text].length;
+function pad(text: Text, width: string | undefined, align: string, fill: string): Text {
+  const wanted = Math.min(Number(width || 0), WIDEST);
+  const missing = wanted === 0 ? 0 : wanted - countCharacters(text);
   if (missing <= 0) return text;
-  if (align === "<") return text + (fill === "0" ? " " : fill).repeat(missing);
+  if (align === "<") return joinTexts([text, repeatText(fill === "0" ? " " : fill, missing)]);
   if (align === "^") {
     const before = missing >> 1;
-    return fill.repeat(before) + text + fill.repeat(missing - before);
+    return joinTexts([repeatText(fill, before), text, repeatText(fill, missing - before)]);
   }
-  const sign = fill === "0" && /^[+-]/.test(text) ? text[0]! : "";
-  return sign + fill.repeat(missing) + text.slice(sign.length);
+  const sign = fill === "0" && typeof text === "string" && /^[+-]/.test(text) ? text[0]! : "";
+  const rest = typeof text === "string" ? text.slice(sign.length) : text;
+  return joinTexts([sign, repeatText(fill, missing), rest]);
 }
 
-function limit(precision: string | undefined): number | undefined {
-  return precision === undefined ? undefined : Number(precision);
+function shorten(text: Text, precision: string | undefined): Text {
+  return precision === undefined ? text : sliceCharacters(text, 0, Number(precision));
 }

@@ -1,16 +1,10 @@
 // The functions that every template can call, besides those that transformers adds. Fixed by the
 // list of global functions in Jinja's template designer documentation.
 
+import { countItems, countObjects, countSteps } from "../render_budget.ts";
 import { JinjaError } from "./errors.ts";
 import { WITH } from "./rewrite.ts";
-import {
-  type CallArguments,
-  type Dictionary,
-  iterate,
-  Namespace,
-  toKey,
-  type Value,
-} from "./values.ts";
+import { type CallArguments, Dictionary, iterate, Namespace, type Value } from "./values.ts";
 
 /** A model's file may hold any template: none may make a list that fills the memory. */
 const MAXIMUM_RANGE = 100_000;
@@ -24,18 +18,28 @@ function range(args: CallArguments): Value {
   if (length > MAXIMUM_RANGE) {
     throw new JinjaError(`range() of ${length} numbers: at most ${MAXIMUM_RANGE} are allowed`);
   }
+  countSteps(length / 16);
+  countItems(length);
   return Array.from({ length }, (_, index) => from + index * step);
 }
 
 function dictionary(args: CallArguments): Dictionary {
   const given = args.get(0);
-  const pairs = given instanceof Map ? [...given] : given === undefined ? [] : iterate(given);
-  const entries = pairs.map((pair): [ReturnType<typeof toKey>, Value] => {
+  const pairs = given instanceof Dictionary
+    ? given.pairs()
+    : given === undefined
+    ? []
+    : iterate(given);
+  const result = new Dictionary();
+  for (const pair of pairs) {
+    countObjects(1);
     const [key, value] = Array.isArray(pair) ? pair : iterate(pair);
     if (key === undefined || value === undefined) throw new JinjaError("dict() takes pairs");
-    return [toKey(key), value];
-  });
-  return new Map([...entries, ...args.keywords]);
+    result.put(key, value);
+  }
+  countObjects(args.keywords.size);
+  for (const [name, value] of args.keywords.pairs()) result.put(name!, value!);
+  return result;
 }
 
 function namespace(args: CallArguments): Namespace {

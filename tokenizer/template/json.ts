@@ -2,12 +2,15 @@
 // its floats, and json.loads(). Fixed by Python's json module; transformers leaves characters
 // beyond ASCII as they are unless asked.
 
+import { countItems, countSteps, countText } from "../render_budget.ts";
+import { addText, joinTexts, plain, taint, taintLike, type Text } from "../tainted_text.ts";
 import { JinjaError } from "./errors.ts";
-import { formatFloat, formatInteger } from "./text.ts";
+import { formatFloat, formatInteger, repeatText, toText } from "./text.ts";
 import {
   type CallArguments,
+  Dictionary,
   Float,
-  type Key,
+  isText,
   toValue,
   typeName,
   Undefined,
@@ -18,22 +21,26 @@ interface JsonStyle {
   ensureAscii: boolean;
   sortKeys: boolean;
   /** What one level is indented by; undefined writes everything on one line. */
-  indent: string | undefined;
-  separator: string;
-  keySeparator: string;
+  indent: Text | undefined;
+  separator: Text;
+  keySeparator: Text;
 }
 
 /** The filter tojson(ensure_ascii, indent, separators, sort_keys). Error: JinjaError. */
-export function toJson(value: Value, args: CallArguments): string {
+export function toJson(value: Value, args: CallArguments): Text {
   const indent = args.get(1, "indent") ?? undefined;
   const separators = args.get(2, "separators") ?? undefined;
   const [separator, keySeparator] = Array.isArray(separators)
-    ? separators.map(String)
+    ? separators.map(toText)
     : [indent === undefined ? ", " : ",", ": "];
   return write(value, {
     ensureAscii: args.flag(0, "ensure_ascii"),
     sortKeys: args.flag(3, "sort_keys"),
-    indent: typeof indent === "number" ? " ".repeat(Math.max(0, indent)) : indent?.toString(),
+    indent: indent === undefined
+      ? undefined
+      : typeof indent === "number"
+      ? repeatText(" ", indent)
+      : toText(indent),
     separator: separator ?? ", ",
     keySeparator: keySeparator ?? ": ",
   }, "\n");
@@ -41,28 +48,37 @@ export function toJson(value: Value, args: CallArguments): string {
 
 /** The filter from_json. Error: JinjaError. */
 export function fromJson(value: Value): Value {
-  if (typeof value !== "string") return value;
+  if (!isText(value)) return value;
+  // A document of brackets alone takes the most, for what it is long.
+  countItems(8 * value.length);
+  const makeText = typeof value === "string" ? plain : taint;
   try {
-    return toValue(JSON.parse(value));
+    return toValue(JSON.parse(plain(value)), makeText);
   } catch (error) {
     throw new JinjaError(`from_json: ${(error as Error).message}`, { cause: error });
   }
 }
 
-function write(value: Value, style: JsonStyle, newline: string): string {
+function write(value: Value, style: JsonStyle, newline: Text): Text {
+  countSteps();
   if (value === null || typeof value === "boolean") return String(value);
   if (typeof value === "number") return formatInteger(value);
   if (value instanceof Float) return writeFloat(value.value);
-  if (typeof value === "string") return writeText(value, style);
-  const inner = newline + (style.indent ?? "");
+  if (isText(value)) return writeText(value, style);
+  const inner = addText(newline, style.indent ?? "");
   if (Array.isArray(value)) {
     return enclose("[]", value.map((item) => write(item, style, inner)), style, newline);
   }
-  if (value instanceof Map) {
-    const entries = [...value];
-    if (style.sortKeys) entries.sort(([a], [b]) => a! < b! ? -1 : 1);
+  if (value instanceof Dictionary) {
+    const entries = value.pairs();
+    if (style.sortKeys) {
+      entries.sort(([a], [b]) => {
+        countSteps();
+        return keyText(a!).toString() < keyText(b!).toString() ? -1 : 1;
+      });
+    }
     const members = entries.map(([key, item]) =>
-      writeText(keyText(key), style) + style.keySeparator + write(item, style, inner)
+      joinTexts([writeText(keyText(key!), style), style.keySeparator, write(item!, style, inner)])
     );
     return enclose("{}", members, style, newline);
   }
@@ -75,18 +91,20 @@ function write(value: Value, style: JsonStyle, newline: string): string {
 
 function enclose(
   [open, close]: string,
-  items: string[],
+  items: Text[],
   style: JsonStyle,
-  newline: string,
-): string {
+  newline: Text,
+): Text {
   if (style.indent === undefined || items.length === 0) {
-    return open + items.join(style.separator) + close;
+    return joinTexts([open!, joinTexts(items, style.separator), close!]);
   }
-  const inner = newline + style.indent;
-  return open + inner + items.join(style.separator + inner) + newline + close;
+  const inner = addText(newline, style.indent);
+  const members = joinTexts(items, addText(style.separator, inner));
+  return joinTexts([open!, inner, members, newline, close!]);
 }
 
-function keyText(key: Key): string {
+function keyText(key: Value): Text {
+  if (isText(key)) return key;
   return typeof key === "number" && !Number.isInteger(key) ? formatFloat(key) : String(key);
 }
 
@@ -96,11 +114,14 @@ function writeFloat(value: number): string {
   return formatFloat(value);
 }
 
-function writeText(text: string, style: JsonStyle): string {
-  const json = JSON.stringify(text);
-  if (!style.ensureAscii) return json;
-  return json.replace(
+function writeText(text: Text, style: JsonStyle): Text {
+  // A control character becomes six, and so does any beyond ASCII where that is asked for.
+  countText(6 * text.length);
+  const json = JSON.stringify(plain(text));
+  if (!style.ensureAscii) return taintLike(json, text);
+  const ascii = json.replace(
     /[\x7f-\uffff]/g,
     (unit) => unit === "\x7f" ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+  return taintLike(ascii, text);
 }

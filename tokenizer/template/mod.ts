@@ -6,4 +6,4 @@ export { JinjaError } from "./errors.ts";
 export { toJson } from "./json.ts";
 export { type RenderOptions, renderStatements } from "./renderer.ts";
 export { parseTemplate, type Statement } from "./syntax.ts";
-export { CallArguments, toValue, type Value } from "./values.ts";
+export { CallArguments, Dictionary, isText, toValue, type Value } from "./values.ts";

@@ -1,12 +1,16 @@
 // Python's operators between values: arithmetic, comparison and membership. What Python refuses is
 // refused here, too: a template that adds a list to a text is at fault, not the conversation.
 
+import { countItems, countRead, countSearch, countSteps } from "../render_budget.ts";
+import { addText, plain } from "../tainted_text.ts";
 import { JinjaError } from "./errors.ts";
 import { formatPercent } from "./format.ts";
-import { toText } from "./text.ts";
+import { repeatText, toText } from "./text.ts";
 import {
+  Dictionary,
   Float,
   isEqual,
+  isText,
   iterate,
   toKey,
   toNumber,
@@ -16,10 +20,6 @@ import {
   type Value,
 } from "./values.ts";
 
-/** No template may make a text or a list that fills the memory. */
-const MAXIMUM_TEXT = 1 << 26;
-const MAXIMUM_ITEMS = 1 << 20;
-
 /** Applies a binary operator other than `and` and `or`. Error: JinjaError. */
 export function applyOperator(operator: string, left: Value, right: Value): Value {
   switch (operator) {
@@ -28,7 +28,7 @@ export function applyOperator(operator: string, left: Value, right: Value): Valu
     case "!=":
       return !isEqual(left, right);
     case "~":
-      return limited(toText(left) + toText(right));
+      return addText(toText(left), toText(right));
     case "in":
       return contains(right, left);
     case "not in":
@@ -48,11 +48,14 @@ export function applyOperator(operator: string, left: Value, right: Value): Valu
 
 /** Python's `in`. Error: JinjaError. */
 export function contains(container: Value, item: Value): boolean {
-  if (typeof container === "string") {
-    if (typeof item === "string") return container.includes(item);
+  if (isText(container)) {
+    if (isText(item)) {
+      countSearch(container.length, item.length);
+      return plain(container).includes(plain(item));
+    }
     throw new JinjaError(`'in <string>' requires string as left operand, not ${typeName(item)}`);
   }
-  if (container instanceof Map) return container.has(toKey(item));
+  if (container instanceof Dictionary) return container.has(toKey(item));
   if (container === null || toNumber(container) !== undefined) {
     throw new JinjaError(`argument of type '${typeName(container)}' is not iterable`);
   }
@@ -61,10 +64,13 @@ export function contains(container: Value, item: Value): boolean {
 
 /** Negative, zero or positive, as `left` sorts before, with or after `right`. Error: JinjaError. */
 export function compare(left: Value, right: Value, operator = "<"): number {
+  countSteps();
   const [a, b] = [toNumber(left), toNumber(right)];
   if (a !== undefined && b !== undefined) return a - b;
-  if (typeof left === "string" && typeof right === "string") {
-    return left < right ? -1 : left > right ? 1 : 0;
+  if (isText(left) && isText(right)) {
+    countRead(left.length + right.length);
+    const [first, second] = [plain(left), plain(right)];
+    return first < second ? -1 : first > second ? 1 : 0;
   }
   if (Array.isArray(left) && Array.isArray(right)) {
     const different = left.findIndex((item, i) => i >= right.length || !isEqual(item, right[i]!));
@@ -102,7 +108,7 @@ function calculate(operator: string, left: Value, right: Value): Value {
     const result = calculateNumber(operator, a, b);
     return isFloat ? new Float(result) : result;
   }
-  if (operator === "%" && typeof left === "string") return formatPercent(left, right);
+  if (operator === "%" && isText(left)) return formatPercent(left, right);
   if (operator === "*" && b !== undefined) return repeat(left, b);
   if (operator === "*" && a !== undefined) return repeat(right, a);
   if (operator === "+") return concatenate(left, right);
@@ -134,32 +140,21 @@ function calculateNumber(operator: string, a: number, b: number): number {
 }
 
 function concatenate(left: Value, right: Value): Value {
-  if (typeof left === "string" && typeof right === "string") return limited(left + right);
+  if (isText(left) && isText(right)) return addText(left, right);
   const areLists = Array.isArray(left) && Array.isArray(right);
   if (areLists && left instanceof Tuple === right instanceof Tuple) {
-    return limited(left.concat(right));
+    countItems(left.length + right.length);
+    return left.concat(right);
   }
   throw unsupported("+", left, right);
 }
 
 function repeat(value: Value, times: number): Value {
-  const count = Math.max(0, times);
-  if (typeof value === "string") {
-    if (value.length * count > MAXIMUM_TEXT) throw tooLong();
-    return value.repeat(count);
-  }
+  if (isText(value)) return repeatText(value, times);
   if (!Array.isArray(value)) throw unsupported("*", value, times);
-  if (value.length * count > MAXIMUM_ITEMS) throw tooLong();
+  const count = value.length === 0 ? 0 : Math.max(0, Math.trunc(times)) || 0;
+  countItems(2 * value.length * count);
   return Array.from({ length: count }, () => value).flat(1) as Value[];
-}
-
-function limited<T extends string | Value[]>(value: T): T {
-  if (value.length > (typeof value === "string" ? MAXIMUM_TEXT : MAXIMUM_ITEMS)) throw tooLong();
-  return value;
-}
-
-function tooLong(): JinjaError {
-  return new JinjaError("a text or list of the template grows beyond all bounds");
 }
 
 function unsupported(operator: string, left: Value, right: Value): JinjaError {

@@ -1,7 +1,9 @@
 // Runs the statements of a template and collects what they print, with Jinja's rules of scope: a
-// loop pass, a macro and a captured block keep what they set, an `if` does not. Steps, depth and
-// output are bounded, for any model file may hold any template.
+// loop pass, a macro and a captured block keep what they set, an `if` does not. Depth is bounded
+// here, work and memory by the budget of the rendering.
 
+import { countItems, countObjects, countSteps } from "../render_budget.ts";
+import { joinTexts, plain, type Text } from "../tainted_text.ts";
 import { JinjaError } from "./errors.ts";
 import { call, evaluate, evaluateArguments, filterValue } from "./expressions.ts";
 import { globals } from "./globals.ts";
@@ -19,6 +21,7 @@ import { toText } from "./text.ts";
 import {
   type Callable,
   CallArguments,
+  Dictionary,
   isTruthy,
   iterate,
   Namespace,
@@ -27,9 +30,7 @@ import {
   type Value,
 } from "./values.ts";
 
-const MAXIMUM_STEPS = 5_000_000;
 const MAXIMUM_DEPTH = 100;
-const MAXIMUM_OUTPUT = 1 << 26;
 
 /** How a list of statements ended. */
 type Completion = "normal" | "break" | "continue";
@@ -48,7 +49,7 @@ export function renderStatements(
   statements: readonly Statement[],
   variables: ReadonlyMap<string, Value>,
   { isForgiving = false }: RenderOptions = {},
-): string {
+): Text {
   const root = new (isForgiving ? ForgivingScope : Scope)(undefined, new Map(globals));
   return new Renderer(isForgiving).capture(
     statements,
@@ -58,8 +59,7 @@ export function renderStatements(
 
 class Renderer {
   readonly #isForgiving: boolean;
-  #output = "";
-  #steps = 0;
+  #output: Text[] = [];
   #depth = 0;
   #current: Scope | undefined;
 
@@ -68,38 +68,33 @@ class Renderer {
   }
 
   /** What the statements print, apart from what was printed before. */
-  capture(statements: readonly Statement[], scope: Scope): string {
+  capture(statements: readonly Statement[], scope: Scope): Text {
     return this.#captured(() => this.#run(statements, scope));
   }
 
-  #captured(print: () => void): string {
+  #captured(print: () => void): Text {
     if (++this.#depth > MAXIMUM_DEPTH) throw new JinjaError("maximum recursion depth exceeded");
     const outer = this.#output;
-    this.#output = "";
+    this.#output = [];
     try {
       print();
-      return this.#output;
+      return joinTexts(this.#output);
     } finally {
       this.#output = outer;
       this.#depth--;
     }
   }
 
-  #print(text: string): void {
-    this.#output += text;
-    if (this.#output.length > MAXIMUM_OUTPUT) throw new JinjaError("the output has no end");
-  }
-
-  #count(steps: number): void {
-    this.#steps += steps;
-    if (this.#steps > MAXIMUM_STEPS) throw new JinjaError("the template takes too many steps");
+  #print(text: Text): void {
+    countItems(1);
+    this.#output.push(text);
   }
 
   #run(statements: readonly Statement[], scope: Scope): Completion {
     const outer = this.#current;
     let completion: Completion = "normal";
     for (const statement of statements) {
-      this.#count(1);
+      countSteps();
       this.#current = scope;
       completion = this.#execute(statement, scope);
       if (completion !== "normal") break;
@@ -159,12 +154,13 @@ class Renderer {
 
   #visit(node: For, value: Value, test: Expression | undefined, scope: Scope, depth: number): void {
     const enter = (item: Value) => {
+      countSteps(2);
       const inner = new Scope(scope);
       assign(node.loopvar, item, inner);
       return inner;
     };
     const all = iterate(value);
-    this.#count(all.length);
+    countItems(all.length);
     const items = test ? all.filter((item) => isTruthy(evaluate(test, enter(item)))) : [...all];
     if (items.length === 0) this.#run(node.defaultBlock, new Scope(scope));
     const visitChildren: Callable = (args) =>
@@ -179,11 +175,16 @@ class Renderer {
   }
 
   #macro(parameters: readonly Parameter[], body: readonly Statement[], scope: Scope): Callable {
+    // It keeps the scope where it is defined.
+    countObjects(4);
     return ({ positional, keywords }) => {
       const inner = new Scope(this.#isForgiving ? this.#current : scope);
       const names = parameters.map((one) => one.type === "Identifier" ? one.value : one.key.value);
       inner.set("varargs", Tuple.from(positional.slice(names.length)));
-      inner.set("kwargs", new Map([...keywords].filter(([name]) => !names.includes(name))));
+      countObjects(2 + positional.length + keywords.size + parameters.length);
+      const others = new Dictionary(keywords);
+      for (const name of names) others.delete(name);
+      inner.set("kwargs", others);
       const caller = keywords.get("caller");
       if (caller !== undefined) inner.set("caller", caller);
       for (const [index, parameter] of parameters.entries()) {
@@ -201,7 +202,9 @@ class Renderer {
   #callWithBlock({ call: { callee, args }, callerArgs, body }: CallStatement, scope: Scope): void {
     const block = this.#macro(callerArgs ?? [], body, scope);
     const { positional, keywords } = evaluateArguments(args, scope);
-    const all = new CallArguments(positional, new Map([...keywords, ["caller", block]]));
+    const withBlock = new Dictionary(keywords);
+    withBlock.set("caller", block);
+    const all = new CallArguments(positional, withBlock);
     this.#print(toText(call(evaluate(callee, scope), all)));
   }
 }
@@ -220,11 +223,13 @@ function assign(target: Expression, value: Value, scope: Scope): void {
     return target.value.forEach((part, i) => assign(part, items[i]!, scope));
   }
   const object = target.type === "MemberExpression" ? evaluate(target.object, scope) : null;
-  const isOpen = object instanceof Namespace || object instanceof Map;
+  const isOpen = object instanceof Namespace || object instanceof Dictionary;
   if (target.type !== "MemberExpression" || !isOpen) {
     throw new JinjaError("cannot assign attribute on non-namespace object");
   }
   const { property } = target;
   const name = property.type === "Identifier" ? property.value : toText(evaluate(property, scope));
-  object.set(name, value);
+  countObjects(1);
+  if (object instanceof Dictionary) object.put(name, value);
+  else object.set(plain(name), value);
 }

@@ -1,6 +1,7 @@
 // Where a template's names live: each loop pass, macro call and captured block has its own names
 // and sees those around it.
 
+import { countSteps } from "../render_budget.ts";
 import { ChainableUndefined, Undefined, type Value } from "./values.ts";
 
 /** Names within names. */
@@ -18,8 +19,9 @@ export class Scope {
   get(name: string): Value {
     const value = this.#values.get(name);
     if (value !== undefined) return value;
-    if (this.#parent) return this.#parent.get(name);
-    return this.undefinedName(name);
+    // Scopes that nest deeply make each name expensive.
+    countSteps(0.125);
+    return this.#parent ? this.#parent.get(name) : this.undefinedName(name);
   }
 
   /** What a name is that no scope has. */

@@ -1,15 +1,21 @@
 // The filters of Jinja that work on lists and dictionaries, but for those that call other filters.
 // Fixed by the list of built-in filters in Jinja's template designer documentation.
 
+import { countItems, countObjects } from "../render_budget.ts";
+import { joinTexts, plain, type Text } from "../tainted_text.ts";
 import { JinjaError } from "./errors.ts";
 import { getPath } from "./members.ts";
 import { applyOperator, compare } from "./operators.ts";
+import { convert } from "./string_methods.ts";
 import { toText } from "./text.ts";
 import {
   type CallArguments,
   characters,
+  countCharacters,
+  Dictionary,
   Generator,
   isEqual,
+  isText,
   iterate,
   TemplateObject,
   Tuple,
@@ -23,9 +29,9 @@ export type Filter = (value: Value, args: CallArguments) => Value;
 
 /** Python's len(). Error: JinjaError. */
 export function lengthOf(value: Value): number {
-  if (typeof value === "string") return characters(value).length;
+  if (isText(value)) return countCharacters(value);
   if (Array.isArray(value)) return value.length;
-  if (value instanceof Map) return value.size;
+  if (value instanceof Dictionary) return value.size;
   if (value instanceof Undefined) return 0;
   throw new JinjaError(`object of type '${typeName(value)}' has no len()`);
 }
@@ -33,14 +39,16 @@ export function lengthOf(value: Value): number {
 /** Python's dict items. Error: JinjaError where the value is no dictionary. */
 function itemsOf(value: Value): Tuple[] {
   if (value instanceof Undefined) return [];
-  if (!(value instanceof Map)) throw new JinjaError("Can only get item pairs from a mapping.");
-  return Array.from(value, ([key, item]) => Tuple.of<Value>(key, item));
+  if (!(value instanceof Dictionary)) {
+    throw new JinjaError("Can only get item pairs from a mapping.");
+  }
+  return value.pairs();
 }
 
 /** The attribute of an item that a filter works with, or the item. */
 function keyOf(item: Value, attribute: Value | undefined, isCaseSensitive: boolean): Value {
   const key = attribute === undefined || attribute === null ? item : getPath(item, attribute);
-  return typeof key === "string" && !isCaseSensitive ? key.toLowerCase() : key;
+  return isText(key) && !isCaseSensitive ? convert(key, (text) => text.toLowerCase()) : key;
 }
 
 /** The items in ascending order of one of their attributes, equal ones in their own order. */
@@ -50,7 +58,8 @@ function sortBy(
   isCaseSensitive: boolean,
   isReversed = false,
 ): Value[] {
-  const names = typeof attribute === "string" ? attribute.split(",") : [attribute];
+  const names = isText(attribute) ? plain(attribute).split(",") : [attribute];
+  countObjects(items.length * names.length);
   const keyed = items.map((item) => ({
     item,
     key: names.map((name) => keyOf(item, name, isCaseSensitive)),
@@ -60,7 +69,7 @@ function sortBy(
 }
 
 function sortDictionary(value: Value, args: CallArguments): Value {
-  const position = args.text(1, "by") === "value" ? 1 : 0;
+  const position = args.plainText(1, "by") === "value" ? 1 : 0;
   return sortBy(
     itemsOf(value),
     position,
@@ -108,16 +117,19 @@ function groupBy(value: Value, args: CallArguments): Value {
   return groups.map(({ items }) => Tuple.of<Value>(exact(items[0]!), items));
 }
 
-function join(value: Value, args: CallArguments): string {
+function join(value: Value, args: CallArguments): Text {
   const attribute = args.get(1, "attribute");
-  return iterate(value)
-    .map((item) => toText(attribute === undefined ? item : getPath(item, attribute)))
-    .join(args.text(0, "d") ?? "");
+  const texts = iterate(value).map((item) =>
+    toText(attribute === undefined ? item : getPath(item, attribute))
+  );
+  return joinTexts(texts, args.text(0, "d") ?? "");
 }
 
 function batch(value: Value, args: CallArguments): Value {
   const size = Math.max(1, args.integer(0, "linecount") ?? 1);
   const items = iterate(value);
+  countObjects(items.length / size);
+  countItems(items.length);
   const rows = Array.from(
     { length: Math.ceil(items.length / size) },
     (_, row) => items.slice(row * size, (row + 1) * size),
@@ -125,6 +137,7 @@ function batch(value: Value, args: CallArguments): Value {
   const fill = args.get(1, "fill_with") ?? null;
   if (fill !== null && rows.length > 0) {
     const last = rows.length - 1;
+    countItems(2 * size);
     rows[last] = [...rows[last]!, ...Array(size - rows[last]!.length).fill(fill)];
   }
   return Generator.from(rows as Value[]);
@@ -135,6 +148,7 @@ function slice(value: Value, args: CallArguments): Value {
   const items = iterate(value);
   const [size, longer] = [Math.floor(items.length / count), items.length % count];
   const fill = args.get(1, "fill_with") ?? null;
+  countObjects(Math.min(count, 10_000));
   return Generator.from({ length: Math.min(count, 10_000) }, (_, i): Value => {
     const start = i * size + Math.min(i, longer);
     const part = items.slice(start, start + size + (i < longer ? 1 : 0));
@@ -152,7 +166,7 @@ function sum(value: Value, args: CallArguments): Value {
 }
 
 function reverse(value: Value): Value {
-  if (typeof value === "string") return characters(value).reverse().join("");
+  if (isText(value)) return joinTexts(characters(value).reverse());
   return Generator.from([...iterate(value)].reverse());
 }
 
@@ -164,7 +178,7 @@ function edge(value: Value, position: number): Value {
 /** Filters by name. */
 export const sequenceFilters: Readonly<Record<string, Filter>> = {
   attr: (value, args) => {
-    const name = args.text(0, "name") ?? "";
+    const name = args.plainText(0, "name") ?? "";
     const found = value instanceof TemplateObject ? value.attribute(name) : undefined;
     return found === undefined ? new Undefined(`no attribute '${name}'`) : found;
   },

@@ -1,193 +1,287 @@
 // The methods of Python's str that templates call on texts. Indices and widths count code points.
 // Fixed by Python's built-in type str.
 
+import { countRead, countSearch, countSteps, countText } from "../render_budget.ts";
+import {
+  addText,
+  cutText,
+  joinTexts,
+  plain,
+  replaceMatches,
+  sliceText,
+  type Text,
+  withSpansOf,
+} from "../tainted_text.ts";
 import { JinjaError } from "./errors.ts";
-import { toText } from "./text.ts";
-import { type CallArguments, characters, iterate, Tuple, typeName, type Value } from "./values.ts";
+import { repeatText, toText } from "./text.ts";
+import {
+  type CallArguments,
+  characters,
+  countCharacters,
+  isText,
+  iterate,
+  sliceCharacters,
+  Tuple,
+  typeName,
+  type Value,
+} from "./values.ts";
 
-type Method = (text: string, args: CallArguments) => Value;
+type Method = (text: Text, args: CallArguments) => Value;
+
+/** No text is filled up to more characters. */
+const WIDEST = 10_000;
 
 const SPACE = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-const SPACES = new RegExp(`[${SPACE}]+`, "u");
-const LEADING_SPACE = new RegExp(`^[${SPACE}]+`, "u");
+const SPACES = new RegExp(`[${SPACE}]`, "u");
+const WORDS = new RegExp(`[^${SPACE}]+`, "gu");
 const LINE_ENDS = "\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029";
 const LINE_END = new RegExp(`\\r\\n|[${LINE_ENDS}]`, "g");
 
 /** Python's strip(), lstrip() and rstrip(): removes white space, or any of `set`, at the sides. */
-export function strip(text: string, set: string | undefined, side: "both" | "left" | "right") {
-  const all = characters(text);
-  const isStripped = set === undefined
-    ? (character: string) => SPACES.test(character)
-    : (character: string) => set.includes(character);
-  let [start, end] = [0, all.length];
-  if (side !== "right") { while (start < end && isStripped(all[start]!)) start++; }
-  if (side !== "left") { while (end > start && isStripped(all[end - 1]!)) end--; }
-  return all.slice(start, end).join("");
+export function strip(text: Text, set: string | undefined, side: "both" | "left" | "right"): Text {
+  const units = plain(text);
+  countRead(units.length);
+  const isStripped = (character: string) => {
+    countSteps(set === undefined ? 0.1 : 1 + set.length / 64);
+    return set === undefined ? SPACES.test(character) : set.includes(character);
+  };
+  let [start, end] = [0, units.length];
+  while (side !== "right" && start < end) {
+    const first = String.fromCodePoint(units.codePointAt(start)!);
+    if (!isStripped(first)) break;
+    start += first.length;
+  }
+  while (side !== "left" && end > start) {
+    const isPair = end - start > 1 && units.codePointAt(end - 2)! > 0xffff;
+    const last = units.slice(end - (isPair ? 2 : 1), end);
+    if (!isStripped(last)) break;
+    end -= last.length;
+  }
+  return sliceText(text, start, end);
 }
 
 /** Python's splitlines(). */
-export function splitLines(text: string, keepsEnds = false): string[] {
-  const lines: string[] = [];
+export function splitLines(text: Text, keepsEnds = false): Text[] {
+  countRead(text.length);
+  const lines: Text[] = [];
   let start = 0;
-  for (const { index, 0: end } of text.matchAll(LINE_END)) {
-    lines.push(text.slice(start, keepsEnds ? index + end.length : index));
+  for (const { index, 0: end } of plain(text).matchAll(LINE_END)) {
+    lines.push(cutText(text, start, keepsEnds ? index + end.length : index));
     start = index + end.length;
   }
-  return start < text.length ? [...lines, text.slice(start)] : lines;
+  if (start < text.length) lines.push(cutText(text, start));
+  return lines;
+}
+
+/** Makes a text unit by unit, of as many units or about as many. */
+export function convert(text: Text, change: (text: string) => string): Text {
+  countText(2 * text.length);
+  return withSpansOf(change(plain(text)), text);
 }
 
 /** Python's capitalize(). */
 export function capitalize(text: string): string {
-  const [first = "", ...rest] = characters(text);
-  return first.toUpperCase() + rest.join("").toLowerCase();
+  const first = String.fromCodePoint(text.codePointAt(0) ?? 0);
+  return text === "" ? "" : first.toUpperCase() + text.slice(first.length).toLowerCase();
 }
 
 /** Python's center(). */
-export function center(text: string, width: number, fill = " "): string {
-  const missing = Math.min(width, 10_000) - characters(text).length;
+export function center(text: Text, width: number, fill: Text = " "): Text {
+  const missing = Math.min(width, WIDEST) - countCharacters(text);
   if (missing <= 0) return text;
   const left = (missing >> 1) + (missing & width & 1);
-  return fill.repeat(left) + text + fill.repeat(missing - left);
+  return joinTexts([repeatText(fill, left), text, repeatText(fill, missing - left)]);
 }
 
 /** Python's replace(). @param count how many at most; negative is all */
-export function replaceText(text: string, old: string, by: string, count = -1): string {
-  if (count < 0) return text.replaceAll(old, () => by);
-  const parts = old === "" ? ["", ...characters(text), ""] : text.split(old);
-  const kept = parts.slice(count + 1);
-  const head = parts.slice(0, count + 1).join(by);
-  return kept.length === 0 ? head : head + old + kept.join(old);
+export function replaceText(text: Text, old: Text, by: Text, count = -1): Text {
+  const parts = old.length === 0
+    ? ["", ...characters(text), ""]
+    : splitAt(text, plain(old), count < 0 ? Infinity : count);
+  if (old.length > 0 || count < 0) return joinTexts(parts, by);
+  const head = joinTexts(parts.slice(0, count + 1), by);
+  return addText(head, joinTexts(parts.slice(count + 1)));
 }
 
-function split(text: string, args: CallArguments): string[] {
+/** The parts of a text between the first so many places of a separator. */
+function splitAt(text: Text, separator: string, most = Infinity): Text[] {
+  countSearch(text.length, separator.length);
+  const units = plain(text);
+  const parts: Text[] = [];
+  let start = 0;
+  while (parts.length < most) {
+    const at = units.indexOf(separator, start);
+    if (at < 0) break;
+    parts.push(cutText(text, start, at));
+    start = at + separator.length;
+  }
+  return [...parts, cutText(text, start)];
+}
+
+/** Where the words of a text are. */
+function findWords(text: Text): { start: number; end: number }[] {
+  countRead(text.length);
+  return Array.from(plain(text).matchAll(WORDS), ({ index, 0: word }) => {
+    countSteps();
+    return { start: index, end: index + word.length };
+  });
+}
+
+function split(text: Text, args: CallArguments): Text[] {
   const [separator, limit] = [separatorOf(args), args.integer(1, "maxsplit") ?? -1];
-  if (separator !== undefined) {
-    const parts = text.split(separator);
-    if (limit < 0 || parts.length <= limit + 1) return parts;
-    return [...parts.slice(0, limit), parts.slice(limit).join(separator)];
-  }
-  const parts: string[] = [];
-  let rest = text.replace(LEADING_SPACE, "");
-  while (rest !== "" && (limit < 0 || parts.length < limit)) {
-    const space = SPACES.exec(rest);
-    parts.push(space ? rest.slice(0, space.index) : rest);
-    rest = space ? rest.slice(space.index + space[0].length) : "";
-  }
-  return rest === "" ? parts : [...parts, rest];
+  if (separator !== undefined) return splitAt(text, separator, limit < 0 ? Infinity : limit);
+  const words = findWords(text);
+  const kept = limit < 0 ? words : words.slice(0, limit);
+  const parts = kept.map(({ start, end }) => cutText(text, start, end));
+  const rest = words[kept.length];
+  return rest ? [...parts, cutText(text, rest.start)] : parts;
 }
 
-function splitFromRight(text: string, args: CallArguments): string[] {
+function splitFromRight(text: Text, args: CallArguments): Text[] {
   const limit = args.integer(1, "maxsplit") ?? -1;
   if (limit < 0) return split(text, args);
   const separator = separatorOf(args);
   if (separator !== undefined) {
-    const parts = text.split(separator);
+    const parts = splitAt(text, separator);
     const cut = Math.max(0, parts.length - limit);
-    return cut === 0 ? parts : [parts.slice(0, cut).join(separator), ...parts.slice(cut)];
+    if (cut < 2) return parts;
+    return [joinTexts(parts.slice(0, cut), separator), ...parts.slice(cut)];
   }
-  const parts: string[] = [];
-  let rest = strip(text, undefined, "right");
-  while (rest !== "" && parts.length < limit) {
-    const word = new RegExp(`[^${SPACE}]+$`, "u").exec(rest)!;
-    parts.unshift(word[0]);
-    rest = strip(rest.slice(0, word.index), undefined, "right");
-  }
-  return rest === "" ? parts : [rest, ...parts];
+  const words = findWords(text);
+  const kept = limit === 0 ? [] : words.slice(-limit);
+  const parts = kept.map(({ start, end }) => cutText(text, start, end));
+  const rest = words[words.length - kept.length - 1];
+  return rest ? [cutText(text, 0, rest.end), ...parts] : parts;
 }
 
 function separatorOf(args: CallArguments): string | undefined {
-  const separator = args.text(0, "sep");
+  const separator = args.plainText(0, "sep");
   if (separator === "") throw new JinjaError("empty separator");
   return separator;
 }
 
-function partition(text: string, args: CallArguments, fromRight: boolean): Tuple {
+function partition(text: Text, args: CallArguments, fromRight: boolean): Tuple {
   const separator = separatorOf(args);
   if (separator === undefined) throw new JinjaError("partition() needs a separator");
-  const at = fromRight ? text.lastIndexOf(separator) : text.indexOf(separator);
-  if (at < 0) return fromRight ? Tuple.of("", "", text) : Tuple.of(text, "", "");
-  return Tuple.of(text.slice(0, at), separator, text.slice(at + separator.length));
+  const at = indexOf(text, separator, fromRight);
+  if (at < 0) return fromRight ? Tuple.of<Value>("", "", text) : Tuple.of<Value>(text, "", "");
+  const end = at + separator.length;
+  return Tuple.of<Value>(cutText(text, 0, at), cutText(text, at, end), cutText(text, end));
+}
+
+/** Where a part stands in a text, in UTF-16 units; -1 where it does not. */
+function indexOf(text: Text, part: string, fromRight: boolean): number {
+  countSearch(text.length, part.length);
+  return fromRight ? plain(text).lastIndexOf(part) : plain(text).indexOf(part);
 }
 
 function hasAffix(args: CallArguments, test: (affix: string) => boolean): boolean {
   const affixes = args.require(0);
   return (affixes instanceof Tuple ? [...affixes] : [affixes]).some((affix) => {
-    if (typeof affix === "string") return test(affix);
-    throw new JinjaError(`an affix must be str or a tuple of str, not ${typeName(affix)}`);
+    if (!isText(affix)) {
+      throw new JinjaError(`an affix must be str or a tuple of str, not ${typeName(affix)}`);
+    }
+    countRead(affix.length);
+    return test(plain(affix));
   });
 }
 
 /** The part of `text` that `start` and `end` of find(), count() and the like select. */
-function within(text: string, args: CallArguments, first: number): string {
+function within(text: Text, args: CallArguments, first: number): Text {
   const [start, end] = [args.integer(first), args.integer(first + 1)];
-  if (start === undefined && end === undefined) return text;
-  return characters(text).slice(start, end).join("");
+  countRead(text.length / 4);
+  return start === undefined && end === undefined ? text : sliceCharacters(text, start, end);
 }
 
-function find(text: string, args: CallArguments, fromRight: boolean): number {
-  const part = args.text(0) ?? "";
+function find(text: Text, args: CallArguments, fromRight: boolean): number {
+  const part = args.plainText(0) ?? "";
   const searched = within(text, args, 1);
-  const at = fromRight ? searched.lastIndexOf(part) : searched.indexOf(part);
+  const at = indexOf(searched, part, fromRight);
   if (at < 0) return -1;
   const start = args.integer(1) ?? 0;
-  const length = characters(text).length;
-  return characters(searched.slice(0, at)).length +
-    (start < 0 ? Math.max(0, length + start) : start);
+  const before = countCharacters(plain(searched).slice(0, at));
+  return before + (start < 0 ? Math.max(0, countCharacters(text) + start) : start);
 }
 
-function index(text: string, args: CallArguments, fromRight: boolean): number {
+function index(text: Text, args: CallArguments, fromRight: boolean): number {
   const at = find(text, args, fromRight);
   if (at < 0) throw new JinjaError("substring not found");
   return at;
 }
 
-function join(separator: string, args: CallArguments): string {
-  return iterate(args.require(0)).map((item) => {
-    if (typeof item === "string") return item;
-    throw new JinjaError(`sequence item: expected str instance, ${typeName(item)} found`);
-  }).join(separator);
+function count(text: Text, args: CallArguments): number {
+  const [searched, part] = [within(text, args, 1), args.plainText(0) ?? ""];
+  if (part === "") return countCharacters(searched) + 1;
+  return splitAt(searched, part).length - 1;
 }
 
-function fillZeros(text: string, args: CallArguments): string {
-  const sign = /^[+-]/.exec(text)?.[0] ?? "";
-  const width = Math.min(args.integer(0) ?? 0, 10_000);
-  return sign + text.slice(sign.length).padStart(width - sign.length, "0");
+function join(separator: Text, args: CallArguments): Text {
+  const texts = iterate(args.require(0)).map((item) => {
+    if (isText(item)) return item;
+    throw new JinjaError(`sequence item: expected str instance, ${typeName(item)} found`);
+  });
+  return joinTexts(texts, separator);
+}
+
+function fillZeros(text: Text, args: CallArguments): Text {
+  const sign = /^[+-]/.test(plain(text)) ? 1 : 0;
+  const missing = Math.min(args.integer(0) ?? 0, WIDEST) - countCharacters(text);
+  if (missing <= 0) return text;
+  return joinTexts([cutText(text, 0, sign), repeatText("0", missing), cutText(text, sign)]);
 }
 
 function isCased(text: string, cased: string): boolean {
   return text === cased && text.toLowerCase() !== text.toUpperCase();
 }
 
-function fill(text: string, args: CallArguments): string {
-  const missing = Math.min(args.integer(0) ?? 0, 10_000) - characters(text).length;
-  return (args.text(1) ?? " ").repeat(Math.max(0, missing));
+function fill(text: Text, args: CallArguments): Text {
+  const missing = Math.min(args.integer(0) ?? 0, WIDEST) - countCharacters(text);
+  return repeatText(args.text(1) ?? " ", missing);
+}
+
+function removeAffix(text: Text, affix: string, side: "start" | "end"): Text {
+  countRead(text.length / 4 + affix.length);
+  if (side === "start") return plain(text).startsWith(affix) ? cutText(text, affix.length) : text;
+  const end = text.length - affix.length;
+  return plain(text).endsWith(affix) ? cutText(text, 0, end) : text;
+}
+
+/** What is so of a text or not. */
+function is(test: (text: string) => boolean): Method {
+  return (text) => {
+    countText(2 * text.length);
+    return test(plain(text));
+  };
+}
+
+function swapCase(text: string): string {
+  return text.replace(
+    /\p{L}/gu,
+    (letter) => letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase(),
+  );
 }
 
 /** Methods by name; `format` is not here, since it looks members up. */
 export const stringMethods: Readonly<Record<string, Method>> = {
-  upper: (text) => text.toUpperCase(),
-  lower: (text) => text.toLowerCase(),
-  casefold: (text) => text.toLowerCase().replaceAll("ß", "ss"),
-  capitalize,
-  title: (text) => text.replace(/\p{L}+/gu, capitalize),
-  swapcase: (text) =>
-    text.replace(
-      /\p{L}/gu,
-      (letter) => letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase(),
-    ),
-  strip: (text, args) => strip(text, args.text(0), "both"),
-  lstrip: (text, args) => strip(text, args.text(0), "left"),
-  rstrip: (text, args) => strip(text, args.text(0), "right"),
-  removeprefix: (text, args) => {
-    const prefix = args.text(0) ?? "";
-    return text.startsWith(prefix) ? text.slice(prefix.length) : text;
+  upper: (text) => convert(text, (units) => units.toUpperCase()),
+  lower: (text) => convert(text, (units) => units.toLowerCase()),
+  casefold: (text) => convert(text, (units) => units.toLowerCase().replaceAll("ß", "ss")),
+  capitalize: (text) => convert(text, capitalize),
+  title: (text) => convert(text, (units) => units.replace(/\p{L}+/gu, capitalize)),
+  swapcase: (text) => convert(text, swapCase),
+  strip: (text, args) => strip(text, args.plainText(0), "both"),
+  lstrip: (text, args) => strip(text, args.plainText(0), "left"),
+  rstrip: (text, args) => strip(text, args.plainText(0), "right"),
+  removeprefix: (text, args) => removeAffix(text, args.plainText(0) ?? "", "start"),
+  removesuffix: (text, args) => removeAffix(text, args.plainText(0) ?? "", "end"),
+  startswith: (text, args) => {
+    const searched = plain(within(text, args, 1));
+    return hasAffix(args, (affix) => searched.startsWith(affix));
   },
-  removesuffix: (text, args) => {
-    const suffix = args.text(0) ?? "";
-    return text.endsWith(suffix) ? text.slice(0, text.length - suffix.length) : text;
+  endswith: (text, args) => {
+    const searched = plain(within(text, args, 1));
+    return hasAffix(args, (affix) => searched.endsWith(affix));
   },
-  startswith: (text, args) => hasAffix(args, (affix) => within(text, args, 1).startsWith(affix)),
-  endswith: (text, args) => hasAffix(args, (affix) => within(text, args, 1).endsWith(affix)),
   split,
   rsplit: splitFromRight,
   splitlines: (text, args) => splitLines(text, args.flag(0, "keepends")),
@@ -199,23 +293,23 @@ export const stringMethods: Readonly<Record<string, Method>> = {
   rfind: (text, args) => find(text, args, true),
   index: (text, args) => index(text, args, false),
   rindex: (text, args) => index(text, args, true),
-  count: (text, args) => {
-    const [searched, part] = [within(text, args, 1), args.text(0) ?? ""];
-    return part === "" ? characters(searched).length + 1 : searched.split(part).length - 1;
-  },
+  count,
   join,
   zfill: fillZeros,
-  ljust: (text, args) => text + fill(text, args),
-  rjust: (text, args) => fill(text, args) + text,
+  ljust: (text, args) => addText(text, fill(text, args)),
+  rjust: (text, args) => addText(fill(text, args), text),
   center: (text, args) => center(text, args.integer(0) ?? 0, args.text(1)),
-  expandtabs: (text, args) => text.replaceAll("\t", " ".repeat(args.integer(0) ?? 8)),
-  isdigit: (text) => /^\p{Nd}+$/u.test(text),
-  isdecimal: (text) => /^\p{Nd}+$/u.test(text),
-  isnumeric: (text) => /^\p{N}+$/u.test(text),
-  isalpha: (text) => /^\p{L}+$/u.test(text),
-  isalnum: (text) => /^[\p{L}\p{N}]+$/u.test(text),
-  isspace: (text) => text !== "" && strip(text, undefined, "both") === "",
-  isascii: (text) => /^[\0-\x7f]*$/.test(text),
-  isupper: (text) => isCased(text, text.toUpperCase()),
-  islower: (text) => isCased(text, text.toLowerCase()),
+  expandtabs: (text, args) => {
+    const spaces = repeatText(" ", args.integer(0) ?? 8);
+    return replaceMatches(text, /\t/g, () => spaces);
+  },
+  isdigit: is((text) => /^\p{Nd}+$/u.test(text)),
+  isdecimal: is((text) => /^\p{Nd}+$/u.test(text)),
+  isnumeric: is((text) => /^\p{N}+$/u.test(text)),
+  isalpha: is((text) => /^\p{L}+$/u.test(text)),
+  isalnum: is((text) => /^[\p{L}\p{N}]+$/u.test(text)),
+  isspace: is((text) => text !== "" && strip(text, undefined, "both") === ""),
+  isascii: is((text) => /^[\0-\x7f]*$/.test(text)),
+  isupper: is((text) => isCased(text, text.toUpperCase())),
+  islower: is((text) => isCased(text, text.toLowerCase())),
 };

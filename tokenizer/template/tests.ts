@@ -1,12 +1,16 @@
 // The tests of Jinja: what stands behind `is`, and what select() and its kin choose by.
 // Fixed by the list of built-in tests in Jinja's template designer documentation.
 
+import { countSteps, countText } from "../render_budget.ts";
+import { plain } from "../tainted_text.ts";
 import { JinjaError } from "./errors.ts";
 import { applyOperator, contains } from "./operators.ts";
 import {
   type CallArguments,
+  Dictionary,
   Float,
   isEqual,
+  isText,
   toNumber,
   typeName,
   Undefined,
@@ -17,6 +21,7 @@ type Test = (value: Value, args: CallArguments) => boolean;
 
 /** Whether a value passes the test. Error: JinjaError where there is no such test. */
 export function passesTest(name: string, value: Value, args: CallArguments): boolean {
+  countSteps();
   if (!Object.hasOwn(tests, name)) throw new JinjaError(`No test named '${name}'.`);
   return tests[name]!(value, args);
 }
@@ -31,11 +36,21 @@ function whole(value: Value): number {
   return number;
 }
 
+/** Whether a text has letters, and all of them are as this makes them. */
+function isCased(change: (text: string) => string): Test {
+  return (value) => {
+    if (!isText(value)) return false;
+    countText(2 * value.length);
+    const text = plain(value);
+    return /\p{L}/u.test(text) && text === change(text);
+  };
+}
+
 const equal: Test = (value, args) => isEqual(value, args.require(0));
 const isNumber: Test = (value) => toNumber(value) !== undefined;
 /** Strings, lists and dictionaries; Jinja's undefined passes, too, since it has a length of 0. */
 const isSequence: Test = (value) =>
-  typeof value === "string" || Array.isArray(value) || value instanceof Map ||
+  isText(value) || Array.isArray(value) || value instanceof Dictionary ||
   value instanceof Undefined;
 
 const tests: Readonly<Record<string, Test>> = {
@@ -65,17 +80,18 @@ const tests: Readonly<Record<string, Test>> = {
   in: (value, args) => contains(args.require(0), value),
   integer: (value) => typeof value === "number",
   iterable: isSequence,
-  lower: (value) =>
-    typeof value === "string" && /\p{L}/u.test(value) && value === value.toLowerCase(),
-  mapping: (value) => value instanceof Map,
+  lower: isCased((text) => text.toLowerCase()),
+  mapping: (value) => value instanceof Dictionary,
   none: (value) => value === null,
   number: isNumber,
   odd: (value) => Math.abs(whole(value) % 2) === 1,
-  sameas: (value, args) => value === args.require(0),
+  sameas: (value, args) => {
+    const other = args.require(0);
+    return isText(value) ? isText(other) && isEqual(value, other) : value === other;
+  },
   sequence: isSequence,
-  string: (value) => typeof value === "string",
+  string: isText,
   true: (value) => value === true,
   undefined: (value) => value instanceof Undefined,
-  upper: (value) =>
-    typeof value === "string" && /\p{L}/u.test(value) && value === value.toUpperCase(),
+  upper: isCased((text) => text.toUpperCase()),
 };

@@ -1,33 +1,45 @@
 // How values print: Python's str() and repr(), which templates rely on where they write a dict or
 // a number into a prompt. Fixed by Python's built-in types.
 
-import { Float, Tuple, typeName, Undefined, type Value } from "./values.ts";
+import { countObjects, countSteps, countText } from "../render_budget.ts";
+import { joinTexts, plain, taintLike, type Text } from "../tainted_text.ts";
+import { Dictionary, Float, isText, Tuple, typeName, Undefined, type Value } from "./values.ts";
 
 /** Python's str(). */
-export function toText(value: Value): string {
-  if (typeof value === "string") return value;
+export function toText(value: Value): Text {
+  if (isText(value)) return value;
   return value instanceof Undefined ? "" : toRepresentation(value);
 }
 
 /** Python's repr(). */
-export function toRepresentation(value: Value): string {
+export function toRepresentation(value: Value): Text {
+  countSteps();
   if (value === null) return "None";
-  if (typeof value === "string") return quote(value);
+  if (isText(value)) return taintLike(quote(plain(value)), value);
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value === "number") return formatInteger(value);
   if (value instanceof Float) return formatFloat(value.value);
-  if (value instanceof Tuple) {
-    return `(${[...value].map(toRepresentation).join(", ")}${value.length === 1 ? "," : ""})`;
+  if (Array.isArray(value)) {
+    const items = joinTexts([...value].map(toRepresentation), ", ");
+    if (!(value instanceof Tuple)) return joinTexts(["[", items, "]"]);
+    return joinTexts(["(", items, value.length === 1 ? ",)" : ")"]);
   }
-  if (Array.isArray(value)) return `[${value.map(toRepresentation).join(", ")}]`;
-  if (value instanceof Map) {
-    const entries = Array.from(
-      value,
-      ([key, item]) => `${toRepresentation(key)}: ${toRepresentation(item)}`,
+  if (value instanceof Dictionary) {
+    const entries = value.pairs().map(([key, item]) =>
+      joinTexts([toRepresentation(key!), ": ", toRepresentation(item!)])
     );
-    return `{${entries.join(", ")}}`;
+    return joinTexts(["{", joinTexts(entries, ", "), "}"]);
   }
   return value instanceof Undefined ? "Undefined" : `<${typeName(value)}>`;
+}
+
+/** A text as often as asked. Error: RenderLimitError, before it is made. */
+export function repeatText(text: Text, times: number): Text {
+  const count = Math.max(0, Math.trunc(times)) || 0;
+  countText(text.length * count);
+  if (typeof text === "string") return text.repeat(count);
+  countObjects(count);
+  return joinTexts(Array<Text>(count).fill(text));
 }
 
 /** The digits of an int, without an exponent. */
@@ -56,6 +68,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 function quote(text: string): string {
+  // A character beyond U+FFFF may become ten.
+  countText(5 * text.length);
   const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
   const body = text.replace(/[\\\p{C}\p{Z}'"]/gu, (character) => {
     if (character === " ") return character;

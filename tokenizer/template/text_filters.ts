@@ -1,15 +1,28 @@
 // The filters of Jinja that work on texts and numbers.
 // Fixed by the list of built-in filters in Jinja's template designer documentation.
 
+import { countRead, countSteps, countText } from "../render_budget.ts";
+import {
+  addText,
+  joinTexts,
+  plain,
+  replaceMatches,
+  sliceText,
+  taintLike,
+  type Text,
+} from "../tainted_text.ts";
 import { JinjaError } from "./errors.ts";
 import { formatPercent } from "./format.ts";
-import { toRepresentation, toText } from "./text.ts";
-import { capitalize, center, replaceText, splitLines, strip } from "./string_methods.ts";
+import { repeatText, toRepresentation, toText } from "./text.ts";
+import { capitalize, center, convert, replaceText, splitLines, strip } from "./string_methods.ts";
 import {
   type CallArguments,
-  characters,
+  countCharacters,
+  Dictionary,
   Float,
+  isText,
   iterate,
+  sliceCharacters,
   toNumber,
   Tuple,
   typeName,
@@ -35,7 +48,8 @@ function toInteger(value: Value, args: CallArguments): Value {
   const number = toNumber(value);
   if (number !== undefined && Number.isFinite(number)) return Math.trunc(number) + 0;
   const base = args.integer(1, "base") ?? 10;
-  const text = typeof value === "string" ? strip(value, undefined, "both") : "";
+  const text = isText(value) ? plain(strip(value, undefined, "both")) : "";
+  countText(2 * text.length);
   const digits = text.replace(/^0[xob]/i, "");
   if (base !== 10 && /^[0-9a-z]+$/i.test(digits)) {
     const parsed = Number.parseInt(digits, base);
@@ -51,7 +65,8 @@ function toFloat(value: Value, args: CallArguments): Value {
   if (value instanceof Undefined) throw new JinjaError(value.reason);
   const number = toNumber(value);
   if (number !== undefined) return new Float(number);
-  const text = typeof value === "string" ? strip(value, undefined, "both") : "";
+  const text = isText(value) ? plain(strip(value, undefined, "both")) : "";
+  countText(2 * text.length);
   if (DECIMAL.test(text)) return new Float(Number(text));
   const fallback = args.get(0, "default");
   return fallback === undefined ? new Float(0) : fallback;
@@ -67,7 +82,7 @@ function roundHalfToEven(value: number): number {
 function round(value: Value, args: CallArguments): Value {
   const number = numberOf(value);
   const scale = 10 ** (args.integer(0, "precision") ?? 0);
-  switch (args.text(1, "method") ?? "common") {
+  switch (args.plainText(1, "method") ?? "common") {
     case "ceil":
       return new Float(Math.ceil(number * scale) / scale);
     case "floor":
@@ -84,31 +99,32 @@ function absolute(value: Value): Value {
   return value instanceof Float ? new Float(size) : size;
 }
 
-function indent(value: Value, args: CallArguments): string {
+function indent(value: Value, args: CallArguments): Text {
   const width = args.get(0, "width") ?? 4;
-  const space = typeof width === "string" ? width : " ".repeat(Math.max(0, numberOf(width)));
+  const space = isText(width) ? width : repeatText(" ", numberOf(width));
   const indentsBlank = args.flag(2, "blank");
-  const lines = splitLines(`${toText(value)}\n`);
-  return lines.map((line, i) => {
+  const lines = splitLines(addText(toText(value), "\n")).map((line, i) => {
     const isIndented = i === 0 ? args.flag(1, "first") : line !== "" || indentsBlank;
-    return isIndented ? space + line : line;
-  }).join("\n");
+    return isIndented ? joinTexts([space, line]) : line;
+  });
+  return joinTexts(lines, "\n");
 }
 
-function truncate(value: Value, args: CallArguments): string {
+function truncate(value: Value, args: CallArguments): Text {
   const text = toText(value);
   const length = args.integer(0, "length") ?? 255;
   const end = args.text(2, "end") ?? "...";
-  const all = characters(text);
-  if (all.length <= length + (args.integer(3, "leeway") ?? 5)) return text;
-  const cut = all.slice(0, Math.max(0, length - end.length)).join("");
-  if (args.flag(1, "killwords")) return cut + end;
-  const space = cut.lastIndexOf(" ");
-  return (space < 0 ? cut : cut.slice(0, space)) + end;
+  if (countCharacters(text) <= length + (args.integer(3, "leeway") ?? 5)) return text;
+  const cut = sliceCharacters(text, 0, Math.max(0, length - end.length));
+  if (args.flag(1, "killwords")) return addText(cut, end);
+  const space = plain(cut).lastIndexOf(" ");
+  return addText(space < 0 ? cut : sliceText(cut, 0, space), end);
 }
 
-function title(value: Value): string {
-  return toText(value).split(/([-\s({[<]+)/u).map(capitalize).join("");
+function title(value: Value): Text {
+  const text = toText(value);
+  countSteps(text.length);
+  return convert(text, (units) => units.split(/([-\s({[<]+)/u).map(capitalize).join(""));
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -119,25 +135,45 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-function escapeHtml(value: Value): string {
-  return toText(value).replace(/[&<>"']/g, (character) => ENTITIES[character]!);
+function escapeHtml(value: Value): Text {
+  return replaceMatches(toText(value), /[&<>"']/g, ([character]) => ENTITIES[character]!);
 }
 
-function encodeUrl(value: Value): string {
-  const quote = (part: Value) =>
-    encodeURIComponent(toText(part)).replace(
+function encodeUrl(value: Value): Text {
+  const quote = (part: Value, space: string, slash: string) => {
+    const text = toText(part);
+    countText(9 * text.length);
+    const encoded = encodeURIComponent(plain(text)).replace(
       /[!'()*]/g,
       (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
     );
-  if (typeof value === "string") return quote(value).replaceAll("%2F", "/");
-  const pairs = value instanceof Map ? [...value] : iterate(value).map((pair) => iterate(pair));
-  return pairs.map((pair) => pair.map(quote).join("=")).join("&").replaceAll("%20", "+");
+    return taintLike(encoded.replaceAll("%20", space).replaceAll("%2F", slash), text);
+  };
+  if (isText(value)) return quote(value, "%20", "/");
+  const pairs = value instanceof Dictionary
+    ? value.pairs()
+    : iterate(value).map((pair) => iterate(pair));
+  return joinTexts(
+    pairs.map((pair) => joinTexts([...pair].map((part) => quote(part, "+", "%2F")), "=")),
+    "&",
+  );
+}
+
+function countWords(value: Value): number {
+  const text = toText(value);
+  countRead(text.length);
+  let count = 0;
+  for (const _ of plain(text).matchAll(/[\p{L}\p{N}_]+/gu)) {
+    countSteps();
+    count++;
+  }
+  return count;
 }
 
 /** Filters by name. */
 export const textFilters: Readonly<Record<string, Filter>> = {
   abs: absolute,
-  capitalize: (value) => capitalize(toText(value)),
+  capitalize: (value) => convert(toText(value), capitalize),
   center: (value, args) => center(toText(value), args.integer(0, "width") ?? 80),
   e: escapeHtml,
   escape: escapeHtml,
@@ -146,11 +182,11 @@ export const textFilters: Readonly<Record<string, Filter>> = {
   format: (value, args) =>
     formatPercent(
       toText(value),
-      args.keywords.size > 0 ? new Map(args.keywords) : Tuple.from(args.positional),
+      args.keywords.size > 0 ? new Dictionary(args.keywords) : Tuple.from(args.positional),
     ),
   indent,
   int: toInteger,
-  lower: (value) => toText(value).toLowerCase(),
+  lower: (value) => convert(toText(value), (text) => text.toLowerCase()),
   pprint: toRepresentation,
   replace: (value, args) =>
     replaceText(
@@ -162,9 +198,9 @@ export const textFilters: Readonly<Record<string, Filter>> = {
   round,
   safe: (value) => value,
   title,
-  trim: (value, args) => strip(toText(value), args.text(0, "chars"), "both"),
+  trim: (value, args) => strip(toText(value), args.plainText(0, "chars"), "both"),
   truncate,
-  upper: (value) => toText(value).toUpperCase(),
+  upper: (value) => convert(toText(value), (text) => text.toUpperCase()),
   urlencode: encodeUrl,
-  wordcount: (value) => toText(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
+  wordcount: countWords,
 };

@@ -23,7 +23,7 @@ export function smallTokenizer(texts: readonly string[], controls: readonly stri
     isControl: (token) => token >= firstControl,
     piece: (token) => names[token - firstControl] ?? decoder.decode(pieces[token]),
     encode: (text) => {
-      const parts = text.split(
+      const parts = text.toString().split(
         new RegExp(`(${controls.map(RegExp.escape).join("|") || "$^"})`, "u"),
       );
       return parts.flatMap((part) => {

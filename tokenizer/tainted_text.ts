@@ -1,0 +1,172 @@
+// Text that knows which parts of it are data: what people and tools wrote, as opposed to what a
+// template wrote around it (taint tracking). A control token is read in a template's words alone, so
+// that nobody's text can end a turn or begin one. A plain string is all template.
+
+import { countObjects, countRead, countSteps, countText } from "./render_budget.ts";
+
+/** Text, with or without data in it. */
+export type Text = string | TaintedText;
+
+/** Text with data in it. */
+export class TaintedText {
+  #spans: readonly number[] | undefined;
+  #parts: readonly Text[];
+
+  /**
+   * A text whose data is at `spans`, or where the parts that it was made of have theirs.
+   *
+   * @param text all of it
+   * @param spans where data is, in UTF-16 units: start, end, start, end ...; ascending, none empty,
+   * no two of them adjacent
+   * @param parts what the text was made of, in place of spans: they are put together where they are
+   * asked for, since templates append to a text again and again
+   */
+  constructor(readonly text: string, spans: readonly number[] | undefined, parts: Text[] = []) {
+    this.#spans = spans;
+    this.#parts = parts;
+  }
+
+  /** Where data is. */
+  get spans(): readonly number[] {
+    if (!this.#spans) {
+      this.#spans = this.#putTogether();
+      this.#parts = [];
+    }
+    return this.#spans;
+  }
+
+  /** UTF-16 units. */
+  get length(): number {
+    return this.text.length;
+  }
+
+  /** Whether any of [start, end) is data. */
+  overlaps(start: number, end: number): boolean {
+    const first = firstSpanAfter(this.spans, start);
+    return first < this.spans.length && this.spans[first]! < end;
+  }
+
+  /** The text without the knowledge. */
+  toString(): string {
+    return this.text;
+  }
+
+  #putTogether(): number[] {
+    const spans: number[] = [];
+    // The next part is the last one. A long sum is a deep one, hence no recursion.
+    const left = this.#parts.toReversed();
+    for (let offset = 0; left.length > 0;) {
+      const part = left.pop()!;
+      countSteps(0.25);
+      if (typeof part !== "string" && !part.#spans) {
+        for (let i = part.#parts.length - 1; i >= 0; i--) left.push(part.#parts[i]!);
+        continue;
+      }
+      if (typeof part !== "string") append(spans, part.#spans!, offset);
+      offset += part.length;
+    }
+    return spans;
+  }
+}
+
+function append(spans: number[], more: readonly number[], offset: number): void {
+  countRead(16 * more.length);
+  let first = 0;
+  if (spans.length > 0 && spans.at(-1) === offset + more[0]!) {
+    // What goes on is one span.
+    spans[spans.length - 1] = offset + more[1]!;
+    first = 2;
+  }
+  for (let i = first; i < more.length; i++) spans.push(offset + more[i]!);
+}
+
+/** Marks all of a text as data. */
+export function taint(text: string): Text {
+  return text === "" ? "" : new TaintedText(text, [0, text.length]);
+}
+
+/** The text without the knowledge of what is data. */
+export function plain(text: Text): string {
+  return typeof text === "string" ? text : text.text;
+}
+
+/** What was made of texts in a way that leaves no trace of places: all data if any of them is. */
+export function taintLike(made: string, ...sources: readonly Text[]): Text {
+  return sources.some((source) => typeof source !== "string") ? taint(made) : made;
+}
+
+/** What was made of a text unit by unit: data where that was, if it is as long; else all of it. */
+export function withSpansOf(made: string, source: Text): Text {
+  if (typeof source === "string" || made === "") return made;
+  return made.length === source.length ? new TaintedText(made, source.spans) : taint(made);
+}
+
+/** The part [start, end), in UTF-16 units within the text. */
+export function sliceText(text: Text, start: number, end = text.length): Text {
+  // The text may have to be put together first, if it was made of two.
+  countRead(text.length / 4);
+  return cutText(text, start, end);
+}
+
+/** As sliceText(), of a text that was read already: then a part costs nothing but its spans. */
+export function cutText(text: Text, from: number, to = text.length): Text {
+  countObjects(1);
+  if (from >= to) return "";
+  if (typeof text === "string") return text.slice(from, to);
+  const spans: number[] = [];
+  for (let i = firstSpanAfter(text.spans, from); i < text.spans.length; i += 2) {
+    if (text.spans[i]! >= to) break;
+    spans.push(Math.max(from, text.spans[i]!) - from, Math.min(to, text.spans[i + 1]!) - from);
+  }
+  countRead(16 * spans.length);
+  const part = text.text.slice(from, to);
+  return spans.length === 0 ? part : new TaintedText(part, spans);
+}
+
+/** Two texts, one after the other. */
+export function addText(left: Text, right: Text): Text {
+  // The longer one is not copied: engines keep such a sum as two parts.
+  countText(Math.min(left.length, right.length));
+  if (typeof left === "string" && typeof right === "string") return left + right;
+  return new TaintedText(plain(left) + plain(right), undefined, [left, right]);
+}
+
+/** Texts one after the other, with another between each two. */
+export function joinTexts(texts: readonly Text[], separator: Text = ""): Text {
+  const between = separator.length * Math.max(0, texts.length - 1);
+  countText(texts.reduce<number>((sum, text) => sum + text.length, between));
+  const made = texts.map(plain).join(plain(separator));
+  if (typeof separator === "string" && texts.every((text) => typeof text === "string")) return made;
+  const parts = separator.length === 0
+    ? texts
+    : texts.flatMap((text, i) => i === 0 ? [text] : [separator, text]);
+  const joined = new TaintedText(made, undefined, [...parts]);
+  return joined.spans.length === 0 ? made : joined;
+}
+
+/** The text with what a pattern finds replaced. @param pattern a global one, if all are wanted */
+export function replaceMatches(
+  text: Text,
+  pattern: RegExp,
+  replace: (match: RegExpExecArray) => Text,
+): Text {
+  countRead(text.length);
+  const parts: Text[] = [];
+  let end = 0;
+  for (const match of plain(text).matchAll(pattern)) {
+    parts.push(cutText(text, end, match.index), replace(match));
+    end = match.index + match[0].length;
+  }
+  return parts.length === 0 ? text : joinTexts([...parts, cutText(text, end)]);
+}
+
+/** Index of the first span that ends behind a place. */
+function firstSpanAfter(spans: readonly number[], place: number): number {
+  let [low, high] = [0, spans.length / 2];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (spans[2 * middle + 1]! > place) high = middle;
+    else low = middle + 1;
+  }
+  return 2 * low;
+}
