@@ -1,7 +1,9 @@
 // `deno task maskbench FILE.jsonl.gz... --vocab V.gguf`: runs schemas with known valid and invalid
 // documents through the masks of a real vocabulary. Each line of a file is
-// { name, schema, tests: [{ valid, data }] }. Prints a table and the same as one line of JSON.
+// { name, schema, tests: [{ valid, data }] }. Prints a table and the same as one line of JSON. With
+// `--each FILE` a line of JSON for each schema goes there: its verdicts, and its slowest masks.
 
+import { parseArgs } from "node:util";
 import { loadTokenizer } from "../engine/mod.ts";
 import { compileSchema, SchemaError } from "../engine/grammar/mod.ts";
 import type { Tokenizer } from "../tokenizer/mod.ts";
@@ -61,13 +63,17 @@ class Tally {
 const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
 
 async function main(args: readonly string[]): Promise<void> {
-  const at = args.indexOf("--vocab");
-  const files = args.filter((_, i) => at < 0 || (i !== at && i !== at + 1));
-  if (at < 0 || !args[at + 1] || files.length === 0) {
-    print("Usage: deno task maskbench FILE.jsonl.gz... --vocab VOCABULARY.gguf");
+  const { values, positionals: files } = parseArgs({
+    args: [...args],
+    options: { vocab: { type: "string" }, each: { type: "string" } },
+    allowPositionals: true,
+  });
+  if (values.vocab === undefined || files.length === 0) {
+    print("Usage: deno task maskbench FILE.jsonl.gz... --vocab VOCABULARY.gguf [--each FILE]");
     Deno.exit(2);
   }
-  const tokenizer = await loadTokenizer(args[at + 1]);
+  const tokenizer = await loadTokenizer(values.vocab);
+  if (values.each !== undefined) Deno.writeTextFileSync(values.each, "");
   compileSchema({}, tokenizer); // sorts the vocabulary
   const all = new Tally();
   const results: Record<string, unknown> = {};
@@ -76,7 +82,11 @@ async function main(args: readonly string[]): Promise<void> {
   );
   for (const file of files) {
     const tally = new Tally();
-    for await (const line of linesOf(file)) run(readCase(line), tokenizer, tally);
+    for await (const line of linesOf(file)) {
+      const verdict = run(readCase(line), tokenizer, tally);
+      if (values.each === undefined) continue;
+      Deno.writeTextFileSync(values.each, JSON.stringify(verdict) + "\n", { append: true });
+    }
     const name = file.replace(/^.*\//, "").replace(/\.jsonl(\.gz)?$/, "");
     results[name] = tally.summary();
     print(row(name, tally));
@@ -114,8 +124,23 @@ function readCase(line: string): Case {
   ) as Case;
 }
 
-function run({ schema, tests }: Case, tokenizer: Tokenizer, tally: Tally): void {
+/** What came of one schema. */
+interface Verdict {
+  readonly name: string;
+  /** Why it was refused. */
+  readonly refused?: string;
+  readonly compileMs: number;
+  /** Of each document, whether it was accepted. */
+  readonly accepted: readonly boolean[];
+  readonly masks: number;
+  /** The slowest masks, slowest first. */
+  readonly slowestMs: readonly number[];
+}
+
+function run({ name, schema, tests }: Case, tokenizer: Tokenizer, tally: Tally): Verdict {
   tally.schemas++;
+  let refusal: string | undefined;
+  const milliseconds = (time: number) => Number(time.toFixed(2));
   const started = performance.now();
   let compiled;
   try {
@@ -130,11 +155,17 @@ function run({ schema, tests }: Case, tokenizer: Tokenizer, tally: Tally): void 
     if (!(error instanceof SchemaError)) throw error;
     const keyword = error.keyword || "(none)";
     tally.refused.set(keyword, (tally.refused.get(keyword) ?? 0) + 1);
-    return;
-  } finally {
-    tally.compileTimes.push(performance.now() - started);
+    refusal = error.message;
+  }
+  const compileTime = performance.now() - started;
+  tally.compileTimes.push(compileTime);
+  const compileMs = milliseconds(compileTime);
+  if (!compiled) {
+    return { name, refused: refusal!, compileMs, accepted: [], masks: 0, slowestMs: [] };
   }
   tally.compiled++;
+  const before = tally.maskTimes.length;
+  const verdicts: boolean[] = [];
   let isRight = true;
   for (const { valid, data } of tests) {
     const accepted = accepts(
@@ -142,12 +173,16 @@ function run({ schema, tests }: Case, tokenizer: Tokenizer, tally: Tally): void 
       tokenizer.encode(JSON.stringify(data), { special: false }),
       tally,
     );
+    verdicts.push(accepted);
     if (accepted === valid) continue;
     isRight = false;
     if (valid) tally.validRejected++;
     else tally.invalidAccepted++;
   }
   if (isRight) tally.right++;
+  const times = tally.maskTimes.slice(before).sort((a, b) => b - a);
+  const slowestMs = times.slice(0, 3).map(milliseconds);
+  return { name, compileMs, accepted: verdicts, masks: times.length, slowestMs };
 }
 
 /** Whether the masks let a document through, up to its end. */

@@ -47,9 +47,13 @@ export class Constraint implements TokenConstraint {
   }
 
   mask(remaining: number): Uint32Array<ArrayBuffer> {
-    const limits = this.#finishes ? { remaining } : {};
+    const mask = this.#attempt(() => {
+      // What cannot end in time anyway is cut where it is, rather than bent towards its end.
+      const isLed = this.#finishes && this.#matcher.mayEndWithin(remaining);
+      return this.#matcher.mask(isLed ? { remaining } : {});
+    });
     // Without a mask nothing that comes is accepted.
-    return this.#attempt(() => this.#matcher.mask(limits)) ?? new Uint32Array(0);
+    return mask ?? new Uint32Array(0);
   }
 
   forced(most: number): readonly number[] {

@@ -42,8 +42,10 @@ export interface Matcher {
   accept(token: number): boolean;
   /** Bytes that must come next, up to where there is a choice or the document may end. */
   forced(): Uint8Array;
-  /** The shortest bytes known that finish the document; undefined where they are too many. */
+  /** Short bytes that finish the document; undefined where they are too many. */
   completion(): Uint8Array | undefined;
+  /** Whether the document might end within so many tokens. */
+  mayEndWithin(tokens: number): boolean;
 }
 
 /** A schema that is ready to be enforced, any number of times. */

@@ -11,6 +11,12 @@ export type ArrayLedger = number;
 /** The ledger of an array that cannot be completed. */
 export const NO_LEDGER = -1;
 
+/** Items of one type in a row. */
+export interface ItemRun {
+  readonly type: TypeId;
+  readonly times: number;
+}
+
 /** The rules of one array type. */
 export class ArrayRules {
   readonly type: ArrayType;
@@ -75,23 +81,38 @@ export class ArrayRules {
    * Items that complete the array, of little weight: at each place the part that most of what is
    * missing is counted by, then the lightest. Undefined where that does not complete it.
    */
-  plan(ledger: ArrayLedger, weight: (type: TypeId) => number): readonly ItemPart[] | undefined {
-    const items: ItemPart[] = [];
+  plan(ledger: ArrayLedger, weight: (type: TypeId) => number): readonly ItemRun[] | undefined {
+    const runs: ItemRun[] = [];
     while (!this.isComplete(ledger)) {
-      let best: { part: ItemPart; next: ArrayLedger; gain: number } | undefined;
+      let best: { part: ItemPart; gain: number } | undefined;
       for (const part of this.partsAt(ledger)) {
-        const next = this.#add(ledger, part);
-        if (next === NO_LEDGER) continue;
+        if (this.#add(ledger, part) === NO_LEDGER) continue;
         const gain = this.#gain(ledger, part);
         const isBetter = !best || gain > best.gain ||
           (gain === best.gain && weight(part.type) < weight(best.part.type));
-        if (isBetter) best = { part, next, gain };
+        if (isBetter) best = { part, gain };
       }
-      if (!best || (best.next === ledger && best.gain === 0)) return undefined;
-      items.push(best.part);
-      ledger = best.next;
+      if (!best) return undefined;
+      const times = this.#timesOf(ledger, best.part, best.gain > 0);
+      if (times <= 0) return undefined;
+      runs.push({ type: best.part.type, times });
+      ledger = this.#add(ledger, best.part, times);
     }
-    return items;
+    return runs;
+  }
+
+  /** How often an item that is the best one stays the best one. */
+  #timesOf(ledger: ArrayLedger, { counts }: ItemPart, isGain: boolean): number {
+    const [count, ...counted] = this.#ledgers.get(ledger) as [number, ...number[]];
+    const { prefix, min, contains } = this.type;
+    if (count < prefix.length) return 1;
+    let times = isGain ? this.#max - count : min - count;
+    contains.forEach(({ min: least, max: most }, at) => {
+      if (!counts[at]) return;
+      if (counted[at]! < least) times = Math.min(times, least - counted[at]!);
+      times = Math.min(times, most - counted[at]!);
+    });
+    return times;
   }
 
   #split(type: TypeId): readonly ItemPart[] {
@@ -108,16 +129,17 @@ export class ArrayRules {
     ).length;
   }
 
-  #add(ledger: ArrayLedger, { counts }: ItemPart): ArrayLedger {
+  #add(ledger: ArrayLedger, { counts }: ItemPart, times = 1): ArrayLedger {
     const list = this.#ledgers.get(ledger);
     const { prefix, min, contains } = this.type;
     const enough = this.#max === Infinity ? Math.max(prefix.length, min) : Infinity;
-    list[0] = Math.min(list[0]! + 1, enough);
+    list[0] = Math.min(list[0]! + times, enough);
     for (let at = 0; at < contains.length; at++) {
       if (!counts[at]) continue;
       const { min: least, max: most } = contains[at]!;
-      if (most === Infinity) list[at + 1] = Math.min(list[at + 1]! + 1, least);
-      else if (++list[at + 1]! > most) return NO_LEDGER;
+      const counted = list[at + 1]! + times;
+      list[at + 1] = most === Infinity ? Math.min(counted, least) : counted;
+      if (counted > most) return NO_LEDGER;
     }
     return this.#ledgers.intern(list);
   }

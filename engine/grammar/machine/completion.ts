@@ -1,74 +1,61 @@
-// The shortest way from a state to the end of the document: what each frame still needs, one after
-// the other. It tells how many bytes must be kept in reserve, and which bytes they are.
+// The shortest way from a state to the end of the document: the bytes that each frame still needs,
+// added up. Lengths, not texts: a schema can ask for more than could ever be written.
 
 import type { Machine, State } from "./machine.ts";
+import { ProgramEnds } from "./program_ends.ts";
 import { LITERALS } from "./rules.ts";
-import { ShortestTexts } from "./shortest_texts.ts";
-import { ShortestValues } from "./shortest_values.ts";
 import { Field, Kind, Phase, type Stack } from "./stacks.ts";
-import { completeText } from "./text_completion.ts";
+import { TextEnds } from "./text_ends.ts";
+import { ValueEnds } from "./value_ends.ts";
 import { NO_WORDS } from "./word_sets.ts";
 
 /** For the unique item that is being written, and for each that has to follow. */
 const AWAITED_RESERVE = 32;
 const LATER_RESERVE = 8;
 
-type Bytes = readonly number[] | undefined;
-
 /** What is missing of documents. */
 export class Completion {
   readonly #machine: Machine;
-  #values: ShortestValues | undefined;
-  #texts: ShortestTexts | undefined;
-  readonly #frames = new Map<Stack, Bytes>();
+  readonly #texts: TextEnds;
+  #values: ValueEnds | undefined;
+  #program: ProgramEnds | undefined;
   readonly #costs = new Map<State, number>();
   readonly #stackCosts = new Map<Stack, number>();
 
   constructor(machine: Machine) {
     this.#machine = machine;
+    this.#texts = new TextEnds(machine.stacks.words);
   }
 
   /** Fewest bytes to the end; Infinity where they are too many to count. */
   cost(state: State): number {
     let cost = this.#costs.get(state);
     if (cost === undefined) {
-      const stack = this.#lightest(this.#machine.stacksOf(state));
-      cost = stack === undefined ? Infinity : this.#costOf(stack);
+      cost = this.#least(this.#machine.stacksOf(state));
       this.#costs.set(state, cost);
     }
     return cost;
   }
 
-  /** The fewest bytes to the end; undefined where they are too many to write. */
-  bytes(state: State): Uint8Array | undefined {
-    const { stacks } = this.#machine;
-    if (this.cost(state) === Infinity) return undefined;
-    const bytes: number[] = [];
-    let at = this.#lightest(this.#machine.stacksOf(state))!;
-    while (!stacks.isBottom(at)) {
-      if (stacks.kind(at) === Kind.EITHER) at = this.#lightest(stacks.members(at))!;
-      else {
-        for (const byte of this.#rest(at)!) bytes.push(byte);
-        at = this.#below(at);
-      }
-    }
-    return Uint8Array.from(bytes);
-  }
-
   /** Bytes by which a few bytes more can defer the end. */
   get slack(): number {
     const { program } = this.#machine.rules;
-    const greatest = program ? this.#shortestTexts.greatestWeight : 0;
-    return 64 + 4 * Math.max(greatest, this.#shortest.greatestWeight);
+    const greatest = program ? this.#programEnds.greatestWeight : 0;
+    return 64 + 4 * Math.max(greatest, this.#valueEnds.greatestWeight);
   }
 
-  get #shortest(): ShortestValues {
-    return this.#values ??= new ShortestValues(this.#machine.rules, this.#machine.stacks.words);
+  get #valueEnds(): ValueEnds {
+    return this.#values ??= new ValueEnds(this.#machine.rules, this.#texts);
   }
 
-  get #shortestTexts(): ShortestTexts {
-    const { rules, stacks } = this.#machine;
-    return this.#texts ??= new ShortestTexts(rules, stacks.words, this.#shortest);
+  get #programEnds(): ProgramEnds {
+    return this.#program ??= new ProgramEnds(this.#machine.rules, this.#texts, this.#valueEnds);
+  }
+
+  #least(list: readonly Stack[]): number {
+    let least = Infinity;
+    for (const stack of list) least = Math.min(least, this.#costOf(stack));
+    return least;
   }
 
   #costOf(stack: Stack): number {
@@ -78,7 +65,7 @@ export class Completion {
     while (!this.#stackCosts.has(at)) {
       if (stacks.isBottom(at)) this.#stackCosts.set(at, 0);
       else if (stacks.kind(at) === Kind.EITHER) {
-        this.#stackCosts.set(at, this.#costOf(this.#lightest(stacks.members(at))!));
+        this.#stackCosts.set(at, this.#least(stacks.members(at)));
       } else {
         path.push(at);
         at = this.#below(at);
@@ -86,7 +73,7 @@ export class Completion {
     }
     let cost = this.#stackCosts.get(at)!;
     for (const above of path.reverse()) {
-      cost += (this.#rest(above)?.length ?? Infinity) + this.#reserve(above);
+      cost += this.#rest(above) + this.#reserve(above);
       this.#stackCosts.set(above, cost);
     }
     return cost;
@@ -104,16 +91,6 @@ export class Completion {
     return (isAwaited ? AWAITED_RESERVE : 0) + LATER_RESERVE * array.missing(ledger!);
   }
 
-  #lightest(list: readonly Stack[]): Stack | undefined {
-    let lightest: Stack | undefined;
-    let least = Infinity;
-    for (const stack of list) {
-      const cost = this.#costOf(stack);
-      if (lightest === undefined || cost < least) [lightest, least] = [stack, cost];
-    }
-    return lightest;
-  }
-
   /** The stack below the top frame, or below the object of a key. */
   #below(stack: Stack): Stack {
     const { stacks } = this.#machine;
@@ -122,30 +99,21 @@ export class Completion {
     return kind === Kind.KEY || kind === Kind.OTHER_KEY ? stacks.parent(parent) : parent;
   }
 
-  /** What completes the top frame; of a key, its object. */
-  #rest(stack: Stack): Bytes {
-    if (this.#frames.has(stack)) return this.#frames.get(stack);
-    const rest = this.#findRest(stack);
-    this.#frames.set(stack, rest);
-    return rest;
-  }
-
-  #findRest(stack: Stack): Bytes {
+  /** Bytes that complete the top frame; of a key, its object. */
+  #rest(stack: Stack): number {
     const { stacks, rules } = this.#machine;
     const [kind, first, second, third] = stacks.frame(stack) as [number, number, number, number];
     switch (kind) {
       case Kind.VALUE:
-        return this.#shortest.bytes(first);
+        return this.#valueEnds.weight(first);
       case Kind.LITERAL:
-        return [...LITERALS[first]!.subarray(second)];
+        return LITERALS[first]!.length - second;
       case Kind.NUMBER:
-        return [...rules.numbers[first]!.completion(second)];
-      case Kind.STRING: {
-        const content = completeText(rules.texts[first]!, second, third, stacks.words);
-        return content && [...content, 0x22];
-      }
+        return rules.numbers[first]!.completion(second).length;
+      case Kind.STRING:
+        return this.#texts.length(rules.texts[first]!, second, third) + 1;
       case Kind.KEY:
-        return this.#restOfKey(stacks.parent(stack), first, second, third);
+        return this.#restOfKey(stacks.parent(stack), first, second) - third;
       case Kind.OTHER_KEY:
         return this.#restOfOther(stack);
       case Kind.OBJECT:
@@ -153,85 +121,81 @@ export class Completion {
       case Kind.ARRAY:
         return this.#restOfArray(stack);
       case Kind.PLACE:
-        return this.#shortestTexts.bytes(first, second);
-      case Kind.TEXT: {
-        const text = completeText(rules.texts[first]!, second, third, stacks.words);
-        return text && [...text];
-      }
+        return this.#programEnds.weight(first, second);
+      case Kind.TEXT:
+        return this.#texts.length(rules.texts[first]!, second, third);
       default:
-        return [];
+        return 0;
     }
   }
 
-  /** The lightest of a range of the sorted keys, from `depth` on, and what follows in its object. */
-  #restOfKey(stack: Stack, first: number, end: number, depth: number): Bytes {
-    const { stacks, rules } = this.#machine;
-    const index = stacks.field(stack, Field.INDEX);
-    const ledger = stacks.field(stack, Field.LEDGER);
-    const used = stacks.field(stack, Field.USED);
-    const object = rules.objects[index]!;
-    const { keys, properties } = object;
-    const choices = object.choices(ledger);
-    let best: Bytes;
-    for (let at = first; at < end; at++) {
-      if (choices[at + 1] === choices[at]) continue;
-      const { type } = object.type.properties[properties[at]!]!;
-      const after = object.after(ledger, properties[at]!);
-      const follows = this.#afterKey(index, after, used, type);
-      if (!follows) continue;
-      const bytes = [...keys[at]!.subarray(depth), 0x22, ...follows];
-      if (!best || bytes.length < best.length) best = bytes;
-    }
-    return best;
+  /** The lightest of a range of the sorted keys, and what follows in its object. */
+  #restOfKey(object: Stack, first: number, end: number): number {
+    const { stacks } = this.#machine;
+    const ends = this.#valueEnds.object(stacks.field(object, Field.INDEX));
+    const keys = ends.keys(stacks.field(object, Field.LEDGER), this.#others(object));
+    let least = Infinity;
+    for (let at = first; at < end; at++) if (keys[at]! < least) least = keys[at]!;
+    return least;
   }
 
-  #restOfOther(stack: Stack): Bytes {
+  #restOfOther(stack: Stack): number {
     const { stacks, rules } = this.#machine;
     const [, text, state, avoided, which] = stacks.frame(stack);
-    const key = completeText(rules.texts[text!]!, state!, 0, stacks.words, avoided);
+    const key = this.#texts.length(rules.texts[text!]!, state!, 0, avoided);
     const object = stacks.parent(stack);
-    const index = stacks.field(object, Field.INDEX);
-    const after = rules.objects[index]!.afterOther(stacks.field(object, Field.LEDGER));
-    const { type } = rules.objects[index]!.type.others[which!]!;
-    const follows = this.#afterKey(index, after, stacks.field(object, Field.USED), type);
-    return key && follows && [...key, 0x22, ...follows];
+    const its = rules.objects[stacks.field(object, Field.INDEX)]!;
+    const after = its.afterOther(stacks.field(object, Field.LEDGER));
+    return key + 1 + this.#afterKey(object, after, its.type.others[which!]!.type, 1);
   }
 
-  #afterKey(object: number, ledger: number, used: number, type: number): Bytes {
-    const value = this.#shortest.bytes(type);
-    const rest = this.#shortest.rest(object, ledger, used, true);
-    return value && rest && [0x3a, ...value, ...rest];
+  /** Bytes of a colon, a value and the rest of an object. */
+  #afterKey(object: Stack, ledger: number, type: number, more = 0): number {
+    const ends = this.#valueEnds.object(this.#machine.stacks.field(object, Field.INDEX));
+    return 1 + this.#valueEnds.weight(type) + ends.rest(ledger, this.#others(object) + more);
   }
 
-  #restOfObject(stack: Stack): Bytes {
+  /** How many keys of an object are not declared. */
+  #others(object: Stack): number {
+    const { stacks } = this.#machine;
+    return stacks.words.sizeOf(stacks.field(object, Field.USED)) +
+      stacks.field(object, Field.PENDING);
+  }
+
+  #restOfObject(stack: Stack): number {
     const { stacks, rules } = this.#machine;
-    const [, index, phase, , ledger, used, , type] = stacks.frame(stack) as number[];
-    if (phase === Phase.COLON) return this.#afterKey(index!, ledger!, used!, type!);
+    const [, index, phase, , ledger, , , type] = stacks.frame(stack) as number[];
+    if (phase === Phase.COLON) return this.#afterKey(stack, ledger!, type!);
+    const ends = this.#valueEnds.object(index!);
+    const others = this.#others(stack);
     if (phase !== Phase.COMMA) {
-      return this.#shortest.rest(index!, ledger!, used!, phase === Phase.NEXT);
+      const rest = ends.rest(ledger!, others);
+      // The first key has no comma.
+      return phase === Phase.NEXT || rest === 1 ? rest : rest - 1;
     }
-    const declared = this.#restOfKey(stack, 0, rules.objects[index!]!.keys.length, 0);
-    if (declared) return [0x22, ...declared];
-    const other = this.#shortest.other(index!, used!);
-    const after = rules.objects[index!]!.afterOther(ledger!);
-    const rest = other && this.#shortest.rest(index!, after, used!, true);
-    return rest && [...other.bytes, ...rest];
+    const object = rules.objects[index!]!;
+    const declared = 1 + this.#restOfKey(stack, 0, object.keys.length);
+    if (!object.mayHaveOther(ledger!)) return declared;
+    const other = ends.other(others) - 1 + ends.rest(object.afterOther(ledger!), others + 1);
+    return Math.min(declared, other);
   }
 
-  #restOfArray(stack: Stack): Bytes {
+  #restOfArray(stack: Stack): number {
     const { stacks, rules } = this.#machine;
     const [, index, phase, , ledger] = stacks.frame(stack) as number[];
-    if (phase !== Phase.COMMA) return this.#shortest.items(index!, ledger!, phase === Phase.NEXT);
+    const ends = this.#valueEnds.array(index!);
+    if (phase !== Phase.COMMA) {
+      const items = ends.missing(ledger!);
+      // The first item has no comma.
+      return 1 + (phase === Phase.NEXT ? items : Math.max(items - 1, 0));
+    }
     const array = rules.arrays[index!]!;
-    let best: Bytes;
+    let least = Infinity;
     for (const part of array.partsAt(ledger!)) {
       const after = array.after(ledger!, part);
-      const value = after < 0 ? undefined : this.#shortest.bytes(part.type);
-      const rest = value && this.#shortest.items(index!, after, true);
-      if (value && rest && !(best && best.length <= value.length + rest.length)) {
-        best = [...value, ...rest];
-      }
+      if (after < 0) continue;
+      least = Math.min(least, this.#valueEnds.weight(part.type) + ends.missing(after) + 1);
     }
-    return best;
+    return least;
   }
 }

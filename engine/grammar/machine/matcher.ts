@@ -13,6 +13,18 @@ const MAX_STATES = 16_384;
 /** Bytes that are forced at once at most. */
 const MAX_FORCED = 4096;
 
+/** Bytes of an end that is led to: whoever is further away from it is left alone. */
+const MAX_LED = 1 << 20;
+
+/** Bytes of an end that is written out. */
+const MAX_COMPLETION = 1 << 16;
+
+/** All bytes, those first that end what is open. */
+const ENDING_FIRST: ReadonlySet<number> = new Set([
+  ...new TextEncoder().encode('"]},:'),
+  ...Array(256).keys(),
+]);
+
 /** How a mask is made. */
 export interface MaskOptions {
   /** Number of tokens that can still come, an end token among them: leads to an end in time. */
@@ -141,37 +153,47 @@ export class Matcher {
     return Uint8Array.from(bytes);
   }
 
-  /** The shortest bytes known that finish the document; undefined where they are too many. */
+  /** Short bytes that finish the document; undefined where they are too many. */
   completion(): Uint8Array | undefined {
-    const bytes = this.#completion.bytes(this.#place.state);
-    if (!bytes || this.#machine.isComplete(this.#run(bytes).state)) return bytes;
-    return this.#completeStepwise(2 * bytes.length + MAX_FORCED);
-  }
-
-  /** Takes the byte that brings the end nearest, again and again: items of an array may repeat. */
-  #completeStepwise(limit: number): Uint8Array | undefined {
-    const bytes: number[] = [];
     let place = this.#place;
-    while (!this.#machine.isComplete(place.state) && bytes.length < limit) {
-      let best = Infinity;
-      let byte = -1;
-      for (let candidate = 0; candidate < 256; candidate++) {
-        const { state } = this.#advance(place, candidate);
-        const cost = state === DEAD ? Infinity : this.#completion.cost(state);
-        if (cost < best) [best, byte] = [cost, candidate];
-      }
-      if (byte < 0) return undefined;
+    let cost = this.#completion.cost(place.state);
+    const limit = 2 * cost + MAX_FORCED;
+    if (cost > MAX_COMPLETION) return undefined;
+    const bytes: number[] = [];
+    while (!this.#machine.isComplete(place.state)) {
+      if (bytes.length > limit) return undefined;
+      const byte = this.#nearing(place, cost);
+      if (byte === undefined) return undefined;
       bytes.push(byte);
       place = this.#advance(place, byte);
+      cost = this.#completion.cost(place.state);
     }
-    return bytes.length < limit ? Uint8Array.from(bytes) : undefined;
+    return Uint8Array.from(bytes);
+  }
+
+  /** A byte that brings the end nearer, or else the one that defers it least: items may repeat. */
+  #nearing(place: Place, cost: number): number | undefined {
+    let least = Infinity;
+    let best: number | undefined;
+    for (const byte of ENDING_FIRST) {
+      const { state } = this.#advance(place, byte);
+      const after = state === DEAD ? Infinity : this.#completion.cost(state);
+      if (after < cost) return byte;
+      if (after < least) [least, best] = [after, byte];
+    }
+    return best;
+  }
+
+  /** Whether the document might end within so many tokens, as far as its shortest end tells. */
+  mayEndWithin(tokens: number): boolean {
+    return this.#completion.cost(this.#place.state) <= tokens * this.#context.table.longest;
   }
 
   /** Whether only a few more tokens than the shortest end takes are left. */
   #isNearEnd(remaining: number): boolean {
     if (remaining === Infinity) return false;
     const cost = this.#completion.cost(this.#place.state);
-    return cost < Infinity && remaining < cost + this.#completion.slack;
+    return cost <= MAX_LED && remaining < cost + this.#completion.slack;
   }
 
   /** At most two of the bytes that may come at a place. */

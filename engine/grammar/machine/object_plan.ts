@@ -6,13 +6,16 @@ import { Clauses, type SearchEnd, type SearchGoal } from "./clauses.ts";
 import { MachineError } from "./errors.ts";
 
 /** Clauses that are looked at for one object before the search gives up. */
-const MAX_STEPS = 10_000_000;
+const MAX_STEPS = 2_000_000;
+
+/** Clauses that are looked at for any keys that complete an object, where their weight is asked. */
+const MAX_STEPS_TO_PLAN = 100_000;
 
 /** Clauses that are looked at for lighter keys than the first that complete an object, times keys. */
 const MAX_STEPS_TO_IMPROVE = 200_000;
 
 /** Clauses that are looked at for all keys that may come next. */
-const MAX_STEPS_AT_ONCE = 40_000_000;
+const MAX_STEPS_AT_ONCE = 4_000_000;
 
 /** Where an object is. */
 export interface ObjectPlace {
@@ -190,7 +193,7 @@ export class ObjectPlanner {
         return isFirst && best !== undefined;
       },
     };
-    if (clauses.search(goal, MAX_STEPS) === "found" && left.length > 0) {
+    if (clauses.search(goal, MAX_STEPS_TO_PLAN) === "found" && left.length > 0) {
       clauses.search(goal, MAX_STEPS_TO_IMPROVE / left.length);
     }
     return best;
@@ -205,15 +208,11 @@ export class ObjectPlanner {
   ): ObjectPlan | undefined {
     const missing = Math.max(0, this.#type.min - count - keys.length);
     if (count + keys.length + missing > this.#type.max) return undefined;
-    const properties = [...keys];
-    let others = 0;
-    for (let filler = 0; properties.length + others < keys.length + missing;) {
-      const at = fillers[filler];
-      if (at !== undefined && (others === available || weight(at) <= otherWeight)) {
-        properties.push(at);
-        filler++;
-      } else others++;
-    }
+    const light = fillers.findIndex((at) => weight(at) > otherWeight);
+    const preferred = Math.min(missing, light < 0 ? fillers.length : light);
+    const others = Math.min(available, missing - preferred);
+    if (missing - others > fillers.length) return undefined;
+    const properties = [...keys, ...fillers.slice(0, missing - others)];
     const ofOthers = others === 0 ? 0 : others * otherWeight;
     return {
       properties: properties.sort((a, b) => a - b),

@@ -23,6 +23,8 @@ export interface TextAutomaton {
   shortest(state: number): number;
   /** Fewest bytes to acceptance. */
   completion(state: number): Uint8Array;
+  /** The number of these bytes, found without spelling them out. */
+  completionLength?(state: number): number;
   /** Most characters that any text without escapes lacks from here on; Infinity: unknown. */
   mostMissing?(state: number): number;
 }

@@ -17,9 +17,24 @@ export class WordSets {
   readonly #nodes = new IntegerLists();
 
   readonly #shortened = new Map<WordSet, WordSet>();
+  /** By set, the number of its members. */
+  readonly #sizes: number[] = [0];
 
   constructor() {
     this.#nodes.intern([0]);
+  }
+
+  /** Number of members. */
+  sizeOf(set: WordSet): number {
+    // Sets are made after those that they are made of.
+    for (let made = this.#sizes.length; made <= set; made++) {
+      let size = this.#nodes.at(made, 0);
+      for (let index = 2; index < this.#nodes.lengthOf(made); index += 2) {
+        size += this.#sizes[this.#nodes.at(made, index)]!;
+      }
+      this.#sizes.push(size);
+    }
+    return this.#sizes[set]!;
   }
 
   /** Whether the empty string is a member. */
