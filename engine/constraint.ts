@@ -89,13 +89,28 @@ export class Constraint implements TokenConstraint {
 export function compileFormat(format: OutputFormat, tokenizer: Tokenizer): CompiledSchema {
   const kept = compiled.get(tokenizer) ?? new Map<string, CompiledSchema>();
   compiled.set(tokenizer, kept);
-  const key = JSON.stringify(format, (_, value) => value instanceof Map ? [...value] : value);
+  const key = keyOf(format);
+  if (key === undefined) return compile(format, tokenizer);
   const found = kept.get(key) ?? compile(format, tokenizer);
   // The last one is the one used last.
   kept.delete(key);
   kept.set(key, found);
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
   return found;
+}
+
+/** The same for equal formats; undefined where a schema nests too deep to be written down. */
+function keyOf(format: OutputFormat): string | undefined {
+  try {
+    return JSON.stringify(format, (_, value) => {
+      if (value instanceof Map) return [...value];
+      const isBeyond = typeof value === "number" && !Number.isFinite(value);
+      return isBeyond ? { number: String(value) } : value;
+    });
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof TypeError) return undefined;
+    throw error;
+  }
 }
 
 function compile(format: OutputFormat, tokenizer: Tokenizer): CompiledSchema {

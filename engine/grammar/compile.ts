@@ -1,11 +1,10 @@
 // From a JSON Schema and a vocabulary to token masks: the parts of this folder put together.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
-import { fromPlain, JsonError, type JsonValue, parseJson } from "./json/mod.ts";
 import { LanguageError } from "./language/mod.ts";
 import { createMachine, MachineError, TokenTable } from "./machine/mod.ts";
 import { NumberError } from "./number/mod.ts";
-import { readSchema, SchemaError } from "./schema/mod.ts";
+import { readSchema, SchemaError, schemaValue } from "./schema/mod.ts";
 
 /** How documents are written, and what binds. */
 export interface CompileOptions {
@@ -70,27 +69,23 @@ export function compileSchema(
   options: CompileOptions = {},
 ): CompiledSchema {
   try {
-    const { types, languages, integersAsSpelled } = readSchema(read(schema), options);
+    const { types, languages, integersAsSpelled } = readSchema(schemaValue(schema), options);
     const table = tokenTableOf(tokenizer);
     const machine = createMachine(types, languages, { ...options, integersAsSpelled, table });
-    // The first mask is needed anyway, and tells what is too big to be enforced.
-    machine.matcher().mask();
+    tryOut(machine);
     return machine;
   } catch (error) {
-    const isLimit = error instanceof MachineError || error instanceof JsonError ||
-      error instanceof NumberError || error instanceof LanguageError;
+    const isLimit = error instanceof MachineError || error instanceof NumberError ||
+      error instanceof LanguageError;
     throw isLimit ? new SchemaError("", "", error.message) : error;
   }
 }
 
-/** Longest schema as text, in UTF-16 units. */
-const MAX_TEXT = 5_000_000;
-
-function read(schema: unknown): JsonValue {
-  if (typeof schema === "string" && schema.length > MAX_TEXT) {
-    throw new SchemaError("", "", `it has ${schema.length} characters, more than ${MAX_TEXT}`);
-  }
-  return typeof schema === "string" ? parseJson(schema) : fromPlain(schema);
+/** What is needed anyway, the first mask and the ends of all types, tells what is too big to be enforced. */
+export function tryOut(compiled: CompiledSchema): void {
+  const matcher = compiled.matcher();
+  matcher.mask();
+  matcher.mayEndWithin(1);
 }
 
 /** The tokens of a vocabulary, sorted once. */

@@ -1,12 +1,13 @@
 // From a grammar, in GBNF or as data, or a pattern and a vocabulary to token masks.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
-import { type CompiledSchema, type CompileOptions, tokenTableOf } from "./compile.ts";
+import { type CompiledSchema, type CompileOptions, tokenTableOf, tryOut } from "./compile.ts";
 import { type ParsedGrammar, parseGrammar } from "./ebnf/mod.ts";
 import type { GrammarRules } from "./grammar.ts";
 import { GrammarError } from "./grammar_error.ts";
 import { LanguageError, Languages, PatternError } from "./language/mod.ts";
 import { createMachine, MachineError } from "./machine/mod.ts";
+import { NumberError } from "./number/mod.ts";
 import { Documents, makeProgram } from "./program/mod.ts";
 
 /**
@@ -34,13 +35,15 @@ export function compileGrammar(
       table,
       documentOf: (schema) => documents.add(schema),
     });
-    return createMachine(documents.types, languages, { ...options, table, program });
+    const machine = createMachine(documents.types, languages, { ...options, table, program });
+    tryOut(machine);
+    return machine;
   } catch (error) {
     if (error instanceof GrammarError) {
       throw new GrammarError(error.reason, parsed.placeOf(error.rule ?? "root"), error.rule);
     }
     const isLimit = error instanceof MachineError || error instanceof LanguageError ||
-      error instanceof PatternError;
+      error instanceof PatternError || error instanceof NumberError;
     throw isLimit ? new GrammarError(error.message) : error;
   }
 }

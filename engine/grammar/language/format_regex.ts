@@ -14,7 +14,8 @@ function regexPattern(): string {
     "|[pP]\\{(?:L|Lu|Ll|Lt|Lm|Lo|M|N|Nd|P|S|Z|Letter|Script=(?:Latin|Greek|Cyrillic|Han))\\})";
   // Ranges are of ends in order: within one row of these, or from any to the next rows.
   const range = orderedRanges();
-  const member = `(?:${range}|(?:[^\\\\\\]\\-^\\n\\r]|${escape})(?!-[^\\]])|\\\\-(?!-[^\\]]))`;
+  // A hyphen is no member, so that what follows one is a range, or the end.
+  const member = `(?:${range}|[^\\\\\\]\\-^\\n\\r]|${escape}|\\\\-)`;
   const characterClass = `\\[\\^?(?:-?${member}+|${member}*)-?\\]`;
   const atom = `(?:[^\\\\^$.*+?()[\\]{}|/\\n\\r]|\\.|/|${escape}|${characterClass})`;
   const quantifier = `(?:(?:[*+?]|\\{(?:(?:0|[1-9]\\d{0,3}),?|${orderedCounts()})\\})\\??)?`;

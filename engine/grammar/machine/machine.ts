@@ -55,6 +55,27 @@ export interface Split {
 /** Nothing leads back. */
 export const NO_LOOP: Loop = { classes: 0, room: 0, alone: DEAD };
 
+/** What settling one state goes by. */
+interface Settling {
+  readonly document: Uint8Array;
+  readonly isEnded: boolean;
+  readonly isInText: boolean;
+  readonly known: Map<number, Stack>;
+  /** The words of each level. */
+  readonly words: Map<number, readonly Uint8Array[]>;
+}
+
+/** The last key of an open object, or the spellings of the last item of an array. */
+function wordsAt(level: number, isObject: boolean, settling: Settling): readonly Uint8Array[] {
+  let words = settling.words.get(level);
+  if (!words) {
+    const text = lastText(settling.document, { level, isObject, isInText: settling.isInText });
+    words = isObject ? [text] : spellingsOf(text);
+    settling.words.set(level, words);
+  }
+  return words;
+}
+
 /** States of the documents of one schema. */
 export class Machine {
   readonly rules: Rules;
@@ -64,6 +85,7 @@ export class Machine {
   readonly #stepper: Stepper;
   readonly #unions = new StackUnions(this.stacks);
   readonly #states = new IntegerLists();
+  readonly #unionsOfStates = new Map<string, State>();
   /** Rows in pieces, because to copy a table as it grows takes longer than a mask may. */
   readonly #pieces: Int32Array[] = [];
   /** Where a step's stacks are gathered. */
@@ -86,11 +108,23 @@ export class Machine {
   /** The state of some stacks; DEAD of none. */
   stateOf(stacks: readonly Stack[]): State {
     if (stacks.length === 0) return DEAD;
-    if (this.rules.program) stacks = this.#unions.join(stacks);
+    stacks = this.#unions.join(stacks);
     const list = stacks.length === 1
       ? stacks
       : [...new Set(stacks)].slice(0, MAX_STACKS).sort((a, b) => a - b);
     return FIRST + this.#states.intern(list);
+  }
+
+  /** The state in which a document may be in any of some states. */
+  anyOf(states: readonly State[]): State {
+    if (states.length === 1) return states[0]!;
+    const key = states.join();
+    let state = this.#unionsOfStates.get(key);
+    if (state === undefined) {
+      state = this.stateOf(states.flatMap((one) => this.stacksOf(one)));
+      this.#unionsOfStates.set(key, state);
+    }
+    return state;
   }
 
   /** The stacks of a state. */
@@ -217,30 +251,54 @@ export class Machine {
   settle(state: State, document: Uint8Array, isEnded: boolean): State {
     const stacks = this.stacksOf(state);
     if (!stacks.some((stack) => this.stacks.isPending(stack))) return state;
-    return this.stateOf(stacks.map((stack) => this.#settle(stack, document, isEnded)));
+    const settlings = [false, true].map((isInText): Settling => {
+      return { document, isEnded, isInText, known: new Map(), words: new Map() };
+    });
+    return this.stateOf(stacks.map((stack) => {
+      const isInText = this.stacks.kind(stack) === Kind.STRING || this.stacks.isKey(stack);
+      return this.#settle(stack, 0, true, settlings[Number(isInText)]!);
+    }));
   }
 
-  #settle(stack: Stack, document: Uint8Array, isEnded: boolean): Stack {
-    const top = this.stacks.kind(stack);
-    const isInText = top === Kind.STRING || top === Kind.KEY || top === Kind.OTHER_KEY;
-    let level = -1;
-    let canEnd = true;
-    return this.stacks.map(stack, (at) => {
-      const kind = this.stacks.kind(at);
+  /** `level` containers are above the stack; `canEnd`: nothing but a number that may have ended is. */
+  #settle(stack: Stack, level: number, canEnd: boolean, settling: Settling): Stack {
+    const { stacks } = this;
+    // Stacks that several others stand on are settled once.
+    const key = 2 * stack + Number(canEnd);
+    const known = settling.known.get(key);
+    if (known !== undefined) return known;
+    const frames: number[][] = [];
+    let below = stack;
+    for (
+      ;
+      stacks.isPending(below) && stacks.kind(below) !== Kind.EITHER;
+      below = stacks.parent(below)
+    ) {
+      const frame = stacks.frame(below);
+      const kind = stacks.kind(below);
       const isItemOver = canEnd;
-      canEnd &&= isEnded && kind === Kind.NUMBER;
-      if (kind !== Kind.OBJECT && kind !== Kind.ARRAY) return undefined;
-      level++;
-      const isPending = this.stacks.field(at, Field.PENDING) === 1;
-      if (!isPending || (kind === Kind.ARRAY && !isItemOver)) return undefined;
-      const frame = this.stacks.frame(at);
-      const text = lastText(document, { level, isObject: kind === Kind.OBJECT, isInText });
-      for (const word of kind === Kind.ARRAY ? spellingsOf(text) : [text]) {
-        frame[Field.USED] = this.stacks.words.add(frame[Field.USED]!, word);
+      canEnd &&= settling.isEnded && kind === Kind.NUMBER;
+      frames.push(frame);
+      if (kind !== Kind.OBJECT && kind !== Kind.ARRAY) continue;
+      const isDue = frame[Field.PENDING] === 1 && (kind === Kind.OBJECT || isItemOver);
+      if (isDue) {
+        for (const word of wordsAt(level, kind === Kind.OBJECT, settling)) {
+          frame[Field.USED] = stacks.words.add(frame[Field.USED]!, word);
+        }
+        frame[Field.PENDING] = 0;
       }
-      frame[Field.PENDING] = 0;
-      return frame;
-    });
+      level++;
+    }
+    let settled = below;
+    if (stacks.isPending(below)) {
+      const members = stacks.members(below);
+      settled = this.#unions.either(
+        members.map((one) => this.#settle(one, level, canEnd, settling)),
+      );
+    }
+    for (const frame of frames.reverse()) settled = stacks.push(frame, settled);
+    settling.known.set(key, settled);
+    return settled;
   }
 
   #compute(state: State, byte: number): State {

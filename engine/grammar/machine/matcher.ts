@@ -11,7 +11,7 @@ import { CONTROL, type TokenTable } from "./token_table.ts";
 const MAX_STATES = 16_384;
 
 /** Bytes that are forced at once at most. */
-const MAX_FORCED = 4096;
+const MAX_FORCED = 256;
 
 /** Bytes of an end that is led to: whoever is further away from it is left alone. */
 const MAX_LED = 1 << 20;
@@ -157,7 +157,7 @@ export class Matcher {
   completion(): Uint8Array | undefined {
     let place = this.#place;
     let cost = this.#completion.cost(place.state);
-    const limit = 2 * cost + MAX_FORCED;
+    const limit = 2 * cost + 4096;
     if (cost > MAX_COMPLETION) return undefined;
     const bytes: number[] = [];
     while (!this.#machine.isComplete(place.state)) {

@@ -1,6 +1,6 @@
-// Ambiguous grammars have many stacks that differ only further down. Those with equal top frames
-// become one stack above any of what is below them, all the way down, so that their number stays
-// small (after Tomita, "Efficient Parsing for Natural Language", 1985).
+// Ambiguous grammars, and unions within unions, have many stacks that differ only further down. Those
+// with equal top frames become one stack above any of what is below them, all the way down, so that
+// their number is a sum and no product (after Tomita, "Efficient Parsing for Natural Language", 1985).
 
 import { BOTTOM, Kind, type Stack, type Stacks } from "./stacks.ts";
 
@@ -31,25 +31,50 @@ export class StackUnions {
 
   #join(list: readonly Stack[], depth: number): readonly Stack[] {
     const stacks = this.#stacks;
-    const groups = new Map<number, Stack[]>();
+    const groups = new Map<number, Set<Stack>>();
     const add = (stack: Stack) => {
-      const group = groups.get(stacks.topOf(stack));
-      if (!group) groups.set(stacks.topOf(stack), [stack]);
-      else if (!group.includes(stack)) group.push(stack);
+      const group = groups.get(this.#topOf(stack));
+      if (group) group.add(stack);
+      else groups.set(this.#topOf(stack), new Set([stack]));
     };
     for (const stack of list) {
       if (stacks.kind(stack) === Kind.EITHER) stacks.members(stack).forEach(add);
       else add(stack);
     }
     return [...groups.values()].flatMap((group) => {
-      const [first] = group as [Stack];
-      const kind = stacks.kind(first);
-      // Within documents, frames rely on those below them.
-      const isJoinable = kind === Kind.TEXT || kind === Kind.PLACE || kind === Kind.END;
-      if (group.length === 1 || !isJoinable || depth > MAX_DEPTH) return group;
-      const below = this.either(group.map((stack) => stacks.parent(stack)), depth + 1);
-      return stacks.push(stacks.frame(first), below);
+      const [first] = group as Set<Stack> & Iterable<Stack>;
+      if (group.size === 1 || depth > MAX_DEPTH || !this.#isJoinable(group)) return [...group];
+      const below = this.either([...group].map((stack) => this.#below(stack)), depth + 1);
+      const parent = stacks.isKey(first)
+        ? stacks.push(stacks.frame(stacks.parent(first)), below)
+        : below;
+      return stacks.push(stacks.frame(first), parent);
     });
+  }
+
+  /** The same for stacks of equal top frames; a key and its object count as one. */
+  #topOf(stack: Stack): number {
+    const stacks = this.#stacks;
+    return stacks.topOf(stack) +
+      (stacks.isKey(stack) ? stacks.topOf(stacks.parent(stack)) * 2 ** 26 : 0);
+  }
+
+  /** What is below the top frame, or below the object of a key. */
+  #below(stack: Stack): Stack {
+    const parent = this.#stacks.parent(stack);
+    return this.#stacks.isKey(stack) ? this.#stacks.parent(parent) : parent;
+  }
+
+  /** Whether what is on top does not look at what is below. */
+  #isJoinable(group: ReadonlySet<Stack>): boolean {
+    const stacks = this.#stacks;
+    for (const stack of group) {
+      const kind = stacks.kind(stack);
+      if (kind === Kind.TEXT || kind === Kind.PLACE || kind === Kind.END) return true;
+      // What ends a number is asked of what follows the document, and items of those before them.
+      if (stacks.compares(stack) || stacks.kind(this.#below(stack)) === Kind.END) return false;
+    }
+    return true;
   }
 
   /** One stack that goes on as any of the given ones does. */

@@ -28,7 +28,7 @@ export const Kind = {
   PLACE: 9,
   /** [kind, text, state, characters]: in a text of a grammar. */
   TEXT: 10,
-  /** [kind, set of stacks]: one of several stacks, on no other; never on top of a state's. */
+  /** [kind, set of stacks]: any of several stacks, on no other; never on top of a state's. */
   EITHER: 11,
 } as const;
 
@@ -88,6 +88,9 @@ export class Stacks {
   push(frame: readonly number[], parent: Stack): Stack {
     const kind = frame[0];
     let flags = this.#stacks.at(parent, 2);
+    if (kind === Kind.EITHER) {
+      for (const member of this.#sets.get(frame[1]!)) flags |= this.#stacks.at(member, 2);
+    }
     if (kind === Kind.ARRAY && frame[Field.LAST] !== NO_WORDS) flags |= COMPARES;
     if ((kind === Kind.ARRAY || kind === Kind.OBJECT) && frame[Field.PENDING] === 1) {
       flags |= PENDING;
@@ -133,6 +136,12 @@ export class Stacks {
   /** What lies below the top frame. */
   parent(stack: Stack): Stack {
     return this.#stacks.at(stack, 1);
+  }
+
+  /** Whether the top frame is a key, which goes with the object below it. */
+  isKey(stack: Stack): boolean {
+    const kind = this.kind(stack);
+    return kind === Kind.KEY || kind === Kind.OTHER_KEY;
   }
 
   /** Whether an array of unique items compares the item that is being read. */

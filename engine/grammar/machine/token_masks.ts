@@ -2,13 +2,16 @@
 // out. What a text, number or key allows by itself has walks of its own, whose results serve in all
 // contexts; only tokens that end it and go on are walked in the context.
 
-import { type LocalMask, LocalMasks } from "./local_masks.ts";
+import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
 import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "./machine.ts";
 import type { Stack } from "./stacks.ts";
 import type { TokenTable } from "./token_table.ts";
 
 /** Bytes of masks that are kept. */
 const MAX_BYTES = 32 << 20;
+
+/** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
+const MIN_BULK = 8;
 
 /** The tokens that may come in a state. */
 export interface TokenMask {
@@ -26,6 +29,19 @@ interface Budget {
   readonly reach: (node: number) => State;
   /** The fewest that are missing after any token. */
   least: number;
+}
+
+/** By node where tokens leave local frames, the states that they may be in there. */
+type ExitsByNode = Map<number, (() => State)[]>;
+
+function gather(exits: ExitsByNode, { nodes, after }: Exits): void {
+  let known: State | undefined;
+  const once = () => known ??= after();
+  for (const node of nodes) {
+    const ways = exits.get(node);
+    if (ways) ways.push(once);
+    else exits.set(node, [once]);
+  }
 }
 
 /** Masks of one machine and vocabulary. */
@@ -105,16 +121,18 @@ export class TokenMasks {
     if (locals.length === 1 && others === DEAD) return this.#ofLocal(state, locals[0]!);
     const bits = this.#newBits();
     const late: number[] = [];
+    const exits: ExitsByNode = new Map();
     for (const stack of locals) {
       const local = this.#locals.whole(stack);
       if (local) {
         for (let word = 0; word < bits.length; word++) bits[word]! |= local.bits[word]!;
-        this.#leave(local.exits, this.#locals.after(stack), bits, late);
-      } else this.#addLocal(stack, 0, bits, late);
+        gather(exits, { nodes: local.exits, after: () => this.#locals.after(stack) });
+      } else this.#addLocal(stack, 0, bits, exits);
     }
+    this.#leaveAll(exits, bits, late);
     if (others !== DEAD) this.#walkOthers(others, 0, bits, late);
     if (machine.isComplete(state)) this.#addEndTokens(bits);
-    return { bits, late };
+    return { bits, late: [...new Set(late)] };
   }
 
   /** The mask of a single local frame; those that tokens do not tell apart have one mask. */
@@ -126,36 +144,39 @@ export class TokenMasks {
     this.#makeRoom();
     const bits = local ? local.bits.slice() : new Uint32Array(this.#words);
     const late: number[] = [];
-    if (!local) this.#addLocal(stack, 0, bits, late);
+    const exits: ExitsByNode = new Map();
+    if (!local) this.#addLocal(stack, 0, bits, exits);
     else {
-      this.#leave(local.exits, after, bits, late);
+      gather(exits, { nodes: local.exits, after: () => after });
       let masks = this.#byLocal.get(local);
       if (!masks) this.#byLocal.set(local, masks = new Map());
       masks.set(after, { bits, late });
     }
+    this.#leaveAll(exits, bits, late);
     if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
     return { bits, late };
   }
 
-  #addLocal(stack: Stack, node: number, bits: Uint32Array, late: number[]): void {
-    for (const { nodes, after } of this.#locals.add(bits, node, stack)) {
-      const goesOn = nodes.some((exit) => this.#table.ends[exit]! > exit + 1);
-      this.#leave(nodes, goesOn ? after() : DEAD, bits, late);
-    }
+  #addLocal(stack: Stack, node: number, bits: Uint32Array, exits: ExitsByNode): void {
+    for (const exit of this.#locals.add(bits, node, stack)) gather(exits, exit);
   }
 
-  /** Goes on at nodes where tokens have left a local frame. */
-  #leave(nodes: readonly number[], after: State, bits: Uint32Array, late: number[]): void {
-    for (const node of nodes) {
+  /** Goes on at nodes where tokens have left local frames, at each of them in all ways at once. */
+  #leaveAll(exits: ExitsByNode, bits: Uint32Array, late: number[]): void {
+    for (const [node, ways] of exits) {
       this.addAt(bits, node);
-      if (this.#table.ends[node]! > node + 1) this.#walk(after, node, bits, late);
+      if (this.#table.ends[node]! === node + 1) continue;
+      const states = [...new Set(ways.map((after) => after()))];
+      this.#walk(this.#machine.anyOf(states), node, bits, late);
     }
   }
 
   /** Walks what is below a node, local frames apart from all else. */
   #walk(state: State, node: number, bits: Uint32Array, late: number[]): void {
     const { locals, others } = this.#machine.split(state);
-    for (const stack of locals) this.#addLocal(stack, node, bits, late);
+    const exits: ExitsByNode = new Map();
+    for (const stack of locals) this.#addLocal(stack, node, bits, exits);
+    this.#leaveAll(exits, bits, late);
     if (others !== DEAD) this.#walkOthers(others, node, bits, late);
   }
 
@@ -218,7 +239,10 @@ export class TokenMasks {
         child = below;
         continue;
       }
-      const { classes: loops, room, alone } = machine.loopOf(next);
+      // What leads back to a state takes long to find out: not for a few nodes.
+      const { classes: loops, room, alone } = below > child + MIN_BULK
+        ? machine.loopOf(next)
+        : NO_LOOP;
       const isLoop = (classes[child]! & ~loops) === 0 && heights[child]! <= room &&
         (alone === next || fitsIn(budget, alone));
       const last = firsts[isLoop ? below : child + 1]!;

@@ -1,8 +1,7 @@
 // The documents of a grammar: the types of several schemas side by side, over the same languages.
 
-import { fromPlain, parseJson } from "../json/mod.ts";
 import type { Languages } from "../language/mod.ts";
-import { readSchema, type SchemaOptions } from "../schema/mod.ts";
+import { readSchema, type SchemaOptions, schemaValue } from "../schema/mod.ts";
 import type { SchemaTypes, TypeId, ValueType } from "../types.ts";
 
 /** Gathers the types of schemas. */
@@ -31,8 +30,7 @@ export class Documents {
   add(schema: unknown): TypeId {
     let root = this.#known.get(schema);
     if (root === undefined) {
-      const value = typeof schema === "string" ? parseJson(schema) : fromPlain(schema);
-      const { types } = readSchema(value, this.#options, this.#languages);
+      const { types } = readSchema(schemaValue(schema), this.#options, this.#languages);
       const offset = this.#types.length;
       for (const type of types.types) this.#types.push(shift(type, offset));
       root = types.root + offset;

@@ -10,6 +10,9 @@ import type { Part } from "./part.ts";
 /** Most instructions: a hundred megabytes. */
 const MAX_INSTRUCTIONS = 1_000_000;
 
+/** Counts from here on are one: no text gets so far, and a machine counts in 32 bits. */
+const MOST_COUNTED = 2 ** 30;
+
 /** The instructions of a grammar. */
 export interface Emitted {
   readonly instructions: Instruction[];
@@ -83,5 +86,9 @@ function textOf(languages: Languages, whole: number): ProgramText {
   const { language, min, max } = languages.withoutCount(whole);
   const automaton = languages.plainAutomaton(language);
   const isEmpty = min === 0 && automaton.accepts(automaton.start);
-  return { automaton, min, max, least: languages.isEmpty(whole) ? Infinity : isEmpty ? 0 : 1 };
+  const bounds = {
+    min: Math.min(min, MOST_COUNTED),
+    max: max < MOST_COUNTED ? max : Infinity,
+  };
+  return { automaton, ...bounds, least: languages.isEmpty(whole) ? Infinity : isEmpty ? 0 : 1 };
 }

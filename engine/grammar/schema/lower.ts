@@ -21,6 +21,14 @@ import type { TypeGraph } from "./type_graph.ts";
 /** Least count that is worth counting: a few states more are walked faster. */
 const MIN_COUNT = 16;
 
+/** Counts from here on are one: no document gets so far, and a machine counts in 32 bits. */
+const MOST_COUNTED = 2 ** 30;
+
+/** Bounds of a count, as far as a document can tell. */
+function bounds({ min, max }: { readonly min: number; readonly max: number }) {
+  return { min: Math.min(min, MOST_COUNTED), max: max < MOST_COUNTED ? max : Infinity };
+}
+
 /** The types that `root` can reach and that have a value; `root` must have one. */
 export function lowerTypes(
   graph: TypeGraph,
@@ -93,11 +101,12 @@ function lowerShape(lowering: Lowering, shape: ClosedShape): ValueType {
 /** The same strings with a count in their language moved beside it, where it costs no states. */
 function counted({ languages }: TypeGraph, { language, min, max }: StringType): StringType {
   const apart = languages.withoutCount(language);
-  if ((apart.max < Infinity ? apart.max : apart.min) < MIN_COUNT) return { language, min, max };
+  if ((apart.max < Infinity ? apart.max : apart.min) < MIN_COUNT) {
+    return { language, ...bounds({ min, max }) };
+  }
   return {
     language: apart.language,
-    min: Math.max(min, apart.min),
-    max: Math.min(max, apart.max),
+    ...bounds({ min: Math.max(min, apart.min), max: Math.min(max, apart.max) }),
   };
 }
 
@@ -117,10 +126,12 @@ function lowerArray({ inhabited, numbered }: Lowering, array: SplitArray): Array
   return {
     prefix: items.map(numbered),
     ...(goesOn && { rest: numbered(array.rest) }),
-    min: array.min,
-    max: goesOn ? array.max : Math.min(array.max, items.length),
+    ...bounds({
+      min: array.min,
+      max: goesOn ? array.max : Math.min(array.max, items.length),
+    }),
     unique: array.unique,
-    contains: array.contains.map(({ min, max }) => ({ min, max })),
+    contains: array.contains.map(bounds),
     ...(array.contains.length > 0 && { splits }),
   };
 }
@@ -142,8 +153,7 @@ function lowerObject(lowering: Lowering, object: ObjectShape): ObjectType | unde
     properties: [...settled.properties].filter(([, { type }]) => type !== NONE)
       .map(([key, { type, required }]) => ({ key, type: numbered(type), required })),
     others: settled.others.map(({ keys, type }) => ({ keys, type: numbered(type) })),
-    min: settled.min,
-    max: settled.max,
+    ...bounds(settled),
     clauses: settled.clauses,
   };
 }

@@ -3,4 +3,5 @@
 export { readSchema } from "./read.ts";
 export type { ReadSchema } from "./read.ts";
 export { SchemaError } from "./schema_error.ts";
+export { schemaValue } from "./schema_value.ts";
 export type { SchemaOptions } from "./schema_options.ts";
