@@ -51,7 +51,10 @@ export function decodeJpeg(bytes: Uint8Array): Image {
   const components = frame.components.map((component) => {
     const factors = quantization[component.quantization];
     if (!factors) throw new ImageError("the JPEG file is damaged: a table is missing");
-    return upsample(component, inverseTransform(component, factors), frame);
+    const samples = inverseTransform(component, factors);
+    // Of a large picture they are the most of what is held.
+    component.coefficients = new Int16Array();
+    return upsample(component, samples, frame);
   });
   if (components.length === 1) return greyImage(frame, components);
   return isRgb(frame, state) ? rgbImage(frame, components) : yccImage(frame, components);

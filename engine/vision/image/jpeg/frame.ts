@@ -23,8 +23,8 @@ export interface Component {
   /** Blocks, with those that only fill up the units. */
   readonly columns: number;
   readonly rows: number;
-  /** Before multiplication, in rows of a block: [rows, columns, 64]. */
-  readonly coefficients: Int16Array;
+  /** Before multiplication, in rows of a block: [rows, columns, 64]. Empty once they are samples. */
+  coefficients: Int16Array;
 }
 
 /** All components. */
