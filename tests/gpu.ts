@@ -110,6 +110,13 @@ export const DEVICES: readonly { name: string; options: DeviceOptions }[] = [
   ...(dawn ? [{ name: "Dawn", options: { gpu: dawn } }] : []),
 ];
 
+let devices = DEVICES;
+
+/** Has gpuTest() register tests for these devices instead, from now on. */
+export function testOn(others: typeof DEVICES): void {
+  devices = others;
+}
+
 /** Devices are opened once per file: opening and destroying many makes Dawn hang. */
 const opened = new Map<string, Promise<Device>>();
 
@@ -122,7 +129,7 @@ export function gpuTest(
   run: (device: Device) => Promise<void>,
   { dawn = true } = {},
 ): void {
-  for (const { name: on, options } of DEVICES) {
+  for (const { name: on, options } of devices) {
     if (on === "Dawn" && !dawn) continue;
     Deno.test(`${name} (${on})`, async () => {
       if (!opened.has(on)) opened.set(on, Device.open(options));

@@ -10,7 +10,6 @@ const CASES: [profile: string, product: ProductCase, steps: number[]][] = [
   ["subgroups of 32,64, 32 KiB", GATED, [5, 8]],
   ["subgroups of 32,32, 32 KiB", GATED, [5]],
   ["subgroups of 64,64, 32 KiB", GATED, [1]],
-  ["subgroups of 4,64, 16 KiB", GATED, [3]],
 ];
 
 for (const [profile, product, steps] of CASES) {
