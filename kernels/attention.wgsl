@@ -47,6 +47,9 @@ const QUADS = HEAD_DIM / 4u;        // vec4 in a head of queries and keys
 const VALUE_QUADS = VALUE_DIM / 4u; // vec4 in a head of values
 const PARTS = 8u;                   // invocations that share the softmax of one query
 const LOWEST = -3.0e38;
+const_assert HEAD_DIM % 4u == 0u && VALUE_DIM % 4u == 0u;
+const_assert WORKGROUP % PARTS == 0u && LANES * ROWS <= WORKGROUP;
+const_assert ITEMS * ROWS >= QUERIES && COLUMNS * WORKGROUP >= VALUE_QUADS;
 
 var<workgroup> queries: array<vec4<f32>, QUERIES * QUADS>;
 var<workgroup> scores: array<f32, QUERIES * WORKGROUP>;

@@ -1,7 +1,7 @@
 // The sum of one value over the workgroup, given to every invocation. Call in uniform control flow.
-// SUBGROUPS: the workgroup is exactly one subgroup. Otherwise a tree in workgroup memory; WORKGROUP
-// is a power of two.
+// SUBGROUPS: the workgroup is exactly one subgroup. Otherwise a tree in workgroup memory.
 #if !SUBGROUPS
+const_assert 0u == (WORKGROUP & (WORKGROUP - 1u));  // naga takes no parenthesis first
 var<workgroup> reduce_scratch: array<f32, WORKGROUP>;
 #end
 

@@ -32,6 +32,7 @@ struct Params {
 
 const ROWS = WORKGROUP / TEAM;
 const KEYS = DIM / 4u;  // quads of a key, QUADS of them to an invocation
+const_assert ROWS * TEAM == WORKGROUP && DIM % ROWS == 0u && QUADS * TEAM == KEYS;
 var<workgroup> tile_q: array<vec4<f32>, TILE * KEYS>;
 var<workgroup> tile_k: array<vec4<f32>, TILE * KEYS>;
 var<workgroup> tile_v: array<f32, TILE * ROWS>;

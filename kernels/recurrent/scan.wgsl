@@ -39,6 +39,7 @@ struct Params {
 @group(0) @binding(11) var<storage, read_write> y: array<f32>;            // [rows, y_stride]
 
 const CHANNELS = WORKGROUP / TEAM;
+const_assert CHANNELS * TEAM == WORKGROUP;
 const STATE_QUADS = TEAM * QUADS;
 var<workgroup> tile_b: array<vec4<f32>, TILE * STATE_QUADS>;
 var<workgroup> tile_c: array<vec4<f32>, TILE * STATE_QUADS>;

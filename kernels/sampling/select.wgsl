@@ -3,6 +3,7 @@
 // reached, then the next digit of the entries in that bin. Sums have 64 bits as (high, low), those
 // of probabilities 45 after the point: enough for 2^18 equal tokens. Invocation i owns bin i.
 
+const_assert WORKGROUP == 256u;
 var<workgroup> counts: array<atomic<u32>, 256>;
 var<workgroup> mass_low: array<atomic<u32>, 256>;
 var<workgroup> mass_high: array<atomic<u32>, 256>;
