@@ -155,7 +155,8 @@ export function withSubgroupsOf(size: number, code: string): string {
   if (!main.test(plain) || !/@builtin\(local_invocation_index\) thread: u32/.test(plain)) {
     throw new RangeError("Cannot pretend subgroups: main() does not know its thread");
   }
-  // Each invocation begins with its own value, so that the loop is not unrolled by the driver.
+  // Each invocation begins with its own value, so that the loop is not unrolled by the driver; the
+  // first one's sum is everyone's, as all of a subgroup have the same.
   return plain.replace(main, "$&  pretended_thread = thread;\n") + `
 var<private> pretended_thread: u32;
 var<workgroup> pretended_values: array<f32, WORKGROUP>;
@@ -169,7 +170,11 @@ fn subgroupAdd(value: f32) -> f32 {
     sum += pretended_values[first + i % ${size}u];
   }
   workgroupBarrier();
-  return sum;
+  pretended_values[pretended_thread] = sum;
+  workgroupBarrier();
+  let shared_sum = pretended_values[first];
+  workgroupBarrier();
+  return shared_sum;
 }
 `;
 }
