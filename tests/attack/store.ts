@@ -19,7 +19,7 @@ export interface StoreState {
   models: string[];
   /** Models of which something is missing or wrong. */
   broken: string[];
-  /** Blobs that belong to no model. */
+  /** Blobs that belong to no model, but for parts of pulls, which go on from there. */
   orphans: string[];
 }
 
@@ -45,7 +45,7 @@ export async function examineStore(folder: string): Promise<StoreState> {
     }
   }
   state.orphans = filesIn(`${folder}/blobs`).map((path) => path.slice(`${folder}/blobs/`.length))
-    .filter((name) => !used.has(name));
+    .filter((name) => !used.has(name) && !name.includes("-partial"));
   return state;
 }
 
