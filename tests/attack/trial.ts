@@ -63,6 +63,9 @@ export interface Area {
 /** Longest that an answer may take where the work does not explain more. In seconds. */
 const LIMIT = 5;
 
+/** A body of so many bytes may be cut off by a server that has heard enough of it. */
+const LARGE = 2 ** 20;
+
 /** A request. */
 export interface Ask {
   path: string;
@@ -153,8 +156,7 @@ export class Trial {
         return { status, text, seconds: seconds() };
       }
       if (client.signal.aborted) this.fault("hang", `${method} ${path}: over ${limit} s`);
-      else if (status !== 0 || server.ended) {
-        // What was sent to a server that has heard enough may be cut off; an answer may not.
+      else if (status !== 0 || sizeOf(request.body) < LARGE) {
         this.fault("wrong", `${method} ${path}: ${(error as Error).message}`);
       }
     } finally {
@@ -189,6 +191,12 @@ function bodyOf(body: unknown): RequestInit {
   const isRaw = typeof body === "string" || ArrayBuffer.isView(body) ||
     body instanceof ReadableStream || body instanceof Blob;
   return { body: isRaw ? body as BodyInit : JSON.stringify(body) };
+}
+
+/** About the bytes of a body. */
+function sizeOf(body: unknown): number {
+  if (ArrayBuffer.isView(body)) return body.byteLength;
+  return typeof body === "string" ? body.length : JSON.stringify(body ?? "").length;
 }
 
 /** The sentence of an error in any dialect, also at the end of a stream; undefined if there is none. */

@@ -200,7 +200,7 @@ const MANY: [string, string, () => Record<string, unknown>][] = [
 /** Bodies and their members. */
 export const bodies: Area = {
   name: "bodies",
-  weight: 4,
+  weight: 3,
   cases(world) {
     const { seed, count } = world;
     const paths = Object.keys(soundBodies());

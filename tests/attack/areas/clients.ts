@@ -176,6 +176,6 @@ function unloads({ draws, count }: World): Case[] {
 /** Clients. */
 export const clients: Area = {
   name: "clients",
-  weight: 4,
+  weight: 3,
   cases: (world) => [crowd(world), flatMemory(world), ...unloads(world)],
 };

@@ -37,9 +37,6 @@ async function soundFiles({ scratch }: World): Promise<SoundFile[]> {
   ];
 }
 
-/** Logits of sound files by architecture. */
-type Expected = Map<string, readonly number[]>;
-
 function areEqual(one: readonly number[], other: readonly number[]): boolean {
   return one.length === other.length &&
     one.every((value, i) => Math.abs(value - other[i]!) <= TOLERANCE * (1 + Math.abs(other[i]!)));
@@ -63,30 +60,51 @@ function judge(trial: Trial, { name, due }: FaultyFile, loaded: Loaded, sound: r
   trial.check(isFinite!, () => `${name}: it answers, though its logits are no numbers`);
 }
 
-function batches(
-  name: string,
-  files: readonly [FaultyFile, SoundFile][],
-  world: World,
-  expected: Expected,
-  loader: FileLoader,
-): Case[] {
+/** Loads files in two processes at a time; most of a load is the work of one core. */
+class Judge {
+  readonly #folder: string;
+  readonly #lanes = [new FileLoader(), new FileLoader()];
+  /** Logits of sound files by architecture. */
+  readonly #expected = new Map<string, readonly number[]>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    globalThis.addEventListener("unload", () => {
+      for (const lane of this.#lanes) void lane[Symbol.asyncDispose]();
+    });
+  }
+
+  /** Loads and judges all. */
+  async judgeAll(trial: Trial, files: readonly [FaultyFile, SoundFile][]): Promise<void> {
+    for (const [, sound] of files) await this.#expect(sound);
+    const rest = files.values();
+    await Promise.all(this.#lanes.map(async (lane, number) => {
+      const path = `${this.#folder}/faulty-${number}.gguf`;
+      for (const [file, { architecture }] of rest) {
+        await file.write(path);
+        judge(trial, file, await lane.load(path), this.#expected.get(architecture)!);
+      }
+    }));
+  }
+
+  async #expect({ architecture, bytes }: SoundFile): Promise<void> {
+    if (this.#expected.has(architecture)) return;
+    const path = `${this.#folder}/sound-${architecture}.gguf`;
+    await Deno.writeFile(path, bytes);
+    const { logits, error, end } = await this.#lanes[0]!.load(path);
+    if (!logits) throw new Error(`the sound ${architecture} fails: ${error?.message ?? end?.text}`);
+    this.#expected.set(architecture, logits);
+  }
+}
+
+function batches(name: string, files: readonly [FaultyFile, SoundFile][], by: Judge): Case[] {
   const count = Math.ceil(files.length / BATCH);
   return Array.from({ length: count }, (_, index): Case => ({
     name: `${name}, files ${index * BATCH} and following`,
     isUnwatched: true,
     async run(trial) {
       const batch = files.slice(index * BATCH, (index + 1) * BATCH);
-      for (const [file, { architecture, bytes }] of batch) {
-        const path = `${world.scratch}/faulty.gguf`;
-        if (!expected.has(architecture)) {
-          await Deno.writeFile(path, bytes);
-          const { logits, error } = await loader.load(path);
-          if (!logits) throw new Error(`the sound ${architecture} fails: ${error?.message}`);
-          expected.set(architecture, logits);
-        }
-        await file.write(path);
-        judge(trial, file, await loader.load(path), expected.get(architecture)!);
-      }
+      await by.judgeAll(trial, batch);
       return batch.length;
     },
   }));
@@ -160,7 +178,7 @@ function oddEntries({ folder }: World): Case[] {
 /** Files. */
 export const files: Area = {
   name: "files",
-  weight: 5,
+  weight: 8,
   async cases(world) {
     const { draws, seed, count } = world;
     const sounds = await soundFiles(world);
@@ -182,11 +200,8 @@ export const files: Area = {
       const own = seed * 10_000 + index;
       return mutation(sound, new Draws(own), `${sound.architecture}: mutation ${own}`);
     });
-    const expected: Expected = new Map();
-    const loader = new FileLoader();
-    globalThis.addEventListener("unload", () => void loader[Symbol.asyncDispose]());
-    const make = (name: string, list: [FaultyFile, SoundFile][]) =>
-      batches(name, list, world, expected, loader);
+    const by = new Judge(world.scratch);
+    const make = (name: string, list: [FaultyFile, SoundFile][]) => batches(name, list, by);
     const few = [tensors, metadata, cut, mutated].flatMap((list) =>
       list.slice(0, count(SERVED) / 4)
     );

@@ -13,17 +13,17 @@ import { options } from "./options.ts";
 import { schemas } from "./schemas.ts";
 import { templates } from "./templates.ts";
 
-/** All of them. */
+/** All of them: those that may have more to do than there is time for come last. */
 export const areas: readonly Area[] = [
-  bodies,
-  options,
-  schemas,
-  templates,
-  files,
-  images,
   doors,
-  connections,
+  images,
+  options,
   clients,
-  lifecycles,
   disks,
+  connections,
+  bodies,
+  templates,
+  schemas,
+  lifecycles,
+  files,
 ];

@@ -130,7 +130,7 @@ function caseOf(name: string, make: () => unknown, tokens: number): Case {
 /** Formats. */
 export const schemas: Area = {
   name: "schemas",
-  weight: 5,
+  weight: 4,
   cases({ seed, draws, count }) {
     const tokens = () => draws.one([4, 16, 40, 80]);
     const bounds = [...large(draws), ...large(draws)]
