@@ -27,7 +27,6 @@ const ROUTES: [string, string][] = [
   ...["/v1/models", "/v1/models/quern:tiny", "/nothing", "//health", "/health/", "/HEALTH"].map(
     (path): [string, string] => ["GET", path],
   ),
-  ["OPTIONS", "/api/chat"],
 ];
 
 /** Headers that look like the key and are not. */
