@@ -2,6 +2,7 @@
 // the watch saw. Where only time was at fault, the case runs again, alone and against a new server:
 // machines have other work, and only what is slow three times is slow.
 
+import { VISION_MODEL } from "../server/vision_app.ts";
 import { Server } from "./server.ts";
 import { type AreaResult, emptyResult, say } from "./table.ts";
 import { type Case, type Fault, type FaultKind, Trial, Unavailable } from "./trial.ts";
@@ -17,6 +18,8 @@ const ATTEMPTS = 3;
 const CASE_LIMIT = 300_000;
 /** Rows of the prompts that warm a server up: drivers compile a kernel for every new number. */
 const WARM_ROWS = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 33, 40, 65, 100, 200];
+/** Models that are there before a case begins. */
+const MODELS = ["quern:tiny", "tiny", VISION_MODEL];
 const TIMING: FaultKind[] = ["hang", "slow health", "pause"];
 
 /** Runs cases. */
@@ -48,18 +51,16 @@ export class Runner {
   /** Lets the driver compile what all cases use, and says how quick the idle machine is. */
   async warmUp(): Promise<void> {
     const server = await this.#start();
-    const post = async (body: object) => {
-      const text = JSON.stringify({ model: "quern:tiny", stream: false, ...body });
-      const response = await fetch(`${server.url}/api/generate`, { method: "POST", body: text });
-      await response.text();
-    };
     const options = { num_predict: 4, temperature: 0 };
-    for (const rows of WARM_ROWS) {
-      await post({ raw: true, prompt: "x ".repeat(rows), options });
+    for (const model of MODELS) {
+      for (const rows of WARM_ROWS) {
+        await generate(server, { model, raw: true, prompt: "x ".repeat(rows), options });
+      }
+      const four = { model, raw: true, prompt: "a b", options: { num_predict: 40 } };
+      await Promise.all([0, 1, 2, 3].map(() => generate(server, four)));
+      const format = { type: "array", items: { type: "integer" } };
+      await generate(server, { model, prompt: "Hello", format, options });
     }
-    const four = () => post({ raw: true, prompt: "a b", options: { num_predict: 40 } });
-    await Promise.all([four(), four(), four(), four()]);
-    await post({ prompt: "Hello", format: { type: "array", items: { type: "integer" } }, options });
     this.#watch.over(server, false);
     await new Promise((done) => setTimeout(done, 2000));
     const { slowest, questions } = await this.#watch.look();
@@ -157,10 +158,12 @@ export class Runner {
   }
 
   async #start(): Promise<Server> {
-    const server = await Server.start({ folder: this.#folder });
-    const body = JSON.stringify({ model: "quern:tiny", prompt: "" });
-    const response = await fetch(`${server.url}/api/generate`, { method: "POST", body });
-    await response.text();
+    const environment = { OLLAMA_KEEP_ALIVE: "1h" };
+    const server = await Server.start({ folder: this.#folder, environment });
+    // A load, and the kernels of first steps, are nobody's attack.
+    const options = { num_predict: 2 };
+    const load = (model: string) => generate(server, { model, prompt: "Hello", options });
+    await Promise.all(MODELS.map(load));
     return this.#server = server;
   }
 
@@ -169,4 +172,10 @@ export class Runner {
     await this.#server?.[Symbol.asyncDispose]();
     this.#server = undefined;
   }
+}
+
+async function generate(server: Server, body: object): Promise<void> {
+  const text = JSON.stringify({ stream: false, ...body });
+  const response = await fetch(`${server.url}/api/generate`, { method: "POST", body: text });
+  await response.text();
 }
