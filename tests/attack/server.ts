@@ -78,7 +78,7 @@ export class Server implements AsyncDisposable {
 
   /** The end of its log. */
   tail(): string {
-    return this.lines.slice(-5).join("\n");
+    return this.lines.slice(-5).join(" | ");
   }
 
   /** Bytes of memory that it has; 0 where the system does not say. */
