@@ -90,7 +90,7 @@ export interface Answer {
 /** Words that come from the inside of a program, and tell a client nothing. */
 export const INSIDE = new RegExp(
   [
-    "undefined|\\bNaN\\b|Cannot read propert|is not (a function|iterable|defined|a constructor)",
+    "undefined|Cannot read propert|is not (a function|iterable|defined|a constructor)",
     "Maximum call stack|Invalid (array|string|typed array|time)|\\[object \\w+\\]|out of memory",
     "\\bat .*\\.ts:\\d+|Cannot mix BigInt|Cannot convert|Array buffer allocation|out of bounds",
     "offset is out|should be a multiple|Unexpected (token|end of)|Bad resource|os error",
