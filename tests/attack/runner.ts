@@ -74,7 +74,8 @@ export class Runner {
     this.results.push(result);
     const start = performance.now();
     for (const [index, one] of cases.entries()) {
-      if (performance.now() > deadline) {
+      // Of every area something is seen, however long those before it have taken.
+      if (index > 0 && performance.now() > deadline) {
         result.skipped += cases.length - index;
         break;
       }
