@@ -142,11 +142,15 @@ function writeProjector(type: string): Promise<string> {
     ...Object.fromEntries(
       ["q", "k", "v", "out"].map((part) => [`${block}attn_${part}.weight`, square]),
     ),
-    [`${block}ln1.weight`]: [WIDTH],
-    [`${block}ln2.weight`]: [WIDTH],
+    ...Object.fromEntries(
+      ["ln1", "ln2"].flatMap((norm) =>
+        ["weight", "bias"].map((part) => [`${block}${norm}.${part}`, [WIDTH]])
+      ),
+    ),
     [`${block}ffn_up.weight`]: [WIDTH, 2 * WIDTH],
     [`${block}ffn_down.weight`]: [2 * WIDTH, WIDTH],
     "v.post_ln.weight": [WIDTH],
+    "v.post_ln.bias": [WIDTH],
     "mm.model.fc.weight": [MERGE ** 2 * WIDTH, WIDTH],
   };
   const tensors = Object.entries(shapes).map(([name, shape], i) => {
