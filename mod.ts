@@ -53,11 +53,13 @@ export {
   loadModel,
   loadTokenizer,
   ModelClosedError,
+  NotFiniteError,
   openModelInWorker,
   RequestError,
   SchemaError,
   TokenizerError,
   UnsupportedModelError,
+  WorkerBusyError,
 } from "./engine/mod.ts";
 export type {
   ChatEvent,

@@ -107,3 +107,23 @@ export class InsufficientMemoryError extends EngineError {
     );
   }
 }
+
+/** The thread of a model that was closed does not end: it is in the midst of work that has no pause. */
+export class WorkerBusyError extends EngineError {
+  /** Name of the class. */
+  override name = "WorkerBusyError";
+  /**
+   * Says what that means.
+   *
+   * @param milliseconds how long it has had
+   * @param ended settles when it has ended after all
+   */
+  constructor(milliseconds: number, readonly ended: Promise<void>) {
+    super(
+      `Cannot end the thread of the model: it has not answered for ${
+        milliseconds / 1000
+      } seconds; ` +
+        `it keeps a core busy, and the model's memory, until what it is at is over`,
+    );
+  }
+}

@@ -1,5 +1,6 @@
 // Runs whole sequences for what the model makes of them, not for tokens to follow: the logits of
-// every position, or hidden states for embeddings. Sequences share steps as long as they fit.
+// every position, or hidden states for embeddings. Sequences share steps as long as they fit. Each step
+// is a turn of its own, between which sequences decode.
 
 import { byRows, fittingTokens, layOut, type Share, type WantedRows } from "./planner.ts";
 import type { PromptItem } from "./prompt_images.ts";
@@ -25,6 +26,12 @@ export interface Evaluation {
   signal?: AbortSignal | undefined;
 }
 
+/**
+ * Runs a part of an evaluation while nothing else is under way. A part that is false found no memory for
+ * a sequence: it runs again once there is more.
+ */
+export type TakeTurn = (part: () => Promise<boolean>) => Promise<void>;
+
 /** A sequence, where its outputs go, and how many of them are there. */
 interface Running {
   sequence: Sequence;
@@ -38,32 +45,41 @@ const NOTHING_TO_SAMPLE = {
   end: () => {},
 };
 
-/** The outputs of each sequence: [wanted positions, columns]. The runner must be idle. */
+/** The outputs of each sequence: [wanted positions, columns]. Errors: the signal's reason. */
 export async function evaluate(
   runner: StepRunner,
   pool: SequencePool,
   evaluation: Evaluation,
+  takeTurn: TakeTurn,
 ): Promise<Float32Array[]> {
-  const { prefix = [], sequences, signal } = evaluation;
+  const { prefix = [], sequences } = evaluation;
   const [trunk, ...all] = [[], ...sequences].map((tokens): Running => ({
     sequence: new Sequence({ ...NOTHING_TO_SAMPLE, prompt: [...prefix, ...tokens] }),
     outputs: [],
   }));
   const waiting = [...all];
   let running: Running[] = [];
+  const admit = () => {
+    while (waiting.length > 0 && start(pool, trunk.sequence, waiting[0].sequence)) {
+      running.push(waiting.shift()!);
+    }
+  };
   try {
-    await feedPrefix(runner, pool, trunk, evaluation);
+    while (trunk.sequence.submitted < trunk.sequence.tokens.length) {
+      await takeTurn(() => feedPrefix(runner, pool, trunk, evaluation));
+    }
     while (waiting.length + running.length > 0) {
-      signal?.throwIfAborted();
-      while (waiting.length > 0 && start(pool, trunk.sequence, waiting[0].sequence)) {
-        running.push(waiting.shift()!);
-      }
-      const shares = shareEvenly(running, runner, evaluation);
-      await step(runner, shares, evaluation);
-      for (const { sequence } of running) {
-        if (sequence.submitted === sequence.tokens.length) pool.release(sequence);
-      }
-      running = running.filter(({ sequence }) => sequence.slot >= 0);
+      await takeTurn(async () => {
+        admit();
+        if (running.length === 0) return false;
+        await step(runner, shareEvenly(running, runner, evaluation), evaluation);
+        for (const { sequence } of running) {
+          if (sequence.submitted === sequence.tokens.length) pool.release(sequence);
+        }
+        running = running.filter(({ sequence }) => sequence.slot >= 0);
+        admit(); // At once, lest others take the memory and it has to wait again.
+        return true;
+      });
     }
     return all.map(({ outputs }) => concat(outputs));
   } finally {
@@ -71,23 +87,18 @@ export async function evaluate(
   }
 }
 
-/** Feeds what all sequences begin with. */
+/** Feeds a step of what all sequences begin with; false where there is no memory for it. */
 async function feedPrefix(
   runner: StepRunner,
   pool: SequencePool,
   trunk: Running,
   evaluation: Evaluation,
-): Promise<void> {
+): Promise<boolean> {
   const { sequence } = trunk;
-  const { length } = sequence.tokens;
-  if (length === 0) return;
-  if (!pool.take(sequence, length)) {
-    throw new RangeError("Cannot evaluate: the prefix fits nowhere");
-  }
-  while (sequence.submitted < length) {
-    const shares = shareEvenly([trunk], runner, evaluation);
-    await step(runner, shares, { ...evaluation, wanted: "none" });
-  }
+  if (sequence.slot < 0 && !pool.take(sequence, sequence.tokens.length)) return false;
+  const shares = shareEvenly([trunk], runner, evaluation);
+  await step(runner, shares, { ...evaluation, wanted: "none" });
+  return true;
 }
 
 /** Gives a sequence its memory, what the trunk has been fed in it; false where there is too little. */
@@ -127,7 +138,7 @@ async function evaluateStep(
   return concat(parts);
 }
 
-/** Tokens of each sequence for the next step: the same number of each, or all of some. */
+/** Tokens of each sequence for the next step: all that they have, the same number of each, or all of some. */
 function shareEvenly(
   running: readonly Running[],
   runner: StepRunner,
@@ -135,7 +146,9 @@ function shareEvenly(
 ): { share: Share; running: Running }[] {
   const { limits, wholeImages } = runner;
   let left = Math.min(limits.rows, limits.outputs);
-  const each = whole ? Infinity : Math.max(1, Math.min(chunk, Math.floor(left / running.length)));
+  const unfed = running.reduce((sum, { sequence }) => sum + sequence.unfed, 0);
+  const even = unfed <= left ? Infinity : Math.floor(left / running.length);
+  const each = whole ? Infinity : Math.max(1, Math.min(chunk, even));
   const shares: { share: Share; running: Running }[] = [];
   for (const entry of running) {
     const { sequence } = entry;

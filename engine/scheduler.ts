@@ -8,7 +8,7 @@
 import { NO_TOKEN } from "../kernels/mod.ts";
 import { cancellable, CancelledError } from "./cancellation.ts";
 import { ModelClosedError, NotFiniteError } from "./errors.ts";
-import { evaluate, type Evaluation } from "./evaluation.ts";
+import { evaluate, type Evaluation, type TakeTurn } from "./evaluation.ts";
 import { nextTask } from "./next_task.ts";
 import { PlanCache } from "./plan_cache.ts";
 import { type Share, shareOut } from "./planner.ts";
@@ -17,6 +17,7 @@ import { SequencePool } from "./sequence_pool.ts";
 import type { Sampled, StepPlan } from "./step_plan.ts";
 import { MOST_REPEATS, type StepRunner } from "./step_runner.ts";
 import { Turns } from "./turns.ts";
+import { untilAborted } from "./until_aborted.ts";
 
 /** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
 const SUBMIT_MILLISECONDS = 40;
@@ -37,8 +38,14 @@ export class Scheduler {
   /** In order of admission. */
   #running: Sequence[] = [];
   #loop: Promise<void> | undefined;
-  /** Evaluations that run or wait. */
-  #evaluations = 0;
+  /** Settles when the last of the evaluations is over: they run one after the other. */
+  #evaluated = Promise.resolve();
+  /** Whether an evaluation waits for memory, so that nothing new gets any. */
+  #isShort = false;
+  /** Whether an evaluation has what the next sequence would need, so that the loop would go around idly. */
+  #isBlocked = false;
+  /** Settles when a sequence gives memory back. */
+  #freed = Promise.withResolvers<void>();
   /** Of work between two steps. */
   readonly #turns = new Turns();
   #failure: ModelClosedError | undefined;
@@ -66,22 +73,49 @@ export class Scheduler {
     return sequence;
   }
 
+  /** Most rows and sequences of a step of an evaluation. */
+  get evaluationRoom(): { rows: number; sequences: number } {
+    const { rows, outputs, slots } = this.#runner.limits;
+    return { rows: Math.min(rows, outputs), sequences: slots };
+  }
+
   /**
-   * Evaluates fresh sequences, whose rows share steps, once nothing else runs. Nothing new is
-   * admitted while it waits.
+   * Evaluates fresh sequences, whose rows share steps, between the steps of others. Errors: RangeError
+   * where they fit nowhere; ModelClosedError; the signal's reason.
    */
   async evaluate(evaluation: Evaluation): Promise<Float32Array[]> {
-    this.#evaluations++;
+    const { signal } = evaluation;
+    const before = this.#evaluated;
+    const ended = Promise.withResolvers<void>();
+    this.#evaluated = before.then(() => ended.promise);
     try {
-      while (this.#loop) await this.#loop;
-      if (this.#failure) throw this.#failure;
-      const work = evaluate(this.#runner, this.#pool, evaluation);
-      this.#plans.forget();
-      this.#loop = work.then(() => {}, () => {}).finally(() => this.#rest());
-      return await work;
+      await untilAborted(before, signal);
+      const takeTurn: TakeTurn = (part) => this.#takeTurn(part, signal);
+      return await evaluate(this.#runner, this.#pool, evaluation, takeTurn);
     } finally {
-      this.#evaluations--;
+      ended.resolve();
+      this.#isBlocked = false;
       this.#wake();
+    }
+  }
+
+  async #takeTurn(part: () => Promise<boolean>, signal?: AbortSignal): Promise<void> {
+    const attempt = async () => {
+      const isDone = await part();
+      this.#plans.forget(); // Its rows were of another kind.
+      this.#isShort = !isDone;
+      if (isDone || this.#running.length > 0) return isDone;
+      throw new RangeError("Cannot evaluate: a sequence fits nowhere");
+    };
+    try {
+      for (;;) {
+        const { promise: freed } = this.#freed;
+        await nextTask(); // The driver may be done at once each time: an abort has to be heard.
+        if (await this.between(attempt, signal)) return;
+        await untilAborted(freed, signal);
+      }
+    } finally {
+      this.#isShort = false;
     }
   }
 
@@ -101,8 +135,9 @@ export class Scheduler {
   }
 
   #wake(): void {
-    if (this.#loop || this.#evaluations > 0 || this.#failure) return;
-    if (this.load === 0 && !this.#turns.areWanted) return;
+    if (this.#loop || this.#failure) return;
+    const canAdmit = this.#waiting.length > 0 && !this.#isShort && !this.#isBlocked;
+    if (this.#running.length === 0 && !canAdmit && !this.#turns.areWanted) return;
     this.#loop = this.#run().finally(() => this.#rest());
   }
 
@@ -129,6 +164,7 @@ export class Scheduler {
         }
         const submit = this.#submit();
         if (before) this.#collect(before.submit, await before.sampled);
+        this.#isBlocked = this.load > 0 && !submit && !before;
         if (!submit && !before) return;
         // Reading begins only now: in Deno the call blocks until this submit is done, and its tail
         // (a sleep) then overlaps the next one.
@@ -149,6 +185,7 @@ export class Scheduler {
     const message = cause instanceof Error ? cause.message : "Cannot go on: the model was closed";
     this.#failure ??= new ModelClosedError(message, { cause });
     this.#turns.refuse(this.#failure);
+    this.#freed.resolve();
     return this.#failure;
   }
 
@@ -173,7 +210,7 @@ export class Scheduler {
   /** None is admitted before there are rows for it: what others feed until then, it need not. */
   #admit(): void {
     let unfed = this.#running.reduce((sum, sequence) => sum + sequence.unfed, 0);
-    while (this.#evaluations === 0 && this.#waiting.length > 0 && unfed < this.#chunk) {
+    while (!this.#isShort && this.#waiting.length > 0 && unfed < this.#chunk) {
       const [sequence] = this.#waiting;
       if (sequence.underWay > 0 || !this.#pool.takeCached(sequence)) return;
       this.#waiting.shift();
@@ -317,5 +354,7 @@ export class Scheduler {
   #release(sequence: Sequence): void {
     this.#pool.publish(sequence);
     this.#pool.release(sequence);
+    this.#freed.resolve();
+    this.#freed = Promise.withResolvers();
   }
 }

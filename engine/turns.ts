@@ -32,9 +32,12 @@ export class Turns {
     }
   }
 
-  /** Gives a turn to all who wait, one after the other. */
+  /**
+   * Gives a turn to all who wait now, one after the other. Whoever wants another one waits until the
+   * next time, so that steps come in between.
+   */
   async give(): Promise<void> {
-    for (let turn; (turn = this.#waiting.shift());) {
+    for (const turn of this.#waiting.splice(0)) {
       turn.begin();
       await turn.ended;
     }

@@ -4,7 +4,7 @@
 
 import { CancelFlag } from "./cancellation.ts";
 import { unpackError } from "./error_record.ts";
-import { EngineError, ModelClosedError } from "./errors.ts";
+import { EngineError, ModelClosedError, WorkerBusyError } from "./errors.ts";
 import { EventQueue } from "./text/event_queue.ts";
 import type {
   ChatEvent,
@@ -23,7 +23,10 @@ import type {
 } from "./types.ts";
 import type { LoadedModel, Method, ToClient, ToWorker } from "./worker_protocol.ts";
 
-/** How long a worker may take to close in good order before it is ended as it is. */
+/**
+ * How long a worker may take to close in good order. One that takes longer is in the midst of work that
+ * does not look at its flags: terminate() would not end that either, and nobody would hear of its end.
+ */
 const CLOSE_MILLISECONDS = 3000;
 
 /**
@@ -60,8 +63,8 @@ export async function openModelInWorker(
     return new WorkerModel(worker, closing, await loaded);
   } catch (error) {
     // What is on the GPU already is given back by the thread itself.
-    if (signal?.aborted) await closeWorker(worker, closing, gone);
-    worker.terminate();
+    if (signal?.aborted) await closeWorker(worker, closing, gone).catch(() => {});
+    else worker.terminate();
     throw error;
   } finally {
     signal?.removeEventListener("abort", abort);
@@ -159,7 +162,6 @@ class WorkerModel implements ChatModel {
   async #close(): Promise<void> {
     this.#refuse(new ModelClosedError("Cannot go on: the model was closed"));
     await closeWorker(this.#worker, this.#closingFlag, this.#gone);
-    this.#worker.terminate();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -217,7 +219,7 @@ class WorkerModel implements ChatModel {
   }
 }
 
-/** Has a worker give everything back, if it does in time. */
+/** Has a worker give everything back, and ends it. Errors: WorkerBusyError if it does not in time. */
 async function closeWorker(
   worker: Worker,
   closing: CancelFlag,
@@ -225,9 +227,17 @@ async function closeWorker(
 ): Promise<void> {
   closing.set();
   send(worker, { kind: "close" });
-  const grace = setTimeout(gone.resolve, CLOSE_MILLISECONDS);
-  await gone.promise;
-  clearTimeout(grace);
+  const ended = gone.promise.then(() => worker.terminate());
+  const grace = Promise.withResolvers<void>();
+  const timer = setTimeout(
+    () => grace.reject(new WorkerBusyError(CLOSE_MILLISECONDS, ended)),
+    CLOSE_MILLISECONDS,
+  );
+  try {
+    await Promise.race([ended, grace.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function send(worker: Worker, message: ToWorker): void {

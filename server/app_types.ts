@@ -18,7 +18,7 @@ export interface Registry {
 /** What the application may be given besides the models. */
 export interface AppOptions {
   store: ModelStore;
-  manager: Pick<ModelManager, "acquire" | "unload" | "running">;
+  manager: Pick<ModelManager, "acquire" | "unload" | "running" | "busyWorkers">;
   log: Log;
   /** Of Quern; /api/version tells that of Ollama's API as well. */
   version: string;

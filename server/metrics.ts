@@ -8,7 +8,7 @@ import { decodeRate, prefillRate } from "./rates.ts";
 
 /** Where the gauges look. */
 export interface MetricsSources {
-  manager: Pick<ModelManager, "running">;
+  manager: Pick<ModelManager, "running" | "busyWorkers">;
   queue: Pick<WaitingQueue, "length">;
   version: string;
 }
@@ -122,6 +122,16 @@ function gaugesOf({ manager, queue, version }: MetricsSources): Metric[] {
       () => [[{}, queue.length]],
     ),
     createGauge("quern_loaded_models", "Models in memory.", () => [[{}, manager.running().length]]),
+    createGauge(
+      "quern_busy_workers",
+      "Threads of closed models that do not end, because they are in the midst of work.",
+      () => [[{}, manager.busyWorkers.count]],
+    ),
+    createGauge(
+      "quern_busy_workers_seen",
+      "How many such threads there have been.",
+      () => [[{}, manager.busyWorkers.total]],
+    ),
     createGauge(
       "quern_gpu_memory_bytes",
       "GPU memory that a loaded model holds.",

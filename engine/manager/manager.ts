@@ -3,7 +3,7 @@
 // It runs nothing itself, and knows neither GGUF nor the GPU: models come from `open`.
 
 import { GpuMemoryError } from "../../kernels/mod.ts";
-import { ModelClosedError } from "../errors.ts";
+import { ModelClosedError, WorkerBusyError } from "../errors.ts";
 import type { StoreEntry } from "../store/types.ts";
 import type { ChatModel } from "../types.ts";
 import { untilAborted } from "../until_aborted.ts";
@@ -26,6 +26,7 @@ export class ModelManager {
   /** Slots that hold memory: opening, open or closing. */
   readonly #open = new Set<Slot>();
   readonly #shutdown = new AbortController();
+  readonly #busyWorkers = { count: 0, total: 0 };
   #change = Promise.withResolvers<void>();
 
   constructor(options: ManagerOptions) {
@@ -90,6 +91,11 @@ export class ModelManager {
       });
     }
     return models.sort((a, b) => b.expiresAt - a.expiresAt || 0);
+  }
+
+  /** Threads of closed models that have not ended: how many there are, and how many there ever were. */
+  get busyWorkers(): { readonly count: number; readonly total: number } {
+    return this.#busyWorkers;
   }
 
   /** Closes every model, ending what still runs; afterwards nothing can be acquired. */
@@ -225,11 +231,25 @@ export class ModelManager {
     return slot.closing ??= (async () => {
       try {
         await slot.model?.close();
-      } catch {
-        // A model that died cannot be closed in good order; its memory went with the device.
+      } catch (error) {
+        // Any other model died: it cannot be closed in good order, and its memory went with the device.
+        if (error instanceof WorkerBusyError) this.#report(slot, error);
       }
       this.#leave(slot);
     })();
+  }
+
+  /** Tells of a model that does not end. Others get its place: it may keep it for ever. */
+  #report({ entry: { name } }: Slot, { message, ended }: WorkerBusyError): void {
+    const since = this.#clock.now();
+    this.#busyWorkers.count++;
+    this.#busyWorkers.total++;
+    this.#options.warn?.(`${name}: ${message}`);
+    void ended.then(() => {
+      this.#busyWorkers.count--;
+      const seconds = Math.round((this.#clock.now() - since) / 1000);
+      this.#options.warn?.(`${name}: its thread has ended, ${seconds} seconds later`);
+    });
   }
 
   /** Gives the slot's place free. */

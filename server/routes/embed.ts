@@ -20,6 +20,7 @@ import {
   planEmbed,
   planLegacyEmbed,
   planOpenAiEmbed,
+  refuseTooMany,
 } from "../wire/embed.ts";
 import type {
   EmbedBody,
@@ -27,13 +28,13 @@ import type {
   OllamaEmbedBody,
   OpenAiEmbedBody,
 } from "../wire/embed_types.ts";
-import { json } from "./json.ts";
+import { longJson } from "./json.ts";
 
 /** How one of the endpoints reads and writes. */
 interface Endpoint<T extends EmbedBody> {
   validate: (body: unknown) => T;
   plan: (body: T) => EmbedPlan;
-  answer: (outcome: EmbedOutcome, body: T) => unknown;
+  answer: (outcome: EmbedOutcome, body: T) => object;
 }
 
 const embed: Endpoint<OllamaEmbedBody> = {
@@ -72,7 +73,9 @@ async function answer<T extends EmbedBody>(
   const body = endpoint.validate(await readJson(context));
   const model = requireModelName(body.model);
   context.set("model", model);
-  const plan = endpoint.plan(withParameters(body, await findModel(dependencies, model)));
+  const entry = await findModel(dependencies, model);
+  const plan = endpoint.plan(withParameters(body, entry));
+  refuseTooMany(plan, entry.info);
   if (plan.ignored.length > 0) {
     dependencies.log.warn(
       `${context.req.path}: ignored without effect: ${plan.ignored.join(", ")}`,
@@ -82,7 +85,7 @@ async function answer<T extends EmbedBody>(
     const { result, load } = await run(dependencies, model, plan, context.req.raw.signal);
     context.set("promptTokens", result.promptTokens);
     const total = performance.now() - started;
-    return json(endpoint.answer({ model, result, total, load }, body));
+    return longJson(endpoint.answer({ model, result, total, load }, body));
   } catch (error) {
     throw embedError(error);
   }

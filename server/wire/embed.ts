@@ -7,6 +7,7 @@ import {
   type EmbedInput,
   type EmbedOptions,
   type EmbedResult,
+  type ModelInfo,
   ModelNotFoundError,
 } from "../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
@@ -41,6 +42,9 @@ export interface EmbedOutcome {
   total: number;
   load: number;
 }
+
+/** Numbers in all vectors of an answer: some 100 MB of JSON. */
+const MOST_NUMBERS = 2 ** 23;
 
 const invalidType = "invalid input type";
 
@@ -81,12 +85,28 @@ export function planOpenAiEmbed(body: OpenAiEmbedBody): EmbedPlan {
   return { ...planCommon(body, body.dimensions), inputs: readInputs(input) };
 }
 
+/** @throws {HttpError} 400 where the answer would hold more numbers than one can */
+export function refuseTooMany(
+  { inputs, options }: EmbedPlan,
+  { embeddingLength }: ModelInfo,
+): void {
+  const width = Math.min(options.dimensions ?? Infinity, embeddingLength);
+  const most = Math.floor(MOST_NUMBERS / width);
+  if (inputs.length <= most) return;
+  throw new HttpError(
+    400,
+    `too many inputs: ${inputs.length} vectors of ${width} numbers, at most ${most} fit an answer; ` +
+      `send them in several requests`,
+    "input",
+  );
+}
+
 /** The answer of POST /api/embed. */
 export function embedAnswer({ model, result, total, load }: EmbedOutcome): OllamaEmbedAnswer {
   const { embeddings, promptTokens } = result;
   return {
     model,
-    embeddings: embeddings.map(toNumbers),
+    embeddings: embeddings.values().map(toNumbers),
     total_duration: nanoseconds(total),
     // Clients demand it, also of a model that was loaded before and made nobody wait.
     load_duration: nanoseconds(load),
@@ -108,8 +128,8 @@ export function openAiEmbedAnswer(
   const { embeddings, promptTokens } = result;
   return {
     object: "list",
-    data: embeddings.map((vector, index) => ({
-      object: "embedding",
+    data: embeddings.values().map((vector, index) => ({
+      object: "embedding" as const,
       embedding: encode(vector),
       index,
     })),

@@ -37,10 +37,10 @@ export interface OpenAiEmbedBody extends EmbedBody {
   encoding_format?: Given<string>;
 }
 
-/** Answer of POST /api/embed; times in integer nanoseconds, zeros left out. */
+/** Answer of POST /api/embed; vectors as they are made, times in integer nanoseconds, zeros left out. */
 export interface OllamaEmbedAnswer {
   model: string;
-  embeddings: number[][];
+  embeddings: IteratorObject<number[]>;
   total_duration?: number;
   load_duration?: number;
   prompt_eval_count?: number;
@@ -49,12 +49,12 @@ export interface OllamaEmbedAnswer {
 /** Answer of POST /v1/embeddings. */
 export interface OpenAiEmbedAnswer {
   object: "list";
-  data: {
+  data: IteratorObject<{
     object: "embedding";
     /** Numbers, or their f32 bytes, little-endian, in base64. */
     embedding: number[] | string;
     index: number;
-  }[];
+  }>;
   model: string;
   usage: { prompt_tokens: number; total_tokens: number };
 }

@@ -155,6 +155,18 @@ export class FakeRunner {
     };
   }
 
+  /** Called with each step of an evaluation. */
+  onEvaluation = () => {};
+
+  /** [outputs, 1]: the token that would follow. */
+  async evaluate(plan: StepPlan): Promise<Float32Array> {
+    if (this.failure) throw this.failure;
+    const following = this.#step(plan);
+    this.onEvaluation();
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    return Float32Array.from(following);
+  }
+
   /** All rows write before any reads, as a layer does. */
   #step({ rows, outputs, images }: StepPlan): number[] {
     this.steps++;

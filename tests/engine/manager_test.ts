@@ -1,7 +1,7 @@
 // The manager with fake models and a clock that only moves when told to.
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
-import { ModelClosedError, ModelNotFoundError } from "../../engine/errors.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { ModelClosedError, ModelNotFoundError, WorkerBusyError } from "../../engine/errors.ts";
 import { fakeInfo, FakeModel } from "../server/fake_model.ts";
 import { createWorld, settle, use } from "./manager_world.ts";
 
@@ -226,4 +226,29 @@ Deno.test("closeAll() closes what is used and what is loading, and ends what wai
   await closing;
   assertEquals([opened.map(({ model }) => model.closed), names()], [[true, true], []]);
   await assertRejects(() => manager.acquire("a"), ModelClosedError);
+});
+
+Deno.test("a model whose thread does not end is told of and counted, and its place is another's", async () => {
+  const ended = Promise.withResolvers<void>();
+  const warnings: string[] = [];
+  let isFirst = true;
+  const { manager, names } = createWorld(
+    { maxLoaded: 1, warn: (text) => warnings.push(text) },
+    (model) => {
+      const close = () => Promise.reject(new WorkerBusyError(3000, ended.promise));
+      if (isFirst) model.close = close;
+      isFirst = false;
+      return Promise.resolve(model);
+    },
+  );
+  await use(manager, "a", { keepAlive: 0 });
+  await settle();
+  assertEquals([names(), { ...manager.busyWorkers }], [[], { count: 1, total: 1 }]);
+  assertStringIncludes(warnings[0], "a: Cannot end the thread of the model");
+  await use(manager, "b");
+  assertEquals(names(), ["b"]);
+  ended.resolve();
+  await settle();
+  assertEquals({ ...manager.busyWorkers }, { count: 0, total: 1 });
+  assertStringIncludes(warnings[1], "a: its thread has ended");
 });

@@ -17,6 +17,7 @@ import {
   RequestError,
   TokenizerError,
   UnsupportedModelError,
+  WorkerBusyError,
 } from "../../engine/mod.ts";
 import type { ChatModel, LoadProgress, StoreEntry } from "../../engine/mod.ts";
 import { folder, pathOf, readAnswer, tinyLoad, tinyPath, until } from "./harness.ts";
@@ -131,6 +132,24 @@ Deno.test("an abort and a close reach a worker in the midst of work without a pa
     await model.close();
     await closed;
     await ended.promise;
+  }, "./busy_worker.ts");
+});
+
+Deno.test("a worker that hears nothing is told of when it is closed, and ends when it does hear", async () => {
+  await withSpies(async (spies) => {
+    const model = await open();
+    const call = assertRejects(() => model.embed(["deaf"]), ModelClosedError);
+    const started = performance.now();
+    const error = await assertRejects(
+      () => model.close(),
+      WorkerBusyError,
+      "has not answered for 3",
+    );
+    assert(performance.now() - started < 4000);
+    await call;
+    assertEquals(spies[0].alive, true);
+    await error.ended;
+    assertEquals(spies[0].alive, false);
   }, "./busy_worker.ts");
 });
 

@@ -1,7 +1,7 @@
 // The three embedding endpoints over a model without weights: what they ask it for, what they
 // answer, and what they refuse.
 
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import {
   ContextLengthError,
   ModelClosedError,
@@ -102,6 +102,40 @@ Deno.test("POST /v1/embeddings answers in OpenAI's form and takes token ids", as
     });
     assertEquals(lastRequest(test).inputs as unknown, inputs);
   }
+});
+
+Deno.test("a long answer is whole, and sent in pieces", async () => {
+  const vector = Float32Array.from({ length: 300 }, (_, i) => i / 7);
+  const embeddings = Array.from({ length: 200 }, (_, i) => vector.map((value) => value + i));
+  const { post } = createTestApp({ ...vectors, embedder: () => ({ embeddings, promptTokens: 9 }) });
+  for (const path of ["/api/embed", "/v1/embeddings"]) {
+    const response = await post(path, { model: "tiny", input: "x" });
+    assertEquals(response.headers.get("content-type"), "application/json; charset=utf-8");
+    const pieces = await Array.fromAsync(response.body!.pipeThrough(new TextDecoderStream()));
+    assert(pieces.length > 5 && Math.max(...pieces.map(({ length }) => length)) < 100_000);
+    const body = JSON.parse(pieces.join(""));
+    const rows = body.embeddings ??
+      body.data.map(({ embedding }: { embedding: number[] }) => embedding);
+    assertEquals(rows.map((row: number[]) => Float32Array.from(row)), embeddings);
+    assertEquals(body.prompt_eval_count ?? body.usage.prompt_tokens, 9);
+  }
+});
+
+Deno.test("more vectors than an answer can hold are refused, with the number that fits", async () => {
+  const info = { ...vectors.info, embeddingLength: 2 ** 20 };
+  const { post, loaded } = createTestApp({ ...vectors, info });
+  const input = new Array(9).fill("x");
+  for (const path of ["/api/embed", "/v1/embeddings"]) {
+    const refused = await post(path, { model: "tiny", input });
+    assertEquals(refused.status, 400);
+    assertMatch(
+      JSON.stringify(await refused.json()),
+      /9 vectors of 1048576 numbers, at most 8 fit/,
+    );
+  }
+  assertEquals(loaded.length, 0);
+  const shorter = await post("/api/embed", { model: "tiny", input, dimensions: 2 ** 19 });
+  assertEquals(shorter.status, 200);
 });
 
 /** Path, body, status, message. */

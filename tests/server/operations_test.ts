@@ -63,6 +63,8 @@ Deno.test("GET /metrics counts requests, tokens and rates exactly", async () => 
     'quern_decode_tokens_per_second_bucket{le="100"}': 2,
     quern_queue_length: 0,
     quern_loaded_models: 1,
+    quern_busy_workers: 0,
+    quern_busy_workers_seen: 0,
     'quern_gpu_memory_bytes{model="tiny:latest",kind="weights"}': 1000,
     'quern_gpu_memory_bytes{model="tiny:latest",kind="kv_cache"}': 200,
     'quern_gpu_memory_bytes{model="tiny:latest",kind="scratch"}': 30,
