@@ -86,9 +86,12 @@ async function count(
 ): Promise<Response> {
   const { model, plan } = await read(context, dependencies, planCount);
   const { request, ...acquire } = plan;
+  const { signal } = acquire;
   const tokens = await withModel(dependencies, model, acquire, async (loaded) => {
     try {
-      return await loaded.countTokens(await placed(loaded, request));
+      const counted = await loaded.countTokens(await placed(loaded, { ...request, signal }));
+      signal.throwIfAborted();
+      return counted;
     } catch (error) {
       // What does not fit can be counted all the same.
       if (error instanceof ContextLengthError) return error.promptTokens;

@@ -1,8 +1,9 @@
 // What no client should send, over a real port: each gets a 4xx, and the server lives on.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { AppOptions, Registry } from "../../server/app_types.ts";
 import { HttpServer } from "../../server/http/mod.ts";
-import { saysForever } from "./fake_model.ts";
+import { type FakeModelOptions, measures, says, type Script } from "./fake_model.ts";
 import { createTestApp, type TestApp, until } from "./test_app.ts";
 
 interface Port extends TestApp {
@@ -14,8 +15,12 @@ interface Port extends TestApp {
 }
 
 /** Serves an application while the test runs; then it must still answer, with nothing running. */
-async function withPort(test: (port: Port) => Promise<void>, model = {}): Promise<void> {
-  const testApp = createTestApp(model);
+async function withPort(
+  test: (port: Port) => Promise<void>,
+  model: FakeModelOptions = {},
+  options: Partial<AppOptions> = {},
+): Promise<void> {
+  const testApp = createTestApp(model, options);
   const { app, lines } = testApp;
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const server = new HttpServer(listener, app.fetch, { log: { warn() {} } });
@@ -202,21 +207,105 @@ Deno.test("a connection that ends within a body ends the request, and is no faul
   });
 });
 
-Deno.test("a client that sends in pieces and hangs up ends its generation", async () => {
-  for (const stream of [true, false]) {
-    let ended = false;
-    await withPort(async ({ url, loaded }) => {
-      const client = new AbortController();
-      const text = JSON.stringify({ model: "tiny", prompt: "x", stream });
-      const body = new Blob([text]).stream();
-      const init = { method: "POST", body, signal: client.signal };
-      const answer = fetch(`${url}/api/generate`, init);
-      answer.catch(() => {});
-      await until(() => loaded[0]?.requests.length === 1);
-      client.abort();
-      await until(() => ended);
-    }, { script: saysForever(() => ended = true) });
+const messages = [{ role: "user", content: "x" }];
+
+/** Every route that works for long, and what it is asked. */
+const WORK: [path: string, body: Record<string, unknown>][] = [
+  ["/api/generate", { prompt: "x" }],
+  ["/api/chat", { messages }],
+  ["/v1/chat/completions", { messages }],
+  ["/v1/completions", { prompt: "x" }],
+  ["/v1/responses", { input: "x" }],
+  ["/v1/messages", { messages, max_tokens: 5 }],
+  ["/v1/messages/count_tokens", { messages }],
+  ["/api/embed", { input: "x" }],
+  ["/api/embeddings", { prompt: "x" }],
+  ["/v1/embeddings", { input: "x" }],
+  ["/api/pull", {}],
+  ["/api/push", {}],
+];
+
+Deno.test("a client that leaves ends what it asked for, on every route and with every body", async (t) => {
+  let [begun, ended] = [0, 0];
+  const untilAborted = async (signal: AbortSignal) => {
+    begun++;
+    const aborted = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => aborted.resolve());
+    if (!signal.aborted) await aborted.promise;
+    ended++;
+    return signal.throwIfAborted();
+  };
+  async function* transfer(_store: unknown, _name: string, { signal }: { signal: AbortSignal }) {
+    yield { status: "begun" };
+    await untilAborted(signal);
   }
+  const registry = { pull: transfer, push: transfer } as unknown as Registry;
+  const model: FakeModelOptions = {
+    script: async function* ({ signal }) {
+      yield { type: "start", promptTokens: 1, cachedTokens: 0 };
+      await untilAborted(signal!);
+    },
+    embedder: async ({ signal }) => (await untilAborted(signal!), measures({ inputs: [] })),
+  };
+  await withPort(
+    async ({ url, loaded }) => {
+      await (await fetch(`${url}/api/generate`, { method: "POST", body: '{"model":"tiny"}' }))
+        .text();
+      loaded[0]!.countTokens = async ({ signal }) => (await untilAborted(signal!), 0);
+      for (const [path, asked] of WORK) {
+        await t.step(path, async () => {
+          for (const size of [0, 600, 100_000]) {
+            for (const stream of [false, true]) {
+              const body = JSON.stringify({ model: "tiny", stream, ...asked });
+              const client = new AbortController();
+              const init = { method: "POST", body: body + " ".repeat(size), signal: client.signal };
+              const answer = fetch(url + path, init).then(({ body }) => body!.pipeTo(nowhere()));
+              answer.catch(() => {});
+              await until(() => begun === ended + 1);
+              client.abort();
+              await until(() => begun === ended);
+            }
+          }
+        });
+      }
+    },
+    model,
+    { registry },
+  );
+});
+
+function nowhere(): WritableStream<Uint8Array> {
+  return new WritableStream();
+}
+
+Deno.test("a client that leaves while it waits for the model, or for its first token, ends its request", async () => {
+  const gate = Promise.withResolvers<void>();
+  const script: Script = async function* ({ signal }) {
+    const aborted = new Promise((resolve) => signal!.addEventListener("abort", resolve));
+    await Promise.race([aborted, gate.promise]);
+    if (signal!.aborted) return;
+    yield* says("late")({ messages: [] });
+  };
+  await withPort(async ({ url, lines }) => {
+    const clients = Array.from({ length: 8 }, () => new AbortController());
+    const body = generate('"raw":true') + " ".repeat(100_000);
+    const ask = async ({ signal }: AbortController) => {
+      const answer = await fetch(`${url}/api/generate`, { method: "POST", body, signal });
+      return (await answer.json()).response;
+    };
+    const waiting = async () => {
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      return Number(/\nquern_queue_length (\d+)/.exec(metrics)![1]);
+    };
+    const answers = clients.map((client) => ask(client).catch(() => "gone"));
+    while (await waiting() < clients.length) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const client of clients.slice(1)) client.abort();
+    const canceled = () => lines.filter((line) => / 499 /.test(line)).length;
+    await until(() => canceled() === clients.length - 1);
+    assertEquals(await waiting(), 1);
+    gate.resolve();
+    assertEquals(await Promise.all(answers), ["late", ...Array(7).fill("gone")]);
+  }, { script });
 });
 
 Deno.test("names of models never lead out of the store", async () => {
