@@ -78,6 +78,12 @@ export class HttpServer {
     return this.#connections.size;
   }
 
+  /** Lets the process end although it listens. */
+  unref(): void {
+    this.#listener.unref();
+    Deno.unrefTimer(Number(this.#sweep));
+  }
+
   /** Accepts no more, and settles when the answers that are being given have been given. */
   async shutdown(): Promise<void> {
     this.#closed = true;

@@ -5,6 +5,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { ModelClosedError } from "../../engine/errors.ts";
 import type { ChatEvent, DoneEvent } from "../../engine/types.ts";
 import { fakeUsage, type Script } from "./fake_model.ts";
+import { serve } from "./http/raw_client.ts";
 import { createTestApp, type TestApp, until } from "./test_app.ts";
 
 type Event = { type: string } & Record<string, unknown>;
@@ -252,8 +253,8 @@ Deno.test("a fault of ours in a stream cuts the connection, without any event th
 Deno.test("such a fault is an error to the client of a real port", async () => {
   const fault = new ModelClosedError("the model was closed");
   const { app } = createTestApp({ script: plays(start, { type: "text", text: "Hi" }, fault) });
-  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, app.fetch);
-  const response = await fetch(`http://127.0.0.1:${server.addr.port}/v1/messages`, {
+  await using server = serve(app.fetch);
+  const response = await fetch(`${server.url}/v1/messages`, {
     method: "POST",
     body: JSON.stringify({ ...body, stream: true }),
   });

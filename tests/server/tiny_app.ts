@@ -6,6 +6,7 @@ import { BOX_MODEL } from "../../engine/box/mod.ts";
 import { inspectModel, loadModel, ModelManager, ModelStore } from "../../engine/mod.ts";
 import { createApp } from "../../server/app.ts";
 import type { AppOptions } from "../../server/app_types.ts";
+import { HttpServer } from "../../server/http/mod.ts";
 import { createLog } from "../../server/log.ts";
 import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
@@ -68,10 +69,8 @@ export function handlerWay({ app }: { app: App }): Way {
 
 /** The way over a port, which is open as long as the process runs. */
 export function portWay({ app }: { app: App }): Way {
-  const server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
-    (request) => app.fetch(request),
-  );
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const server = new HttpServer(listener, app.fetch, { log: { warn() {} } });
   server.unref();
   return { how: "over a port", url: `http://127.0.0.1:${server.addr.port}`, fetch };
 }
