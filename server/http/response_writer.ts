@@ -23,6 +23,8 @@ export interface WriteOptions {
 
 const encoder = new TextEncoder();
 const LAST_CHUNK = encoder.encode("0\r\n\r\n");
+/** Pieces of a stream that are at hand go out together, up to so many bytes. */
+const MAX_WRITE_BYTES = 64 * 2 ** 10;
 /** Turns of the microtask queue in which a body that is whole shows its end. */
 const TURNS_OF_WHOLE_BODY = 16;
 /** Statuses that never have a body (RFC 9110, section 6.4.1). */
@@ -65,16 +67,32 @@ export async function writeResponse(
   try {
     // A client of HTTP/1.0 sees the end of the body by the end of the connection.
     const stays = keepAlive && isModern;
-    let head = encodeHead(response, isModern ? ["transfer-encoding: chunked"] : [], stays);
-    for (let next = first, isFirst = true;; isFirst = false) {
-      const { done, value } = await next;
+    let waiting = [encodeHead(response, isModern ? ["transfer-encoding: chunked"] : [], stays)];
+    let size = 0;
+    const flush = async () => {
+      const bytes = joined(...waiting);
+      [waiting, size] = [[], 0];
+      await sink.write(bytes);
+    };
+    if (!await isSettledSoon(first)) await flush();
+    let following: typeof first | undefined = second;
+    for (let next = first;;) {
+      const { done, value } = await next.catch(async (error) => {
+        // What came before a failure is sent all the same.
+        await flush();
+        throw error;
+      });
       if (signal.aborted) return false;
       if (done) break;
-      await sink.write(isModern ? joined(head, toChunk(value)) : joined(head, value));
-      head = new Uint8Array();
-      next = isFirst ? second : reader.read();
+      waiting.push(isModern ? toChunk(value) : value);
+      size += value.length;
+      next = following ?? reader.read();
+      following = undefined;
+      // What is at hand goes out together: a write costs more than most pieces have bytes.
+      if (!await isSettledSoon(next) || size >= MAX_WRITE_BYTES) await flush();
     }
-    await sink.write(isModern ? joined(head, LAST_CHUNK) : head);
+    if (isModern) waiting.push(LAST_CHUNK);
+    await flush();
     return stays;
   } finally {
     signal.removeEventListener("abort", gone);

@@ -226,6 +226,37 @@ Deno.test("a stream that fails ends the connection without its last chunk", asyn
   });
 });
 
+Deno.test("pieces that are at hand go out together, and each that is not at once", async () => {
+  const gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+  const stream = async function* () {
+    const encoder = new TextEncoder();
+    await gates[0]!.promise;
+    for (let count = 0; count < 1000; count++) yield encoder.encode("a");
+    await gates[1]!.promise;
+    yield encoder.encode("b");
+    await gates[2]!.promise;
+    yield encoder.encode("x".repeat(200_000));
+    throw new Error("the source is gone");
+  };
+  await using server = serve(() => new Response(ReadableStream.from(stream())));
+  using client = await server.connect();
+  await client.send(GET);
+  const next = async () => {
+    const bytes = new Uint8Array(65536);
+    return new TextDecoder().decode(bytes.subarray(0, (await client.connection.read(bytes))!));
+  };
+  assert((await next()).endsWith("\r\n\r\n"));
+  gates[0]!.resolve();
+  let text = "";
+  let reads = 0;
+  for (; text.length < 6000; reads++) text += await next();
+  assertEquals([text, reads < 100], ["1\r\na\r\n".repeat(1000), true]);
+  gates[1]!.resolve();
+  assertEquals(await next(), "1\r\nb\r\n");
+  gates[2]!.resolve();
+  assertEquals((await client.rest()).length, 200_000 + "30d40\r\n\r\n".length);
+});
+
 Deno.test("requests that are sent together are answered one after the other", async () => {
   let running = 0;
   const handler: Handler = async ({ url }) => {
