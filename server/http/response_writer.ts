@@ -1,8 +1,6 @@
 // Writes a Response on a connection (RFC 9112): with its length where the body is there at once, in
 // chunks where it comes bit by bit. Whoever reads sets the pace.
 
-import { STATUS_CODES } from "node:http";
-
 /** Where bytes go. */
 export interface ByteSink {
   /** Writes all of them. */
@@ -27,6 +25,30 @@ const LAST_CHUNK = encoder.encode("0\r\n\r\n");
 const MAX_WRITE_BYTES = 64 * 2 ** 10;
 /** Turns of the microtask queue in which a body that is whole shows its end. */
 const TURNS_OF_WHOLE_BODY = 16;
+/** What people read beside a status; others go without. node:http has them all, and takes 60 ms. */
+const REASONS: Record<number, string> = {
+  200: "OK",
+  201: "Created",
+  204: "No Content",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  409: "Conflict",
+  413: "Content Too Large",
+  414: "URI Too Long",
+  415: "Unsupported Media Type",
+  417: "Expectation Failed",
+  429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
+  500: "Internal Server Error",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  505: "HTTP Version Not Supported",
+  507: "Insufficient Storage",
+};
 /** Statuses that never have a body (RFC 9110, section 6.4.1). */
 const BODILESS = [204, 205, 304];
 
@@ -114,7 +136,7 @@ function encodeHead({ status, headers }: Response, framing: string[], keepAlive:
     .filter(([name]) => !/^(connection|content-length|transfer-encoding)$/.test(name))
     .map(([name, value]) => `${name}: ${value}`);
   const lines = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
+    `HTTP/1.1 ${status} ${REASONS[status] ?? ""}`,
     ...fields,
     `date: ${httpDate()}`,
     ...framing,
