@@ -87,7 +87,7 @@ export function createChatTemplate(
           return budget.run(() => run(statements, variables, clock, options));
         } catch (error) {
           if (!(error instanceof ChatTemplateError) || error.fault !== "failed") throw error;
-          if (error.cause instanceof RenderLimitError) throw error;
+          if (budget.isSpent) throw error.cause instanceof RenderLimitError ? error : error.cause;
           failure ??= error;
         }
       }

@@ -52,6 +52,8 @@ export class RenderBudget {
   #bytes: number;
   #nextPoll: number;
   readonly #poll: () => void;
+  /** Whether work that it counts was ended for good: no other way to render is tried. */
+  isSpent = false;
 
   /**
    * @param inputLength UTF-16 units of the conversation that is rendered
@@ -79,11 +81,13 @@ export class RenderBudget {
   take(steps: number, bytes: number): void {
     this.#steps -= steps;
     this.#bytes -= bytes;
+    if (this.#steps > this.#nextPoll && this.#bytes >= 0) return;
+    this.#nextPoll = this.#steps - STEPS_PER_POLL;
+    this.isSpent = true;
     if (this.#bytes < 0) throw new RenderLimitError("memory");
     if (this.#steps < 0) throw new RenderLimitError("steps");
-    if (this.#steps > this.#nextPoll) return;
-    this.#nextPoll = this.#steps - STEPS_PER_POLL;
     this.#poll();
+    this.isSpent = false;
   }
 }
 

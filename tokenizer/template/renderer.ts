@@ -181,7 +181,7 @@ class Renderer {
       const inner = new Scope(this.#isForgiving ? this.#current : scope);
       const names = parameters.map((one) => one.type === "Identifier" ? one.value : one.key.value);
       inner.set("varargs", Tuple.from(positional.slice(names.length)));
-      countObjects(2 + positional.length + keywords.size + parameters.length);
+      countSteps(6 + positional.length + keywords.size + parameters.length);
       const others = new Dictionary(keywords);
       for (const name of names) others.delete(name);
       inner.set("kwargs", others);

@@ -5,6 +5,8 @@
 
 import type { tokenize } from "../dependencies.ts";
 
+import { JinjaError } from "./errors.ts";
+
 type Token = ReturnType<typeof tokenize>[number];
 
 /** The name of the filter that applies the test `name`; "not " goes in front of a negated one. */
@@ -100,6 +102,8 @@ function groupLength(tokens: Token[], start: number): number {
   return tokens.length - start;
 }
 
+/** Tokens that chains of comparisons may become, for each that they have. */
+const MOST_WRITTEN = 8;
 const ENDS_OF_COMPARISONS = ["and", "or", "not", "if", "else"];
 
 /** `a < b < c` as `a < b and b < c`. */
@@ -110,7 +114,13 @@ function withoutChains(tokens: Token[]): Token[] {
   for (const current of tokens) {
     const start = starts.at(-1);
     if (current.type === "ComparisonBinaryOperator") {
-      if (start !== undefined) result.push(name("and"), ...result.slice(start));
+      if (start !== undefined) {
+        // What is in brackets is written twice, and what is in its brackets four times.
+        if (result.length > MOST_WRITTEN * tokens.length) {
+          throw new JinjaError("chains of comparisons nest too deeply");
+        }
+        result.push(name("and"), ...result.slice(start));
+      }
       starts[starts.length - 1] = result.length + 1;
     } else if (OPENING.includes(current.type)) starts.push(undefined);
     else if (CLOSING.includes(current.type)) starts.pop();

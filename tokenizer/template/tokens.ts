@@ -17,6 +17,9 @@ const COMMENT_END = /([-+]?)#\}/g;
 /** What the inside of a tag is made of, as far as its end depends on it. */
 const PIECE = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[([{]|[-+]?[%}]\}|[)\]}]|[^'"()[\]{}%+-]+|./gsy;
 
+/** The longest templates of models have some 40,000. */
+const MAXIMUM_LENGTH = 1 << 19;
+
 /** A tag of the source: `{{`, `{%` or `{#`, its marks `-` or `+` and what lies between. */
 interface Tag {
   kind: string;
@@ -31,6 +34,11 @@ interface Tag {
 
 /** The tokens of a template. Error: JinjaError with the line. */
 export function tokenizeTemplate(source: string): Token[] {
+  if (source.length > MAXIMUM_LENGTH) {
+    throw new JinjaError(
+      `it has ${source.length} characters, at most ${MAXIMUM_LENGTH} are allowed`,
+    );
+  }
   const text = source.replace(/\r\n?/g, "\n").replace(/\n$/, "");
   const tokens: Token[] = [];
   let position = 0;
@@ -59,11 +67,10 @@ function makeToken(value: string, type: Token["type"]): Token {
 function trimEnd(piece: string, tag: Tag, text: string): string {
   if (tag.openMark === "-") return piece.trimEnd();
   if (tag.openMark === "+" || tag.kind === "{{") return piece;
-  const blank =
-    /[ \t]*$/.exec(text.slice(text.lastIndexOf("\n", tag.start - 1) + 1, tag.start))![0];
-  const lineStart = tag.start - blank.length;
+  let lineStart = tag.start;
+  while (lineStart > 0 && " \t".includes(text[lineStart - 1]!)) lineStart--;
   const opensLine = lineStart === 0 || text[lineStart - 1] === "\n";
-  return opensLine ? piece.slice(0, Math.max(0, piece.length - blank.length)) : piece;
+  return opensLine ? piece.slice(0, Math.max(0, piece.length - (tag.start - lineStart))) : piece;
 }
 
 function nextTag(text: string, from: number): Tag | undefined {
@@ -129,21 +136,31 @@ function tokenizeTag({ kind, inside, start }: Tag, text: string): Token[] {
   }
 }
 
-/** The source with those escapes of strings rewritten that the library's lexer does not know. */
+/**
+ * The source with those escapes of strings rewritten that the library's lexer does not know, and
+ * without long white space: its patterns try every place of that against every other.
+ */
 function withPlainEscapes(inside: string): string {
   return inside.replace(
-    /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/gs,
+    /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\s+/gs,
     (literal) =>
-      literal.replace(/\\(U[0-9a-fA-F]{8}|[0-7]{1,3}|.)/gs, (escape, body: string) => {
-        if (body === "\n") return "";
-        if (body === "a") return "\\x07";
-        if (body.length === 9) return String.fromCodePoint(Number.parseInt(body.slice(1), 16));
-        if (/^[0-7]/.test(body)) {
-          return `\\u${Number.parseInt(body, 8).toString(16).padStart(4, "0")}`;
-        }
-        return "ntrbfv'\"\\xu".includes(body) ? escape : `\\\\${body}`;
-      }),
+      /^\s/.test(literal)
+        ? " "
+        : literal.replace(/\\(U[0-9a-fA-F]{8}|[0-7]{1,3}|.)/gs, (escape, body: string) => {
+          if (body === "\n") return "";
+          if (body === "a") return "\\x07";
+          if (body.length === 9) return String.fromCodePoint(Number.parseInt(body.slice(1), 16));
+          if (/^[0-7]/.test(body)) {
+            return `\\u${Number.parseInt(body, 8).toString(16).padStart(4, "0")}`;
+          }
+          return "ntrbfv'\"\\xu".includes(body) ? escape : `\\\\${body}`;
+        }).replace(/\s{16,}/g, escapeUnits),
   );
+}
+
+function escapeUnits(text: string): string {
+  return text.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
 }
 
 function lineAt(text: string, position: number): number {

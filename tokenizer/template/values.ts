@@ -159,6 +159,7 @@ export class CallArguments {
 
   /** The same arguments without the first `count` positional ones. */
   after(count: number): CallArguments {
+    countSteps(2);
     return new CallArguments(this.positional.slice(count), this.keywords);
   }
 }
