@@ -11,7 +11,7 @@ const WINDOW_BYTES = 1 << 20;
 const MAX_STRING_BYTES = 1 << 26;
 const MAX_COUNT = 1 << 24;
 // The largest header of a published model has 30 MB; this bounds the time that a hostile one takes.
-const MAX_HEADER_BYTES = 1 << 28;
+const MAX_HEADER_BYTES = 1 << 26;
 
 /** The fewest bytes that a string takes: those of its length. */
 export const MIN_STRING_BYTES = 8;

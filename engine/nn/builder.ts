@@ -113,7 +113,8 @@ export class ModelBuilder {
     { softcap = 0, head = "optional", bias }: OutputConfig = {},
   ): Promise<void> {
     const name = "output.weight";
-    const isTied = head === "optional" && !this.top.has(name);
+    const hasBias = this.top.hasAny(["output.bias"]);
+    const isTied = head === "optional" && !hasBias && !this.top.has(name);
     const { rows, tokens } = this.vocabulary;
     const stack = isTied
       ? await this.#embeddings()

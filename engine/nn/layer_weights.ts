@@ -123,23 +123,24 @@ export class LayerWeights {
    * metadata where it says; where as many have another, what the metadata says.
    *
    * @param said by the metadata, 0 if it is silent
-   * @throws GgufError where all tensors are missing
+   * @throws GgufError where all tensors are missing, or nothing tells which of two is right
    */
   size(said: number, sources: readonly SizeSource[]): number {
-    const { inventory } = this.weights;
+    const { inventory, path } = this.weights;
     const seen = sources.flatMap(([tensor, axis, share = 1]) => {
       const name = this.name(tensor);
       if (!inventory.hasAny([name])) return [];
-      const size = inventory.find(name).shape[axis] ?? 1;
-      return [size * share];
+      return [{ name, size: (inventory.find(name).shape[axis] ?? 1) * share }];
     });
-    const all = said > 0 ? [said, ...seen] : seen;
     if (seen.length === 0) throw inventory.missing(this.name(sources[0][0]));
-    const votes = (size: number) => all.filter((other) => other === size).length;
-    const size = all.reduce((best, size) => votes(size) > votes(best) ? size : best);
-    if (Number.isSafeInteger(size)) return size;
-    const [tensor] = sources[0];
-    const state = `its sizes do not go together with those of its neighbours`;
-    throw new GgufError(this.weights.path, `tensor "${this.name(tensor)}"`, state);
+    const all = [...said > 0 ? [{ name: "", size: said }] : [], ...seen];
+    const votes = (size: number) => all.filter((other) => other.size === size).length;
+    const best = all.reduce((best, one) => votes(one.size) > votes(best.size) ? one : best);
+    const rival = seen.find(({ size }) => size !== best.size && votes(size) === votes(best.size));
+    if (Number.isSafeInteger(best.size) && (said > 0 || !rival)) return best.size;
+    const state = rival
+      ? `its size of ${best.size} does not go together with the ${rival.size} of "${rival.name}"`
+      : `its size of ${best.size} is none that a tensor of its layer can have`;
+    throw new GgufError(path, `tensor "${best.name || seen[0].name}"`, state);
   }
 }

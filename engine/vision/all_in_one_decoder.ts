@@ -89,9 +89,15 @@ function named(tensor: TensorInfo, names: Decoder["tensors"] = []): [string, Ten
   return [name, { ...tensor, name }];
 }
 
+/** Tokens without an embedding that a vocabulary may have at its end. */
+const MOST_SURPLUS = 64;
+
 /** The vocabulary may have tokens that stand for images and have no embedding. */
 function trimVocabulary({ metadata, tensors }: GgufFile): Record<string, MetadataValue> {
   const size = tensors.get("token_embd.weight")?.shape[1];
+  const tokens = metadata["tokenizer.ggml.tokens"];
+  const surplus = typeof tokens === "object" && size !== undefined ? tokens.length - size : 0;
+  if (surplus > MOST_SURPLUS) return {};
   const lists = ["tokens", "scores", "token_type"].map((list) => `tokenizer.ggml.${list}`);
   return Object.fromEntries(
     lists.filter((key) => typeof metadata[key] === "object")

@@ -46,6 +46,9 @@ export function learnedPositions(
   };
 }
 
+/** The embedding that ends a row of tokens, in files that have one. */
+export const LINE_BREAK = "v.token_embd.img_break";
+
 /** The matrices of a projector by the names of their weights. Errors: GgufError. */
 export async function loadTwice(
   top: Layer,
@@ -56,7 +59,9 @@ export async function loadTwice(
   const biasOf = (name: string) => name.replace(/weight$/, "bias");
   if (bias === "optional") top.hasAll([first, second].map(biasOf));
   const hidden = top.size(0, [[first, 1], [biasOf(first), 0], [second, 0]]);
-  const outputs = top.size(0, [[second, 1], [biasOf(second), 0]]);
+  // What files without biases say there need not be so.
+  const said = bias === "required" ? top.config.countOr("projection_dim", 0) : 0;
+  const outputs = top.size(said, [[second, 1], [biasOf(second), 0], [LINE_BREAK, 0]]);
   return [
     await top.matrix(first, hidden, columns, { bias }),
     await top.matrix(second, outputs, hidden, { bias }),

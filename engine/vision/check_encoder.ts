@@ -18,7 +18,6 @@ export function checkEncoder({ path, tensors }: GgufFile, config: VisionConfig):
   if (declared > there) {
     throw config.error("block_count", `${declared}, but the file has tensors of ${there} layers`);
   }
-  config.size("embedding_length");
   const name = "v.patch_embd.weight";
   const shape = tensors.get(name)?.shape;
   if (!shape) throw new GgufError(path, `tensor "${name}"`, "it is missing");
@@ -27,6 +26,11 @@ export function checkEncoder({ path, tensors }: GgufFile, config: VisionConfig):
   if (pixels !== config.size("patch_size") ** 2) {
     const state = `${config.patchSize}, but a row of "${name}" has ${pixels} pixels`;
     throw config.error("patch_size", state);
+  }
+  const width = shape.length === 4 ? shape[3] / CHANNELS : shape[1] ?? 1;
+  if (width !== config.width) {
+    const state = `${config.width}, but "${name}" makes rows of ${width} values`;
+    throw config.error("embedding_length", state);
   }
   if (config.usualPatches > MOST_PATCHES) {
     throw config.error("image_size", `${config.countOr("image_size", 0)} pixels are too many`);

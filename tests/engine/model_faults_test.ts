@@ -5,10 +5,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type GgufFile, readGguf, type TensorInfo } from "../../engine/gguf/mod.ts";
 import { loadModel } from "../../engine/mod.ts";
-import { conformanceTest, readFixture } from "../conformance/logits.ts";
+import { conformanceTest, DATA, readFixture } from "../conformance/logits.ts";
 import { tryMetadataFaults } from "../faults/metadata_faults.ts";
 import { type Fault, tryTensorFaults } from "../faults/tensor_faults.ts";
-import { LOAD, tryLoad, withMetadata } from "../faults/trial.ts";
+import { LOAD, tryEncoder, tryLoad, withMetadata } from "../faults/trial.ts";
 import { writeTinyLlama } from "../tiny_model.ts";
 import { folder, tinyLoad, tinyPath } from "./harness.ts";
 
@@ -101,6 +101,17 @@ const KINDS: [name: string, keep: RegExp][] = [
   ["gpt-oss-moe", /^blk\.1\.(attn_sinks|ffn_\w+\.bias|attn_output)/],
   ["qwen35moe-moe", /^blk\.0\.(ssm|attn|ffn_\w+_shexp)/],
 ];
+
+conformanceTest("each tensor and key of an image encoder damaged is missed", async () => {
+  const path = new URL("vision/qwen3vl/mmproj.gguf", DATA);
+  const { misses } = await tryTensorFaults(path, { tokens: [], load: tryEncoder });
+  assertEquals(misses, []);
+  const { crashes, hangs } = await tryMetadataFaults(path, {
+    load: tryEncoder,
+    keep: (key) => key.startsWith("clip.vision."),
+  });
+  assertEquals([...crashes, ...hangs], []);
+});
 
 const EVERY_FAULT: readonly Fault[] = ["removed", "renamed", "rows halved"];
 

@@ -1,10 +1,12 @@
 // `deno task test:faults [NAME...]`: every reference model, or those whose names contain one of the
 // arguments, with each tensor removed, renamed and halved in turn, and each key of its metadata removed
-// or set to what no model has. Prints what came of it, and fails where a fault went unnoticed.
+// or set to what no model has; `--tensors`, `--metadata` and `--projectors` choose. Prints what came of it
+// (named/not named/equal logits/different logits), and fails where a fault went unnoticed.
 
-import { namesIn, readFixture } from "../conformance/logits.ts";
+import { DATA, namesIn, readFixture } from "../conformance/logits.ts";
 import { FAULTS, tryTensorFaults } from "./tensor_faults.ts";
 import { tryMetadataFaults } from "./metadata_faults.ts";
+import { tryEncoder, tryLoad } from "./trial.ts";
 
 /**
  * What a file cannot be told from another sound one without: a head of its own, which may be the
@@ -26,6 +28,11 @@ for (const folder of ["architectures", "text"]) {
     const { model, tokens } = await readFixture(folder, name);
     if (only("--tensors")) await reportTensors(name, model, tokens);
     if (only("--metadata")) await reportMetadata(name, model);
+  }
+}
+if (only("--projectors")) {
+  for (const name of await projectorNames()) {
+    await reportProjector(name);
   }
 }
 print(`tensors: ${JSON.stringify(total)}`);
@@ -52,8 +59,29 @@ async function reportTensors(name: string, model: URL, tokens: readonly number[]
   }
 }
 
-async function reportMetadata(name: string, model: URL): Promise<void> {
-  const { named, refused, loads, crashes, hangs, slowest } = await tryMetadataFaults(model);
+/** Folders of the conformance data with an image encoder. */
+async function projectorNames(): Promise<string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(new URL("vision/", DATA)));
+  const names = entries.filter(({ isDirectory }) => isDirectory).map(({ name }) => name).sort();
+  return names.filter((name) => args.length === 0 || args.some((part) => name.includes(part)));
+}
+
+/** Of image encoders, what is not noticed here may be by the decoder that they are loaded for. */
+async function reportProjector(name: string): Promise<void> {
+  const model = new URL(`vision/${name}/mmproj.gguf`, DATA);
+  const { counts, misses } = await tryTensorFaults(model, { tokens: [], load: tryEncoder });
+  const columns = FAULTS.map((fault) => {
+    const { named, unnamed, equal } = counts[fault];
+    return `${fault} ${named}/${unnamed}/${equal}`;
+  });
+  print(`${`${name} (images)`.padEnd(23)}${columns.join("  ")}`);
+  for (const { fault, tensor, state } of misses) print(`    ${tensor} ${fault}: ${state}`);
+  if (only("--metadata")) await reportMetadata(`${name} (images)`, model, tryEncoder);
+}
+
+async function reportMetadata(name: string, model: URL, load = tryLoad): Promise<void> {
+  const faults = await tryMetadataFaults(model, { load });
+  const { named, refused, loads, crashes, hangs, slowest } = faults;
   keys.named += named;
   keys.refused += refused;
   keys.loads += loads;

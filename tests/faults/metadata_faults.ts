@@ -2,8 +2,8 @@
 // another type: a load fails soon and names the key, or goes on with what the file says. It never hangs,
 // and never fails for another reason than the file.
 
-import { type MetadataValue, readGguf } from "../../engine/gguf/mod.ts";
-import { keysRead, tryLoad, withMetadata } from "./trial.ts";
+import { type GgufFile, type MetadataValue, readGguf } from "../../engine/gguf/mod.ts";
+import { keysRead, type Trial, tryLoad, withMetadata } from "./trial.ts";
 
 /** The longest that a load may take to say that it cannot, in milliseconds. */
 export const LONGEST = 5000;
@@ -43,7 +43,10 @@ export interface MetadataReport {
 /** Tries the faults of a model's keys, those that a load reads. */
 export async function tryMetadataFaults(
   path: string | URL,
-  { keep = () => true }: { keep?: (key: string) => boolean } = {},
+  { keep = () => true, load = tryLoad }: {
+    keep?: (key: string) => boolean;
+    load?: (gguf: GgufFile) => Promise<Trial>;
+  } = {},
 ): Promise<MetadataReport> {
   const gguf = await readGguf(path);
   const report: MetadataReport = {
@@ -54,9 +57,9 @@ export async function tryMetadataFaults(
     hangs: [],
     slowest: 0,
   };
-  for (const key of (await keysRead(gguf)).filter(keep)) {
+  for (const key of (await keysRead(gguf, load)).filter(keep)) {
     for (const value of VALUES) {
-      const { error, isOwn, milliseconds } = await tryLoad(withMetadata(gguf, { [key]: value }));
+      const { error, isOwn, milliseconds } = await load(withMetadata(gguf, { [key]: value }));
       const name = `${key} = ${typeof value === "object" ? `[${value}]` : value}`;
       if (error === undefined) report.loads++;
       else if (!isOwn) report.crashes.push(`${name}: ${error}`);

@@ -6,7 +6,7 @@ import { type GgufFile, noTensorBytes, type TensorBytes } from "../../engine/ggu
 import { EngineError } from "../../engine/mod.ts";
 import { describeModel } from "../../engine/inspect.ts";
 import { gpuProfile } from "../../engine/memory/mod.ts";
-import { viewAsDecoder } from "../../engine/vision/mod.ts";
+import { loadImageEncoder, readVision, viewAsDecoder } from "../../engine/vision/mod.ts";
 import { Device } from "../../kernels/mod.ts";
 
 const profile = await gpuProfile();
@@ -25,8 +25,30 @@ export interface Trial {
   readonly tensors: ReadonlySet<string>;
 }
 
+/** Loads a file of this header on a device. */
+type Load = (
+  gguf: GgufFile,
+  device: Device,
+  openTensors: () => Promise<TensorBytes>,
+) => Promise<void>;
+
 /** Loads a model of this header, without its weights. */
-export async function tryLoad(gguf: GgufFile): Promise<Trial> {
+export function tryLoad(gguf: GgufFile): Promise<Trial> {
+  return tryWith(gguf, async (file, device, openTensors) => {
+    const decoder = viewAsDecoder(file);
+    await assemble(decoder, describeModel(decoder), device, { ...LOAD, openTensors });
+  });
+}
+
+/** Loads the image encoder of a file of this header, without its weights. */
+export function tryEncoder(gguf: GgufFile): Promise<Trial> {
+  return tryWith(gguf, async (file, device, openTensors) => {
+    readVision(file);
+    using _ = await loadImageEncoder(file, device, { openTensors });
+  });
+}
+
+async function tryWith(gguf: GgufFile, load: Load): Promise<Trial> {
   const tensors = new Set<string>();
   const reader: TensorBytes = {
     ...noTensorBytes,
@@ -41,19 +63,13 @@ export async function tryLoad(gguf: GgufFile): Promise<Trial> {
   };
   using device = Device.dry(profile);
   const started = performance.now();
-  const outcome = await load(gguf, device, reader);
+  const outcome = await outcomeOf(load(gguf, device, () => Promise.resolve(reader)));
   return { ...outcome, milliseconds: performance.now() - started, tensors };
 }
 
-async function load(
-  file: GgufFile,
-  device: Device,
-  reader: TensorBytes,
-): Promise<Pick<Trial, "error" | "isOwn">> {
+async function outcomeOf(load: Promise<void>): Promise<Pick<Trial, "error" | "isOwn">> {
   try {
-    const gguf = viewAsDecoder(file);
-    const openTensors = () => Promise.resolve(reader);
-    await assemble(gguf, describeModel(gguf), device, { ...LOAD, openTensors });
+    await load;
     return { isOwn: true };
   } catch (error) {
     if (error instanceof EngineError) return { error: error.message, isOwn: true };
@@ -71,8 +87,11 @@ export function withMetadata(
   return { ...gguf, metadata: metadata as GgufFile["metadata"] };
 }
 
-/** Keys of the metadata that a load asks for. */
-export async function keysRead(gguf: GgufFile): Promise<string[]> {
+/** Keys of the metadata that a load asks for. @param load of this header, or of one like it */
+export async function keysRead(
+  gguf: GgufFile,
+  load: (gguf: GgufFile) => Promise<Trial> = tryLoad,
+): Promise<string[]> {
   const read = new Set<string>();
   const metadata = new Proxy(gguf.metadata, {
     get(target, key) {
@@ -80,11 +99,6 @@ export async function keysRead(gguf: GgufFile): Promise<string[]> {
       return Reflect.get(target, key);
     },
   });
-  // A view of the decoder copies what it is given, and so reads everything.
-  const device = Device.dry(profile);
-  using _ = device;
-  const file = { ...gguf, metadata };
-  const openTensors = () => Promise.resolve(noTensorBytes);
-  await assemble(file, describeModel(file), device, { ...LOAD, openTensors });
+  await load({ ...gguf, metadata });
   return [...read];
 }

@@ -122,7 +122,10 @@ export async function loadGatedDelta(
 }
 
 /** Rows of queries, keys, values, gates, betas and alphas. */
-function inputRows(layer: LayerWeights, { heads, keyHeads, dim }: DeltaShape): Rows[] {
+function inputRows(
+  layer: LayerWeights,
+  { heads, keyHeads, dim, tiledHeads }: DeltaShape,
+): Rows[] {
   const share = heads / keyHeads;
   const [keys, values] = [keyHeads * dim, heads * dim];
   /** Rows of a tensor that has all that belongs to a key head in one place: a part of every head. */
@@ -130,7 +133,9 @@ function inputRows(layer: LayerWeights, { heads, keyHeads, dim }: DeltaShape): R
     rowsOfEach(layer.name(tensor), { count: keyHeads, step, first, size });
   const group = (2 + 2 * share) * dim;
   const [mixed, gate] = layer.choose([["attn_qkv.weight", "attn_gate.weight"], ["ssm_in.weight"]]);
-  const [beta, alpha] = layer.choose([["ssm_beta.weight", "ssm_alpha.weight"], ["ssm_ba.weight"]]);
+  const [apart, together] = [["ssm_beta.weight", "ssm_alpha.weight"], ["ssm_ba.weight"]];
+  // Where the layer has neither, what the files of such models mostly have is what is missing.
+  const [beta, alpha] = layer.choose(tiledHeads ? [apart, together] : [together, apart]);
   return [
     ...gate ? [layer.all(mixed, 2 * keys + values), layer.all(gate, values)] : [
       part(mixed, 0, dim, group),

@@ -2,7 +2,7 @@
 // positions of rows and columns whose frequencies take turns. Mistral 3 joins squares of patches. A
 // break token ends every row of tokens but the last.
 
-import { loadTwice, projectTwice } from "../blocks.ts";
+import { LINE_BREAK, loadTwice, projectTwice } from "../blocks.ts";
 import { type EncoderFamily, outputsOf } from "../family.ts";
 import type { PatchGrid } from "../patch_grid.ts";
 
@@ -44,8 +44,7 @@ export const pixtral: EncoderFamily = {
     const names = ["mm.1.weight", "mm.2.weight"] as const;
     const [first, second] = await loadTwice(top, names, patches.columns);
     const output = projectTwice(network, network.input(patches, first), first, second);
-    if (!top.has("v.token_embd.img_break")) return { output };
-    const lineBreak = weights.values("v.token_embd.img_break", [second.columns]);
+    const lineBreak = weights.values(LINE_BREAK, [second.columns]);
     return {
       output,
       breaksLines: true,
