@@ -5,6 +5,7 @@
 import type { FloatRows } from "../../kernels/mod.ts";
 import type { ModelBuilder } from "./builder.ts";
 import type { LayerWeights } from "./layer_weights.ts";
+import { rowsOfTable } from "./vocabulary.ts";
 
 /**
  * The inputs of all layers, side by side: [rows, layers * columns]. `x` are the scaled embeddings of
@@ -13,7 +14,8 @@ import type { LayerWeights } from "./layer_weights.ts";
 export async function perLayerInputs(model: ModelBuilder, x: FloatRows): Promise<FloatRows> {
   const { network, top, config: { layers, width } } = model;
   const columns = inputColumns(top);
-  const { rows, tokens } = model.vocabulary;
+  const rows = rowsOfTable(top, "per_layer_token_embd.weight", model.vocabulary);
+  const tokens = Math.min(rows, model.vocabulary.tokens);
   const ofTokens = top.some("per_layer_token_embd.weight", rows, 0, tokens);
   const table = await model.weights.table(ofTokens, layers * columns);
   const gain = 1 / Math.sqrt(width);

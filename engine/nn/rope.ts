@@ -28,6 +28,10 @@ const SCALINGS: Readonly<Record<string, "none" | "linear" | "yarn">> = {
   none: "none",
   default: "none",
   mrope: "none",
+  llama3: "none",
+  proportional: "none",
+  // Which changes nothing up to the context that a model was trained for.
+  dynamic: "none",
   longrope: "none",
   su: "none",
   linear: "linear",

@@ -15,6 +15,12 @@ export interface Vocabulary {
 /** Of the tokens, what rows without one may come to: 1.8 % in Phi-2, 0.5 % in gpt-oss. */
 const MOST_PADDING = 1 / 16;
 
+/** Rows of a further table of tokens, which some converters pad otherwise than the embeddings. */
+export function rowsOfTable(top: LayerWeights, table: string, { rows }: Vocabulary): number {
+  const seen = top.size(0, [[table, 1]]);
+  return Math.abs(seen - rows) <= rows * MOST_PADDING ? seen : rows;
+}
+
 /**
  * The vocabulary by the header. Errors: GgufError where tokens and rows do not go together.
  *

@@ -90,7 +90,7 @@ function named(tensor: TensorInfo, names: Decoder["tensors"] = []): [string, Ten
 }
 
 /** Tokens without an embedding that a vocabulary may have at its end. */
-const MOST_SURPLUS = 64;
+const MOST_SURPLUS = 16;
 
 /** The vocabulary may have tokens that stand for images and have no embedding. */
 function trimVocabulary({ metadata, tensors }: GgufFile): Record<string, MetadataValue> {

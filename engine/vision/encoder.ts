@@ -51,6 +51,7 @@ interface Parts {
   readonly weights: VisionWeights;
   readonly exact: boolean;
   readonly most: number;
+  readonly hasClassToken: boolean;
 }
 
 /** A loaded encoder. Images are encoded one after the other. Dispose of it to free its memory. */
@@ -95,7 +96,8 @@ export class ImageEncoder implements Disposable {
     const own = resources.use(device.share());
     using reader = await openTensors(gguf);
     const weights = new VisionWeights(own, gguf, reader, options);
-    const parts = { family, config, weights, exact, most };
+    const hasClassToken = family.classToken?.(gguf, config) ?? false;
+    const parts = { family, config, weights, exact, most, hasClassToken };
     const room = await makeRoom(parts, options.patches ?? Math.min(usual, most));
     room.image.checkAllTaken(family.readsSomeLayers ?? false);
     resources.move();
@@ -212,9 +214,9 @@ function layoutOf({ family, config }: Parts): PatchLayout {
 
 /** Builds the network for images of at most so many patches. */
 async function makeRoom(parts: Parts, patches: number): Promise<Room> {
-  const { family, config, weights, exact } = parts;
+  const { family, config, weights, exact, hasClassToken } = parts;
   const { merge } = layoutOf(parts);
-  const extraRows = family.classToken ? 1 : 0;
+  const extraRows = hasClassToken ? 1 : 0;
   using resources = new DisposableStack();
   const device = resources.use(weights.device.share());
   const room = await device.scoped(`make room for ${patches} patches`, async () => {

@@ -26,8 +26,8 @@ export interface EncoderFamily {
   merge(config: VisionConfig): number;
   /** Whether images may have any size; otherwise they have that which the file names. */
   readonly anySize?: boolean;
-  /** Whether a row of its own, v.class_embd, goes along with the patches. */
-  readonly classToken?: boolean;
+  /** Whether a row of its own, v.class_embd, goes along with the patches. Default: it does not. */
+  classToken?(gguf: GgufFile, config: VisionConfig): boolean;
   /** Whether it leaves layers alone that come after the last that it reads. */
   readonly readsSomeLayers?: boolean;
   /** Whether tokens go down the columns of the image. */

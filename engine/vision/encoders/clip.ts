@@ -9,7 +9,10 @@ import { type EncoderFamily, outputsOf } from "../family.ts";
 
 /** LLaVA. */
 export const llava: EncoderFamily = {
-  classToken: true,
+  // Those with SigLIP in place of CLIP have none.
+  classToken: ({ tensors }, { usualPatches }) =>
+    tensors.has("v.class_embd") ||
+    tensors.get("v.position_embd.weight")?.shape[1] === usualPatches + 1,
   readsSomeLayers: true,
   merge: () => 1,
   columns: outputsOf("mm.2.weight"),
@@ -17,7 +20,7 @@ export const llava: EncoderFamily = {
     const { network, top } = image;
     const features = await readFeatures(image);
     const names = ["mm.0.weight", "mm.2.weight"] as const;
-    const [first, second] = await loadTwice(top, names, features.columns, "required");
+    const [first, second] = await loadTwice(top, names, features.columns);
     return { output: projectTwice(network, network.input(features, first), first, second) };
   },
 };
@@ -31,8 +34,10 @@ async function readFeatures(image: ImageBuilder): Promise<FloatRows> {
     .map((block) => block < 0 ? count + 1 + block : block)
     .sort((a, b) => a - b);
   const last = wanted.at(-1) ?? count - 1;
-  const x = await image.patches(learnedPositions(image, { classToken: "first" }));
-  image.normalize(x, "v.pre_ln");
+  const x = await image.patches(
+    learnedPositions(image, image.options.extraRows > 0 ? { classToken: "first" } : {}),
+  );
+  image.normalizeIfThere(x, "v.pre_ln");
   const features = wanted.length > 1 ? network.memory.floats("features", wanted.length * width) : x;
   const read = (block: number) => {
     const at = wanted.indexOf(block);

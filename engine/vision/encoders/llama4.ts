@@ -9,7 +9,7 @@ import { type EncoderFamily, outputsOf } from "../family.ts";
 export const llama4: EncoderFamily = {
   merge: (config) => config.countOr("projector.scale_factor", 1),
   columnsFirst: true,
-  classToken: true,
+  classToken: () => true,
   columns: outputsOf("mm.model.fc.weight"),
   async build(image) {
     const { top, config } = image;
