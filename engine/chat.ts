@@ -143,6 +143,7 @@ function fit(
       // Some templates take no conversation that begins with an answer.
       const isRefused = error instanceof ChatTemplateError && error.fault === "refused";
       if (!isRefused || dropped === 0) throw error;
+      failure ??= error;
       return { fits: false };
     }
   };

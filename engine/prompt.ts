@@ -1,7 +1,7 @@
 // The tokens of a prompt: of its text, of a gap between two texts, and of what was said before; images
 // stand between them. Knows the vocabulary and the window; templates are chat.ts's business.
 
-import { TaintedText, type Text, type Tokenizer } from "../tokenizer/mod.ts";
+import { cutText, TaintedText, type Text, type Tokenizer } from "../tokenizer/mod.ts";
 import { ContextLengthError, RequestError } from "./errors.ts";
 import type { InsertionTokens } from "./insertion.ts";
 import {
@@ -50,9 +50,30 @@ export function withWindow<T extends PromptContext>(
   return { ...context, contextLength: Math.floor(contextLength) };
 }
 
+/** Texts up to here are encoded as a whole, whether they fit or not: then the error says how long they are. */
+const ENCODED_WHOLE = 1 << 20;
+/** A longer text is begun with so much of it per token of the window: few go on if that does not fit. */
+const UNITS_PER_TOKEN = 32;
+
+/**
+ * Refuses a text that is far too long without encoding all of it, which would take the model's time
+ * from everybody for seconds. Error: ContextLengthError with about as many tokens as there are.
+ */
+function refuseFarTooLong(text: Text, { tokenizer, contextLength }: PromptContext): void {
+  const begun = Math.max(ENCODED_WHOLE, UNITS_PER_TOKEN * contextLength);
+  if (text.length <= begun) return;
+  const { length } = tokenizer.encode(cutText(text, 0, begun));
+  // Where it is cut, a token or two may be other ones.
+  if (length < contextLength + 8) return;
+  throw new ContextLengthError(Math.round(length * (text.length / begun)), contextLength);
+}
+
 /** Token ids and images of a prompt. Errors: RequestError, ContextLengthError. */
 export function encodePrompt(context: PromptContext, parts: PromptParts): PromptItem[] {
   const { tokenizer, contextLength } = context;
+  for (const piece of isText(parts.prompt) ? [parts.prompt] : parts.prompt) {
+    if (isText(piece)) refuseFarTooLong(piece, context);
+  }
   const own = encodeOwn(context, parts);
   const { context: before = [] } = parts;
   // What begins a prompt has no place within one. Where prompts do not begin with BOS, a template may

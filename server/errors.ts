@@ -46,8 +46,10 @@ export function statusOf(error: unknown): ContentfulStatusCode {
   if (error instanceof ContextLengthError) return 400;
   if (error instanceof RequestError) return 400;
   if (error instanceof SchemaError || error instanceof GrammarError) return 400;
-  // A template that raises does not take these messages; any other fault is the file's.
-  if (error instanceof ChatTemplateError) return error.fault === "refused" ? 400 : 500;
+  // A template that raises, or would not end, does not take these messages; other faults are the file's.
+  if (error instanceof ChatTemplateError) {
+    return error.fault === "refused" || error.fault === "limit" ? 400 : 500;
+  }
   if (error instanceof UnsupportedModelError || error instanceof AdapterError) return 400;
   // It would fail again, so it is no 5xx: the request can name a smaller window or another model.
   if (error instanceof InsufficientMemoryError) return 400;

@@ -87,7 +87,7 @@ export function createChatTemplate(
           return budget.run(() => run(statements, variables, clock, options));
         } catch (error) {
           if (!(error instanceof ChatTemplateError) || error.fault !== "failed") throw error;
-          if (budget.isSpent) throw error.cause instanceof RenderLimitError ? error : error.cause;
+          if (budget.isSpent) throw error.cause;
           failure ??= error;
         }
       }
@@ -176,7 +176,8 @@ function run(
     return renderStatements(statements, values, options);
   } catch (error) {
     if (error instanceof ChatTemplateError) throw error;
-    throw new ChatTemplateError("failed", `Cannot run the chat template: ${reasonOf(error)}`, {
+    const fault = error instanceof RenderLimitError ? "limit" : "failed";
+    throw new ChatTemplateError(fault, `Cannot run the chat template: ${reasonOf(error)}`, {
       cause: error,
     });
   }

@@ -9,9 +9,10 @@ export class TokenizerError extends Error {
 
 /**
  * Why a chat template gave no prompt: it does not parse, it refused the conversation through
- * `raise_exception` (the caller's messages are at fault), or it failed while it ran.
+ * `raise_exception` (the caller's messages are at fault), it failed while it ran, or it would have
+ * taken more work or memory for these messages than a rendering may.
  */
-export type ChatTemplateFault = "syntax" | "refused" | "failed";
+export type ChatTemplateFault = "syntax" | "refused" | "failed" | "limit";
 
 /** A chat template gave no prompt; `fault` says whose doing it is. */
 export class ChatTemplateError extends Error {

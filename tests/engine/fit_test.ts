@@ -111,6 +111,13 @@ Deno.test("what does not fit without all that may go is refused, and so is trunc
   assertThrows(() => chatPrompt(context, { messages }), ContextLengthError, "it has 219 tokens");
 });
 
+Deno.test("a text that is far too long is refused before all of it is encoded", () => {
+  const context = contextOf(CHATML, 1000);
+  const messages: ChatMessage[] = [{ role: "user", content: "All of it. ".repeat(400_000) }];
+  const error = assertThrows(() => chatPrompt(context, { messages }), ContextLengthError);
+  assert(Math.abs(error.promptTokens - 4_400_000) < 44_000, `${error.promptTokens} tokens`);
+});
+
 Deno.test("a message that stands in a conversation twice goes once", () => {
   const [one] = dialog(1);
   const text = textOf(contextOf(CHATML, 150), { messages: [one!, one!, one!, one!] });

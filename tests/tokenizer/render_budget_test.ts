@@ -93,6 +93,8 @@ Deno.test("a template that fails for its limits is not tried in other ways", () 
   const template = createChatTemplate(loop("{{ a | list }}"), {});
   assertThrows(() => template.renderText({ messages: [] }, budget), ChatTemplateError);
   assert(steps < 8e6);
+  const error = assertThrows(() => template.render({ messages: [] }), ChatTemplateError);
+  assert(error.fault === "limit");
 });
 
 Deno.test("renderings that share a budget come to an end together", () => {
