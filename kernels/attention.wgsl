@@ -201,7 +201,8 @@ fn main(
       if (mine) {
         for (var j = lane; j < WORKGROUP; j += PARTS) {
           let score = scores[m * WORKGROUP + j];
-          let weight = select(0.0, exp(score - peak), score > LOWEST);
+          // Not the other way around: a score that is NaN has to be seen in the result.
+          let weight = select(exp(score - peak), 0.0, score <= LOWEST);
           scores[m * WORKGROUP + j] = weight;
           sum += weight;
         }

@@ -1,6 +1,7 @@
 // 32 activations as int8 codes: x[i] = d * code[i]. `scales` is (d, sum of the first sixteen
 // d * code, sum of the last sixteen, 0): the sums serve weight formats that have a minimum. Sums of
 // the x themselves would not do: weights less their minimum are larger, and so would errors be.
+// Of a group with a value that is NaN or infinite, d is so too.
 struct QuantizedGroup {
   low: vec4<u32>,
   high: vec4<u32>,
@@ -12,10 +13,10 @@ fn quantize_group(
   x4: vec4<f32>, x5: vec4<f32>, x6: vec4<f32>, x7: vec4<f32>,
 ) -> QuantizedGroup {
   let peaks = max(
-    max(max(abs(x0), abs(x1)), max(abs(x2), abs(x3))),
-    max(max(abs(x4), abs(x5)), max(abs(x6), abs(x7))),
+    max(max(magnitude(x0), magnitude(x1)), max(magnitude(x2), magnitude(x3))),
+    max(max(magnitude(x4), magnitude(x5)), max(magnitude(x6), magnitude(x7))),
   );
-  let peak = max(max(peaks.x, peaks.y), max(peaks.z, peaks.w));
+  let peak = bitcast<f32>(max(max(peaks.x, peaks.y), max(peaks.z, peaks.w)));
   let inverse = select(0.0, 127.0 / peak, peak > 1e-30);
   let d = peak / 127.0;
   let c0 = round(x0 * inverse);
@@ -31,6 +32,12 @@ fn quantize_group(
     vec4(pack(c4), pack(c5), pack(c6), pack(c7)),
     vec4(d, d * total(c0 + c1 + c2 + c3), d * total(c4 + c5 + c6 + c7), 0.0),
   );
+}
+
+// As integers, which are in the order of the numbers and have NaN above all: of two floats, of which one
+// is NaN, max() may give either.
+fn magnitude(x: vec4<f32>) -> vec4<u32> {
+  return bitcast<vec4<u32>>(x) & vec4(0x7fffffffu);
 }
 
 fn pack(codes: vec4<f32>) -> u32 {

@@ -29,3 +29,18 @@ gpuTest("Quantize gives the codes of quantizeReference()", async (device) => {
   const [{ codes }] = await readGroups(device, y, 1);
   assertEquals(codes, quantizeReference(values).codes);
 });
+
+gpuTest(
+  "Quantize keeps what is no number: the scale of its group is none either",
+  async (device) => {
+    const values = randomFloats(6 * GROUP, 3);
+    const faults = [NaN, -NaN, Infinity, -Infinity];
+    faults.forEach((fault, group) => values[group * GROUP + 9 * group] = fault);
+    const x = uploadRows(device, values, values.length);
+    const y = outputRows(device, 1, values.length, true);
+    assert(isQuantized(y));
+    submit(device, (pass) => new Quantize(device, x, y).encode(pass, 1));
+    const scales = (await readGroups(device, y, 6)).map(({ scales: [scale] }) => scale);
+    assertEquals(scales.map(Number.isFinite), [false, false, false, false, true, true]);
+  },
+);
