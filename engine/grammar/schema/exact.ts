@@ -10,13 +10,17 @@ import { type ArrayShape, NONE, type ObjectShape, type Shape } from "./shape.ts"
 import { literals } from "./strings.ts";
 import type { TypeGraph } from "./type_graph.ts";
 
-/** Most values that a schema may list, and most arrays and objects among them. */
+/** Most values that a schema may list. */
 const MAX_VALUES = 100_000;
-const MAX_COMPOUND = 4096;
+/** Most arrays and objects among them: each is an alternative of its own while it is written. */
+const MAX_COMPOUND = 2048;
+/** Most values within these, each of which is a type: one of them takes a tenth of a millisecond. */
+const MAX_WITHIN = 10_000;
 
 /** Types of exact values, one per value. */
 export class ExactTypes {
   readonly #ids = new Map<string, TypeId>();
+  #within = 0;
 
   /** Exact types in a graph. */
   constructor(readonly graph: TypeGraph) {}
@@ -57,10 +61,18 @@ export class ExactTypes {
     };
   }
 
+  /** The type of a value within another one. */
+  #part(value: JsonValue): TypeId {
+    if (++this.#within > MAX_WITHIN) {
+      throw new AlgebraError(`it lists more than ${MAX_WITHIN} values within arrays and objects`);
+    }
+    return this.of([value]);
+  }
+
   #array(items: readonly JsonValue[]): ArrayShape {
     return {
       ...NO_ARRAY,
-      prefix: items.map((item) => this.of([item])),
+      prefix: items.map((item) => this.#part(item)),
       min: items.length,
       max: items.length,
     };
@@ -69,7 +81,7 @@ export class ExactTypes {
   #object(members: ReadonlyMap<string, JsonValue>): ObjectShape {
     return {
       properties: new Map(
-        [...members].map(([key, value]) => [key, { type: this.of([value]), required: true }]),
+        [...members].map(([key, value]) => [key, { type: this.#part(value), required: true }]),
       ),
       others: [],
       min: 0,

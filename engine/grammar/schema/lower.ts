@@ -15,7 +15,7 @@ import type {
 import type { ClosedShape, SplitArray } from "./collect.ts";
 import type { Inhabited } from "./emptiness.ts";
 import { settle, undeclared } from "./objects.ts";
-import { NONE, type ObjectShape } from "./shape.ts";
+import { NONE, type ObjectShape, type Shape } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 
 /** Least count that is worth counting: a few states more are walked faster. */
@@ -39,16 +39,20 @@ export function lowerTypes(
   const numbers = new Map<TypeId, TypeId>();
   const waiting: TypeId[] = [];
   const leaves = new Map<string, TypeId>();
+  const byShape = new Map<Shape, TypeId>();
   const sets = new Map<NumberSet, number>();
   const numbered = (id: TypeId): TypeId => {
     let number = numbers.get(id);
     if (number !== undefined) return number;
     const leaf = leafKey(shapes.get(id)!, sets);
-    number = leaf === undefined ? undefined : leaves.get(leaf);
+    // A reference is of the shape of what it refers to.
+    const shape = graph.shape(id);
+    number = leaf === undefined ? byShape.get(shape) : leaves.get(leaf);
     if (number === undefined) {
       number = waiting.push(id) - 1;
       if (leaf !== undefined) leaves.set(leaf, number);
     }
+    byShape.set(shape, number);
     numbers.set(id, number);
     return number;
   };
