@@ -12,6 +12,7 @@ import { Draws } from "../engine/grammar/fuzz/draws.ts";
 import { areas } from "./areas/mod.ts";
 import { writeModels } from "./models.ts";
 import { Runner } from "./runner.ts";
+import { Server } from "./server.ts";
 import { printTable, say, totalOf } from "./table.ts";
 import type { World } from "./trial.ts";
 
@@ -40,8 +41,15 @@ if (chosen.length === 0) {
   throw new RangeError(`Cannot attack: areas are ${areas.map(({ name }) => name).join(", ")}`);
 }
 
-const begun = performance.now();
 const scratch = await Deno.makeTempDir({ prefix: "quern-attack-" });
+globalThis.addEventListener("unload", () => {
+  Server.killAll();
+  Deno.removeSync(scratch, { recursive: true });
+});
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  Deno.addSignalListener(signal, () => Deno.exit(1));
+}
+const begun = performance.now();
 const share = Math.min(1, minutes / WHOLE);
 const whole = chosen.reduce((sum, { weight }) => sum + weight, 0);
 const folder = await writeModels();
@@ -65,7 +73,6 @@ try {
   }
 } finally {
   await runner.close();
-  await Deno.remove(scratch, { recursive: true });
 }
 
 say(`\nseed ${seed}, ${((performance.now() - begun) / 60_000).toFixed(1)} minutes\n`);

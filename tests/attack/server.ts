@@ -20,6 +20,8 @@ export interface ServerOptions {
   openFiles?: number;
 }
 
+const running = new Set<Server>();
+
 /** A running server. */
 export class Server implements AsyncDisposable {
   /** Lines of its log so far. */
@@ -53,8 +55,10 @@ export class Server implements AsyncDisposable {
       stderr: "piped",
     }).spawn();
     this.#reading = this.#read();
+    running.add(this);
     this.#process.status.then((status) => {
       this.ended = status;
+      running.delete(this);
       this.#listening.reject(new Error(`The server ended as it started:\n${this.tail()}`));
     });
   }
@@ -69,6 +73,11 @@ export class Server implements AsyncDisposable {
       clearTimeout(timer);
     }
     return server;
+  }
+
+  /** Ends all at once, so that none outlives the attack. */
+  static killAll(): void {
+    for (const server of running) server.kill();
   }
 
   /** Number of its process. */

@@ -64,7 +64,6 @@ function wrongKey(draws: Draws): Record<string, string> {
 /** A server with a key for as long as its cases run. */
 function keyCases({ seed, folder, count }: World): Case[] {
   let server: Server | undefined;
-  globalThis.addEventListener("unload", () => server?.kill());
   return Array.from({ length: Math.ceil(count(KEYS) / KEYS_PER_CASE) }, (_, index): Case => ({
     name: `keys, ${index}`,
     async run(trial) {
