@@ -25,8 +25,15 @@ export function rowsOfEach(
     matrices?: number;
   },
 ): Rows {
-  const ranges = Array.from({ length: count }, (_, i) => [i * step + first, size] as const);
-  return { name, rows: count * step, matrices, ranges };
+  return {
+    name,
+    rows: count * step,
+    matrices,
+    // Listed when they are read: by then the tensor is known to have so many.
+    get ranges() {
+      return Array.from({ length: count }, (_, i) => [i * step + first, size] as const);
+    },
+  };
 }
 
 /** The ranges of rows that are read. */

@@ -126,6 +126,7 @@ export class WeightLoader extends TensorSource {
     options: StackOptions = {},
   ): Promise<Matrix> {
     this.#checkBiases([gate, up]);
+    this.#checkShapes([gate, up], columns);
     const format = this.formatOf(gate.name);
     const sameType = this.#typeOf(gate) === this.#typeOf(up);
     if (!sameType || !canPair(format, countOf(gate), columns)) {

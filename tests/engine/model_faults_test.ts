@@ -113,6 +113,14 @@ conformanceTest("each tensor and key of an image encoder damaged is missed", asy
   assertEquals([...crashes, ...hangs], []);
 });
 
+conformanceTest("numbers of heads and experts that no tensor has are refused at once", async () => {
+  const { model } = await readFixture("architectures", "deepseek2-moe");
+  const keys = ["attention.head_count", "attention.kv_lora_rank", "expert_count"];
+  const keep = (key: string) => keys.some((name) => key === `deepseek2.${name}`);
+  const { crashes, hangs } = await tryMetadataFaults(model, { keep });
+  assertEquals([...crashes, ...hangs], []);
+});
+
 const EVERY_FAULT: readonly Fault[] = ["removed", "renamed", "rows halved"];
 
 for (const [name, pattern] of KINDS) {
