@@ -11,9 +11,11 @@ import {
   InsufficientMemoryError,
   ModelClosedError,
   ModelNotFoundError,
+  NotFiniteError,
   RequestError,
   SchemaError,
   StoreError,
+  TokenizerError,
   UnsupportedModelError,
 } from "../engine/mod.ts";
 import { DiskFullError, RegistryError } from "./registry/mod.ts";
@@ -33,6 +35,16 @@ const STATUS_HEADERS: Record<number, Record<string, string>> = {
   503: { "retry-after": "1" },
 };
 
+/** What is wrong with the files of a model, among them a template that does not take the messages. */
+const FAULTS_OF_FILES = [
+  AdapterError,
+  ChatTemplateError,
+  GgufError,
+  NotFiniteError,
+  TokenizerError,
+  UnsupportedModelError,
+];
+
 /** Status of what the disk has no room for, or may not be written. */
 const INSUFFICIENT_STORAGE = 507 as ContentfulStatusCode;
 
@@ -46,11 +58,8 @@ export function statusOf(error: unknown): ContentfulStatusCode {
   if (error instanceof ContextLengthError) return 400;
   if (error instanceof RequestError) return 400;
   if (error instanceof SchemaError || error instanceof GrammarError) return 400;
-  // A template that raises, or would not end, does not take these messages; other faults are the file's.
-  if (error instanceof ChatTemplateError) {
-    return error.fault === "refused" || error.fault === "limit" ? 400 : 500;
-  }
-  if (error instanceof UnsupportedModelError || error instanceof AdapterError) return 400;
+  // What is wrong with a model's files stays wrong: the request has to name another model.
+  if (FAULTS_OF_FILES.some((fault) => error instanceof fault)) return 400;
   // It would fail again, so it is no 5xx: the request can name a smaller window or another model.
   if (error instanceof InsufficientMemoryError) return 400;
   if (error instanceof ModelClosedError) return 503;
@@ -59,7 +68,6 @@ export function statusOf(error: unknown): ContentfulStatusCode {
   if (error instanceof RemoteError) return error.status as ContentfulStatusCode;
   // What has a cause is the disk's fault, a name or a file that will not do the client's.
   if (error instanceof StoreError) return error.cause === undefined ? 400 : INSUFFICIENT_STORAGE;
-  if (error instanceof GgufError) return 500;
   if (error instanceof DOMException && error.name === "AbortError") return CLIENT_CLOSED_REQUEST;
   return 500;
 }

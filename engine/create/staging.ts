@@ -2,7 +2,7 @@
 // from, and room for new ones on the store's own file system.
 
 import { dirname, join } from "node:path";
-import type { BlobStore } from "../store/mod.ts";
+import { type BlobStore, writingTo } from "../store/mod.ts";
 
 /** Ways to have a file in another place, the cheapest first; not every system has all of them. */
 const WAYS = [Deno.symlink, Deno.link, Deno.copyFile];
@@ -33,20 +33,24 @@ export async function withNamedFiles<T>(
 /**
  * Runs work on the path of a file that is not there yet, and is gone afterwards unless moved. Only for
  * who protects the store: what a crash leaves is known by its name.
+ *
+ * @throws {StoreError} if the folder of the blobs cannot be written; and what the work throws
  */
 export async function withTemporaryFile<T>(
   blobs: BlobStore,
   work: (path: string) => Promise<T>,
 ): Promise<T> {
   const path = blobs.temporaryPath();
-  await Deno.mkdir(blobs.folder, { recursive: true });
-  try {
-    return await work(path);
-  } finally {
-    await Deno.remove(path).catch((error) => {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    });
-  }
+  return await writingTo(blobs.folder, async () => {
+    await Deno.mkdir(blobs.folder, { recursive: true });
+    try {
+      return await work(path);
+    } finally {
+      await Deno.remove(path).catch((error) => {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      });
+    }
+  });
 }
 
 async function place(from: string, to: string): Promise<void> {

@@ -67,12 +67,12 @@ export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<vo
   for (let done = 0; done < bytes.length;) done += await file.write(bytes.subarray(done));
 }
 
-/** Runs what writes to a folder; says it in a sentence if the disk is full or not ours. */
+/** Runs what writes to a folder. Errors: StoreError if the disk is full or not ours. */
 export async function writingTo<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (hasCode(error, "ENOSPC")) {
+    if (hasCode(error, "ENOSPC") || hasCode(error, "EDQUOT")) {
       throw new StoreError(
         `Cannot write to "${folder}": the disk is full: make room, for example by removing a model`,
         { cause: error },

@@ -1,6 +1,7 @@
 // The store of models: names, manifests, blobs, and .gguf files that lie about.
 
 export { BlobStore } from "./blobs.ts";
+export { writingTo } from "./file_system.ts";
 export type { StoredBlob } from "./blobs.ts";
 export type { PruneResult } from "./collector.ts";
 export { DigestError, StoreError } from "./errors.ts";

@@ -94,7 +94,7 @@ Deno.test("a template's own fault stays one", async () => {
   });
   loaded[0]!.renderChat = () => Promise.reject(new ChatTemplateError("failed", "no such filter"));
   const response = await send(app, claudeCodeRequest("tiny"));
-  assertEquals(response.status, 500);
+  assertEquals(response.status, 400);
   assertStringIncludes((await response.json()).error.message, "no such filter");
 });
 

@@ -85,7 +85,7 @@ Deno.test("errors of the engine before the first event become statuses, streamed
     [new SchemaError("/properties/a", "pattern", "no such group"), 400],
     [new ChatTemplateError("refused", "Roles must alternate"), 400],
     [new UnsupportedModelError("Cannot run the model: no such architecture"), 400],
-    [new GgufError("a.gguf", "magic", "not GGUF"), 500],
+    [new GgufError("a.gguf", "magic", "not GGUF"), 400],
     [new EngineError("something else"), 500],
     [new ModelClosedError("the model was closed"), 503],
     [new Error("a defect"), 500],

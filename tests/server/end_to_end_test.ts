@@ -120,7 +120,7 @@ Deno.test("a truncated model is an error that says so, and the server lives on",
     await Deno.writeFile(broken, bytes.subarray(0, length));
     await withServer(async ({ url, post }) => {
       const response = await post("/api/generate", { model: "broken", prompt: "x" });
-      assertEquals(response.status, 500);
+      assertEquals(response.status, 400);
       assertMatch((await response.json()).error, /^Cannot read ".*broken\.gguf": /);
       const { models } = await (await fetch(`${url}/api/tags`)).json();
       assertEquals(models.map(({ name }: { name: string }) => name), ["tiny:latest"]);

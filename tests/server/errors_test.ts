@@ -2,12 +2,15 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import {
+  ChatTemplateError,
   ContextLengthError,
   EngineError,
   GgufError,
   GpuMemoryError,
   ModelClosedError,
+  NotFiniteError,
   RequestError,
+  TokenizerError,
   UnsupportedModelError,
 } from "../../engine/mod.ts";
 import { failsAfter, says, saysForever } from "./fake_model.ts";
@@ -212,7 +215,10 @@ Deno.test("errors of the engine before the first token become statuses", async (
     [new ContextLengthError(5000, 4096), 400],
     [new RequestError("top_p: out of range"), 400],
     [new UnsupportedModelError("Cannot run the model: no such architecture"), 400],
-    [new GgufError("a.gguf", "magic", "not GGUF"), 500],
+    [new NotFiniteError("logits"), 400],
+    [new ChatTemplateError("failed", "no such filter"), 400],
+    [new TokenizerError("no vocabulary"), 400],
+    [new GgufError("a.gguf", "magic", "not GGUF"), 400],
     [new GpuMemoryError("weights", 9 * 2 ** 30, "there is no more memory"), 500],
     [new EngineError("something else"), 500],
     [new ModelClosedError("the model was closed"), 503],

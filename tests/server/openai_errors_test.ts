@@ -79,7 +79,7 @@ Deno.test("errors of the engine before an answer begins become statuses, streame
     [new SchemaError("/a", "pattern", "it is no regular expression"), 400, null],
     [new SchemaError("/a", "pattern", "it is no regular expression", tool), 400, null],
     [new ModelClosedError("the model was closed"), 503, null],
-    [new GgufError("a.gguf", "magic", "not GGUF"), 500, null],
+    [new GgufError("a.gguf", "magic", "not GGUF"), 400, null],
     [new EngineError("something else"), 500, null],
   ];
   const formats = ["response_format", null, "text.format"];

@@ -2,6 +2,8 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { CreateRequest } from "../../../engine/create/mod.ts";
+import { withTemporaryFile } from "../../../engine/create/staging.ts";
+import { packError, unpackError } from "../../../engine/error_record.ts";
 import { RequestError } from "../../../engine/errors.ts";
 import {
   type GgufFile,
@@ -11,7 +13,7 @@ import {
   type WritableMetadata,
   writeGguf,
 } from "../../../engine/gguf/mod.ts";
-import { MEDIA, type ModelStore } from "../../../engine/store/mod.ts";
+import { MEDIA, type ModelStore, StoreError } from "../../../engine/store/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { safetensorsBytes, transformersTensors, writeFolder } from "./hugging_face_folder.ts";
 import { configOf, SMALL_MODELS, writeSmallModel } from "./small_models.ts";
@@ -199,4 +201,19 @@ Deno.test("a folder of safetensors is converted, and quantized on the way", asyn
   await assertRejects(() => make(store, { model: "x", files }), RequestError, "config.json");
   const left = (await Array.fromAsync(Deno.readDir(store.blobs.folder))).map(({ name }) => name);
   assert(left.every((name) => /^sha256-[0-9a-f]{64}$/.test(name)), left.join());
+});
+
+Deno.test("work that finds the disk full says so, on this thread or another", async () => {
+  const { store } = await createStore();
+  const full = Object.assign(new Error("No space left on device (os error 28)"), {
+    code: "ENOSPC",
+  });
+  for (const error of [full, unpackError(packError(full))]) {
+    const failure = await assertRejects(
+      () => withTemporaryFile(store.blobs, () => Promise.reject(error)),
+      StoreError,
+      "the disk is full: make room",
+    );
+    assertEquals(failure.cause, error);
+  }
 });
