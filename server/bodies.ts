@@ -91,7 +91,8 @@ export async function readBody(request: Request, allowance: BodyAllowance): Prom
     }
     allowance.hold(chunk.length);
     if (size + chunk.length > bytes.length) {
-      const grown = new Uint8Array(Math.min(maxBytes, 2 * (size + chunk.length)));
+      // In few large steps: what is not written yet takes no memory, what is copied takes time.
+      const grown = new Uint8Array(Math.min(maxBytes, 8 * (size + chunk.length)));
       grown.set(bytes.subarray(0, size));
       bytes = grown;
     }
