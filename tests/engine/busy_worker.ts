@@ -7,6 +7,7 @@ import { FakeModel } from "../server/fake_model.ts";
 
 const model = new FakeModel({
   embedder({ inputs }) {
+    postMessage({ kind: "begun" });
     const end = inputs[0] === "deaf" ? performance.now() + 4000 : Infinity;
     while (inputs[0] === "polls") checkpoint();
     while (inputs[0] === "deaf" && performance.now() < end);

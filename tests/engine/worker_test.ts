@@ -138,7 +138,13 @@ Deno.test("an abort and a close reach a worker in the midst of work without a pa
 Deno.test("a worker that hears nothing is told of when it is closed, and ends when it does hear", async () => {
   await withSpies(async (spies) => {
     const model = await open();
+    const begun = Promise.withResolvers<void>();
+    spies[0].worker.addEventListener("message", ({ data }) => {
+      if (data.kind === "begun") begun.resolve();
+    });
     const call = assertRejects(() => model.embed(["deaf"]), ModelClosedError);
+    // A flag that is set before would keep it from beginning.
+    await begun.promise;
     const started = performance.now();
     const error = await assertRejects(
       () => model.close(),
