@@ -125,7 +125,7 @@ export class BlobStore {
   }
 
   async #place(path: string, digest: string): Promise<void> {
-    await this.#lock.note(digest);
+    await this.#lock.noteAdded(digest);
     await Deno.rename(path, this.pathOf(digest));
     await syncFolder(this.folder);
   }

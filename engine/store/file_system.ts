@@ -4,6 +4,9 @@
 import { join } from "node:path";
 import { StoreError } from "./errors.ts";
 
+/** What the system says where a folder may only be read. */
+const READ_ONLY = ["EACCES", "EPERM", "EROFS"];
+
 /** Makes what was renamed or removed in a folder last, where the system can. */
 export async function syncFolder(folder: string): Promise<void> {
   try {
@@ -78,7 +81,10 @@ export async function writingTo<T>(folder: string, work: () => Promise<T>): Prom
         { cause: error },
       );
     }
-    if (error instanceof Deno.errors.PermissionDenied || hasCode(error, "EROFS")) {
+    if (
+      error instanceof Deno.errors.PermissionDenied ||
+      READ_ONLY.some((code) => hasCode(error, code))
+    ) {
       throw new StoreError(
         `Cannot write to "${folder}": this user may only read it: ` +
           `give it the right to write, or set OLLAMA_MODELS to a folder of its own`,

@@ -16,8 +16,21 @@ export class StoreLock {
     this.#noted = `${path}-noted`;
   }
 
-  /** Notes blobs before they are added, or lose a name. Only for who shares the lock. */
-  async note(...digests: string[]): Promise<void> {
+  /** Notes a blob before it is added. Only for who shares the lock. */
+  async noteAdded(digest: string): Promise<void> {
+    await this.#note([digest]);
+  }
+
+  /** Notes blobs before they lose a name. Only for who shares the lock. */
+  async noteLost(digests: readonly string[]): Promise<void> {
+    try {
+      await this.#note(digests);
+    } catch {
+      // A model has to go from a full disk too; should a crash come now, its blobs go an hour later.
+    }
+  }
+
+  async #note(digests: readonly string[]): Promise<void> {
     if (digests.length === 0) return;
     const lines = digests.map((digest) => `${digest}\n`).join("");
     await Deno.writeTextFile(this.#noted, lines, { append: true });

@@ -138,7 +138,7 @@ export class ModelStore {
       await this.#requireBlobs(name, needed);
       const old = await this.#manifests.read(name);
       const lost = old ? blobsNamedIn(old).filter((digest) => !needed.includes(digest)) : [];
-      await this.#lock.note(...lost);
+      await this.#lock.noteLost(lost);
       await this.#manifests.write(name, bytes);
       return lost;
     });
@@ -182,7 +182,7 @@ export class ModelStore {
     const released = await this.#lock.share(async () => {
       const bytes = await readIfThere(manifest.path);
       const lost = bytes ? blobsNamedIn(bytes) : [];
-      await this.#lock.note(...lost);
+      await this.#lock.noteLost(lost);
       await this.#manifests.remove(manifest.name);
       return lost;
     });
