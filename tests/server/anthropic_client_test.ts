@@ -267,7 +267,7 @@ Deno.test("the client lists the models", async () => {
     assertEquals(type, "model");
     ids.push(id);
   }
-  assertEquals(ids.sort(), ["plain:latest", "tools:latest"]);
+  assertEquals(ids.sort(), ["plain:latest", "quern:tiny", "tools:latest"]);
   assertEquals((await client.models.retrieve("tools")).type, "model");
 });
 

@@ -3,6 +3,7 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Message, Ollama } from "ollama";
+import { OLLAMA_API_VERSION } from "../../server/version.ts";
 import { BOX, name, passage, sum, weather, weatherTool } from "./box_talk.ts";
 import { says, saysForever } from "./fake_model.ts";
 import { createTestApp, type TestApp, until } from "./test_app.ts";
@@ -71,7 +72,7 @@ Deno.test("the ollama client lists, shows what runs, and reads the version", asy
   await client.generate({ model: "tiny", prompt: "" });
   const { models } = await client.ps();
   assertEquals(models.map(({ name, size_vram }) => [name, size_vram]), [["tiny:latest", 1230]]);
-  assertEquals((await client.version()).version, "1.2.3");
+  assertEquals((await client.version()).version, OLLAMA_API_VERSION);
 });
 
 Deno.test("the ollama client gets errors as sentences with a status", async () => {
