@@ -64,8 +64,8 @@ function judge(trial: Trial, { name, due }: FaultyFile, loaded: Loaded, sound: r
 class Judge {
   readonly #folder: string;
   readonly #lanes = [new FileLoader(), new FileLoader()];
-  /** Logits of sound files by architecture. */
-  readonly #expected = new Map<string, readonly number[]>();
+  /** Logits of the sound files. */
+  readonly #expected = new Map<SoundFile, readonly number[]>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -80,20 +80,21 @@ class Judge {
     const rest = files.values();
     await Promise.all(this.#lanes.map(async (lane, number) => {
       const path = `${this.#folder}/faulty-${number}.gguf`;
-      for (const [file, { architecture }] of rest) {
+      for (const [file, sound] of rest) {
         await file.write(path);
-        judge(trial, file, await lane.load(path), this.#expected.get(architecture)!);
+        judge(trial, file, await lane.load(path), this.#expected.get(sound)!);
       }
     }));
   }
 
-  async #expect({ architecture, bytes }: SoundFile): Promise<void> {
-    if (this.#expected.has(architecture)) return;
+  async #expect(sound: SoundFile): Promise<void> {
+    if (this.#expected.has(sound)) return;
+    const { architecture, bytes } = sound;
     const path = `${this.#folder}/sound-${architecture}.gguf`;
     await Deno.writeFile(path, bytes);
     const { logits, error, end } = await this.#lanes[0]!.load(path);
     if (!logits) throw new Error(`the sound ${architecture} fails: ${error?.message ?? end?.text}`);
-    this.#expected.set(architecture, logits);
+    this.#expected.set(sound, logits);
   }
 }
 
