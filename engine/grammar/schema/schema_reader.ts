@@ -17,6 +17,9 @@ import { ANY, NONE } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 import { UnevaluatedReader } from "./unevaluated.ts";
 
+/** Most schemas of a document, which take about a second to compile: others of the model wait for it. */
+const MAX_SCHEMAS = 32_768;
+
 /** A schema in its document, on a way that leads to it. */
 interface Visit {
   readonly keywords: KeywordReader;
@@ -34,6 +37,7 @@ export class SchemaReader {
   /** By the scope that leads to them. */
   readonly #ids = new Map<DynamicScope, Map<JsonObject, TypeId>>();
   readonly #keywords = new Map<TypeId, KeywordReader>();
+  #schemas = 0;
 
   /** Schemas of a document, read into a graph. */
   constructor(
@@ -84,6 +88,9 @@ export class SchemaReader {
 
   #source(schema: JsonObject, outer: DynamicScope): TypeId {
     const keywords = this.#document.keywords(schema);
+    if (++this.#schemas > MAX_SCHEMAS) {
+      throw keywords.error("", `it has more than ${MAX_SCHEMAS} schemas within it`);
+    }
     const scope = this.#document.enter(outer, schema);
     const typeOf = (inner: JsonValue) => this.typeOf(inner, scope);
     const id = this.graph.source({

@@ -115,3 +115,10 @@ Deno.test("formats that differ in numbers beyond JSON only are not taken for one
   assertEquals(begin({ const: null }, 8) > 0, true);
   assertThrows(() => new Constraint({ schema: { const: Infinity } }, tokenizer, true), SchemaError);
 });
+
+Deno.test("a schema of more schemas than compile in about a second is refused by their number", () => {
+  for (const count of [40_000, 500_000]) {
+    const schema = { type: "object", properties: properties(count, TEXT) };
+    assertThrows(() => compileSchema(schema, tokenizer), SchemaError, "more than");
+  }
+});
