@@ -38,6 +38,8 @@ export class Scheduler {
   /** In order of admission. */
   #running: Sequence[] = [];
   #loop: Promise<void> | undefined;
+  /** Evaluations that run or wait. */
+  #evaluations = 0;
   /** Settles when the last of the evaluations is over: they run one after the other. */
   #evaluated = Promise.resolve();
   /** Whether an evaluation waits for memory, so that nothing new gets any. */
@@ -88,12 +90,14 @@ export class Scheduler {
     const before = this.#evaluated;
     const ended = Promise.withResolvers<void>();
     this.#evaluated = before.then(() => ended.promise);
+    this.#evaluations++;
     try {
       await untilAborted(before, signal);
       const takeTurn: TakeTurn = (part) => this.#takeTurn(part, signal);
       return await evaluate(this.#runner, this.#pool, evaluation, takeTurn);
     } finally {
       ended.resolve();
+      this.#evaluations--;
       this.#isBlocked = false;
       this.#wake();
     }
@@ -164,7 +168,8 @@ export class Scheduler {
         }
         const submit = this.#submit();
         if (before) this.#collect(before.submit, await before.sampled);
-        this.#isBlocked = this.load > 0 && !submit && !before;
+        // Without an evaluation, what has just been given back is there for the next time around.
+        this.#isBlocked = this.#evaluations > 0 && this.load > 0 && !submit && !before;
         if (!submit && !before) return;
         // Reading begins only now: in Deno the call blocks until this submit is done, and its tail
         // (a sleep) then overlaps the next one.

@@ -176,7 +176,8 @@ function run(
     return renderStatements(statements, values, options);
   } catch (error) {
     if (error instanceof ChatTemplateError) throw error;
-    const fault = error instanceof RenderLimitError ? "limit" : "failed";
+    const isLimit = error instanceof RenderLimitError || isOverflow(error);
+    const fault = isLimit ? "limit" : "failed";
     throw new ChatTemplateError(fault, `Cannot run the chat template: ${reasonOf(error)}`, {
       cause: error,
     });
@@ -204,6 +205,12 @@ function refuse(args: CallArguments): never {
   throw new ChatTemplateError("refused", isText(message) ? plain(message) : "");
 }
 
+/** Whether the stack is full, or an array or a text would be larger than any may be. */
+function isOverflow(error: unknown): boolean {
+  return error instanceof RangeError && error.constructor === RangeError;
+}
+
 function reasonOf(error: unknown): string {
+  if (isOverflow(error)) return "it nests too deeply, or makes too much at once";
   return error instanceof Error ? error.message : String(error);
 }

@@ -19,10 +19,13 @@ export type EstimateAnswer =
   | { id: number; estimate: MemoryEstimate }
   | { id: number; error: ErrorRecord };
 
-const thread = globalThis as unknown as DedicatedWorkerGlobalScope;
+/** What is used of a DedicatedWorkerGlobalScope, which not every program that imports us has types of. */
+const thread = globalThis as unknown as EventTarget & { postMessage(message: unknown): void };
 let estimate: Promise<Estimate> | undefined;
 
-thread.addEventListener("message", ({ data }: MessageEvent<EstimateRequest>) => void answer(data));
+thread.addEventListener("message", (event) => {
+  void answer((event as MessageEvent<EstimateRequest>).data);
+});
 
 async function answer({ id, source, profile, options }: EstimateRequest): Promise<void> {
   const send = (message: EstimateAnswer) => thread.postMessage(message);

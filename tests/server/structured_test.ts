@@ -166,5 +166,6 @@ Deno.test("only models that can are offered tools and thinking, and /api/tags sa
       model.capabilities,
     ]),
   );
-  assertEquals(capabilities, { plain: ["completion"], tools: ["completion", "tools", "thinking"] });
+  const all = ["completion", "tools", "thinking"];
+  assertEquals(capabilities, { plain: ["completion"], tools: all, quern: all });
 });

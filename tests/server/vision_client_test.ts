@@ -53,9 +53,20 @@ function imagePart(seed: number): OpenAI.ChatCompletionContentPartImage {
 
 type Counted = Omit<Anthropic.MessageCountTokensParams, "model">;
 
-/** Tokens of a prompt with what is read around pictures, but for their rows. */
+/** Tokens that are read around the rows of a picture. */
+const MARKERS = PICTURE_MARKERS.match(/<[^>]+>|\n/g)!.length;
+
+/**
+ * Tokens of a prompt with what is read around pictures, but for their rows. What a person writes is
+ * never a control token, so each picture's markers are counted as one letter, and then as what they are.
+ */
 async function countText(body: Counted): Promise<number> {
-  return (await anthropic.messages.countTokens({ model: TEXT_MODEL, ...body })).input_tokens;
+  const pieces = JSON.stringify(body).split(JSON.stringify(PICTURE_MARKERS).slice(1, -1));
+  const { input_tokens: tokens } = await anthropic.messages.countTokens({
+    model: TEXT_MODEL,
+    ...JSON.parse(pieces.join("x")),
+  });
+  return tokens + (pieces.length - 1) * (MARKERS - 1);
 }
 
 /** Tokens of a conversation's prompt, as countText() has it. */
