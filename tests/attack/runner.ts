@@ -8,7 +8,7 @@ import { type AreaResult, emptyResult, say } from "./table.ts";
 import { type Case, type Fault, type FaultKind, Trial, Unavailable } from "./trial.ts";
 import { type Sight, Watch } from "./watch.ts";
 
-/** How long /health may take. In milliseconds. */
+/** How long /health may take while one hostile request runs. In milliseconds. */
 const HEALTH_LIMIT = 200;
 /** How long another client's stream may pause. In milliseconds. */
 const PAUSE_LIMIT = 2000;
@@ -134,11 +134,11 @@ export class Runner {
       clearTimeout(timer);
     }
     const sight = await this.#watch.look();
-    this.#judgeSight(trial, sight, one.isUnwatched ?? false);
+    this.#judgeSight(trial, sight, one);
     return { faults: trial.faults, checks: checks ?? 1 };
   }
 
-  #judgeSight(trial: Trial, sight: Sight, isUnwatched: boolean): void {
+  #judgeSight(trial: Trial, sight: Sight, { isUnwatched, attackers = 1 }: Case): void {
     trial.judgeLog();
     const { server } = trial;
     if (sight.isTooLarge) trial.fault("crash", "killed at 6 GB of memory");
@@ -149,7 +149,7 @@ export class Runner {
     if (isUnwatched) return;
     for (const text of server.ended ? [] : sight.wrong) trial.fault("wrong", text);
     const patience = this.#patience;
-    if (sight.beyondMachine > HEALTH_LIMIT * patience) {
+    if (sight.beyondMachine > HEALTH_LIMIT * attackers * patience) {
       const [all, more] = [sight.slowest, sight.beyondMachine].map((time) => time.toFixed(0));
       trial.fault("slow health", `${all} ms, ${more} ms more than a server that does nothing`);
     }

@@ -31,6 +31,8 @@ export interface Case {
    * @returns how many checks it was, if not one
    */
   run(trial: Trial): Promise<number | void>;
+  /** Requests that attack at once, each of which may hold /health up as long as one may. Default 1. */
+  attackers?: number;
   /** Whether /health and the bystander's stream are not judged: the case ends or fills the server. */
   isUnwatched?: boolean;
 }
