@@ -17,8 +17,8 @@ import { ANY, NONE } from "./shape.ts";
 import type { TypeGraph } from "./type_graph.ts";
 import { UnevaluatedReader } from "./unevaluated.ts";
 
-/** Most schemas of a document, which take about a second to compile: others of the model wait for it. */
-const MAX_SCHEMAS = 32_768;
+/** Most schemas of a document, which take seconds to compile: others of the model wait for it. */
+const MAX_SCHEMAS = 65_536;
 
 /** A schema in its document, on a way that leads to it. */
 interface Visit {

@@ -116,8 +116,8 @@ Deno.test("formats that differ in numbers beyond JSON only are not taken for one
   assertThrows(() => new Constraint({ schema: { const: Infinity } }, tokenizer, true), SchemaError);
 });
 
-Deno.test("a schema of more schemas than compile in about a second is refused by their number", () => {
-  for (const count of [40_000, 500_000]) {
+Deno.test("a schema of more schemas than compile in a few seconds is refused by their number", () => {
+  for (const count of [70_000, 500_000]) {
     const schema = { type: "object", properties: properties(count, TEXT) };
     assertThrows(() => compileSchema(schema, tokenizer), SchemaError, "more than");
   }
