@@ -207,7 +207,8 @@ function refuse(args: CallArguments): never {
 
 /** Whether the stack is full, or an array or a text would be larger than any may be. */
 function isOverflow(error: unknown): boolean {
-  return error instanceof RangeError && error.constructor === RangeError;
+  if (!(error instanceof Error)) return false;
+  return error.constructor === RangeError || isOverflow(error.cause);
 }
 
 function reasonOf(error: unknown): string {
