@@ -145,9 +145,17 @@ const inputItem = {
     summary: content,
     call_id: text,
     name: text,
+    namespace: text,
     arguments: text,
     output: content,
   },
+};
+
+/** A tool: a function, or with `tools` a namespace of functions. */
+const responseTool = {
+  type: "object",
+  required: ["type"],
+  properties: { type: { type: "string" }, ...functionMembers, external_web_access: flag },
 };
 
 /** Body of POST /v1/responses. */
@@ -161,9 +169,11 @@ export const openAiResponsesSchema = {
     tools: {
       type: ["array", "null"],
       items: {
-        type: "object",
-        required: ["type"],
-        properties: { type: { type: "string" }, ...functionMembers },
+        ...responseTool,
+        properties: {
+          ...responseTool.properties,
+          tools: { type: ["array", "null"], items: responseTool },
+        },
       },
     },
     tool_choice: choice,

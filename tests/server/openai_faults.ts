@@ -213,6 +213,17 @@ export const otherFaults: Fault[] = [
     ],
   ),
   [responses, { model, input, tools: [{ type: "function" }] }, 'tools[0] lacks "name"', "tools"],
+  [responses, { model, input, tools: [{ type: "namespace" }] }, 'tools[0] lacks "name"', "tools"],
+  [
+    responses,
+    {
+      model,
+      input,
+      tools: [{ type: "namespace", name: "n", tools: [{ type: "custom", name: "f" }] }],
+    },
+    'tools[0].tools[0] is of type "custom"',
+    "tools",
+  ],
   [
     responses,
     { model, input, tools: [{ type: "function", name: "f" }] },

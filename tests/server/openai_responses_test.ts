@@ -285,3 +285,55 @@ Deno.test("bodies compressed by zstd and gzip are read, others and broken ones r
     ]);
   }
 });
+
+Deno.test("a function in a namespace is offered by both names, and called by the two", async () => {
+  const called = createTestApp({
+    ...able,
+    script: gives(callEvents("c2", "crm__find", ['{"city":"Rome"}'])),
+  });
+  const { parameters } = weather.function;
+  const crm = {
+    type: "namespace",
+    name: "crm",
+    description: "Knows all customers.",
+    tools: [
+      { type: "function", name: "find", description: "Finds one.", parameters },
+      { type: "function", name: "count" },
+    ],
+  };
+  const body = {
+    model: "tiny",
+    input: [
+      { role: "user", content: "Find them" },
+      { type: "function_call", call_id: "c1", namespace: "crm", name: "count", arguments: "{}" },
+      { type: "function_call_output", call_id: "c1", output: "2" },
+    ],
+    tools: [tool, crm],
+  };
+  const { output, tools } = await (await called.post(path, body)).json();
+  const { messages, tools: offered } = lastRequest(called);
+  assertEquals(offered!.map(({ function: { name, description } }) => [name, description]), [
+    ["weather", weather.function.description],
+    ["crm__find", "Knows all customers.\nFinds one."],
+    ["crm__count", undefined],
+  ]);
+  assertEquals(messages[1]!.toolCalls![0]!.function.name, "crm__count");
+  assertEquals(messages[2]!.toolName, "crm__count");
+  assertEquals([output[0].namespace, output[0].name], ["crm", "find"]);
+  assertEquals(tools[1].tools.map(({ name }: { name: string }) => name), ["find", "count"]);
+
+  const streamed = await readEvents(await called.post(path, { ...body, stream: true }));
+  const { data: { item } } = streamed.find(({ event }) => event === "response.output_item.done")!;
+  assertEquals([item.namespace, item.name], ["crm", "find"]);
+});
+
+Deno.test("a web search that may use only what was collected before is left out", async () => {
+  const test = createTestApp(able);
+  const search = { type: "web_search", external_web_access: false };
+  const body = { model: "tiny", input: "Hi", tools: [tool, search] };
+  const { tools } = await (await test.post(path, body)).json();
+  assertEquals(tools[1], search);
+  assertEquals(lastRequest(test).tools!.length, 1);
+  const online = { ...body, tools: [{ ...search, external_web_access: true }] };
+  assertEquals((await test.post(path, online)).status, 400);
+});

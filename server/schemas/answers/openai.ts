@@ -136,7 +136,7 @@ const outputItem = anyOf(
     call_id: text,
     name: text,
     arguments: { ...text, description: "JSON text." },
-  }),
+  }, { namespace: text }),
 );
 
 const responseUsage = record({
@@ -145,6 +145,14 @@ const responseUsage = record({
   output_tokens: count,
   output_tokens_details: record({ reasoning_tokens: count }),
   total_tokens: count,
+});
+
+const responseFunction = record({
+  type: { const: "function" },
+  name: text,
+  description: textOrNull,
+  parameters: { type: ["object", "null"] },
+  strict: { type: "boolean" },
 });
 
 /** Answer of POST /v1/responses. */
@@ -169,13 +177,16 @@ export const responseSchema = record({
   top_logprobs: count,
   parallel_tool_calls: { type: "boolean" },
   tool_choice: { type: ["string", "object"] },
-  tools: list(record({
-    type: { const: "function" },
-    name: text,
-    description: textOrNull,
-    parameters: { type: ["object", "null"] },
-    strict: { type: "boolean" },
-  })),
+  tools: list(anyOf(
+    responseFunction,
+    record({
+      type: { const: "namespace" },
+      name: text,
+      description: textOrNull,
+      tools: list(responseFunction),
+    }),
+    record({ type: { const: "web_search" }, external_web_access: { const: false } }),
+  )),
   text: record({ format: { type: "object", required: ["type"] } }),
   reasoning: record({ effort: textOrNull, summary: textOrNull }),
   truncation: { enum: ["auto", "disabled"] },

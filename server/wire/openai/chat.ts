@@ -55,7 +55,7 @@ function refuse(body: ChatBody, { isEmbeddingModel }: ModelInfo): void {
   refuseInCompletions(body);
   if (body.functions?.length) throw refusal("functions: use tools instead", "functions");
   for (const [index, { type, function: tool }] of (body.tools ?? []).entries()) {
-    refuseOtherTools(type, index);
+    refuseOtherTools(type, `tools[${index}]`);
     if (!tool) throw refusal(`tools[${index}] lacks "function"`, "tools");
   }
   for (const name of ["audio", "web_search_options"] as const) {

@@ -6,8 +6,8 @@ import { refusal } from "./error.ts";
 import { type Plan, readCommon, readEffort, readFormat } from "./plan.ts";
 import { readInput } from "./responses_input.ts";
 import type { ResponsesBody } from "./responses_types.ts";
-import type { WireFunction } from "./request_types.ts";
-import { readTools, refuseOtherTools } from "./tools.ts";
+import { functionsOf } from "./responses_tools.ts";
+import { readTools } from "./tools.ts";
 
 /** What would need answers, prompts or conversations to be kept here, and what to do instead. */
 const STORED = {
@@ -36,20 +36,11 @@ export function planResponse(body: ResponsesBody, info: ModelInfo): Plan {
   return { ...loading, tasks: [{ kind: "chat", request }] };
 }
 
-/** The tools, none of which is of another kind: those were refused. */
-export function functionsOf({ tools }: ResponsesBody): WireFunction[] {
-  return (tools ?? []) as WireFunction[];
-}
-
 function refuse(body: ResponsesBody, { isEmbeddingModel }: ModelInfo): void {
   if (isEmbeddingModel) throw refusal(`"${body.model}" does not support chat`, "model");
   for (const [name, text] of Object.entries(STORED)) {
     if (body[name as keyof typeof STORED] != null) throw refusal(`${name}: ${text}`, name);
   }
   if (body.background) throw refusal("background: responses are not stored", "background");
-  for (const [index, { type, name }] of (body.tools ?? []).entries()) {
-    refuseOtherTools(type, index);
-    if (!name) throw refusal(`tools[${index}] lacks "name"`, "tools");
-  }
   if (body.top_logprobs) throw refusal("top_logprobs: not available yet", "top_logprobs");
 }

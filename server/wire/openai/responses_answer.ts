@@ -4,8 +4,8 @@
 import type { DoneEvent, Usage } from "../../../engine/mod.ts";
 import type { ServerSentEvent } from "../../sse.ts";
 import { type AnswerHead, type ChoiceEvent, type OpenAiAnswer, toDropped } from "./answer.ts";
-import { functionsOf } from "./responses.ts";
 import { CallItem, type GrowingItem, MessageItem, ReasoningItem } from "./responses_items.ts";
+import { type CalledFunction, namespacedFunctions, toolsTold } from "./responses_tools.ts";
 import type { OutputItem, ResponseEvent, ResponsesBody, Status } from "./responses_types.ts";
 
 /** A response. */
@@ -13,6 +13,7 @@ export class ResponsesAnswer implements OpenAiAnswer {
   readonly #head: AnswerHead;
   readonly #created: number;
   readonly #settings: object;
+  readonly #namespaced: Map<string, CalledFunction>;
   readonly #output: OutputItem[] = [];
   #item: GrowingItem | undefined;
   #sequence = 0;
@@ -23,6 +24,7 @@ export class ResponsesAnswer implements OpenAiAnswer {
     this.#head = head;
     this.#created = head.now();
     this.#settings = settingsOf(body);
+    this.#namespaced = namespacedFunctions(body);
   }
 
   add(event: ChoiceEvent): ServerSentEvent[] {
@@ -54,7 +56,9 @@ export class ResponsesAnswer implements OpenAiAnswer {
       case "thinking":
         return this.#grow("reasoning", event.text);
       case "callStart":
-        return this.#open(new CallItem(...this.#nextPlace(), event));
+        return this.#open(
+          new CallItem(...this.#nextPlace(), { ...event, ...this.#namespaced.get(event.name) }),
+        );
       case "callArguments":
         return [this.#item!.grow(event.json)];
       case "callEnd":
@@ -156,13 +160,7 @@ function settingsOf(body: ResponsesBody): object {
     top_logprobs: 0,
     parallel_tool_calls: body.parallel_tool_calls ?? true,
     tool_choice: body.tool_choice ?? "auto",
-    tools: functionsOf(body).map(({ name, description, parameters, strict }) => ({
-      type: "function",
-      name,
-      description: description ?? null,
-      parameters: parameters ?? null,
-      strict: strict ?? false,
-    })),
+    tools: toolsTold(body),
     text: { format: body.text?.format ?? { type: "text" } },
     reasoning: {
       effort: body.reasoning?.effort ?? null,

@@ -5,6 +5,7 @@ import type { ChatMessage, ModelInfo } from "../../../engine/mod.ts";
 import { imageReader, type ReadImage } from "../images.ts";
 import { readArguments, readContent } from "./content.ts";
 import { refusal } from "./error.ts";
+import { engineName } from "./responses_tools.ts";
 import type { InputItem, ResponsesBody } from "./responses_types.ts";
 
 const ROLES: Record<string, ChatMessage["role"]> = {
@@ -74,8 +75,10 @@ class InputReader {
     turn.thinking = (turn.thinking ?? "") + text;
   }
 
-  #addCall({ call_id: id, name, arguments: text }: InputItem, place: string): void {
-    if (!name) throw refusal(`${place} lacks "name"`, place);
+  #addCall(item: InputItem, place: string): void {
+    const { call_id: id, arguments: text } = item;
+    if (!item.name) throw refusal(`${place} lacks "name"`, place);
+    const name = engineName(item.name, item.namespace);
     if (id) this.#names.set(id, name);
     const turn = this.#turn(() => true);
     const values = readArguments(text, `${place}.arguments`);

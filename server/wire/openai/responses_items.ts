@@ -1,6 +1,7 @@
 // The items of a response while they grow: each says what a stream tells when it begins, gets more, and
 // ends. Pure. Format: https://platform.openai.com/docs/api-reference/responses-streaming
 
+import type { CalledFunction } from "./responses_tools.ts";
 import type { OutputItem, OutputText, ResponseEvent, Status } from "./responses_types.ts";
 
 /** An item that grows. */
@@ -134,11 +135,12 @@ export class ReasoningItem extends BaseItem {
 /** What it calls. */
 export class CallItem extends BaseItem {
   override readonly kind = "function_call";
-  readonly #call: { call_id: string; name: string };
+  readonly #call: CalledFunction & { call_id: string };
 
-  constructor(id: string, index: number, call: { id: string; name: string }) {
+  constructor(id: string, index: number, call: CalledFunction & { id: string }) {
     super("fc", id, index);
-    this.#call = { call_id: call.id, name: call.name };
+    const { id: call_id, name, namespace } = call;
+    this.#call = { call_id, name, ...(namespace && { namespace }) };
   }
 
   /** Whether no arguments came so far. */

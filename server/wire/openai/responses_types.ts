@@ -15,13 +15,20 @@ export interface InputItem {
   summary?: Content;
   call_id?: Given<string>;
   name?: Given<string>;
+  /** Of a call: that of the function, if it is in one. */
+  namespace?: Given<string>;
   arguments?: Given<string>;
   /** What a tool answered. */
   output?: Content;
 }
 
-/** A function, or a tool of another kind, which is refused. */
-export type ResponseTool = { type: string } & Partial<WireFunction>;
+/** A function, a namespace of some, or a tool of another kind, which is refused. */
+export type ResponseTool = { type: string } & Partial<WireFunction> & {
+  /** Of a namespace. */
+  tools?: Given<ResponseTool[]>;
+  /** Of "web_search": false for what was collected before alone. */
+  external_web_access?: Given<boolean>;
+};
 
 /** Body of POST /v1/responses. */
 export interface ResponsesBody extends OpenAiBody {
@@ -56,6 +63,7 @@ export type OutputItem =
     status: Status;
     call_id: string;
     name: string;
+    namespace?: string;
     arguments: string;
   };
 

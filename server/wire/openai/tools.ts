@@ -66,10 +66,10 @@ export function readTools(
  *
  * @throws {HttpError} 400
  */
-export function refuseOtherTools(type: Given<string>, index: number): void {
+export function refuseOtherTools(type: Given<string>, place: string): void {
   if ((type ?? "function") === "function") return;
   throw refusal(
-    `tools[${index}] is of type "${type}": only tools of type "function" are supported; leave it out`,
+    `${place} is of type "${type}": only tools of type "function" are supported; leave it out`,
     "tools",
   );
 }
