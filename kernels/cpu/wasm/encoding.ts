@@ -1,0 +1,67 @@
+// The binary encoding of WebAssembly's parts: numbers (LEB128), names, vectors and sections.
+// https://webassembly.github.io/spec/core/binary
+
+/** Bytes of a module, or of a part of one. */
+export type Bytes = readonly number[];
+
+/** Types of values. */
+export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128";
+
+const TYPE_CODES: Record<ValueType, number> = {
+  i32: 0x7f,
+  i64: 0x7e,
+  f32: 0x7d,
+  f64: 0x7c,
+  v128: 0x7b,
+};
+
+/** The byte that stands for a type. */
+export function typeCode(type: ValueType): number {
+  return TYPE_CODES[type];
+}
+
+/** An unsigned integer below 2^53, as LEB128. */
+export function unsigned(value: number): Bytes {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push(rest % 128 + 128);
+  return [...bytes, rest];
+}
+
+/** A signed integer of up to 64 bits, as LEB128. */
+export function signed(value: number | bigint): Bytes {
+  const bytes: number[] = [];
+  for (let rest = BigInt(value);;) {
+    const low = Number(rest & 127n);
+    rest >>= 7n;
+    const isLast = (rest === 0n && low < 64) || (rest === -1n && low >= 64);
+    bytes.push(isLast ? low : low | 128);
+    if (isLast) return bytes;
+  }
+}
+
+/** The four bytes of a float. */
+export function float32(value: number): Bytes {
+  return [...new Uint8Array(Float32Array.of(value).buffer)];
+}
+
+/** A vector: how many elements there are, and the elements. */
+export function vector(elements: readonly Bytes[]): Bytes {
+  return [...unsigned(elements.length), ...elements.flat()];
+}
+
+/** A text as UTF-8 with its length. */
+export function name(text: string): Bytes {
+  const bytes = [...new TextEncoder().encode(text)];
+  return [...unsigned(bytes.length), ...bytes];
+}
+
+/** Bytes with their length in front, as sections and function bodies have it. */
+export function sized(bytes: Bytes): Bytes {
+  return [...unsigned(bytes.length), ...bytes];
+}
+
+/** A section of a module; none where there is nothing in it. */
+export function section(id: number, elements: readonly Bytes[]): Bytes {
+  return elements.length === 0 ? [] : [id, ...sized(vector(elements))];
+}

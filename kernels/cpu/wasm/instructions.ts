@@ -1,0 +1,182 @@
+// WebAssembly's instructions on numbers and vectors, under the names that the specification gives
+// them, as functions from operands to expressions. Only those that kernels use are listed.
+// Opcodes: https://webassembly.github.io/spec/core/appendix/index-instructions.html
+
+import {
+  binary,
+  constF32,
+  constI32,
+  type Expression,
+  SIMD,
+  unary,
+  type V128,
+  vector1,
+  vector2,
+  vector3,
+  vectorShift,
+} from "./expression.ts";
+
+/** 32-bit integers. */
+export const i32 = {
+  const: constI32,
+  eqz: unary("i32", "i32", 0x45),
+  eq: binary("i32", "i32", 0x46),
+  ne: binary("i32", "i32", 0x47),
+  lt_s: binary("i32", "i32", 0x48),
+  lt_u: binary("i32", "i32", 0x49),
+  gt_s: binary("i32", "i32", 0x4a),
+  gt_u: binary("i32", "i32", 0x4b),
+  le_u: binary("i32", "i32", 0x4d),
+  ge_s: binary("i32", "i32", 0x4e),
+  ge_u: binary("i32", "i32", 0x4f),
+  add: binary("i32", "i32", 0x6a),
+  sub: binary("i32", "i32", 0x6b),
+  mul: binary("i32", "i32", 0x6c),
+  div_u: binary("i32", "i32", 0x6e),
+  rem_u: binary("i32", "i32", 0x70),
+  and: binary("i32", "i32", 0x71),
+  or: binary("i32", "i32", 0x72),
+  xor: binary("i32", "i32", 0x73),
+  shl: binary("i32", "i32", 0x74),
+  shr_s: binary("i32", "i32", 0x75),
+  shr_u: binary("i32", "i32", 0x76),
+  trunc_sat_f32_s: unary("f32", "i32", 0x00, 0xfc),
+  reinterpret_f32: unary("f32", "i32", 0xbc),
+};
+
+/** Floats. */
+export const f32 = {
+  const: constF32,
+  eq: binary("f32", "i32", 0x5b),
+  ne: binary("f32", "i32", 0x5c),
+  lt: binary("f32", "i32", 0x5d),
+  gt: binary("f32", "i32", 0x5e),
+  abs: unary("f32", "f32", 0x8b),
+  neg: unary("f32", "f32", 0x8c),
+  nearest: unary("f32", "f32", 0x90),
+  sqrt: unary("f32", "f32", 0x91),
+  add: binary("f32", "f32", 0x92),
+  sub: binary("f32", "f32", 0x93),
+  mul: binary("f32", "f32", 0x94),
+  div: binary("f32", "f32", 0x95),
+  min: binary("f32", "f32", 0x96),
+  max: binary("f32", "f32", 0x97),
+  convert_i32_s: unary("i32", "f32", 0xb2),
+  reinterpret_i32: unary("i32", "f32", 0xbe),
+};
+
+/** Vectors of 128 bits, whatever their lanes are. */
+export const v128 = {
+  /** A constant of sixteen bytes. */
+  const: (bytes: ArrayLike<number>): V128 => ({
+    type: "v128",
+    code: [SIMD, 12, ...Array.from(bytes, (byte) => byte & 255)],
+  }),
+  not: vector1(77),
+  and: vector2(78),
+  andnot: vector2(79),
+  or: vector2(80),
+  xor: vector2(81),
+  bitselect: vector3(82),
+};
+
+/** Lanes of bytes. */
+export const i8x16 = {
+  /** Bytes of both operands, by their places: 0 to 15 in `a`, 16 to 31 in `b`. */
+  shuffle: (a: V128, b: V128, places: readonly number[]): V128 => ({
+    type: "v128",
+    code: [...a.code, ...b.code, SIMD, 13, ...places],
+  }),
+  splat: unary("i32", "v128", 15, SIMD),
+  swizzle: vector2(14),
+  relaxed_swizzle: vector2(0x100),
+  eq: vector2(35),
+  abs: vector1(96),
+  neg: vector1(97),
+  narrow_i16x8_s: vector2(101),
+  shl: vectorShift(107),
+  shr_u: vectorShift(109),
+  add: vector2(110),
+  sub: vector2(113),
+};
+
+/** Lanes of 16-bit integers. */
+export const i16x8 = {
+  splat: unary("i32", "v128", 16, SIMD),
+  extend_low_i8x16_s: vector1(135),
+  extend_high_i8x16_s: vector1(136),
+  extend_low_i8x16_u: vector1(137),
+  extend_high_i8x16_u: vector1(138),
+  narrow_i32x4_s: vector2(133),
+  shl: vectorShift(139),
+  shr_s: vectorShift(140),
+  shr_u: vectorShift(141),
+  add: vector2(142),
+  sub: vector2(145),
+  mul: vector2(149),
+  /** Sums of pairs of products, signed bytes times bytes of 7 bits; see probe.ts. */
+  relaxed_dot_i8x16_i7x16_s: vector2(0x112),
+};
+
+/** Lanes of 32-bit integers. */
+export const i32x4 = {
+  splat: unary("i32", "v128", 17, SIMD),
+  extract_lane: (a: V128, lane: number): Expression<"i32"> => ({
+    type: "i32",
+    code: [...a.code, SIMD, 27, lane],
+  }),
+  eq: vector2(55),
+  lt_s: vector2(57),
+  gt_s: vector2(59),
+  extadd_pairwise_i16x8_s: vector1(126),
+  extend_low_i16x8_s: vector1(167),
+  extend_high_i16x8_s: vector1(168),
+  extend_low_i16x8_u: vector1(169),
+  extend_high_i16x8_u: vector1(170),
+  shl: vectorShift(171),
+  shr_s: vectorShift(172),
+  shr_u: vectorShift(173),
+  add: vector2(174),
+  sub: vector2(177),
+  mul: vector2(181),
+  min_s: vector2(182),
+  max_s: vector2(184),
+  /** Sums of pairs of products of 16-bit integers. */
+  dot_i16x8_s: vector2(186),
+  trunc_sat_f32x4_s: vector1(248),
+  /** Sums of four products, signed bytes times bytes of 7 bits, and a third operand. */
+  relaxed_dot_i8x16_i7x16_add_s: vector3(0x113),
+};
+
+/** Lanes of floats. */
+export const f32x4 = {
+  splat: unary("f32", "v128", 19, SIMD),
+  extract_lane: (a: V128, lane: number): Expression<"f32"> => ({
+    type: "f32",
+    code: [...a.code, SIMD, 31, lane],
+  }),
+  eq: vector2(65),
+  lt: vector2(67),
+  gt: vector2(68),
+  nearest: vector1(106),
+  abs: vector1(224),
+  neg: vector1(225),
+  sqrt: vector1(227),
+  add: vector2(228),
+  sub: vector2(229),
+  mul: vector2(230),
+  div: vector2(231),
+  min: vector2(232),
+  max: vector2(233),
+  pmax: vector2(235),
+  convert_i32x4_s: vector1(250),
+  /** a * b + c, rounded once or twice as the engine likes. */
+  relaxed_madd: vector3(0x105),
+  /** c - a * b, rounded once or twice as the engine likes. */
+  relaxed_nmadd: vector3(0x106),
+};
+
+/** Four lanes of 32 bits out of those of two vectors: 0 to 3 in `a`, 4 to 7 in `b`. */
+export function shuffleLanes(a: V128, b: V128, lanes: readonly number[]): V128 {
+  return i8x16.shuffle(a, b, lanes.flatMap((lane) => [0, 1, 2, 3].map((i) => 4 * lane + i)));
+}

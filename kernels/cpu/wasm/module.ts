@@ -1,0 +1,76 @@
+// A module: memories that it imports, functions that it exports. Its bytes go to
+// WebAssembly.compile, which checks them; there are no tables, globals or data.
+
+import {
+  type Bytes,
+  name as encodeName,
+  section,
+  sized,
+  typeCode,
+  unsigned,
+  type ValueType,
+  vector,
+} from "./encoding.ts";
+import type { Expression } from "./expression.ts";
+import { FunctionBuilder, type Local, localAt } from "./function.ts";
+import { Memory } from "./memory.ts";
+
+/** Pages of 64 KiB that one memory may have: 4 GiB. */
+export const MAXIMUM_PAGES = 65536;
+
+/** Where an import is found: WebAssembly.instantiate(module, { [IMPORTS]: { ...memories } }). */
+export const IMPORTS = "quern";
+
+/** Names and types of a function's parameters, in order. */
+type Parameters = Record<string, ValueType>;
+
+type LocalsOf<P extends Parameters> = { readonly [Name in keyof P]: Local<P[Name]> };
+
+/** Collects memories and functions, and makes a module of them. */
+export class ModuleBuilder {
+  readonly #imports: Bytes[] = [];
+  readonly #functions: { name: string; type: Bytes; body: Bytes }[] = [];
+
+  /** Imports a shared memory of up to 4 GiB under a name. */
+  importMemory(name: string): Memory {
+    const limits = [0x03, ...unsigned(0), ...unsigned(MAXIMUM_PAGES)]; // Shared, with a maximum.
+    this.#imports.push([...encodeName(IMPORTS), ...encodeName(name), 0x02, ...limits]);
+    return new Memory(this.#imports.length - 1);
+  }
+
+  /** Adds an exported function; `build` writes its body and returns the expression of its result. */
+  function<P extends Parameters>(
+    name: string,
+    parameters: P,
+    build: (f: FunctionBuilder, locals: LocalsOf<P>) => Expression | void,
+  ): void {
+    const entries = Object.entries(parameters);
+    const locals = Object.fromEntries(
+      entries.map(([name, type], index) => [name, localAt(type, index)]),
+    ) as LocalsOf<P>;
+    const builder = new FunctionBuilder(entries.length);
+    const result = build(builder, locals) ?? undefined;
+    const type = [
+      0x60,
+      ...vector(entries.map(([, type]) => [typeCode(type)])),
+      ...vector(result ? [[typeCode(result.type)]] : []),
+    ];
+    this.#functions.push({ name, type, body: builder.finish(result) });
+  }
+
+  /** The module's bytes. */
+  bytes(): Uint8Array<ArrayBuffer> {
+    const functions = this.#functions;
+    return Uint8Array.from([
+      ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00], // "\0asm", version 1.
+      ...section(1, functions.map(({ type }) => type)),
+      ...section(2, this.#imports),
+      ...section(3, functions.map((_, index) => unsigned(index))),
+      ...section(
+        7,
+        functions.map(({ name }, index) => [...encodeName(name), 0, ...unsigned(index)]),
+      ),
+      ...section(10, functions.map(({ body }) => sized(body))),
+    ]);
+  }
+}
