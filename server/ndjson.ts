@@ -1,7 +1,8 @@
-// A stream of records as a response: one JSON value per line, written as they come.
-// The reader sets the pace; when it goes away, `cancel` ends the source.
+// A stream of records as a response: one JSON value per line, written as they come, each a chunk of
+// its own. The reader sets the pace; when it goes away, `cancel` ends the source.
 
 import { messageOf } from "./errors.ts";
+import { spaced } from "./spaced.ts";
 
 /** What a stream of records needs. */
 export interface NdjsonOptions {
@@ -15,7 +16,7 @@ export interface NdjsonOptions {
  * the status has been sent by then.
  */
 export function ndjsonResponse({ records, cancel }: NdjsonOptions): Response {
-  const lines = encodeLines(records);
+  const lines = spaced(encodeLines(records));
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await lines.next();

@@ -21,8 +21,6 @@ export interface WriteOptions {
 
 const encoder = new TextEncoder();
 const LAST_CHUNK = encoder.encode("0\r\n\r\n");
-/** Pieces of a stream that are at hand go out together, up to so many bytes. */
-const MAX_WRITE_BYTES = 64 * 2 ** 10;
 /** Turns of the microtask queue in which a body that is whole shows its end. */
 const TURNS_OF_WHOLE_BODY = 16;
 /** What people read beside a status; others go without. node:http has them all, and takes 60 ms. */
@@ -73,15 +71,13 @@ export async function writeResponse(
   const reader = response.body.getReader();
   const first = reader.read();
   const second = first.then(({ done }) => done ? first : reader.read());
-  second.catch(() => {});
-  if (await isSettledSoon(second)) {
-    const { done, value } = await first;
-    if (done || (await second).done) {
-      const body = value ?? new Uint8Array();
-      const head = encodeHead(response, [`content-length: ${body.length}`], keepAlive);
-      await sink.write(joined(head, body));
-      return keepAlive;
-    }
+  // What comes before a failure is sent all the same.
+  const isWhole = second.then(({ done }) => done, () => false);
+  if (await isSettledSoon(isWhole) && await isWhole) {
+    const { value: body = new Uint8Array() } = await first;
+    const head = encodeHead(response, [`content-length: ${body.length}`], keepAlive);
+    await sink.write(joined(head, body));
+    return keepAlive;
   }
   const gone = () => void reader.cancel().catch(() => {});
   signal.addEventListener("abort", gone);
@@ -89,32 +85,18 @@ export async function writeResponse(
   try {
     // A client of HTTP/1.0 sees the end of the body by the end of the connection.
     const stays = keepAlive && isModern;
-    let waiting = [encodeHead(response, isModern ? ["transfer-encoding: chunked"] : [], stays)];
-    let size = 0;
-    const flush = async () => {
-      const bytes = joined(...waiting);
-      [waiting, size] = [[], 0];
-      await sink.write(bytes);
-    };
-    if (!await isSettledSoon(first)) await flush();
+    await sink.write(encodeHead(response, isModern ? ["transfer-encoding: chunked"] : [], stays));
     let following: typeof first | undefined = second;
     for (let next = first;;) {
-      const { done, value } = await next.catch(async (error) => {
-        // What came before a failure is sent all the same.
-        await flush();
-        throw error;
-      });
+      const { done, value } = await next;
       if (signal.aborted) return false;
       if (done) break;
-      waiting.push(isModern ? toChunk(value) : value);
-      size += value.length;
+      // A chunk and a write of its own: there are clients that take what they read for one record.
+      await sink.write(isModern ? toChunk(value) : value);
       next = following ?? reader.read();
       following = undefined;
-      // What is at hand goes out together: a write costs more than most pieces have bytes.
-      if (!await isSettledSoon(next) || size >= MAX_WRITE_BYTES) await flush();
     }
-    if (isModern) waiting.push(LAST_CHUNK);
-    await flush();
+    if (isModern) await sink.write(LAST_CHUNK);
     return stays;
   } finally {
     signal.removeEventListener("abort", gone);

@@ -36,6 +36,8 @@ export interface RawAnswer {
   status: number;
   head: string;
   body: string;
+  /** Of a body that comes in chunks. */
+  chunks: string[];
 }
 
 /** One connection of a client. */
@@ -55,12 +57,15 @@ export class RawClient implements Disposable {
     const status = Number(/^HTTP\/1\.1 (\d+)/.exec(head)![1]);
     const length = /^content-length: (\d+)/im.exec(head)?.[1];
     let body = "";
+    const chunks: string[] = [];
     if (length !== undefined) body = await this.#take(Number(length));
     for (let size = /^transfer-encoding: chunked/im.test(head) ? -1 : 0; size !== 0;) {
       size = parseInt(await this.#until("\r\n"), 16);
-      body += (await this.#take(size + 2)).slice(0, size);
+      const chunk = (await this.#take(size + 2)).slice(0, size);
+      if (size > 0) chunks.push(chunk);
+      body += chunk;
     }
-    return { status, head, body };
+    return { status, head, body, chunks };
   }
 
   /** Everything until the server closes. */
