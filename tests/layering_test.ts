@@ -19,11 +19,14 @@ const LAYERS = ["kernels", "tokenizer", "engine", "server"];
 
 /** Where each package may be imported. */
 const PACKAGE_HOMES: Record<string, string[]> = {
+  "@ai-sdk/openai": ["tests/server/"],
   "@anthropic-ai/sdk": ["tests/server/"],
   "@huggingface/gguf": ["tests/engine/gguf/"],
   "@huggingface/jinja": ["tokenizer/dependencies.ts"],
   "@langchain/core": ["tests/server/"],
   "@langchain/ollama": ["tests/server/"],
+  "@redocly/openapi-core": ["tests/server/"],
+  "@seriousme/openapi-schema-validator": ["tests/server/"],
   "@std/assert": ["tests/"],
   ai: ["tests/server/"],
   "ai-sdk-ollama": ["tests/server/"],
@@ -39,6 +42,8 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   ollama: ["tests/server/"],
   "ollama-ai-provider-v2": ["tests/server/"],
   openai: ["tests/server/"],
+  "openapi-fetch": ["tests/server/"],
+  "openapi-typescript": ["tests/server/"],
   "prom-client": ["tests/server/"],
   "string-width": ["server/dependencies.ts"],
   webgpu: ["tests/"],

@@ -19,7 +19,19 @@ export const operations: Operation[] = [
   ...anthropicOperations,
 ];
 
+/** What the tags of the operations stand for. */
+export const TAGS: OpenApiDocument["tags"] = [
+  { name: "Operations", description: "For those who run the server." },
+  { name: "Ollama", description: "Ollama's API, the native one." },
+  { name: "OpenAI", description: "OpenAI's API." },
+  { name: "Anthropic", description: "Anthropic's Messages API." },
+  {
+    name: "OpenAI and Anthropic",
+    description: "Paths that the clients of both ask, told apart by Anthropic's version header.",
+  },
+];
+
 /** The content of /openapi.json. */
 export function openApiDocument(version: string): OpenApiDocument {
-  return describeApi(operations, version);
+  return describeApi(operations, TAGS, version);
 }

@@ -20,18 +20,98 @@ import {
   openAiCompletionSchema,
   openAiResponsesSchema,
 } from "../schemas/openai.ts";
-import { named, type NamedSchema, type Operation } from "./operation.ts";
+import { openAiError, ResponsesAnswer } from "../wire/openai/mod.ts";
+import {
+  type ErrorSchema,
+  named,
+  type NamedSchema,
+  type Operation,
+  type Parameter,
+} from "./operation.ts";
 
-const error = named("OpenAiError", openAiErrorSchema);
-const vendorError = named("VendorError", vendorErrorSchema);
+const missing = openAiError(400, "model is required");
+const error: ErrorSchema = {
+  ...named("OpenAiError", openAiErrorSchema, missing),
+  tell: (status, message) => openAiError(status, message),
+};
+const vendorError: ErrorSchema = {
+  ...error,
+  ...named("VendorError", vendorErrorSchema, missing),
+};
 
-function post(operation: Omit<Operation, "tag" | "error" | "method">): Operation {
-  return { tag: "OpenAI", error, method: "post", ...operation };
+/** The model of examples: the one in the box. */
+const model = "quern:tiny";
+const question = "How do I pull a model?";
+const said = "Run `quern pull NAME`.";
+const created = 1_795_413_005;
+
+const usage = {
+  prompt_tokens: 15,
+  completion_tokens: 12,
+  total_tokens: 27,
+  prompt_tokens_details: { cached_tokens: 0 },
+};
+
+const chatHead = { id: "chatcmpl-1", created, model, system_fingerprint: "fp_ollama" };
+const completionHead = { ...chatHead, id: "cmpl-1", object: "text_completion" };
+const openAiModel = { id: model, object: "model", created, owned_by: "library" };
+
+const responseRequest = { model, input: question };
+const textEvent = {
+  type: "response.output_text.delta",
+  sequence_number: 4,
+  item_id: "msg_10",
+  output_index: 0,
+  content_index: 0,
+  delta: "Run",
+  logprobs: [],
+};
+
+/** A response as the server makes it. */
+function exampleResponse(): unknown {
+  const answer = new ResponsesAnswer({ id: "1", model, now: () => created }, responseRequest);
+  answer.add({ type: "text", text: said });
+  answer.add({
+    type: "done",
+    reason: "stop",
+    usage: {
+      promptTokens: 15,
+      cachedTokens: 0,
+      completionTokens: 12,
+      promptMilliseconds: 57,
+      completionMilliseconds: 132,
+    },
+  });
+  return answer.whole();
 }
 
-function list(path: string, summary: string, answer: NamedSchema): Operation {
-  const answers = { "application/json": answer };
-  return { tag: "OpenAI and Anthropic", error: vendorError, method: "get", path, summary, answers };
+function post(
+  operation: Omit<Operation, "tag" | "error" | "method" | "failures">,
+): Operation {
+  return {
+    tag: "OpenAI",
+    error,
+    method: "post",
+    failures: ["model", "busy", "remote"],
+    ...operation,
+  };
+}
+
+const VERSION_HEADER: Parameter = {
+  name: "anthropic-version",
+  in: "header",
+  description: "Asks for Anthropic's form.",
+  schema: { type: "string" },
+};
+
+function list(operation: Pick<Operation, "id" | "path" | "summary" | "failures" | "answers">) {
+  return {
+    tag: "OpenAI and Anthropic",
+    error: vendorError,
+    method: "get",
+    parameters: [VERSION_HEADER],
+    ...operation,
+  } satisfies Operation;
 }
 
 /** A whole answer, or a stream of events. */
@@ -42,46 +122,92 @@ function streamed(whole: NamedSchema, event: NamedSchema): Operation["answers"] 
 /** OpenAI's API. */
 export const openAiOperations: Operation[] = [
   post({
+    id: "createChatCompletion",
     path: "/v1/chat/completions",
     summary: "Answer a conversation.",
-    body: named("ChatCompletionRequest", openAiChatSchema),
+    body: named("ChatCompletionRequest", openAiChatSchema, {
+      model,
+      messages: [{ role: "user", content: question }],
+    }),
     answers: streamed(
-      named("ChatCompletion", chatCompletionSchema),
-      named("ChatCompletionChunk", chatChunkSchema),
+      named("ChatCompletion", chatCompletionSchema, {
+        ...chatHead,
+        object: "chat.completion",
+        choices: [{
+          index: 0,
+          message: { role: "assistant", content: said, refusal: null },
+          logprobs: null,
+          finish_reason: "stop",
+        }],
+        usage,
+      }),
+      named("ChatCompletionChunk", chatChunkSchema, {
+        ...chatHead,
+        object: "chat.completion.chunk",
+        choices: [{ index: 0, delta: { content: "Run" }, finish_reason: null }],
+      }),
     ),
   }),
   post({
+    id: "createCompletion",
     path: "/v1/completions",
     summary: "Answer or continue prompts.",
-    body: named("CompletionRequest", openAiCompletionSchema),
+    body: named("CompletionRequest", openAiCompletionSchema, { model, prompt: question }),
     answers: streamed(
-      named("Completion", completionSchema),
-      named("CompletionChunk", completionChunkSchema),
+      named("Completion", completionSchema, {
+        ...completionHead,
+        choices: [{ text: said, index: 0, logprobs: null, finish_reason: "stop" }],
+        usage,
+      }),
+      named("CompletionChunk", completionChunkSchema, {
+        ...completionHead,
+        choices: [{ text: "Run", index: 0, logprobs: null, finish_reason: null }],
+      }),
     ),
   }),
   post({
+    id: "createResponse",
     path: "/v1/responses",
     summary: "Answer a conversation of items; nothing is stored.",
-    body: named("ResponseRequest", openAiResponsesSchema),
+    body: named("ResponseRequest", openAiResponsesSchema, responseRequest),
     answers: streamed(
-      named("Response", responseSchema),
-      named("ResponseEvent", responseEventSchema),
+      named("Response", responseSchema, exampleResponse()),
+      named("ResponseEvent", responseEventSchema, textEvent),
     ),
   }),
   post({
+    id: "createEmbeddings",
     path: "/v1/embeddings",
     summary: "Turn texts or token ids into vectors.",
-    body: named("EmbeddingsRequest", openAiEmbedSchema),
-    answers: { "application/json": named("Embeddings", openAiEmbeddingsSchema) },
+    body: named("EmbeddingsRequest", openAiEmbedSchema, { model, input: ["one text", "another"] }),
+    answers: {
+      "application/json": named("Embeddings", openAiEmbeddingsSchema, {
+        object: "list",
+        data: [
+          { object: "embedding", embedding: [0.6, -0.8], index: 0 },
+          { object: "embedding", embedding: [0.8, 0.6], index: 1 },
+        ],
+        model,
+        usage: { prompt_tokens: 4, total_tokens: 4 },
+      }),
+    },
   }),
-  list(
-    "/v1/models",
-    "List the models of this machine; in Anthropic's form if the request has its version header.",
-    named("VendorModels", vendorModelsSchema),
-  ),
-  list(
-    "/v1/models/{model}",
-    "Tell of one model; in Anthropic's form if the request has its version header.",
-    named("VendorModel", vendorModelSchema),
-  ),
+  list({
+    id: "listModelsOfVendors",
+    path: "/v1/models",
+    summary: "List the models of this machine.",
+    answers: {
+      "application/json": named("VendorModels", vendorModelsSchema, {
+        object: "list",
+        data: [openAiModel],
+      }),
+    },
+  }),
+  list({
+    id: "retrieveModel",
+    path: "/v1/models/{model}",
+    summary: "Tell of one model.",
+    answers: { "application/json": named("VendorModel", vendorModelSchema, openAiModel) },
+    failures: ["model"],
+  }),
 ];

@@ -6,32 +6,60 @@ export interface NamedSchema {
   /** Unique in the document, such as "ChatRequest". */
   name: string;
   schema: object;
+  /** A value that fits; of a request, one that a server can answer. */
+  example: unknown;
 }
+
+/** The errors of a dialect. */
+export interface ErrorSchema extends NamedSchema {
+  /** How the dialect tells of an error. */
+  tell: (status: number, message: string) => unknown;
+}
+
+/** A parameter of a query, a header or a path. */
+export interface Parameter {
+  name: string;
+  in: "query" | "header" | "path";
+  description: string;
+  schema: object;
+  example?: unknown;
+}
+
+/** What else may go wrong than what can with every operation. */
+export type Failure = "model" | "response" | "blob" | "busy" | "disk" | "registry" | "remote";
 
 /** A method of a path. */
 export interface Operation {
+  /** Unique in the document; names of functions in generated clients. */
+  id: string;
   method: "get" | "head" | "post" | "delete";
   /** Parameters in braces: `/v1/models/{model}`. */
   path: string;
   /** The API that it belongs to. */
   tag: string;
   summary: string;
+  parameters?: Parameter[];
   /** What the request's JSON body must be. */
   body?: NamedSchema;
   /** Whether the request's body is a file instead. */
   isUpload?: boolean;
+  /** Statuses of success, and what they say, if there are others than 200. */
+  successes?: Record<number, string>;
   /**
-   * What answers of status 200 are, by content type. Of `application/x-ndjson` and
+   * What answers of these statuses are, by content type. Of `application/x-ndjson` and
    * `text/event-stream`, what the JSON value of each line or event is.
    */
   answers: Record<string, NamedSchema>;
+  failures?: Failure[];
   /** The JSON body of an error. */
-  error: NamedSchema;
+  error: ErrorSchema;
+  /** Bodies of the failures that have another. */
+  otherErrors?: Record<number, NamedSchema>;
   /** Answered without the API key. */
   isOpen?: boolean;
 }
 
 /** Names a schema. */
-export function named(name: string, schema: object): NamedSchema {
-  return { name, schema };
+export function named(name: string, schema: object, example: unknown): NamedSchema {
+  return { name, schema, example };
 }

@@ -9,8 +9,8 @@ const flag = { type: ["boolean", "null"] };
 const number = { type: ["number", "null"] };
 const integer = { type: ["integer", "null"] };
 
-/** Text or blocks, each of which `block` describes in turn. */
-const content = { type: ["string", "array", "null"], items: { $ref: "#/$defs/block" } };
+/** Text or blocks, which may hold text or blocks in turn. */
+const content = { type: ["string", "array", "null"], items: { $ref: "#/$defs/ContentBlock" } };
 
 const block = {
   type: "object",
@@ -38,7 +38,7 @@ const message = {
   required: ["role", "content"],
   properties: {
     role: { type: "string" },
-    content: { type: ["string", "array"], items: { $ref: "#/$defs/block" } },
+    content: { type: ["string", "array"], items: { $ref: "#/$defs/ContentBlock" } },
   },
 };
 
@@ -78,8 +78,6 @@ const outputConfig = {
 
 /** Body of POST /v1/messages, and of POST /v1/messages/count_tokens, which needs no limit. */
 export const messagesSchema = {
-  // Its references stay its own wherever it is put.
-  $id: "MessagesRequest",
   type: "object",
   properties: {
     model: text,
@@ -98,5 +96,5 @@ export const messagesSchema = {
     options,
     keep_alive: { type: ["string", "number", "null"] },
   },
-  $defs: { block },
+  $defs: { ContentBlock: block },
 };

@@ -127,6 +127,7 @@ export const openAiCompletionSchema = {
   properties: {
     ...common,
     ...sampling,
+    prompt: { description: "A text, an array of texts, token ids, or an array of those." },
     suffix: text,
     echo: flag,
     best_of: integer,

@@ -38,7 +38,8 @@ export function checkResponse(
   const type = response.headers.get("content-type")?.split(";")[0] ?? "";
   const operation = operationOf(asked.method, URL.parse(asked.url)?.pathname ?? "");
   if (!operation || !response.body || type.startsWith("text/plain")) return response;
-  const schema = response.ok ? operation.answers[type] : operation.error;
+  const { answers, error, otherErrors = {} } = operation;
+  const schema = response.ok ? answers[type] : otherErrors[response.status] ?? error;
   if (!schema) throw fault(operation, `an answer of ${type} is not described`);
   const check: Check = (text) => validate(operation, schema, text);
   const body = response.body.pipeThrough(inspector(type, check), { preventCancel: false });
@@ -52,7 +53,11 @@ function operationOf(method: string, path: string): Operation | undefined {
   });
 }
 
-function validate(operation: Operation, { name, schema }: NamedSchema, text: string): void {
+function validate(
+  operation: Operation,
+  { name, schema }: Pick<NamedSchema, "name" | "schema">,
+  text: string,
+): void {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -187,7 +187,7 @@ export const responseSchema = record({
     }),
     record({ type: { const: "web_search" }, external_web_access: { const: false } }),
   )),
-  text: record({ format: { type: "object", required: ["type"] } }),
+  text: record({ format: { type: "object", required: ["type"], properties: { type: text } } }),
   reasoning: record({ effort: textOrNull, summary: textOrNull }),
   truncation: { enum: ["auto", "disabled"] },
   metadata: { type: "object" },

@@ -1,0 +1,58 @@
+// The schemas of a document, each once under its name: where one has another within it, a reference
+// stands, and what a schema calls its own definitions becomes a component as well.
+
+import type { NamedSchema } from "./operation.ts";
+
+const OWN = "#/$defs/";
+const SHARED = "#/components/schemas/";
+
+type Members = Record<string, unknown>;
+
+/** The components of a document. */
+export class SchemaComponents {
+  readonly #byName = new Map<string, object>();
+  readonly #names = new Map<object, string>();
+
+  /**
+   * Takes a schema. Gives the reference to it.
+   *
+   * @throws {TypeError} if another one has its name
+   */
+  add({ name, schema }: Pick<NamedSchema, "name" | "schema">): { $ref: string } {
+    const known = this.#byName.get(name);
+    if (known === schema) return { $ref: SHARED + name };
+    if (known) throw new TypeError(`Cannot describe the API: two schemas have the name "${name}"`);
+    this.#byName.set(name, schema);
+    this.#names.set(schema, name);
+    const { $defs = {} } = schema as { $defs?: Record<string, object> };
+    for (const [own, definition] of Object.entries($defs)) {
+      this.add({ name: own, schema: definition });
+    }
+    return { $ref: SHARED + name };
+  }
+
+  /** All of them by name. */
+  schemas(): Record<string, object> {
+    return Object.fromEntries(
+      this.#byName.entries().map(([name, schema]) => [name, this.#members(schema as Members)]),
+    );
+  }
+
+  #copy(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((element) => this.#copy(element));
+    if (typeof value !== "object" || value === null) return value;
+    const name = this.#names.get(value);
+    return name === undefined ? this.#members(value as Members) : { $ref: SHARED + name };
+  }
+
+  #members({ $defs: _, ...members }: Members): Members {
+    return Object.fromEntries(
+      Object.entries(members).map(([name, value]) => [
+        name,
+        name === "$ref" && typeof value === "string"
+          ? value.replace(OWN, SHARED)
+          : this.#copy(value),
+      ]),
+    );
+  }
+}
