@@ -1,0 +1,211 @@
+// Dot products of int8 activations and codes, exact on every machine. What
+// i32x4.relaxed_dot_i8x16_i7x16_add_s does with codes of more than seven bits is left to the engine
+// (WebAssembly's relaxed SIMD), so a probe asks it: it is one instruction where it is VNNI's or ARM's,
+// but on other x86 it goes through sums of 16 bits that saturate.
+
+import { type FunctionBuilder, i16x8, i32x4, ModuleBuilder } from "./wasm/mod.ts";
+import { type Local, shuffleLanes, type V128, v128 } from "./wasm/mod.ts";
+import type { Quads } from "./formats/format.ts";
+
+/**
+ * How a machine multiplies bytes:
+ * - "unsigned": four products at a time with codes of 0 to 255 (VNNI);
+ * - "signed": four at a time with codes of -128 to 127 (ARM);
+ * - "pairs": two at a time in 16 bits, with codes of 0 to 127 (SSSE3); wider ones as "widened";
+ * - "widened": as 16-bit integers, which plain SIMD has.
+ */
+export type DotProduct = "unsigned" | "signed" | "pairs" | "widened";
+
+/** The dot product that this engine has, by trying it. */
+export function probeDotProduct(): DotProduct {
+  const splat = (value: number) => v128.const(new Uint8Array(16).fill(value));
+  const module = new ModuleBuilder();
+  const zero = splat(0);
+  for (const [name, code] of [["low", 127], ["high", 255]] as const) {
+    module.function(name, {}, () =>
+      i32x4.extract_lane(
+        i32x4.relaxed_dot_i8x16_i7x16_add_s(splat(-127), splat(code), zero),
+        0,
+      ));
+  }
+  const bytes = module.bytes();
+  if (!WebAssembly.validate(bytes)) return "widened";
+  const { low, high } = new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports;
+  const call = (run: WebAssembly.ExportValue) => (run as () => number)();
+  if (call(low) !== 4 * -127 * 127) return "widened";
+  const result = call(high);
+  return result === 4 * -127 * 255 ? "unsigned" : result === 4 * 127 ? "signed" : "pairs";
+}
+
+/** The largest magnitude of an activation's code. */
+export const MAXIMUM_CODE = 127;
+
+/** How the codes of a format are multiplied on a machine. */
+export interface DotPlan {
+  readonly kind: DotProduct;
+  /** Whether codes are made signed first: their offset is subtracted from each. */
+  readonly isSigned: boolean;
+  /** Whether activations and panels have 16 bits a code. */
+  readonly isWide: boolean;
+  /** Steps whose sums of pairs fit 16 bits ("pairs"). */
+  readonly run: number;
+}
+
+/** The plan for codes from 0 to `maximum`. */
+export function planDots(machine: DotProduct, maximum: number): DotPlan {
+  const run = Math.floor(32767 / (2 * MAXIMUM_CODE * maximum));
+  const kind = machine === "pairs" && run === 0 ? "widened" : machine;
+  return { kind, isSigned: kind === "signed" && maximum > 127, isWide: kind === "widened", run };
+}
+
+/** What sums of products are over: some tokens by the rows of a band. */
+export interface DotOperands {
+  /** Where the activations of each token begin. */
+  readonly tokens: readonly Activations[];
+  /** Steps of the group: from `first` up to `end`. */
+  readonly first: number;
+  readonly end: number;
+  /** Codes of a step, as bytes, or where plan and source are wide, of a pair of columns. */
+  load(step: number): Quads;
+  /** What the sums of a token begin with. */
+  start(token: number): V128;
+}
+
+/** Activations of one token: codes at a step, or at a pair of columns where they are wide. */
+export interface Activations {
+  /** The four bytes of a step in every lane. */
+  step(step: number): V128;
+  /** The two 16-bit codes of a pair in every lane. */
+  pair(pair: number): V128;
+  /** The four 16-bit codes of a step, twice. */
+  wideStep(step: number): V128;
+}
+
+/** Sums over the steps, [token][quad], four rows a vector. */
+export function sumDots(
+  f: FunctionBuilder,
+  plan: DotPlan,
+  operands: DotOperands,
+  ones: V128,
+): V128[][] {
+  switch (plan.kind) {
+    case "unsigned":
+    case "signed":
+      return sumFours(f, operands);
+    case "pairs":
+      return sumPairs(f, operands, plan.run, ones);
+    case "widened":
+      return sumWidened(f, operands);
+  }
+}
+
+function sumFours(f: FunctionBuilder, operands: DotOperands): V128[][] {
+  const { tokens, first, end, load, start } = operands;
+  const sums = startSums(f, tokens.length, start);
+  for (let step = first; step < end; step++) {
+    const codes = load(step);
+    tokens.forEach((token, t) => {
+      const x = f.let(token.step(step));
+      sums[t].forEach((sum, quad) =>
+        f.set(sum, i32x4.relaxed_dot_i8x16_i7x16_add_s(x, codes[quad], sum))
+      );
+    });
+  }
+  return sums;
+}
+
+/** Two sums for each token, for the two quads. */
+function startSums(f: FunctionBuilder, tokens: number, start: (token: number) => V128) {
+  return Array.from({ length: tokens }, (_, t) => {
+    const sum = f.let(start(t));
+    return [sum, f.let(sum)];
+  });
+}
+
+/** Sums of 16 bits over a run of steps, two in each row's lane, and then of 32. */
+function sumPairs(
+  f: FunctionBuilder,
+  { tokens, first, end, load, start }: DotOperands,
+  run: number,
+  ones: V128,
+): V128[][] {
+  const sums = tokens.map(() => [f.local("v128"), f.local("v128")]);
+  let totals: Local<"v128">[][] | undefined;
+  for (let step = first; step < end; step++) {
+    const isFirst = (step - first) % run === 0;
+    const isLast = step === end - 1 || (step - first) % run === run - 1;
+    const codes = load(step);
+    tokens.forEach((token, t) => {
+      const x = f.let(token.step(step));
+      sums[t].forEach((sum, quad) => {
+        const pairs = i16x8.relaxed_dot_i8x16_i7x16_s(x, codes[quad]);
+        f.set(sum, isFirst ? pairs : i16x8.add(sum, pairs));
+      });
+    });
+    if (!isLast) continue;
+    totals ??= startSums(f, tokens.length, start);
+    totals.forEach((of, t) =>
+      of.forEach((total, quad) =>
+        f.set(total, i32x4.add(total, i32x4.dot_i16x8_s(sums[t][quad], ones)))
+      )
+    );
+  }
+  return totals!;
+}
+
+/** Codes of a band's steps as 16-bit integers: each sum is in two vectors of two rows until the end. */
+function sumWidened(
+  f: FunctionBuilder,
+  { tokens, first, end, load, start }: DotOperands,
+): V128[][] {
+  const sums = tokens.map(() => [0, 1, 2, 3].map(() => f.let(ZERO)));
+  for (let step = first; step < end; step++) {
+    const codes = load(step).flatMap((quad) => [
+      f.let(i16x8.extend_low_i8x16_u(quad)),
+      f.let(i16x8.extend_high_i8x16_u(quad)),
+    ]);
+    tokens.forEach((token, t) => {
+      const x = f.let(token.wideStep(step));
+      sums[t].forEach((sum, i) => f.set(sum, i32x4.add(sum, i32x4.dot_i16x8_s(codes[i], x))));
+    });
+  }
+  return sums.map((of, t) =>
+    [0, 2].map((i) => {
+      const halves = i32x4.add(
+        shuffleLanes(of[i], of[i + 1], [0, 2, 4, 6]),
+        shuffleLanes(of[i], of[i + 1], [1, 3, 5, 7]),
+      );
+      return i32x4.add(halves, start(t));
+    })
+  );
+}
+
+/** Sums over pairs of columns whose 16-bit codes are side by side: panels of wide plans. */
+export function sumWidePairs(f: FunctionBuilder, operands: DotOperands): V128[][] {
+  const { tokens, first, end, load, start } = operands;
+  const sums = startSums(f, tokens.length, start);
+  for (let pair = 2 * first; pair < 2 * end; pair++) {
+    const codes = load(pair);
+    tokens.forEach((token, t) => {
+      const x = f.let(token.pair(pair));
+      sums[t].forEach((sum, quad) => f.set(sum, i32x4.add(sum, i32x4.dot_i16x8_s(codes[quad], x))));
+    });
+  }
+  return sums;
+}
+
+/** The two pairs of columns of a step, four rows each, as 16-bit integers. */
+export function widenPairs(f: FunctionBuilder, quad: V128): V128[] {
+  const low = f.let(i16x8.extend_low_i8x16_u(quad));
+  const high = f.let(i16x8.extend_high_i8x16_u(quad));
+  return [shuffleLanes(low, high, [0, 2, 4, 6]), shuffleLanes(low, high, [1, 3, 5, 7])];
+}
+
+const ZERO = v128.const(new Uint8Array(16));
+
+/** A whole factor times the lanes; a shift where the factor is a power of two. */
+export function times(vector: V128, factor: number): V128 {
+  if (factor === 0) return ZERO;
+  const log = Math.log2(factor);
+  return Number.isInteger(log) ? i32x4.shl(vector, log) : i32x4.mul(vector, i32x4.splat(factor));
+}

@@ -1,0 +1,76 @@
+// What a weight format is to the CPU: how eight rows of a matrix lie side by side, so that the lanes
+// of a vector are rows. Columns go in groups of 32, rows in bands of 8; a group of a band is eight
+// steps of four columns, each step two vectors: four columns of rows 0 to 3, and of rows 4 to 7.
+//
+//     vector:  row 0: c c c c | row 1: c c c c | row 2: c c c c | row 3: c c c c     (bytes)
+//
+// In memory codes are as narrow as in the file (planes.ts). A block of a band, as many columns as a
+// block of the file, is a head with what the block's rows have once, and then its groups.
+
+import type { QuantFormat } from "../../quants/mod.ts";
+import type { Expression, FunctionBuilder, Local, Memory, V128 } from "../wasm/mod.ts";
+
+/** Rows that lie side by side. */
+export const BAND = 8;
+/** Columns in a group. */
+export const GROUP = 32;
+/** Steps of four columns in a group. */
+export const STEPS = 8;
+
+/** A place in a memory. */
+export interface Place {
+  readonly memory: Memory;
+  readonly address: Expression<"i32">;
+}
+
+/** What rows 0 to 3 and rows 4 to 7 of a band have, a row per lane. */
+export type Quads = readonly [V128, V128];
+
+/** Scales of a group as floats, by halves of 16 columns; one for both where they share it. */
+export interface Scales {
+  readonly scales: readonly Quads[];
+  /** What is subtracted from scale * code, by halves. */
+  readonly minimums?: readonly Quads[];
+}
+
+/** How the scales of a format lie in the file and in a band. */
+export interface ScaleLayout {
+  /** Bytes of a block's head and of a group's scales, for eight rows. */
+  readonly headBytes: number;
+  readonly groupBytes: number;
+  /** Whether the two halves of a group have scales of their own. */
+  readonly halves: boolean;
+  readonly hasMinimum: boolean;
+  /** Writes the head's part of a row out of its block in the file. */
+  packHead(f: FunctionBuilder, block: Place, head: Place, row: number): void;
+  /** Writes the group's part of a row. */
+  packGroup(f: FunctionBuilder, block: Place, to: Place, row: number, group: number): void;
+  /** Reads the head of a block into variables. */
+  loadHead(f: FunctionBuilder, head: Place): readonly Local<"v128">[];
+  /** The scales of a group as floats. */
+  load(f: FunctionBuilder, from: Place, head: readonly Local<"v128">[]): Scales;
+}
+
+/** An integer format on the CPU. */
+export interface PackedFormat {
+  readonly source: QuantFormat;
+  /** Bits of a code in memory. */
+  readonly bits: number;
+  /** Subtracted from every code. */
+  readonly offset: number;
+  /** What codes stand for where that is not the codes: sixteen values, to which `offset` was added. */
+  readonly table?: readonly number[];
+  readonly scales: ScaleLayout;
+  /** Sixteen codes of a row out of a block in the file, unsigned: those of a half of a group. */
+  codes(block: Place, group: number, half: number): V128;
+}
+
+/** Bytes of a band's group, codes and scales. */
+export function groupBytes(format: PackedFormat): number {
+  return BAND * GROUP * format.bits / 8 + format.scales.groupBytes;
+}
+
+/** Bytes of a band's block. */
+export function blockBytes(format: PackedFormat): number {
+  return format.scales.headBytes + groupBytes(format) * format.source.blockSize / GROUP;
+}

@@ -1,0 +1,122 @@
+// The K-quants and what is built like them: 256 weights with factors in halves, and scales of few
+// bits for every 16 or 32. Their blocks in the file are described in kernels/quants.
+
+import { q4_k } from "../../quants/q4_k.ts";
+import { q5_k } from "../../quants/q5_k.ts";
+import { q6_k } from "../../quants/q6_k.ts";
+import { q2_k } from "../../quants/q2_k.ts";
+import { q3_k } from "../../quants/q3_k.ts";
+import { type Expression, i32, type V128, v128 } from "../wasm/mod.ts";
+import type { PackedFormat, Place } from "./format.ts";
+import { field } from "./planes.ts";
+import { byteScales } from "./scales.ts";
+
+/** Bits of a byte of a block, shifted down. */
+function bitsOf({ memory, address }: Place, at: number, shift: number, mask: number) {
+  const byte = memory.i32.load8_u(address, at);
+  return i32.and(shift === 0 ? byte : i32.shr_u(byte, shift), mask);
+}
+
+/** Two low and high parts of a number. */
+function joined(low: Expression<"i32">, high: Expression<"i32">, shift: number): Expression<"i32"> {
+  return i32.or(low, i32.shl(high, shift));
+}
+
+/** The six bits of scale or minimum `index` in the twelve bytes of Q4_K and Q5_K, see k_scales.ts. */
+const sixBits = (isMinimum: boolean) => (block: Place, index: number): Expression<"i32"> => {
+  const at = 4 + index + (isMinimum ? 4 : 0);
+  if (index < 4) return bitsOf(block, at, 0, 63);
+  const low = bitsOf(block, 4 + index + 4, isMinimum ? 4 : 0, 15);
+  return joined(low, bitsOf(block, isMinimum ? 4 + index : index, 6, 3), 4);
+};
+
+const sixBitScales = byteScales({
+  factors: [0, 2],
+  halves: false,
+  scale: sixBits(false),
+  minimum: sixBits(true),
+});
+
+/** Sixteen bytes of a block. */
+function load({ memory, address }: Place, at: number): V128 {
+  return memory.v128.load(address, at);
+}
+
+/** Nibbles of Q4_K and Q5_K: a byte has weights of two groups. */
+function nibbles(block: Place, at: number, group: number, half: number): V128 {
+  return field(load(block, at + 32 * (group >> 1) + 16 * half), -4 * (group % 2), 15);
+}
+
+/** Low bits of Q2_K and Q3_K: a byte has weights of four groups. */
+function pairs(block: Place, at: number, group: number, half: number): V128 {
+  return field(load(block, at + 32 * (group >> 2) + 16 * half), -2 * (group % 4), 3);
+}
+
+/** The scale of sixteen weights of Q3_K: six bits with 32 added. */
+function q3Scale(block: Place, index: number): Expression<"i32"> {
+  const low = bitsOf(block, 96 + index % 8, 4 * (index >> 3), 15);
+  return i32.sub(joined(low, bitsOf(block, 104 + index % 4, 2 * (index >> 2), 3), 4), 32);
+}
+
+/** Formats of 256 weights with scales under factors. */
+export const kQuants: readonly PackedFormat[] = [
+  {
+    source: q2_k,
+    bits: 2,
+    offset: 0,
+    scales: byteScales({
+      factors: [80, 82],
+      halves: true,
+      scale: (block, index) => bitsOf(block, index, 0, 255),
+      nibbles: true,
+    }),
+    codes: (block, group, half) => pairs(block, 16, group, half),
+  },
+  {
+    source: q3_k,
+    bits: 3,
+    offset: 4,
+    scales: byteScales({ factors: [108], halves: true, scale: q3Scale }),
+    codes: (block, group, half) =>
+      v128.or(
+        pairs(block, 32, group, half),
+        field(load(block, 16 * half), 2 - group, 4),
+      ),
+  },
+  {
+    source: q4_k,
+    bits: 4,
+    offset: 0,
+    scales: sixBitScales,
+    codes: (block, group, half) => nibbles(block, 16, group, half),
+  },
+  {
+    source: q5_k,
+    bits: 5,
+    offset: 0,
+    scales: sixBitScales,
+    codes: (block, group, half) =>
+      v128.or(
+        nibbles(block, 48, group, half),
+        field(load(block, 16 + 16 * half), 4 - group, 16),
+      ),
+  },
+  {
+    source: q6_k,
+    bits: 6,
+    offset: 32,
+    scales: byteScales({
+      factors: [208],
+      halves: true,
+      scale: ({ memory, address }, index) => memory.i32.load8_s(address, 192 + index),
+    }),
+    codes: (block, group, half) => {
+      const low = load(block, 64 * (group >> 2) + 32 * (group % 2) + 16 * half);
+      const high = load(block, 128 + 32 * (group >> 2) + 16 * half);
+      return v128.or(
+        field(low, -4 * (group >> 1 & 1), 15),
+        field(high, 4 - 2 * (group % 4), 48),
+      );
+    },
+  },
+];

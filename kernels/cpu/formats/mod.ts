@@ -1,0 +1,10 @@
+// The integer formats that the CPU reads, by the name of the format.
+
+import type { PackedFormat } from "./format.ts";
+import { kQuants } from "./k_quants.ts";
+import { simpleFormats } from "./simple.ts";
+
+export { BAND, blockBytes, GROUP, type PackedFormat } from "./format.ts";
+
+/** All integer formats. */
+export const packedFormats: readonly PackedFormat[] = [...simpleFormats, ...kQuants];

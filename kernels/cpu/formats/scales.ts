@@ -1,0 +1,181 @@
+// The layouts of scales: a half or two per block, bytes with factors of their blocks, exponents.
+// Halves stay halves in memory and become floats by integer arithmetic, as WebAssembly has no halves;
+// one that is infinite or NaN is read as a number from 65536 on.
+
+import {
+  type Expression,
+  f32,
+  f32x4,
+  type FunctionBuilder,
+  i16x8,
+  i32,
+  i32x4,
+  type V128,
+  v128,
+} from "../wasm/mod.ts";
+import { BAND, type Place, type Quads, type ScaleLayout } from "./format.ts";
+
+/** The bits of a float that a half's sign, exponent and mantissa become when shifted up by 13. */
+const HALF_BITS = 0x8fffe000;
+/** What the exponent of a half lacks to be that of a float. */
+const HALF_UNIT = 2 ** 112;
+
+/** The float of a half that is given as a signed integer. */
+function halfToFloat(half: Expression<"i32">): Expression<"f32"> {
+  return f32.mul(f32.reinterpret_i32(i32.and(i32.shl(half, 13), HALF_BITS)), HALF_UNIT);
+}
+
+/** Four floats of halves that are given as signed 32-bit lanes. */
+function halvesToFloats(halves: V128): V128 {
+  const bits = v128.and(i32x4.shl(halves, 13), i32x4.splat(HALF_BITS));
+  return f32x4.mul(bits, f32x4.splat(HALF_UNIT));
+}
+
+/** A half at a byte of a block, as a signed integer. */
+function half({ memory, address }: Place, offset: number): Expression<"i32"> {
+  return i32.shr_s(i32.shl(memory.i32.load16_u(address, offset), 16), 16);
+}
+
+/** Eight halves of a band as floats. */
+function loadHalves(f: FunctionBuilder, { memory, address }: Place, offset: number): Quads {
+  const halves = f.let(memory.v128.load(address, offset));
+  return [
+    halvesToFloats(i32x4.extend_low_i16x8_s(halves)),
+    halvesToFloats(i32x4.extend_high_i16x8_s(halves)),
+  ];
+}
+
+/** A half as scale, and maybe one that is added to scale * code, per block. */
+export function halfScales(scale: number, addend?: number): ScaleLayout {
+  const fields = addend === undefined ? [scale] : [scale, addend];
+  return {
+    headBytes: 2 * BAND * fields.length,
+    groupBytes: 0,
+    halves: false,
+    hasMinimum: addend !== undefined,
+    packHead(f, block, { memory, address }, row) {
+      fields.forEach((field, i) =>
+        f.do(memory.i32.store16(address, half(block, field), 2 * (BAND * i + row)))
+      );
+    },
+    packGroup() {},
+    loadHead(f, head) {
+      return fields.flatMap((_, i) => loadHalves(f, head, 2 * BAND * i)).map((quad, i) =>
+        f.let(i < 2 ? quad : f32x4.neg(quad))
+      );
+    },
+    load(_f, _from, [s0, s1, m0, m1]) {
+      return addend === undefined
+        ? { scales: [[s0, s1]] }
+        : { scales: [[s0, s1]], minimums: [[m0, m1]] };
+    },
+  };
+}
+
+/** Where the scales of a format with bytes (or fewer bits) under a block's factors are in the file. */
+export interface ByteScales {
+  /** Bytes of the block with the factors of scales and of minimums, halves. */
+  readonly factors: readonly number[];
+  /** Whether the halves of a group have scales of their own. */
+  readonly halves: boolean;
+  /** The scale of columns from 16 * index on, or 32 * index where both halves share it. */
+  scale(block: Place, index: number): Expression<"i32">;
+  /** The minimum, where there is one: then scales are unsigned, otherwise signed. */
+  minimum?(block: Place, index: number): Expression<"i32">;
+  /** Whether `scale` gives a byte with the scale in its low nibble and a minimum in the high one. */
+  readonly nibbles?: boolean;
+}
+
+/** Bytes under factors of their block, which become floats. */
+export function byteScales(options: ByteScales): ScaleLayout {
+  const { factors, halves, scale, minimum, nibbles = false } = options;
+  const count = halves ? 2 : 1;
+  const kinds = minimum ? [scale, minimum] : [scale];
+  const isUnsigned = minimum !== undefined || nibbles;
+  return {
+    headBytes: 4 * BAND * factors.length,
+    groupBytes: BAND * count * kinds.length,
+    halves,
+    hasMinimum: isUnsigned,
+    packHead(f, block, { memory, address }, row) {
+      factors.forEach((factor, i) =>
+        f.do(memory.f32.store(address, halfToFloat(half(block, factor)), 4 * (BAND * i + row)))
+      );
+    },
+    packGroup(f, block, { memory, address }, row, group) {
+      kinds.forEach((kind, k) => {
+        for (let i = 0; i < count; i++) {
+          const offset = BAND * (count * k + i) + row;
+          f.do(memory.i32.store8(address, kind(block, count * group + i), offset));
+        }
+      });
+    },
+    loadHead(f, { memory, address }) {
+      return factors.flatMap((_, i) =>
+        [0, 16].map((offset) => f.let(memory.v128.load(address, 4 * BAND * i + offset)))
+      );
+    },
+    load(f, { memory, address }, head) {
+      const read = (k: number, i: number) => {
+        const offset = BAND * (count * k + i);
+        return isUnsigned
+          ? memory.v128.load8x8_u(address, offset)
+          : memory.v128.load8x8_s(address, offset);
+      };
+      const [scales, minimums] = factors.map((_, k) =>
+        Array.from({ length: count }, (_, i): Quads => {
+          const words = f.let(
+            !nibbles
+              ? read(k, i)
+              : k === 0
+              ? v128.and(read(0, i), i16x8.splat(15))
+              : i16x8.shr_u(read(0, i), 4),
+          );
+          const low = f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(words));
+          const high = f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_s(words));
+          return [f32x4.mul(low, head[2 * k]), f32x4.mul(high, head[2 * k + 1])];
+        })
+      );
+      return minimums ? { scales, minimums } : { scales };
+    },
+  };
+}
+
+/** One byte per block, or per half of a group, whose bits are the middle of a float's. */
+export function floatByteScales(
+  options: {
+    /** Bits that the byte is shifted up by, and the factor that is left then. */
+    shift: number;
+    factor: number;
+    halves: boolean;
+    /** The byte of columns from 16 * index on, or 32 * index where both halves share it. */
+    scale(block: Place, index: number): Expression<"i32">;
+  },
+): ScaleLayout {
+  const { shift, factor, halves, scale } = options;
+  const count = halves ? 2 : 1;
+  return {
+    headBytes: 0,
+    groupBytes: BAND * count,
+    halves,
+    hasMinimum: false,
+    packHead() {},
+    packGroup(f, block, { memory, address }, row, group) {
+      for (let i = 0; i < count; i++) {
+        f.do(memory.i32.store8(address, scale(block, count * group + i), BAND * i + row));
+      }
+    },
+    loadHead: () => [],
+    load(f, { memory, address }) {
+      const scales = Array.from({ length: count }, (_, i): Quads => {
+        const words = f.let(memory.v128.load8x8_u(address, BAND * i));
+        const toFloat = (lanes: V128) => f32x4.mul(i32x4.shl(lanes, shift), f32x4.splat(factor));
+        return [
+          toFloat(i32x4.extend_low_i16x8_u(words)),
+          toFloat(i32x4.extend_high_i16x8_u(words)),
+        ];
+      });
+      return { scales };
+    },
+  };
+}

@@ -1,0 +1,35 @@
+// The modules of the CPU device: one with what all models need, and one for each weight format. All
+// import the memory that work is done in; those of formats also the memory of the weights, which can
+// be the same, or one of several, since one memory ends at 4 GiB.
+
+import { addQuantize } from "./activations.ts";
+import type { DotProduct } from "./dot_product.ts";
+import type { PackedFormat } from "./formats/mod.ts";
+import { addPack } from "./pack.ts";
+import { addProduct } from "./product.ts";
+import { ModuleBuilder } from "./wasm/mod.ts";
+
+/** Names of the memories that modules import. */
+export const WORK = "work";
+/** The memory of weights. */
+export const WEIGHTS = "weights";
+
+/** What kernels are: some items of an operation, by the address of its arguments. */
+export type Kernel = (record: number, scratch: number, first: number, last: number) => void;
+
+/** `quantize`. */
+export function commonModule(): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder();
+  addQuantize(module, module.importMemory(WORK));
+  return module.bytes();
+}
+
+/** `pack` and `product` of a format. */
+export function formatModule(format: PackedFormat, machine: DotProduct): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder();
+  const work = module.importMemory(WORK);
+  const weights = module.importMemory(WEIGHTS);
+  addPack(module, work, weights, format);
+  addProduct(module, work, weights, format, machine);
+  return module.bytes();
+}

@@ -1,0 +1,96 @@
+// Laying a matrix out for the CPU: rows of GGUF blocks become bands of eight rows (formats/format.ts).
+// Sixteen columns of four rows are four vectors; transposed by words they are four steps.
+
+import type { FunctionBuilder, Memory, ModuleBuilder, V128 } from "./wasm/mod.ts";
+import { i32, shuffleLanes } from "./wasm/mod.ts";
+import {
+  BAND,
+  blockBytes,
+  GROUP,
+  groupBytes,
+  type PackedFormat,
+  type Place,
+} from "./formats/format.ts";
+import { packCodes } from "./formats/planes.ts";
+
+/** What packing reads, as words in memory; `zeros` is a row of zeros, `to` the first band's place. */
+export const PACK_ARGUMENTS = ["source", "zeros", "to", "rows", "blocks"] as const;
+
+/**
+ * Adds `pack(arguments, scratch, first, last)`: bands `first` to `last` of a matrix whose `rows` rows
+ * of `blocks` blocks lie at `source`. Rows that a last band lacks are zero.
+ */
+export function addPack(
+  module: ModuleBuilder,
+  work: Memory,
+  weights: Memory,
+  format: PackedFormat,
+): void {
+  const { source } = format;
+  const groups = source.blockSize / GROUP;
+  const parameters = { arguments: "i32", scratch: "i32", first: "i32", last: "i32" } as const;
+  module.function("pack", parameters, (f, { arguments: record, first, last }) => {
+    const [from, zeros, to, rows, blocks] = PACK_ARGUMENTS.map((_, i) =>
+      f.let(work.i32.load(record, 4 * i))
+    );
+    const rowBytes = f.let(i32.mul(blocks, source.blockBytes));
+    const pointers = Array.from({ length: BAND }, () => f.local("i32"));
+    const band = f.let(first);
+    const out = f.let(i32.add(to, i32.mul(i32.mul(first, blocks), blockBytes(format))));
+    f.forUpTo(band, last, 1, () => {
+      pointers.forEach((pointer, r) => {
+        const row = f.let(i32.add(i32.mul(band, BAND), r));
+        f.set(pointer, zeros);
+        f.if(
+          i32.lt_u(row, rows),
+          () => f.set(pointer, i32.add(from, i32.mul(row, rowBytes))),
+        );
+      });
+      const block = f.let(i32.const(0));
+      f.forUpTo(block, blocks, 1, () => {
+        const places = pointers.map((address): Place => ({ memory: work, address }));
+        const head = { memory: weights, address: out };
+        places.forEach((place, row) => format.scales.packHead(f, place, head, row));
+        f.increase(out, format.scales.headBytes);
+        for (let group = 0; group < groups; group++) {
+          packCodes(f, format.bits, head, transposed(f, format, places, group));
+          f.increase(out, groupBytes(format) - format.scales.groupBytes);
+          places.forEach((place, row) => format.scales.packGroup(f, place, head, row, group));
+          f.increase(out, format.scales.groupBytes);
+        }
+        for (const pointer of pointers) f.increase(pointer, source.blockBytes);
+      });
+    });
+  });
+}
+
+/** The vectors of a group, [2 * step + quad]. */
+function transposed(
+  f: FunctionBuilder,
+  format: PackedFormat,
+  places: readonly Place[],
+  group: number,
+): V128[] {
+  const vectors: V128[] = [];
+  for (const quad of [0, 1]) {
+    for (const half of [0, 1]) {
+      const [a, b, c, d] = places.slice(4 * quad, 4 * quad + 4).map((place) =>
+        f.let(format.codes(place, group, half))
+      );
+      const low = [
+        f.let(shuffleLanes(a, b, [0, 4, 1, 5])),
+        f.let(shuffleLanes(c, d, [0, 4, 1, 5])),
+      ];
+      const high = [
+        f.let(shuffleLanes(a, b, [2, 6, 3, 7])),
+        f.let(shuffleLanes(c, d, [2, 6, 3, 7])),
+      ];
+      [low, high].forEach(([top, bottom], i) => {
+        const step = 4 * half + 2 * i;
+        vectors[2 * step + quad] = f.let(shuffleLanes(top, bottom, [0, 1, 4, 5]));
+        vectors[2 * step + 2 + quad] = f.let(shuffleLanes(top, bottom, [2, 3, 6, 7]));
+      });
+    }
+  }
+  return vectors;
+}

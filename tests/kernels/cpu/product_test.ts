@@ -1,0 +1,156 @@
+// Products on the CPU against plain loops over the same int8 activations: every format, every kind of
+// dot product that the machine can run, one token and many, rows and columns that fill no band.
+
+import { assert, assertEquals } from "@std/assert";
+import { quantizeReference } from "../../../kernels/quantize.ts";
+import { activationBytes } from "../../../kernels/cpu/activations.ts";
+import { type DotProduct, probeDotProduct } from "../../../kernels/cpu/dot_product.ts";
+import {
+  BAND,
+  blockBytes,
+  type PackedFormat,
+  packedFormats,
+} from "../../../kernels/cpu/formats/mod.ts";
+import { commonModule, formatModule, type Kernel } from "../../../kernels/cpu/modules.ts";
+import { PANEL_BYTES, PANEL_COLUMNS, readsWide } from "../../../kernels/cpu/product.ts";
+import { IMPORTS } from "../../../kernels/cpu/wasm/mod.ts";
+import { randomFloats } from "../../gpu.ts";
+import { randomWeights } from "../weights.ts";
+
+interface Case {
+  format: PackedFormat;
+  machine: DotProduct;
+  rows: number;
+  blocks: number;
+  tokens: number;
+}
+
+function open(bytes: Uint8Array<ArrayBuffer>, memories: Record<string, WebAssembly.Memory>) {
+  const module = new WebAssembly.Module(bytes);
+  return new WebAssembly.Instance(module, { [IMPORTS]: memories }).exports as Record<
+    string,
+    Kernel
+  >;
+}
+
+/** A memory whose parts are given out one after the other. */
+class Arena {
+  readonly memory = new WebAssembly.Memory({ initial: 256, maximum: 65536, shared: true });
+  #end = 64;
+
+  place(bytes: number): number {
+    const start = this.#end;
+    this.#end = Math.ceil((start + bytes) / 64) * 64;
+    return start;
+  }
+
+  put(data: Uint8Array): number {
+    const at = this.place(data.length);
+    new Uint8Array(this.memory.buffer).set(data, at);
+    return at;
+  }
+
+  words(...values: number[]): number {
+    return this.put(new Uint8Array(Int32Array.from(values).buffer));
+  }
+}
+
+/** Multiplies with the kernels, and returns that beside what plain loops give. */
+function multiply({ format, machine, rows, blocks, tokens }: Case) {
+  const { source } = format;
+  const columns = blocks * source.blockSize;
+  const groups = columns / 32;
+  const file = randomWeights(source, rows * blocks);
+  const floats = randomFloats(tokens * columns, 3);
+  const [work, weights] = [new Arena(), new Arena()];
+  const memories = { work: work.memory, weights: weights.memory };
+  const { pack, product } = open(formatModule(format, machine), memories);
+  const { quantize } = open(commonModule(), memories);
+
+  const bands = Math.ceil(rows / BAND);
+  const stride = 4 * BAND * bands;
+  const zeros = work.place(blocks * source.blockBytes);
+  const matrix = weights.place(bands * blocks * blockBytes(format));
+  const isWide = readsWide(format, machine);
+  const x = work.place(tokens * groups * activationBytes(isWide));
+  const y = work.place(tokens * stride);
+  const scratch = work.place(PANEL_BYTES);
+  pack(work.words(work.put(file), zeros, matrix, rows, blocks), scratch, 0, bands);
+  const input = work.put(new Uint8Array(floats.buffer));
+  quantize(work.words(input, isWide ? 0 : x, isWide ? x : 0, groups), scratch, 0, tokens);
+  const arguments_ = work.words(matrix, x, y, blocks, tokens, stride, 0);
+  // In two parts, as two threads would.
+  product(arguments_, scratch, 0, bands >> 1);
+  product(arguments_, scratch, bands >> 1, bands);
+  const result = new Float32Array(work.memory.buffer.slice(y, y + tokens * stride));
+
+  const decoded = source.dequantize(file, rows * blocks);
+  const codes = new Float64Array(tokens * columns);
+  for (let start = 0; start < codes.length; start += 32) {
+    const group = quantizeReference(floats.subarray(start, start + 32));
+    group.codes.forEach((code, i) => codes[start + i] = code * group.scale);
+  }
+  const expected = new Float64Array(tokens * stride / 4);
+  const magnitude = new Float64Array(tokens * stride / 4);
+  for (let t = 0; t < tokens; t++) {
+    for (let row = 0; row < rows; row++) {
+      const at = t * stride / 4 + row;
+      for (let k = 0; k < columns; k++) {
+        const term = codes[t * columns + k] * decoded[row * columns + k];
+        expected[at] += term;
+        magnitude[at] += Math.abs(term);
+      }
+    }
+  }
+  return { result, expected, magnitude };
+}
+
+/** Sums of a group are exact; what is rounded is their scaling and the sum over groups. */
+function assertProduct(options: Case) {
+  const { result, expected, magnitude } = multiply(options);
+  result.forEach((value, i) => {
+    const allowed = magnitude[i] * 1e-5 + 1e-6;
+    assert(
+      Math.abs(value - expected[i]) <= allowed,
+      `${options.format.source.name}, ${options.machine}, ${options.tokens} tokens, ` +
+        `y[${i}]: ${value}, not ${expected[i]}`,
+    );
+  });
+}
+
+const machine = probeDotProduct();
+
+/** Dot products that give the same here as on the machines that they are for. */
+function machinesFor(format: PackedFormat): DotProduct[] {
+  const isNarrow = format.bits < 8 && !(format.table && Math.max(...format.table) > 127);
+  const all: DotProduct[] = machine === "widened" ? [] : ["pairs"];
+  if (isNarrow && machine !== "widened") all.push("unsigned", "signed");
+  return [...new Set<DotProduct>([machine, "widened", ...all])];
+}
+
+for (const format of packedFormats) {
+  const { name, blockSize } = format.source;
+  Deno.test(`the CPU multiplies ${name} as plain loops do`, () => {
+    for (const machine of machinesFor(format)) {
+      for (const tokens of [1, 4, 11]) {
+        const blocks = Math.max(1, Math.round(96 / blockSize));
+        assertProduct({ format, machine, rows: 21, blocks, tokens });
+      }
+    }
+  });
+
+  Deno.test(`${name} has at most 110 % of its size in the file`, () => {
+    assert(blockBytes(format) <= 1.1 * BAND * format.source.blockBytes);
+  });
+}
+
+Deno.test("a token has the same bits alone and among others, in one panel and in several", () => {
+  for (const name of ["Q8_0", "Q4_0", "Q6_K", "Q2_K"]) {
+    const format = packedFormats.find(({ source }) => source.name === name)!;
+    const blocks = (2 * PANEL_COLUMNS + 256) / format.source.blockSize;
+    const options = { format, machine, rows: 8, blocks };
+    const { result: many } = multiply({ ...options, tokens: 6 });
+    const { result: few } = multiply({ ...options, tokens: 1 });
+    assertEquals([...many.subarray(0, 8)], [...few]);
+  }
+});
