@@ -23,6 +23,7 @@ import { blobRoutes, UPLOAD_PATH } from "./routes/blobs.ts";
 import { copyDeleteRoutes } from "./routes/copy_delete.ts";
 import { createRoutes } from "./routes/create.ts";
 import { embedRoutes } from "./routes/embed.ts";
+import { homeRoutes } from "./routes/home.ts";
 import { modelListRoutes } from "./routes/model_list.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { ollamaRoutes } from "./routes/ollama.ts";
@@ -61,7 +62,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   app.use(drainGuard(drain));
   app.use(bodyLimit(new BodyBudget(maxHeldBytes), maxBodyBytes, UPLOAD_PATH));
 
-  app.get("/", (context) => context.text("Ollama is running"));
+  app.route("/", homeRoutes(options.version));
   app.route("/", modelRoutes(dependencies));
   app.route("/", showRoutes(dependencies));
   app.route("/", createRoutes(dependencies));

@@ -84,7 +84,8 @@ async function openSession(
     conversation: new Conversation(api, model, settings),
     look: {
       wordWrap: !options.nowordwrap,
-      hideThinking: options.hidethinking ?? false,
+      // A script that does not ask for thinking wants the answer alone.
+      showThinking: options.hidethinking ? false : options.think ? true : undefined,
       verbose: options.verbose ?? false,
     },
   });

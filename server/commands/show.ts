@@ -3,7 +3,7 @@
 import { connect } from "../client/mod.ts";
 import { styleFor } from "../terminal/mod.ts";
 import type { CliDependencies } from "./dependencies.ts";
-import { formatSections, type ShowAnswer } from "./show_sections.ts";
+import { formatSections, ownModelfile, type ShowAnswer } from "./show_sections.ts";
 
 /** The parts that can be asked for alone. */
 export const SHOW_PARTS = ["license", "modelfile", "parameters", "template", "system"] as const;
@@ -30,7 +30,7 @@ export async function show(
   const answer = await api.json<ShowAnswer>("/api/show", { model, verbose });
   const [part] = parts;
   const text = part
-    ? answer[part] ?? ""
+    ? (part === "modelfile" ? ownModelfile(answer) : answer[part]) ?? ""
     : formatSections(answer, { style: styleFor(terminal.stdoutIsTerminal, environment), verbose });
   terminal.write(text === "" || text.endsWith("\n") ? text : `${text}\n`);
   return 0;

@@ -186,8 +186,11 @@ export const serverOperations: Operation[] = [
   ofServer({
     id: "getRoot",
     path: "/",
-    summary: "Say that the server runs.",
-    answers: plain("Greeting", "Ollama is running"),
+    summary: "Say that the server runs; to a browser, what it is and where to go.",
+    answers: {
+      ...plain("Greeting", "Ollama is running"),
+      "text/html": named("Page", { type: "string" }, "<!DOCTYPE html>"),
+    },
     isOpen: true,
   }),
   ofServer({

@@ -1,5 +1,6 @@
 // Writes an answer as it comes: thinking dimmed between two lines that say so, then the text. In a
-// terminal it is wrapped and free of control sequences; into a file or pipe goes the text alone.
+// terminal it is wrapped and free of control sequences; into a file or pipe goes the text as it is,
+// and thinking where it was asked for.
 
 import type { Environment } from "../environment.ts";
 import { movesCursor, type Style, styleFor, type Terminal } from "../terminal/mod.ts";
@@ -12,7 +13,8 @@ import { WordWrap } from "./word_wrap.ts";
 export interface AnswerLook {
   /** Break rows between words. */
   wordWrap: boolean;
-  hideThinking: boolean;
+  /** Whether thinking is shown; where that is not said, at a terminal alone. */
+  showThinking?: boolean | undefined;
 }
 
 /** One answer on its way to standard output. */
@@ -28,12 +30,12 @@ export class AnswerPrinter {
   constructor(
     terminal: Terminal,
     environment: Environment,
-    { wordWrap, hideThinking }: AnswerLook,
+    { wordWrap, showThinking }: AnswerLook,
   ) {
     const { stdoutIsTerminal } = terminal;
     this.#terminal = terminal;
     this.#style = styleFor(stdoutIsTerminal, environment);
-    this.#showsThinking = stdoutIsTerminal && !hideThinking;
+    this.#showsThinking = showThinking ?? stdoutIsTerminal;
     if (wordWrap && movesCursor(stdoutIsTerminal, environment)) {
       this.#wrap = new WordWrap(() => terminal.size().columns);
     }

@@ -45,7 +45,7 @@ export function parseParameter(name: string, words: readonly string[]): unknown 
   if (!parameter) {
     const near = suggest(name, Object.keys(PARAMETERS));
     throw new CommandError(
-      `There is no parameter "${name}"${near ? `. Did you mean "${near}"?` : ""} ` +
+      `There is no parameter "${name}".${near ? ` Did you mean "${near}"?` : ""} ` +
         "Type /? parameter for all of them.",
     );
   }

@@ -1,6 +1,6 @@
 // `/show`: facts about the model and the settings of the session.
 
-import { formatSections } from "../commands/show_sections.ts";
+import { formatSections, ownModelfile } from "../commands/show_sections.ts";
 import { styleFor } from "../terminal/mod.ts";
 import { type CommandCall, CommandError } from "./command.ts";
 import { withoutControls } from "./control_characters.ts";
@@ -18,7 +18,7 @@ const SHOWERS: Record<string, Shower> = {
       verbose: false,
     }),
   license: ({ license }) => carried(license) ?? "No license was specified for this model.",
-  modelfile: ({ modelfile }) => carried(modelfile) ?? "No Modelfile is known of this model.",
+  modelfile: (facts) => carried(ownModelfile(facts)) ?? "No Modelfile is known of this model.",
   parameters: showParameters,
   system: ({ system }, { conversation }) =>
     carried(conversation.settings.system || system) ??

@@ -117,8 +117,11 @@ Deno.test("run --think goes to models that think, with a warning for others", as
   assertEquals(terminal.errors, 'Warning: --think is left out: "tiny" does not support thinking\n');
 });
 
-Deno.test("thinking is shown at a terminal unless it is hidden, and never in a pipe", async () => {
-  const server = { thinking: ["Hm, ", "well"] };
+Deno.test("thinking is shown at a terminal unless it is hidden, and in a pipe if it is asked for", async () => {
+  const server = {
+    thinking: ["Hm, ", "well"],
+    facts: { capabilities: ["completion", "thinking"] },
+  };
   const shown = "\x1b[2mThinking...\x1b[22m\n\x1b[2mHm, \x1b[22m\x1b[2mwell\x1b[22m\n" +
     "\x1b[2m...done thinking.\x1b[22m\n\nHello\n";
   const plain = "Thinking...\nHm, well\n...done thinking.\n\nHello\n";
@@ -126,7 +129,12 @@ Deno.test("thinking is shown at a terminal unless it is hidden, and never in a p
     [{}, {}, personsTerminal(), shown],
     [{}, { NO_COLOR: "1" }, personsTerminal(), plain],
     [{ hidethinking: true }, {}, personsTerminal(), "Hello\n"],
+    [{ hidethinking: true, think: true }, {}, personsTerminal(), "Hello\n"],
     [{}, {}, new FakeTerminal(), "Hello\n"],
+    [{ think: false }, {}, new FakeTerminal(), "Hello\n"],
+    [{ think: true }, {}, new FakeTerminal(), plain],
+    [{ think: "high" }, {}, new FakeTerminal(), plain],
+    [{ think: true, hidethinking: true }, {}, new FakeTerminal(), "Hello\n"],
   ];
   for (const [options, environment, terminal, output] of cases) {
     await runModel("Hi", { server, options, environment, terminal });

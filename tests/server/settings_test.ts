@@ -207,8 +207,16 @@ Deno.test("commands refuse values that cannot be read, all of them at once", asy
   }
 });
 
-Deno.test("README names every environment variable", () => {
-  const readme = Deno.readTextFileSync(new URL("../../README.md", import.meta.url));
-  const missing = VARIABLES.filter(({ name }) => !readme.includes(`\`${name}\``));
-  assertEquals(missing.map(({ name }) => name), []);
+Deno.test("README, quern help and serve --help name all variables, and README no others", async () => {
+  const names = VARIABLES.map(({ name }) => name);
+  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+  const table = readme.slice(readme.indexOf("| variable "));
+  const rows = table.slice(0, table.indexOf("\n\n")).split("\n").slice(2);
+  const told = rows.flatMap((row) => row.split("|")[1]!.match(/\w+/g)!);
+  assertEquals(told.toSorted(), names.toSorted());
+  for (const args of [["help"], ["--help"], ["serve", "--help"]]) {
+    const terminal = new FakeTerminal();
+    await main(args, { ...systemDependencies(), terminal });
+    for (const name of names) assertStringIncludes(terminal.output, `\n  ${name} `);
+  }
 });

@@ -29,7 +29,7 @@ Deno.test("parseParameter() says what is wrong with a value or a name", () => {
     ["temperature", ["Infinity"], "must be a number"],
     ["use_mmap", ["1"], "must be true or false"],
     ["temprature", ["1"], 'There is no parameter "temprature". Did you mean "temperature"?'],
-    ["constructor", ["1"], 'There is no parameter "constructor"'],
+    ["constructor", ["1"], 'There is no parameter "constructor". Type /? parameter for all'],
   ];
   for (const [name, words, message] of cases) {
     assertThrows(() => parseParameter(name, words), CommandError, message);
