@@ -108,7 +108,7 @@ export class InsufficientMemoryError extends EngineError {
   }
 }
 
-/** The thread of a model that was closed does not end: it is in the midst of work that has no pause. */
+/** The worker of a model does not answer: it is in the midst of work that has no pause. */
 export class WorkerBusyError extends EngineError {
   /** Name of the class. */
   override name = "WorkerBusyError";
@@ -116,14 +116,17 @@ export class WorkerBusyError extends EngineError {
    * Says what that means.
    *
    * @param milliseconds how long it has had
-   * @param ended settles when it has ended after all
+   * @param ended settles when it answers again, or has ended after all
+   * @param consequence what becomes of it
    */
-  constructor(milliseconds: number, readonly ended: Promise<void>) {
+  constructor(
+    readonly milliseconds: number,
+    readonly ended: Promise<void>,
+    consequence = "it keeps a core busy, and the model's memory, until what it is at is over",
+  ) {
     super(
-      `Cannot end the thread of the model: it has not answered for ${
-        milliseconds / 1000
-      } seconds; ` +
-        `it keeps a core busy, and the model's memory, until what it is at is over`,
+      `Cannot call off the work of the model's worker: it has not answered for ` +
+        `${milliseconds / 1000} seconds; ${consequence}`,
     );
   }
 }

@@ -28,7 +28,16 @@ export { readHeader } from "./header.ts";
 export type { FileHeader, HeaderOptions, HeaderValue } from "./header.ts";
 export { inspectModel, loadTokenizer } from "./inspect.ts";
 export { ModelManager } from "./manager/mod.ts";
-export type { AcquireOptions, Clock, Lease, ManagerOptions, RunningModel } from "./manager/mod.ts";
+export type {
+  AcquireOptions,
+  BusyWorker,
+  Clock,
+  Isolation,
+  Lease,
+  ManagerOptions,
+  OpenOptions,
+  RunningModel,
+} from "./manager/mod.ts";
 export {
   createEstimate,
   estimateInWorker,
@@ -46,4 +55,6 @@ export { usableProjector } from "./sight.ts";
 export * from "./store/mod.ts";
 export type * from "./types.ts";
 export { ImageError } from "./vision/mod.ts";
-export { openModelInWorker } from "./worker_client.ts";
+export { openModelInProcess, openModelInWorker } from "./worker_client.ts";
+export { serveModelProcess } from "./model_process.ts";
+export type { ProcessOptions } from "./process_host.ts";

@@ -1,6 +1,7 @@
 // The engine's own protocol: what goes into a model and what comes out, the same for the
 // library, the worker and every HTTP dialect. Plain data only: all of it passes postMessage.
 
+import type { WorkerBusyError } from "./errors.ts";
 import type { ChatEvent, GenerateEvent } from "./event_types.ts";
 import type { GrammarRules } from "./grammar/mod.ts";
 
@@ -295,6 +296,11 @@ export interface LoadOptions {
   warnings?: readonly string[];
   /** Called as weights arrive on the GPU. */
   onProgress?: (progress: LoadProgress) => void;
+  /**
+   * Called when a worker is in the midst of work that it cannot be called off from: it has not answered
+   * for a while after a request was aborted, or at the end of the model's life.
+   */
+  onBusy?: (busy: WorkerBusyError) => void;
   /** Aborting it ends the load with its reason. */
   signal?: AbortSignal;
 }

@@ -1,10 +1,11 @@
-// A model in a worker of its own, for programs that must not stand still while the GPU works: the
-// client's side of worker_protocol.ts. Closing it, or a crash, ends the worker, and with it all
-// that the model held on the GPU.
+// A model in a worker of its own, for programs that must not stand still while the GPU works, or in a
+// process of its own: the client's side of worker_protocol.ts. Closing it, or a crash, ends the worker,
+// and with it all that the model held on the GPU.
 
 import { CancelFlag } from "./cancellation.ts";
 import { unpackError } from "./error_record.ts";
 import { EngineError, ModelClosedError, WorkerBusyError } from "./errors.ts";
+import { ProcessHost, type ProcessOptions } from "./process_host.ts";
 import { EventQueue } from "./text/event_queue.ts";
 import type {
   ChatEvent,
@@ -21,13 +22,27 @@ import type {
   MemoryUse,
   ModelInfo,
 } from "./types.ts";
-import type { LoadedModel, Method, ToClient, ToWorker } from "./worker_protocol.ts";
+import type {
+  HostListener,
+  LoadedModel,
+  Method,
+  ModelHost,
+  ToClient,
+  ToWorker,
+} from "./worker_protocol.ts";
 
-/**
- * How long a worker may take to close in good order. One that takes longer is in the midst of work that
- * does not look at its flags: terminate() would not end that either, and nobody would hear of its end.
- */
-const CLOSE_MILLISECONDS = 3000;
+/** How long a worker may take to do what it is told. */
+export interface Patience {
+  /**
+   * Until it has closed in good order, in milliseconds. One that takes longer is in the midst of work
+   * that does not look at its flags.
+   */
+  readonly close: number;
+  /** Until it says something after a call is cancelled, in milliseconds. A step can take seconds. */
+  readonly cancel: number;
+}
+
+const PATIENCE: Patience = { close: 3000, cancel: 10_000 };
 
 /**
  * Loads a GGUF model in a worker. The stream of a call raises what went wrong at its first read.
@@ -37,16 +52,42 @@ const CLOSE_MILLISECONDS = 3000;
  */
 export async function openModelInWorker(
   path: string,
-  { onProgress, signal, ...options }: LoadOptions = {},
+  options: LoadOptions = {},
 ): Promise<ChatModel> {
-  signal?.throwIfAborted();
+  options.signal?.throwIfAborted();
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  return await openModelIn(new ThreadHost(worker), path, options);
+}
+
+/**
+ * Loads a GGUF model in a process of its own, which takes some 100 MB and a fraction of a second more
+ * than a worker. Whatever the model is at, closing it ends the process and frees its core.
+ *
+ * @param path a file path
+ * @throws as openModelInWorker() does; EngineError where no process can be started
+ */
+export async function openModelInProcess(
+  path: string,
+  { command, ...options }: LoadOptions & ProcessOptions = {},
+): Promise<ChatModel> {
+  options.signal?.throwIfAborted();
+  return await openModelIn(new ProcessHost(command && { command }), path, options);
+}
+
+/** Loads a GGUF model in a host that was just started. Errors: as of openModelInWorker(). */
+export async function openModelIn(
+  host: ModelHost,
+  path: string,
+  { onProgress, onBusy = () => {}, signal, ...options }: LoadOptions = {},
+  patience = PATIENCE,
+): Promise<ChatModel> {
   const closing = new CancelFlag();
   const { promise: loaded, resolve, reject } = Promise.withResolvers<LoadedModel>();
   const gone = Promise.withResolvers<void>();
   const abort = () => reject(signal?.reason);
   signal?.addEventListener("abort", abort);
-  listen(worker, {
+  if (signal?.aborted) abort();
+  host.listen({
     receive(message) {
       if (message.kind === "progress") onProgress?.(message.progress);
       if (message.kind === "loaded") resolve(message.model);
@@ -59,15 +100,41 @@ export async function openModelInWorker(
     },
   });
   try {
-    send(worker, { kind: "load", path, options, closing: closing.memory });
-    return new WorkerModel(worker, closing, await loaded);
+    host.send({ kind: "load", path, options, closing: closing.memory });
+    return new HostedModel(host, { closing, onBusy, patience }, await loaded);
   } catch (error) {
     // What is on the GPU already is given back by the thread itself.
-    if (signal?.aborted) await closeWorker(worker, closing, gone).catch(() => {});
-    else worker.terminate();
+    if (signal?.aborted) await closeHost(host, { closing, gone, patience }).catch(onBusy);
+    else host.end();
     throw error;
   } finally {
     signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** A thread that takes the messages of a model's client. */
+export class ThreadHost implements ModelHost {
+  readonly #worker: Worker;
+
+  /** Takes the messages of one that was just made. */
+  constructor(worker: Worker) {
+    this.#worker = worker;
+  }
+
+  send(message: ToWorker): void {
+    this.#worker.postMessage(message);
+  }
+
+  listen({ receive, crash }: HostListener): void {
+    this.#worker.onmessage = ({ data }) => receive(data);
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      crash(event.message);
+    };
+  }
+
+  end(): void {
+    this.#worker.terminate();
   }
 }
 
@@ -84,14 +151,26 @@ interface Call {
   end(error?: Error): void;
 }
 
-class WorkerModel implements ChatModel {
+/** How a hosted model is watched and closed. */
+interface HostedOptions {
+  readonly closing: CancelFlag;
+  readonly onBusy: (busy: WorkerBusyError) => void;
+  readonly patience: Patience;
+}
+
+class HostedModel implements ChatModel {
   readonly info: ModelInfo;
   readonly contextLength: number;
   readonly warnings: readonly string[];
-  readonly #worker: Worker;
-  readonly #closingFlag: CancelFlag;
+  readonly #host: ModelHost;
+  readonly #options: HostedOptions;
   #memory: MemoryUse;
   readonly #calls = new Map<number, Call>();
+  /** Calls that were cancelled and whose end is still to come. */
+  readonly #cancelled = new Set<number>();
+  #silence: ReturnType<typeof setTimeout> | undefined;
+  /** Settled once a worker that was told of as busy is heard again. */
+  #busy: PromiseWithResolvers<void> | undefined;
   readonly #gone = Promise.withResolvers<void>();
   #lastId = 0;
   #closing: Promise<void> | undefined;
@@ -99,21 +178,22 @@ class WorkerModel implements ChatModel {
   #closed: ModelClosedError | undefined;
 
   constructor(
-    worker: Worker,
-    closing: CancelFlag,
+    host: ModelHost,
+    options: HostedOptions,
     { info, contextLength, memory, warnings }: LoadedModel,
   ) {
-    this.#worker = worker;
-    this.#closingFlag = closing;
+    this.#host = host;
+    this.#options = options;
     this.info = info;
     this.contextLength = contextLength;
     this.#memory = memory;
     this.warnings = warnings;
-    listen(worker, {
+    host.listen({
       receive: (message) => this.#receive(message),
       crash: (state) => {
         this.#refuse(new ModelClosedError(`Cannot go on: the model's worker crashed: ${state}`));
         this.#gone.resolve();
+        this.#setFree();
       },
     });
   }
@@ -160,8 +240,11 @@ class WorkerModel implements ChatModel {
   }
 
   async #close(): Promise<void> {
-    this.#refuse(new ModelClosedError("Cannot go on: the model was closed"));
-    await closeWorker(this.#worker, this.#closingFlag, this.#gone);
+    const reason = this.#busy ? ", because its worker did not answer" : "";
+    this.#refuse(new ModelClosedError(`Cannot go on: the model was closed${reason}`));
+    clearTimeout(this.#silence);
+    const { closing, patience } = this.#options;
+    await closeHost(this.#host, { closing, gone: this.#gone, patience });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -180,7 +263,7 @@ class WorkerModel implements ChatModel {
       return events;
     }
     const cancelled = new CancelFlag();
-    send(this.#worker, { kind: "call", id, method, request, cancelled: cancelled.memory });
+    this.#host.send({ kind: "call", id, method, request, cancelled: cancelled.memory });
     // The worker's own end comes later, and finds the stream ended.
     const abort = () => {
       this.#cancel(id);
@@ -189,6 +272,7 @@ class WorkerModel implements ChatModel {
     signal?.addEventListener("abort", abort);
     const end = (error?: Error) => {
       this.#calls.delete(id);
+      this.#cancelled.delete(id);
       signal?.removeEventListener("abort", abort);
       events.close({ error });
     };
@@ -200,7 +284,9 @@ class WorkerModel implements ChatModel {
     const call = this.#calls.get(id);
     if (!call || this.#closed) return;
     call.cancelled.set();
-    send(this.#worker, { kind: "cancel", id });
+    this.#host.send({ kind: "cancel", id });
+    this.#cancelled.add(id);
+    if (this.#silence === undefined) this.#watch();
   }
 
   #receive(message: ToClient): void {
@@ -210,6 +296,28 @@ class WorkerModel implements ChatModel {
       this.#calls.get(message.id)?.end(message.error && unpackError(message.error));
     }
     if (message.kind === "closed") this.#gone.resolve();
+    if (message.kind === "busy") return this.#setBusy(message.milliseconds);
+    this.#setFree();
+    if (this.#silence !== undefined) this.#watch();
+  }
+
+  /** Waits for what a worker says that has calls to cancel. */
+  #watch(): void {
+    clearTimeout(this.#silence);
+    const { cancel } = this.#options.patience;
+    this.#silence = this.#cancelled.size > 0 && !this.#closed
+      ? setTimeout(() => this.#setBusy(cancel), cancel)
+      : undefined;
+  }
+
+  #setBusy(milliseconds: number): void {
+    this.#busy ??= Promise.withResolvers();
+    this.#options.onBusy(new WorkerBusyError(milliseconds, this.#busy.promise));
+  }
+
+  #setFree(): void {
+    this.#busy?.resolve();
+    this.#busy = undefined;
   }
 
   /** Ends what runs and takes no more. */
@@ -219,39 +327,30 @@ class WorkerModel implements ChatModel {
   }
 }
 
-/** Has a worker give everything back, and ends it. Errors: WorkerBusyError if it does not in time. */
-async function closeWorker(
-  worker: Worker,
-  closing: CancelFlag,
-  gone: PromiseWithResolvers<void>,
+/**
+ * Has a worker give everything back, and ends it. Errors: WorkerBusyError if it does not in time; then a
+ * process is killed, while a thread goes on: terminate() would not end it, and nobody would hear of its end.
+ */
+async function closeHost(
+  host: ModelHost,
+  { closing, gone, patience }: {
+    closing: CancelFlag;
+    gone: PromiseWithResolvers<void>;
+    patience: Patience;
+  },
 ): Promise<void> {
   closing.set();
-  send(worker, { kind: "close" });
-  const ended = gone.promise.then(() => worker.terminate());
+  host.send({ kind: "close" });
+  const ended = gone.promise.then(() => host.end());
   const grace = Promise.withResolvers<void>();
-  const timer = setTimeout(
-    () => grace.reject(new WorkerBusyError(CLOSE_MILLISECONDS, ended)),
-    CLOSE_MILLISECONDS,
-  );
+  const timer = setTimeout(() => {
+    const consequence = host.kill && "its process is ended by force";
+    grace.reject(new WorkerBusyError(patience.close, ended, consequence));
+    host.kill?.();
+  }, patience.close);
   try {
     await Promise.race([ended, grace.promise]);
   } finally {
     clearTimeout(timer);
   }
-}
-
-function send(worker: Worker, message: ToWorker): void {
-  worker.postMessage(message);
-}
-
-/** Hears a worker, in place of whoever did before. `crash` gets what was not caught in it. */
-function listen(
-  worker: Worker,
-  { receive, crash }: { receive: (message: ToClient) => void; crash: (state: string) => void },
-): void {
-  worker.onmessage = ({ data }: MessageEvent<ToClient>) => receive(data);
-  worker.onerror = (event) => {
-    event.preventDefault();
-    crash(event.message);
-  };
 }

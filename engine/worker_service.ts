@@ -3,6 +3,7 @@
 
 import { attachFlags, CancelFlag, cancellable, flagsOf } from "./cancellation.ts";
 import { packError } from "./error_record.ts";
+import { WorkerBusyError } from "./errors.ts";
 import type {
   ChatEvent,
   ChatModel,
@@ -32,7 +33,8 @@ export function serveModel(thread: DedicatedWorkerGlobalScope, load: LoadModel):
   thread.addEventListener("message", ({ data }: MessageEvent<ToWorker>) => service.receive(data));
 }
 
-class ModelService {
+/** A model that is loaded and asked by messages. */
+export class ModelService {
   readonly #load: LoadModel;
   readonly #send: (message: ToClient, transfer?: Transferable[]) => void;
   readonly #running = new Map<number, AbortController>();
@@ -41,11 +43,13 @@ class ModelService {
   #loading: Promise<void> | undefined;
   #model: ChatModel | undefined;
 
+  /** Loads by `load`, and answers by `send`. */
   constructor(load: LoadModel, send: (message: ToClient, transfer?: Transferable[]) => void) {
     this.#load = load;
     this.#send = send;
   }
 
+  /** Does what a message asks for. */
   async receive(message: ToWorker): Promise<void> {
     switch (message.kind) {
       case "load":
@@ -57,7 +61,13 @@ class ModelService {
       case "close":
         this.#closing.abort();
         await this.#loading;
-        await this.#model?.close();
+        try {
+          await this.#model?.close();
+        } catch (error) {
+          // Of a worker within this process. Who asked hears nothing, and ends the process.
+          if (error instanceof WorkerBusyError) return;
+          throw error;
+        }
         return this.#send({ kind: "closed" });
     }
   }
@@ -69,6 +79,10 @@ class ModelService {
         ...options,
         signal: this.#closing.signal,
         onProgress: (progress) => this.#send({ kind: "progress", progress }),
+        onBusy: ({ milliseconds, ended }) => {
+          this.#send({ kind: "busy", milliseconds });
+          void ended.then(() => this.#send({ kind: "free" }));
+        },
       });
       const { info, contextLength, memory, warnings } = model;
       this.#send({ kind: "loaded", model: { info, contextLength, memory, warnings } });
@@ -108,9 +122,9 @@ async function* run(
   } else if (method === "chat") {
     yield* begin(() => model.chat({ ...request as ChatRequest, signal }));
   } else if (method === "renderChat") {
-    yield await begin(() => model.renderChat(request as ChatRequest));
+    yield await begin(() => model.renderChat({ ...request as ChatRequest, signal }));
   } else if (method === "countTokens") {
-    yield await begin(() => model.countTokens(request as ChatRequest));
+    yield await begin(() => model.countTokens({ ...request as ChatRequest, signal }));
   } else if (method === "embedWithUsage") {
     yield await begin(() => model.embedWithUsage({ ...request as EmbedRequest, signal }));
   } else {

@@ -69,6 +69,7 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
     keepAlive,
     loadTimeout,
     maxLoaded,
+    isolation: settings.isolation,
     warn: log.warn,
     ...(memory && {
       estimate: memory.estimate,

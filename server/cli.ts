@@ -15,6 +15,7 @@ import {
   defineNames,
   defineTransfers,
 } from "./commands/define_models.ts";
+import { defineModelProcess } from "./commands/define_model_process.ts";
 import { defineServe } from "./commands/define_serve.ts";
 import type { Definition } from "./commands/definition.ts";
 import type { CliDependencies } from "./commands/dependencies.ts";
@@ -34,6 +35,7 @@ const DEFINITIONS: ((definition: Definition) => void)[] = [
   defineMemory,
   defineBench,
   defineDoctor,
+  defineModelProcess,
 ];
 
 /** Options whose value may be left out, which is only told apart from an argument by "=". */

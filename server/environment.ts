@@ -35,6 +35,10 @@ const count: Kind = { is: "a whole number", read: matching(/^\d+$/) };
 const address: Kind = { is: "an address such as 127.0.0.1:11434", read: require(isHostAddress) };
 const server: Kind = { is: "an address such as https://ollama.com", read: readRemoteHost };
 const api: Kind = { is: "ollama or openai", read: matching(/^(?:ollama|openai)$/i) };
+const isolation: Kind = {
+  is: "auto, worker or process",
+  read: matching(/^(?:auto|worker|process)$/i),
+};
 const log: Kind = { is: "plain or json", read: matching(/^(?:plain|json)$/i) };
 
 /** In the order of the help. */
@@ -72,6 +76,11 @@ export const VARIABLES: readonly Variable[] = [
     name: "QUERN_GPU_MEMORY",
     effect: "GPU memory, such as 24GB (what the driver says)",
     kind: size,
+  },
+  {
+    name: "QUERN_ISOLATION",
+    effect: "where models run: auto, worker or process (auto)",
+    kind: isolation,
   },
   { name: "OLLAMA_MAX_QUEUE", effect: "requests that may wait (512)", kind: count },
   { name: "OLLAMA_ORIGINS", effect: "further origins of web pages, with commas between" },

@@ -124,12 +124,12 @@ function gaugesOf({ manager, queue, version }: MetricsSources): Metric[] {
     createGauge("quern_loaded_models", "Models in memory.", () => [[{}, manager.running().length]]),
     createGauge(
       "quern_busy_workers",
-      "Threads of closed models that do not end, because they are in the midst of work.",
-      () => [[{}, manager.busyWorkers.count]],
+      "Workers of models that do not answer, because they are in the midst of work without a pause.",
+      () => [[{}, manager.busyWorkers.current.length]],
     ),
     createGauge(
       "quern_busy_workers_seen",
-      "How many such threads there have been.",
+      "How many such workers there have been.",
       () => [[{}, manager.busyWorkers.total]],
     ),
     createGauge(

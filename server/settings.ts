@@ -2,7 +2,7 @@
 // commands that act on them refuse it beforehand.
 
 import { join } from "node:path";
-import { readRemoteHost } from "../engine/mod.ts";
+import { type Isolation, readRemoteHost } from "../engine/mod.ts";
 import { parseByteSize } from "./byte_size.ts";
 import { parseDuration } from "./duration.ts";
 import { type Environment, readVariable } from "./environment.ts";
@@ -24,6 +24,8 @@ export interface Settings {
   gpuOverhead: number;
   /** In bytes. */
   gpuMemory?: number;
+  /** Where models run. */
+  isolation: Isolation;
   keepUnused: boolean;
   /** Whether the model in the box is left out. */
   noBox: boolean;
@@ -53,6 +55,7 @@ export function readSettings(environment: Environment): Settings {
   const cloudHost = address(read("QUERN_CLOUD_HOST"));
   const cloudKey = read("QUERN_CLOUD_KEY");
   const cloudApi = read("QUERN_CLOUD_API").toLowerCase();
+  const isolation = read("QUERN_ISOLATION").toLowerCase();
   const home = read("HOME") || read("USERPROFILE");
   return {
     models: read("QUERN_MODELS") || read("OLLAMA_MODELS") || join(home, ".ollama", "models"),
@@ -62,6 +65,7 @@ export function readSettings(environment: Environment): Settings {
     maxLoaded: positive(read("OLLAMA_MAX_LOADED_MODELS")) ?? 0,
     maxSequences: positive(read("OLLAMA_NUM_PARALLEL")) ?? 4,
     gpuOverhead: byteSize(read("OLLAMA_GPU_OVERHEAD")) ?? 0,
+    isolation: isIsolation(isolation) ? isolation : "auto",
     keepUnused: isOn(read("OLLAMA_NOPRUNE")),
     noBox: isOn(read("QUERN_NO_BOX")),
     maxQueue: positive(read("OLLAMA_MAX_QUEUE")) ?? 512,
@@ -79,6 +83,10 @@ export function readSettings(environment: Environment): Settings {
     ...(contextLength !== undefined && { contextLength }),
     ...(gpuMemory !== undefined && { gpuMemory }),
   };
+}
+
+function isIsolation(text: string): text is Isolation {
+  return text === "worker" || text === "process";
 }
 
 function list(text: string): string[] {

@@ -6,12 +6,14 @@ import {
   examineGpu,
   type FileSource,
   inspectModel,
-  type LoadOptions,
   measureReadBandwidth,
+  openModelInProcess,
   openModelInWorker,
+  type OpenOptions,
   readMemoryBudget,
   usableProjector,
 } from "../engine/mod.ts";
+import { MODEL_PROCESS } from "./commands/define_model_process.ts";
 import type { CliDependencies } from "./commands/dependencies.ts";
 import { systemTerminal } from "./terminal/terminal.ts";
 
@@ -28,9 +30,15 @@ export function systemDependencies(): CliDependencies {
   };
 }
 
-/** Loads the files of a model in a worker. */
-async function openModel(source: FileSource, options: LoadOptions): Promise<ChatModel> {
+/** Loads the files of a model in a worker, or in a process of its own. */
+async function openModel(
+  source: FileSource,
+  { isolated, ...options }: OpenOptions,
+): Promise<ChatModel> {
   const adapters = [...source.adapters.map((path) => ({ path })), ...options.adapters ?? []];
   const projector = await usableProjector(source);
-  return await openModelInWorker(source.path, { ...options, ...projector, adapters });
+  const all = { ...options, ...projector, adapters };
+  if (!isolated) return await openModelInWorker(source.path, all);
+  const command = Deno.build.standalone ? [Deno.execPath(), MODEL_PROCESS] : undefined;
+  return await openModelInProcess(source.path, { ...all, ...(command && { command }) });
 }

@@ -2,7 +2,7 @@
 // by manager.ts.
 
 import type { GpuMemoryError } from "../../kernels/mod.ts";
-import { EngineError } from "../errors.ts";
+import { EngineError, type WorkerBusyError } from "../errors.ts";
 import { formatSize, type LoadPlan, type PlanLimits, planLoad } from "../memory/mod.ts";
 import type { StoreEntry } from "../store/types.ts";
 import type { ChatModel, LoadOptions } from "../types.ts";
@@ -70,9 +70,14 @@ export class Loader {
   async open(
     { name, source }: StoreEntry,
     contextLength: number | undefined,
-    { plan, signal }: { plan: LoadPlan | undefined; signal: AbortSignal },
+    { plan, signal, ...how }: {
+      plan: LoadPlan | undefined;
+      signal: AbortSignal;
+      isolated: boolean;
+      onBusy: (busy: WorkerBusyError) => void;
+    },
   ): Promise<ChatModel> {
-    const options = plan?.options ?? this.#optionsFor(contextLength);
+    const options = { ...plan?.options ?? this.#optionsFor(contextLength), ...how };
     const milliseconds = this.#options.loadTimeout ?? 5 * 60_000;
     if (plan?.isShrunk) {
       const { estimate: { contextLength } } = plan;

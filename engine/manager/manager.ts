@@ -7,6 +7,7 @@ import { ModelClosedError, WorkerBusyError } from "../errors.ts";
 import type { StoreEntry } from "../store/types.ts";
 import type { ChatModel } from "../types.ts";
 import { untilAborted } from "../until_aborted.ts";
+import { BusyWorkers } from "./busy_workers.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { Loader } from "./loader.ts";
 import { whoLeaves } from "./room.ts";
@@ -26,13 +27,14 @@ export class ModelManager {
   /** Slots that hold memory: opening, open or closing. */
   readonly #open = new Set<Slot>();
   readonly #shutdown = new AbortController();
-  readonly #busyWorkers = { count: 0, total: 0 };
+  readonly #busyWorkers: BusyWorkers;
   #change = Promise.withResolvers<void>();
 
   constructor(options: ManagerOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#loader = new Loader(options, this.#clock);
+    this.#busyWorkers = new BusyWorkers(this.#clock, options.warn ?? (() => {}));
   }
 
   /**
@@ -93,8 +95,8 @@ export class ModelManager {
     return models.sort((a, b) => b.expiresAt - a.expiresAt || 0);
   }
 
-  /** Threads of closed models that have not ended: how many there are, and how many there ever were. */
-  get busyWorkers(): { readonly count: number; readonly total: number } {
+  /** Workers that do not answer: which there are, and how many there ever were. */
+  get busyWorkers(): Pick<BusyWorkers, "current" | "total"> {
     return this.#busyWorkers;
   }
 
@@ -140,8 +142,12 @@ export class ModelManager {
       await this.#makeRoomFor(slot);
       const { plan } = slot;
       try {
-        const { signal } = this.#shutdown;
-        return await this.#loader.open(entry, askedContextLength, { plan, signal });
+        return await this.#loader.open(entry, askedContextLength, {
+          plan,
+          signal: this.#shutdown.signal,
+          isolated: this.#isIsolated(slot),
+          onBusy: (busy) => this.#busyWorkers.add(slot, busy, () => void this.#close(slot)),
+        });
       } catch (error) {
         if (!(error instanceof GpuMemoryError)) throw error;
         this.#leave(slot);
@@ -233,23 +239,17 @@ export class ModelManager {
         await slot.model?.close();
       } catch (error) {
         // Any other model died: it cannot be closed in good order, and its memory went with the device.
-        if (error instanceof WorkerBusyError) this.#report(slot, error);
+        // A busy one gives its place to others, too: it may keep it for ever.
+        if (error instanceof WorkerBusyError) this.#busyWorkers.addStuck(slot, error);
       }
       this.#leave(slot);
     })();
   }
 
-  /** Tells of a model that does not end. Others get its place: it may keep it for ever. */
-  #report({ entry: { name } }: Slot, { message, ended }: WorkerBusyError): void {
-    const since = this.#clock.now();
-    this.#busyWorkers.count++;
-    this.#busyWorkers.total++;
-    this.#options.warn?.(`${name}: ${message}`);
-    void ended.then(() => {
-      this.#busyWorkers.count--;
-      const seconds = Math.round((this.#clock.now() - since) / 1000);
-      this.#options.warn?.(`${name}: its thread has ended, ${seconds} seconds later`);
-    });
+  /** Whether a model is to run in a process of its own. */
+  #isIsolated(slot: Slot): boolean {
+    const { isolation = "auto" } = this.#options;
+    return isolation === "process" || isolation === "auto" && this.#busyWorkers.wasStuck(slot);
   }
 
   /** Gives the slot's place free. */

@@ -2,4 +2,12 @@
 
 export { ModelManager } from "./manager.ts";
 export type { Clock } from "./clock.ts";
-export type { AcquireOptions, Lease, ManagerOptions, RunningModel } from "./types.ts";
+export type { BusyWorker } from "./busy_workers.ts";
+export type {
+  AcquireOptions,
+  Isolation,
+  Lease,
+  ManagerOptions,
+  OpenOptions,
+  RunningModel,
+} from "./types.ts";

@@ -5,12 +5,21 @@ import type { ModelSource, StoreEntry } from "../store/types.ts";
 import type { ChatModel, LoadOptions, MemoryUse } from "../types.ts";
 import type { Clock } from "./clock.ts";
 
+/** Where models run. */
+export type Isolation = "auto" | "worker" | "process";
+
+/** How a manager has a model loaded. */
+export interface OpenOptions extends LoadOptions {
+  /** Whether it is to run in a process of its own, which can be killed. Default false. */
+  isolated?: boolean;
+}
+
 /** What a manager needs. */
 export interface ManagerOptions {
   /** Where the models are. */
   store: { find(name: string): Promise<StoreEntry> };
   /** Loads a model. The options' `onProgress` has to be called as it goes on. */
-  open: (source: ModelSource, options: LoadOptions) => Promise<ChatModel>;
+  open: (source: ModelSource, options: OpenOptions) => Promise<ChatModel>;
   /** How to tell what a model will take. Default: unknown, and everything fits. */
   estimate?: (source: FileSource) => Promise<Estimate & Partial<Disposable>>;
   /** Memory for models; read before the first load. Default: as much as they take. */
@@ -21,6 +30,11 @@ export interface ManagerOptions {
   keepAlive?: number;
   /** How long a load may stand still, in milliseconds. Default 5 minutes. */
   loadTimeout?: number;
+  /**
+   * Where models run: in a worker, in a process each, or in a worker until one could not be closed,
+   * and then in a process (auto, the default).
+   */
+  isolation?: Isolation;
   /** How a model is loaded unless the request says otherwise. */
   load?: Pick<LoadOptions, "contextLength" | "maxSequences">;
   /** Told what people should know, such as a window smaller than it could be. */

@@ -5,10 +5,10 @@ import type {
   ChatModel,
   FileSource,
   GpuExamination,
-  LoadOptions,
   ManagerOptions,
   MemoryBudget,
   ModelInfo,
+  OpenOptions,
 } from "../../engine/mod.ts";
 import type { Environment } from "../environment.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -16,7 +16,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 /** The world of a command. */
 export interface CliDependencies {
   /** Loads the model of its files. */
-  open: (source: FileSource, options: LoadOptions) => Promise<ChatModel>;
+  open: (source: FileSource, options: OpenOptions) => Promise<ChatModel>;
   /** Reads the header of a file. */
   inspect: (path: string) => Promise<ModelInfo>;
   /** How much memory there is, and what models will take; absent, everything fits. */

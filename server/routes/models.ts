@@ -2,7 +2,7 @@
 
 import { Hono } from "../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
-import { toProcess, toTag } from "../wire/models.ts";
+import { toBusyWorker, toProcess, toTag } from "../wire/models.ts";
 import { OLLAMA_API_VERSION } from "../version.ts";
 import { json } from "./json.ts";
 
@@ -22,7 +22,11 @@ export function modelRoutes(dependencies: AppDependencies): Hono<AppEnvironment>
     const models = manager.running().map(async (running) =>
       toProcess(running, await store.digest(running.entry), now)
     );
-    return json({ models: await Promise.all(models) });
+    const busy = manager.busyWorkers.current.map(toBusyWorker);
+    return json({
+      models: await Promise.all(models),
+      ...(busy.length > 0 && { busy_workers: busy }),
+    });
   });
 
   app.get("/api/version", () => json({ version: OLLAMA_API_VERSION, quern_version: version }));

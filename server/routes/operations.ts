@@ -9,14 +9,16 @@ import { json } from "./json.ts";
 
 /** Routes about the server itself. */
 export function operationsRoutes(
-  { drain, hasCloud = false, metrics, version }: AppDependencies,
+  { drain, hasCloud = false, manager, metrics, version }: AppDependencies,
 ): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
 
   app.get("/health", () => {
+    const { length: busy } = manager.busyWorkers.current;
+    const state = { version, ...(busy > 0 && { busy_workers: busy }) };
     return drain.begun
-      ? json({ status: "shutting down", version }, 503)
-      : json({ status: "ok", version });
+      ? json({ status: "shutting down", ...state }, 503)
+      : json({ status: "ok", ...state });
   });
 
   app.get("/metrics", (context) => {

@@ -1,6 +1,7 @@
 // Models as /api/tags and /api/ps show them. Pure.
 
 import {
+  type BusyWorker,
   formatCount,
   type ModelInfo,
   type RunningModel,
@@ -48,6 +49,11 @@ export function toProcess(running: RunningModel, digest: string, now: Date): Oll
     size_vram: size,
     context_length: contextLength,
   };
+}
+
+/** A worker that does not answer, in /api/ps: Ollama has nothing like it, and its clients skip it. */
+export function toBusyWorker({ name, since }: BusyWorker): { model: string; since: string } {
+  return { model: name, since: new Date(since).toISOString() };
 }
 
 /** A number of weights as models' configs have it. */

@@ -65,7 +65,9 @@ Deno.test("the library exports what its users need, and nothing of the server", 
     "inspectModel",
     "loadModel",
     "loadTokenizer",
+    "openModelInProcess",
     "openModelInWorker",
+    "serveModelProcess",
   ]);
 });
 

@@ -228,27 +228,65 @@ Deno.test("closeAll() closes what is used and what is loading, and ends what wai
   await assertRejects(() => manager.acquire("a"), ModelClosedError);
 });
 
-Deno.test("a model whose thread does not end is told of and counted, and its place is another's", async () => {
+Deno.test("a model whose worker does not end is told of, its place is another's, and the next a process", async () => {
   const ended = Promise.withResolvers<void>();
   const warnings: string[] = [];
-  let isFirst = true;
-  const { manager, names } = createWorld(
+  const { manager, names, opened } = createWorld(
     { maxLoaded: 1, warn: (text) => warnings.push(text) },
     (model) => {
       const close = () => Promise.reject(new WorkerBusyError(3000, ended.promise));
-      if (isFirst) model.close = close;
-      isFirst = false;
+      if (opened.length === 1) model.close = close;
       return Promise.resolve(model);
     },
   );
   await use(manager, "a", { keepAlive: 0 });
   await settle();
-  assertEquals([names(), { ...manager.busyWorkers }], [[], { count: 1, total: 1 }]);
-  assertStringIncludes(warnings[0], "a: Cannot end the thread of the model");
+  const busy = () => manager.busyWorkers.current.map(({ name }) => name);
+  assertEquals([names(), busy(), manager.busyWorkers.total], [[], ["a"], 1]);
+  assertStringIncludes(warnings[0], "a: Cannot call off the work of the model's worker");
   await use(manager, "b");
   assertEquals(names(), ["b"]);
+  await use(manager, "A");
+  assertEquals(opened.map(({ options }) => options.isolated), [false, false, true]);
   ended.resolve();
   await settle();
-  assertEquals({ ...manager.busyWorkers }, { count: 0, total: 1 });
-  assertStringIncludes(warnings[1], "a: its thread has ended");
+  assertEquals([busy(), manager.busyWorkers.total], [[], 1]);
+  assertStringIncludes(warnings[1], "a: its worker answers again, or has ended");
+});
+
+for (const isolation of ["worker", "process"] as const) {
+  Deno.test(`with isolation "${isolation}" every load is in one, whatever was stuck`, async () => {
+    const { manager, opened } = createWorld({ isolation }, (model) => {
+      model.close = () => Promise.reject(new WorkerBusyError(3000, Promise.resolve()));
+      return Promise.resolve(model);
+    });
+    for (let i = 0; i < 2; i++) await use(manager, "a", { keepAlive: 0 });
+    await settle();
+    const isIsolated = isolation === "process";
+    assertEquals(opened.map(({ options }) => options.isolated), [isIsolated, isIsolated]);
+  });
+}
+
+Deno.test("a worker that stays silent after an abort loses its model, unless it answers in time", async () => {
+  const { manager, opened, clock, names } = createWorld();
+  const lease = await manager.acquire("a");
+  const silence = async () => {
+    const ended = Promise.withResolvers<void>();
+    opened.at(-1)!.options.onBusy!(new WorkerBusyError(10_000, ended.promise));
+    await clock.advance(60_000);
+    return ended;
+  };
+  const first = await silence();
+  assertEquals(manager.busyWorkers.current.length, 1);
+  first.resolve();
+  await settle();
+  await clock.advance(120_000);
+  assertEquals([manager.busyWorkers.current.length, names()], [0, ["a"]]);
+
+  await silence();
+  assertEquals(opened[0]!.model.closed, false);
+  await clock.advance(60_000);
+  assertEquals([opened[0]!.model.closed, names()], [true, []]);
+  lease.release();
+  assertEquals(manager.busyWorkers.total, 2);
 });

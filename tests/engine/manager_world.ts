@@ -2,9 +2,14 @@
 // that are fake.
 
 import { ModelNotFoundError } from "../../engine/errors.ts";
-import { type Clock, type ManagerOptions, ModelManager } from "../../engine/manager/mod.ts";
+import {
+  type Clock,
+  type ManagerOptions,
+  ModelManager,
+  type OpenOptions,
+} from "../../engine/manager/mod.ts";
 import type { ModelSource, StoreEntry } from "../../engine/store/mod.ts";
-import type { ChatModel, LoadOptions } from "../../engine/types.ts";
+import type { ChatModel } from "../../engine/types.ts";
 import { fakeInfo, FakeModel } from "../server/fake_model.ts";
 
 /** Time that passes by advance() only. */
@@ -43,7 +48,7 @@ export function settle(): Promise<void> {
 export interface World {
   manager: ModelManager;
   clock: FakeClock;
-  opened: { path: string; options: LoadOptions; model: FakeModel }[];
+  opened: { path: string; options: OpenOptions; model: FakeModel }[];
   names(): string[];
 }
 

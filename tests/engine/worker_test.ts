@@ -20,6 +20,7 @@ import {
   WorkerBusyError,
 } from "../../engine/mod.ts";
 import type { ChatModel, LoadProgress, StoreEntry } from "../../engine/mod.ts";
+import { openModelIn, ThreadHost } from "../../engine/worker_client.ts";
 import { folder, pathOf, readAnswer, tinyLoad, tinyPath, until } from "./harness.ts";
 
 const greedy = { temperature: 0, maxTokens: 24 };
@@ -157,6 +158,33 @@ Deno.test("a worker that hears nothing is told of when it is closed, and ends wh
     await error.ended;
     assertEquals(spies[0].alive, false);
   }, "./busy_worker.ts");
+});
+
+Deno.test("a worker that does not answer after an abort is told of, and when it does again", async () => {
+  const worker = new Worker(new URL("./busy_worker.ts", import.meta.url), { type: "module" });
+  const busy: WorkerBusyError[] = [];
+  const model = await openModelIn(new ThreadHost(worker), tinyPath, {
+    onBusy: (error) => busy.push(error),
+  }, { close: 3000, cancel: 300 });
+  const embed = async (input: string) => {
+    const abort = new AbortController();
+    const begun = Promise.withResolvers<void>();
+    worker.addEventListener("message", ({ data }) => data.kind === "begun" && begun.resolve());
+    const call = assertRejects(() => model.embed([input], { signal: abort.signal }));
+    await begun.promise;
+    abort.abort();
+    await call;
+  };
+  await embed("polls");
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  assertEquals(busy.length, 0);
+  await embed("deaf");
+  await until(() => busy.length === 1);
+  assertMatch(busy[0].message, /has not answered for 0.3 seconds; it keeps a core busy/);
+  await busy[0].ended;
+  assertEquals((await model.embed(["quick"]))[0].length, 1);
+  await model.close();
+  assertEquals(busy.length, 1);
 });
 
 Deno.test("errors come out of a worker as their classes, at the first read", async () => {

@@ -1,6 +1,7 @@
 // What the server tells those who run it: health, metrics, and how it stops taking requests.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { WorkerBusyError } from "../../engine/errors.ts";
 import { Drain } from "../../server/drain.ts";
 import { measures, says, saysForever } from "./fake_model.ts";
 import { createTestApp, type TestApp, until } from "./test_app.ts";
@@ -73,6 +74,30 @@ Deno.test("GET /metrics counts requests, tokens and rates exactly", async () => 
   for (const [name, value] of Object.entries(expected)) {
     assertEquals([name, after[name]], [name, value]);
   }
+});
+
+Deno.test("a worker that does not answer shows in /health, /api/ps and /metrics until it does", async () => {
+  const test = createTestApp();
+  await (await test.post("/api/chat", { model: "tiny", messages })).text();
+  const ended = Promise.withResolvers<void>();
+  test.loads[0].options.onBusy!(new WorkerBusyError(10_000, ended.promise));
+  const look = async () => {
+    const health = await (await test.app.request("/health")).json();
+    const { models, busy_workers } = await (await test.app.request("/api/ps")).json();
+    const metrics = await readMetrics(test);
+    const counts = [metrics["quern_busy_workers"], metrics["quern_busy_workers_seen"]];
+    return { health, loaded: models.length, busy_workers, counts };
+  };
+  const busy = await look();
+  assertEquals(busy.health, { status: "ok", version: "1.2.3", busy_workers: 1 });
+  assertEquals(busy.busy_workers[0].model, "tiny:latest");
+  assert(Date.now() - Date.parse(busy.busy_workers[0].since) < 60_000);
+  assertEquals([busy.loaded, busy.counts], [1, [1, 1]]);
+  ended.resolve();
+  await ended.promise;
+  const { health, busy_workers, counts } = await look();
+  assertEquals([health, busy_workers], [{ status: "ok", version: "1.2.3" }, undefined]);
+  assertEquals(counts, [0, 1]);
 });
 
 Deno.test("metrics show who waits, and forget the memory of a model that was unloaded", async () => {

@@ -102,6 +102,12 @@ export const psSchema = record({
     type: "array",
     items: record({ ...model, expires_at: time, size_vram: count, context_length: count }),
   },
+}, {
+  busy_workers: {
+    description: "Workers that do not answer; missing where all do.",
+    type: "array",
+    items: record({ model: text, since: time }),
+  },
 });
 
 /** Answer of GET /api/version. */
@@ -114,7 +120,10 @@ export const versionSchema = record({
 export const statusSchema = record({ cloud: record({ disabled: flag, source: text }) });
 
 /** Answer of GET /health. */
-export const healthSchema = record({ status: { enum: ["ok", "shutting down"] }, version: text });
+export const healthSchema = record(
+  { status: { enum: ["ok", "shutting down"] }, version: text },
+  { busy_workers: { ...count, description: "How many workers do not answer; missing for none." } },
+);
 
 /** The body of an error, and the last line of a stream that failed. */
 export const errorSchema = record({ error: text });

@@ -1,0 +1,53 @@
+// Messages over the pipes of a process: what postMessage takes, shared memory apart, in the format in
+// which V8 copies values (node:v8), each behind its length in bytes as a little-endian u32.
+
+import { deserialize, serialize } from "node:v8";
+
+const LENGTH_BYTES = 4;
+
+/** The sending end of a pipe. */
+export class MessageSender {
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
+
+  /** Takes the pipe for itself. */
+  constructor(pipe: WritableStream<Uint8Array<ArrayBuffer>>) {
+    this.#writer = pipe.getWriter();
+  }
+
+  /** Sends a message, behind those before it. Where nobody reads any more, it is lost. */
+  send(message: unknown): void {
+    const bytes = serialize(message) as Uint8Array<ArrayBuffer>;
+    const length = new Uint8Array(LENGTH_BYTES);
+    new DataView(length.buffer).setUint32(0, bytes.length, true);
+    for (const part of [length, bytes]) this.#writer.write(part).catch(() => {});
+  }
+}
+
+/** The messages that come out of a pipe, up to its end, or to what is cut off there. */
+export async function* readMessages(
+  pipe: ReadableStream<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<unknown, void> {
+  const reader = pipe.getReader();
+  let chunk = new Uint8Array();
+  const read = async (count: number): Promise<Uint8Array<ArrayBuffer> | undefined> => {
+    const bytes = new Uint8Array(count);
+    for (let filled = 0; filled < count;) {
+      if (chunk.length === 0) {
+        const { value, done } = await reader.read();
+        if (done) return undefined;
+        chunk = value;
+      }
+      const part = chunk.subarray(0, count - filled);
+      bytes.set(part, filled);
+      filled += part.length;
+      chunk = chunk.subarray(part.length);
+    }
+    return bytes;
+  };
+  for (;;) {
+    const length = await read(LENGTH_BYTES);
+    const bytes = length && await read(new DataView(length.buffer).getUint32(0, true));
+    if (!bytes) return;
+    yield deserialize(bytes);
+  }
+}
