@@ -78,7 +78,7 @@ export function chat(
     template: _template,
     ...rest
   } = request;
-  const tools = new ChatTools(offered(request), tokenizer);
+  const tools = new ChatTools(offered(request), tokenizer, request);
   const { prompt, items, dropped } = fit(context, request, split);
   const format = formatOf(answers, request, prompt, tools.callable);
   const events = generate(

@@ -8,7 +8,7 @@ import type { CallableTool } from "./answers/mod.ts";
 import { compileFormat } from "./constraint.ts";
 import { RequestError } from "./errors.ts";
 import { SchemaError } from "./grammar/mod.ts";
-import type { Tool } from "./types.ts";
+import type { FormatOptions, Tool } from "./types.ts";
 
 /** Keywords of one tool that are left out before all of its schema is. */
 const MOST_LEFT_OUT = 20;
@@ -24,13 +24,18 @@ export class ChatTools {
   readonly #checks = new Map<string, ValidateFunction>();
 
   /** @throws SchemaError for a strict tool that cannot be enforced, RequestError for two of one name */
-  constructor(tools: readonly Tool[], tokenizer: Tokenizer) {
+  constructor(
+    tools: readonly Tool[],
+    tokenizer: Tokenizer,
+    reading: Pick<FormatOptions, "openObjects"> = {},
+  ) {
+    const compile = (schema: Schema) => compileFormat({ schema }, tokenizer, reading);
     for (const { function: { name, parameters = {}, strict } } of tools) {
       if (this.callable.some((tool) => tool.name === name)) {
         throw new RequestError(`Cannot offer the tools: two of them are named "${name}"`);
       }
       const schema = { type: "object", ...parameters };
-      this.callable.push({ name, parameters: this.#enforceable(name, schema, strict, tokenizer) });
+      this.callable.push({ name, parameters: this.#enforceable(name, schema, strict, compile) });
     }
   }
 
@@ -43,11 +48,16 @@ export class ChatTools {
       `${instancePath || "they"} ${message}`;
   }
 
-  #enforceable(name: string, whole: Schema, strict = false, tokenizer: Tokenizer): Schema {
+  #enforceable(
+    name: string,
+    whole: Schema,
+    strict = false,
+    compile: (schema: Schema) => unknown,
+  ): Schema {
     let schema = whole;
     for (let attempt = 0; attempt <= MOST_LEFT_OUT; attempt++) {
       try {
-        compileFormat({ schema }, tokenizer);
+        compile(schema);
         if (schema !== whole) this.#check(name, whole);
         return schema;
       } catch (error) {

@@ -11,7 +11,10 @@ import {
   type Matcher,
 } from "./grammar/mod.ts";
 import type { TokenConstraint } from "./sequence.ts";
-import type { OutputFormat } from "./types.ts";
+import type { FormatOptions, OutputFormat } from "./types.ts";
+
+/** How the schemas of a format are read. */
+type FormatReading = Pick<FormatOptions, "openObjects">;
 
 /** Formats that are kept for a vocabulary: those of the requests of a minute, not of a day. */
 const MOST_KEPT = 32;
@@ -31,8 +34,13 @@ export class Constraint implements TokenConstraint {
    * @param finishes whether the answer is led to its shortest end when tokens run out
    * @throws SchemaError, GrammarError
    */
-  constructor(format: OutputFormat, tokenizer: Tokenizer, finishes: boolean) {
-    this.#matcher = compileFormat(format, tokenizer).matcher();
+  constructor(
+    format: OutputFormat,
+    tokenizer: Tokenizer,
+    finishes: boolean,
+    reading: FormatReading = {},
+  ) {
+    this.#matcher = compileFormat(format, tokenizer, reading).matcher();
     this.#tokenizer = tokenizer;
     this.#finishes = finishes;
     for (const token of tokenizer.endOfGeneration) {
@@ -86,12 +94,18 @@ export class Constraint implements TokenConstraint {
 }
 
 /** Compiles a format, or finds it compiled. @throws SchemaError, GrammarError */
-export function compileFormat(format: OutputFormat, tokenizer: Tokenizer): CompiledSchema {
+export function compileFormat(
+  format: OutputFormat,
+  tokenizer: Tokenizer,
+  { openObjects = false }: FormatReading = {},
+): CompiledSchema {
   const kept = compiled.get(tokenizer) ?? new Map<string, CompiledSchema>();
   compiled.set(tokenizer, kept);
-  const key = keyOf(format);
-  if (key === undefined) return compile(format, tokenizer);
-  const found = kept.get(key) ?? compile(format, tokenizer);
+  const make = () => compile(format, tokenizer, { openObjects });
+  const name = keyOf(format);
+  if (name === undefined) return make();
+  const key = `${openObjects} ${name}`;
+  const found = kept.get(key) ?? make();
   // The last one is the one used last.
   kept.delete(key);
   kept.set(key, found);
@@ -113,9 +127,13 @@ function keyOf(format: OutputFormat): string | undefined {
   }
 }
 
-function compile(format: OutputFormat, tokenizer: Tokenizer): CompiledSchema {
+function compile(
+  format: OutputFormat,
+  tokenizer: Tokenizer,
+  reading: FormatReading,
+): CompiledSchema {
   if (format === "json") return compileSchema({ type: "object" }, tokenizer);
-  if ("schema" in format) return compileSchema(format.schema, tokenizer);
+  if ("schema" in format) return compileSchema(format.schema, tokenizer, reading);
   if ("pattern" in format) return compilePattern(format.pattern, tokenizer);
-  return compileGrammar(format.grammar, tokenizer);
+  return compileGrammar(format.grammar, tokenizer, reading);
 }

@@ -44,7 +44,7 @@ export function generate(
   const promptTokens = promptLength(prompt);
   const { format, finish = true, logprobs: alternatives } = request;
   checkLogprobs(alternatives);
-  const constraint = format && new Constraint(format, tokenizer, finish);
+  const constraint = format && new Constraint(format, tokenizer, finish, request);
   const sampling = resolveSampling(request, contextLength, constraint !== undefined);
   const wanted = request.maxTokens ?? Infinity;
   if (Number.isNaN(wanted)) throw new RequestError("Cannot generate: maxTokens is no number");

@@ -45,6 +45,11 @@ export interface FormatOptions {
   /** Default: any text. Errors: SchemaError, GrammarError. */
   format?: OutputFormat;
   /**
+   * Let objects have keys that the schema says nothing of, as JSON Schema has it, also where it declares
+   * others. Default false: only those that it declares or allows are begun. Holds for tools too.
+   */
+  openObjects?: boolean;
+  /**
    * Lead an answer of a format to its shortest end before maxTokens or the window cut it off, so that
    * what comes is whole. Default true.
    */

@@ -25,7 +25,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   ),
   ...kinds("integer", "num_thread", "main_gpu", "repeat_last_n", "draft_num_predict", "mirostat"),
   ...kinds("boolean", "use_mmap", "use_mlock", "low_vram", "f16_kv", "logits_all", "vocab_only"),
-  ...kinds("boolean", "numa", "penalize_newline"),
+  ...kinds("boolean", "numa", "penalize_newline", "open_objects"),
   ...kinds("texts", "stop"),
 ]);
 

@@ -4,7 +4,7 @@ import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { LanguageError } from "./language/mod.ts";
 import { createMachine, MachineError, TokenTable } from "./machine/mod.ts";
 import { NumberError } from "./number/mod.ts";
-import { readSchema, SchemaError, schemaValue } from "./schema/mod.ts";
+import { readSchema, SchemaError, type SchemaOptions, schemaValue } from "./schema/mod.ts";
 
 /** How documents are written, and what binds. */
 export interface CompileOptions {
@@ -22,6 +22,12 @@ export interface CompileOptions {
    * those of JSON Schema but not those that only OpenAPI and ajv-formats have; or none.
    */
   readonly formats?: boolean | "standard";
+  /**
+   * Whether objects whose schema declares keys, and says nothing of others, may have others too, as JSON
+   * Schema has it. Default: only where given documents are checked, as anyOrder and anyNumbers tell; what
+   * is written anew has the declared keys alone.
+   */
+  readonly openObjects?: boolean;
 }
 
 /** One document as it is written token by token. */
@@ -69,7 +75,10 @@ export function compileSchema(
   options: CompileOptions = {},
 ): CompiledSchema {
   try {
-    const { types, languages, integersAsSpelled } = readSchema(schemaValue(schema), options);
+    const { types, languages, integersAsSpelled } = readSchema(
+      schemaValue(schema),
+      schemaOptions(options),
+    );
     const table = tokenTableOf(tokenizer);
     const machine = createMachine(types, languages, { ...options, integersAsSpelled, table });
     tryOut(machine);
@@ -79,6 +88,13 @@ export function compileSchema(
       error instanceof LanguageError;
     throw isLimit ? new SchemaError("", "", error.message) : error;
   }
+}
+
+/** How schemas are read for documents that are written in a way. */
+export function schemaOptions(
+  { formats = true, anyOrder = false, anyNumbers = false, openObjects }: CompileOptions,
+): SchemaOptions {
+  return { formats, openObjects: openObjects ?? (anyOrder || anyNumbers) };
 }
 
 /** What is needed anyway, the first mask and the ends of all types, tells what is too big to be enforced. */

@@ -1,7 +1,13 @@
 // From a grammar, in GBNF or as data, or a pattern and a vocabulary to token masks.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
-import { type CompiledSchema, type CompileOptions, tokenTableOf, tryOut } from "./compile.ts";
+import {
+  type CompiledSchema,
+  type CompileOptions,
+  schemaOptions,
+  tokenTableOf,
+  tryOut,
+} from "./compile.ts";
 import { type ParsedGrammar, parseGrammar } from "./ebnf/mod.ts";
 import type { GrammarRules } from "./grammar.ts";
 import { GrammarError } from "./grammar_error.ts";
@@ -28,7 +34,7 @@ export function compileGrammar(
     : { grammar, placeOf: () => undefined };
   const table = tokenTableOf(tokenizer);
   const languages = new Languages();
-  const documents = new Documents(languages, options);
+  const documents = new Documents(languages, schemaOptions(options));
   try {
     const program = makeProgram(parsed.grammar, {
       languages,

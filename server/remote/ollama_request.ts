@@ -74,6 +74,7 @@ function common(model: string, request: ChatRequest | GenerateRequest): Record<s
     repeat_last_n: request.repeatLastN,
     presence_penalty: request.presencePenalty,
     frequency_penalty: request.frequencyPenalty,
+    open_objects: request.openObjects,
   });
   return {
     model,

@@ -2,7 +2,7 @@
 // from a list; what a block needs is checked where it is read. null is "not given" almost everywhere;
 // members without an entry here are ignored.
 
-import { options } from "./ollama.ts";
+import { openObjects, options } from "./ollama.ts";
 
 const text = { type: ["string", "null"] };
 const flag = { type: ["boolean", "null"] };
@@ -94,6 +94,7 @@ export const messagesSchema = {
     thinking,
     output_config: outputConfig,
     options,
+    open_objects: openObjects,
     keep_alive: { type: ["string", "number", "null"] },
   },
   $defs: { ContentBlock: block },

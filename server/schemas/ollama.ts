@@ -8,6 +8,10 @@ const integer = { type: ["integer", "null"] };
 const texts = { type: ["array", "null"], items: { type: "string" } };
 const images = { ...texts, description: "PNG, JPEG, WebP, GIF or BMP files as base64." };
 
+const OPEN_OBJECTS =
+  "Let objects have keys that their schema says nothing of, as JSON Schema has it, " +
+  "also where it declares others. Default false: only keys that it declares or allows.";
+
 /** `options`, which the other APIs take too. */
 export const options = {
   type: ["object", "null"],
@@ -25,14 +29,19 @@ export const options = {
     frequency_penalty: number,
     stop: texts,
     ignore_eos: { ...flag, description: "Go on where the model ends, up to num_predict." },
+    open_objects: { ...flag, description: OPEN_OBJECTS },
   },
 };
+
+/** `open_objects`, which may also stand beside a format, in every API. */
+export const openObjects = { ...flag, description: OPEN_OBJECTS };
 
 /** Members that chat and generate share. `think` and `format` have messages of their own. */
 const common = {
   model: text,
   stream: flag,
   format: { description: '"json", or a JSON Schema.' },
+  open_objects: openObjects,
   think: { description: 'true, false, "low", "medium", "high" or "max".' },
   options,
   keep_alive: { type: ["string", "number", "null"] },

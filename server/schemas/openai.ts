@@ -1,7 +1,7 @@
 // JSON Schemas of the bodies of OpenAI's chat completions, completions and responses. As in ollama.ts
 // they fix types, here also words; null is "not given" everywhere; other members are ignored.
 
-import { options } from "./ollama.ts";
+import { openObjects, options } from "./ollama.ts";
 
 const text = { type: ["string", "null"] };
 const flag = { type: ["boolean", "null"] };
@@ -15,6 +15,7 @@ const common = {
   temperature: number,
   top_p: number,
   options,
+  open_objects: openObjects,
   keep_alive: { type: ["string", "number", "null"] },
 };
 

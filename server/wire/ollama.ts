@@ -93,6 +93,7 @@ function readFormat(format: unknown): FormatOptions {
 function planCommon(body: OllamaRequest) {
   const { engine: options, contextLength, ignored } = readOptions(body.options);
   const engine: EngineOptions = { ...options, ...readFormat(body.format) };
+  if (typeof body.open_objects === "boolean") engine.openObjects = body.open_objects;
   if (body.logprobs) engine.logprobs = body.top_logprobs ?? 0;
   else if (body.top_logprobs) ignored.push("top_logprobs");
   const keepAlive = readKeepAlive(body.keep_alive);

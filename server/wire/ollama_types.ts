@@ -21,6 +21,7 @@ export interface OllamaOptions {
   frequency_penalty?: Given<number>;
   stop?: Given<string[]>;
   ignore_eos?: Given<boolean>;
+  open_objects?: Given<boolean>;
   [other: string]: unknown;
 }
 
@@ -33,6 +34,8 @@ export interface OllamaRequest {
   /** Duration such as "5m", or seconds. */
   keep_alive?: Given<string | number>;
   format?: unknown;
+  /** Ours: the same as the option, beside the format that it is about. */
+  open_objects?: Given<boolean>;
   think?: Given<boolean | string>;
   truncate?: Given<boolean>;
   shift?: Given<boolean>;

@@ -28,6 +28,7 @@ const ENGINE_NAMES: Record<string, keyof EngineOptions> = {
   frequency_penalty: "frequencyPenalty",
   stop: "stop",
   ignore_eos: "ignoreEnd",
+  open_objects: "openObjects",
 };
 
 /** The smallest window that Ollama loads a model with. */

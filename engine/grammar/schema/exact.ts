@@ -81,7 +81,14 @@ export class ExactTypes {
   #object(members: ReadonlyMap<string, JsonValue>): ObjectShape {
     return {
       properties: new Map(
-        [...members].map(([key, value]) => [key, { type: this.#part(value), required: true }]),
+        [...members].map(([key, value]) => [
+          key,
+          {
+            type: this.#part(value),
+            required: true,
+            ...this.graph.closesObjects && { isDeclared: true },
+          },
+        ]),
       ),
       others: [],
       min: 0,

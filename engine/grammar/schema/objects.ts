@@ -24,9 +24,11 @@ export function intersectObjects(
   const properties = new Map<string, PropertyShape>();
   for (const key of [...a.properties.keys(), ...b.properties.keys()]) {
     if (properties.has(key)) continue;
+    const [first, second] = [propertyOf(types, a, key), propertyOf(types, b, key)];
     properties.set(key, {
-      type: types.all([typeOfKey(types, a, key), typeOfKey(types, b, key)]),
-      required: isRequired(a, key) || isRequired(b, key),
+      type: types.all([first.type, second.type]),
+      required: first.required || second.required,
+      ...eitherDeclared(first, second),
     });
   }
   return settle(types, {
@@ -36,7 +38,15 @@ export function intersectObjects(
     max: Math.min(a.max, b.max),
     clauses: [...a.clauses, ...b.clauses],
     witnesses: [...a.witnesses, ...b.witnesses],
+    ...(a.isClosed || b.isClosed) && { isClosed: true },
   });
+}
+
+function eitherDeclared(
+  a: { readonly isDeclared?: boolean },
+  b: { readonly isDeclared?: boolean },
+): { readonly isDeclared?: true } {
+  return a.isDeclared || b.isDeclared ? { isDeclared: true } : {};
 }
 
 /** The objects of `a` that are not in `b`, as alternatives. */
@@ -52,15 +62,12 @@ export function subtractObject(
     .filter((shape) => shape !== undefined);
 }
 
-/** The type that an object's value has at a key; NONE where the key is forbidden. */
-export function typeOfKey(types: TypeAlgebra, shape: ObjectShape, key: string): number {
+/** What holds of an object's value at a key, declared or not; of type NONE where the key is forbidden. */
+export function propertyOf(types: TypeAlgebra, shape: ObjectShape, key: string): PropertyShape {
   const declared = shape.properties.get(key);
-  if (declared !== undefined) return declared.type;
-  return shape.others.find((cell) => types.languages.contains(cell.keys, key))?.type ?? NONE;
-}
-
-function isRequired(shape: ObjectShape, key: string): boolean {
-  return shape.properties.get(key)?.required ?? false;
+  if (declared !== undefined) return declared;
+  const cell = shape.others.find(({ keys }) => types.languages.contains(keys, key));
+  return { type: cell?.type ?? NONE, required: false, ...eitherDeclared(cell ?? {}, {}) };
 }
 
 function intersectCells(types: TypeAlgebra, a: readonly Cell[], b: readonly Cell[]): Cell[] {
@@ -70,19 +77,20 @@ function intersectCells(types: TypeAlgebra, a: readonly Cell[], b: readonly Cell
       const keys = types.languages.intersect(first.keys, second.keys);
       if (types.languages.isEmpty(keys)) continue;
       const type = types.all([first.type, second.type]);
-      if (type !== NONE) cells.push({ keys, type });
+      if (type !== NONE) cells.push({ keys, type, ...eitherDeclared(first, second) });
     }
   }
   return mergeCells(types, cells);
 }
 
-/** Joins the cells that have the same type. */
+/** Joins the cells that have the same type, if all or none of them are declared. */
 export function mergeCells(types: TypeAlgebra, cells: readonly Cell[]): Cell[] {
-  const byType = new Map<number, Cell>();
+  const byType = new Map<string, Cell>();
   for (const cell of cells) {
-    const known = byType.get(cell.type);
+    const name = `${cell.type} ${cell.isDeclared ?? false}`;
+    const known = byType.get(name);
     const keys = known === undefined ? cell.keys : types.languages.union(known.keys, cell.keys);
-    byType.set(cell.type, { keys, type: cell.type });
+    byType.set(name, { ...cell, keys });
   }
   return [...byType.values()];
 }
@@ -142,9 +150,10 @@ function settleClauses(
       continue;
     }
     const { key, present } = open[0]!;
-    const type = present ? properties.get(key)!.type : NONE;
+    const property = properties.get(key)!;
+    const type = present ? property.type : NONE;
     if (present && types.isKnownEmpty(type)) return undefined;
-    properties.set(key, { type, required: present });
+    properties.set(key, { ...property, type, required: present });
   }
   return [...kept.values()];
 }
@@ -165,13 +174,15 @@ function settleWitnesses(
 ): Cell[] | undefined {
   const kept: Cell[] = [];
   for (const witness of shape.witnesses) {
-    const places: { key: string; type: number }[] = [];
+    const places: { key: string; property: PropertyShape }[] = [];
     let holds = false;
-    for (const [key, { type, required }] of shape.properties) {
+    for (const [key, property] of shape.properties) {
+      const { type, required } = property;
       if (type === NONE || !types.languages.contains(witness.keys, key)) continue;
       const both = types.all([type, witness.type]);
       if (both === type && required) holds = true;
-      if (!types.isKnownEmpty(both)) places.push({ key, type: both });
+      if (types.isKnownEmpty(both)) continue;
+      places.push({ key, property: { ...property, type: both, required: true } });
     }
     if (holds) continue;
     const elsewhere = shape.others.some((cell) =>
@@ -182,7 +193,7 @@ function settleWitnesses(
     );
     if (elsewhere || places.length > 1) kept.push(witness);
     else if (places.length === 0) return undefined;
-    else shape.properties.set(places[0]!.key, { type: places[0]!.type, required: true });
+    else shape.properties.set(places[0]!.key, places[0]!.property);
   }
   return kept;
 }

@@ -4,6 +4,7 @@ import type { JsonValue } from "../json/mod.ts";
 import { Languages } from "../language/mod.ts";
 import { checkSpelling } from "../number/mod.ts";
 import type { SchemaTypes } from "../types.ts";
+import { closeObjects } from "./closed_objects.ts";
 import { collectShapes } from "./collect.ts";
 import { Inhabited } from "./emptiness.ts";
 import { explainEmptiness } from "./explain.ts";
@@ -33,14 +34,16 @@ export function readSchema(
   options: SchemaOptions = {},
   languages: Languages = new Languages(),
 ): ReadSchema {
-  const graph = new TypeGraph(languages);
-  const reader = new SchemaReader(schema, graph, { formats: options.formats ?? true });
+  const { formats = true, openObjects = true } = options;
+  const graph = new TypeGraph(languages, !openObjects);
+  const reader = new SchemaReader(schema, graph, { formats });
   try {
     const root = reader.typeOf(schema);
     const shapes = collectShapes(graph, root);
     const inhabited = new Inhabited(graph, shapes);
     if (!inhabited.has(root)) throw explainEmptiness(reader, root, inhabited);
-    const types = lowerTypes(graph, shapes, inhabited, root);
+    const closed = closeObjects(graph, shapes, inhabited);
+    const types = lowerTypes(graph, closed.shapes, closed.inhabited, root);
     for (const { numbers, strings, objects } of types.types) {
       if (numbers) checkSpelling(numbers);
       // What is too big to be enforced is told by the first look at it.

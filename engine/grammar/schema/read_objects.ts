@@ -44,6 +44,10 @@ export function readObjects(
   const otherwise = additional === undefined ? ANY : typeOf(additional);
   const required = new Set(keywords.texts("required"));
   const clauses = readDependencies(keywords);
+  // What a declared key asks for has to be possible beside it.
+  const asked = clauses.flatMap((clause) => clause.filter(({ present }) => present));
+  const named = new Set([...declared.keys(), ...required, ...asked.map(({ key }) => key)]);
+  const isSaid = additional !== undefined || keywords.has("propertyNames");
   const keys = new Set([
     ...declared.keys(),
     ...required,
@@ -53,20 +57,24 @@ export function readObjects(
     [...keys].map((key) => {
       const matching = patterns.filter((pattern) => languages.contains(pattern.keys, key));
       const types = matching.map(({ type }) => type);
+      const isDeclared = graph.closesObjects && (named.has(key) || types.length > 0 || isSaid);
       const schema = declared.get(key);
       if (schema !== undefined) types.unshift(typeOf(schema));
       if (types.length === 0) types.push(otherwise);
       const type = languages.contains(names, key) ? graph.all(types) : NONE;
-      return [key, { type, required: required.has(key) }];
+      return [key, { type, required: required.has(key), ...isDeclared && { isDeclared } }];
     }),
   );
+  const closes = graph.closesObjects &&
+    (keywords.has("properties") || keywords.has("patternProperties"));
   return {
     properties,
-    others: disjointCells(graph, names, patterns, otherwise),
+    others: disjointCells(graph, names, patterns, { type: otherwise, isSaid }),
     min: keywords.count("minProperties", 0),
     max: keywords.count("maxProperties", Infinity),
     clauses,
     witnesses: [],
+    ...closes && { isClosed: true },
   };
 }
 
@@ -95,12 +103,12 @@ function readDependencies(keywords: KeywordReader): Clause[] {
   return clauses;
 }
 
-/** The keys of `names` by the set of patterns that they match. */
+/** The keys of `names` by the set of patterns that they match, and what is said of those of none. */
 function disjointCells(
   graph: TypeGraph,
   names: number,
   patterns: readonly Cell[],
-  otherwise: TypeId,
+  otherwise: { readonly type: TypeId; readonly isSaid: boolean },
 ): Cell[] {
   const { languages } = graph;
   let cells = [{ keys: names, types: [] as TypeId[] }];
@@ -116,7 +124,8 @@ function disjointCells(
   }
   const typed = cells.map(({ keys, types }) => ({
     keys,
-    type: types.length > 0 ? graph.all(types) : otherwise,
+    type: types.length > 0 ? graph.all(types) : otherwise.type,
+    ...graph.closesObjects && (types.length > 0 || otherwise.isSaid) && { isDeclared: true },
   }));
   return mergeCells(graph, typed.filter(({ type }) => type !== NONE));
 }

@@ -7,4 +7,9 @@ export interface SchemaOptions {
    * Schema, but not those that only OpenAPI and ajv-formats have; or none.
    */
   readonly formats?: boolean | "standard";
+  /**
+   * Whether objects may have keys that nothing is said of, as JSON Schema has it, which is the default;
+   * or only where the schema declares none, which is what those mean who fill schemas in.
+   */
+  readonly openObjects?: boolean;
 }

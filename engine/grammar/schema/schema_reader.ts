@@ -43,7 +43,7 @@ export class SchemaReader {
   constructor(
     root: JsonValue,
     readonly graph: TypeGraph,
-    readonly options: Required<SchemaOptions>,
+    readonly options: Required<Pick<SchemaOptions, "formats">>,
   ) {
     this.#document = new SchemaDocument(root);
     this.#exact = new ExactTypes(graph);

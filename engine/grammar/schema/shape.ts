@@ -44,7 +44,10 @@ export interface Contained {
   readonly max: number;
 }
 
-/** Objects: declared keys, and others by disjoint languages; keys that are in none are forbidden. */
+/**
+ * Objects: declared keys, and others by disjoint languages; keys that are in none are forbidden. What
+ * complements and conditions say of a key is no declaration of it: that is noted beside.
+ */
 export interface ObjectShape {
   readonly properties: ReadonlyMap<string, PropertyShape>;
   readonly others: readonly Cell[];
@@ -54,18 +57,24 @@ export interface ObjectShape {
   readonly clauses: readonly Clause[];
   /** For each, some key of the language has a value of the type. */
   readonly witnesses: readonly Cell[];
+  /** Whether keys that no schema declares are not begun: see closed_objects.ts. */
+  readonly isClosed?: boolean;
 }
 
 /** The value of a declared key; of type NONE: the key is forbidden. */
 export interface PropertyShape {
   readonly type: TypeId;
   readonly required: boolean;
+  /** Whether a schema names it or allows it in so many words; of use where objects are closed. */
+  readonly isDeclared?: boolean;
 }
 
 /** Keys of a language, with values of a type. */
 export interface Cell {
   readonly keys: LanguageId;
   readonly type: TypeId;
+  /** Whether a schema allows them in so many words. */
+  readonly isDeclared?: boolean;
 }
 
 /** That a key is there, or that it is not. */

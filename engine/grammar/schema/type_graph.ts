@@ -42,8 +42,13 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
   /** The type of every object. */
   readonly anyObject: ObjectShape;
 
-  /** A graph without schemas. @param languages where its strings live */
-  constructor(readonly languages: Languages) {
+  /**
+   * A graph without schemas.
+   *
+   * @param languages where its strings live
+   * @param closesObjects whether schemas that declare keys are to have no others
+   */
+  constructor(readonly languages: Languages, readonly closesObjects = false) {
     super();
     const any = anyShape(languages);
     this.anyObject = any.objects[0]!;

@@ -54,7 +54,8 @@ export class UnevaluatedReader {
   read(keywords: KeywordReader, scope: DynamicScope): TypeId[] {
     const read = (keyword: string, constrain: (known: Case, type: TypeId) => TypeId) => {
       const schema = keywords.get(keyword);
-      if (schema === undefined || schema === true) return [];
+      if (schema === undefined) return [];
+      if (schema === true) return this.graph.closesObjects ? [this.#declared()] : [];
       const type = this.typeOf(schema, scope);
       const cases = this.#cases({ keywords, scope, asking: keyword });
       return this.graph.any(
@@ -71,12 +72,24 @@ export class UnevaluatedReader {
     const { languages } = this.graph;
     const others = [
       { keys: known.keys, type: ANY },
-      { keys: languages.complement(known.keys), type },
+      {
+        keys: languages.complement(known.keys),
+        type,
+        ...this.graph.closesObjects && { isDeclared: true },
+      },
     ].filter(({ keys }) => !languages.isEmpty(keys));
     return this.graph.constant({
       ...anyShape(languages),
       objects: [{ ...anyObject(languages), others }],
     });
+  }
+
+  /** Every value, and in so many words. */
+  #declared(): TypeId {
+    const { languages } = this.graph;
+    const others = [{ keys: languages.any(), type: ANY, isDeclared: true }];
+    const objects = [{ ...anyObject(languages), others }];
+    return this.graph.constant({ ...anyShape(languages), objects });
   }
 
   #arrays(known: Case, type: TypeId): TypeId {

@@ -2,8 +2,14 @@
 // key alone become one, and so do those that differ only in which keys are there: (a or b
 // required) is one object type with a clause, so that products of such unions do not multiply.
 
-import { clauseKey, settle, typeOfKey } from "./objects.ts";
-import { type Clause, type ObjectShape, type PropertyShape, type TypeAlgebra } from "./shape.ts";
+import { clauseKey, propertyOf, settle } from "./objects.ts";
+import {
+  type Clause,
+  NONE,
+  type ObjectShape,
+  type PropertyShape,
+  type TypeAlgebra,
+} from "./shape.ts";
 
 /** Most clauses that a merged union may need. */
 const MAX_CLAUSES = 16;
@@ -43,33 +49,41 @@ function merge(types: TypeAlgebra, a: ObjectShape, b: ObjectShape): ObjectShape 
   const different: string[] = [];
   types.spend(1);
   for (const key of new Set([...a.properties.keys(), ...b.properties.keys()])) {
-    const [first, second] = [coordinate(types, a, key), coordinate(types, b, key)];
+    const [first, second] = [propertyOf(types, a, key), propertyOf(types, b, key)];
     types.spend(1);
-    properties.set(key, first);
+    properties.set(key, second.isDeclared ? { ...first, isDeclared: true } : first);
     if (first.type !== second.type) different.push(key);
     if (different.length > 1) return undefined;
   }
   if (different.length === 0) return mergePresence(types, a, b, properties);
   const key = different[0]!;
-  const [first, second] = [coordinate(types, a, key), coordinate(types, b, key)];
+  const [first, second] = [propertyOf(types, a, key), propertyOf(types, b, key)];
   for (const [other, { required }] of properties) {
-    if (other !== key && required !== coordinate(types, b, other).required) return undefined;
+    if (other !== key && required !== propertyOf(types, b, other).required) return undefined;
   }
   if (!sameClauses(a.clauses, b.clauses)) return undefined;
+  // Where one declares the key and the other, being closed, would not begin it, they stay apart.
+  const isKept = (a.isClosed || b.isClosed) && first.isDeclared !== second.isDeclared &&
+    (first.isDeclared ? second : first).type !== NONE;
+  if (isKept) return undefined;
   properties.set(key, {
+    ...properties.get(key)!,
     type: types.any([first.type, second.type]),
     required: first.required && second.required,
   });
-  return settle(types, { ...a, properties });
+  return settle(types, { ...both(a, b), properties });
 }
 
-function coordinate(types: TypeAlgebra, shape: ObjectShape, key: string): PropertyShape {
-  return shape.properties.get(key) ?? { type: typeOfKey(types, shape, key), required: false };
+/** What two alternatives become but for their keys: closed only where both are. */
+function both(a: ObjectShape, b: ObjectShape): ObjectShape {
+  return b.isClosed ? a : { ...a, isClosed: false };
 }
 
 function sameCells(a: ObjectShape["others"], b: ObjectShape["others"]): boolean {
   return a.length === b.length &&
-    a.every(({ keys, type }, i) => keys === b[i]!.keys && type === b[i]!.type);
+    a.every((cell, i) =>
+      cell.keys === b[i]!.keys && cell.type === b[i]!.type && cell.isDeclared === b[i]!.isDeclared
+    );
 }
 
 function sameClauses(a: readonly Clause[], b: readonly Clause[]): boolean {
@@ -78,10 +92,13 @@ function sameClauses(a: readonly Clause[], b: readonly Clause[]): boolean {
 }
 
 function objectKey(shape: ObjectShape): string {
-  const { properties, others, min, max, clauses, witnesses } = shape;
+  const { properties, others, min, max, clauses, witnesses, isClosed = false } = shape;
   return JSON.stringify([
-    [...properties].map(([key, { type, required }]) => [key, type, required]),
-    others.map(({ keys, type }) => [keys, type]),
+    isClosed,
+    [...properties].map(([key, { type, required, isDeclared }]) =>
+      isDeclared ? [key, type, required, 1] : [key, type, required]
+    ),
+    others.map(({ keys, type, isDeclared }) => isDeclared ? [keys, type, 1] : [keys, type]),
     min,
     max === Infinity ? -1 : max,
     clauses.map(clauseKey),
@@ -102,10 +119,14 @@ function mergePresence(
   const onlySecond = [...second].filter(([name]) => !first.has(name)).map(([, clause]) => clause);
   if (onlyFirst.length * onlySecond.length > MAX_CLAUSES) return undefined;
   const clauses = onlyFirst.flatMap((one) => onlySecond.map((two) => [...one, ...two]));
-  const optional = [...properties].map(([key, { type }]) =>
-    [key, { type, required: false }] as const
+  const optional = [...properties].map(([key, property]) =>
+    [key, { ...property, required: false }] as const
   );
-  return settle(types, { ...a, properties: new Map(optional), clauses: [...common, ...clauses] });
+  return settle(types, {
+    ...both(a, b),
+    properties: new Map(optional),
+    clauses: [...common, ...clauses],
+  });
 }
 
 function presenceClauses(shape: ObjectShape): Map<string, Clause> {

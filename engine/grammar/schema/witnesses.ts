@@ -79,16 +79,17 @@ function countOthers(
   const accepts = graph.all([cell.type, witness.type]) === cell.type;
   if (shape.others.length > 1 || apart === undefined || !accepts) throw noForm();
   const declared = new Map(shape.properties);
-  for (const key of apart) declared.set(key, { type: cell.type, required: false });
+  const { keys: _, ...property } = cell;
+  for (const key of apart) declared.set(key, { ...property, required: false });
   const optional = [...declared].filter(([, { type, required }]) => type !== NONE && !required);
   if (optional.length > MAX_OPTIONAL) throw noForm();
   const fixed = [...declared.values()].filter(({ required }) => required).length;
   return Array.from({ length: 2 ** optional.length }, (_, present) => {
     const properties = new Map(declared);
     let count = fixed;
-    optional.forEach(([key, { type }], i) => {
+    optional.forEach(([key, property], i) => {
       const required = Boolean(present & (1 << i));
-      properties.set(key, { type: required ? type : NONE, required });
+      properties.set(key, { ...property, type: required ? property.type : NONE, required });
       count += Number(required);
     });
     return settle(graph, { ...shape, properties, min: Math.max(shape.min, count + 1) });

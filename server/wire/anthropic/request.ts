@@ -61,6 +61,7 @@ export function planCount(body: AnthropicRequest, info: ModelInfo): MessagesPlan
     request: {
       ...options,
       ...given({ temperature: body.temperature, topP: body.top_p, topK: body.top_k }),
+      ...given({ openObjects: body.open_objects }),
       ...(body.stop_sequences?.length && { stop: body.stop_sequences }),
       ...toToolOptions(body),
       ...(think !== undefined && { think }),

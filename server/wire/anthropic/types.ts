@@ -76,6 +76,8 @@ export interface AnthropicRequest {
   container?: unknown;
   /** Ours: options of the native API, for what this one cannot say. */
   options?: OllamaOptions | null;
+  /** Ours: the same as the option. */
+  open_objects?: boolean | null;
   /** Ours: how long the model stays. */
   keep_alive?: string | number | null;
 }

@@ -52,6 +52,7 @@ export function readCommon(
       presence_penalty: body.presence_penalty,
       frequency_penalty: body.frequency_penalty,
       num_predict: maxTokens,
+      open_objects: body.open_objects,
       stop: typeof stop === "string" ? [stop] : stop,
     }),
   });

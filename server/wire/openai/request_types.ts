@@ -15,6 +15,8 @@ export interface OpenAiBody {
   top_p?: Given<number>;
   /** Further options of Ollama; members of the request itself come first. */
   options?: Given<OllamaOptions>;
+  /** Ours: the same as the option. */
+  open_objects?: Given<boolean>;
   /** Duration such as "5m", or seconds. */
   keep_alive?: Given<string | number>;
 }

@@ -177,7 +177,9 @@ Deno.test("text may be followed by calls between control tokens", () => {
 Deno.test("masks within calls equal a trial of every token", () => {
   const random = randomNumbers(3);
   for (const [open, close] of [["<tool_call>", "</tool_call>"], ["<think>", "</think>"]] as const) {
-    const compiled = compileGrammar({ root: toolCalls(open, close) }, tokenizer);
+    const compiled = compileGrammar({ root: toolCalls(open, close) }, tokenizer, {
+      openObjects: true,
+    });
     const text = `a\n"<tool x${open}${CALL}${close}${open}{"name": "weather", ` +
       `"arguments": {"city": "é", "x": {"a":1,"b":"}<"}}}${close}`;
     const before: number[] = [];

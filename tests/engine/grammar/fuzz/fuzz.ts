@@ -17,8 +17,8 @@ const FAVORING_SEEDS = 2;
 /** Ways to write, one for each schema in turn. */
 const OPTIONS: readonly CompileOptions[] = [
   { whitespace: "single" },
-  { whitespace: "free" },
-  { whitespace: "none" },
+  { whitespace: "free", openObjects: true },
+  { whitespace: "none", openObjects: true },
   { whitespace: "single", anyOrder: true },
   { whitespace: "free", anyOrder: true },
   {},

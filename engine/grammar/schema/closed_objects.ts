@@ -1,0 +1,55 @@
+// Objects as those mean them who have schemas filled in: keys are not begun that no schema declares, where
+// one declares some. JSON Schema allows any others, and models make use of that. What is left out are keys
+// that are allowed for lack of a word about them, never values of declared ones; where nothing would be
+// left, as with a minProperties above the number of declared keys, all stays as the schema has it.
+
+import type { TypeId } from "../types.ts";
+import type { ClosedShape } from "./collect.ts";
+import { Inhabited } from "./emptiness.ts";
+import { settle } from "./objects.ts";
+import { NONE, type ObjectShape } from "./shape.ts";
+import type { TypeGraph } from "./type_graph.ts";
+
+/** Types, and which of them have a value. */
+export interface LivingShapes {
+  readonly shapes: ReadonlyMap<TypeId, ClosedShape>;
+  readonly inhabited: Inhabited;
+}
+
+/** The same types without undeclared keys. */
+export function closeObjects(
+  graph: TypeGraph,
+  shapes: ReadonlyMap<TypeId, ClosedShape>,
+  inhabited: Inhabited,
+): LivingShapes {
+  if (![...shapes.values()].some(({ objects }) => objects.some(({ isClosed }) => isClosed))) {
+    return { shapes, inhabited };
+  }
+  const closed = new Map<TypeId, ClosedShape>();
+  for (const [id, shape] of shapes) {
+    const objects = shape.objects.map((object) => closedObject(graph, object))
+      .filter((object) => object !== undefined)
+      .filter((object) => inhabited.hasObject(object));
+    closed.set(id, objects.length > 0 ? { ...shape, objects } : shape);
+  }
+  const living = new Inhabited(graph, closed);
+  // Objects that are needed within themselves, or in numbers that only other keys allow, are rare.
+  const isWhole = [...shapes].every(([id, { arrays }]) =>
+    (living.has(id) || !inhabited.has(id)) &&
+    arrays.every((array) => living.hasArray(array) || !inhabited.hasArray(array))
+  );
+  return isWhole ? { shapes: closed, inhabited: living } : { shapes, inhabited };
+}
+
+/** An object type without undeclared keys; undefined if it needs one. */
+function closedObject(graph: TypeGraph, object: ObjectShape): ObjectShape | undefined {
+  if (!object.isClosed) return object;
+  const properties = new Map(object.properties);
+  for (const [key, { type, required, isDeclared }] of properties) {
+    if (isDeclared || type === NONE) continue;
+    if (required) return undefined;
+    properties.set(key, { type: NONE, required: false });
+  }
+  const others = object.others.filter(({ isDeclared }) => isDeclared);
+  return settle(graph, { ...object, properties, others });
+}
