@@ -29,6 +29,7 @@ import { modelRoutes } from "./routes/models.ts";
 import { ollamaRoutes } from "./routes/ollama.ts";
 import { openAiRoutes } from "./routes/openai.ts";
 import { operationsRoutes } from "./routes/operations.ts";
+import { responseRoutes } from "./routes/responses.ts";
 import { showRoutes } from "./routes/show.ts";
 import { transferRoutes } from "./routes/transfer.ts";
 
@@ -73,6 +74,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   app.route("/", embedRoutes(dependencies));
   app.route("/", anthropicRoutes(dependencies));
   app.route("/", openAiRoutes(dependencies));
+  app.route("/", responseRoutes(dependencies));
   app.route("/", modelListRoutes(dependencies));
   app.route("/", operationsRoutes(dependencies));
   refuseOtherMethods(app);

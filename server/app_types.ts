@@ -7,6 +7,7 @@ import type { Metrics } from "./metrics.ts";
 import type { AccessVariables } from "./middleware/access_log.ts";
 import type { BodyVariables } from "./middleware/body_limit.ts";
 import type { WaitingQueue } from "./queue.ts";
+import type { ResponseStore } from "./response_store.ts";
 import type { pullModel, pushModel } from "./registry/mod.ts";
 
 /** How models come from registries and go there. */
@@ -44,6 +45,8 @@ export interface AppOptions {
   anthropicExact?: boolean;
   /** How long a stream of /v1/messages may say nothing before it sends a ping. Default 10,000. */
   heartbeatMilliseconds?: number;
+  /** Where answers of /v1/responses are kept; without one none is. */
+  responses?: ResponseStore;
   /** Default: over the network. */
   registry?: Registry;
   /** Through which the caller ends the server in good order. */

@@ -1,6 +1,7 @@
 // The parts of a server put together from the settings: store, manager and HTTP application. Shared by
 // `serve`, which gives them a port, and by commands that find no server and call the handler.
 
+import { join } from "node:path";
 import type { Hono } from "./dependencies.ts";
 import { BOX_MODEL, ModelManager, ModelStore } from "../engine/mod.ts";
 import type { AppEnvironment } from "./app_types.ts";
@@ -10,6 +11,7 @@ import type { Drain } from "./drain.ts";
 import { messageOf } from "./errors.ts";
 import { isLoopback } from "./host.ts";
 import type { Log } from "./log.ts";
+import { ResponseStore } from "./response_store.ts";
 import { RemoteModels } from "./remote/mod.ts";
 import type { Settings } from "./settings.ts";
 import { VERSION } from "./version.ts";
@@ -36,6 +38,7 @@ export interface ServerParts {
   app: Hono<AppEnvironment>;
   manager: ModelManager;
   store: ModelStore;
+  responses: ResponseStore | undefined;
 }
 
 /** Puts a server together. Nothing is loaded or read before the first request. */
@@ -84,6 +87,10 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
       ...(contextLength !== undefined && { contextLength }),
     },
   });
+  const { cache, responses: bounds } = settings;
+  const responses = cache !== undefined && bounds.count > 0
+    ? new ResponseStore({ folder: join(cache, "responses"), warn: log.warn, ...bounds })
+    : undefined;
   const app = createApp({
     store,
     manager,
@@ -94,10 +101,11 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
     anthropicExact: settings.anthropicExact,
     hasCloud: cloudHost !== undefined,
     hosts: settings.hosts,
+    ...(responses && { responses }),
     ...port,
     ...(port && { ownNames: [...port.ownNames, settings.host.hostname] }),
     // In this process everybody is who they are.
     ...(port && settings.apiKey && { apiKey: settings.apiKey }),
   });
-  return { app, manager, store };
+  return { app, manager, store, responses };
 }

@@ -85,6 +85,18 @@ export const VARIABLES: readonly Variable[] = [
   { name: "OLLAMA_MAX_QUEUE", effect: "requests that may wait (512)", kind: count },
   { name: "OLLAMA_ORIGINS", effect: "further origins of web pages, with commas between" },
   { name: "QUERN_HOSTS", effect: "further names that Host may be, likewise" },
+  { name: "QUERN_CACHE", effect: "folder of what may be lost (~/.cache/quern)" },
+  {
+    name: "QUERN_RESPONSES",
+    effect: "answers of /v1/responses that are kept (1000)",
+    kind: count,
+  },
+  { name: "QUERN_RESPONSES_SIZE", effect: "bytes that they may take (512MiB)", kind: size },
+  {
+    name: "QUERN_RESPONSES_AGE",
+    effect: "how long they are kept (720h)",
+    kind: duration,
+  },
   { name: "OLLAMA_NOPRUNE", effect: "keep files that no model uses" },
   { name: "QUERN_NO_BOX", effect: "leave quern:tiny out of the models" },
   { name: "OLLAMA_NOHISTORY", effect: "keep no history of what is typed in `run`" },

@@ -24,8 +24,16 @@ import { RemoteError } from "./remote/mod.ts";
 /** An error that the HTTP layer itself finds, with its status. */
 export class HttpError extends Error {
   override name = "HttpError";
-  /** @param param the member of the request at fault, for dialects that name it apart */
-  constructor(readonly status: ContentfulStatusCode, message: string, readonly param?: string) {
+  /**
+   * @param param the member of the request at fault, for dialects that name it apart
+   * @param code what programs tell the error by, likewise
+   */
+  constructor(
+    readonly status: ContentfulStatusCode,
+    message: string,
+    readonly param?: string,
+    readonly code?: string,
+  ) {
     super(message);
   }
 }

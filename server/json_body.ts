@@ -3,7 +3,7 @@
 
 import type { Context } from "./dependencies.ts";
 import type { AppEnvironment } from "./app_types.ts";
-import { readBody } from "./bodies.ts";
+import { type BodyAllowance, readBody } from "./bodies.ts";
 import { HttpError } from "./errors.ts";
 import {
   EmptyJsonError,
@@ -37,8 +37,17 @@ let turn: Promise<void> = Promise.resolve();
  *   throws
  */
 export async function readJson({ req, var: { body } }: Context<AppEnvironment>): Promise<unknown> {
-  const bytes = await readBody(req.raw, body);
-  const parse = () => parseInSlices(bytes, (values) => body.hold(values * VALUE_BYTES));
+  return await parseBytes(await readBody(req.raw, body), body);
+}
+
+/**
+ * The JSON value of bytes that are held as a body is, or a part of one.
+ *
+ * @throws {HttpError} 400 if there is none or it is no JSON, 413 if it is too much, 503 if there is no
+ *   room for it
+ */
+export async function parseBytes(bytes: Uint8Array, allowance: BodyAllowance): Promise<unknown> {
+  const parse = () => parseInSlices(bytes, (values) => allowance.hold(values * VALUE_BYTES));
   if (bytes.length <= SMALL_BYTES) return await parse();
   const parsed = turn.then(parse);
   turn = parsed.then(() => {}, () => {});

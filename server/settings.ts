@@ -9,6 +9,7 @@ import { type Environment, readVariable } from "./environment.ts";
 import { type HostAddress, parseHost } from "./host.ts";
 import type { LogFormat } from "./log.ts";
 import type { RemoteApi } from "./remote/mod.ts";
+import type { ResponseBounds } from "./response_store.ts";
 
 /** What the environment says. Durations in milliseconds; absent is "as the engine sees fit". */
 export interface Settings {
@@ -26,6 +27,10 @@ export interface Settings {
   gpuMemory?: number;
   /** Where models run. */
   isolation: Isolation;
+  /** Folder of what may be lost; absent where nothing says where it could be. */
+  cache?: string;
+  /** What is kept of /v1/responses. */
+  responses: ResponseBounds;
   keepUnused: boolean;
   /** Whether the model in the box is left out. */
   noBox: boolean;
@@ -57,6 +62,7 @@ export function readSettings(environment: Environment): Settings {
   const cloudApi = read("QUERN_CLOUD_API").toLowerCase();
   const isolation = read("QUERN_ISOLATION").toLowerCase();
   const home = read("HOME") || read("USERPROFILE");
+  const cache = cacheFolder(read, home);
   return {
     models: read("QUERN_MODELS") || read("OLLAMA_MODELS") || join(home, ".ollama", "models"),
     host: parseHost(read("OLLAMA_HOST")),
@@ -66,6 +72,11 @@ export function readSettings(environment: Environment): Settings {
     maxSequences: positive(read("OLLAMA_NUM_PARALLEL")) ?? 4,
     gpuOverhead: byteSize(read("OLLAMA_GPU_OVERHEAD")) ?? 0,
     isolation: isIsolation(isolation) ? isolation : "auto",
+    responses: {
+      count: wholeNumber(read("QUERN_RESPONSES")) ?? 1000,
+      bytes: byteSize(read("QUERN_RESPONSES_SIZE")) ?? 512 * 2 ** 20,
+      age: duration(read("QUERN_RESPONSES_AGE")) ?? 30 * 24 * 3_600_000,
+    },
     keepUnused: isOn(read("OLLAMA_NOPRUNE")),
     noBox: isOn(read("QUERN_NO_BOX")),
     maxQueue: positive(read("OLLAMA_MAX_QUEUE")) ?? 512,
@@ -76,6 +87,7 @@ export function readSettings(environment: Environment): Settings {
     anthropicExact: isOn(read("QUERN_ANTHROPIC_EXACT")),
     logFormat: read("QUERN_LOG").toLowerCase() === "json" ? "json" : "plain",
     shutdownTimeout: duration(read("QUERN_SHUTDOWN_TIMEOUT")) ?? 5000,
+    ...(cache !== undefined && { cache }),
     ...(apiKey && { apiKey }),
     ...(cloudHost && { cloudHost }),
     ...(cloudKey && { cloudKey }),
@@ -89,6 +101,14 @@ function isIsolation(text: string): text is Isolation {
   return text === "worker" || text === "process";
 }
 
+/** Where programs of this system keep what may be lost. */
+function cacheFolder(read: (name: string) => string, home: string): string | undefined {
+  const own = read("QUERN_CACHE");
+  if (own) return own;
+  const shared = read("XDG_CACHE_HOME") || read("LOCALAPPDATA") || (home && join(home, ".cache"));
+  return shared ? join(shared, "quern") : undefined;
+}
+
 function list(text: string): string[] {
   return text.split(",").map((item) => item.trim()).filter(Boolean);
 }
@@ -97,8 +117,12 @@ function isOn(text: string): boolean {
   return !/^(|0|f|false)$/i.test(text);
 }
 
+function wholeNumber(text: string): number | undefined {
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
 function positive(text: string): number | undefined {
-  return /^\d+$/.test(text) && Number(text) > 0 ? Number(text) : undefined;
+  return wholeNumber(text) || undefined;
 }
 
 function address(text: string): string | undefined {

@@ -3,6 +3,7 @@
 import type { ModelStore } from "../../engine/mod.ts";
 import { assemble } from "../assemble.ts";
 import { Drain } from "../drain.ts";
+import { messageOf } from "../errors.ts";
 import type { HostAddress } from "../host.ts";
 import { type Handler, HttpServer } from "../http/mod.ts";
 import { createLog, type Log } from "../log.ts";
@@ -31,7 +32,7 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
   const log = createLog({ write: ignoringReaders(terminal.writeError), debug, format });
   const drain = new Drain();
   const server = listen(host, (request) => app.fetch(request), log);
-  const { app, manager, store } = assemble({
+  const { app, manager, store, responses } = assemble({
     dependencies: { ...dependencies, open: reportLoads(open, log) },
     settings,
     log,
@@ -39,7 +40,10 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
   });
   log.info(`models in ${models}`);
   // Beside the requests, and the wait for an interrupt, which may come at once.
-  const cleaning = settings.keepUnused ? undefined : cleanUp(store, log);
+  const cleaning = Promise.all([
+    settings.keepUnused ? undefined : cleanUp(store, log),
+    responses?.trim().catch((error) => log.warn(`kept responses: ${messageOf(error)}`)),
+  ]);
   const stop = async () => {
     log.info(`shutting down: ${drain.running} requests running`);
     await drain.begin();

@@ -99,6 +99,11 @@ const PARTS: Record<string, Omit<Parameter, "name" | "in">> = {
     schema: { type: "string" },
     example: "quern:tiny",
   },
+  response_id: {
+    description: "Id of a response that is kept.",
+    schema: { type: "string" },
+    example: `resp_${"0".repeat(48)}`,
+  },
   digest: {
     description: "SHA-256 of the file.",
     schema: { type: "string", pattern: "^sha256[:-][0-9a-fA-F]{64}$" },

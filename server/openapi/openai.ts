@@ -6,6 +6,8 @@ import {
   chatCompletionSchema,
   completionChunkSchema,
   completionSchema,
+  deletedResponseSchema,
+  inputItemsSchema,
   openAiEmbeddingsSchema,
   openAiErrorSchema,
   responseEventSchema,
@@ -20,7 +22,7 @@ import {
   openAiCompletionSchema,
   openAiResponsesSchema,
 } from "../schemas/openai.ts";
-import { openAiError, ResponsesAnswer } from "../wire/openai/mod.ts";
+import { openAiError, ResponsesAnswer, toKeptItems, toResponseId } from "../wire/openai/mod.ts";
 import {
   type ErrorSchema,
   named,
@@ -56,20 +58,24 @@ const chatHead = { id: "chatcmpl-1", created, model, system_fingerprint: "fp_oll
 const completionHead = { ...chatHead, id: "cmpl-1", object: "text_completion" };
 const openAiModel = { id: model, object: "model", created, owned_by: "library" };
 
+const ID = "0".repeat(48);
+const RESPONSE_ID = toResponseId(ID);
 const responseRequest = { model, input: question };
 const textEvent = {
   type: "response.output_text.delta",
   sequence_number: 4,
-  item_id: "msg_10",
+  item_id: `msg_${ID}0`,
   output_index: 0,
   content_index: 0,
   delta: "Run",
   logprobs: [],
 };
 
+const response = named("Response", responseSchema, exampleResponse());
+
 /** A response as the server makes it. */
 function exampleResponse(): unknown {
-  const answer = new ResponsesAnswer({ id: "1", model, now: () => created }, responseRequest);
+  const answer = new ResponsesAnswer({ id: ID, model, now: () => created }, responseRequest);
   answer.add({ type: "text", text: said });
   answer.add({
     type: "done",
@@ -96,6 +102,33 @@ function post(
     ...operation,
   };
 }
+
+function ofKept(
+  operation: Pick<Operation, "id" | "method" | "path" | "summary" | "parameters" | "answers">,
+): Operation {
+  return { tag: "OpenAI", error, failures: ["response"], ...operation };
+}
+
+const PAGE: Parameter[] = [
+  {
+    name: "limit",
+    in: "query",
+    description: "How many items.",
+    schema: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+  },
+  {
+    name: "order",
+    in: "query",
+    description: "The last items first, or the first.",
+    schema: { enum: ["desc", "asc"], default: "desc" },
+  },
+  {
+    name: "after",
+    in: "query",
+    description: "Id of the item after which to go on.",
+    schema: { type: "string" },
+  },
+];
 
 const VERSION_HEADER: Parameter = {
   name: "anthropic-version",
@@ -168,12 +201,48 @@ export const openAiOperations: Operation[] = [
   post({
     id: "createResponse",
     path: "/v1/responses",
-    summary: "Answer a conversation of items; nothing is stored.",
+    summary: "Answer a conversation of items. The response is kept, unless store is false.",
     body: named("ResponseRequest", openAiResponsesSchema, responseRequest),
     answers: streamed(
-      named("Response", responseSchema, exampleResponse()),
+      response,
       named("ResponseEvent", responseEventSchema, textEvent),
     ),
+  }),
+  ofKept({
+    id: "retrieveResponse",
+    method: "get",
+    path: "/v1/responses/{response_id}",
+    summary: "Give a response that is kept.",
+    answers: { "application/json": response },
+  }),
+  ofKept({
+    id: "deleteResponse",
+    method: "delete",
+    path: "/v1/responses/{response_id}",
+    summary: "Drop a response that is kept.",
+    answers: {
+      "application/json": named("DeletedResponse", deletedResponseSchema, {
+        id: RESPONSE_ID,
+        object: "response",
+        deleted: true,
+      }),
+    },
+  }),
+  ofKept({
+    id: "listInputItems",
+    method: "get",
+    path: "/v1/responses/{response_id}/input_items",
+    summary: "List what went into a response that is kept, earlier turns included.",
+    parameters: PAGE,
+    answers: {
+      "application/json": named("InputItems", inputItemsSchema, {
+        object: "list",
+        data: toKeptItems(question, ID, []),
+        first_id: `msg_${ID}i0`,
+        last_id: `msg_${ID}i0`,
+        has_more: false,
+      }),
+    },
   }),
   post({
     id: "createEmbeddings",

@@ -1,5 +1,5 @@
-// POST /v1/chat/completions, /v1/completions and /v1/responses. All go the same way: body -> plan ->
-// generation -> answer; they differ in their schema and in how bodies and events are translated.
+// POST /v1/chat/completions and /v1/completions, and the way that POST /v1/responses goes as well:
+// body -> plan -> generation -> answer. They differ in how bodies and events are translated.
 
 import { type Context, Hono } from "../dependencies.ts";
 import type { ChatEvent, ChatModel, ModelInfo } from "../../engine/mod.ts";
@@ -10,11 +10,7 @@ import { messageOf } from "../errors.ts";
 import { Generation } from "../generation.ts";
 import { readJson } from "../json_body.ts";
 import { requireModelName } from "../model_name.ts";
-import {
-  openAiChatSchema,
-  openAiCompletionSchema,
-  openAiResponsesSchema,
-} from "../schemas/openai.ts";
+import { openAiChatSchema, openAiCompletionSchema } from "../schemas/openai.ts";
 import { type ServerSentEvent, sseResponse } from "../sse.ts";
 import { createValidator } from "../validate.ts";
 import {
@@ -29,32 +25,32 @@ import {
   type Plan,
   planChat,
   planCompletion,
-  planResponse,
-  ResponsesAnswer,
-  type ResponsesBody,
   type Task,
   withParam,
 } from "../wire/openai/mod.ts";
 import { json } from "./json.ts";
 
 /** How one of the endpoints reads and writes. */
-interface Endpoint<T extends OpenAiBody> {
-  validate: (body: unknown) => T;
+export interface Endpoint<T extends OpenAiBody, A extends OpenAiAnswer = OpenAiAnswer> {
   plan: (body: T, info: ModelInfo) => Plan;
-  answer: (head: AnswerHead, body: T, plan: Plan) => OpenAiAnswer;
+  answer: (head: AnswerHead, body: T, plan: Plan) => A;
   /** The member that says what the answer must be, if there is one. */
   format?: string;
+  /** Names the answer. Default: a random id. */
+  newId?: () => string;
+  /** Called when the answer is whole, before its end is told. */
+  finish?: (id: string, answer: A) => Promise<void>;
 }
 
+const validateChat = createValidator<ChatBody>(openAiChatSchema);
 const chat: Endpoint<ChatBody> = {
-  validate: createValidator(openAiChatSchema),
   plan: planChat,
   answer: (head, body) => new ChatAnswer(head, body.stream_options?.include_usage ?? false),
   format: "response_format",
 };
 
+const validateCompletion = createValidator<CompletionBody>(openAiCompletionSchema);
 const completion: Endpoint<CompletionBody> = {
-  validate: createValidator(openAiCompletionSchema),
   plan: planCompletion,
   answer: (head, body, { tasks }) =>
     new CompletionAnswer(head, {
@@ -64,28 +60,26 @@ const completion: Endpoint<CompletionBody> = {
     }),
 };
 
-const responses: Endpoint<ResponsesBody> = {
-  validate: createValidator(openAiResponsesSchema),
-  plan: planResponse,
-  answer: (head, body) => new ResponsesAnswer(head, body),
-  format: "text.format",
-};
-
-/** Routes that run models through OpenAI's API. */
+/** Routes of both kinds of completions. */
 export function openAiRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
-  app.post("/v1/chat/completions", (context) => answer(context, dependencies, chat));
-  app.post("/v1/completions", (context) => answer(context, dependencies, completion));
-  app.post("/v1/responses", (context) => answer(context, dependencies, responses));
+  app.post("/v1/chat/completions", async (context) => {
+    return await answer(context, dependencies, validateChat(await readJson(context)), chat);
+  });
+  app.post("/v1/completions", async (context) => {
+    const body = validateCompletion(await readJson(context));
+    return await answer(context, dependencies, body, completion);
+  });
   return app;
 }
 
-async function answer<T extends OpenAiBody>(
+/** Answers a request whose body has been read, whole or as a stream. */
+export async function answer<T extends OpenAiBody, A extends OpenAiAnswer>(
   context: Context<AppEnvironment>,
   dependencies: AppDependencies,
-  endpoint: Endpoint<T>,
+  body: T,
+  endpoint: Endpoint<T, A>,
 ): Promise<Response> {
-  const body = endpoint.validate(await readJson(context));
   const model = requireModelName(body.model);
   context.set("model", model);
   const entry = await dependencies.store.find(model);
@@ -105,15 +99,16 @@ async function answer<T extends OpenAiBody>(
     throw withParam(error, endpoint.format);
   });
   context.set("generation", generation);
-  const id = crypto.randomUUID().replaceAll("-", "");
+  const id = endpoint.newId?.() ?? crypto.randomUUID().replaceAll("-", "");
   const head = { id, model, now: () => Math.floor(Date.now() / 1000) };
   const result = endpoint.answer(head, body, plan);
   if (!body.stream) {
     for await (const event of generation) result.add(event);
+    await endpoint.finish?.(id, result);
     return json(result.whole());
   }
   return sseResponse({
-    events: toEvents(generation, result),
+    events: toEvents(generation, result, () => endpoint.finish?.(id, result)),
     cancel: () => generation.return(),
     fail: (error) => result.fail(messageOf(error)),
   });
@@ -137,6 +132,11 @@ function run(model: ChatModel, task: Task, signal: AbortSignal): AsyncIterable<C
 async function* toEvents(
   generation: Generation,
   answer: OpenAiAnswer,
+  finish: () => Promise<void> | undefined,
 ): AsyncGenerator<ServerSentEvent> {
-  for await (const event of generation) yield* answer.add(event);
+  for await (const event of generation) {
+    const told = answer.add(event);
+    if (event.type === "done") await finish();
+    yield* told;
+  }
 }

@@ -141,7 +141,8 @@ export const openAiCompletionSchema = {
 const inputItem = {
   type: "object",
   properties: {
-    type: text,
+    type: { ...text, description: 'Default "message"; "item_reference" of an id alone.' },
+    id: text,
     role: text,
     content,
     summary: content,
@@ -194,7 +195,11 @@ export const openAiResponsesSchema = {
     truncation: { enum: ["auto", "disabled", null] },
     top_logprobs: integer,
     metadata: { type: ["object", "null"] },
-    previous_response_id: text,
+    previous_response_id: {
+      ...text,
+      description: "A kept response, whose conversation goes on; its instructions do not.",
+    },
+    store: { ...flag, description: "Whether the response is kept. Default true." },
     background: flag,
   },
 };

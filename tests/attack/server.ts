@@ -46,6 +46,7 @@ export class Server implements AsyncDisposable {
         OLLAMA_MODELS: folder,
         QUERN_MODELS: folder,
         OLLAMA_HOST: "127.0.0.1:0",
+        QUERN_CACHE: `${folder}/.cache`,
         QUERN_NO_SETUP: "1",
         NO_COLOR: "1",
         ...environment,

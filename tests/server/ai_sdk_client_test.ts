@@ -5,17 +5,16 @@ import {
   type APICallError,
   embedMany,
   generateText,
-  isStepCount,
   jsonSchema,
   type ModelMessage,
   Output,
   streamText,
-  tool,
 } from "ai";
 import { createOllama as createPlain } from "ollama-ai-provider-v2";
 import { createOllama as createReliable } from "ai-sdk-ollama";
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { BOX, name, passage, sum, weather } from "./box_talk.ts";
+import { assertCallsTool } from "./ai_sdk_talk.ts";
+import { BOX, name, passage, sum } from "./box_talk.ts";
 import { saysForever } from "./fake_model.ts";
 import { createTestApp, until } from "./test_app.ts";
 import { createTinyApp, type Way, waysTo } from "./tiny_app.ts";
@@ -44,11 +43,6 @@ function testAll(
 }
 
 const person = jsonSchema<typeof passage.facts>(passage.schema);
-const get_weather = tool({
-  description: weather.description,
-  inputSchema: jsonSchema<typeof weather.arguments>(weather.parameters),
-  execute: () => JSON.parse(weather.result),
-});
 const prompt = "Hi";
 const maxRetries = 0;
 const tiny = await createTinyApp("ai_sdk");
@@ -90,16 +84,7 @@ testAll("has the facts as structured output", tiny, async (ollama) => {
 });
 
 testAll("calls a tool, takes its result and answers", tiny, async (ollama) => {
-  const tools = { get_weather };
-  const stopWhen = isStepCount(3);
-  const ask = { ...toBox(ollama), prompt: weather.question, tools, stopWhen };
-  const { text, steps } = await generateText(ask);
-  assertMatch(text, weather.told);
-  assertEquals(steps.length, 2);
-  assertEquals(steps[0]!.toolCalls.map(({ input }) => input), [weather.arguments]);
-  const stream = streamText(ask);
-  assertEquals(await stream.text, text);
-  assertEquals((await stream.steps)[0]!.finishReason, "tool-calls");
+  await assertCallsTool(toBox(ollama));
 });
 
 testAll("thinks apart from its answer", tiny, async (ollama) => {

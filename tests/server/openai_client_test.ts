@@ -1,7 +1,9 @@
 // The official openai client, unmodified, against the application without a port and a model without
 // weights: what only a script can bring about. openai_end_to_end_test.ts has the model in the box.
 
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import type { ChatRequest } from "../../engine/types.ts";
+import { ResponseStore } from "../../server/response_store.ts";
 import { APIError, BadRequestError, NotFoundError, OpenAI } from "openai";
 import { failsAfter, saysForever } from "./fake_model.ts";
 import { callEvents, gives } from "./openai_scripts.ts";
@@ -58,6 +60,60 @@ Deno.test("the openai client streams responses and gathers the same as it gets a
   ];
   assertEquals(shapeOf(gathered), shapeOf(whole));
   assertEquals([whole.output_text, whole.output.length], ["Look", 3]);
+});
+
+Deno.test("the openai client continues, retrieves, lists and deletes responses", async () => {
+  const folder = await Deno.makeTempDir();
+  const bounds = { count: 9, bytes: 1e6, age: Infinity };
+  const responses = new ResponseStore({ folder, warn() {}, ...bounds });
+  const test = createTestApp({}, { responses });
+  const client = clientOf(test);
+  const first = await client.responses.create({
+    model: "tiny",
+    input: "Hi",
+    instructions: "Rhyme.",
+  });
+  const stream = await client.responses.create({
+    model: "tiny",
+    input: "And?",
+    previous_response_id: first.id,
+    stream: true,
+  });
+  let second = first;
+  for await (const event of stream) {
+    if (event.type === "response.completed") second = event.response;
+  }
+  const { request } = test.loaded[0]!.requests.at(-1)! as { request: ChatRequest };
+  assertEquals(request.messages.map(({ content }) => content), ["Hi", "Hello", "And?"]);
+  assertEquals(second.previous_response_id, first.id);
+  const { output_text: text, ...kept } = await client.responses.retrieve(second.id);
+  assertEquals([kept, text], [second, "Hello"]);
+
+  const texts = [];
+  for await (
+    const item of client.responses.inputItems.list(second.id, { limit: 1, order: "asc" })
+  ) {
+    texts.push(item.type === "message" && JSON.stringify(item.content).match(/"text":"(.*?)"/)![1]);
+  }
+  assertEquals(texts, ["Hi", "Hello", "And?"]);
+
+  await client.responses.delete(first.id);
+  const lost = await assertRejects(() => client.responses.retrieve(first.id), NotFoundError);
+  assertStringIncludes(lost.message, "was deleted");
+  await assertRejects(() => client.responses.delete(first.id), NotFoundError);
+  const unkept = await client.responses.create({ model: "tiny", input: "Hi", store: false });
+  const more = { model: "tiny", input: "x", previous_response_id: unkept.id };
+  const refused = await assertRejects(() => client.responses.create(more), NotFoundError);
+  assertEquals([refused.code, refused.param], [
+    "previous_response_not_found",
+    "previous_response_id",
+  ]);
+  await assertRejects(
+    async () => await client.responses.retrieve(second.id, { stream: true }),
+    BadRequestError,
+    "stream: only an answer that is being made",
+  );
+  await Deno.remove(folder, { recursive: true });
 });
 
 Deno.test("the openai client completes prompts, one or several", async () => {

@@ -175,7 +175,8 @@ export const otherFaults: Fault[] = [
   [responses, { model, input: [] }, "input is required", "input"],
   [responses, { model, input: 5 }, "input must be of type string or array", "input"],
   [responses, { model, input: [{ role: "bot" }] }, `${item}.role must be one of system`, item],
-  [responses, { model, input: [{ type: "item_reference" }] }, 'type "item_reference" are', item],
+  [responses, { model, input: [{ type: "item_reference" }] }, `${item} lacks "id"`, item],
+  [responses, { model, input: [{ type: "shell_call" }] }, 'type "shell_call" are', item],
   [
     responses,
     { model, input: [{ role: "user", content: [{ type: "input_image" }] }] },
@@ -195,15 +196,14 @@ export const otherFaults: Fault[] = [
     `${item}.arguments: invalid JSON`,
     `${item}.arguments`,
   ],
-  [
-    responses,
-    { model, input, previous_response_id: "resp_1" },
-    "previous_response_id: responses are not stored; send the whole conversation as input",
-    "previous_response_id",
-  ],
   [responses, { model, input, conversation: "c" }, "conversations are not stored", "conversation"],
   [responses, { model, input, prompt: { id: "p" } }, "prompts are not stored", "prompt"],
-  [responses, { model, input, background: true }, "responses are not stored", "background"],
+  [
+    responses,
+    { model, input, background: true },
+    "background: answers are made while the client waits",
+    "background",
+  ],
   ...["web_search", "web_search_preview", "file_search", "code_interpreter", "mcp", "custom"].map(
     (type): Fault => [
       responses,

@@ -95,6 +95,8 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     maxLoaded: 0,
     gpuOverhead: 0,
     isolation: "auto",
+    cache: "/home/me/.cache/quern",
+    responses: { count: 1000, bytes: 512 * 2 ** 20, age: 30 * 24 * 3_600_000 },
     keepUnused: false,
     noBox: false,
     maxSequences: 4,
@@ -117,6 +119,10 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     OLLAMA_GPU_OVERHEAD: "1000B",
     QUERN_GPU_MEMORY: "8GB",
     QUERN_ISOLATION: "Process",
+    QUERN_CACHE: "/cache",
+    QUERN_RESPONSES: "0",
+    QUERN_RESPONSES_SIZE: "1GiB",
+    QUERN_RESPONSES_AGE: "-1",
     OLLAMA_NOPRUNE: "1",
     QUERN_NO_BOX: "1",
     OLLAMA_NUM_PARALLEL: "7",
@@ -140,6 +146,8 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     gpuOverhead: 1000,
     gpuMemory: 8e9,
     isolation: "process",
+    cache: "/cache",
+    responses: { count: 0, bytes: 2 ** 30, age: Infinity },
     keepUnused: true,
     noBox: true,
     maxSequences: 7,
@@ -165,7 +173,13 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     QUERN_API_KEY: " ",
     QUERN_SHUTDOWN_TIMEOUT: "later",
   };
-  assertEquals(readSettings(odd), { ...plain, models: "/m" });
+  assertEquals(readSettings(odd), { ...plain, models: "/m", cache: "/h/.cache/quern" });
+  assertEquals(readSettings({}).cache, undefined);
+  const shared = readSettings({ HOME: "/h", XDG_CACHE_HOME: "/x" });
+  assertEquals([shared.cache, readSettings({ LOCALAPPDATA: "/l" }).cache], [
+    "/x/quern",
+    "/l/quern",
+  ]);
 });
 
 Deno.test("faultsOf() names every variable whose value cannot be read, and what it must be", () => {

@@ -120,6 +120,15 @@ const outputText = record({
 });
 const summaryText = record({ type: { const: "summary_text" }, text });
 
+const functionCall = record({
+  type: { const: "function_call" },
+  id: text,
+  status,
+  call_id: text,
+  name: text,
+  arguments: { ...text, description: "JSON text." },
+}, { namespace: text });
+
 const outputItem = anyOf(
   record({
     type: { const: "message" },
@@ -129,14 +138,7 @@ const outputItem = anyOf(
     content: list(outputText),
   }),
   record({ type: { const: "reasoning" }, id: text, status, summary: list(summaryText) }),
-  record({
-    type: { const: "function_call" },
-    id: text,
-    status,
-    call_id: text,
-    name: text,
-    arguments: { ...text, description: "JSON text." },
-  }, { namespace: text }),
+  functionCall,
 );
 
 const responseUsage = record({
@@ -191,14 +193,57 @@ export const responseSchema = record({
   reasoning: record({ effort: textOrNull, summary: textOrNull }),
   truncation: { enum: ["auto", "disabled"] },
   metadata: { type: "object" },
-  previous_response_id: nothing,
+  previous_response_id: textOrNull,
   background: { const: false },
-  store: { const: false },
+  store: { type: "boolean", description: "Whether it is kept for later requests." },
   service_tier: text,
   user: nothing,
   safety_identifier: nothing,
   prompt_cache_key: nothing,
 }, dropped);
+
+/** Answer of DELETE /v1/responses/{response_id}. */
+export const deletedResponseSchema = record({
+  id: text,
+  object: { const: "response" },
+  deleted: { const: true },
+});
+
+const keptPart = anyOf(
+  record({ type: { enum: ["input_text", "summary_text", "reasoning_text"] }, text }),
+  outputText,
+  record({ type: { const: "refusal" }, refusal: text }),
+  record({ type: { const: "input_image" }, image_url: text, detail: { const: "auto" } }),
+);
+
+/** Answer of GET /v1/responses/{response_id}/input_items. */
+export const inputItemsSchema = record({
+  object: { const: "list" },
+  data: list(anyOf(
+    record({
+      type: { const: "message" },
+      id: text,
+      status,
+      role: { enum: ["system", "developer", "user", "assistant"] },
+      content: list(keptPart),
+    }),
+    record({ type: { const: "reasoning" }, id: text, summary: list(keptPart) }, {
+      status,
+      content: list(keptPart),
+    }),
+    functionCall,
+    record({
+      type: { const: "function_call_output" },
+      id: text,
+      status,
+      call_id: text,
+      output: anyOf(text, list(keptPart)),
+    }),
+  )),
+  first_id: textOrNull,
+  last_id: textOrNull,
+  has_more: { type: "boolean" },
+});
 
 function responseEvent(types: string[], members: Record<string, object>) {
   const type = { enum: types.map((name) => `response.${name}`) };

@@ -46,5 +46,6 @@ export function withParam(error: unknown, format?: string): unknown {
 function codeOf(error: unknown): string | null {
   if (error instanceof ModelNotFoundError) return "model_not_found";
   if (error instanceof ContextLengthError) return "context_length_exceeded";
+  if (error instanceof HttpError) return error.code ?? null;
   return null;
 }

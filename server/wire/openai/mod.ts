@@ -5,9 +5,24 @@ export { planChat } from "./chat.ts";
 export { ChatAnswer } from "./chat_answer.ts";
 export { echoedPrompts, planCompletion } from "./completion.ts";
 export { CompletionAnswer } from "./completion_answer.ts";
-export { openAiError, withParam } from "./error.ts";
+export { openAiError, refusal, withParam } from "./error.ts";
 export type { Plan, Task } from "./plan.ts";
 export type { ChatBody, CompletionBody, OpenAiBody } from "./request_types.ts";
 export { planResponse } from "./responses.ts";
 export { ResponsesAnswer } from "./responses_answer.ts";
-export type { ResponsesBody } from "./responses_types.ts";
+export {
+  fromResponseId,
+  isReference,
+  responseOfItem,
+  toItemList,
+  toKeptItems,
+  toResponseId,
+  withoutCutCalls,
+} from "./responses_kept.ts";
+export type {
+  InputItem,
+  KeptItem,
+  KeptResponse,
+  ResponsesBody,
+  WholeResponse,
+} from "./responses_types.ts";

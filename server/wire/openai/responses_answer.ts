@@ -4,21 +4,28 @@
 import type { DoneEvent, Usage } from "../../../engine/mod.ts";
 import type { ServerSentEvent } from "../../sse.ts";
 import { type AnswerHead, type ChoiceEvent, type OpenAiAnswer, toDropped } from "./answer.ts";
+import { toResponseId } from "./responses_kept.ts";
 import { CallItem, type GrowingItem, MessageItem, ReasoningItem } from "./responses_items.ts";
 import { type CalledFunction, namespacedFunctions, toolsTold } from "./responses_tools.ts";
-import type { OutputItem, ResponseEvent, ResponsesBody, Status } from "./responses_types.ts";
+import type {
+  OutputItem,
+  ResponseEvent,
+  ResponsesBody,
+  Status,
+  WholeResponse,
+} from "./responses_types.ts";
 
 /** A response. */
 export class ResponsesAnswer implements OpenAiAnswer {
   readonly #head: AnswerHead;
   readonly #created: number;
-  readonly #settings: object;
+  readonly #settings: ReturnType<typeof settingsOf>;
   readonly #namespaced: Map<string, CalledFunction>;
   readonly #output: OutputItem[] = [];
   #item: GrowingItem | undefined;
   #sequence = 0;
   #isBegun = false;
-  #whole: object | undefined;
+  #whole: WholeResponse | undefined;
 
   constructor(head: AnswerHead, body: ResponsesBody) {
     this.#head = head;
@@ -36,7 +43,7 @@ export class ResponsesAnswer implements OpenAiAnswer {
     return this.#number({ type: "response.failed", response: this.#response("failed", { error }) });
   }
 
-  whole(): unknown {
+  whole(): WholeResponse | undefined {
     return this.#whole;
   }
 
@@ -114,9 +121,9 @@ export class ResponsesAnswer implements OpenAiAnswer {
     return [...closed, { type: `response.${status}`, response }];
   }
 
-  #response(status: Status, changes: object = {}): object {
+  #response(status: Status, changes: object = {}): WholeResponse {
     return {
-      id: `resp_${this.#head.id}`,
+      id: toResponseId(this.#head.id),
       object: "response",
       created_at: this.#created,
       completed_at: null,
@@ -148,7 +155,7 @@ function toResponseUsage({ promptTokens, cachedTokens, completionTokens }: Usage
 }
 
 /** What was asked for and what holds, as each response repeats it. */
-function settingsOf(body: ResponsesBody): object {
+function settingsOf(body: ResponsesBody) {
   return {
     instructions: body.instructions ?? null,
     max_output_tokens: body.max_output_tokens ?? null,
@@ -168,9 +175,9 @@ function settingsOf(body: ResponsesBody): object {
     },
     truncation: body.truncation ?? "disabled",
     metadata: body.metadata ?? {},
-    previous_response_id: null,
+    previous_response_id: body.previous_response_id ?? null,
     background: false,
-    store: false,
+    store: body.store ?? true,
     service_tier: "default",
     user: null,
     safety_identifier: null,

@@ -16,15 +16,20 @@ const ROLES: Record<string, ChatMessage["role"]> = {
 };
 
 /**
- * The conversation: the instructions, then the input.
+ * The conversation: the instructions, what came earlier, then the input.
  *
  * @throws {HttpError} 400 if there is no input, or an item cannot be taken
  */
-export function readInput(body: ResponsesBody, info: ModelInfo): ChatMessage[] {
+export function readInput(
+  body: ResponsesBody,
+  earlier: readonly InputItem[],
+  info: ModelInfo,
+): ChatMessage[] {
   const { input, instructions } = body;
   if (input == null || input.length === 0) throw refusal("input is required", "input");
   const reader = new InputReader(imageReader(body, info));
   if (instructions) reader.messages.push({ role: "system", content: instructions });
+  for (const item of earlier) reader.add(item, "previous_response_id");
   if (typeof input === "string") reader.messages.push({ role: "user", content: input });
   else for (const [index, item] of input.entries()) reader.add(item, `input[${index}]`);
   return reader.messages;

@@ -6,8 +6,9 @@ import type { Content, OpenAiBody, ResponseFormat, WireFunction } from "./reques
 
 /** Something that was said or done earlier; which members count is a matter of its type. */
 export interface InputItem {
-  /** Default "message". */
+  /** Default "message", or "item_reference" of what has nothing but an id. */
   type?: Given<string>;
+  id?: Given<string>;
   role?: Given<string>;
   /** Of a message, or of reasoning. */
   content?: Content;
@@ -44,7 +45,10 @@ export interface ResponsesBody extends OpenAiBody {
   truncation?: Given<"auto" | "disabled">;
   top_logprobs?: Given<number>;
   metadata?: Given<Record<string, unknown>>;
+  /** A kept response, whose conversation this one continues. */
   previous_response_id?: Given<string>;
+  /** Whether the response is kept. Default true. */
+  store?: Given<boolean>;
   conversation?: unknown;
   background?: Given<boolean>;
   prompt?: unknown;
@@ -79,6 +83,45 @@ export interface OutputText {
 export interface SummaryText {
   type: "summary_text";
   text: string;
+}
+
+/** A part of a kept item's content. */
+export interface KeptPart {
+  type: string;
+  text?: string;
+  refusal?: string;
+  /** A data URL. */
+  image_url?: string;
+  detail?: "auto";
+  annotations?: never[];
+  logprobs?: never[];
+}
+
+/** An item as it is kept and listed: an input item whose members are all there, or an output item. */
+export type KeptItem =
+  | { type: "message"; id: string; status: Status; role: string; content: KeptPart[] }
+  | { type: "reasoning"; id: string; summary: KeptPart[]; content?: KeptPart[] }
+  | {
+    type: "function_call_output";
+    id: string;
+    status: Status;
+    call_id: string;
+    output: string | KeptPart[];
+  }
+  | OutputItem;
+
+/** A whole response; the members that are not listed here are told and never read. */
+export interface WholeResponse {
+  id: string;
+  output: OutputItem[];
+  store: boolean;
+  [told: string]: unknown;
+}
+
+/** A response as it is kept, with all that went into it. */
+export interface KeptResponse {
+  response: WholeResponse;
+  input: KeptItem[];
 }
 
 /** An event of a stream before it has its number. */
