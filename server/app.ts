@@ -6,7 +6,7 @@ import type { AppEnvironment, AppOptions } from "./app_types.ts";
 import { BodyBudget, MAX_BODY_BYTES, MAX_HELD_BYTES } from "./bodies.ts";
 import { dialectOf, errorResponse } from "./dialects.ts";
 import { Drain } from "./drain.ts";
-import { headersOf, statusOf } from "./errors.ts";
+import { headersOf, HttpError, statusOf } from "./errors.ts";
 import { Metrics } from "./metrics.ts";
 import { accessLog } from "./middleware/access_log.ts";
 import { apiKeyGuard } from "./middleware/api_key.ts";
@@ -79,7 +79,12 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   app.route("/", operationsRoutes(dependencies));
   refuseOtherMethods(app);
 
-  app.notFound((context) => context.text("404 page not found", 404));
+  app.notFound((context) => {
+    const { method, path } = context.req;
+    if (dialectOf(context.req) === "ollama") return context.text("404 page not found", 404);
+    const state = `there is no ${method} ${path}: GET /openapi.json lists what there is`;
+    return errorResponse(dialectOf(context.req), 404, new HttpError(404, state));
+  });
   app.onError((error, context) => {
     const status = statusOf(error);
     if (status >= 500) log.error(`${context.req.path}: ${error.stack ?? error.message}`);
@@ -100,7 +105,12 @@ function refuseOtherMethods(app: Hono<AppEnvironment>): void {
   }
   for (const [path, allowed] of methods) {
     app.all(path, (context) => {
-      return context.text("405 method not allowed", 405, { allow: allowed.join(", ") });
+      const headers = { allow: allowed.join(", ") };
+      const dialect = dialectOf(context.req);
+      if (dialect === "ollama") return context.text("405 method not allowed", 405, headers);
+      const { method } = context.req;
+      const error = new HttpError(405, `${path} takes no ${method}: use ${headers.allow}`);
+      return errorResponse(dialect, 405, error, headers);
     });
   }
 }

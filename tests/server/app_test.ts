@@ -102,7 +102,7 @@ Deno.test("GET /api/ps shows memory, window and expiry of the loaded models", as
 
 Deno.test("unknown paths get 404 and known paths with another method 405, both as text", async () => {
   const { app } = createTestApp();
-  for (const [method, path] of [["GET", "/api/nope"], ["POST", "/v1/nope"], ["FOO", "/nope"]]) {
+  for (const [method, path] of [["GET", "/api/nope"], ["POST", "/v1nope"], ["FOO", "/nope"]]) {
     const response = await app.request(path!, { method: method! });
     assertEquals([response.status, await response.text()], [404, "404 page not found"]);
   }
@@ -118,6 +118,36 @@ Deno.test("unknown paths get 404 and known paths with another method 405, both a
     assertEquals([response.status, await response.text()], [405, "405 method not allowed"]);
     assertEquals(response.headers.get("allow"), allow);
     assertStringIncludes(response.headers.get("content-type")!, "text/plain");
+  }
+});
+
+Deno.test("below /v1 both are errors as the vendor's clients expect them, and say what to do", async () => {
+  const { app } = createTestApp();
+  const cases: [string, string, number, string][] = [
+    ["POST", "/v1/nope", 404, "there is no POST /v1/nope: GET /openapi.json lists what there is"],
+    ["GET", "/v1/", 404, "there is no GET /v1/: "],
+    ["POST", "/v1/audio/speech", 404, "there is no POST /v1/audio/speech: "],
+    ["POST", "/v1/responses/resp_1/cancel", 404, "there is no POST /v1/responses/resp_1/cancel: "],
+    ["GET", "/v1/chat/completions", 405, "/v1/chat/completions takes no GET: use POST"],
+    ["DELETE", "/v1/models/tiny", 405, "takes no DELETE: use GET, HEAD"],
+    ["PUT", "/v1/responses/resp_1", 405, "takes no PUT: use GET, HEAD, DELETE"],
+    ["POST", "/v1/messages/nope", 404, "there is no POST /v1/messages/nope: "],
+    ["GET", "/v1/messages", 405, "/v1/messages takes no GET: use POST"],
+  ];
+  for (const [method, path, status, sentence] of cases) {
+    const response = await app.request(path, { method });
+    assertEquals([path, response.status], [path, status]);
+    assertEquals(response.headers.get("content-type"), "application/json; charset=utf-8");
+    const { type, error, request_id } = await response.json();
+    assertStringIncludes(error.message, sentence);
+    assertEquals(error.type, status === 404 ? "not_found_error" : "invalid_request_error");
+    const isAnthropic = path.startsWith("/v1/messages");
+    assertEquals(
+      [type, typeof request_id],
+      isAnthropic ? ["error", "string"] : [undefined, "undefined"],
+    );
+    assertEquals("code" in error, !isAnthropic);
+    assertEquals(response.headers.has("allow"), status === 405);
   }
 });
 

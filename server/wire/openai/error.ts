@@ -9,6 +9,7 @@ const TYPES: Record<number, string> = {
   400: "invalid_request_error",
   401: "authentication_error",
   404: "not_found_error",
+  405: "invalid_request_error",
 };
 
 /** The body of an error. */
