@@ -12,7 +12,7 @@ import {
   writeSyntheticLlama,
 } from "./synthetic_model.ts";
 import { driverVersion } from "./driver.ts";
-import { Device, readBandwidth } from "../kernels/mod.ts";
+import { openDevice } from "../kernels/mod.ts";
 
 const SHAPES: Record<string, LlamaShape> = {
   "135m": SMOLLM2_135M,
@@ -116,8 +116,8 @@ const types = Deno.args.filter((word) => /^(F|BF|Q)\d/.test(word));
 const directory = await Deno.makeTempDir();
 try {
   const { description, bandwidth } = await (async () => {
-    using device = await Device.open();
-    return { description: device.description, bandwidth: await readBandwidth(device) };
+    using device = await openDevice();
+    return { description: device.profile.description, bandwidth: await device.readBandwidth() };
   })();
   const lines = [
     `${new Date().toISOString().slice(0, 10)}, ${description}, ${await driverVersion(

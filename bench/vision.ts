@@ -3,7 +3,7 @@
 // here with random weights; --mmproj and --model name files instead. The result is Markdown.
 
 import { parseArgs } from "node:util";
-import { Device } from "../kernels/mod.ts";
+import { WebGpuDevice } from "../kernels/webgpu/mod.ts";
 import { driverVersion } from "./driver.ts";
 import { LlamaCpp } from "./vision_llama_cpp.ts";
 import { parseShape, type VisionFiles, writeVisionModel } from "./vision_models.ts";
@@ -154,7 +154,7 @@ try {
   const program = options["llama-cpp"];
   const peer = program === undefined ? undefined : await LlamaCpp.find(program);
   const description = await (async () => {
-    using device = await Device.open();
+    using device = await WebGpuDevice.open();
     return device.description;
   })();
   print(

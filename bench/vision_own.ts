@@ -10,7 +10,7 @@ import {
   type Vision,
 } from "../engine/vision/mod.ts";
 import { normalize, preprocess } from "../engine/vision/preprocess/mod.ts";
-import { Device } from "../kernels/mod.ts";
+import { WebGpuDevice } from "../kernels/webgpu/mod.ts";
 
 /** What one picture took, in milliseconds. */
 export interface OwnTimes {
@@ -24,7 +24,7 @@ export interface OwnTimes {
 /** A loaded encoder on a GPU of its own. */
 export class OwnEncoder implements Disposable {
   private constructor(
-    readonly device: Device,
+    readonly device: WebGpuDevice,
     /** Milliseconds of opening the GPU, reading the weights and compiling the kernels. */
     readonly loading: number,
     readonly vision: Vision,
@@ -35,7 +35,7 @@ export class OwnEncoder implements Disposable {
   static async load(projector: string): Promise<OwnEncoder> {
     const started = performance.now();
     using resources = new DisposableStack();
-    const device = resources.use(await Device.open());
+    const device = resources.use(await WebGpuDevice.open());
     const file = await readGguf(projector);
     const encoder = resources.use(await loadImageEncoder(file, device));
     resources.move();

@@ -1,14 +1,7 @@
 // LoRA adapters (Hu et al. 2021) from GGUF files: for a weight W the pair A [rank, in], B [out, rank]
 // as two small products beside it, so that W stays quantized as it is: y = W x + s * B (A x).
 
-import {
-  allocateMatrix,
-  type Device,
-  type Matrix,
-  MatrixWriter,
-  quantFormat,
-  setAffine,
-} from "../kernels/mod.ts";
+import { type Device, type Matrix, quantFormat } from "../kernels/mod.ts";
 import { AdapterError } from "./errors.ts";
 import {
   type GgufFile,
@@ -109,7 +102,7 @@ export class Adapter implements Disposable {
     const ranges = rangesOf(source);
     const count = ranges.reduce((sum, [, size]) => sum + size, 0);
     const upMatrix = this.#matrix(device, up, { rows: count, columns: rank }, ranges);
-    setAffine(device, upMatrix, {
+    device.setAffine(upMatrix, {
       scale: new Float32Array(count).fill(scale),
       bias: new Float32Array(count),
     });
@@ -140,8 +133,8 @@ export class Adapter implements Disposable {
     if (!format) {
       throw new AdapterError(this.#gguf.path, `"${tensor.name}" is of type ${tensor.typeName}`);
     }
-    const matrix = allocateMatrix(device, tensor.name, format, shape);
-    const writer = new MatrixWriter(device, matrix);
+    const matrix = device.matrix(tensor.name, format, shape);
+    const writer = device.matrixWriter(matrix);
     const rowBytes = tensor.byteLength / (tensor.shape[1] ?? 1);
     for (const [first, count] of ranges) {
       const [start, end] = [first * rowBytes, (first + count) * rowBytes];

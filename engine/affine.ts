@@ -1,7 +1,7 @@
 // The affine part of weight rows: `<tensor>.scale` and `<tensor>.bias` of the GGUF file, and gains
 // of the architecture, which cost nothing when they ride along.
 
-import { type Matrix, setAffine } from "../kernels/mod.ts";
+import type { Matrix } from "../kernels/mod.ts";
 import { baseOf, rangesOf, type Rows } from "./rows.ts";
 import type { TensorSource } from "./tensor_source.ts";
 
@@ -43,7 +43,7 @@ export function loadAffine(
       }
     }
   }
-  setAffine(weights.device, matrix, { scale, bias });
+  weights.device.setAffine(matrix, { scale, bias });
 }
 
 function readAffine(

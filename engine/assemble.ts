@@ -76,9 +76,9 @@ export async function assemble(
     windows: options.cacheWindows,
     fileSize: info.fileSize,
     tokenBytes: tokenBytes(config, !exact),
-    maxBuffer: Math.min(device.maxBindingSize, device.gpu.limits.maxBufferSize),
+    maxBuffer: Math.min(device.profile.maxBindingSize, device.profile.maxBufferSize),
   });
-  const most = options.prefillChunk ?? defaultChunk(device.capabilities);
+  const most = options.prefillChunk ?? defaultChunk(device.profile.capabilities);
   const chunk = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
   const vision = await findSight(gguf, { sees: info.sees, isEncoder: encoder }, options);
   const imageTokens = options.imageTokens ?? vision?.mostTokens ?? 0;
@@ -93,7 +93,7 @@ export async function assemble(
   const state = allocateStep(device, limits);
   const network = new Network(device, state, {
     limits,
-    integer: !exact && device.capabilities.packedDot,
+    integer: !exact && device.profile.capabilities.packedDot,
     halfCache: !exact,
     cacheBlocks,
   });

@@ -3,11 +3,10 @@
 
 import {
   checkProduct,
-  Device,
   type DeviceOptions,
   type DeviceProfile,
+  openDevice,
   type ProductCheck,
-  readBandwidth,
 } from "../kernels/mod.ts";
 
 /** What was found. */
@@ -23,7 +22,7 @@ export interface GpuExamination {
  * @throws {GpuError} if there is none, or its driver fails
  */
 export async function examineGpu(options: DeviceOptions = {}): Promise<GpuExamination> {
-  using device = await Device.open(options);
+  using device = await openDevice(options);
   return { profile: device.profile, product: await checkProduct(device) };
 }
 
@@ -34,6 +33,6 @@ export async function examineGpu(options: DeviceOptions = {}): Promise<GpuExamin
  * @throws {GpuError} if there is none, or its driver fails
  */
 export async function measureReadBandwidth(options: DeviceOptions = {}): Promise<number> {
-  using device = await Device.open(options);
-  return await device.scoped("measure the bandwidth", () => readBandwidth(device));
+  using device = await openDevice(options);
+  return await device.scoped("measure the bandwidth", () => device.readBandwidth());
 }

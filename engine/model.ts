@@ -1,7 +1,7 @@
 // A model in this process: the GGUF file, its weights on a device of its own, its tokenizer and
 // template, and the scheduler that runs its sequences. Closing it gives everything back.
 
-import { Device, type DeviceOptions } from "../kernels/mod.ts";
+import { type Device, type DeviceOptions, openDevice } from "../kernels/mod.ts";
 import {
   type ChatTemplate,
   createChatTemplate,
@@ -80,7 +80,7 @@ export async function loadModel(
   options: LocalLoadOptions = {},
 ): Promise<Model> {
   const gguf = viewAsDecoder(await readGguf(path));
-  const device = await Device.open(options.device);
+  const device = await openDevice(options.device);
   try {
     return await device.scoped(`load "${gguf.path}"`, () => LocalModel.load(gguf, device, options));
   } catch (error) {

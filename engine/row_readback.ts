@@ -1,7 +1,7 @@
 // Rows of an activation on their way to the host. On the GPU they are padded to a stride; what is read
 // is not. Commands are the caller's: this records copies, and waits for nobody's submit but the last.
 
-import { type Device, type FloatRows, Readback } from "../kernels/mod.ts";
+import type { Device, FloatRows, Readback, Recorder } from "../kernels/mod.ts";
 
 /** A staging buffer for rows. One read at a time. */
 export class RowReadback {
@@ -11,15 +11,15 @@ export class RowReadback {
   /** @param most most rows that one read takes */
   constructor(device: Device, label: string, rows: FloatRows, most: number) {
     this.#rows = rows;
-    this.#readback = new Readback(device, `${label} readback`, most * rows.stride * 4);
+    this.#readback = device.readback(`${label} readback`, most * rows.stride * 4);
   }
 
   /** Records the copy of `count` rows from `first` on; they become the rows from `at` on. */
-  copy(encoder: GPUCommandEncoder, first: number, count: number, at = 0): void {
+  copy(recorder: Recorder, first: number, count: number, at = 0): void {
     const { floats, stride } = this.#rows;
     const bytes = stride * 4;
     const { buffer } = this.#readback;
-    encoder.copyBufferToBuffer(floats, first * bytes, buffer, at * bytes, count * bytes);
+    recorder.copy(floats, first * bytes, buffer, at * bytes, count * bytes);
   }
 
   /** What was copied, once it is submitted: [count, columns]. */

@@ -4,13 +4,16 @@
 
 import {
   BLOCK,
+  type Buffer,
+  type Commands,
   type Device,
   type FloatRows,
   hasPenalties,
   packSampling,
-  Readback,
+  type Readback,
+  type Recorder,
   type ResolvedSampling,
-  Sampler,
+  type Sampler,
   SAMPLING_BYTES,
   type SamplingNeeds,
 } from "../kernels/mod.ts";
@@ -34,17 +37,17 @@ export class StepRunner {
   readonly #limits: StepLimits;
   /** Missing where the model has no logits. */
   readonly #sampler: Sampler | undefined;
-  readonly #sampled: GPUBuffer;
-  readonly #sampling: GPUBuffer;
+  readonly #sampled: Buffer;
+  readonly #sampling: Buffer;
   /** [slots, vocabulary / 32]: the tokens that may come, for slots whose sampling is masked. */
-  #masks: GPUBuffer | undefined;
+  #masks: Buffer | undefined;
   readonly #options: (ResolvedSampling | undefined)[] = [];
   readonly #readbacks: Readback[];
   readonly #rowReadbacks = new Map<string, RowReadback>();
   #turn = 0;
   #written: Uint32Array | undefined;
   /** What goes with the next submit. */
-  readonly #held: GPUCommandBuffer[] = [];
+  readonly #held: Commands[] = [];
   readonly #recorder: StepRecorder;
 
   constructor(
@@ -55,7 +58,7 @@ export class StepRunner {
   ) {
     this.#device = device;
     this.#network = network;
-    this.#recorder = new StepRecorder(device.gpu, network);
+    this.#recorder = new StepRecorder(device, network);
     this.#state = state;
     this.#limits = limits;
     const { outputs, slots } = limits;
@@ -65,7 +68,7 @@ export class StepRunner {
     if (logits) this.#sampler = this.#createSampler(logits);
     this.#readbacks = Array.from(
       { length: IN_FLIGHT },
-      () => new Readback(device, "tokens readback", MOST_REPEATS * outputs * 4),
+      () => device.readback("tokens readback", MOST_REPEATS * outputs * 4),
     );
   }
 
@@ -97,19 +100,17 @@ export class StepRunner {
     this.#device.check();
     this.#write(plan);
     const { shape } = plan;
-    const encoder = this.#device.gpu.createCommandEncoder();
+    const recorder = this.#device.record();
     const readback = this.#readbacks[this.#turn++ % IN_FLIGHT];
     const bytes = shape.outputs * 4;
     for (let i = 0; i < repeats; i++) {
-      const pass = encoder.beginComputePass();
-      this.#network.encode(pass, shape, "logits");
-      if (shape.outputs > 0) this.#sampler?.encode(pass, shape.outputs, this.#needs(plan));
-      pass.end();
-      if (bytes > 0) {
-        encoder.copyBufferToBuffer(this.#sampled, 0, readback.buffer, i * bytes, bytes);
-      }
+      recorder.pass((pass) => {
+        this.#network.encode(pass, shape, "logits");
+        if (shape.outputs > 0) this.#sampler?.encode(pass, shape.outputs, this.#needs(plan));
+      });
+      if (bytes > 0) recorder.copy(this.#sampled, 0, readback.buffer, i * bytes, bytes);
     }
-    this.#device.gpu.queue.submit([encoder.finish()]);
+    this.#device.submit(recorder.finish());
     return () => this.#read(readback, repeats * bytes);
   }
 
@@ -121,8 +122,8 @@ export class StepRunner {
     this.#device.check();
     this.#write(plan);
     const commands = this.#recorder.take(plan);
-    if (this.#device.capabilities.software) this.#held.push(commands);
-    else this.#device.gpu.queue.submit([commands]);
+    if (this.#device.profile.capabilities.software) this.#held.push(commands);
+    else this.#device.submit(commands);
   }
 
   /**
@@ -144,14 +145,12 @@ export class StepRunner {
     const { outputs } = plan.shape;
     const turn = this.#turn++ % IN_FLIGHT;
     const readback = this.#readbacks[turn];
-    const encoder = this.#device.gpu.createCommandEncoder();
+    const recorder = this.#device.record();
     // Copied first: penalties and masks are written into them.
-    const readLogits = this.#copyLogits(encoder, slotsOf(plan), wanted, turn);
-    const pass = encoder.beginComputePass();
-    this.#sampler?.encode(pass, outputs, this.#needs(plan));
-    pass.end();
-    encoder.copyBufferToBuffer(this.#sampled, 0, readback.buffer, 0, outputs * 4);
-    this.#device.gpu.queue.submit([...this.#held.splice(0), encoder.finish()]);
+    const readLogits = this.#copyLogits(recorder, slotsOf(plan), wanted, turn);
+    recorder.pass((pass) => this.#sampler?.encode(pass, outputs, this.#needs(plan)));
+    recorder.copy(this.#sampled, 0, readback.buffer, 0, outputs * 4);
+    this.#device.submit(...this.#held.splice(0), recorder.finish());
     // The GPU waits for the host after each token: the next step is recorded while this one runs.
     this.#recorder.prepare(plan);
     return async () => {
@@ -162,7 +161,7 @@ export class StepRunner {
 
   /** Records the copy of the wanted logits, by slot; `slots` are those of the outputs. */
   #copyLogits(
-    encoder: GPUCommandEncoder,
+    recorder: Recorder,
     slots: readonly number[],
     wanted: ReadonlySet<number>,
     turn: number,
@@ -171,7 +170,7 @@ export class StepRunner {
     if (copied.length === 0) return () => Promise.resolve(new Map());
     const rows = this.#network.outputRows("logits")!;
     const readback = this.#rowReadback(`sampled logits ${turn}`, rows, this.#limits.slots);
-    copied.forEach((slot, at) => readback.copy(encoder, slots.indexOf(slot), 1, at));
+    copied.forEach((slot, at) => readback.copy(recorder, slots.indexOf(slot), 1, at));
     return async () => {
       const values = await readback.read(copied.length);
       const rowOf = (at: number) => values.subarray(at * rows.columns, (at + 1) * rows.columns);
@@ -194,12 +193,10 @@ export class StepRunner {
     if (!rows) throw new UnsupportedModelError(`Cannot read ${output}: the model has none`);
     const { outputs } = plan.shape;
     const readback = this.#rowReadback(output, rows, this.#limits.outputs);
-    const encoder = this.#device.gpu.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    this.#network.encode(pass, plan.shape, output);
-    pass.end();
-    readback.copy(encoder, 0, outputs);
-    this.#device.gpu.queue.submit([encoder.finish()]);
+    const recorder = this.#device.record();
+    recorder.pass((pass) => this.#network.encode(pass, plan.shape, output));
+    readback.copy(recorder, 0, outputs);
+    this.#device.submit(recorder.finish());
     if (outputs === 0) return new Float32Array(0);
     // The host waits for each chunk, so there is nothing to overlap a sleep with.
     return await readback.read(outputs);
@@ -222,13 +219,13 @@ export class StepRunner {
 
   /** Copies what a slot remembers, its states and history, and the blocks `from` to those of `to`. */
   copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]): void {
-    const encoder = this.#device.gpu.createCommandEncoder();
+    const recorder = this.#device.record();
     const { memory, options } = this.#network;
-    // Within a buffer WebGPU copies nothing: each piece goes by way of another one.
-    const copy = (buffer: GPUBuffer, bytes: number, source: number, destination: number) => {
+    // Within a buffer nothing can be copied: each piece goes by way of another one.
+    const copy = (buffer: Buffer, bytes: number, source: number, destination: number) => {
       const between = memory.buffer(`copy ${bytes}`, bytes);
-      encoder.copyBufferToBuffer(buffer, source * bytes, between, 0, bytes);
-      encoder.copyBufferToBuffer(between, 0, buffer, destination * bytes, bytes);
+      recorder.copy(buffer, source * bytes, between, 0, bytes);
+      recorder.copy(between, 0, buffer, destination * bytes, bytes);
     };
     for (const { keys, values } of memory.caches) {
       for (const buffer of values ? [keys, values] : [keys]) {
@@ -238,7 +235,7 @@ export class StepRunner {
     }
     for (const { buffer, floats } of memory.states) copy(buffer, floats * 4, slot, target);
     copy(this.#state.history, this.#limits.context * 4, slot, target);
-    this.#device.gpu.queue.submit([encoder.finish()]);
+    this.#device.submit(recorder.finish());
   }
 
   /** Blocks that `positions` positions need. */
@@ -261,7 +258,7 @@ export class StepRunner {
     const mask = this.#device.buffer("mask", slots * Math.ceil(vocabulary / 32) * 4, "scratch");
     this.#masks = mask;
     const [sampling, sampled] = [this.#sampling, this.#sampled];
-    return new Sampler(this.#device, {
+    return this.#device.sampler({
       buffers: { logits, outputs, rows, sampling, history, mask, sampled, slots: slotStates },
       vocabulary,
       context,
@@ -292,7 +289,7 @@ export class StepRunner {
   async #read(readback: Readback, bytes: number): Promise<Sampled> {
     const logits = new Map();
     if (bytes > 0) return { tokens: new Uint32Array(await readback.read(bytes)), logits };
-    await this.#device.gpu.queue.onSubmittedWorkDone();
+    await this.#device.idle();
     this.#device.check();
     return { tokens: new Uint32Array(0), logits };
   }

@@ -2,6 +2,7 @@
 // megabytes at a time, so that a file is never held in memory.
 
 import {
+  type Buffer,
   type Device,
   GROUP,
   type MatrixWriter,
@@ -61,7 +62,7 @@ export class TensorSource {
   }
 
   /** A vector of f32 times `gain`, padded with zeros to whole groups of 32. Errors: GgufError. */
-  vector(name: string, shape: readonly number[], gain = 1): GPUBuffer {
+  vector(name: string, shape: readonly number[], gain = 1): Buffer {
     const values = this.values(name, shape);
     const padded = new Float32Array(padTo(values.length, GROUP));
     padded.set(gain === 1 ? values : values.map((value) => value * gain));
@@ -112,9 +113,9 @@ export class TensorSource {
     this.#options.signal?.throwIfAborted();
     this.#loaded += bytes;
     this.#inFlight += bytes;
-    this.device.gpu.queue.submit([]);
+    this.device.submit();
     if (this.#inFlight >= UPLOAD_WINDOW) {
-      await this.device.gpu.queue.onSubmittedWorkDone();
+      await this.device.idle();
       this.device.check();
       this.#inFlight = 0;
     }

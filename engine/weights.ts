@@ -3,15 +3,7 @@
 // product serves them all; `<tensor>.scale` and `<tensor>.bias` go along as the rows' affine part,
 // and LoRA adapters as products beside them.
 
-import {
-  allocateMatrix,
-  canPair,
-  type Device,
-  GROUP,
-  type Matrix,
-  MatrixWriter,
-  padTo,
-} from "../kernels/mod.ts";
+import { type Device, GROUP, type Matrix, padTo } from "../kernels/mod.ts";
 import type { Adapter, LowRankPair } from "./adapter.ts";
 import { loadAffine, type StackOptions } from "./affine.ts";
 import { UnsupportedModelError } from "./errors.ts";
@@ -106,7 +98,7 @@ export class WeightLoader extends TensorSource {
     const format = this.formatOf(gate.name);
     const adapted = [gate, up].some((side) => this.#adapters.some((one) => one.adapts(side)));
     const sameType = this.#typeOf(gate) === this.#typeOf(up);
-    if (adapted || !sameType || !canPair(format, rows, columns)) {
+    if (adapted || !sameType || !this.device.canPair(format, rows, columns)) {
       return this.#gatedApart(gate, up, columns, options);
     }
     const matrix = await this.#paired(gate, up, columns, options);
@@ -129,7 +121,7 @@ export class WeightLoader extends TensorSource {
     this.#checkShapes([gate, up], columns);
     const format = this.formatOf(gate.name);
     const sameType = this.#typeOf(gate) === this.#typeOf(up);
-    if (!sameType || !canPair(format, countOf(gate), columns)) {
+    if (!sameType || !this.device.canPair(format, countOf(gate), columns)) {
       const state = sameType ? "have odd sizes" : "differ in type";
       throw new UnsupportedModelError(
         `Cannot load "${this.path}": "${gate.name}" and "${up.name}" ${state}`,
@@ -154,9 +146,9 @@ export class WeightLoader extends TensorSource {
       ...(experts ? { unit: rows / experts } : {}),
     };
     this.#checkShapes([gate, up], columns);
-    const matrix = allocateMatrix(this.device, gate.name, this.formatOf(gate.name), shape);
+    const matrix = this.device.matrix(gate.name, this.formatOf(gate.name), shape);
     for (const [side, source] of [gate, up].entries()) {
-      const writer = new MatrixWriter(this.device, matrix, side as 0 | 1);
+      const writer = this.device.matrixWriter(matrix, side as 0 | 1);
       await this.stream(source, columns, writer);
       writer.finish();
     }
@@ -193,8 +185,8 @@ export class WeightLoader extends TensorSource {
     const rows = members.reduce((sum, member) => sum + countOf(member), 0);
     const label = members[0].name;
     const shape = { rows, columns, ...(experts ? { unit: rows / experts } : {}) };
-    const matrix = allocateMatrix(this.device, label, this.formatOf(label), shape);
-    const writer = new MatrixWriter(this.device, matrix);
+    const matrix = this.device.matrix(label, this.formatOf(label), shape);
+    const writer = this.device.matrixWriter(matrix);
     for (const member of members) await this.stream(member, columns, writer);
     writer.finish();
     loadAffine(this, matrix, members, options);

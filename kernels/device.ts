@@ -1,269 +1,247 @@
-// A WebGPU device: what it can do, its buffers with an account of their bytes, its compiled
-// kernels. Features are asked for by requesting them, since an adapter may hide what it has.
-// Knows nothing of models; dispatching is in kernel.ts.
+// A device: memory, weight matrices, and the operations that models are made of. This interface is
+// all that the engine knows of what computes; webgpu/ implements it. Nothing here, or in ops/, which
+// holds what operations take and mean, knows of WebGPU.
+//
+// Order: what is submitted runs after what was submitted before; operations of a pass run in the
+// order in which they were encoded, each seeing all that those before it wrote. Writes from the host
+// are seen by what is submitted after them, and by nothing before.
+// Aliasing: an operation may write what it reads only where its description says so.
 
-import { createDryGpu } from "./dry_gpu.ts";
-import { DeviceLostError, GpuError, GpuMemoryError } from "./errors.ts";
-import { type Platform, platformOf } from "./platform.ts";
-import { Kernel, type KernelSource } from "./kernel.ts";
+import type { DeviceLostError } from "./errors.ts";
+import type { Allocator, Buffer, ofDevice, Operation, Pass } from "./operation.ts";
+import type { Activation, FloatRows, QuantizedRows } from "./ops/activation.ts";
+import type { ActivateOptions } from "./ops/activation_function.ts";
+import type { AttentionOptions, AttentionTiling } from "./ops/attention.ts";
+import type { Columns, ElementwiseOperation, ElementwiseOptions } from "./ops/elementwise.ts";
+import type { EmbedOptions, StepRows } from "./ops/embed.ts";
+import type {
+  CombineOptions,
+  ExpertLinearOptions,
+  ExpertPlan,
+  ExpertPlanOptions,
+  RouteOptions,
+  Routing,
+} from "./ops/experts.ts";
+import type { AttentionState, HeadShape, LayerCache } from "./ops/kv_cache.ts";
+import type { LinearOptions } from "./ops/linear.ts";
+import type { Affine, Matrix, MatrixShape, MatrixWriter } from "./ops/matrix.ts";
+import type { MixOptions } from "./ops/mix.ts";
+import type { Norm, NormOptions } from "./ops/norm.ts";
+import type {
+  ColumnRange,
+  ConvolutionOptions,
+  DeltaInputs,
+  DeltaShape,
+  DeltaWeights,
+  GatedNormOptions,
+  ScanInputs,
+  ScanShape,
+  ScanWeights,
+  StepSegments,
+} from "./ops/recurrent/mod.ts";
+import type { RotateOptions, RotateRowsOptions } from "./ops/rotate.ts";
+import type { SamplerOptions, SamplingNeeds } from "./ops/sampling/options.ts";
+import type { QuantFormat } from "./quants/mod.ts";
 
-/** What a device can do beyond the core of WebGPU, and its shape for tuning. */
+/** Commands that are ready to be submitted, once. */
+export interface Commands {
+  readonly [ofDevice]?: "commands";
+}
+
+/** Commands while they are recorded. */
+export interface Recorder {
+  /** Records a pass. */
+  pass(encode: (pass: Pass) => void): void;
+  /** Records a copy of bytes, all four numbers multiples of four, between two different buffers. */
+  copy(source: Buffer, from: number, target: Buffer, to: number, bytes: number): void;
+  /** Ends the recording. */
+  finish(): Commands;
+}
+
+/** Bytes on their way to the host. One read at a time. */
+export interface Readback {
+  /** What is to be read is copied here. */
+  readonly buffer: Buffer;
+  /** The first bytes once what was submitted is done; others use the device meanwhile. */
+  read(bytes: number): Promise<ArrayBuffer>;
+  /** As read(), as soon as can be: it may block the thread while the device works. */
+  readNow(bytes: number): Promise<ArrayBuffer>;
+  /** Frees the buffer. */
+  free(): void;
+}
+
+/** The choice of tokens; see {@linkcode Device.sampler}. */
+export interface Sampler extends Disposable {
+  /** Encodes the choice of a token for each of the first `outputs` outputs. */
+  encode(pass: Pass, outputs: number, needs: SamplingNeeds): void;
+}
+
+/** What a device can do, and its shape for tuning. */
 export interface Capabilities {
   readonly subgroups: boolean;
   readonly timestamps: boolean;
-  /** `dot4I8Packed`: int8 dot products. */
+  /** Products of int8 with int8. */
   readonly packedDot: boolean;
   /** Invocations in every subgroup, or 0 where it varies or is not known. */
   readonly subgroupSize: number;
-  /** A driver that runs on the CPU: barriers and workgroups are dear, caches large. */
+  /** A GPU's driver that runs on the CPU: barriers and workgroups are dear, caches large. */
   readonly software: boolean;
 }
 
-/** How to open a device. */
-export interface DeviceOptions {
-  /** Any implementation of WebGPU; default `navigator.gpu`. */
-  gpu?: GPU;
-  /** Features not to use even where they are: each kernel has a path without. */
-  without?: readonly ("subgroups" | "packedDot")[];
-  /** Caps the size of one binding in bytes, to test the splitting of tensors. */
-  maxBindingSize?: number;
-}
-
-/** What is known of a GPU once a device of it was open: what a dry device is made from. */
+/** What is known of a device once it was open, as plain data: what a dry device is made from. */
 export interface DeviceProfile {
-  readonly platform: Platform;
+  /** Which implementation of WebGPU it is, or what else computes. */
+  readonly platform: { readonly name: string };
   readonly capabilities: Capabilities;
   /** Name of the adapter and of its driver, for people. */
   readonly description: string;
-  /** PCI ids of the vendor and of the device where the adapter tells them, else 0. */
+  /** PCI ids of the vendor and of the device where they are known, else 0. */
   readonly vendor: number;
   readonly device: number;
-  /** Largest binding of a storage buffer in bytes. */
+  /** Most bytes of a buffer that operations read or write as a whole. */
   readonly maxBindingSize: number;
-  readonly limits: GPUSupportedLimits;
+  /** Most bytes of a buffer. */
+  readonly maxBufferSize: number;
 }
-
-const WANTED: readonly string[] = ["subgroups", "timestamp-query"];
 
 /** An open device. Dispose of it to free all that it holds. */
-export class Device implements Disposable {
+export interface Device extends Allocator, Disposable {
+  readonly profile: DeviceProfile;
   /** Bytes in live buffers, by the purpose given to {@linkcode Device.buffer}. */
-  readonly allocated = new Map<string, number>();
-  readonly #kernels = new Map<string, Kernel>();
-  readonly #purposes = new Map<GPUBuffer, string>();
-  #lost: DeviceLostError | undefined;
-  #uncaptured: GpuError | undefined;
-
-  private constructor(
-    readonly gpu: GPUDevice,
-    readonly profile: DeviceProfile,
-    /** Whose GPU this is, if it is not its own. */
-    readonly owner?: Device,
-  ) {
-    if (owner) return;
-    gpu.addEventListener("uncapturederror", (event) => {
-      const { error } = event as GPUUncapturedErrorEvent;
-      this.#uncaptured ??= new GpuError(`Cannot run GPU commands: ${error.message}`);
-    });
-    gpu.lost.then((info) => {
-      this.#lost ??= new DeviceLostError(`Cannot use the GPU: device lost: ${info.message}`);
-    });
-  }
-
-  /** Opens the best adapter. Errors: GpuError where there is none. */
-  static async open(options: DeviceOptions = {}): Promise<Device> {
-    const gpu = options.gpu ?? globalThis.navigator?.gpu;
-    if (!gpu) throw new GpuError("Cannot open a GPU: this runtime has no WebGPU");
-    const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" }) ??
-      await gpu.requestAdapter();
-    if (!adapter) {
-      throw new GpuError(
-        "Cannot open a GPU: no adapter found; install a Vulkan driver (on Debian and Ubuntu: " +
-          "apt-get install mesa-vulkan-drivers)",
-      );
-    }
-    const device = await requestDevice(adapter);
-    const without = new Set<string>(options.without);
-    const subgroups = device.features.has("subgroups") && !without.has("subgroups");
-    const info = adapter.info;
-    const { subgroupMinSize: least = 0, subgroupMaxSize: most = 0 } = info;
-    const limits = readLimits(device.limits);
-    return new Device(device, {
-      platform: platformOf(gpu),
-      capabilities: {
-        subgroups,
-        timestamps: device.features.has("timestamp-query"),
-        packedDot: !without.has("packedDot") &&
-          hasLanguageFeature(gpu, "packed_4x8_integer_dot_product"),
-        subgroupSize: subgroups && least === most ? least : 0,
-        software: info.isFallbackAdapter ?? /llvmpipe|swiftshader/i.test(info.description),
-      },
-      description: info.description || info.device || info.vendor || "unnamed adapter",
-      vendor: Number(info.vendor) || 0,
-      device: Number(info.device) || 0,
-      maxBindingSize: Math.min(
-        limits.maxStorageBufferBindingSize,
-        options.maxBindingSize ?? Infinity,
-      ),
-      limits,
-    });
-  }
-
-  /** A device that only counts: a model assembled on it shows what it would take of that GPU. */
-  static dry(profile: DeviceProfile): Device {
-    return new Device(createDryGpu(profile.limits), profile);
-  }
-
-  /**
-   * The same GPU with an account of its own: disposing of it frees what was made through it, and
-   * leaves the GPU to its owner.
-   */
-  share(): Device {
-    return new Device(this.gpu, this.profile, this.owner ?? this);
-  }
-
-  get platform(): Platform {
-    return this.profile.platform;
-  }
-
-  get capabilities(): Capabilities {
-    return this.profile.capabilities;
-  }
-
-  /** Name of the adapter and of its driver, for people. */
-  get description(): string {
-    return this.profile.description;
-  }
-
-  /** Largest binding of a storage buffer in bytes. */
-  get maxBindingSize(): number {
-    return this.profile.maxBindingSize;
-  }
-
+  readonly allocated: ReadonlyMap<string, number>;
   /** Resolves when the device is lost, whatever the reason. */
-  get lost(): Promise<DeviceLostError> {
-    return this.owner?.lost ?? this.gpu.lost.then(() => this.#lost!);
-  }
+  readonly lost: Promise<DeviceLostError>;
 
-  /** Throws what went wrong on the GPU since the last call: errors there are raised late. */
-  check(): void {
-    if (this.owner) return this.owner.check();
-    if (this.#lost) throw this.#lost;
-    const error = this.#uncaptured;
-    this.#uncaptured = undefined;
-    if (error) throw error;
-  }
+  /** The same device with an account of its own, whose disposal leaves the device open. */
+  share(): Device;
+  /** Throws what went wrong since the last call: errors of devices are raised late. */
+  check(): void;
+  /** Runs `create`; what the device refuses meanwhile becomes an exception. */
+  scoped<T>(what: string, create: () => T | Promise<T>): Promise<T>;
 
   /**
-   * Creates a buffer of at least `bytes` bytes, rounded up to 16, zeroed, counted under `purpose`.
+   * Memory of at least `bytes` bytes, rounded up to 16, zeroed, counted under `purpose`.
    * Errors: GpuMemoryError (size limits now; exhaustion by {@linkcode Device.scoped}).
    */
-  buffer(label: string, bytes: number, purpose: string, usage = STORAGE_USAGE): GPUBuffer {
-    const size = Math.max(16, Math.ceil(bytes / 16) * 16);
-    if (size > this.gpu.limits.maxBufferSize) {
-      const limit = (this.gpu.limits.maxBufferSize / 2 ** 20).toFixed(0);
-      throw new GpuMemoryError(label, size, `the largest buffer of this device has ${limit} MiB`);
-    }
-    const buffer = this.gpu.createBuffer({ label, size, usage });
-    this.#purposes.set(buffer, purpose);
-    this.allocated.set(purpose, (this.allocated.get(purpose) ?? 0) + size);
-    return buffer;
-  }
+  buffer(label: string, bytes: number, purpose: string): Buffer;
+  /** Writes into a buffer from byte `offset` on; what is written is copied when the call returns. */
+  write(buffer: Buffer, offset: number, data: ArrayBufferView | ArrayBuffer): void;
+  /** Frees a buffer. */
+  free(buffer: Buffer): void;
 
-  /** Writes into a buffer from byte `offset` on. Writing nothing is allowed here: Deno would abort. */
-  write(buffer: GPUBuffer, offset: number, data: ArrayBufferView | ArrayBuffer): void {
-    if (data.byteLength > 0) {
-      this.gpu.queue.writeBuffer(buffer, offset, data as Uint8Array<ArrayBuffer>);
-    }
-  }
+  /** Whether two matrices of this shape can be one paired matrix. */
+  canPair(format: QuantFormat, rows: number, columns: number): boolean;
+  /** Memory for a weight matrix in the layout of the device; a writer fills it. Errors: GpuMemoryError. */
+  matrix(label: string, format: QuantFormat, shape: MatrixShape): Matrix;
+  /** Takes the rows of one side of a matrix. */
+  matrixWriter(matrix: Matrix, side?: 0 | 1): MatrixWriter;
+  /** Gives each row of a matrix a factor and a bias: y = scale * (w x) + bias, side after side. */
+  setAffine(matrix: Matrix, affine: Affine): void;
+  /** Rows of f32 as a table to look up, whose first row is that of token `first`. */
+  tableOf(rows: FloatRows, count: number, first: number): Matrix;
 
-  /** Destroys a buffer made by {@linkcode Device.buffer} and takes it off the account. */
-  free(buffer: GPUBuffer): void {
-    const purpose = this.#purposes.get(buffer);
-    if (purpose === undefined) return;
-    this.#purposes.delete(buffer);
-    this.allocated.set(purpose, this.allocated.get(purpose)! - buffer.size);
-    buffer.destroy();
-  }
+  /** Begins commands. */
+  record(): Recorder;
+  /** Submits commands, in order; without any, hands over what was written. */
+  submit(...commands: Commands[]): void;
+  /** Resolves when all that was submitted is done. */
+  idle(): Promise<void>;
+  /** A way to the host for up to so many bytes. */
+  readback(label: string, bytes: number): Readback;
 
-  /** Runs `create` inside error scopes: what the device refuses becomes an exception. */
-  async scoped<T>(what: string, create: () => T | Promise<T>): Promise<T> {
-    this.gpu.pushErrorScope("out-of-memory");
-    this.gpu.pushErrorScope("validation");
-    const [created] = await Promise.allSettled([Promise.resolve().then(create)]);
-    const invalid = await this.gpu.popErrorScope();
-    const exhausted = await this.gpu.popErrorScope();
-    // What the GPU refused is the reason for what failed after it.
-    if (exhausted) {
-      const bytes = [...this.allocated.values()].reduce((sum, size) => sum + size, 0);
-      throw new GpuMemoryError(what, bytes, "the device is out of memory");
-    }
-    if (invalid) throw new GpuError(`Cannot ${what}: ${invalid.message}`);
-    if (created.status === "rejected") throw created.reason;
-    this.check();
-    return created.value;
-  }
+  /** Most query rows of one sequence in a tile of attention: one to eight. */
+  mostTileRows(shape: HeadShape): number;
+  /** Positions that one split of attention in decode covers. */
+  readonly decodeSplit: number;
 
-  /** The compiled kernel of this source and these constants; compiled once per device. */
-  kernel(source: KernelSource): Kernel {
-    const { name, constants, snippets } = source;
-    const key = JSON.stringify([name, constants, snippets, source.source]);
-    let kernel = this.#kernels.get(key);
-    if (!kernel) this.#kernels.set(key, kernel = new Kernel(this, source));
-    return kernel;
-  }
+  /** x[row] = scale * table[token or position of row], for `rows` rows; may resolve them first. */
+  embed(table: Matrix, step: StepRows, x: FloatRows, options?: EmbedOptions): Operation;
+  /** y = norm(x), or y += norm(x), for `rows` rows of y; x may be y. */
+  norm(x: FloatRows, y: Activation, norm: Norm, options?: NormOptions): Operation;
+  /** y = x as int8 groups, for `rows` rows. */
+  quantize(x: FloatRows, y: QuantizedRows): Operation;
+  /** y = x W^T, or y += x W^T, or f(gate) * up for a pair, for `rows` rows: y [rows, columns]. */
+  linear(matrix: Matrix, x: Activation, y: Activation, options?: LinearOptions): Operation;
+  /** y = f(x), or f(gate) * up of the halves of each row of x, for `rows` rows. */
+  activate(x: FloatRows, y: Activation, options: ActivateOptions): Operation;
+  /** A small operation on columns of y in place, for `rows` rows. */
+  elementwise(
+    operation: ElementwiseOperation,
+    y: Columns,
+    options?: ElementwiseOptions,
+  ): Operation;
+  /** RoPE on queries, in place, and keys; keys and values into the cache, for `rows` rows. */
+  rotate(
+    qkv: FloatRows,
+    cache: LayerCache | undefined,
+    state: AttentionState,
+    options: RotateOptions,
+  ): Operation;
+  /** Turns the heads of each row, in place, by angles of that row, for `rows` rows. */
+  rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation;
+  /**
+   * y = softmax(q k^T * scale) v over the cache, for `tiles` tiles whose sequences have at most
+   * `positions` positions. qkv is rotated, its queries from column `first` on: y [rows, heads * valueDim].
+   */
+  attention(
+    qkv: FloatRows,
+    cache: LayerCache,
+    state: AttentionState,
+    y: Activation,
+    options: AttentionOptions,
+    tiling: AttentionTiling,
+  ): Operation;
+  /** Chooses experts by logits [rows, experts], for `rows` rows. Among equals the lower id is first. */
+  route(logits: FloatRows, routing: Routing, options: RouteOptions): Operation;
+  /** Groups the chosen pairs of `rows` rows by expert, where the device gains by it. */
+  expertPlan(routing: Routing, rows: number, options?: ExpertPlanOptions): ExpertPlan;
+  /** y[pair] = x[pair / share] W^T of the pair's expert, for the pairs of `rows` rows. */
+  expertLinear(
+    matrix: Matrix,
+    plan: ExpertPlan,
+    x: Activation,
+    y: Activation,
+    options: ExpertLinearOptions,
+  ): Operation;
+  /** y = the sum over a row's pairs of weight times x, for `rows` rows of y. */
+  combine(routing: Routing, x: FloatRows, y: FloatRows, options?: CombineOptions): Operation;
+  /** Each vector of y is a sum of those of x, weighted by the row, for `rows` rows. */
+  mix(weights: FloatRows, x: Columns, y: Columns, options: MixOptions): Operation;
+  /** Scales each vector of y to the L2 norm of the row's reference, in place, for `rows` rows. */
+  matchMagnitude(y: Columns, reference: Columns, options?: { count?: number }): Operation;
+  /** x = max(0, x - mean - factor * deviation) of the row, in place, for `rows` rows. */
+  sparsify(x: FloatRows, factor: number): Operation;
+  /** The causal convolution of columns of x, for `segments` segments of at most `longest` rows. */
+  convolution(
+    x: ColumnRange,
+    y: FloatRows,
+    step: StepSegments,
+    state: Buffer,
+    options: ConvolutionOptions,
+  ): Operation;
+  /** The selective scan of Mamba, for `segments` segments. */
+  scan(
+    inputs: ScanInputs,
+    y: FloatRows,
+    step: StepSegments,
+    state: Buffer,
+    weights: ScanWeights,
+    shape: ScanShape,
+  ): Operation;
+  /** The gated delta rule, for `segments` segments. */
+  deltaRule(
+    inputs: DeltaInputs,
+    y: FloatRows,
+    step: StepSegments,
+    state: Buffer,
+    weights: DeltaWeights,
+    shape: DeltaShape,
+  ): Operation;
+  /** The norm of each group of x, times what its gate gives, for `rows` rows. */
+  gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation;
+  /** Chooses tokens; see {@linkcode SamplerBuffers}. Errors: GpuError, GpuMemoryError. */
+  sampler(options: SamplerOptions): Sampler;
 
-  /** Destroys all its buffers, and the GPU's device with them where it is its own. */
-  [Symbol.dispose](): void {
-    for (const buffer of this.#purposes.keys()) buffer.destroy();
-    this.#purposes.clear();
-    this.allocated.clear();
-    this.#kernels.clear();
-    if (!this.owner) this.gpu.destroy();
-  }
-}
-
-const STORAGE_USAGE = 0x80 | 0x40 | 0x8 | 0x4; // STORAGE | UNIFORM | COPY_DST | COPY_SRC
-
-/** Limits as plain data, which keeps no device alive; their members are getters. */
-function readLimits(limits: GPUSupportedLimits): GPUSupportedLimits {
-  const plain: Record<string, number> = {};
-  for (const name in limits) {
-    const value = limits[name as keyof GPUSupportedLimits];
-    if (typeof value === "number") plain[name] = value;
-  }
-  return plain as unknown as GPUSupportedLimits;
-}
-
-/** Deno's built-in types lack `wgslLanguageFeatures`; the object has it. */
-function hasLanguageFeature(gpu: GPU, name: string): boolean {
-  const { wgslLanguageFeatures } = gpu as GPU & { wgslLanguageFeatures?: ReadonlySet<string> };
-  return wgslLanguageFeatures?.has(name) ?? false;
-}
-
-/**
- * Requests every wanted feature, then drops what is refused, one at a time; takes all limits but
- * that of storage buffers, eight on every device: a kernel with more fails on all, not on some.
- */
-async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
-  const { maxStorageBuffersPerShaderStage: _, ...requiredLimits } = readLimits(adapter.limits);
-  const features = [...WANTED];
-  const refused: string[] = [];
-  for (;;) {
-    try {
-      const requiredFeatures = features.filter((name) => !refused.includes(name));
-      return await adapter.requestDevice({
-        requiredFeatures: requiredFeatures as GPUFeatureName[],
-        requiredLimits,
-      });
-    } catch (error) {
-      const next = features.find((name) => !refused.includes(name));
-      if (next === undefined) throw new GpuError(`Cannot open the GPU: ${error}`);
-      // A refusal does not say which feature it is: hidden ones go first, listed ones after.
-      const hidden = features.find((name) =>
-        !refused.includes(name) && !adapter.features.has(name as GPUFeatureName)
-      );
-      refused.push(hidden ?? next);
-    }
-  }
+  /** Bytes per second that a plain read of its memory reaches. */
+  readBandwidth(): Promise<number>;
 }

@@ -1,43 +1,32 @@
-// What the engine may use of the kernels: the device, activations and matrices, and one class per
-// operation. WGSL stays inside this folder.
+// What the engine may use of the kernels: the interface of devices, what their operations take and
+// mean, and how a device is opened. What computes stays behind the interface.
 
-export * from "./activate.ts";
-export * from "./activation.ts";
-export * from "./activation_function.ts";
 export * from "./device.ts";
 export * from "./errors.ts";
-export * from "./kernel.ts";
+export * from "./open.ts";
+export type { Allocator, Buffer, BufferRange, Operation, Pass } from "./operation.ts";
+export * from "./ops/activation.ts";
+export * from "./ops/activation_function.ts";
+export * from "./ops/attention.ts";
+export * from "./ops/elementwise.ts";
+export * from "./ops/embed.ts";
+export * from "./ops/experts.ts";
+export * from "./ops/kv_cache.ts";
+export * from "./ops/linear.ts";
+export * from "./ops/matrix.ts";
+export * from "./ops/mix.ts";
+export * from "./ops/norm.ts";
+export * from "./ops/recurrent/mod.ts";
+export * from "./ops/rope_tables.ts";
+export * from "./ops/rotate.ts";
 export {
-  Linear,
-  type LinearOptions,
-  linearReference,
-  weightConstants,
-  weightSnippets,
-} from "./linear.ts";
-export * from "./matrix.ts";
-export { quantFormat, quantFormats } from "./quants/mod.ts";
-export type { QuantFormat } from "./quants/mod.ts";
-export * from "./attention.ts";
-export * from "./attention_options.ts";
-export * from "./combine.ts";
-export * from "./elementwise.ts";
-export * from "./embed.ts";
-export * from "./expert_plan.ts";
-export * from "./experts.ts";
-export * from "./kv_cache.ts";
-export * from "./match_magnitude.ts";
-export * from "./mix.ts";
-export * from "./norm.ts";
+  hasPenalties,
+  NO_TOKEN,
+  packSampling,
+  type SamplerOptions,
+  SAMPLING_BYTES,
+  type SamplingNeeds,
+  type SamplingOptions as ResolvedSampling,
+} from "./ops/sampling/mod.ts";
 export * from "./product_check.ts";
-export * from "./quantize.ts";
-export * from "./read_bandwidth.ts";
-export * from "./readback.ts";
-export * from "./recurrent/mod.ts";
-export * from "./rope_tables.ts";
-export * from "./rotate.ts";
-export * from "./rotate_rows.ts";
-export * from "./route.ts";
-export { hasPenalties, NO_TOKEN, packSampling, Sampler, SAMPLING_BYTES } from "./sampling/mod.ts";
-export type { SamplingNeeds, SamplingOptions as ResolvedSampling } from "./sampling/mod.ts";
-export * from "./sparsify.ts";
-export { chooseTile, type LinearTile, STAGED, type Tile } from "./tile.ts";
+export { type QuantFormat, quantFormat, quantFormats } from "./quants/mod.ts";

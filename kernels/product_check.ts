@@ -2,15 +2,12 @@
 // by int8 activations, beside the same product on the CPU. Whole numbers, which int8 holds exactly.
 // A driver that fails this fails every model; one that passes may still fail a larger kernel.
 
-import { floatRows, GROUP, quantizedRows } from "./activation.ts";
 import type { Device } from "./device.ts";
-import { Linear, linearReference } from "./linear.ts";
-import { allocateMatrix, MatrixWriter } from "./matrix.ts";
-import { Quantize } from "./quantize.ts";
+import { floatRows, GROUP, quantizedRows } from "./ops/activation.ts";
+import { linearReference } from "./ops/linear.ts";
 import { quantFormats } from "./quants/mod.ts";
-import { Readback } from "./readback.ts";
 
-/** How a product on the GPU compares with the CPU's. */
+/** How a small product on the device compares with the CPU's. */
 export interface ProductCheck {
   /** Values of the product. */
   values: number;
@@ -21,6 +18,7 @@ export interface ProductCheck {
 }
 
 const ROWS = 64;
+
 const COLUMNS = 256;
 
 /** Of the sum of magnitudes; the scale of a group is a quotient, off by 2.5 units in the last place. */
@@ -42,23 +40,21 @@ export async function checkProduct(device: Device): Promise<ProductCheck> {
 }
 
 async function multiply(device: Device, x: Float32Array, blocks: Uint8Array) {
-  const matrix = allocateMatrix(device, "check", q8(), { rows: ROWS, columns: COLUMNS });
-  const writer = new MatrixWriter(device, matrix);
+  const matrix = device.matrix("check", q8(), { rows: ROWS, columns: COLUMNS });
+  const writer = device.matrixWriter(matrix);
   writer.append(blocks);
   writer.finish();
   const floats = floatRows(device, "check x", 1, COLUMNS);
   device.write(floats.floats, 0, x);
   const groups = quantizedRows(device, "check groups", 1, COLUMNS);
   const y = floatRows(device, "check y", 1, ROWS);
-  const readback = new Readback(device, "check result", ROWS * 4);
+  const readback = device.readback("check result", ROWS * 4);
+  const operations = [device.quantize(floats, groups), device.linear(matrix, groups, y)];
 
-  const encoder = device.gpu.createCommandEncoder();
-  const pass = encoder.beginComputePass();
-  new Quantize(device, floats, groups).encode(pass, 1);
-  new Linear(device, matrix, groups, y).encode(pass, 1);
-  pass.end();
-  encoder.copyBufferToBuffer(y.floats, 0, readback.buffer, 0, ROWS * 4);
-  device.gpu.queue.submit([encoder.finish()]);
+  const recorder = device.record();
+  recorder.pass((pass) => operations.forEach((operation) => operation.encode(pass, 1)));
+  recorder.copy(y.floats, 0, readback.buffer, 0, ROWS * 4);
+  device.submit(recorder.finish());
   return new Float32Array(await readback.read(ROWS * 4));
 }
 

@@ -1,12 +1,13 @@
 // The devices that kernel tests run on: Deno's own WebGPU, the same without subgroups and packed
 // dot products, and Dawn through the npm package `webgpu` where it loads. Opened once per file.
 
-import { Device, type DeviceOptions } from "../kernels/mod.ts";
+import type { Buffer, Pass } from "../kernels/mod.ts";
+import { type DeviceOptions, WebGpuDevice } from "../kernels/webgpu/mod.ts";
 
 /** Read a buffer back as f32 values. */
 export async function readFloats(
-  device: Device,
-  buffer: GPUBuffer,
+  device: WebGpuDevice,
+  buffer: Buffer,
   count: number,
 ): Promise<Float32Array> {
   return new Float32Array(await readBytes(device, buffer, count * 4));
@@ -14,18 +15,22 @@ export async function readFloats(
 
 /** Read a buffer back as u32 values. */
 export async function readWords(
-  device: Device,
-  buffer: GPUBuffer,
+  device: WebGpuDevice,
+  buffer: Buffer,
   count: number,
 ): Promise<Uint32Array> {
   return new Uint32Array(await readBytes(device, buffer, count * 4));
 }
 
-async function readBytes(device: Device, buffer: GPUBuffer, bytes: number): Promise<ArrayBuffer> {
+async function readBytes(
+  device: WebGpuDevice,
+  buffer: Buffer,
+  bytes: number,
+): Promise<ArrayBuffer> {
   const usage = 1 | 8; // MAP_READ | COPY_DST
   const staging = device.gpu.createBuffer({ size: Math.max(4, bytes), usage });
   const encoder = device.gpu.createCommandEncoder();
-  encoder.copyBufferToBuffer(buffer, 0, staging, 0, bytes);
+  encoder.copyBufferToBuffer(buffer as GPUBuffer, 0, staging, 0, bytes);
   device.gpu.queue.submit([encoder.finish()]);
   await staging.mapAsync(1);
   const copy = staging.getMappedRange().slice(0, bytes);
@@ -35,22 +40,29 @@ async function readBytes(device: Device, buffer: GPUBuffer, bytes: number): Prom
 }
 
 /** Writes values into a buffer. */
-export function write(device: Device, buffer: GPUBuffer, data: Float32Array | Uint32Array): void {
+export function write(
+  device: WebGpuDevice,
+  buffer: Buffer,
+  data: Float32Array | Uint32Array,
+): void {
   device.write(buffer, 0, data);
 }
 
 /** A new storage buffer with these values. */
-export function upload(device: Device, data: Float32Array | Uint32Array): GPUBuffer {
+export function upload(device: WebGpuDevice, data: Float32Array | Uint32Array): GPUBuffer {
   const buffer = device.buffer("test", data.byteLength, "test");
   write(device, buffer, data);
   return buffer;
 }
 
 /** Records commands in one pass and submits them. */
-export function submit(device: Device, record: (pass: GPUComputePassEncoder) => void): void {
+export function submit(
+  device: WebGpuDevice,
+  record: (pass: GPUComputePassEncoder & Pass) => void,
+): void {
   const encoder = device.gpu.createCommandEncoder();
   const pass = encoder.beginComputePass();
-  record(pass);
+  record(pass as GPUComputePassEncoder & Pass);
   pass.end();
   device.gpu.queue.submit([encoder.finish()]);
 }
@@ -118,7 +130,7 @@ export function testOn(others: typeof DEVICES): void {
 }
 
 /** Devices are opened once per file: opening and destroying many makes Dawn hang. */
-const opened = new Map<string, Promise<Device>>();
+const opened = new Map<string, Promise<WebGpuDevice>>();
 
 /**
  * Registers a test once per device. Not on Dawn with `dawn: false`: the software driver compiles
@@ -126,13 +138,13 @@ const opened = new Map<string, Promise<Device>>();
  */
 export function gpuTest(
   name: string,
-  run: (device: Device) => Promise<void>,
+  run: (device: WebGpuDevice) => Promise<void>,
   { dawn = true } = {},
 ): void {
   for (const { name: on, options } of devices) {
     if (on === "Dawn" && !dawn) continue;
     Deno.test(`${name} (${on})`, async () => {
-      if (!opened.has(on)) opened.set(on, Device.open(options));
+      if (!opened.has(on)) opened.set(on, WebGpuDevice.open(options));
       const device = await opened.get(on)!;
       await device.scoped(`run "${name}"`, () => run(device));
     });

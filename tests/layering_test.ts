@@ -106,6 +106,19 @@ Deno.test("a package has one version, whether deno.json or the library names it"
   }
 });
 
+/** Who may name what WebGPU is made of: its device, and the script that looks for a driver. */
+const KNOW_WEBGPU = ["kernels/webgpu/", "server/setup/probe.ts"];
+
+Deno.test("no file but those of its device names a type of WebGPU", () => {
+  const shipped = listSourceFiles([".ts"]).filter((path) =>
+    SHIPPED.includes(path.split("/")[0]!) && !KNOW_WEBGPU.some((known) => path.startsWith(known))
+  );
+  const named = shipped.filter((path) =>
+    /\bGPU[A-Z]\w+|navigator\.gpu/.test(readSource(path).replaceAll(/\/\/.*|^\s*\*.*$/gm, ""))
+  );
+  assertEquals(named, []);
+});
+
 Deno.test("no files import each other in a cycle", () => {
   assertEquals(findCycle(imports), undefined);
 });

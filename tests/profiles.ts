@@ -4,7 +4,7 @@
 // function of that name which adds the same values by way of workgroup memory; all else of the
 // kernel stays as it is.
 
-import type { Device } from "../kernels/mod.ts";
+import type { WebGpuDevice } from "../kernels/webgpu/mod.ts";
 
 /** What a GPU reports. */
 export interface Profile {
@@ -75,7 +75,7 @@ function sizeOf({ subgroups }: Pick<Profile, "subgroups">): number {
 }
 
 /** What a profile says of the device, for what is to be computed without one. */
-export function deviceProfile(profile: Profile): Device["profile"] {
+export function deviceProfile(profile: Profile): WebGpuDevice["profile"] {
   return {
     platform: { name: "standard", subgroupsDirective: true, sleepyMap: false },
     capabilities: {
@@ -89,6 +89,7 @@ export function deviceProfile(profile: Profile): Device["profile"] {
     vendor: 0,
     device: 0,
     maxBindingSize: 2 ** 27,
+    maxBufferSize: 2 ** 28,
     limits: {
       maxBufferSize: 2 ** 28,
       maxStorageBufferBindingSize: 2 ** 27,
@@ -99,7 +100,7 @@ export function deviceProfile(profile: Profile): Device["profile"] {
   };
 }
 
-/** Deno's GPU under the numbers of a profile, for `Device.open()`. */
+/** Deno's GPU under the numbers of a profile, for `WebGpuDevice.open()`. */
 export function pretendGpu(profile: Profile): GPU {
   const real = navigator.gpu;
   const { wgslLanguageFeatures } = real as GPU & { wgslLanguageFeatures: ReadonlySet<string> };

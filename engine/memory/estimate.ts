@@ -1,7 +1,7 @@
 // What a model will take of the GPU, from the headers of its files alone: the model is assembled as
 // for a load, on a device that only counts. So the numbers are those of the load by construction.
 
-import { Device, type DeviceProfile } from "../../kernels/mod.ts";
+import { type Device, type DeviceProfile, openDryDevice } from "../../kernels/mod.ts";
 import { assemble } from "../assemble.ts";
 import { type GgufFile, noTensorBytes, readGguf } from "../gguf/mod.ts";
 import { describeModel } from "../inspect.ts";
@@ -40,7 +40,7 @@ export async function estimateMemory(
 ): Promise<MemoryEstimate> {
   const isPath = typeof model === "string" || model instanceof URL;
   const gguf = viewAsDecoder(isPath ? await readGguf(model) : model);
-  using device = Device.dry(profile ?? await gpuProfile());
+  using device = openDryDevice(profile ?? await gpuProfile());
   const { onProgress: _, ...rest } = options;
   const { contextLength, maxSequences, sight } = await assemble(gguf, describeModel(gguf), device, {
     ...rest,

@@ -1,7 +1,7 @@
 // The GPU that loads use, looked at once per process: a device is opened and closed again, since an
 // adapter may hide what its devices can do.
 
-import { Device, type DeviceProfile } from "../../kernels/mod.ts";
+import { type DeviceProfile, openDevice } from "../../kernels/mod.ts";
 
 let profile: Promise<DeviceProfile> | undefined;
 
@@ -14,6 +14,6 @@ export function gpuProfile(): Promise<DeviceProfile> {
 }
 
 async function readProfile(): Promise<DeviceProfile> {
-  using device = await Device.open();
+  using device = await openDevice();
   return device.profile;
 }

@@ -2,14 +2,7 @@
 // computes on one. Before the layer every stream is predicted from all of them; after it, all are
 // corrected by what the active one turned out to be. As Gemma 3n has it, whose first is the active.
 
-import {
-  type Columns,
-  type FloatRows,
-  MatchMagnitude,
-  Mix,
-  type MixOptions,
-  type Norm,
-} from "../../kernels/mod.ts";
+import type { Columns, FloatRows, MixOptions, Norm } from "../../kernels/mod.ts";
 import type { Stack } from "../weights.ts";
 import type { ModelBuilder } from "./builder.ts";
 import type { Config } from "./config.ts";
@@ -115,13 +108,13 @@ export class AltUp {
   }
 
   #mix(weights: FloatRows, x: Columns, options: MixOptions): void {
-    const mix = new Mix(this.#network.device, weights, x, this.#from(0), options);
-    this.#network.add((pass, step) => mix.encode(pass, step.rows));
+    const { device } = this.#network;
+    this.#network.addRows(device.mix(weights, x, this.#from(0), options));
   }
 
   #matchMagnitude(y: Columns, reference: Columns, count = 1): void {
-    const match = new MatchMagnitude(this.#network.device, y, reference, { count });
-    this.#network.add((pass, step) => match.encode(pass, step.rows));
+    const { device } = this.#network;
+    this.#network.addRows(device.matchMagnitude(y, reference, { count }));
   }
 }
 

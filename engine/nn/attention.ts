@@ -3,16 +3,16 @@
 // latent_attention.ts.
 
 import {
-  Attention,
   type AttentionOptions,
   type AttentionTiling,
+  type Buffer,
+  bufferOf,
   type FloatRows,
   type HeadShape,
   type LayerCache,
-  mostTileRows,
   type Norm,
+  type Operation,
   partialBytes,
-  Rotate,
 } from "../../kernels/mod.ts";
 import { baseOf, type Rows, rowsOfEach } from "../rows.ts";
 import type { Stack } from "../weights.ts";
@@ -74,7 +74,7 @@ export class AttentionBlock {
       queryNorm?: Norm | undefined;
       keyNorm?: Norm | undefined;
       valueNorm?: Norm | undefined;
-      sinks?: GPUBuffer | undefined;
+      sinks?: Buffer | undefined;
     },
   ) {
     this.#network = network;
@@ -153,14 +153,14 @@ export function rotate(
   rope: Rope | undefined,
 ): void {
   if (!rope && !cache) return;
-  const operation = new Rotate(network.device, rows, cache, network.state, {
+  const operation = network.device.rotate(rows, cache, network.state, {
     ...shape,
     rotary: rope?.rotary ?? 0,
     halfPairs: rope?.halfPairs ?? false,
     ...(rope ? network.memory.turns(rope) : {}),
     ...(rope?.sections ? { sections: { ...rope, places: network.state.places } } : {}),
   });
-  network.add((pass, step) => operation.encode(pass, step.rows));
+  network.addRows(operation);
 }
 
 /** softmax(q k^T * scale) v over the cache: [rows, heads * valueDim], for whoever reads it. */
@@ -173,9 +173,9 @@ export function attend(
 ): Input {
   const { device, state, memory } = network;
   const { limits } = network.options;
-  network.boundTileRows(mostTileRows(device, options));
+  network.boundTileRows(device.mostTileRows(options));
   if (options.wholeImages) network.images.areWhole = true;
-  const split = device.capabilities.software ? 1024 : 256;
+  const split = device.decodeSplit;
   const maxSplits = Math.ceil(limits.context / split);
   const partials = (label: string, rows: number, splits: number) => {
     const bytes = partialBytes(options, rows, splits);
@@ -185,8 +185,8 @@ export function attend(
   return network.produce("attended", heads * valueDim, reader, (y) => {
     // Compiled when first used: a model that never decodes two ways never pays for both.
     const lazily = (tiling: () => AttentionTiling, own = options) => {
-      let attention: Attention | undefined;
-      return () => attention ??= new Attention(device, queries, cache, state, y, own, tiling());
+      let attention: Operation | undefined;
+      return () => attention ??= device.attention(queries, cache, state, y, own, tiling());
     };
     const decodePartials = partials("decode", limits.slots, maxSplits);
     const prefillPartials = partials("prefill", limits.rows, 1);
@@ -204,9 +204,14 @@ export function attend(
       tiles: state.prefillTiles,
       partials: prefillPartials,
     }));
-    return (pass, step) => {
-      if (step.decodeRows > 0) decode().encode(pass, step.decodeRows, step.decodeContext);
-      if (step.prefillTiles > 0) prefill().encode(pass, step.prefillTiles, step.prefillContext);
+    return {
+      name: "attention",
+      reads: [queries.floats, cache.keys, ...cache.values ? [cache.values] : []],
+      writes: [bufferOf(y), decodePartials, prefillPartials],
+      encode: (pass, step) => {
+        if (step.decodeRows > 0) decode().encode(pass, step.decodeRows, step.decodeContext);
+        if (step.prefillTiles > 0) prefill().encode(pass, step.prefillTiles, step.prefillContext);
+      },
     };
   });
 }

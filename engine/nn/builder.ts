@@ -62,6 +62,7 @@ export class ModelBuilder {
 
   /** One layer. */
   layer(index: number): Layer {
+    this.network.beginLayer(index);
     return new Layer(this.network, this.weights, this.config, index);
   }
 
@@ -112,6 +113,7 @@ export class ModelBuilder {
     norm: Norm,
     { softcap = 0, head = "optional", bias }: OutputConfig = {},
   ): Promise<void> {
+    this.network.beginLayer();
     const name = "output.weight";
     const hasBias = this.top.hasAny(["output.bias"]);
     const isTied = head === "optional" && !hasBias && !this.top.has(name);

@@ -3,17 +3,13 @@
 // makes of every row (Dai et al. 2024) where the layer has one.
 
 import {
-  Activate,
   type ActivationFunction,
   allocateRouting,
-  Combine,
-  ExpertLinear,
-  ExpertPlan,
+  type ExpertPlan,
   type FloatRows,
   type Gating,
   type Matrix,
   type Norm,
-  Route,
   type RouteOptions,
 } from "../../kernels/mod.ts";
 import { rowsOfEach } from "../rows.ts";
@@ -22,6 +18,7 @@ import { type FeedForwardBlock, loadFeedForward } from "./feed_forward.ts";
 import type { Config } from "./config.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
+import { stepOperation } from "./step.ts";
 
 /**
  * What a block computes. Weights: ffn_gate_inp (router), exp_probs_b, ffn_gate_exps and ffn_up_exps
@@ -100,14 +97,11 @@ export class ExpertsBlock {
     const { rows } = network.options.limits;
     const plan = memory.shared(`plan ${experts} ${choices}`, () => {
       const routing = allocateRouting(device, rows, { experts, choices });
-      return new ExpertPlan(device, routing, rows);
+      return device.expertPlan(routing, rows);
     });
     const logits = network.linear(x, weights.router, "router");
-    const route = new Route(device, logits, plan.routing, config.route);
-    network.add((pass, step) => {
-      route.encode(pass, step.rows);
-      plan.encode(pass, step.rows);
-    });
+    network.addRows(device.route(logits, plan.routing, config.route));
+    network.addRows(plan);
     return plan;
   }
 
@@ -154,29 +148,19 @@ export class ExpertsBlock {
       ? memory.quantized("expert hidden", weights.down.columns, rows * choices)
       : pairs("expert hidden", weights.down.columns);
     const raised = paired ? hidden : pairs("expert up", weights.down.columns);
-    const up = new ExpertLinear(
-      device,
-      weights.up,
-      plan,
-      scaled ?? network.formOf(x, weights.up),
-      raised,
-      { share: scaled ? 1 : choices, activation },
-    );
+    const input = scaled ?? network.formOf(x, weights.up);
+    const share = scaled ? 1 : choices;
+    network.addRows(device.expertLinear(weights.up, plan, input, raised, { share, activation }));
+    if (!paired) {
+      const activate = device.activate(raised as FloatRows, hidden, { activation, gated: false });
+      network.add(
+        stepOperation(activate, (pass, step) => activate.encode(pass, step.rows * choices)),
+      );
+    }
     const results = pairs("expert results", this.#columns);
-    const down = new ExpertLinear(device, weights.down, plan, hidden, results, { share: 1 });
-    const combine = new Combine(device, plan.routing, results, y, {
-      accumulate,
-      weighted: !config.weightInput,
-    });
-    const activate = paired
-      ? undefined
-      : new Activate(device, raised as FloatRows, hidden, { activation, gated: false });
-    network.add((pass, step) => {
-      up.encode(pass, step.rows);
-      activate?.encode(pass, step.rows * choices);
-      down.encode(pass, step.rows);
-      combine.encode(pass, step.rows);
-    });
+    network.addRows(device.expertLinear(weights.down, plan, hidden, results, { share: 1 }));
+    const weighted = !config.weightInput;
+    network.addRows(device.combine(plan.routing, results, y, { accumulate, weighted }));
     this.#addShared(x, y);
   }
 

@@ -1,13 +1,7 @@
 // A product of each head's vector with that head's own matrix: what multi-head latent attention
 // absorbs into queries and results. Heads are to the kernel what experts are, all of them chosen.
 
-import {
-  ExpertLinear,
-  ExpertPlan,
-  type FloatRows,
-  type Matrix,
-  type QuantizedRows,
-} from "../../kernels/mod.ts";
+import type { FloatRows, Matrix, QuantizedRows } from "../../kernels/mod.ts";
 import type { Input, Network } from "./network.ts";
 
 /**
@@ -30,12 +24,11 @@ export function headLinear(
     const ids = memory.constant(`heads ${heads}`, everyHead);
     const unused = memory.buffer("no weights", 16);
     const routing = { experts: heads, choices: heads, ids, weights: unused, count: unused };
-    return new ExpertPlan(device, routing, rows, { cols: 1 });
+    return device.expertPlan(routing, rows, { cols: 1 });
   });
   const form = network.formOf(x, matrix);
   const vectors = { ...form, columns: matrix.columns, stride: matrix.columns };
   const results = { ...y.rows, columns: y.step, stride: y.step };
   const input = vectors as FloatRows | QuantizedRows;
-  const linear = new ExpertLinear(device, matrix, plan, input, results, { share: 1 });
-  network.add((pass, step) => linear.encode(pass, step.rows));
+  network.addRows(device.expertLinear(matrix, plan, input, results, { share: 1 }));
 }

@@ -5,15 +5,13 @@
 
 import {
   type Device,
-  Embed,
   type FloatRows,
   floatRows,
   IMAGE_TOKEN,
-  type Matrix,
-  quantFormat,
+  type Operation,
 } from "../../kernels/mod.ts";
 import type { ImageRun } from "../prompt_images.ts";
-import type { Operation, StepState } from "./step.ts";
+import type { StepOperation, StepState } from "./step.ts";
 
 /** Columns of the embeddings that go to one place. */
 interface Slice {
@@ -22,7 +20,7 @@ interface Slice {
   /** The first of the columns. */
   readonly first: number;
   /** Made with the first image. */
-  lookUp?: { readonly table: FloatRows; readonly embed: Embed };
+  lookUp?: { readonly table: FloatRows; readonly embed: Operation };
 }
 
 /** The rows of a step that are of images. */
@@ -47,11 +45,16 @@ export class ImageRows {
   }
 
   /** The operation that puts the next slice of the embeddings in x, or adds it: in rows of images only. */
-  next(x: FloatRows): Operation {
+  next(x: FloatRows): StepOperation {
     const slice: Slice = { x, first: this.columns };
     this.#slices.push(slice);
-    return (pass, step) => {
-      if (step.imageRows > 0) this.#lookUp(slice).embed.encode(pass, step.rows);
+    return {
+      name: "embed images",
+      reads: [this.#state.rows],
+      writes: [x.floats],
+      encode: (pass, step) => {
+        if (step.imageRows > 0) this.#lookUp(slice).embed.encode(pass, step.rows);
+      },
     };
   }
 
@@ -77,9 +80,9 @@ export class ImageRows {
   #lookUp(slice: Slice): NonNullable<Slice["lookUp"]> {
     if (slice.lookUp) return slice.lookUp;
     const table = floatRows(this.#device, "image rows", this.#most, slice.x.columns);
-    const matrix = matrixOf(table, this.#most);
+    const matrix = this.#device.tableOf(table, this.#most, IMAGE_TOKEN);
     const options = { by: "token", accumulate: slice.first > 0 } as const;
-    const embed = new Embed(this.#device, matrix, this.#state, slice.x, options);
+    const embed = this.#device.embed(matrix, this.#state, slice.x, options);
     return slice.lookUp = { table, embed };
   }
 }
@@ -97,11 +100,4 @@ function rowsOf(
     rows.set(embeddings.subarray(at, at + columns), row * stride);
   }
   return rows;
-}
-
-/** Rows as a table to look up, the first of which is that of {@linkcode IMAGE_TOKEN}. */
-function matrixOf({ floats, columns }: FloatRows, rows: number): Matrix {
-  const part = { first: IMAGE_TOKEN, rows, buffer: floats, offsets: [0], sizes: [floats.size] };
-  const format = quantFormat(0)!; // F32
-  return { label: "image rows", format, rows, columns, sides: 1, parts: [part] };
 }

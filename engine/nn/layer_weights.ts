@@ -1,7 +1,7 @@
 // The weights of a layer by their names without `blk.N.`: norms, vectors and matrices, each with the
 // shape that the architecture gives it. Blocks load what they are made of from here.
 
-import type { Norm } from "../../kernels/mod.ts";
+import type { Buffer, Norm } from "../../kernels/mod.ts";
 import type { StackOptions } from "../affine.ts";
 import { GgufError } from "../errors.ts";
 import type { Rows } from "../rows.ts";
@@ -72,7 +72,7 @@ export class LayerWeights {
   }
 
   /** A small tensor as f32 on the GPU, padded with zeros to whole groups. */
-  vector(tensor: string, shape: readonly number[], gain?: number): GPUBuffer {
+  vector(tensor: string, shape: readonly number[], gain?: number): Buffer {
     return this.weights.vector(this.name(tensor), shape, gain);
   }
 

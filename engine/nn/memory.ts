@@ -3,6 +3,7 @@
 
 import {
   type Activation,
+  type Buffer,
   type Device,
   type FloatRows,
   floatRows,
@@ -27,7 +28,7 @@ export interface MemoryOptions {
 
 /** State of one recurrent layer: [slots, floats] f32. */
 export interface LayerState {
-  readonly buffer: GPUBuffer;
+  readonly buffer: Buffer;
   /** Floats of one sequence. */
   readonly floats: number;
 }
@@ -37,9 +38,9 @@ export class StepMemory {
   readonly #device: Device;
   readonly #options: MemoryOptions;
   readonly #activations = new Map<string, Activation>();
-  readonly #buffers = new Map<string, GPUBuffer>();
+  readonly #buffers = new Map<string, Buffer>();
   readonly #shared = new Map<string, unknown>();
-  readonly #turns = new Map<RopeOptions, { lowTurns: GPUBuffer; highTurns: GPUBuffer }>();
+  readonly #turns = new Map<RopeOptions, { lowTurns: Buffer; highTurns: Buffer }>();
   /** Of all attention layers. */
   readonly caches: LayerCache[] = [];
   /** Of all recurrent layers. */
@@ -67,14 +68,14 @@ export class StepMemory {
   }
 
   /** A buffer of its own for each label. */
-  buffer(label: string, bytes: number): GPUBuffer {
+  buffer(label: string, bytes: number): Buffer {
     let buffer = this.#buffers.get(label);
     if (!buffer) this.#buffers.set(label, buffer = this.#device.buffer(label, bytes, "scratch"));
     return buffer;
   }
 
   /** Values that never change, one buffer for each label. */
-  constant(label: string, values: Float32Array | Uint32Array): GPUBuffer {
+  constant(label: string, values: Float32Array | Uint32Array): Buffer {
     const known = this.#buffers.get(label);
     if (known) return known;
     const buffer = this.buffer(label, values.byteLength);
@@ -96,7 +97,7 @@ export class StepMemory {
   }
 
   /** The tables of a rotary embedding, one pair for each options object. */
-  turns(rope: RopeOptions): { lowTurns: GPUBuffer; highTurns: GPUBuffer } {
+  turns(rope: RopeOptions): { lowTurns: Buffer; highTurns: Buffer } {
     let turns = this.#turns.get(rope);
     if (!turns) {
       const { low, high } = ropeTables(rope, this.#options.limits.context);
@@ -125,7 +126,7 @@ export class StepMemory {
   }
 
   /** The state of a new recurrent layer. A sequence's first row finds it to be zero. */
-  layerState(label: string, floats: number): GPUBuffer {
+  layerState(label: string, floats: number): Buffer {
     const buffer = this.#device.buffer(label, this.#options.limits.slots * floats * 4, "cache");
     this.states.push({ buffer, floats });
     return buffer;

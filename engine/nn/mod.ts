@@ -12,4 +12,12 @@ export { type Input, Network, type NetworkOptions, type OutputKind } from "./net
 export { perLayerInputs, perLayerUpdate } from "./per_layer_inputs.ts";
 export type { Rope } from "./rope.ts";
 export { loadSparseFeedForward } from "./sparse_feed_forward.ts";
-export { allocateStep, type StepLimits, type StepShape, type StepState } from "./step.ts";
+export {
+  allocateStep,
+  overRows,
+  type StepLimits,
+  type StepOperation,
+  stepOperation,
+  type StepShape,
+  type StepState,
+} from "./step.ts";

@@ -3,31 +3,27 @@
 // replays the operations in order for its number of rows.
 
 import {
-  Activate,
   type Activation,
   type ActivationFunction,
   type Columns,
   type Device,
-  Elementwise,
   type ElementwiseOperation,
   type ElementwiseOptions,
-  Embed,
   type EmbedOptions,
   type FloatRows,
   GROUP,
-  Linear,
   type Matrix,
   type Norm,
-  Normalize,
+  type Operation,
   padTo,
-  Quantize,
+  type Pass,
   type QuantizedRows,
   ROW_PADDING,
 } from "../../kernels/mod.ts";
 import type { GatedStack, Stack } from "../weights.ts";
 import { ImageRows } from "./image_rows.ts";
 import { type MemoryOptions, StepMemory } from "./memory.ts";
-import type { Operation, StepShape, StepState } from "./step.ts";
+import { overRows, type StepOperation, type StepShape, type StepState } from "./step.ts";
 
 /** How a model computes. */
 export interface NetworkOptions extends MemoryOptions {
@@ -57,9 +53,10 @@ export class Network {
   readonly memory: StepMemory;
   readonly images: ImageRows;
   #tileRows = Infinity;
-  readonly #operations: Operation[] = [];
+  readonly #operations: StepOperation[] = [];
+  #layer: number | undefined;
   #recording = this.#operations;
-  readonly #outputs: Record<OutputKind, { rows?: FloatRows; operations: Operation[] }> = {
+  readonly #outputs: Record<OutputKind, { rows?: FloatRows; operations: StepOperation[] }> = {
     logits: { operations: [] },
     hidden: { operations: [] },
   };
@@ -84,10 +81,10 @@ export class Network {
   }
 
   /** Records all operations of one step. */
-  encode(pass: GPUComputePassEncoder, step: StepShape, output: OutputKind): void {
-    for (const operation of this.#operations) operation(pass, step);
+  encode(pass: Pass, step: StepShape, output: OutputKind): void {
+    for (const operation of this.#operations) operation.encode(pass, step);
     if (step.outputs === 0) return;
-    for (const operation of this.#outputs[output].operations) operation(pass, step);
+    for (const operation of this.#outputs[output].operations) operation.encode(pass, step);
   }
 
   /** What {@linkcode Network.output} was told: [outputs, columns], if the model has such an output. */
@@ -95,23 +92,39 @@ export class Network {
     return this.#outputs[kind].rows;
   }
 
+  /** Names the layer that operations belong to from now on, if any. */
+  beginLayer(layer?: number): void {
+    this.#layer = layer;
+  }
+
   /** Appends an operation. */
-  add(operation: Operation): void {
-    this.#recording.push(operation);
+  add(operation: StepOperation): void {
+    this.#recording.push({ layer: this.#layer, ...operation });
+  }
+
+  /** Appends an operation over all rows of a step. */
+  addRows(operation: Operation): void {
+    this.add(overRows(operation));
+  }
+
+  /** What a step runs, in order. */
+  operations(output: OutputKind): readonly StepOperation[] {
+    return [...this.#operations, ...this.#outputs[output].operations];
   }
 
   /** x[row] = scale * table[token], or by position, or added to what is there. */
   embed(table: Matrix, x: FloatRows, options: EmbedOptions = {}): void {
-    const embed = new Embed(this.device, table, this.state, x, options);
-    this.add((pass, step) => embed.encode(pass, step.rows));
+    this.addRows(this.device.embed(table, this.state, x, options));
   }
 
   /** The norm of every row, for the matrices that read it. `label` tells inputs apart that live together. */
   norm(x: FloatRows, norm: Norm, readers: Reader | readonly Reader[], label = "normed"): Input {
-    return this.produce(label, x.columns, readers, (y) => {
-      const normalize = new Normalize(this.device, x, y, norm);
-      return (pass, step) => normalize.encode(pass, step.rows);
-    });
+    return this.produce(
+      label,
+      x.columns,
+      readers,
+      (y) => overRows(this.device.norm(x, y, norm)),
+    );
   }
 
   /** Appends an operation that writes new rows, in the forms that their readers take. */
@@ -119,7 +132,7 @@ export class Network {
     label: string,
     columns: number,
     readers: Reader | readonly Reader[],
-    operation: (y: Activation) => Operation,
+    operation: (y: Activation) => StepOperation,
   ): Input {
     const { integer, float } = this.#formsFor(readers);
     if (integer && !float) {
@@ -136,15 +149,13 @@ export class Network {
   input(x: FloatRows, readers: Reader | readonly Reader[], label = "rows"): Input {
     if (!this.#formsFor(readers).integer) return { columns: x.columns, floats: x };
     const quantized = this.memory.quantized(label, x.columns);
-    const quantize = new Quantize(this.device, x, quantized);
-    this.add((pass, step) => quantize.encode(pass, step.rows));
+    this.addRows(this.device.quantize(x, quantized));
     return { columns: x.columns, floats: x, quantized };
   }
 
   /** y = norm(x), in place where y is x; or y += norm(x). */
   normInto(x: FloatRows, y: FloatRows, norm: Norm, { accumulate = false } = {}): void {
-    const normalize = new Normalize(this.device, x, y, norm, { accumulate });
-    this.add((pass, step) => normalize.encode(pass, step.rows));
+    this.addRows(this.device.norm(x, y, norm, { accumulate }));
   }
 
   /** The norm of vectors within each row, such as heads, in place. */
@@ -153,8 +164,7 @@ export class Network {
     norm: Norm,
     vectors: { first: number; count: number; columns: number },
   ): void {
-    const normalize = new Normalize(this.device, x, x, norm, { vectors });
-    this.add((pass, step) => normalize.encode(pass, step.rows));
+    this.addRows(this.device.norm(x, x, norm, { vectors }));
   }
 
   /** x W^T as new rows. `label` names the scratch memory, which layers share. */
@@ -173,20 +183,12 @@ export class Network {
   /** y = x W^T or y += x W^T, LoRA included. */
   project(x: Input, stack: Stack, y: FloatRows, { accumulate = false } = {}): void {
     for (const { matrix, first } of stack.parts) {
-      const linear = new Linear(this.device, matrix, this.formOf(x, matrix), y, {
-        accumulate,
-        first,
-      });
-      this.add((pass, step) => linear.encode(pass, step.rows));
+      this.addRows(this.device.linear(matrix, this.formOf(x, matrix), y, { accumulate, first }));
     }
     for (const { down, up, first } of stack.adapters) {
       const low = this.memory.floats("low rank", down.rows);
-      const lower = new Linear(this.device, down, this.formOf(x, down), low);
-      const raise = new Linear(this.device, up, low, y, { accumulate: true, first });
-      this.add((pass, step) => {
-        lower.encode(pass, step.rows);
-        raise.encode(pass, step.rows);
-      });
+      this.addRows(this.device.linear(down, this.formOf(x, down), low));
+      this.addRows(this.device.linear(up, low, y, { accumulate: true, first }));
     }
   }
 
@@ -198,10 +200,12 @@ export class Network {
       return this.activate(both, weights.columns, activation, reader, { gated: true });
     }
     const form = this.formOf(x, weights.paired);
-    return this.produce("hidden", weights.columns, reader, (y) => {
-      const linear = new Linear(this.device, weights.paired, form, y, { activation });
-      return (pass, step) => linear.encode(pass, step.rows);
-    });
+    return this.produce(
+      "hidden",
+      weights.columns,
+      reader,
+      (y) => overRows(this.device.linear(weights.paired, form, y, { activation })),
+    );
   }
 
   /** f(x), or f(gate) * up of the two halves of x, for the matrix that reads it. */
@@ -212,10 +216,12 @@ export class Network {
     reader: Reader,
     { gated = false } = {},
   ): Input {
-    return this.produce("hidden", columns, reader, (y) => {
-      const activate = new Activate(this.device, x, y, { activation, gated });
-      return (pass, step) => activate.encode(pass, step.rows);
-    });
+    return this.produce(
+      "hidden",
+      columns,
+      reader,
+      (y) => overRows(this.device.activate(x, y, { activation, gated })),
+    );
   }
 
   /** A small operation on columns of every row, in place. */
@@ -224,8 +230,7 @@ export class Network {
     y: Columns,
     options: ElementwiseOptions = {},
   ): void {
-    const elementwise = new Elementwise(this.device, operation, y, options);
-    this.add((pass, step) => elementwise.encode(pass, step.rows));
+    this.addRows(this.device.elementwise(operation, y, options));
   }
 
   /**
@@ -244,8 +249,7 @@ export class Network {
     const rows = padTo(this.options.limits.outputs, ROW_PADDING);
     let hidden = this.memory.floats("hidden output", x.columns, rows);
     const options = { source: this.state.outputs };
-    const normalize = new Normalize(this.device, x, hidden, norm, options);
-    const operations: Operation[] = [(pass, step) => normalize.encode(pass, step.outputs)];
+    const operations = [overOutputs(overRows(this.device.norm(x, hidden, norm, options)))];
     for (const stack of dense) {
       const y = this.memory.floats("dense output", stack.columns, rows);
       operations.push(...this.#onOutputs(hidden, stack, y));
@@ -260,8 +264,8 @@ export class Network {
     const product = this.#onOutputs(hidden, head, logits);
     this.#outputs.logits = { rows: logits, operations: [...operations, ...product] };
     if (softcap === 0) return;
-    const cap = new Elementwise(this.device, "softcap", { rows: logits }, { factor: softcap });
-    this.#outputs.logits.operations.push((pass, step) => cap.encode(pass, step.outputs));
+    const cap = this.device.elementwise("softcap", { rows: logits }, { factor: softcap });
+    this.#outputs.logits.operations.push(overOutputs(overRows(cap)));
   }
 
   /** The form of an activation that a matrix multiplies. */
@@ -285,13 +289,20 @@ export class Network {
   }
 
   /** The operations of y = x W^T for the rows asked for. */
-  #onOutputs(x: FloatRows, stack: Stack, y: FloatRows): Operation[] {
-    const operations: Operation[] = [];
+  #onOutputs(x: FloatRows, stack: Stack, y: FloatRows): StepOperation[] {
+    const operations: StepOperation[] = [];
     this.#recording = operations;
     this.project(this.input(x, stack, "output rows"), stack, y);
     this.#recording = this.#operations;
-    return operations.map((operation) => (pass, step) =>
-      operation(pass, { ...step, rows: step.outputs })
-    );
+    return operations.map(overOutputs);
   }
+}
+
+/** The same operation over the rows that are asked for. */
+function overOutputs(operation: StepOperation): StepOperation {
+  const { encode } = operation;
+  return {
+    ...operation,
+    encode: (pass, step) => encode(pass, { ...step, rows: step.outputs }),
+  };
 }

@@ -1,7 +1,7 @@
 // A feed-forward block of which few hidden columns are active: those whose gate stands out among
 // the gates of the row (Spark Transformer, You et al. 2025). All are computed nonetheless.
 
-import { type FloatRows, type Norm, Sparsify } from "../../kernels/mod.ts";
+import type { FloatRows, Norm } from "../../kernels/mod.ts";
 import type { Stack } from "../weights.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
@@ -24,8 +24,7 @@ export class SparseFeedForwardBlock {
     const { network } = this;
     const { gate, up, down } = this.weights;
     const gates = network.linear(x, gate, "gate");
-    const sparsify = new Sparsify(network.device, gates, this.threshold);
-    network.add((pass, step) => sparsify.encode(pass, step.rows));
+    network.addRows(network.device.sparsify(gates, this.threshold));
     const values = { rows: network.linear(x, up, "up") };
     network.elementwise("gelu_gate", { rows: gates }, { x: values });
     network.addLinear(network.input(gates, down), down, y, postNorm);

@@ -2,7 +2,16 @@
 // A row is one token of one sequence, or what stands for one: a row of an image. The sampled token
 // and its position stay in `slots`, so that decode steps can follow one another without the host.
 
-import { BLOCK, type Device, padTo, ROW_PADDING, type StepRows } from "../../kernels/mod.ts";
+import {
+  BLOCK,
+  type Buffer,
+  type Device,
+  type Operation,
+  padTo,
+  type Pass,
+  ROW_PADDING,
+  type StepRows,
+} from "../../kernels/mod.ts";
 
 /** Row counts of a step; decode rows come first. */
 export interface StepShape {
@@ -24,8 +33,25 @@ export interface StepShape {
   prefillContext: number;
 }
 
-/** Records one operation of a step. */
-export type Operation = (pass: GPUComputePassEncoder, step: StepShape) => void;
+/** What a step runs, as data: an operation of the device with its counts taken from the step. */
+export interface StepOperation extends Pick<Operation, "name" | "reads" | "writes"> {
+  /** The layer that it belongs to; missing: it belongs to none. */
+  readonly layer?: number | undefined;
+  readonly encode: (pass: Pass, step: StepShape) => void;
+}
+
+/** An operation over all rows of a step. */
+export function overRows(operation: Operation): StepOperation {
+  return stepOperation(operation, (pass, step) => operation.encode(pass, step.rows));
+}
+
+/** An operation whose counts are other numbers of a step. */
+export function stepOperation(
+  { name, reads, writes }: Operation,
+  encode: StepOperation["encode"],
+): StepOperation {
+  return { name, reads, writes, encode };
+}
 
 /** Capacities of a model's steps. */
 export interface StepLimits {
@@ -42,20 +68,20 @@ export interface StepLimits {
 /** The buffers that every operation of a step shares. */
 export interface StepState extends StepRows {
   /** Row of each output: [outputs]. */
-  readonly outputs: GPUBuffer;
+  readonly outputs: Buffer;
   /** Query tiles (first row, rows, 0, 0) of the decoding rows: row i alone. */
-  readonly decodeTiles: GPUBuffer;
+  readonly decodeTiles: Buffer;
   /**
    * Query tiles in prefill: first row, rows, positions of the sequence after this step, and up to the
    * end of the image that the rows are of, or 0.
    */
-  readonly prefillTiles: GPUBuffer;
+  readonly prefillTiles: Buffer;
   /** Parts of the rotary positions (time, height, width, 0) of the rows that are of images. */
-  readonly places: GPUBuffer;
+  readonly places: Buffer;
   /** Rows of each sequence (first row, rows, 0, 0), in row order. */
-  readonly segments: GPUBuffer;
+  readonly segments: Buffer;
   /** KV blocks of each slot: [slots, maxBlocks]. */
-  readonly table: GPUBuffer;
+  readonly table: Buffer;
   readonly maxBlocks: number;
 }
 

@@ -3,21 +3,19 @@
 // angles of each row, for they have two axes.
 
 import {
-  Attention,
   type AttentionTiling,
+  type Buffer,
   type FloatRows,
   type Norm,
   partialBytes,
-  Rotate,
-  RotateRows,
 } from "../../kernels/mod.ts";
-import type { Heads, Input, Layer, Network } from "../nn/mod.ts";
+import { type Heads, type Input, type Layer, type Network, stepOperation } from "../nn/mod.ts";
 import { loadProjection, type Projection } from "./projection.ts";
 import type { Windows } from "./windows.ts";
 
 /** How far the pairs of each row turn: [rows, headDim / 2] of (cos, sin), see RotateRows. */
 export interface Turns {
-  readonly buffer: GPUBuffer;
+  readonly buffer: Buffer;
   /** From an element to its partner. */
   readonly distance: number;
 }
@@ -78,10 +76,9 @@ export class ImageAttention {
     if (turns) {
       const { buffer, distance } = turns;
       const options = { heads: 2 * heads, headDim, distance };
-      const rotate = new RotateRows(device, qkv, buffer, options);
-      this.network.add((pass, step) => rotate.encode(pass, step.rows));
+      this.network.addRows(device.rotateRows(qkv, buffer, options));
     }
-    const store = new Rotate(device, qkv, windows.cache, windows.state, {
+    const store = device.rotate(qkv, windows.cache, windows.state, {
       heads: 0,
       kvHeads: heads,
       headDim,
@@ -89,7 +86,7 @@ export class ImageAttention {
       rotary: 0,
       halfPairs: false,
     });
-    this.network.add((pass, step) => store.encode(pass, step.rows));
+    this.network.addRows(store);
   }
 
   /** softmax(q k^T * scale) v within each window. */
@@ -107,8 +104,11 @@ export class ImageAttention {
     return this.network.produce("attended", heads * headDim, this.weights.output, (y) => {
       const options = { ...shape, scale, causal: false };
       const { cache, state } = windows;
-      const attention = new Attention(device, qkv, cache, state, y, options, tiling);
-      return (pass) => attention.encode(pass, windows.tiles, windows.longest);
+      const attention = device.attention(qkv, cache, state, y, options, tiling);
+      return stepOperation(
+        attention,
+        (pass) => attention.encode(pass, windows.tiles, windows.longest),
+      );
     });
   }
 }

@@ -1,7 +1,7 @@
 // What several families of image encoders share: learned positions, the mean of patches, and
 // projectors of two matrices.
 
-import { type FloatRows, Mix } from "../../kernels/mod.ts";
+import type { FloatRows } from "../../kernels/mod.ts";
 import type { Input, Layer, Network } from "../nn/mod.ts";
 import type { Stack } from "../weights.ts";
 import type { ImageBuilder, RowValues } from "./builder.ts";
@@ -90,7 +90,7 @@ export function meanVector(network: Network, x: FloatRows, columns: number): Flo
   const shares = network.memory.rows("shares", new Float32Array(count - 1).fill(1 / count));
   const others = { rows: x, first: columns, step: columns };
   const options = { inputs: count - 1, outputs: 1 };
-  const mix = new Mix(network.device, { ...shares, stride: 0 }, others, { rows: y }, options);
-  network.add((pass, step) => mix.encode(pass, step.rows));
+  const weights = { ...shares, stride: 0 };
+  network.addRows(network.device.mix(weights, others, { rows: y }, options));
   return y;
 }

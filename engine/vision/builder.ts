@@ -2,7 +2,14 @@
 // networks over tokens, which are some patches joined. A network is built for a number of patches;
 // what depends on the shape of an image is computed on the CPU and written when it changes.
 
-import { type Device, type FloatRows, GROUP, type Norm, padTo } from "../../kernels/mod.ts";
+import {
+  type Device,
+  type FloatRows,
+  GROUP,
+  type Norm,
+  padTo,
+  type Pass,
+} from "../../kernels/mod.ts";
 import { Layer, Network, type NetworkOptions, type StepShape } from "../nn/mod.ts";
 import { type ImageAttentionConfig, loadImageAttention, type Turns } from "./attention.ts";
 import { DividedNetwork } from "./divided_network.ts";
@@ -158,8 +165,13 @@ export class ImageBuilder {
     const size = this.options.merge ** 2;
     const options = this.#optionsFor(this.mostTokens);
     const network = new Network(this.device, this.#whole.state, options);
-    this.network.add((pass, step) => {
-      network.encode(pass, { ...step, rows: step.outputs / size }, "hidden");
+    this.network.add({
+      name: "tokens",
+      reads: [x.floats],
+      writes: [],
+      encode: (pass, step) => {
+        network.encode(pass, { ...step, rows: step.outputs / size }, "hidden");
+      },
     });
     const joined = { columns: size * x.stride, stride: size * x.stride, floats: x.floats };
     if (x.stride === x.columns) return { network, x: joined };
@@ -187,7 +199,7 @@ export class ImageBuilder {
   }
 
   /** What records the parts of the network for the image that was prepared and whose pixels were written. */
-  parts(grid: PatchGrid): Iterable<(pass: GPUComputePassEncoder) => void> {
+  parts(grid: PatchGrid): Iterable<(pass: Pass) => void> {
     const step: StepShape = {
       rows: grid.patches + this.options.extraRows,
       imageRows: 0,
@@ -205,7 +217,7 @@ export class ImageBuilder {
     const { exact } = this.options;
     return {
       limits: { rows, outputs: 1, slots: 1, context: rows },
-      integer: !exact && this.device.capabilities.packedDot,
+      integer: !exact && this.device.profile.capabilities.packedDot,
       halfCache: !exact,
       cacheBlocks: 0,
     };

@@ -164,20 +164,18 @@ export class ImageEncoder implements Disposable {
     const scaled = family.pixels ? pixels.map((value) => scale * value + offset) : pixels;
     const rows = grid.patches + image.options.extraRows;
     device.write(image.pixels.floats, 0, grid.cut(scaled, rows));
-    let commands = device.gpu.createCommandEncoder();
-    for (const record of image.parts(grid)) {
-      const pass = commands.beginComputePass();
-      record(pass);
-      pass.end();
-      if (!device.capabilities.software) continue;
-      device.gpu.queue.submit([commands.finish()]);
-      await device.gpu.queue.onSubmittedWorkDone();
+    let commands = device.record();
+    for (const encode of image.parts(grid)) {
+      commands.pass(encode);
+      if (!device.profile.capabilities.software) continue;
+      device.submit(commands.finish());
+      await device.idle();
       await nextTask();
       signal?.throwIfAborted();
-      commands = device.gpu.createCommandEncoder();
+      commands = device.record();
     }
     readback.copy(commands, 0, grid.tokens);
-    device.gpu.queue.submit([commands.finish()]);
+    device.submit(commands.finish());
     const embeddings = await readback.read(grid.tokens);
     return built.finish?.(embeddings, grid) ?? embeddings;
   }

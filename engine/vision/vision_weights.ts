@@ -1,7 +1,7 @@
 // The weights of an image encoder. Its network is built anew where a larger image needs larger
 // buffers; the weights stay, so what was loaded once is given again.
 
-import { allocateMatrix, MatrixWriter, quantFormat } from "../../kernels/mod.ts";
+import { type Buffer, quantFormat } from "../../kernels/mod.ts";
 import { loadAffine, type StackOptions } from "../affine.ts";
 import type { Rows } from "../rows.ts";
 import { type GatedStack, type Stack, WeightLoader } from "../weights.ts";
@@ -17,7 +17,7 @@ export class VisionWeights extends WeightLoader {
     return this.#once(["values", name], () => super.values(name, shape));
   }
 
-  override vector(name: string, shape: readonly number[], gain = 1): GPUBuffer {
+  override vector(name: string, shape: readonly number[], gain = 1): Buffer {
     return this.#once(["vector", name, gain], () => super.vector(name, shape, gain));
   }
 
@@ -57,8 +57,8 @@ export class VisionWeights extends WeightLoader {
           derived[at++] = valueAt(values, row, column);
         }
       }
-      const matrix = allocateMatrix(this.device, name, quantFormat(F32)!, shape);
-      const writer = new MatrixWriter(this.device, matrix);
+      const matrix = this.device.matrix(name, quantFormat(F32)!, shape);
+      const writer = this.device.matrixWriter(matrix);
       writer.append(new Uint8Array(derived.buffer));
       writer.finish();
       loadAffine(this, matrix, [{ name, rows }], {});

@@ -2,13 +2,7 @@
 // what a sequence is in a text, seen whole by each of its rows, with keys and values in the paged
 // cache, which all layers share, for an image is encoded in one step.
 
-import {
-  BLOCK,
-  type Device,
-  type LayerCache,
-  layerCacheBytes,
-  mostTileRows,
-} from "../../kernels/mod.ts";
+import { BLOCK, type Device, type LayerCache, layerCacheBytes } from "../../kernels/mod.ts";
 import { allocateStep, type Heads, type StepState } from "../nn/mod.ts";
 
 /** How large the windows of an image can be, in rows. */
@@ -42,7 +36,7 @@ export class Windows {
     half: boolean,
   ) {
     this.#device = device;
-    this.tileRows = mostTileRows(device, heads);
+    this.tileRows = device.mostTileRows(heads);
     const slots = Math.floor(rows / smallest) + 1;
     this.state = allocateStep(device, { rows, outputs: 1, slots, context: largest });
     const blocks = Math.ceil(rows / Math.min(smallest, BLOCK)) + 1;

@@ -34,7 +34,7 @@ export async function examineGpu(
     const { description, capabilities, platform, vendor, device } = profile;
     const limits = {
       maxStorageBufferBindingSize: profile.maxBindingSize,
-      maxBufferSize: profile.limits.maxBufferSize,
+      maxBufferSize: profile.maxBufferSize,
     };
     const facts = { description, vendor, device, platform, capabilities, limits, product };
     return { title, findings, facts };
@@ -99,7 +99,7 @@ function featureFindings(
 }
 
 /** A matrix that is larger than a binding is split; some buffers cannot be. */
-function limitFindings({ maxBindingSize, limits }: DeviceProfile): Finding[] {
+function limitFindings({ maxBindingSize, maxBufferSize }: DeviceProfile): Finding[] {
   const bound = (subject: string, bytes: number, standard: number): Finding =>
     bytes > standard ? ok(subject, `${formatSize(bytes)}, by default ${formatSize(standard)}`) : {
       mark: "warning",
@@ -109,7 +109,7 @@ function limitFindings({ maxBindingSize, limits }: DeviceProfile): Finding[] {
     };
   return [
     bound("largest binding", maxBindingSize, DEFAULT_LIMITS.binding),
-    bound("largest buffer", limits.maxBufferSize, DEFAULT_LIMITS.buffer),
+    bound("largest buffer", maxBufferSize, DEFAULT_LIMITS.buffer),
   ];
 }
 

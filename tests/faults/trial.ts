@@ -7,7 +7,7 @@ import { EngineError } from "../../engine/mod.ts";
 import { describeModel } from "../../engine/inspect.ts";
 import { gpuProfile } from "../../engine/memory/mod.ts";
 import { loadImageEncoder, readVision, viewAsDecoder } from "../../engine/vision/mod.ts";
-import { Device } from "../../kernels/mod.ts";
+import { type Device, openDryDevice } from "../../kernels/mod.ts";
 
 const profile = await gpuProfile();
 
@@ -61,7 +61,7 @@ async function tryWith(gguf: GgufFile, load: Load): Promise<Trial> {
       target.fill(0);
     },
   };
-  using device = Device.dry(profile);
+  using device = openDryDevice(profile);
   const started = performance.now();
   const outcome = await outcomeOf(load(gguf, device, () => Promise.resolve(reader)));
   return { ...outcome, milliseconds: performance.now() - started, tensors };

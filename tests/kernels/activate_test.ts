@@ -2,13 +2,12 @@
 // references, both outputs, inputs far beyond where exp() overflows.
 
 import {
-  Activate,
   activateReference,
   type ActivationFunction,
-  type Device,
   gateReference,
   padTo,
 } from "../../kernels/mod.ts";
+import { Activate, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, outputRows, ULP, uploadRows } from "./close.ts";
 
@@ -18,7 +17,7 @@ interface Case {
   quantized: boolean;
 }
 
-async function assertActivate(device: Device, columns: number, options: Case) {
+async function assertActivate(device: WebGpuDevice, columns: number, options: Case) {
   const { activation, gated, quantized } = options;
   const rows = 3;
   const gate = randomFloats(rows * columns, 1).map((value) => value * 4);

@@ -2,13 +2,12 @@
 // tests of its tiling (attention_test.ts) and of its variants (attention_options_test.ts).
 
 import {
-  Attention,
   type AttentionOptions,
   attentionReference,
   BLOCK,
-  type Device,
   partialBytes,
 } from "../../kernels/mod.ts";
+import { Attention, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { randomFloats, submit, upload } from "../gpu.ts";
 import { assertRows, outputRows, type Tolerance, uploadRows } from "./close.ts";
 import { PagedCache } from "./paged.ts";
@@ -82,7 +81,7 @@ function outputError(shape: Case, q: Float32Array, k: Float32Array, v: Float32Ar
 }
 
 /** Runs a case and compares all its rows. Values that no row may read are NaN. */
-export async function assertAttention(device: Device, shape: Case): Promise<void> {
+export async function assertAttention(device: WebGpuDevice, shape: Case): Promise<void> {
   const { heads, kvHeads, headDim, valueDim = headDim, sharedValues, sequences } = shape;
   const { tileRows, split, first = 0 } = shape;
   const options = { ...shape, scale: 1 / Math.sqrt(headDim) };

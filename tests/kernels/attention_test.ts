@@ -3,7 +3,7 @@
 // sequences that share a dispatch, groups of heads shared out over workgroups.
 
 import { assert, assertEquals } from "@std/assert";
-import { mostTileRows } from "../../kernels/mod.ts";
+import { mostTileRows } from "../../kernels/webgpu/mod.ts";
 import { gpuTest } from "../gpu.ts";
 import { assertAttention } from "./attention_case.ts";
 

@@ -7,7 +7,6 @@ import { assert } from "@std/assert";
 import {
   type Activation,
   bufferOf,
-  type Device,
   type FloatRows,
   floatRows,
   GROUP,
@@ -16,6 +15,7 @@ import {
   type QuantizedRows,
   quantizedRows,
 } from "../../kernels/mod.ts";
+import type { WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { readFloats, readWords, write } from "../gpu.ts";
 
 /** Distance of 1 to the next f32; half of it is the worst error of one rounding of a value in [1, 2). */
@@ -45,7 +45,7 @@ export function assertClose(
 }
 
 /** Writes values without padding, [rows, columns], into rows, whose padding becomes zero. */
-export function writeRows(device: Device, rows: FloatRows, values: Float32Array): void {
+export function writeRows(device: WebGpuDevice, rows: FloatRows, values: Float32Array): void {
   const { columns, stride } = rows;
   const count = values.length / columns;
   const padded = new Float32Array(count * stride);
@@ -56,7 +56,7 @@ export function writeRows(device: Device, rows: FloatRows, values: Float32Array)
 }
 
 /** Rows on the GPU, from values without padding, [rows, columns]. */
-export function uploadRows(device: Device, values: Float32Array, columns: number): FloatRows {
+export function uploadRows(device: WebGpuDevice, values: Float32Array, columns: number): FloatRows {
   const rows = floatRows(device, "x", values.length / columns, columns);
   writeRows(device, rows, values);
   return rows;
@@ -64,7 +64,7 @@ export function uploadRows(device: Device, values: Float32Array, columns: number
 
 /** Rows for a kernel to write, as f32 or as int8 groups, filled with what it must overwrite. */
 export function outputRows(
-  device: Device,
+  device: WebGpuDevice,
   count: number,
   columns: number,
   quantized: boolean,
@@ -79,7 +79,7 @@ export function outputRows(
 
 /** The first `count` int8 groups. */
 export async function readGroups(
-  device: Device,
+  device: WebGpuDevice,
   { groups }: QuantizedRows,
   count: number,
 ): Promise<{ codes: Int8Array; scales: Float32Array }[]> {
@@ -96,7 +96,7 @@ export async function readGroups(
  * the tolerance of the group's peak, the sums by those of their terms and of summing sixteen.
  */
 export async function assertRows(
-  device: Device,
+  device: WebGpuDevice,
   y: Activation,
   expected: Float32Array,
   tolerance: Tolerance,
@@ -115,7 +115,7 @@ export async function assertRows(
 }
 
 async function assertQuantized(
-  device: Device,
+  device: WebGpuDevice,
   y: QuantizedRows,
   expected: Float32Array,
   errors: Float64Array,

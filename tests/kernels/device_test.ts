@@ -2,7 +2,8 @@
 // the errors of devices that are lost or out of memory; kernels compiled once.
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { Device, DeviceLostError, GpuError, GpuMemoryError } from "../../kernels/mod.ts";
+import { DeviceLostError, GpuError, GpuMemoryError } from "../../kernels/mod.ts";
+import { WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 
 /** What a fake adapter was asked for. */
 interface Requests {
@@ -40,16 +41,16 @@ function fakeGpu(listed: string[], granted: string[], requests: Requests): GPU {
 
 const noRequests = (): Requests => ({ features: [], limits: [] });
 
-Deno.test("Device.open() says which package to install where there is no adapter", async () => {
+Deno.test("WebGpuDevice.open() says which package to install where there is no adapter", async () => {
   const gpu = { requestAdapter: () => Promise.resolve(null) } as unknown as GPU;
-  const error = await assertRejects(() => Device.open({ gpu }), GpuError, "no adapter found");
+  const error = await assertRejects(() => WebGpuDevice.open({ gpu }), GpuError, "no adapter found");
   assert(error.message.includes("mesa-vulkan-drivers"));
 });
 
-Deno.test("Device.open() uses a feature that the adapter has but hides", async () => {
+Deno.test("WebGpuDevice.open() uses a feature that the adapter has but hides", async () => {
   const requests = noRequests();
   const gpu = fakeGpu(["timestamp-query"], ["timestamp-query", "subgroups"], requests);
-  const { capabilities, description } = await Device.open({ gpu });
+  const { capabilities, description } = await WebGpuDevice.open({ gpu });
   assert(capabilities.subgroups && capabilities.timestamps && !capabilities.software);
   assertEquals(capabilities.subgroupSize, 4);
   assertEquals(description, "Test adapter");
@@ -58,23 +59,23 @@ Deno.test("Device.open() uses a feature that the adapter has but hides", async (
   assertEquals(requests.limits[0], { maxStorageBufferBindingSize: 1000, maxBufferSize: 2000 });
 });
 
-Deno.test("Device.open() drops the features that the adapter refuses and keeps the rest", async () => {
+Deno.test("WebGpuDevice.open() drops the features that the adapter refuses and keeps the rest", async () => {
   for (const granted of [["timestamp-query"], ["subgroups"], []]) {
     const requests = noRequests();
-    const { capabilities } = await Device.open({ gpu: fakeGpu(granted, granted, requests) });
+    const { capabilities } = await WebGpuDevice.open({ gpu: fakeGpu(granted, granted, requests) });
     assertEquals(capabilities.subgroups, granted.includes("subgroups"));
     assertEquals(capabilities.timestamps, granted.includes("timestamp-query"));
     assertEquals(requests.features.at(-1), granted);
   }
 });
 
-Deno.test("Device.open() keeps a listed feature when it drops a hidden one", async () => {
+Deno.test("WebGpuDevice.open() keeps a listed feature when it drops a hidden one", async () => {
   // Neither refusal says which feature it is about.
   const gpu = fakeGpu(["subgroups"], ["subgroups"], noRequests());
-  assert((await Device.open({ gpu })).capabilities.subgroups);
+  assert((await WebGpuDevice.open({ gpu })).capabilities.subgroups);
 });
 
-Deno.test("Device.open() fails where an adapter gives no device at all", async () => {
+Deno.test("WebGpuDevice.open() fails where an adapter gives no device at all", async () => {
   const adapter = {
     features: new Set(),
     limits: {},
@@ -82,18 +83,21 @@ Deno.test("Device.open() fails where an adapter gives no device at all", async (
     requestDevice: () => Promise.reject(new Error("out of order")),
   };
   const gpu = { requestAdapter: () => Promise.resolve(adapter) } as unknown as GPU;
-  await assertRejects(() => Device.open({ gpu }), GpuError, "out of order");
+  await assertRejects(() => WebGpuDevice.open({ gpu }), GpuError, "out of order");
 });
 
-Deno.test("Device.open() does not use what it shall do without", async () => {
-  using device = await Device.open({ without: ["subgroups", "packedDot"], maxBindingSize: 4096 });
+Deno.test("WebGpuDevice.open() does not use what it shall do without", async () => {
+  using device = await WebGpuDevice.open({
+    without: ["subgroups", "packedDot"],
+    maxBindingSize: 4096,
+  });
   const { subgroups, subgroupSize, packedDot } = device.capabilities;
   assertEquals([subgroups, subgroupSize, packedDot], [false, 0, false]);
   assertEquals(device.maxBindingSize, 4096);
 });
 
-Deno.test("Device accounts for its buffers by purpose", async () => {
-  using device = await Device.open();
+Deno.test("WebGpuDevice accounts for its buffers by purpose", async () => {
+  using device = await WebGpuDevice.open();
   const first = device.buffer("a", 1, "weights");
   const second = device.buffer("b", 100, "weights");
   device.buffer("c", 32, "scratch");
@@ -106,8 +110,8 @@ Deno.test("Device accounts for its buffers by purpose", async () => {
   device.check();
 });
 
-Deno.test("Device.share() accounts for its own buffers and leaves the GPU open", async () => {
-  using device = await Device.open();
+Deno.test("WebGpuDevice.share() accounts for its own buffers and leaves the GPU open", async () => {
+  using device = await WebGpuDevice.open();
   const kept = device.buffer("a", 100, "weights");
   const shared = device.share();
   shared.buffer("b", 64, "scratch");
@@ -120,16 +124,16 @@ Deno.test("Device.share() accounts for its own buffers and leaves the GPU open",
   device.check();
 });
 
-Deno.test("Device refuses a buffer beyond its limits and does not count it", async () => {
-  using device = await Device.open();
+Deno.test("WebGpuDevice refuses a buffer beyond its limits and does not count it", async () => {
+  using device = await WebGpuDevice.open();
   const create = () => device.buffer("absurd", 2 ** 50, "weights");
   const error = assertThrows(create, GpuMemoryError, '"absurd" of 1073741824.0 MiB');
   assertEquals(error.bytes, 2 ** 50);
   assertEquals(device.allocated.size, 0);
 });
 
-Deno.test("Device.scoped() makes an exception of what the device refuses", async () => {
-  using device = await Device.open();
+Deno.test("WebGpuDevice.scoped() makes an exception of what the device refuses", async () => {
+  using device = await WebGpuDevice.open();
   const create = () => {
     device.kernel({ name: "wrong", source: "@compute @workgroup_size(1) fn main() { wrong(); }" });
   };
@@ -137,8 +141,8 @@ Deno.test("Device.scoped() makes an exception of what the device refuses", async
   assertEquals(await device.scoped("count", () => 3), 3);
 });
 
-Deno.test("Device refuses a kernel with nine storage buffers, even if the adapter has more", async () => {
-  using device = await Device.open();
+Deno.test("WebGpuDevice refuses a kernel with nine storage buffers, even if the adapter has more", async () => {
+  using device = await WebGpuDevice.open();
   const compile = (buffers: number) => () => {
     const bindings = Array.from(
       { length: buffers },
@@ -151,16 +155,16 @@ Deno.test("Device refuses a kernel with nine storage buffers, even if the adapte
   await assertRejects(() => device.scoped("compile", compile(9)), GpuError, "Cannot compile");
 });
 
-Deno.test("Device.check() throws what went wrong outside of scopes, once", async () => {
-  using device = await Device.open();
+Deno.test("WebGpuDevice.check() throws what went wrong outside of scopes, once", async () => {
+  using device = await WebGpuDevice.open();
   device.gpu.createBuffer({ size: 16, usage: 1 | 2 }); // MAP_READ and MAP_WRITE exclude each other
   await device.gpu.queue.onSubmittedWorkDone();
   assertThrows(() => device.check(), GpuError, "Cannot run GPU commands");
   device.check();
 });
 
-Deno.test("Device is lost with a DeviceLostError that stays", async () => {
-  const device = await Device.open();
+Deno.test("WebGpuDevice is lost with a DeviceLostError that stays", async () => {
+  const device = await WebGpuDevice.open();
   device.check();
   device.gpu.destroy();
   const error = await device.lost;
@@ -180,8 +184,8 @@ fn main() {
   sums[0] += params.value * FACTOR;
 }`;
 
-Deno.test("Device.kernel() compiles a variant once, and names what is not bound", async () => {
-  using device = await Device.open();
+Deno.test("WebGpuDevice.kernel() compiles a variant once, and names what is not bound", async () => {
+  using device = await WebGpuDevice.open();
   const source = { name: "add", source: ADD, constants: { FACTOR: 2 } };
   const kernel = device.kernel(source);
   assert(device.kernel({ ...source, constants: { FACTOR: 2 } }) === kernel);
@@ -193,8 +197,8 @@ Deno.test("Device.kernel() compiles a variant once, and names what is not bound"
   assertThrows(more, GpuError, 'it does not declare "other"');
 });
 
-Deno.test("Device.kernel() tells sources of one name apart, and where one snippet ends", async () => {
-  using device = await Device.open();
+Deno.test("WebGpuDevice.kernel() tells sources of one name apart, and where one snippet ends", async () => {
+  using device = await WebGpuDevice.open();
   const source = { name: "add", source: ADD, constants: { FACTOR: 2 } };
   const kernel = device.kernel(source);
   const subtracting = device.kernel({ ...source, source: ADD.replace("+=", "-=") });
@@ -204,8 +208,8 @@ Deno.test("Device.kernel() tells sources of one name apart, and where one snippe
   assert(one !== other && one.code !== other.code);
 });
 
-Deno.test("Device.kernel() refuses members of Params that are not one word", async () => {
-  using device = await Device.open();
+Deno.test("WebGpuDevice.kernel() refuses members of Params that are not one word", async () => {
+  using device = await WebGpuDevice.open();
   const compile = (members: string) =>
     device.kernel({
       name: "add",
@@ -235,7 +239,7 @@ Deno.test("Device.kernel() refuses members of Params that are not one word", asy
 });
 
 Deno.test("Kernel.bind() refuses a number that its member cannot hold", async () => {
-  using device = await Device.open();
+  using device = await WebGpuDevice.open();
   const kernel = device.kernel({ name: "add", source: ADD, constants: { FACTOR: 2 } });
   const sums = device.buffer("sums", 4, "test");
   for (const value of [1.5, NaN, Infinity, -1, 2 ** 32]) {

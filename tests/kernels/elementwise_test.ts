@@ -1,18 +1,14 @@
 // Elementwise operations against their reference: all of them, on columns of wider rows, with an
 // operand of other columns, shared by neighbours or by all rows.
 
-import {
-  type Device,
-  Elementwise,
-  type ElementwiseOperation,
-  elementwiseReference,
-} from "../../kernels/mod.ts";
+import { type ElementwiseOperation, elementwiseReference } from "../../kernels/mod.ts";
+import { Elementwise, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, ULP, uploadRows } from "./close.ts";
 
 const [ROWS, COLUMNS, X_COLUMNS] = [3, 70, 50];
 
-async function assertOperation(device: Device, operation: ElementwiseOperation, options: {
+async function assertOperation(device: WebGpuDevice, operation: ElementwiseOperation, options: {
   repeat?: number;
   broadcast?: boolean;
   hasX?: boolean;

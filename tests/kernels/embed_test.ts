@@ -2,14 +2,8 @@
 // slots, tables in one part and in several, columns that end within a group, and rows of images.
 
 import { assert, assertEquals } from "@std/assert";
-import {
-  Device,
-  Embed,
-  embedReference,
-  type FloatRows,
-  IMAGE_TOKEN,
-  isQuantized,
-} from "../../kernels/mod.ts";
+import { embedReference, type FloatRows, IMAGE_TOKEN, isQuantized } from "../../kernels/mod.ts";
+import { Embed, WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, readWords, submit, upload } from "../gpu.ts";
 import { assertRows, outputRows, relative, ULP } from "./close.ts";
 import { formatNamed, randomMatrix } from "./weights.ts";
@@ -33,7 +27,7 @@ const RESOLVED = PLAN.map(([token, position, slot, flag]) =>
   flag % 2 ? [...SLOTS[slot], slot, flag] : [token, position, slot, flag]
 ).map(([token, position, slot, flag]) => [token, position, slot, position - (flag >> 1)]);
 
-async function assertEmbedding(device: Device, name: string, columns: number, parts: number) {
+async function assertEmbedding(device: WebGpuDevice, name: string, columns: number, parts: number) {
   const { matrix, weights } = randomMatrix(device, formatNamed(name), {
     rows: VOCABULARY,
     columns,
@@ -92,7 +86,7 @@ for (const [name, columns] of TABLES) {
 
 Deno.test("Embed looks up tables that are split in three parts", async () => {
   for (const [name, columns] of TABLES) {
-    using device = await Device.open({ maxBindingSize: 40 * WIDEST[name] });
+    using device = await WebGpuDevice.open({ maxBindingSize: 40 * WIDEST[name] });
     await device.scoped("embed", () => assertEmbedding(device, name, columns, 3));
   }
 });

@@ -2,13 +2,8 @@
 // that divide nothing.
 
 import { assertEquals } from "@std/assert";
-import {
-  allocateRouting,
-  type Device,
-  ExpertPlan,
-  expertPlanReference,
-  NO_PAIR,
-} from "../../kernels/mod.ts";
+import { allocateRouting, expertPlanReference, NO_PAIR } from "../../kernels/mod.ts";
+import { GpuExpertPlan, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, readWords, submit, write } from "../gpu.ts";
 
 interface Case {
@@ -20,7 +15,7 @@ interface Case {
   ids?: Uint32Array;
 }
 
-async function assertPlanned(device: Device, shape: Case): Promise<void> {
+async function assertPlanned(device: WebGpuDevice, shape: Case): Promise<void> {
   const { rows, experts, choices, cols } = shape;
   const pairs = rows * choices;
   const ids = shape.ids ??
@@ -28,7 +23,7 @@ async function assertPlanned(device: Device, shape: Case): Promise<void> {
   const routing = allocateRouting(device, rows + 3, { experts, choices });
   write(device, routing.ids, Uint32Array.of(...ids, ...new Uint32Array(3 * choices)));
   write(device, routing.count, Uint32Array.of(pairs));
-  const plan = new ExpertPlan(device, routing, rows + 3, { cols });
+  const plan = new GpuExpertPlan(device, routing, rows + 3, { cols });
   const { tiles } = plan.tiling(rows);
   const words = tiles * (1 + cols);
   write(device, plan.tiles, new Uint32Array(words).fill(12345));
@@ -37,7 +32,7 @@ async function assertPlanned(device: Device, shape: Case): Promise<void> {
   assertEquals(actual, expertPlanReference(ids, { experts, cols }));
 }
 
-gpuTest("ExpertPlan groups 1, 5 and 33 rows by 2, 6, 60 and 128 experts", async (device) => {
+gpuTest("GpuExpertPlan groups 1, 5 and 33 rows by 2, 6, 60 and 128 experts", async (device) => {
   for (const rows of [1, 5, 33]) {
     for (const experts of [2, 6, 60, 128]) {
       for (const cols of [2, 4, 64]) {
@@ -48,7 +43,7 @@ gpuTest("ExpertPlan groups 1, 5 and 33 rows by 2, 6, 60 and 128 experts", async 
   await assertPlanned(device, { rows: 517, experts: 128, choices: 8, cols: 4 });
 });
 
-gpuTest("ExpertPlan groups pairs that all go to one expert", async (device) => {
+gpuTest("GpuExpertPlan groups pairs that all go to one expert", async (device) => {
   for (const expert of [0, 3, 5]) {
     const ids = new Uint32Array(33).fill(expert);
     await assertPlanned(device, { rows: 33, experts: 6, choices: 1, cols: 4, ids });
@@ -71,8 +66,8 @@ Deno.test("expertPlanReference() lists each pair once, under its expert, in orde
   ]);
 });
 
-gpuTest("ExpertPlan leaves few pairs ungrouped", (device) => {
-  const plan = new ExpertPlan(
+gpuTest("GpuExpertPlan leaves few pairs ungrouped", (device) => {
+  const plan = new GpuExpertPlan(
     device,
     allocateRouting(device, 512, { experts: 60, choices: 4 }),
     512,

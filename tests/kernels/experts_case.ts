@@ -4,16 +4,18 @@
 import { assertEquals } from "@std/assert";
 import {
   allocateRouting,
-  type Device,
-  ExpertLinear,
-  type ExpertLinearOptions,
   expertLinearReference,
-  ExpertPlan,
   isQuantized,
-  Quantize,
   quantizedRows,
-  setAffine,
 } from "../../kernels/mod.ts";
+import {
+  ExpertLinear,
+  type GpuExpertOptions,
+  GpuExpertPlan,
+  Quantize,
+  setAffine,
+  type WebGpuDevice,
+} from "../../kernels/webgpu/mod.ts";
 import { randomFloats, submit, write } from "../gpu.ts";
 import { assertRows, outputRows, ULP, uploadRows, writeRows } from "./close.ts";
 import { activations, productUlps, swiglu } from "./product.ts";
@@ -38,11 +40,11 @@ export interface Case {
   parts?: number;
   /** Pairs in a tile; default what the device chooses. */
   cols?: number;
-  tile?: ExpertLinearOptions["tile"];
+  tile?: GpuExpertOptions["tile"];
 }
 
 /** Fails unless the products on the GPU are the reference's. */
-export async function assertExperts(device: Device, shape: Case): Promise<void> {
+export async function assertExperts(device: WebGpuDevice, shape: Case): Promise<void> {
   const { rows, columns, tokens, experts, choices, quantized = false } = shape;
   const format = formatNamed(shape.format);
   const sides = shape.paired ? 2 : 1;
@@ -60,7 +62,7 @@ export async function assertExperts(device: Device, shape: Case): Promise<void> 
   const routing = allocateRouting(device, tokens, { experts, choices });
   write(device, routing.ids, ids);
   write(device, routing.count, Uint32Array.of(pairs));
-  const plan = new ExpertPlan(device, routing, tokens, shape.cols ? { cols: shape.cols } : {});
+  const plan = new GpuExpertPlan(device, routing, tokens, shape.cols ? { cols: shape.cols } : {});
 
   const share = shape.perPair ? 1 : choices;
   const values = activations(pairs / share, columns);

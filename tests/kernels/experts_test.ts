@@ -2,15 +2,13 @@
 // both kinds of activations, every way of writing the result, and experts spread over parts.
 
 import { assertThrows } from "@std/assert";
+import { allocateRouting, floatRows, GpuError } from "../../kernels/mod.ts";
 import {
   allocateMatrix,
-  allocateRouting,
-  Device,
   ExpertLinear,
-  ExpertPlan,
-  floatRows,
-  GpuError,
-} from "../../kernels/mod.ts";
+  GpuExpertPlan,
+  WebGpuDevice,
+} from "../../kernels/webgpu/mod.ts";
 import { gpuTest } from "../gpu.ts";
 import { assertExperts } from "./experts_case.ts";
 import { formatNamed } from "./weights.ts";
@@ -56,7 +54,7 @@ gpuTest("ExpertLinear gates paired experts into int8 groups", async (device) => 
 
 // On one device: its variants are those of the staged Linear, tested on all, with another table.
 Deno.test("ExpertLinear stages tiles of 64 rows and 64 pairs", async () => {
-  using device = await Device.open();
+  using device = await WebGpuDevice.open();
   const tile = "staged" as const;
   const shape = { rows: 70, tokens: 67, experts: 3, choices: 2, cols: 64, tile };
   await device.scoped("multiply", async () => {
@@ -69,7 +67,7 @@ Deno.test("ExpertLinear stages tiles of 64 rows and 64 pairs", async () => {
 
 Deno.test("ExpertLinear multiplies experts that are spread over parts", async () => {
   // Two experts of 20 rows of three Q4_0 blocks, or, paired, one.
-  using device = await Device.open({ maxBindingSize: 49 * 3 * 16 });
+  using device = await WebGpuDevice.open({ maxBindingSize: 49 * 3 * 16 });
   const shape = { format: "Q4_0", rows: 20, columns: 96, tokens: 5, experts: 6, choices: 4 };
   await device.scoped("multiply", async () => {
     await assertExperts(device, { ...shape, ...NARROW, affine: true, parts: 3 });
@@ -84,10 +82,10 @@ Deno.test("ExpertLinear multiplies experts that are spread over parts", async ()
 });
 
 Deno.test("ExpertLinear refuses parts that end within an expert", async () => {
-  using device = await Device.open({ maxBindingSize: 49 * 3 * 16 });
+  using device = await WebGpuDevice.open({ maxBindingSize: 49 * 3 * 16 });
   const format = formatNamed("Q4_0");
   const matrix = allocateMatrix(device, "w", format, { rows: 120, columns: 96 });
-  const plan = new ExpertPlan(device, allocateRouting(device, 1, { experts: 6, choices: 1 }), 1);
+  const plan = new GpuExpertPlan(device, allocateRouting(device, 1, { experts: 6, choices: 1 }), 1);
   const x = floatRows(device, "x", 1, 96);
   const y = floatRows(device, "y", 1, 20);
   const create = () => new ExpertLinear(device, matrix, plan, x, y, { share: 1 });

@@ -1,16 +1,14 @@
 // One product on the GPU held against plain loops: what linear_test.ts and profiles_test.ts run.
 
 import { assertEquals } from "@std/assert";
+import { isQuantized, linearReference, quantizedRows } from "../../kernels/mod.ts";
 import {
-  type Device,
-  isQuantized,
+  type GpuLinearOptions,
   Linear,
-  type LinearOptions,
-  linearReference,
   Quantize,
-  quantizedRows,
   setAffine,
-} from "../../kernels/mod.ts";
+  type WebGpuDevice,
+} from "../../kernels/webgpu/mod.ts";
 import { randomFloats, submit } from "../gpu.ts";
 import { assertRows, outputRows, ULP, uploadRows, writeRows } from "./close.ts";
 import { activations, productUlps, swiglu } from "./product.ts";
@@ -32,11 +30,11 @@ export interface Case {
   affine?: boolean;
   /** Parts that the device shall split the matrix in. */
   parts?: number;
-  options?: LinearOptions;
+  options?: GpuLinearOptions;
 }
 
 /** Fails unless the product on the GPU is the reference's. */
-export async function assertLinear(device: Device, shape: Case): Promise<void> {
+export async function assertLinear(device: WebGpuDevice, shape: Case): Promise<void> {
   const { columns, tokens, quantized = false, paired = false, options = {} } = shape;
   const format = formatNamed(shape.format);
   const sides = paired ? 2 : 1;

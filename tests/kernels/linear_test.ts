@@ -2,11 +2,12 @@
 // that devices choose, and each way of writing the result. Shapes are multiples of nothing.
 // Drivers compile each variant anew, for up to seconds: few variants, each with many cases.
 
-import { Device, GROUP, quantFormats } from "../../kernels/mod.ts";
+import { GROUP, quantFormats } from "../../kernels/mod.ts";
+import { WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest } from "../gpu.ts";
 import { assertLinear } from "./linear_case.ts";
 
-const openedDevice = Device.open();
+const openedDevice = WebGpuDevice.open();
 
 /** The narrowest variant: one row and one token per invocation. */
 const NARROW = { rows: 1, cols: 1, lanes: 1, workgroup: 8 };
@@ -84,7 +85,7 @@ gpuTest("Linear wraps more than 32,768 row tiles", async (device) => {
 }, { dawn: false });
 
 Deno.test("Linear multiplies matrices that are split in parts, single and paired", async () => {
-  using device = await Device.open({ maxBindingSize: 40 * 3 * 16 }); // 40 rows of three Q4_0 blocks
+  using device = await WebGpuDevice.open({ maxBindingSize: 40 * 3 * 16 }); // 40 rows of three Q4_0 blocks
   const options = { tile: NARROW };
   const shape = { format: "Q4_0", columns: 96, tokens: 3, affine: true, options };
   await device.scoped("multiply", async () => {

@@ -1,6 +1,7 @@
 // MatchMagnitude against the reference: vectors within rows, whole rows, a vector of zeros.
 
-import { type Device, MatchMagnitude, matchMagnitudeReference } from "../../kernels/mod.ts";
+import { matchMagnitudeReference } from "../../kernels/mod.ts";
+import { MatchMagnitude, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, relative, uploadRows } from "./close.ts";
 
@@ -8,7 +9,7 @@ const ROWS = 3;
 
 /** Scales `count` vectors of y, from column `first` on, to a vector of rows that begin 7 before it. */
 async function assertMatch(
-  device: Device,
+  device: WebGpuDevice,
   { columns, first, count }: { columns: number; first: number; count: number },
 ) {
   const stride = first + count * columns + 1;

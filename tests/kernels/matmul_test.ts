@@ -2,21 +2,17 @@
 // the register tiles give, and those are held against plain loops in linear_test.ts.
 
 import { assert } from "@std/assert";
+import { floatRows, GROUP, isQuantized, quantFormats, quantizedRows } from "../../kernels/mod.ts";
 import {
   allocateMatrix,
-  type Device,
-  floatRows,
-  GROUP,
-  isQuantized,
+  GpuMatrixWriter,
   Linear,
   type LinearTile,
-  MatrixWriter,
-  quantFormats,
   Quantize,
-  quantizedRows,
   setAffine,
   STAGED,
-} from "../../kernels/mod.ts";
+  type WebGpuDevice,
+} from "../../kernels/webgpu/mod.ts";
 import { gpuTest, nmse, randomFloats, readFloats, submit, write } from "../gpu.ts";
 import { readGroups } from "./close.ts";
 import { randomBlocks } from "./quants/random_blocks.ts";
@@ -33,14 +29,14 @@ const TOKENS = 70;
 const REGISTERS: LinearTile = { rows: 2, cols: 4, lanes: 1, workgroup: 16 };
 
 /** Outputs of a product with these tiles: rows past the token tile and columns past 64 included. */
-async function outputs(device: Device, shape: Case, tile: LinearTile | typeof STAGED) {
+async function outputs(device: WebGpuDevice, shape: Case, tile: LinearTile | typeof STAGED) {
   const { sides, integer, quantizedOutput } = shape;
   const format = quantFormats.find(({ name }) => name === shape.format)!;
   const columns = 3 * Math.max(32, format.blockSize);
   const matrix = allocateMatrix(device, "w", format, { rows: ROWS, columns, sides });
   const blocks = ROWS * columns / format.blockSize;
   for (let side = 0; side < sides; side++) {
-    const writer = new MatrixWriter(device, matrix, side as 0 | 1);
+    const writer = new GpuMatrixWriter(device, matrix, side as 0 | 1);
     writer.append(randomBlocks(format, blocks, side));
     writer.finish();
   }

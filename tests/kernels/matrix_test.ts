@@ -2,16 +2,14 @@
 // and padding, each compared with the planes that repacking the whole gives.
 
 import { assert, assertEquals } from "@std/assert";
+import { GROUP, padTo, type QuantFormat } from "../../kernels/mod.ts";
 import {
   allocateMatrix,
   canPair,
-  Device,
-  GROUP,
-  type Matrix,
-  MatrixWriter,
-  padTo,
-  type QuantFormat,
-} from "../../kernels/mod.ts";
+  type GpuMatrix,
+  GpuMatrixWriter,
+  WebGpuDevice,
+} from "../../kernels/webgpu/mod.ts";
 import { gpuTest, readWords } from "../gpu.ts";
 import { formatNamed, randomWeights } from "./weights.ts";
 
@@ -35,7 +33,7 @@ function paddedRows(format: QuantFormat, source: Uint8Array, columns: number): U
 }
 
 /** Fails unless each plane of each part holds its rows of each side, one side after the other. */
-async function assertPlanes(device: Device, matrix: Matrix, sides: Uint8Array[]) {
+async function assertPlanes(device: WebGpuDevice, matrix: GpuMatrix, sides: Uint8Array[]) {
   const { format, columns, parts } = matrix;
   const rowBlocks = padTo(columns, GROUP) / format.blockSize;
   for (const part of parts) {
@@ -53,7 +51,7 @@ async function assertPlanes(device: Device, matrix: Matrix, sides: Uint8Array[])
   }
 }
 
-async function assertWritten(device: Device, name: string, shape: Case): Promise<Matrix> {
+async function assertWritten(device: WebGpuDevice, name: string, shape: Case): Promise<GpuMatrix> {
   const format = formatNamed(name);
   const { rows, columns, sides = 1, pieces } = shape;
   const matrix = allocateMatrix(device, "w", format, shape);
@@ -63,7 +61,7 @@ async function assertWritten(device: Device, name: string, shape: Case): Promise
   for (const side of [0, 1] as const) {
     if (side === sides) break;
     const bytes = source.subarray(side * rows * rowBytes, (side + 1) * rows * rowBytes);
-    const writer = new MatrixWriter(device, matrix, side);
+    const writer = new GpuMatrixWriter(device, matrix, side);
     for (let at = 0, i = 0; at < bytes.length; i++) {
       const to = at + pieces[i % pieces.length] * rowBytes;
       writer.append(bytes.subarray(at, to));
@@ -76,7 +74,7 @@ async function assertWritten(device: Device, name: string, shape: Case): Promise
   return matrix;
 }
 
-gpuTest("MatrixWriter takes rows of one block in any pieces", async (device) => {
+gpuTest("GpuMatrixWriter takes rows of one block in any pieces", async (device) => {
   // A scale of Q4_0 is half a word and one of MXFP4 a quarter, so that odd pieces end within one.
   for (const pieces of [[1], [2, 1, 3], [7], [100]]) {
     await assertWritten(device, "Q4_0", { rows: 7, columns: 32, pieces });
@@ -86,13 +84,13 @@ gpuTest("MatrixWriter takes rows of one block in any pieces", async (device) => 
   await assertWritten(device, "Q3_K", { rows: 5, columns: 768, pieces: [2, 1] });
 });
 
-gpuTest("MatrixWriter pads float rows to whole groups", async (device) => {
+gpuTest("GpuMatrixWriter pads float rows to whole groups", async (device) => {
   await assertWritten(device, "F16", { rows: 3, columns: 45, pieces: [1] });
   await assertWritten(device, "BF16", { rows: 3, columns: 1, pieces: [2, 1] });
   await assertWritten(device, "F32", { rows: 3, columns: 33, pieces: [3] });
 });
 
-gpuTest("MatrixWriter writes the sides of a pair one after the other", async (device) => {
+gpuTest("GpuMatrixWriter writes the sides of a pair one after the other", async (device) => {
   assert(canPair(formatNamed("Q4_0"), 6, 96));
   await assertWritten(device, "Q4_0", { rows: 6, columns: 96, sides: 2, pieces: [1] });
   assert(canPair(formatNamed("F16"), 3, 45));
@@ -107,7 +105,7 @@ Deno.test("canPair() refuses sides that would begin within a word", () => {
 });
 
 Deno.test("allocateMatrix() uploads a codebook once per device", async () => {
-  using device = await Device.open();
+  using device = await WebGpuDevice.open();
   const shape = { rows: 1, columns: 256 };
   const [first, second] = ["IQ1_S", "IQ1_M"].map((name) =>
     allocateMatrix(device, "w", formatNamed(name), shape)
@@ -118,8 +116,8 @@ Deno.test("allocateMatrix() uploads a codebook once per device", async () => {
   assertEquals(allocateMatrix(device, "w", formatNamed("Q4_0"), shape).codebook, undefined);
 });
 
-Deno.test("MatrixWriter spreads rows over parts that fit a binding", async () => {
-  using device = await Device.open({ maxBindingSize: 40 * 3 * 16 }); // 40 rows of three Q4_0 blocks
+Deno.test("GpuMatrixWriter spreads rows over parts that fit a binding", async () => {
+  using device = await WebGpuDevice.open({ maxBindingSize: 40 * 3 * 16 }); // 40 rows of three Q4_0 blocks
   const shape = { rows: 71, columns: 96, pieces: [50, 3] };
   const single = await assertWritten(device, "Q4_0", shape);
   assertEquals(single.parts.map(({ first, rows }) => [first, rows]), [[0, 32], [32, 32], [64, 7]]);

@@ -1,7 +1,8 @@
 // Mix against the reference: vectors of one buffer in place, as AltUp predicts its streams, and one
 // vector of another, as it corrects them.
 
-import { Mix, mixReference } from "../../kernels/mod.ts";
+import { mixReference } from "../../kernels/mod.ts";
+import { Mix } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, ULP, uploadRows } from "./close.ts";
 

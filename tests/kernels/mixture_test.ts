@@ -4,23 +4,25 @@
 import { assert } from "@std/assert";
 import {
   allocateRouting,
-  Combine,
   combineReference,
-  type Device,
-  ExpertLinear,
-  ExpertPlan,
   floatRows,
   gateReference,
   GROUP,
   isQuantized,
-  Linear,
   linearReference,
-  Quantize,
   quantizedRows,
   quantizeReference,
-  Route,
   routeReference,
 } from "../../kernels/mod.ts";
+import {
+  Combine,
+  ExpertLinear,
+  GpuExpertPlan,
+  Linear,
+  Quantize,
+  Route,
+  type WebGpuDevice,
+} from "../../kernels/webgpu/mod.ts";
 import { gpuTest, nmse, randomFloats, readFloats, submit, write } from "../gpu.ts";
 import { assertRows, ULP, uploadRows, writeRows } from "./close.ts";
 import { formatNamed, randomMatrix } from "./weights.ts";
@@ -83,7 +85,7 @@ function mixture(token: Float32Array, { experts, choices, integer }: Shape, weig
 }
 
 /** Error of the mixture on the GPU for 33, 5 and 1 tokens, the worst. */
-async function mixtureError(device: Device, name: string, shape: Shape): Promise<number> {
+async function mixtureError(device: WebGpuDevice, name: string, shape: Shape): Promise<number> {
   const { experts, choices, integer } = shape;
   const format = formatNamed(name);
   const size = { columns: COLUMNS, rows: experts * HIDDEN, unit: HIDDEN };
@@ -104,7 +106,7 @@ async function mixtureError(device: Device, name: string, shape: Shape): Promise
   const y = floatRows(device, "y", most, COLUMNS);
 
   const routing = allocateRouting(device, most, { experts, choices });
-  const plan = new ExpertPlan(device, routing, most);
+  const plan = new GpuExpertPlan(device, routing, most);
   const quantize = isQuantized(x) ? new Quantize(device, floats, x) : undefined;
   const operations = [
     new Linear(device, router.matrix, floats, logits),

@@ -1,7 +1,8 @@
 // RMSNorm and LayerNorm against the reference: rows within one group of columns and over many, both
 // outputs, rows picked by number, heads within a row in place, sums onto another activation.
 
-import { type Device, type FloatRows, Normalize, normReference } from "../../kernels/mod.ts";
+import { type FloatRows, normReference } from "../../kernels/mod.ts";
+import { Normalize, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, submit, upload } from "../gpu.ts";
 import { assertRows, outputRows, relative, type Tolerance, ULP, uploadRows } from "./close.ts";
 
@@ -26,7 +27,7 @@ function bound(expected: Float32Array, { columns, kind = "rms" }: Case): Toleran
   return (i) => product(i) + columns * Math.sqrt(columns) * 8 * ULP;
 }
 
-async function assertNorm(device: Device, options: Case) {
+async function assertNorm(device: WebGpuDevice, options: Case) {
   const { columns, kind = "rms", quantized = false, source } = options;
   const values = randomFloats(5 * columns, columns);
   values.fill(0, columns, 2 * columns); // a row of zeros stays zero

@@ -3,11 +3,12 @@
 
 import {
   BLOCK,
-  type Device,
+  type Buffer,
   type HeadShape,
   type LayerCache,
   layerCacheBytes,
 } from "../../kernels/mod.ts";
+import type { WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { readFloats, readWords, upload, write } from "../gpu.ts";
 
 type Part = "keys" | "values";
@@ -15,7 +16,7 @@ type Part = "keys" | "values";
 /** A cache with a table of blocks for slots 0, 1, .... */
 export class PagedCache {
   readonly layer: LayerCache;
-  readonly table: GPUBuffer;
+  readonly table: Buffer;
   readonly #shape: HeadShape;
   /** Block number of each block of positions of each slot, for those given a block. */
   readonly #blocks = new Map<string, number>();
@@ -23,7 +24,7 @@ export class PagedCache {
 
   /** @param positions those that each slot can hold, slot after slot */
   constructor(
-    readonly device: Device,
+    readonly device: WebGpuDevice,
     shape: HeadShape & { half: boolean; maxBlocks: number },
     positions: readonly (readonly number[])[],
   ) {

@@ -1,17 +1,15 @@
 // Products as GPUs of other profiles do them, computed: for every step that a tile begins or ends at,
 // single and paired, with float and int8 in- and outputs, and by experts, in every kind of format.
 
+import { allocateRouting, floatRows, quantizedRows } from "../../kernels/mod.ts";
 import {
   allocateMatrix,
-  allocateRouting,
-  Device,
+  chooseTile,
   ExpertLinear,
-  ExpertPlan,
-  floatRows,
+  GpuExpertPlan,
   Linear,
-  quantizedRows,
-} from "../../kernels/mod.ts";
-import { chooseTile } from "../../kernels/tile.ts";
+  WebGpuDevice,
+} from "../../kernels/webgpu/mod.ts";
 import { pretendGpu, type Profile } from "../profiles.ts";
 import { type Kernels, recordingGpu } from "../recording_gpu.ts";
 import { assertExperts } from "./experts_case.ts";
@@ -49,15 +47,15 @@ export function productCases(formats: readonly string[]): ProductCase[] {
 }
 
 /** Opens what pretends to be a GPU of this profile. */
-export function openPretended(profile: Profile): Promise<Device> {
-  return Device.open({ gpu: pretendGpu(profile) });
+export function openPretended(profile: Profile): Promise<WebGpuDevice> {
+  return WebGpuDevice.open({ gpu: pretendGpu(profile) });
 }
 
 /**
  * Steps of which each has a tile of its own, and the last one that has it: kernels differ by tile,
  * and compiling them is what takes time.
  */
-export function stepsOf(device: Device, use: ProductCase, most = 72): number[] {
+export function stepsOf(device: WebGpuDevice, use: ProductCase, most = 72): number[] {
   const tiles = Array.from(
     { length: most },
     (_, i) => JSON.stringify(chooseTile(device.profile, i + 1, use)),
@@ -67,7 +65,7 @@ export function stepsOf(device: Device, use: ProductCase, most = 72): number[] {
 
 /** Fails unless a product is right for these steps; of a shape that no tile divides. */
 export async function assertProduct(
-  device: Device,
+  device: WebGpuDevice,
   product: ProductCase,
   steps: readonly number[],
 ): Promise<void> {
@@ -92,11 +90,11 @@ export async function productKernels(
   formats: readonly string[],
 ): Promise<Kernels> {
   const kernels: Kernels = new Map();
-  using device = await Device.open({ gpu: recordingGpu(profile, kernels) });
+  using device = await WebGpuDevice.open({ gpu: recordingGpu(profile, kernels) });
   const pass = device.gpu.createCommandEncoder().beginComputePass();
   const [rows, columns, most] = [64, 256, 72];
   const routing = allocateRouting(device, most, { experts: 2, choices: 2 });
-  const plan = new ExpertPlan(device, routing, most);
+  const plan = new GpuExpertPlan(device, routing, most);
   for (const product of productCases(formats)) {
     const { sides, integer, quantized, gathered = false } = product;
     const format = formatNamed(product.format);

@@ -2,7 +2,8 @@
 // scale, and against its reference code by code.
 
 import { assert, assertEquals } from "@std/assert";
-import { GROUP, isQuantized, Quantize, quantizeReference } from "../../kernels/mod.ts";
+import { GROUP, isQuantized, quantizeReference } from "../../kernels/mod.ts";
+import { Quantize } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, outputRows, readGroups, relative, uploadRows } from "./close.ts";
 

@@ -1,11 +1,17 @@
 // RoPE by angles of each row against its reference: neighbours, halves and quarters of a head as
 // pairs, in rows that hold more than what turns.
 
-import { type Device, RotateRows, rotateRowsReference } from "../../kernels/mod.ts";
+import { rotateRowsReference } from "../../kernels/mod.ts";
+import { RotateRows, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, submit, upload } from "../gpu.ts";
 import { assertRows, ULP, uploadRows } from "./close.ts";
 
-async function assertRotated(device: Device, heads: number, headDim: number, distance: number) {
+async function assertRotated(
+  device: WebGpuDevice,
+  heads: number,
+  headDim: number,
+  distance: number,
+) {
   const [rows, columns] = [5, heads * headDim + 7];
   const values = randomFloats(rows * columns, headDim);
   const angles = randomFloats(rows * headDim / 2, distance);

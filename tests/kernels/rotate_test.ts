@@ -4,14 +4,13 @@
 
 import {
   BLOCK,
-  type Device,
   type HeadShape,
   IMAGE_TOKEN,
   ropeFrequencies,
   type RopeOptions,
   ropeTables,
-  Rotate,
 } from "../../kernels/mod.ts";
+import { Rotate, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, submit, upload } from "../gpu.ts";
 import { assertClose, assertRows, ULP, uploadRows } from "./close.ts";
 import { PagedCache } from "./paged.ts";
@@ -65,7 +64,7 @@ function rotateReference(head: Float32Array, row: number, shape: Case) {
   return { rotated, errors };
 }
 
-async function assertRotated(device: Device, shape: Case) {
+async function assertRotated(device: WebGpuDevice, shape: Case) {
   const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false, half } = shape;
   const { first = 0, rotary } = shape;
   const valueHeads = sharedValues ? 0 : kvHeads;

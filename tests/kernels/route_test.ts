@@ -2,14 +2,8 @@
 // Logits are quarters, so that many are equal, and few enough that no two scores differ by rounding.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import {
-  allocateRouting,
-  type Device,
-  GpuError,
-  Route,
-  type RouteOptions,
-  routeReference,
-} from "../../kernels/mod.ts";
+import { allocateRouting, GpuError, type RouteOptions, routeReference } from "../../kernels/mod.ts";
+import { Route, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, readFloats, readWords, submit, upload } from "../gpu.ts";
 import { assertClose, relative, uploadRows } from "./close.ts";
 
@@ -27,7 +21,7 @@ function quarters(count: number, seed: number): Float32Array {
 }
 
 /** Fails unless the GPU chooses the reference's experts and weights. */
-async function assertRouted(device: Device, shape: Case): Promise<void> {
+async function assertRouted(device: WebGpuDevice, shape: Case): Promise<void> {
   const { rows = 5, experts, choices, bias, ...options } = shape;
   const logits = shape.logits ?? quarters(rows * experts, experts + choices);
   const routing = allocateRouting(device, rows, { experts, choices });

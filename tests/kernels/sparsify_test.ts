@@ -1,11 +1,12 @@
 // Sparsify against the reference: few and many columns, thresholds above and below the mean, a row
 // without deviation.
 
-import { type Device, Sparsify, sparsifyReference } from "../../kernels/mod.ts";
+import { sparsifyReference } from "../../kernels/mod.ts";
+import { Sparsify, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, ULP, uploadRows } from "./close.ts";
 
-async function assertSparsify(device: Device, columns: number, factor: number) {
+async function assertSparsify(device: WebGpuDevice, columns: number, factor: number) {
   const values = randomFloats(3 * columns, columns).map((value) => value + 0.5);
   values.fill(0.25, columns, 2 * columns); // the second row: nothing stands out
   const x = uploadRows(device, values, columns);

@@ -1,7 +1,7 @@
 // The expansion of .wgsl files: constants, kept and repeated lines, and the errors of directives.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { type Constants, expandTemplate } from "../../kernels/template.ts";
+import { type Constants, expandTemplate } from "../../kernels/webgpu/mod.ts";
 
 /** Expands lines and gives those that are left, without the constants in front. */
 function expand(lines: string[], constants: Constants = {}): string[] {

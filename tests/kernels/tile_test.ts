@@ -3,23 +3,19 @@
 // says. Whether the kernels then compute right is for profiles_test.ts.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import { floatRows, GpuError, quantizedRows } from "../../kernels/mod.ts";
 import {
   allocateMatrix,
-  Device,
-  floatRows,
-  GpuError,
-  Linear,
-  quantizedRows,
-} from "../../kernels/mod.ts";
-import {
   chooseTile,
   columnsOf,
+  Linear,
   rowsOf,
   STAGED,
   type Tile,
   tileFault,
+  WebGpuDevice,
   workgroupBytes,
-} from "../../kernels/tile.ts";
+} from "../../kernels/webgpu/mod.ts";
 import { deviceProfile, DISTINCT_PROFILES, profileNamed, PROFILES } from "../profiles.ts";
 import { demandsOf, type Kernels, recordingGpu } from "../recording_gpu.ts";
 import { productKernels } from "./product_profiles.ts";
@@ -102,7 +98,7 @@ Deno.test("workgroupBytes() is what the WGSL of a tile declares", async () => {
   const format = formatNamed("Q8_0");
   for (const profile of [PROFILES[1], profileNamed("no subgroups, 32 KiB")]) {
     const kernels: Kernels = new Map();
-    using device = await Device.open({ gpu: recordingGpu(profile, kernels) });
+    using device = await WebGpuDevice.open({ gpu: recordingGpu(profile, kernels) });
     const pass = device.gpu.createCommandEncoder().beginComputePass();
     for (const use of USES) {
       const x = (use.integer ? quantizedRows : floatRows)(device, "x", 72, 256);
@@ -122,7 +118,7 @@ Deno.test("workgroupBytes() is what the WGSL of a tile declares", async () => {
 
 Deno.test("Linear refuses a tile that breaks off in an int8 group", async () => {
   const profile = profileNamed("subgroups of 32,32, 32 KiB");
-  using device = await Device.open({ gpu: recordingGpu(profile, new Map()) });
+  using device = await WebGpuDevice.open({ gpu: recordingGpu(profile, new Map()) });
   const pass = device.gpu.createCommandEncoder().beginComputePass();
   const shape = { rows: 64, columns: 256, sides: 2 } as const;
   const matrix = allocateMatrix(device, "gate", formatNamed("Q8_0"), shape);

@@ -1,14 +1,12 @@
 // Random weights for tests of kernels that read matrices.
 
+import { type MatrixShape, type QuantFormat, quantFormats } from "../../kernels/mod.ts";
 import {
   allocateMatrix,
-  type Device,
-  type Matrix,
-  type MatrixShape,
-  MatrixWriter,
-  type QuantFormat,
-  quantFormats,
-} from "../../kernels/mod.ts";
+  type GpuMatrix,
+  GpuMatrixWriter,
+  type WebGpuDevice,
+} from "../../kernels/webgpu/mod.ts";
 import { randomFloats } from "../gpu.ts";
 import { randomBlocks } from "./quants/random_blocks.ts";
 
@@ -47,10 +45,10 @@ function floatWeights(format: QuantFormat, values: Float32Array): Uint8Array {
 
 /** A random matrix: on the GPU, written in two pieces a side, and decoded, [sides * rows, columns]. */
 export function randomMatrix(
-  device: Device,
+  device: WebGpuDevice,
   format: QuantFormat,
   shape: MatrixShape,
-): { matrix: Matrix; weights: Float32Array } {
+): { matrix: GpuMatrix; weights: Float32Array } {
   const { rows, columns, sides = 1 } = shape;
   const matrix = allocateMatrix(device, "w", format, shape);
   const blocks = sides * rows * columns / format.blockSize;
@@ -60,7 +58,7 @@ export function randomMatrix(
     if (side === sides) break;
     const bytes = source.subarray(side * rows * rowBytes, (side + 1) * rows * rowBytes);
     const middle = Math.floor(rows / 2) * rowBytes;
-    const writer = new MatrixWriter(device, matrix, side);
+    const writer = new GpuMatrixWriter(device, matrix, side);
     writer.append(bytes.subarray(0, middle));
     writer.append(bytes.subarray(middle));
     writer.finish();

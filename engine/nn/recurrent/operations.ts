@@ -2,7 +2,6 @@
 // sequence: the words that the blocks beside this file are written in.
 
 import {
-  CausalConvolution,
   type ColumnRange,
   type ConvolutionOptions,
   convolutionStateBytes,
@@ -11,17 +10,16 @@ import {
   deltaStateBytes,
   type DeltaWeights,
   type FloatRows,
-  GatedDeltaRule,
-  GatedNorm,
   type GatedNormOptions,
+  type Operation,
   type ScanInputs,
   type ScanShape,
   scanStateBytes,
   type ScanWeights,
-  SelectiveScan,
 } from "../../../kernels/mod.ts";
 import type { LayerWeights } from "../layer_weights.ts";
 import type { Network } from "../network.ts";
+import { type StepOperation, stepOperation } from "../step.ts";
 
 /** Bytes of a float. */
 const FLOAT = 4;
@@ -37,11 +35,11 @@ export function convolve(
   const y = memory.floats("convolved", channels);
   const bytes = convolutionStateBytes(channels, options.width, 1);
   const history = memory.layerState("convolution state", bytes / FLOAT);
-  const convolution = new CausalConvolution(device, x, y, state, history, options);
-  network.add((pass, step) => {
+  const convolution = device.convolution(x, y, state, history, options);
+  network.add(stepOperation(convolution, (pass, step) => {
     const longest = step.rows - step.sequences + 1; // at most: every sequence has a row
     convolution.encode(pass, step.sequences, longest);
-  });
+  }));
   return y;
 }
 
@@ -79,8 +77,7 @@ export function scan(
   const { device, memory, state } = network;
   const y = memory.floats("scanned", shape.channels);
   const carried = memory.layerState("scan state", scanStateBytes(shape, 1) / FLOAT);
-  const operation = new SelectiveScan(device, inputs, y, state, carried, weights, shape);
-  network.add((pass, step) => operation.encode(pass, step.sequences));
+  network.add(overSequences(device.scan(inputs, y, state, carried, weights, shape)));
   return y;
 }
 
@@ -94,15 +91,18 @@ export function deltaRule(
   const { device, memory, state } = network;
   const y = memory.floats("delta", shape.heads * shape.dim);
   const carried = memory.layerState("delta state", deltaStateBytes(shape, 1) / FLOAT);
-  const operation = new GatedDeltaRule(device, inputs, y, state, carried, weights, shape);
-  network.add((pass, step) => operation.encode(pass, step.sequences));
+  network.add(overSequences(device.deltaRule(inputs, y, state, carried, weights, shape)));
   return y;
 }
 
 /** The norm of each group of x with its gate, as new rows. */
 export function gatedNorm(network: Network, x: FloatRows, options: GatedNormOptions): FloatRows {
   const y = network.memory.floats("gated norm", x.columns);
-  const operation = new GatedNorm(network.device, { rows: x, first: 0 }, y, options);
-  network.add((pass, step) => operation.encode(pass, step.rows));
+  network.addRows(network.device.gatedNorm({ rows: x, first: 0 }, y, options));
   return y;
+}
+
+/** An operation over the sequences of a step. */
+function overSequences(operation: Operation): StepOperation {
+  return stepOperation(operation, (pass, step) => operation.encode(pass, step.sequences));
 }

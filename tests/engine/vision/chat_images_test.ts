@@ -26,7 +26,7 @@ import {
   loadImageEncoder,
   readVision,
 } from "../../../engine/vision/mod.ts";
-import { Device } from "../../../kernels/mod.ts";
+import { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 import { conformanceTest, DATA, readFloats } from "../../conformance/logits.ts";
 import { nmse } from "../../gpu.ts";
 import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
@@ -74,7 +74,7 @@ async function optionsFor(name: string): Promise<LoadOptions & { projector: stri
 async function itemsOf(model: Model, name: string, image: Uint8Array): Promise<PromptItem[]> {
   const { projector, ...limits } = await optionsFor(name);
   const file = await readGguf(projector);
-  using device = await Device.open();
+  using device = await WebGpuDevice.open();
   using encoder = await loadImageEncoder(file, device);
   const reader = new ImageReader(readVision(file, limits), encoder, (work) => work());
   const marks = new ImageMarks();

@@ -9,10 +9,10 @@ import { gridTurns } from "../../../engine/vision/rotary.ts";
 import {
   activateReference,
   attentionReference,
-  Device,
   linearReference,
   normReference,
 } from "../../../kernels/mod.ts";
+import { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 import { nmse, randomFloats } from "../../gpu.ts";
 import { writeModelFile } from "../../model_file.ts";
 
@@ -164,7 +164,7 @@ Deno.test("an encoder of odd sizes matches plain loops", async () => {
     "clip.vision.patch_size": PATCH,
     "clip.vision.projector.scale_factor": MERGE,
   }, tensors);
-  using device = await Device.open();
+  using device = await WebGpuDevice.open();
   using encoder = await loadImageEncoder(await readGguf(path), device);
   const [width, height] = [SIDE * PATCH, SIDE * PATCH];
   const pixels = randomFloats(3 * width * height, 99);

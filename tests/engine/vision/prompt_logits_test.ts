@@ -11,7 +11,7 @@ import { type PromptItem, promptLength } from "../../../engine/prompt_images.ts"
 import { resolveSampling } from "../../../engine/sampling_options.ts";
 import type { Scheduler } from "../../../engine/scheduler.ts";
 import type { SequenceEnd } from "../../../engine/sequence.ts";
-import { Device } from "../../../kernels/mod.ts";
+import { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 import { conformanceTest } from "../../conformance/logits.ts";
 import { nmse } from "../../gpu.ts";
 import { FIXTURES, readVisionFixture } from "./prompt_fixtures.ts";
@@ -57,7 +57,7 @@ for (const name of ["qwen25vl", "gemma3"] as const) {
   conformanceTest(`what ${name} decodes after images is what its logits say`, async () => {
     const { model, images: { cat, diagram } } = await readVisionFixture(name);
     const gguf = await readGguf(model);
-    using device = await Device.open();
+    using device = await WebGpuDevice.open();
     const { scheduler } = await assemble(gguf, describeModel(gguf), device, {
       ...LOAD,
       exact: true,
@@ -91,7 +91,7 @@ for (const maxSequences of [2, 480]) {
   conformanceTest(`an image runs whole beside ${maxSequences} sequences`, async () => {
     const { model, images: { cat } } = await readVisionFixture("gemma3");
     const gguf = await readGguf(model);
-    using device = await Device.open();
+    using device = await WebGpuDevice.open();
     const { scheduler, images } = await assemble(gguf, describeModel(gguf), device, {
       ...LOAD,
       exact: true,

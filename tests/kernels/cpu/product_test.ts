@@ -2,7 +2,7 @@
 // dot product that the machine can run, one token and many, rows and columns that fill no band.
 
 import { assert, assertEquals } from "@std/assert";
-import { quantizeReference } from "../../../kernels/quantize.ts";
+import { quantizeReference } from "../../../kernels/mod.ts";
 import { activationBytes } from "../../../kernels/cpu/activations.ts";
 import { type DotProduct, probeDotProduct } from "../../../kernels/cpu/dot_product.ts";
 import {

@@ -2,7 +2,7 @@
 // both paths must give the same floats to the last bit, subnormal ones excepted. Needs a WebGPU adapter.
 
 import { assertEquals } from "@std/assert";
-import groupShader from "../../../kernels/quants/group.wgsl" with { type: "text" };
+import groupShader from "../../../kernels/webgpu/group.wgsl" with { type: "text" };
 import { type QuantFormat, quantFormats } from "../../../kernels/quants/mod.ts";
 import { randomBlocks } from "./random_blocks.ts";
 

@@ -1,19 +1,15 @@
 // The causal convolution against its reference, however the rows are shared out over steps: with
 // bias and silu as in Mamba, and between two gates as in LFM2.
 
-import {
-  CausalConvolution,
-  causalConvolutionReference,
-  convolutionStateBytes,
-  type Device,
-} from "../../../kernels/mod.ts";
+import { causalConvolutionReference, convolutionStateBytes } from "../../../kernels/mod.ts";
+import { CausalConvolution, type WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, upload } from "../../gpu.ts";
 import { ULP } from "../close.ts";
 import { assertSteps, columnsOf, randomSequences, type Sequence, SLOTS } from "./steps.ts";
 
 const CHANNELS = 70;
 
-async function assertConvolution(device: Device, kind: "mamba" | "gated") {
+async function assertConvolution(device: WebGpuDevice, kind: "mamba" | "gated") {
   const gated = kind === "gated";
   const width = gated ? 3 : 4;
   const weight = randomFloats(CHANNELS * width, 91);

@@ -1,13 +1,8 @@
 // The gated delta rule against its reference, however the rows are shared out over steps: gates for
 // heads and for keys, both orders of heads.
 
-import {
-  type DeltaShape,
-  deltaStateBytes,
-  type Device,
-  gatedDeltaReference,
-  GatedDeltaRule,
-} from "../../../kernels/mod.ts";
+import { type DeltaShape, deltaStateBytes, gatedDeltaReference } from "../../../kernels/mod.ts";
+import { GatedDeltaRule, type WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, upload } from "../../gpu.ts";
 import { ULP } from "../close.ts";
 import {
@@ -25,7 +20,7 @@ interface Case extends DeltaShape {
   vectorGate: boolean;
 }
 
-async function assertDelta(device: Device, shape: Case) {
+async function assertDelta(device: WebGpuDevice, shape: Case) {
   const { heads, keyHeads, dim, vectorGate } = shape;
   const [keys, values] = [keyHeads * dim, heads * dim];
   const columns = 2 * keys + values + 8;

@@ -1,12 +1,8 @@
 // The gated norm against its reference: without a gate and with each, of columns from the
 // middle of wider rows.
 
-import {
-  type Device,
-  GatedNorm,
-  type GatedNormGate,
-  gatedNormReference,
-} from "../../../kernels/mod.ts";
+import { type GatedNormGate, gatedNormReference } from "../../../kernels/mod.ts";
+import { GatedNorm, type WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, submit, upload } from "../../gpu.ts";
 import { assertRows, outputRows, ULP, uploadRows } from "../close.ts";
 import { columnsOf } from "./steps.ts";
@@ -15,7 +11,7 @@ const ROWS = 3;
 const EPSILON = 1e-5;
 
 async function assertNorm(
-  device: Device,
+  device: WebGpuDevice,
   columns: number,
   groups: number,
   gate?: GatedNormGate & { sharedWeight: boolean },

@@ -2,14 +2,13 @@
 // over steps.
 
 import {
-  type Device,
   type FloatRows,
   type ScanSequence,
   type ScanShape,
   scanStateBytes,
-  SelectiveScan,
   selectiveScanReference,
 } from "../../../kernels/mod.ts";
+import { SelectiveScan, type WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 import { gpuTest, randomFloats, upload } from "../../gpu.ts";
 import { ULP } from "../close.ts";
 import {
@@ -21,7 +20,7 @@ import {
   SLOTS,
 } from "./steps.ts";
 
-async function assertScan(device: Device, shape: ScanShape, gated: boolean) {
+async function assertScan(device: WebGpuDevice, shape: ScanShape, gated: boolean) {
   const { channels, heads, groups, states } = shape;
   const scalarDecay = heads < channels;
   const shared = groups * states;

@@ -2,7 +2,8 @@
 // rows of all sequences side by side, one segment for each, their states in slots.
 
 import { assert } from "@std/assert";
-import { type Device, type FloatRows, floatRows, type StepSegments } from "../../../kernels/mod.ts";
+import { type FloatRows, floatRows, type StepSegments } from "../../../kernels/mod.ts";
+import type { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 import { randomFloats, readFloats, submit, upload, write } from "../../gpu.ts";
 import { assertClose, type Tolerance, writeRows } from "../close.ts";
 
@@ -39,7 +40,7 @@ export function columnsOf(rows: Float32Array, width: number, from: number, to: n
 
 /** Runs sequences through a kernel in every chunking, and holds its results against `expected`. */
 export async function assertSteps(
-  device: Device,
+  device: WebGpuDevice,
   sequences: Sequence[],
   { columns, stateBytes, bind, expected, tolerance }: {
     /** Columns of y. */

@@ -2,7 +2,7 @@
 // probabilities that they shall draw with, and against themselves in other batches.
 
 import { assert, assertEquals } from "@std/assert";
-import { sampleReference } from "../../../kernels/sampling/mod.ts";
+import { sampleReference } from "../../../kernels/ops/sampling/mod.ts";
 import { type Case, modelLogits, PLAIN, random, randomCases, range } from "./cases.ts";
 import { openDevices, runBatch } from "./harness.ts";
 

@@ -1,6 +1,6 @@
 // Inputs for the sampler's tests: options, masks and logits, the same in every run.
 
-import type { SamplingInput, SamplingOptions } from "../../../kernels/sampling/mod.ts";
+import type { SamplingInput, SamplingOptions } from "../../../kernels/ops/sampling/mod.ts";
 
 /** One output: its logits, how to choose from them, and the sequence so far. */
 export interface Case extends SamplingInput {

@@ -1,14 +1,14 @@
 // Runs the sampling kernels over a batch of independent cases and reads the choices back, on every
 // implementation of WebGPU that is to be tested.
 
-import { Device } from "../../../kernels/device.ts";
+import type { Pass } from "../../../kernels/mod.ts";
 import {
   hasPenalties,
   packSampling,
-  Sampler,
   SAMPLING_BYTES,
   type SamplingOptions,
-} from "../../../kernels/sampling/mod.ts";
+} from "../../../kernels/ops/sampling/mod.ts";
+import { GpuSampler, WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 import type { Case } from "./cases.ts";
 
 /** What a batch left behind. */
@@ -25,9 +25,12 @@ export function implementations(): { name: string; gpu: GPU }[] {
 }
 
 /** Opens a device on each implementation. */
-export function openDevices(): Promise<{ name: string; device: Device }[]> {
+export function openDevices(): Promise<{ name: string; device: WebGpuDevice }[]> {
   return Promise.all(
-    implementations().map(async ({ name, gpu }) => ({ name, device: await Device.open({ gpu }) })),
+    implementations().map(async ({ name, gpu }) => ({
+      name,
+      device: await WebGpuDevice.open({ gpu }),
+    })),
   );
 }
 
@@ -37,7 +40,7 @@ const slotOf = (index: number, count: number) => (index + 1) % count;
 
 /** Runs `cases`, all of one vocabulary, as one batch; `times` over, each from the same logits. */
 export async function runBatch(
-  device: Device,
+  device: WebGpuDevice,
   cases: readonly Case[],
   times = 1,
 ): Promise<Result> {
@@ -77,12 +80,12 @@ export async function runBatch(
     slots: device.buffer("slots", 8 * count, "test"),
   };
   try {
-    using sampler = new Sampler(device, { buffers, vocabulary, context, outputs: count });
+    using sampler = new GpuSampler(device, { buffers, vocabulary, context, outputs: count });
     for (let time = 0; time < times; time++) {
       device.gpu.queue.writeBuffer(buffers.logits, 0, logits);
       const encoder = device.gpu.createCommandEncoder();
       const pass = encoder.beginComputePass();
-      sampler.encode(pass, count, {
+      sampler.encode(pass as Pass, count, {
         penalties: cases.some(({ options }) => hasPenalties(options)),
         masks: cases.some(({ options }) => options.masked),
         stochastic: cases.some(({ options }) => options.temperature > 0),
@@ -106,7 +109,7 @@ export async function runBatch(
   }
 }
 
-async function download(device: Device, source: GPUBuffer): Promise<Uint32Array> {
+async function download(device: WebGpuDevice, source: GPUBuffer): Promise<Uint32Array> {
   const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
   const staging = device.gpu.createBuffer({ size: source.size, usage });
   const encoder = device.gpu.createCommandEncoder();
@@ -121,7 +124,7 @@ async function download(device: Device, source: GPUBuffer): Promise<Uint32Array>
 
 /** The tokens that 500 draws from `logits` yield, in order. */
 export async function drawn(
-  device: Device,
+  device: WebGpuDevice,
   logits: Float32Array,
   options: SamplingOptions,
   mask?: Uint32Array,

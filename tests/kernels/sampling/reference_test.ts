@@ -9,8 +9,8 @@ import {
   SAMPLING_BYTES,
   type SamplingInput,
   type SamplingOptions,
-} from "../../../kernels/sampling/mod.ts";
-import { philox } from "../../../kernels/sampling/philox.ts";
+} from "../../../kernels/ops/sampling/mod.ts";
+import { philox } from "../../../kernels/ops/sampling/philox.ts";
 import { GREEDY, maskOf, PLAIN } from "./cases.ts";
 
 /** Logits whose softmax has these probabilities. */

@@ -1,7 +1,7 @@
 // The kernels where the answer is known without the reference.
 
 import { assert, assertEquals } from "@std/assert";
-import { NO_TOKEN } from "../../../kernels/sampling/mod.ts";
+import { NO_TOKEN } from "../../../kernels/mod.ts";
 import { type Case, GREEDY, maskOf, modelLogits, PLAIN, range } from "./cases.ts";
 import { drawn, openDevices, runBatch } from "./harness.ts";
 

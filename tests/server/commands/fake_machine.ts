@@ -1,6 +1,7 @@
 // A machine that is played for the doctor: its files, its programs, its GPU, its server.
 
-import type { DeviceProfile, GpuExamination, ModelInfo } from "../../../engine/mod.ts";
+import type { GpuExamination, ModelInfo } from "../../../engine/mod.ts";
+import type { DeviceProfile } from "../../../kernels/mod.ts";
 import { doctor } from "../../../server/commands/doctor.ts";
 import type { CliDependencies } from "../../../server/commands/dependencies.ts";
 import type { Machine } from "../../../server/doctor/mod.ts";
@@ -131,13 +132,13 @@ function examineFake(gpu: FakeMachine["gpu"] = {}): Promise<GpuExamination> {
   const { software = false, wrong = 0, subgroups = true } = gpu;
   const { subgroupSize = 32, maxBindingSize = 2 * GIB } = gpu;
   const profile: DeviceProfile = {
-    platform: { name: "deno", subgroupsDirective: false, sleepyMap: true },
+    platform: { name: "deno" },
     capabilities: { subgroups, timestamps: true, packedDot: true, subgroupSize, software },
     description: software ? "llvmpipe (LLVM 15)" : "NVIDIA Test GPU",
     vendor: 0x10de,
     device: 1,
     maxBindingSize,
-    limits: { maxBufferSize: 4 * GIB } as GPUSupportedLimits,
+    maxBufferSize: 4 * GIB,
   };
   return Promise.resolve({ profile, product: { values: 64, wrong, milliseconds: 12 } });
 }

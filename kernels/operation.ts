@@ -1,0 +1,42 @@
+// The memory of a device and operations on it: what the interface of devices and the contracts of
+// single operations, in ops/, both speak of.
+
+/** Memory of a device. */
+export interface Buffer {
+  readonly label: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** A range of a buffer in bytes; missing numbers: to its end, from its beginning. */
+export interface BufferRange {
+  readonly buffer: Buffer;
+  readonly offset?: number;
+  readonly size?: number;
+}
+
+/** Tells apart what only a device may look into. */
+export declare const ofDevice: unique symbol;
+
+/** A pass that operations of the same device are encoded into. */
+export interface Pass {
+  readonly [ofDevice]?: "pass";
+}
+
+/** Whatever gives memory; see `Device.buffer`. */
+export interface Allocator {
+  /** Zeroed memory of at least `bytes` bytes, counted under `purpose`. */
+  buffer(label: string, bytes: number, purpose: string): Buffer;
+}
+
+/** An operation with its operands bound, encoded into passes as often as wanted. */
+export interface Operation {
+  /** Such as "norm", or "linear Q4_K". */
+  readonly name: string;
+  /** Activations, caches and states that it reads; weights are not among them. */
+  readonly reads: readonly Buffer[];
+  /** Those that it writes. What it adds to, or changes in place, stands in both. */
+  readonly writes: readonly Buffer[];
+  /** Encodes it. @param counts what its description says; most take a number of rows */
+  encode(pass: Pass, ...counts: number[]): void;
+}

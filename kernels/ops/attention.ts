@@ -1,0 +1,142 @@
+// Attention over the paged KV cache: its options, how query rows and positions are shared out, and
+// its plain reference. Rotation and the writing of the cache are rotate.ts's.
+
+import type { Buffer } from "../operation.ts";
+import type { HeadShape } from "./kv_cache.ts";
+
+/** How query rows and positions are shared out over workgroups. */
+export interface AttentionTiling {
+  /** Rows of one sequence per workgroup: 1 in decode. */
+  tileRows: number;
+  /** Positions per split. */
+  split: number;
+  /** Splits that the longest context has. */
+  maxSplits: number;
+  /**
+   * [tiles] of (first row, rows, positions of the sequence after this step or 0, positions up to the
+   * end of the image that all of these rows are of, or 0).
+   */
+  tiles: Buffer;
+  /** Scratch of `partialBytes`, shared by all layers. */
+  partials: Buffer;
+}
+
+/** Bytes of the splits' partial results. */
+export function partialBytes(shape: HeadShape, rows: number, maxSplits: number): number {
+  const { heads, headDim, valueDim = headDim } = shape;
+  return rows * heads * maxSplits * (16 + valueDim * 4);
+}
+
+/** Attention in plain loops: q [tokens, heads, headDim], k and v [tokens, kvHeads, ...]. */
+export function attentionReference(
+  q: Float32Array,
+  k: Float32Array,
+  v: Float32Array,
+  options: Omit<AttentionOptions, "sinks" | "first"> & {
+    sinks?: Float32Array;
+    /** Positions of images: of the first row, and after the last one. */
+    images?: readonly (readonly [first: number, end: number])[];
+  },
+): Float32Array {
+  const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
+  const { scale, softcap = 0, sinks, alibi = 0, temperature } = options;
+  const tokens = q.length / (heads * headDim);
+  const values = sharedValues ? k : v;
+  const valueStride = sharedValues ? headDim : valueDim;
+  const slopes = alibiSlopes(heads, alibi);
+  const y = new Float32Array(tokens * heads * valueDim); // [tokens, heads, valueDim]
+  for (let t = 0; t < tokens; t++) {
+    const seen = Array.from({ length: tokens }, (_, p) => p).filter((p) => sees(options, t, p));
+    const heat = temperature
+      ? 1 +
+        temperature.scale * Math.log(Math.floor((t + temperature.offset) / temperature.length) + 1)
+      : 1;
+    for (let h = 0; h < heads; h++) {
+      const query = (t * heads + h) * headDim;
+      const kv = Math.floor(h * kvHeads / heads);
+      const scores = seen.map((p) => {
+        let dot = 0;
+        for (let d = 0; d < headDim; d++) dot += q[query + d] * k[(p * kvHeads + kv) * headDim + d];
+        const score = dot * heat * scale;
+        const capped = softcap > 0 ? softcap * Math.tanh(score / softcap) : score;
+        return alibi > 0 ? capped - slopes[h] * Math.abs(t - p) : capped;
+      });
+      const sink = sinks?.[h] ?? -Infinity;
+      const peak = Math.max(sink, ...scores);
+      const weights = scores.map((score) => Math.exp(score - peak));
+      const sum = weights.reduce((a, b) => a + b) + Math.exp(sink - peak);
+      for (let d = 0; d < valueDim; d++) {
+        const value = seen.reduce(
+          (total, p, i) => total + weights[i] * values[(p * kvHeads + kv) * valueStride + d],
+          0,
+        );
+        y[(t * heads + h) * valueDim + d] = value / sum;
+      }
+    }
+  }
+  return y;
+}
+
+/** Whether the query at one position sees the key at another. */
+function sees(
+  { window, causal = true, wholeImages = false, images = [] }: Parameters<
+    typeof attentionReference
+  >[3],
+  query: number,
+  key: number,
+): boolean {
+  const inOneImage = images.some(([first, end]) => first <= query && query < key && key < end);
+  if (causal && key > query && !(wholeImages && inOneImage)) return false;
+  if (window?.kind === "sliding") return key > query - window.size;
+  if (window?.kind === "chunked") return key >= query - query % window.size;
+  if (window?.kind === "symmetric") return Math.abs(query - key) <= Math.floor(window.size / 2);
+  return true;
+}
+
+/** The keys near a query that it sees, of those that it would see without a window. */
+export interface AttentionWindow {
+  /**
+   * sliding: the last `size` positions up to the query's (and all after it where not causal);
+   * chunked: those from the start of the query's chunk on, chunks being `size` positions long;
+   * symmetric: those at most `size / 2`, rounded down, away.
+   */
+  kind: "sliding" | "chunked" | "symmetric";
+  /** Positions, at least 1. */
+  size: number;
+}
+
+/** Heads and arithmetic of an attention layer. */
+export interface AttentionOptions extends HeadShape {
+  /** Factor of q . k. */
+  scale: number;
+  /** Bound of the scaled score s, which becomes softcap * tanh(s / softcap); 0 or missing: none. */
+  softcap?: number;
+  /** Missing: every query sees all keys that `causal` allows. */
+  window?: AttentionWindow | undefined;
+  /** [heads] f32: a logit of each head that takes weight and has no value. */
+  sinks?: Buffer | undefined;
+  /** ALiBi: the largest bias per position of distance, as a power of 1/2; 0 or missing: none. */
+  alibi?: number;
+  /** Whether queries see no later keys. Otherwise they see the sequence up to the step's end. */
+  causal?: boolean;
+  /** Whether rows of an image see all of it, as their tiles say; their windows still end behind them. */
+  wholeImages?: boolean;
+  /**
+   * Factor of a query at position p: 1 + scale * ln(floor((p + offset) / length) + 1), with whole
+   * numbers for length and offset.
+   */
+  temperature?: { scale: number; length: number; offset: number } | undefined;
+  /** Column of the first query head in its row, a multiple of four; default 0. */
+  first?: number;
+}
+
+/** Bias per position of distance of each head: powers of 2^(-maxBias / n), n a power of two. */
+export function alibiSlopes(heads: number, maxBias: number): Float32Array {
+  const regular = 2 ** Math.floor(Math.log2(heads));
+  // Heads past a power of two take the slopes half way between those of the regular ones.
+  const exponent = (head: number) => head < regular ? head + 1 : head - regular + 0.5;
+  return Float32Array.from(
+    { length: heads },
+    (_, head) => 2 ** (-maxBias / regular * exponent(head)),
+  );
+}

@@ -1,0 +1,86 @@
+// The selective scan of Mamba and Mamba 2, and its plain reference.
+
+import type { Buffer } from "../../operation.ts";
+import { type ColumnRange, sigmoid, softplus } from "./segments.ts";
+
+/** Sizes of a scan. */
+export interface ScanShape {
+  /** Channels of x; the inner size. */
+  channels: number;
+  /** Heads, each with a time step of its own: as many as channels in Mamba 1. */
+  heads: number;
+  /** Groups of heads that share B and C: one in Mamba 1. */
+  groups: number;
+  /** States of a channel, a multiple of four. */
+  states: number;
+}
+
+/** What a scan reads in each row. */
+export interface ScanInputs {
+  /** [channels], after the convolution. */
+  x: ColumnRange;
+  /** [heads], before bias and softplus. */
+  dt: ColumnRange;
+  /** [groups, states]. */
+  b: ColumnRange;
+  /** [groups, states], in the same rows as `b`. */
+  c: ColumnRange;
+  /** [channels]; if given, y is multiplied by its silu. */
+  z?: ColumnRange;
+}
+
+/** A scan's parameters, as GGUF files have them. */
+export interface ScanWeights {
+  /** Minus the rates of decay: [channels, states], or one per head if `scalarDecay`. */
+  a: Buffer;
+  /** [heads]: what goes from x to y directly. At most 16,384 heads: a uniform buffer, as bias. */
+  d: Buffer;
+  /** [heads]: the time steps' bias. */
+  bias: Buffer;
+  /** Whether a head decays as a whole: Mamba 2. */
+  scalarDecay: boolean;
+}
+
+/** Bytes of the state: [slots, states / 4, channels, 4]. */
+export function scanStateBytes({ channels, states }: ScanShape, slots: number): number {
+  return slots * channels * states * 4;
+}
+
+/** The rows of one sequence, without padding: see {@linkcode ScanInputs}. */
+export interface ScanSequence {
+  x: Float32Array;
+  dt: Float32Array;
+  b: Float32Array;
+  c: Float32Array;
+  z?: Float32Array;
+}
+
+/** The scan of one sequence in plain loops, in f64: y [rows, channels]. */
+export function selectiveScanReference(
+  { x, dt, b, c, z }: ScanSequence,
+  { a, d, bias }: { a: Float32Array; d: Float32Array; bias: Float32Array },
+  { channels, heads, groups, states }: ScanShape,
+): Float32Array {
+  const scalarDecay = a.length === heads && states > 1;
+  const state = new Float64Array(channels * states);
+  const y = new Float32Array(x.length);
+  for (let row = 0; row < x.length / channels; row++) {
+    for (let channel = 0; channel < channels; channel++) {
+      const head = Math.floor(channel * heads / channels);
+      const group = Math.floor(channel * groups / channels);
+      const input = x[row * channels + channel];
+      const step = softplus(dt[row * heads + head] + bias[head]);
+      let sum = d[head] * input;
+      for (let n = 0; n < states; n++) {
+        const at = channel * states + n;
+        const shared = (row * groups + group) * states + n;
+        const decay = Math.exp(step * a[scalarDecay ? head : at]);
+        state[at] = decay * state[at] + step * b[shared] * input;
+        sum += c[shared] * state[at];
+      }
+      const gate = z?.[row * channels + channel];
+      y[row * channels + channel] = gate === undefined ? sum : sum * gate * sigmoid(gate);
+    }
+  }
+  return y;
+}

@@ -1,0 +1,115 @@
+// Rotary frequencies as the scaling types of GGUF define them, and the two tables of unit vectors
+// that a rotation multiplies. All in f64, once per model.
+// Papers: Su et al. 2021 (RoPE); Peng et al. 2023 (YaRN); Wang et al. 2024 (M-RoPE, Qwen2-VL). The
+// factors of llama3 and longrope come as a tensor.
+
+/** What `<architecture>.rope.*` says. */
+export interface RopeOptions {
+  /** Rotated elements of a head. */
+  rotary: number;
+  /** Base of the frequencies, such as 10000. */
+  base: number;
+  /** Context stretching. */
+  scaling?: "none" | "linear" | "yarn";
+  /** How many times the trained context is stretched; 0 for not at all. */
+  factor?: number;
+  /** Divisors of the frequencies, one per pair (`rope_freqs.weight`); 1e30 and more: not rotated. */
+  frequencyFactors?: Float32Array;
+  /** YaRN: the context before stretching. */
+  originalContext?: number;
+  /** Length of the rotated vectors, before YaRN's. */
+  attentionFactor?: number;
+  /** YaRN: extrapolation mix, and the rotations between which it ramps. */
+  extensionFactor?: number;
+  betaFast?: number;
+  betaSlow?: number;
+  /**
+   * YaRN: rotated vectors have the length yarnLength(factor, lengthMultiplier), default 1, divided by
+   * yarnLength(factor, scoreMultiplier), default 0. DeepSeek's `mscale` and `mscale_all_dim`: the
+   * square of the divisor belongs into the scale of the scores.
+   */
+  lengthMultiplier?: number;
+  scoreMultiplier?: number;
+  /**
+   * M-RoPE: pairs of each part of the position (time, height, width, other), over and over. The first
+   * three are one and the same in a text, the fourth is always 0.
+   */
+  sections?: readonly number[];
+  /** Sections that take turns, pair by pair, instead of following one another. */
+  interleaved?: boolean;
+}
+
+/** How much longer YaRN makes vectors of a context stretched `factor` times. */
+export function yarnLength(factor: number, multiplier = 1): number {
+  return factor > 1 ? 1 + 0.1 * multiplier * Math.log(factor) : 1;
+}
+
+/** Whether M-RoPE turns a pair at all: whether one of the first three sections has it. */
+function inSections(pair: number, { sections, interleaved = false }: RopeOptions): boolean {
+  if (!sections) return true;
+  const [time, height, width, other = 0] = sections;
+  const at = pair % (time + height + width + other);
+  if (!interleaved) return at < time + height + width;
+  return at < 3 * [time, height, width][at % 3];
+}
+
+/** A divisor of a frequency from which on a pair is not rotated. */
+const UNROTATED = 1e30;
+
+/** Angle per position of each pair, and the length of the rotated vectors (YaRN's mscale). */
+export function ropeFrequencies(
+  options: RopeOptions,
+): { frequencies: Float64Array; length: number } {
+  const { rotary, base, scaling = "none", frequencyFactors } = options;
+  const factor = scaling === "none" ? 1 : options.factor || 1;
+  const plain = Float64Array.from({ length: rotary / 2 }, (_, i) => {
+    const divisor = frequencyFactors?.[i] ?? 1;
+    const rotated = divisor < UNROTATED && inSections(i, options);
+    return rotated ? base ** (-2 * i / rotary) / divisor : 0;
+  });
+  const length = options.attentionFactor ?? 1;
+  if (scaling !== "yarn") {
+    return { frequencies: plain.map((frequency) => frequency / factor), length };
+  }
+  const { originalContext = 0, extensionFactor = 1, betaFast = 32, betaSlow = 1 } = options;
+  // Pair number that turns `rotations` times over the original context.
+  const pairOf = (rotations: number) =>
+    rotary * Math.log(originalContext / (rotations * 2 * Math.PI)) / (2 * Math.log(base));
+  const low = Math.max(0, Math.floor(pairOf(betaFast)));
+  const high = Math.min(rotary - 1, Math.ceil(pairOf(betaSlow)));
+  const frequencies = plain.map((frequency, i) => {
+    const ramp = Math.min(1, Math.max(0, (i - low) / Math.max(0.001, high - low)));
+    const mix = (1 - ramp) * extensionFactor;
+    return frequency * ((1 - mix) / factor + mix);
+  });
+  if (extensionFactor === 0) return { frequencies, length };
+  const { lengthMultiplier = 1, scoreMultiplier = 0 } = options;
+  const stretched = yarnLength(factor, lengthMultiplier) / yarnLength(factor, scoreMultiplier);
+  return { frequencies, length: length * stretched };
+}
+
+/** Positions per step of the high table. */
+export const TURN = 256;
+
+/**
+ * Unit vectors (cos, sin): low [256, pairs] of the positions 0 to 255, high [n, pairs] of their
+ * multiples of 256 up to `context`; the high one carries the length.
+ */
+export function ropeTables(
+  options: RopeOptions,
+  context: number,
+): { low: Float32Array; high: Float32Array } {
+  const { frequencies, length } = ropeFrequencies(options);
+  const table = (count: number, step: number, size: number) => {
+    const vectors = new Float32Array(count * frequencies.length * 2);
+    for (let position = 0, at = 0; position < count; position++) {
+      for (const frequency of frequencies) {
+        const angle = position * step * frequency;
+        vectors[at++] = Math.cos(angle) * size;
+        vectors[at++] = Math.sin(angle) * size;
+      }
+    }
+    return vectors;
+  };
+  return { low: table(TURN, 1, 1), high: table(Math.ceil(context / TURN), TURN, length) };
+}

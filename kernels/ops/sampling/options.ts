@@ -1,0 +1,101 @@
+// The sampling options of a slot, their packed layout, which devices read, and what a sampler is made
+// for. Resolves no defaults and checks no ranges; both are for the caller, who knows the request.
+
+import type { Buffer } from "../../operation.ts";
+
+/** How to choose a sequence's next token. Every filter has a value that turns it off. */
+export interface SamplingOptions {
+  /** Divides the logits before the draw; 0 always takes the most likely token. */
+  readonly temperature: number;
+  /** Keeps this many of the most likely tokens; 0 keeps all. */
+  readonly topK: number;
+  /** Keeps the fewest most likely tokens with this share of the probability; 1 keeps all. */
+  readonly topP: number;
+  /** Keeps tokens with at least this share of the best one's probability; 0 keeps all. */
+  readonly minP: number;
+  /** Divides a positive and multiplies a negative logit of a repeated token; 1 changes nothing. */
+  readonly repeatPenalty: number;
+  /** Subtracted from the logit of a repeated token; 0 changes nothing. */
+  readonly presencePenalty: number;
+  /** Subtracted from the logit of a repeated token for each time it occurs; 0 changes nothing. */
+  readonly frequencyPenalty: number;
+  /** Tokens at the end of the sequence that count as repeated, at most the context; 0 for none. */
+  readonly repeatLastN: number;
+  /** Seed of the draw, 64 bits unsigned. */
+  readonly seed: bigint;
+  /** Whether the slot's mask says which tokens are allowed. */
+  readonly masked: boolean;
+}
+
+/** Bytes of one slot in the `sampling` buffer. */
+export const SAMPLING_BYTES = 64;
+
+/** Below this, dividing by the temperature could overflow; the draw is the best token anyway. */
+export const LEAST_TEMPERATURE = 1e-6;
+
+/** The options of one slot as the GPU reads them: SAMPLING_BYTES bytes. */
+export function packSampling(options: SamplingOptions): ArrayBuffer {
+  const buffer = new ArrayBuffer(SAMPLING_BYTES);
+  const floats = new Float32Array(buffer);
+  const words = new Uint32Array(buffer);
+  floats[0] = options.temperature < LEAST_TEMPERATURE ? 0 : options.temperature;
+  words[1] = options.topK;
+  floats[2] = options.topP;
+  floats[3] = options.minP;
+  floats[4] = options.repeatPenalty;
+  floats[5] = options.presencePenalty;
+  floats[6] = options.frequencyPenalty;
+  words[7] = options.repeatLastN;
+  new BigUint64Array(buffer)[4] = options.seed;
+  words[10] = Number(options.masked);
+  return buffer;
+}
+
+/** Whether `options` need the logits to be penalized before a choice. */
+export function hasPenalties(options: SamplingOptions): boolean {
+  return options.repeatLastN > 0 &&
+    (options.repeatPenalty !== 1 || options.presencePenalty !== 0 ||
+      options.frequencyPenalty !== 0);
+}
+
+/** The caller's buffers, of words of 32 bits. */
+export interface SamplerBuffers {
+  /** f32 [outputs, vocabulary]; penalties and masks are written into it. */
+  readonly logits: Buffer;
+  /** [outputs]: the row that each output belongs to. */
+  readonly outputs: Buffer;
+  /** [rows, 4]: token, position, slot and a word not read here. */
+  readonly rows: Buffer;
+  /** [slots] of what packSampling() returns. */
+  readonly sampling: Buffer;
+  /** [slots, context]: the tokens of each slot's sequence up to the row's position. */
+  readonly history: Buffer;
+  /** [slots, ceil(vocabulary / 32)]: a bit per token, lowest first, set where it is allowed. */
+  readonly mask: Buffer;
+  /** Result, [outputs]: the chosen token, or {@linkcode NO_TOKEN}. */
+  readonly sampled: Buffer;
+  /** Result, [slots, 2]: the chosen token and its position, the row's plus one. */
+  readonly slots: Buffer;
+}
+
+/** What a sampler is made for. */
+export interface SamplerOptions {
+  readonly buffers: SamplerBuffers;
+  /** Tokens in the vocabulary. */
+  readonly vocabulary: number;
+  /** Positions in a slot's history. */
+  readonly context: number;
+  /** Most outputs in one step. */
+  readonly outputs: number;
+}
+
+/** What at least one output of a step needs; what none needs is not run. */
+export interface SamplingNeeds {
+  readonly penalties: boolean;
+  readonly masks: boolean;
+  /** Whether a temperature is above 0. */
+  readonly stochastic: boolean;
+}
+
+/** What is sampled where there is no choice: a logit is NaN or +inf, or no token is allowed. */
+export const NO_TOKEN = 0xffffffff;

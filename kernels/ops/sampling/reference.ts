@@ -1,0 +1,131 @@
+// Sampling as plain loops in double precision: what the kernels must choose. It also tells by how
+// little its choice was made, since single precision may fall on the other side of a thin margin.
+
+import { NO_TOKEN } from "./options.ts";
+import { LEAST_TEMPERATURE, type SamplingOptions } from "./options.ts";
+import { gumbel } from "./philox.ts";
+
+/** What the choice depends on besides the logits and the options. */
+export interface SamplingInput {
+  /** Position of the row whose logits these are: the sequence's last. */
+  readonly position: number;
+  /** Tokens of the sequence at positions 0 to `position`. */
+  readonly history?: ArrayLike<number>;
+  /** Bit per token, 32 a word, lowest first: the tokens that are allowed. */
+  readonly mask?: Uint32Array;
+}
+
+/** A chosen token and the least difference that would have changed the choice. */
+export interface Choice {
+  readonly token: number;
+  /** In logits for cuts and scores, in probability for top_p; equal logits have no margin. */
+  readonly margin: number;
+}
+
+/** Beyond this either way, a logit counts as infinite; see sampling.wgsl. */
+const GREATEST_LOGIT = 1e30;
+
+interface Candidate {
+  readonly id: number;
+  readonly logit: number;
+}
+
+/**
+ * Chooses a token as the kernels do: penalties, mask, then the best token at temperature 0, or
+ * top_k, top_p, min_p and a draw at the temperature. NO_TOKEN where a logit is NaN or +inf, and where
+ * none is allowed.
+ */
+export function sampleReference(
+  logits: Float32Array,
+  options: SamplingOptions,
+  input: SamplingInput,
+): Choice {
+  const isNumber = logits.every((logit) => logit < Infinity);
+  let candidates = allowedCandidates(penalized(logits, options, input), options, input);
+  if (candidates.length === 0 || !isNumber) return { token: NO_TOKEN, margin: Infinity };
+  let margin = Infinity;
+  const keepFirst = (count: number) => {
+    if (count >= candidates.length) return;
+    // Equal logits are told apart by id, whatever the precision.
+    margin = Math.min(margin, candidates[count - 1].logit - candidates[count].logit || Infinity);
+    candidates = candidates.slice(0, count);
+  };
+
+  const greedy = options.temperature < LEAST_TEMPERATURE;
+  if (greedy) keepFirst(1);
+  if (options.topK > 0) keepFirst(options.topK);
+  if (options.topP < 1) {
+    const shares = cumulativeShares(candidates);
+    for (const share of shares.slice(0, -1)) {
+      margin = Math.min(margin, Math.abs(share - options.topP));
+    }
+    const reached = shares.findIndex((share) => share >= options.topP);
+    if (reached >= 0) candidates = candidates.slice(0, reached + 1);
+  }
+  if (options.minP > 0) {
+    const least = candidates[0].logit + Math.log(options.minP);
+    for (const { logit } of candidates.slice(1)) margin = Math.min(margin, Math.abs(logit - least));
+    candidates = candidates.filter(({ logit }) => logit >= least || logit === candidates[0].logit);
+  }
+  if (candidates.length === 1) return { token: candidates[0].id, margin };
+  return draw(candidates, options, input.position, margin);
+}
+
+/** Logits lowered for the last tokens of the sequence, once per distinct token. */
+function penalized(
+  logits: Float32Array,
+  { repeatLastN, repeatPenalty, frequencyPenalty, presencePenalty }: SamplingOptions,
+  { history = [], position }: SamplingInput,
+): Float64Array {
+  const result = Float64Array.from(logits);
+  const recent = Array.from(history)
+    .slice(0, position + 1)
+    .slice(Math.max(0, position + 1 - repeatLastN))
+    .filter((token) => token < logits.length);
+  for (const token of new Set(recent)) {
+    const count = recent.filter((other) => other === token).length;
+    if (result[token] > 0) result[token] /= repeatPenalty;
+    else result[token] *= repeatPenalty;
+    result[token] -= frequencyPenalty * count + presencePenalty;
+  }
+  return result;
+}
+
+/** The allowed tokens in falling order of logit, lowest ids first among equals. */
+function allowedCandidates(
+  logits: Float64Array,
+  options: SamplingOptions,
+  { mask }: SamplingInput,
+): Candidate[] {
+  const candidates: Candidate[] = [];
+  logits.forEach((logit, id) => {
+    const allowed = !options.masked || !mask || (mask[id >>> 5] >>> (id & 31)) & 1;
+    if (allowed && logit > -GREATEST_LOGIT) {
+      candidates.push({ id, logit: Math.min(logit, GREATEST_LOGIT) });
+    }
+  });
+  return candidates.sort((a, b) => b.logit - a.logit || a.id - b.id);
+}
+
+/** Probability of each candidate and all before it. */
+function cumulativeShares(candidates: readonly Candidate[]): number[] {
+  const weights = candidates.map(({ logit }) => Math.exp(logit - candidates[0].logit));
+  const total = weights.reduce((sum, weight) => sum + weight);
+  let sum = 0;
+  return weights.map((weight) => (sum += weight) / total);
+}
+
+/** The greatest of logit / temperature + Gumbel variate: a draw from their softmax. */
+function draw(
+  candidates: readonly Candidate[],
+  { temperature, seed }: SamplingOptions,
+  position: number,
+  margin: number,
+): Choice {
+  const scores = candidates.map(({ id, logit }) => ({
+    id,
+    score: (logit - candidates[0].logit) / temperature + gumbel(seed, position, id),
+  }));
+  scores.sort((a, b) => b.score - a.score || a.id - b.id);
+  return { token: scores[0].id, margin: Math.min(margin, scores[0].score - scores[1].score) };
+}

@@ -1,0 +1,60 @@
+// Small operations on every value of some columns, for what few architectures have: the binding of
+// elementwise.wgsl. What is on every model's way is fused into larger kernels instead.
+
+import source from "./elementwise.wgsl" with { type: "text" };
+import type { Columns, ElementwiseOperation, ElementwiseOptions } from "../ops/elementwise.ts";
+import { activationFunction } from "./activation_function.ts";
+import type { Gpu } from "./gpu.ts";
+import { type Dispatch, encodeDispatch } from "./kernel.ts";
+
+const OPERATIONS: readonly ElementwiseOperation[] = [
+  ...["copy", "add", "multiply", "scale"] as const,
+  ...["sigmoid_gate", "gelu_gate", "softcap", "at_least", "at_most"] as const,
+];
+
+const WORKGROUP = 32;
+
+/** One operation in place on columns of y. */
+export class Elementwise {
+  readonly #dispatch: Dispatch;
+  readonly #columns: number;
+  readonly #count: number;
+
+  constructor(
+    device: Gpu,
+    operation: ElementwiseOperation,
+    y: Columns,
+    { count = 1, x, broadcast = false, repeat = 1, factor = 1 }: ElementwiseOptions = {},
+  ) {
+    const first = y.first ?? 0;
+    const gelu = operation === "gelu_gate" ? activationFunction("gelu") : undefined;
+    this.#count = count;
+    this.#columns = y.columns ?? y.rows.columns - first;
+    this.#dispatch = device.kernel({
+      name: `elementwise ${operation}`,
+      source,
+      constants: {
+        WORKGROUP,
+        HAS_X: x !== undefined,
+        ...Object.fromEntries(OPERATIONS.map((name) => [name.toUpperCase(), name === operation])),
+        ...gelu?.constants,
+      },
+      snippets: gelu ? [gelu.snippet] : [],
+    }).bind({ y: y.rows.floats, ...(x ? { x: x.rows.floats } : {}) }, {
+      columns: this.#columns,
+      first,
+      step: y.step ?? 0,
+      stride: y.rows.stride,
+      x_first: x?.first ?? 0,
+      x_step: x?.step ?? 0,
+      x_stride: x && !broadcast ? x.rows.stride : 0,
+      repeat,
+      factor,
+    });
+  }
+
+  /** Records the first `rows` rows. */
+  encode(pass: GPUComputePassEncoder, rows: number): void {
+    encodeDispatch(pass, this.#dispatch, [Math.ceil(this.#columns / WORKGROUP), rows, this.#count]);
+  }
+}

@@ -1,0 +1,93 @@
+// In which tiles the products of a mixture of experts are done, and for many rows the lists of
+// pairs that share an expert: the binding of expert_plan.wgsl.
+
+import planSource from "./expert_plan.wgsl" with { type: "text" };
+import type { Buffer, Pass } from "../operation.ts";
+import type { ExpertPlan, ExpertPlanOptions, Routing } from "../ops/experts.ts";
+import type { Gpu } from "./gpu.ts";
+import { type Dispatch, encodeDispatch } from "./kernel.ts";
+import { chooseTile, columnsOf } from "./tile.ts";
+
+/** The widest tile. */
+const MOST_COLUMNS = 64;
+
+/** Pairs per expert, on average, from which it is worth grouping them: memory is the GPU's limit. */
+const PLANNED_PAIRS = 2;
+
+const PLANNED_PAIRS_SOFTWARE = 4;
+
+/** How the pairs of a step are tiled. */
+export interface ExpertTiling {
+  /** Pairs in a tile; with one, tile i is pair i and there is no plan. */
+  readonly cols: number;
+  /** Number of tiles, some of them empty. */
+  readonly tiles: number;
+}
+
+/** Groups the pairs of a step by expert. One plan serves all layers, one after the other. */
+export class GpuExpertPlan implements ExpertPlan {
+  readonly name = "expert plan";
+  readonly reads: readonly Buffer[];
+  readonly writes: readonly Buffer[];
+  readonly routing: Routing;
+  /** [tiles] of (expert, pairs of the tile), for the tiling of the step. */
+  readonly tiles: GPUBuffer;
+  readonly #device: Gpu;
+  readonly #cols: number | undefined;
+  readonly #dispatches = new Map<number, Dispatch>();
+
+  /**
+   * @param rows the most there are
+   * @param options `cols` instead of what the device would choose as the width of tiles; with 1,
+   * pairs are never grouped
+   */
+  constructor(device: Gpu, routing: Routing, rows: number, options: ExpertPlanOptions = {}) {
+    this.#device = device;
+    this.routing = routing;
+    this.#cols = options.cols;
+    const pairs = rows * routing.choices;
+    const words = 2 * pairs + routing.experts * (1 + MOST_COLUMNS);
+    this.tiles = device.buffer("expert plan", words * 4, "scratch");
+    this.reads = [routing.count, routing.ids];
+    this.writes = [this.tiles];
+  }
+
+  /** Pairs that share an expert, on average: what a product's tile is chosen for. One: ungrouped. */
+  density(rows: number): number {
+    if (this.#cols !== undefined) return this.#cols;
+    const { experts, choices } = this.routing;
+    const { software } = this.#device.capabilities;
+    const density = Math.floor(rows * choices / experts);
+    return density < (software ? PLANNED_PAIRS_SOFTWARE : PLANNED_PAIRS) ? 1 : density;
+  }
+
+  /** How the pairs of `rows` rows are tiled. */
+  tiling(rows: number): ExpertTiling {
+    const { experts, choices } = this.routing;
+    // Products of all kinds share the plan: the width is one that the most demanding can have.
+    const most = { sides: 2, integer: false, quantized: true } as const;
+    const cols = this.#cols ??
+      columnsOf(chooseTile(this.#device.profile, this.density(rows), most));
+    const pairs = rows * choices;
+    return { cols, tiles: cols === 1 ? pairs : Math.floor(pairs / cols) + experts };
+  }
+
+  /** Records the grouping of what {@linkcode Route} chose for `rows` rows, if there is any. */
+  encode(pass: Pass, rows: number): void {
+    const { cols } = this.tiling(rows);
+    if (cols === 1) return;
+    let dispatch = this.#dispatches.get(cols);
+    if (!dispatch) this.#dispatches.set(cols, dispatch = this.#bind(cols));
+    encodeDispatch(pass as GPUComputePassEncoder, dispatch, [this.routing.experts]);
+  }
+
+  #bind(cols: number): Dispatch {
+    const { count, ids } = this.routing;
+    const WORKGROUP = this.#device.capabilities.software ? 8 : 64;
+    return this.#device.kernel({
+      name: "expert plan",
+      source: planSource,
+      constants: { WORKGROUP },
+    }).bind({ count, ids, plan: this.tiles }, { cols });
+  }
+}

@@ -1,0 +1,92 @@
+// The products of a mixture of experts. The kernels are those of linear.ts with a table of which pairs
+// make up a tile: the pairs as they are, or the lists of expert_plan.ts.
+
+import { GpuError } from "../errors.ts";
+import type { Activation } from "../ops/activation.ts";
+import type { ExpertLinearOptions } from "../ops/experts.ts";
+import type { GpuExpertPlan } from "./expert_plan.ts";
+import type { Gpu } from "./gpu.ts";
+import type { Dispatch } from "./kernel.ts";
+import { bindProduct, encodeTiles, type Product, useOf, Variants } from "./linear.ts";
+import type { GpuMatrix, MatrixPart } from "./matrix.ts";
+import { chooseTile, columnsOf, rowsOf, type Tile } from "./tile.ts";
+
+/** How pairs read x, and how the product is done. */
+export interface GpuExpertOptions extends ExpertLinearOptions {
+  /** Overrides the choice of the tile, for tests and tuning; as wide as the plan's. */
+  tile?: Tile;
+}
+
+/** y[pair] = x[pair / share] W^T of the pair's expert, then scaled, biased and gated as Linear does. */
+export class ExpertLinear {
+  readonly #device: Gpu;
+  readonly #plan: GpuExpertPlan;
+  readonly #product: Product;
+  readonly #options: GpuExpertOptions;
+  readonly #rows: number;
+  readonly #variants = new Variants();
+
+  /**
+   * @param matrix [experts * rows, columns], allocated with `unit` = rows
+   * @param x [pairs / share, columns] @param y [pairs, rows]
+   * Errors: GpuError for a part that ends within an expert.
+   */
+  constructor(
+    device: Gpu,
+    matrix: GpuMatrix,
+    plan: GpuExpertPlan,
+    x: Activation,
+    y: Activation,
+    options: GpuExpertOptions,
+  ) {
+    this.#device = device;
+    this.#plan = plan;
+    this.#product = { matrix, x, y, ...options };
+    this.#options = options;
+    this.#rows = matrix.rows / plan.routing.experts;
+    const broken = matrix.parts.find((part) => part.rows % this.#rows !== 0);
+    if (broken) {
+      const state = `a part has ${broken.rows} rows, an expert ${this.#rows}`;
+      throw new GpuError(`Cannot bind the experts of ${matrix.label}: ${state}`);
+    }
+  }
+
+  /** Records the product for the pairs of the first `rows` rows. Errors: GpuError, see `tile`. */
+  encode(pass: GPUComputePassEncoder, rows: number): void {
+    const { matrix } = this.#product;
+    const { cols, tiles } = this.#plan.tiling(rows);
+    const { tile, dispatches } = this.#variants.for(rows, {
+      choose: () => this.#options.tile ?? this.#chooseTile(rows, cols),
+      bind: (tile) => matrix.parts.map((part) => this.#bind(part, tile)),
+    });
+    if (columnsOf(tile) !== cols) {
+      const state = `a tile has ${columnsOf(tile)} columns, the plan ${cols}`;
+      throw new GpuError(`Cannot multiply by the experts of ${matrix.label}: ${state}`);
+    }
+    for (const dispatch of dispatches) {
+      encodeTiles(pass, dispatch, this.#rows / rowsOf(tile, matrix), tiles);
+    }
+  }
+
+  /** The best tile of those as wide as the plan's. */
+  #chooseTile(rows: number, cols: number): Tile {
+    const use = { ...useOf(this.#product), cols };
+    return chooseTile(this.#device.profile, this.#plan.density(rows), use);
+  }
+
+  #bind(part: MatrixPart, tile: Tile): Dispatch {
+    const { routing, tiles } = this.#plan;
+    const PLANNED = columnsOf(tile) > 1;
+    return bindProduct(this.#device, this.#product, part, tile, {
+      constants: { GATHER: true, PLANNED },
+      resources: PLANNED ? { plan: tiles } : { ids: routing.ids },
+      params: {
+        rows: this.#rows,
+        first: 0,
+        share: this.#options.share,
+        experts: part.rows / this.#rows,
+        first_expert: part.first / this.#rows,
+      },
+    });
+  }
+}

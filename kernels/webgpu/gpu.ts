@@ -1,0 +1,260 @@
+// An open GPU: what it can do, its buffers with an account of their bytes, its compiled kernels.
+// Features are asked for by requesting them, since an adapter may hide what it has. Knows no
+// operation; device.ts binds them, and dispatching is in kernel.ts.
+
+import { DeviceLostError, GpuError, GpuMemoryError } from "../errors.ts";
+import type { Capabilities, DeviceProfile } from "../device.ts";
+import type { Buffer } from "../operation.ts";
+import { createDryGpu } from "./dry_gpu.ts";
+import { Kernel, type KernelSource } from "./kernel.ts";
+import { type Platform, platformOf } from "./platform.ts";
+
+/** How to open a device. */
+export interface DeviceOptions {
+  /** Any implementation of WebGPU; default `navigator.gpu`. */
+  gpu?: GPU;
+  /** Features not to use even where they are: each kernel has a path without. */
+  without?: readonly ("subgroups" | "packedDot")[];
+  /** Caps the size of one binding in bytes, to test the splitting of tensors. */
+  maxBindingSize?: number;
+}
+
+/** What is known of a GPU once a device of it was open. */
+export interface GpuProfile extends DeviceProfile {
+  readonly platform: Platform;
+  readonly limits: GPUSupportedLimits;
+}
+
+const WANTED: readonly string[] = ["subgroups", "timestamp-query"];
+
+/** An open device. Dispose of it to free all that it holds. */
+export class Gpu implements Disposable {
+  /** Bytes in live buffers, by the purpose given to {@linkcode Gpu.buffer}. */
+  readonly allocated = new Map<string, number>();
+  readonly #kernels = new Map<string, Kernel>();
+  readonly #purposes = new Map<GPUBuffer, string>();
+  #lost: DeviceLostError | undefined;
+  #uncaptured: GpuError | undefined;
+
+  /** For {@linkcode Gpu.open} and its like. */
+  constructor(
+    readonly gpu: GPUDevice,
+    readonly profile: GpuProfile,
+    /** Whose GPU this is, if it is not its own. */
+    readonly owner?: Gpu,
+  ) {
+    if (owner) return;
+    gpu.addEventListener("uncapturederror", (event) => {
+      const { error } = event as GPUUncapturedErrorEvent;
+      this.#uncaptured ??= new GpuError(`Cannot run GPU commands: ${error.message}`);
+    });
+    gpu.lost.then((info) => {
+      this.#lost ??= new DeviceLostError(`Cannot use the GPU: device lost: ${info.message}`);
+    });
+  }
+
+  /** Opens the best adapter. Errors: GpuError where there is none. */
+  static async open<T extends Gpu>(
+    this: new (gpu: GPUDevice, profile: GpuProfile) => T,
+    options: DeviceOptions = {},
+  ): Promise<T> {
+    const gpu = options.gpu ?? globalThis.navigator?.gpu;
+    if (!gpu) throw new GpuError("Cannot open a GPU: this runtime has no WebGPU");
+    const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" }) ??
+      await gpu.requestAdapter();
+    if (!adapter) {
+      throw new GpuError(
+        "Cannot open a GPU: no adapter found; install a Vulkan driver (on Debian and Ubuntu: " +
+          "apt-get install mesa-vulkan-drivers)",
+      );
+    }
+    const device = await requestDevice(adapter);
+    const without = new Set<string>(options.without);
+    const subgroups = device.features.has("subgroups") && !without.has("subgroups");
+    const info = adapter.info;
+    const { subgroupMinSize: least = 0, subgroupMaxSize: most = 0 } = info;
+    const limits = readLimits(device.limits);
+    return new this(device, {
+      platform: platformOf(gpu),
+      capabilities: {
+        subgroups,
+        timestamps: device.features.has("timestamp-query"),
+        packedDot: !without.has("packedDot") &&
+          hasLanguageFeature(gpu, "packed_4x8_integer_dot_product"),
+        subgroupSize: subgroups && least === most ? least : 0,
+        software: info.isFallbackAdapter ?? /llvmpipe|swiftshader/i.test(info.description),
+      },
+      description: info.description || info.device || info.vendor || "unnamed adapter",
+      vendor: Number(info.vendor) || 0,
+      device: Number(info.device) || 0,
+      maxBindingSize: Math.min(
+        limits.maxStorageBufferBindingSize,
+        options.maxBindingSize ?? Infinity,
+      ),
+      maxBufferSize: limits.maxBufferSize,
+      limits,
+    });
+  }
+
+  /** A device that only counts: a model assembled on it shows what it would take of that GPU. */
+  static dry<T extends Gpu>(
+    this: new (gpu: GPUDevice, profile: GpuProfile) => T,
+    profile: GpuProfile,
+  ): T {
+    return new this(createDryGpu(profile.limits), profile);
+  }
+
+  /**
+   * The same GPU with an account of its own: disposing of it frees what was made through it, and
+   * leaves the GPU to its owner.
+   */
+  share(): Gpu {
+    return new Gpu(this.gpu, this.profile, this.owner ?? this);
+  }
+
+  get platform(): Platform {
+    return this.profile.platform;
+  }
+
+  get capabilities(): Capabilities {
+    return this.profile.capabilities;
+  }
+
+  /** Name of the adapter and of its driver, for people. */
+  get description(): string {
+    return this.profile.description;
+  }
+
+  /** Largest binding of a storage buffer in bytes. */
+  get maxBindingSize(): number {
+    return this.profile.maxBindingSize;
+  }
+
+  /** Resolves when the device is lost, whatever the reason. */
+  get lost(): Promise<DeviceLostError> {
+    return this.owner?.lost ?? this.gpu.lost.then(() => this.#lost!);
+  }
+
+  /** Throws what went wrong on the GPU since the last call: errors there are raised late. */
+  check(): void {
+    if (this.owner) return this.owner.check();
+    if (this.#lost) throw this.#lost;
+    const error = this.#uncaptured;
+    this.#uncaptured = undefined;
+    if (error) throw error;
+  }
+
+  /**
+   * Creates a buffer of at least `bytes` bytes, rounded up to 16, zeroed, counted under `purpose`.
+   * Errors: GpuMemoryError (size limits now; exhaustion by {@linkcode Gpu.scoped}).
+   */
+  buffer(label: string, bytes: number, purpose: string, usage = STORAGE_USAGE): GPUBuffer {
+    const size = Math.max(16, Math.ceil(bytes / 16) * 16);
+    if (size > this.gpu.limits.maxBufferSize) {
+      const limit = (this.gpu.limits.maxBufferSize / 2 ** 20).toFixed(0);
+      throw new GpuMemoryError(label, size, `the largest buffer of this device has ${limit} MiB`);
+    }
+    const buffer = this.gpu.createBuffer({ label, size, usage });
+    this.#purposes.set(buffer, purpose);
+    this.allocated.set(purpose, (this.allocated.get(purpose) ?? 0) + size);
+    return buffer;
+  }
+
+  /** Writes into a buffer from byte `offset` on. Writing nothing is allowed here: Deno would abort. */
+  write(buffer: Buffer, offset: number, data: ArrayBufferView | ArrayBuffer): void {
+    if (data.byteLength > 0) {
+      this.gpu.queue.writeBuffer(buffer as GPUBuffer, offset, data as Uint8Array<ArrayBuffer>);
+    }
+  }
+
+  /** Destroys a buffer made by {@linkcode Gpu.buffer} and takes it off the account. */
+  free(freed: Buffer): void {
+    const buffer = freed as GPUBuffer;
+    const purpose = this.#purposes.get(buffer);
+    if (purpose === undefined) return;
+    this.#purposes.delete(buffer);
+    this.allocated.set(purpose, this.allocated.get(purpose)! - buffer.size);
+    buffer.destroy();
+  }
+
+  /** Runs `create` inside error scopes: what the device refuses becomes an exception. */
+  async scoped<T>(what: string, create: () => T | Promise<T>): Promise<T> {
+    this.gpu.pushErrorScope("out-of-memory");
+    this.gpu.pushErrorScope("validation");
+    const [created] = await Promise.allSettled([Promise.resolve().then(create)]);
+    const invalid = await this.gpu.popErrorScope();
+    const exhausted = await this.gpu.popErrorScope();
+    // What the GPU refused is the reason for what failed after it.
+    if (exhausted) {
+      const bytes = [...this.allocated.values()].reduce((sum, size) => sum + size, 0);
+      throw new GpuMemoryError(what, bytes, "the device is out of memory");
+    }
+    if (invalid) throw new GpuError(`Cannot ${what}: ${invalid.message}`);
+    if (created.status === "rejected") throw created.reason;
+    this.check();
+    return created.value;
+  }
+
+  /** The compiled kernel of this source and these constants; compiled once per device. */
+  kernel(source: KernelSource): Kernel {
+    const { name, constants, snippets } = source;
+    const key = JSON.stringify([name, constants, snippets, source.source]);
+    let kernel = this.#kernels.get(key);
+    if (!kernel) this.#kernels.set(key, kernel = new Kernel(this, source));
+    return kernel;
+  }
+
+  /** Destroys all its buffers, and the GPU's device with them where it is its own. */
+  [Symbol.dispose](): void {
+    for (const buffer of this.#purposes.keys()) buffer.destroy();
+    this.#purposes.clear();
+    this.allocated.clear();
+    this.#kernels.clear();
+    if (!this.owner) this.gpu.destroy();
+  }
+}
+
+const STORAGE_USAGE = 0x80 | 0x40 | 0x8 | 0x4; // STORAGE | UNIFORM | COPY_DST | COPY_SRC
+
+/** Limits as plain data, which keeps no device alive; their members are getters. */
+function readLimits(limits: GPUSupportedLimits): GPUSupportedLimits {
+  const plain: Record<string, number> = {};
+  for (const name in limits) {
+    const value = limits[name as keyof GPUSupportedLimits];
+    if (typeof value === "number") plain[name] = value;
+  }
+  return plain as unknown as GPUSupportedLimits;
+}
+
+/** Deno's built-in types lack `wgslLanguageFeatures`; the object has it. */
+function hasLanguageFeature(gpu: GPU, name: string): boolean {
+  const { wgslLanguageFeatures } = gpu as GPU & { wgslLanguageFeatures?: ReadonlySet<string> };
+  return wgslLanguageFeatures?.has(name) ?? false;
+}
+
+/**
+ * Requests every wanted feature, then drops what is refused, one at a time; takes all limits but
+ * that of storage buffers, eight on every device: a kernel with more fails on all, not on some.
+ */
+async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
+  const { maxStorageBuffersPerShaderStage: _, ...requiredLimits } = readLimits(adapter.limits);
+  const features = [...WANTED];
+  const refused: string[] = [];
+  for (;;) {
+    try {
+      const requiredFeatures = features.filter((name) => !refused.includes(name));
+      return await adapter.requestDevice({
+        requiredFeatures: requiredFeatures as GPUFeatureName[],
+        requiredLimits,
+      });
+    } catch (error) {
+      const next = features.find((name) => !refused.includes(name));
+      if (next === undefined) throw new GpuError(`Cannot open the GPU: ${error}`);
+      // A refusal does not say which feature it is: hidden ones go first, listed ones after.
+      const hidden = features.find((name) =>
+        !refused.includes(name) && !adapter.features.has(name as GPUFeatureName)
+      );
+      refused.push(hidden ?? next);
+    }
+  }
+}

@@ -1,0 +1,180 @@
+// A compiled compute kernel and its dispatches. The .wgsl file declares each binding and the
+// uniform struct `Params` once; they are read from there, so that TypeScript binds by name and
+// packs `Params` without a second declaration. Bind groups are made once and replayed.
+
+import type { Buffer, BufferRange } from "../operation.ts";
+import { GpuError } from "../errors.ts";
+import type { Platform } from "./platform.ts";
+import { type Constants, expandTemplate } from "./template.ts";
+
+/** What a kernel needs of the device that compiles it: {@linkcode Gpu} is one. */
+export interface KernelHost {
+  readonly gpu: GPUDevice;
+  readonly platform: Platform;
+  buffer(label: string, bytes: number, purpose: string, usage: number): GPUBuffer;
+  write(buffer: GPUBuffer, offset: number, data: ArrayBuffer): void;
+}
+
+/** What a kernel is compiled from. */
+export interface KernelSource {
+  /** Name for errors and profiles. */
+  readonly name: string;
+  /** Text of the .wgsl file; its entry point is `main`. */
+  readonly source: string;
+  /** Compile-time constants of this variant. */
+  readonly constants?: Constants;
+  /** WGSL put in front of the source: weight formats, shared functions. */
+  readonly snippets?: readonly string[];
+}
+
+/** A buffer, or a range of one. */
+export type Resource = Buffer | BufferRange;
+
+/** Number of workgroups in x, y and z. */
+export type Workgroups = readonly [x: number, y?: number, z?: number];
+
+/** A kernel with its buffers, ready to be replayed with any number of workgroups. */
+export interface Dispatch {
+  readonly kernel: Kernel;
+  readonly bindGroup: GPUBindGroup;
+}
+
+const BINDING =
+  /@group\(0\)\s*@binding\((\d+)\)\s*var<(storage, read_write|storage, read|storage|uniform)>\s*(\w+)/g;
+
+const TYPES: Record<string, GPUBufferBindingType> = {
+  "storage": "read-only-storage",
+  "storage, read": "read-only-storage",
+  "storage, read_write": "storage",
+  "uniform": "uniform",
+};
+
+/** A pipeline with the layout that its WGSL declares. Get one from {@linkcode Gpu.kernel}. */
+export class Kernel {
+  readonly name: string;
+  readonly pipeline: GPUComputePipeline;
+  /** The WGSL after expansion, for people who debug it. */
+  readonly code: string;
+  readonly #device: KernelHost;
+  readonly #layout: GPUBindGroupLayout;
+  readonly #bindings = new Map<string, number>();
+  readonly #params: Member[];
+
+  /** Errors: GpuError for members of `Params` that are not one word each. */
+  constructor(device: KernelHost, { name, source, constants = {}, snippets = [] }: KernelSource) {
+    this.name = name;
+    this.#device = device;
+    const text = [...snippets, source].join("\n");
+    const usesSubgroups = Boolean(constants.SUBGROUPS);
+    const enable = usesSubgroups && device.platform.subgroupsDirective ? "enable subgroups;\n" : "";
+    this.code = enable + expandTemplate(text, constants);
+    const entries: GPUBindGroupLayoutEntry[] = [];
+    for (const [, index, access, variable] of this.code.matchAll(BINDING)) {
+      this.#bindings.set(variable, Number(index));
+      const buffer = { type: TYPES[access] };
+      entries.push({ binding: Number(index), visibility: 4, /* COMPUTE */ buffer });
+    }
+    this.#params = parseParams(name, this.code);
+    const { gpu } = device;
+    this.#layout = gpu.createBindGroupLayout({ label: name, entries });
+    this.pipeline = gpu.createComputePipeline({
+      label: name,
+      layout: gpu.createPipelineLayout({ bindGroupLayouts: [this.#layout] }),
+      compute: {
+        module: gpu.createShaderModule({ label: name, code: this.code }),
+        entryPoint: "main",
+      },
+    });
+  }
+
+  /**
+   * Binds buffers by their WGSL names, and packs `params` into the uniform struct `Params`.
+   * Errors: GpuError naming what is missing or not declared.
+   */
+  bind(resources: Record<string, Resource>, params: Record<string, number> = {}): Dispatch {
+    const bound: Record<string, Resource> = { ...resources };
+    if (this.#params.length > 0) bound.params = this.#packParams(params);
+    const entries: GPUBindGroupEntry[] = [];
+    for (const [name, binding] of this.#bindings) {
+      const resource = bound[name];
+      if (!resource) throw new GpuError(`Cannot bind ${this.name}: nothing given for "${name}"`);
+      const range = "buffer" in resource ? resource : { buffer: resource };
+      entries.push({ binding, resource: { ...range, buffer: range.buffer as GPUBuffer } });
+    }
+    for (const name in bound) {
+      if (!this.#bindings.has(name)) {
+        throw new GpuError(`Cannot bind ${this.name}: it does not declare "${name}"`);
+      }
+    }
+    const bindGroup = this.#device.gpu.createBindGroup({
+      label: this.name,
+      layout: this.#layout,
+      entries,
+    });
+    return { kernel: this, bindGroup };
+  }
+
+  #packParams(params: Record<string, number>): GPUBuffer {
+    const data = new DataView(new ArrayBuffer(Math.ceil(this.#params.length / 4) * 16));
+    this.#params.forEach(({ name, type }, i) => {
+      const value = params[name];
+      if (value === undefined) {
+        throw new GpuError(`Cannot bind ${this.name}: nothing given for "params.${name}"`);
+      }
+      if (type === "f32") data.setFloat32(4 * i, value, true);
+      else if (holds(type, value)) data.setUint32(4 * i, value, true);
+      else {
+        const state = `"params.${name}" is a ${type}, the value ${value}`;
+        throw new GpuError(`Cannot bind ${this.name}: ${state}`);
+      }
+    });
+    const usage = 0x40 | 0x8; // UNIFORM | COPY_DST
+    const buffer = this.#device.buffer(`${this.name} params`, data.byteLength, "scratch", usage);
+    this.#device.write(buffer, 0, data.buffer as ArrayBuffer);
+    return buffer;
+  }
+}
+
+/** A member of `struct Params`. */
+interface Member {
+  name: string;
+  type: string;
+}
+
+/** Whether a number is one of an integer type. */
+function holds(type: string, value: number): boolean {
+  const [least, most] = type === "i32" ? [-(2 ** 31), 2 ** 31 - 1] : [0, 2 ** 32 - 1];
+  return Number.isInteger(value) && least <= value && value <= most;
+}
+
+/**
+ * Members of `struct Params` in order. Each has to be one word, since its place is its number:
+ * whatever else WGSL allows here would move those behind it.
+ */
+function parseParams(kernel: string, code: string): Member[] {
+  const body = /\bstruct\s+Params\s*\{([^}]*)\}/.exec(code.replaceAll(/\/\/.*|\/\*[^]*?\*\//g, ""));
+  // Types have commas of their own, but only within angle brackets.
+  const members = body?.[1].split(/,(?![^<]*>)/).map((member) => member.trim()).filter(Boolean) ??
+    [];
+  return members.map((member) => {
+    const [, name, type] = /^(\w+)\s*:\s*(u32|i32|f32)$/.exec(member) ?? [];
+    if (!name) {
+      const state = `"${member}" of its Params is not one word (u32, i32 or f32)`;
+      throw new GpuError(`Cannot compile ${kernel}: ${state}`);
+    }
+    return { name, type };
+  });
+}
+
+/** Records a dispatch into a pass, of at most 65,535 workgroups a dimension; nothing for none. */
+export function encodeDispatch(
+  pass: GPUComputePassEncoder,
+  dispatch: Dispatch,
+  count: Workgroups,
+): void {
+  const [x, y = 1, z = 1] = count;
+  if (x * y * z === 0) return;
+  pass.setPipeline(dispatch.kernel.pipeline);
+  pass.setBindGroup(0, dispatch.bindGroup);
+  pass.dispatchWorkgroups(x, y, z);
+}

@@ -1,0 +1,231 @@
+// Matrix products: the bindings of linear.wgsl (few tokens, or a driver without fast workgroup memory)
+// and matmul.wgsl (many tokens). Which of them with what tile is tile.ts's. Matrices that are gathered
+// per token are experts.ts's, which binds the same two.
+
+import groupSource from "./group.wgsl" with { type: "text" };
+import linearSource from "./linear.wgsl" with { type: "text" };
+import matmulSource from "./matmul.wgsl" with { type: "text" };
+import productSource from "./product.wgsl" with { type: "text" };
+import quantizeSource from "./quantize_group.wgsl" with { type: "text" };
+import { GpuError } from "../errors.ts";
+import { type Activation, bufferOf, GROUP, isQuantized } from "../ops/activation.ts";
+import type { ActivationFunction } from "../ops/activation_function.ts";
+import type { LinearOptions } from "../ops/linear.ts";
+import type { QuantFormat } from "../quants/mod.ts";
+import { activationFunction } from "./activation_function.ts";
+import type { Gpu } from "./gpu.ts";
+import { type Dispatch, encodeDispatch, type Resource } from "./kernel.ts";
+import { bindWeights, type GpuMatrix, type MatrixPart } from "./matrix.ts";
+import {
+  chooseTile,
+  columnsOf,
+  type LinearTile,
+  rowsOf,
+  STAGED,
+  stagedGroups,
+  type Tile,
+  tileFault,
+  type TileUse,
+  usesSubgroups,
+} from "./tile.ts";
+
+/** How the product is written and done. */
+export interface GpuLinearOptions extends LinearOptions {
+  /** Overrides the choice of the tile, for tests and tuning. */
+  tile?: Tile;
+}
+
+/** A matrix product with its input and output bound. */
+export class Linear {
+  readonly #device: Gpu;
+  readonly #product: Product;
+  readonly #options: GpuLinearOptions;
+  readonly #variants = new Variants();
+
+  /** @param x [tokens, columns] @param y [tokens, rows] or wider, see {@linkcode LinearOptions} */
+  constructor(
+    device: Gpu,
+    matrix: GpuMatrix,
+    x: Activation,
+    y: Activation,
+    options: GpuLinearOptions = {},
+  ) {
+    this.#device = device;
+    this.#product = { matrix, x, y, ...options };
+    this.#options = options;
+  }
+
+  /** Records the product for the first `tokens` rows of x. Errors: GpuError, see `tile`. */
+  encode(pass: GPUComputePassEncoder, tokens: number): void {
+    const { matrix } = this.#product;
+    const variant = this.#variants.for(tokens, {
+      choose: () =>
+        this.#options.tile ?? chooseTile(this.#device.profile, tokens, useOf(this.#product)),
+      bind: (tile) => matrix.parts.map((part) => this.#bind(part, tile)),
+    });
+    const tokenTiles = Math.ceil(tokens / columnsOf(variant.tile));
+    variant.dispatches.forEach((dispatch, i) => {
+      const rowTiles = matrix.parts[i].rows / rowsOf(variant.tile, matrix);
+      encodeTiles(pass, dispatch, rowTiles, tokenTiles);
+    });
+  }
+
+  #bind(part: MatrixPart, tile: Tile): Dispatch {
+    return bindProduct(this.#device, this.#product, part, tile, {
+      constants: { GATHER: false, PLANNED: false },
+      resources: {},
+      params: { rows: part.rows, first: (this.#options.first ?? 0) + part.first },
+    });
+  }
+}
+
+/** A product bound with one tile: a dispatch per part of the matrix. */
+export interface Variant {
+  readonly tile: Tile;
+  readonly dispatches: readonly Dispatch[];
+}
+
+/** The variants that a product was used in so far. */
+export class Variants {
+  readonly #byTile = new Map<string, Variant>();
+  readonly #byTokens = new Map<number, Variant>();
+
+  /** The variant for a number of tokens; chosen and bound when first asked for. */
+  for(
+    tokens: number,
+    { choose, bind }: { choose: () => Tile; bind: (tile: Tile) => readonly Dispatch[] },
+  ): Variant {
+    let variant = this.#byTokens.get(tokens);
+    if (variant) return variant;
+    const tile = choose();
+    const key = JSON.stringify(tile);
+    variant = this.#byTile.get(key) ?? { tile, dispatches: bind(tile) };
+    this.#byTile.set(key, variant);
+    this.#byTokens.set(tokens, variant);
+    return variant;
+  }
+}
+
+/** What a product reads and writes. */
+export interface Product {
+  readonly matrix: GpuMatrix;
+  readonly x: Activation;
+  readonly y: Activation;
+  readonly accumulate?: boolean;
+  readonly activation?: ActivationFunction;
+}
+
+/** What tiles have to know of a product. */
+export function useOf({ matrix, x, y }: Product): TileUse {
+  return { sides: matrix.sides, integer: isQuantized(x), quantized: isQuantized(y) };
+}
+
+/** Records a product over `rowTiles` (rounded up) times `tokenTiles` tiles. */
+export function encodeTiles(
+  pass: GPUComputePassEncoder,
+  dispatch: Dispatch,
+  rowTiles: number,
+  tokenTiles: number,
+): void {
+  const x = Math.min(Math.ceil(rowTiles), 32768);
+  encodeDispatch(pass, dispatch, [x, tokenTiles, Math.ceil(rowTiles / x)]);
+}
+
+/**
+ * Binds the kernel of a tile to a part of a product's matrix; `more` is what the caller decides.
+ * Errors: GpuError for a tile that the device or the kernel cannot do, and for results that would
+ * not be whole int8 groups.
+ */
+export function bindProduct(
+  device: Gpu,
+  product: Product,
+  part: MatrixPart,
+  tile: Tile,
+  more: {
+    constants: { GATHER: boolean; PLANNED: boolean };
+    resources: Record<string, Resource>;
+    params: Record<string, number> & { rows: number; first: number };
+  },
+): Dispatch {
+  const { matrix, x, y, accumulate = false, activation = "silu" } = product;
+  const use = useOf(product);
+  const { first } = more.params;
+  const fault = tileFault(device.profile, tile, use) ??
+    (use.quantized && first % GROUP !== 0
+      ? `its int8 groups would begin at column ${first}`
+      : use.quantized && accumulate
+      ? "int8 groups cannot be added to"
+      : undefined);
+  if (fault) {
+    throw new GpuError(
+      `Cannot multiply by ${matrix.label} in tiles ${JSON.stringify(tile)}: ${fault}`,
+    );
+  }
+  const { format, sides } = matrix;
+  const staged = tile === STAGED;
+  const gate = sides === 2 ? activationFunction(activation) : undefined;
+  const kernel = device.kernel({
+    name: `${staged ? "matmul" : "linear"} ${format.name}`,
+    source: staged ? matmulSource : linearSource,
+    constants: {
+      ...weightConstants(format),
+      ...(staged ? stagedConstants(use) : tileConstants(device, tile)),
+      ...gate?.constants,
+      ...more.constants,
+      COLS: columnsOf(tile),
+      SIDES: sides,
+      PAIRED: sides === 2,
+      INTEGER: use.integer,
+      QUANTIZED_OUTPUT: use.quantized,
+      AFFINE: part.affine !== undefined,
+      ACCUMULATE: accumulate,
+    },
+    snippets: weightSnippets(format, [
+      ...(use.integer || use.quantized ? [quantizeSource] : []),
+      ...(gate ? [gate.snippet] : []),
+      productSource,
+    ]),
+  });
+  return kernel.bind({
+    x: bufferOf(x),
+    y: bufferOf(y),
+    ...bindWeights(matrix, part),
+    ...(part.affine ? { affine: part.affine } : {}),
+    ...more.resources,
+  }, { groups: Math.ceil(matrix.columns / GROUP), stride: y.stride, ...more.params });
+}
+
+function stagedConstants(use: TileUse) {
+  return { GROUPS: stagedGroups(use), OUTPUT_ROWS: 4 / use.sides };
+}
+
+function tileConstants(device: Gpu, tile: LinearTile) {
+  const { rows, lanes, workgroup } = tile;
+  const SUBGROUPS = usesSubgroups(tile, device.profile);
+  return {
+    ROWS: rows,
+    LANES: lanes,
+    WORKGROUP: workgroup,
+    SUBGROUPS,
+    SHARED: lanes > 1 && !SUBGROUPS,
+  };
+}
+
+/** Constants that tell a kernel what a format's snippet gives. */
+export function weightConstants(format: QuantFormat): Record<string, boolean> {
+  return {
+    FLOAT_WEIGHTS: format.kind === "float",
+    HAS_MINIMUM: format.hasMinimum,
+    UNIFORM_GROUP: format.uniformGroup,
+  };
+}
+
+/** Declarations of a format's planes and codebook from binding 8 on, and its snippet. */
+export function weightSnippets(format: QuantFormat, more: readonly string[] = []): string[] {
+  const { planes, codebook } = format;
+  const tables = codebook ? [...planes, { ...codebook, name: "codebook" }] : planes;
+  const bindings = tables.map(({ name, type }, i) =>
+    `@group(0) @binding(${8 + i}) var<storage, read> w_${name}: array<${type}>;`
+  );
+  return [bindings.join("\n"), groupSource, format.snippet, ...more];
+}

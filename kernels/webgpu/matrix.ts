@@ -1,0 +1,195 @@
+// Weight matrices on a GPU: rows repacked into the planes of their format, split by rows into parts
+// where a plane would not fit a binding.
+
+import { GROUP, padTo } from "../ops/activation.ts";
+import type { Affine, Matrix, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
+import type { QuantFormat } from "../quants/mod.ts";
+import { codebookBuffer } from "./codebook.ts";
+import type { Gpu } from "./gpu.ts";
+import type { Resource } from "./kernel.ts";
+
+/** Rows [first, first + rows) of each side of a matrix, in one buffer. */
+export interface MatrixPart {
+  readonly first: number;
+  readonly rows: number;
+  readonly buffer: GPUBuffer;
+  /** Byte offset of each plane of the format in `buffer`. */
+  readonly offsets: readonly number[];
+  /** Byte size of each plane. */
+  readonly sizes: readonly number[];
+  /** (scale, bias) per row and side, where the model has them. */
+  affine?: GPUBuffer;
+}
+
+/** A matrix in the planes of its format. */
+export interface GpuMatrix extends Matrix {
+  readonly parts: readonly MatrixPart[];
+  /** What the codes of its format stand for, if that is a table. */
+  readonly codebook?: GPUBuffer;
+}
+
+/** Blocks of a row, padded to whole groups of 32 columns. */
+function blocksPerRow(format: QuantFormat, columns: number): number {
+  return padTo(columns, GROUP) / format.blockSize;
+}
+
+/** Blocks that are whole words in every plane: what is written begins on them. */
+function blocksPerWord(format: QuantFormat): number {
+  const bits = format.planes.reduce((bits, plane) => bits | plane.bytesPerBlock, 4);
+  return 4 / (bits & -bits);
+}
+
+/** Whether two matrices of this shape can be one paired matrix: both sides begin on a whole word. */
+export function canPair(format: QuantFormat, rows: number, columns: number): boolean {
+  return rows * blocksPerRow(format, columns) % blocksPerWord(format) === 0;
+}
+
+/** Allocates a matrix; its weights are written by {@linkcode MatrixWriter}. Errors: GpuMemoryError. */
+export function allocateMatrix(
+  device: Gpu,
+  label: string,
+  format: QuantFormat,
+  shape: MatrixShape,
+): GpuMatrix {
+  // Parts of whole groups of 32 rows, since a paired product writes int8 groups of 32 outputs; the
+  // groups of an expert begin anew.
+  const { rows, columns, sides = 1, unit = GROUP } = shape;
+  const rowBlocks = blocksPerRow(format, columns);
+  const rowBytes = format.planes.map((plane) => plane.bytesPerBlock * rowBlocks);
+  const widest = sides * Math.max(...rowBytes);
+  const whole = sides * rowBytes.reduce((sum, bytes) => sum + bytes + 256, 0);
+  const most = Math.min(
+    device.maxBindingSize / widest,
+    device.gpu.limits.maxBufferSize / whole,
+  );
+  // And they begin on a whole word.
+  const step = canPair(format, unit, columns) ? unit : blocksPerWord(format) * unit;
+  const partRows = most >= rows ? rows : Math.max(step, Math.floor(most / step) * step);
+  const parts: MatrixPart[] = [];
+  for (let first = 0; first < rows; first += partRows) {
+    const count = Math.min(partRows, rows - first);
+    const sizes = rowBytes.map((bytes) => padTo(sides * count * bytes, 16));
+    const offsets: number[] = [];
+    let size = 0;
+    for (const bytes of sizes) {
+      offsets.push(size);
+      size += padTo(bytes, 256);
+    }
+    const buffer = device.buffer(label, size, "weights");
+    parts.push({ first, rows: count, buffer, offsets, sizes });
+  }
+  const codebook = codebookBuffer(device, format);
+  return { label, format, rows, columns, sides, parts, ...(codebook ? { codebook } : {}) };
+}
+
+/** The bindings of a part's planes, named as its format's snippet reads them. */
+export function bindWeights(matrix: GpuMatrix, part: MatrixPart): Record<string, Resource> {
+  const bindings: Record<string, Resource> = {};
+  if (matrix.codebook) bindings.w_codebook = matrix.codebook;
+  matrix.format.planes.forEach((plane, i) => {
+    const [offset, size] = [part.offsets[i], part.sizes[i]];
+    bindings[`w_${plane.name}`] = { buffer: part.buffer, offset, size };
+  });
+  return bindings;
+}
+
+/** Gives each row of a matrix a factor and a bias: y = scale * (w x) + bias, side after side. */
+export function setAffine(
+  device: Gpu,
+  matrix: GpuMatrix,
+  affine: Affine,
+): void {
+  for (const part of matrix.parts) {
+    const data = new Float32Array(2 * matrix.sides * part.rows);
+    for (let i = 0; i < matrix.sides * part.rows; i++) {
+      const row = Math.floor(i / part.rows) * matrix.rows + part.first + i % part.rows;
+      data[2 * i] = affine.scale[row];
+      data[2 * i + 1] = affine.bias[row];
+    }
+    part.affine = device.buffer(`${matrix.label} affine`, data.byteLength, "weights");
+    device.write(part.affine, 0, data);
+  }
+}
+
+/** Writes the rows of one side of a matrix, first to last, as they come from the file. */
+export class GpuMatrixWriter implements MatrixWriter {
+  readonly #device: Gpu;
+  readonly #matrix: GpuMatrix;
+  readonly #side: number;
+  readonly #rowBlocks: number;
+  /** Blocks of this side that are on the GPU. */
+  #written = 0;
+  /** Blocks that wait for their neighbours: writes begin and end on whole words. */
+  #pending = new Uint8Array(0);
+
+  constructor(device: Gpu, matrix: GpuMatrix, side: 0 | 1 = 0) {
+    this.#device = device;
+    this.#matrix = matrix;
+    this.#side = side;
+    this.#rowBlocks = blocksPerRow(matrix.format, matrix.columns);
+  }
+
+  /** Takes whole rows of GGUF blocks. */
+  append(rows: Uint8Array): void {
+    const { blockBytes } = this.#matrix.format;
+    const padded = this.#padRows(rows);
+    const bytes = this.#pending.length > 0 ? concat(this.#pending, padded) : padded;
+    const words = blocksPerWord(this.#matrix.format) * blockBytes;
+    const whole = bytes.length - bytes.length % words;
+    this.#write(bytes.subarray(0, whole));
+    this.#pending = bytes.slice(whole);
+  }
+
+  /** Writes what is left. Call once, after the last row. */
+  finish(): void {
+    this.#write(this.#pending);
+    this.#pending = new Uint8Array(0);
+  }
+
+  /** Float rows may end within a group: zeros fill it. Quantized rows are whole groups. */
+  #padRows(rows: Uint8Array): Uint8Array {
+    const { format, columns } = this.#matrix;
+    if (columns % GROUP === 0) return rows;
+    const from = columns / format.blockSize * format.blockBytes;
+    const to = this.#rowBlocks * format.blockBytes;
+    const count = rows.length / from;
+    const padded = new Uint8Array(count * to);
+    for (let i = 0; i < count; i++) padded.set(rows.subarray(i * from, (i + 1) * from), i * to);
+    return padded;
+  }
+
+  #write(bytes: Uint8Array): void {
+    const { format, parts } = this.#matrix;
+    let rest = bytes;
+    while (rest.length > 0) {
+      const row = Math.floor(this.#written / this.#rowBlocks);
+      const part = parts.find((part) => row < part.first + part.rows)!;
+      const partEnd = (part.first + part.rows) * this.#rowBlocks;
+      const blocks = Math.min(rest.length / format.blockBytes, partEnd - this.#written);
+      const block = this.#side * part.rows * this.#rowBlocks + this.#written -
+        part.first * this.#rowBlocks;
+      this.#upload(part, block, rest.subarray(0, blocks * format.blockBytes), blocks);
+      this.#written += blocks;
+      rest = rest.subarray(blocks * format.blockBytes);
+    }
+  }
+
+  #upload(part: MatrixPart, block: number, bytes: Uint8Array, blocks: number): void {
+    const { format } = this.#matrix;
+    const planes = format.repack(bytes, blocks);
+    planes.forEach((plane, i) => {
+      const offset = part.offsets[i] + block * format.planes[i].bytesPerBlock;
+      const words = plane.length % 4 === 0
+        ? plane
+        : concat(plane, new Uint8Array(4 - plane.length % 4));
+      this.#device.write(part.buffer, offset, words);
+    });
+  }
+}
+
+function concat(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(a.length + b.length);
+  joined.set(a);
+  joined.set(b, a.length);
+  return joined;
+}

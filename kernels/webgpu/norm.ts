@@ -1,0 +1,59 @@
+// RMSNorm and LayerNorm of whole rows or of the heads within them: the binding of norm.wgsl.
+
+import normSource from "./norm.wgsl" with { type: "text" };
+import quantizeGroupSource from "./quantize_group.wgsl" with { type: "text" };
+import { type Activation, bufferOf, type FloatRows, isQuantized } from "../ops/activation.ts";
+import type { Norm, NormOptions } from "../ops/norm.ts";
+import type { Gpu } from "./gpu.ts";
+import { type Dispatch, encodeDispatch } from "./kernel.ts";
+import { reduction } from "./workgroup.ts";
+
+/** y = norm(x), or y += norm(x); in place where x is y. */
+export class Normalize {
+  readonly #dispatch: Dispatch;
+  readonly #count: number;
+
+  /** @param x [rows, columns] @param y the same shape, f32 or int8 groups, or x itself */
+  constructor(device: Gpu, x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}) {
+    const { source, vectors } = options;
+    const { constants, snippet } = reduction(device);
+    const { weight, bias } = norm;
+    const QUANTIZED_OUTPUT = isQuantized(y);
+    const IN_PLACE = !isQuantized(y) && y.floats === x.floats;
+    this.#count = vectors?.count ?? 1;
+    this.#dispatch = device.kernel({
+      name: "norm",
+      source: normSource,
+      constants: {
+        ...constants,
+        QUANTIZED_OUTPUT,
+        IN_PLACE,
+        GATHER: source !== undefined,
+        LAYER: norm.kind === "layer",
+        WEIGHT: weight !== undefined,
+        BIAS: bias !== undefined,
+        ADD: Boolean(options.accumulate),
+      },
+      snippets: QUANTIZED_OUTPUT ? [snippet, quantizeGroupSource] : [snippet],
+    }).bind({
+      ...(IN_PLACE ? {} : { x: x.floats }),
+      ...(weight ? { weight } : {}),
+      ...(bias ? { bias } : {}),
+      ...(source ? { source } : {}),
+      y: bufferOf(y),
+    }, {
+      columns: vectors?.columns ?? x.columns,
+      width: (vectors?.columns ?? x.stride) / 4,
+      first: vectors?.first ?? 0,
+      stride: x.stride,
+      y_stride: y.stride,
+      weight_step: vectors && norm.weightPerVector ? vectors.columns : 0,
+      epsilon: norm.epsilon,
+    });
+  }
+
+  /** Records the first `rows` rows of y. */
+  encode(pass: GPUComputePassEncoder, rows: number): void {
+    encodeDispatch(pass, this.#dispatch, [rows, this.#count]);
+  }
+}

@@ -1,0 +1,60 @@
+// Bytes from the GPU to the host through one staging buffer. Awaiting the map is the standard way,
+// and overlaps with the next submit; where a result is wanted at once, Deno's map is read without
+// the await that sleeps 10 ms: there the buffer is mapped when mapAsync returns.
+
+import type { Readback } from "../device.ts";
+import type { Gpu } from "./gpu.ts";
+
+const MAP_READ = 1;
+
+const USAGE = MAP_READ | 8; // COPY_DST
+
+/** A staging buffer and the ways to read it. One read at a time. */
+export class GpuReadback implements Readback {
+  readonly buffer: GPUBuffer;
+  readonly #device: Gpu;
+  /** Deno aborts on a range of a buffer that was never mapped with an await. */
+  #awaited = false;
+  #quick: boolean;
+
+  /** @param bytes most bytes that one read takes */
+  constructor(device: Gpu, label: string, bytes: number) {
+    this.#device = device;
+    this.#quick = device.platform.sleepyMap;
+    this.buffer = device.buffer(label, bytes, "scratch", USAGE);
+  }
+
+  /** The first `bytes` bytes once what was submitted is done. Errors: DeviceLostError, GpuError. */
+  async read(bytes: number): Promise<ArrayBuffer> {
+    await this.buffer.mapAsync(MAP_READ);
+    this.#awaited = true;
+    return this.#take(bytes);
+  }
+
+  /** As read(), without the sleep where that is safe. Blocks the thread while the GPU works. */
+  async readNow(bytes: number): Promise<ArrayBuffer> {
+    if (!this.#quick || !this.#awaited) return await this.read(bytes);
+    const mapped = this.buffer.mapAsync(MAP_READ);
+    mapped.catch(() => {}); // told by #take
+    try {
+      return this.#take(bytes);
+    } catch {
+      // A runtime whose map is asynchronous after all: wait from now on.
+      this.#quick = false;
+      await mapped;
+      return this.#take(bytes);
+    }
+  }
+
+  /** Frees the staging buffer. */
+  free(): void {
+    this.#device.free(this.buffer);
+  }
+
+  #take(bytes: number): ArrayBuffer {
+    const copy = this.buffer.getMappedRange().slice(0, bytes);
+    this.buffer.unmap();
+    this.#device.check();
+    return copy;
+  }
+}

@@ -1,0 +1,39 @@
+// What the recurrent kernels share: the step's sequences, and how a workgroup carries a state.
+
+import type { StepSegments } from "../../ops/recurrent/segments.ts";
+
+/** Bytes of the largest uniform buffer that every device has. */
+const UNIFORM_BYTES = 65536;
+
+/** The constant and the bindings of segment.wgsl. */
+export function bindSegments({ rows, segments }: StepSegments) {
+  const size = Math.min(segments.size, UNIFORM_BYTES);
+  return { SEGMENTS: size / 16, bindings: { rows, segments: { buffer: segments, size } } };
+}
+
+/** Invocations of a workgroup that carries a state. */
+const WORKGROUP = 128;
+
+/** Floats of a row of the state that one invocation keeps in registers. */
+const CARRIED = 32;
+
+/** Floats of each input that are staged at a time: with the rest below the 16 KiB that all have. */
+const STAGED = 1024;
+
+/**
+ * Constants of a kernel whose workgroup carries WORKGROUP / TEAM rows of a state, `columns` floats
+ * each, QUADS quads to an invocation, through TILE rows of a step at a time. Of every `unit`
+ * neighbouring rows some may share a workgroup, but none with those of another unit.
+ */
+export function carryState(columns: number, unit?: number): Record<string, number> {
+  let team = 1;
+  while (columns / team > CARRIED && columns % (8 * team) === 0) team *= 2;
+  let rows = WORKGROUP / team;
+  while (unit !== undefined && unit % rows !== 0) rows /= 2;
+  return {
+    WORKGROUP: rows * team,
+    TEAM: team,
+    QUADS: columns / 4 / team,
+    TILE: Math.max(1, Math.min(8, Math.floor(STAGED / columns))),
+  };
+}

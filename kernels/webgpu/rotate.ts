@@ -1,0 +1,84 @@
+// RoPE on queries and keys, and keys and values into the paged KV cache: the bindings of rotate.wgsl.
+// Any part of it can be left out: heads of one kind by having none, the rotation by `rotary: 0`.
+
+import cacheSource from "./kv_cache.wgsl" with { type: "text" };
+import rotateSource from "./rotate.wgsl" with { type: "text" };
+import type { FloatRows } from "../ops/activation.ts";
+import { IMAGE_TOKEN } from "../ops/embed.ts";
+import { type AttentionState, BLOCK, type LayerCache } from "../ops/kv_cache.ts";
+import type { RotateOptions } from "../ops/rotate.ts";
+import type { Gpu } from "./gpu.ts";
+import { type Dispatch, encodeDispatch } from "./kernel.ts";
+
+const WORKGROUP = 32;
+
+/** RoPE on queries and keys; keys and values into the cache. */
+export class Rotate {
+  readonly #dispatch: Dispatch;
+  readonly #workgroups: number;
+
+  /**
+   * @param qkv [rows, q, k and v heads]: q is rotated in place
+   * @param cache not needed with `kvHeads: 0`
+   */
+  constructor(
+    device: Gpu,
+    qkv: FloatRows,
+    cache: LayerCache | undefined,
+    state: AttentionState,
+    options: RotateOptions,
+  ) {
+    const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
+    const { rotary, rotaryStart = 0, halfPairs, lowTurns, highTurns, first = 0 } = options;
+    const { sections: [time, height, width, other] = [], interleaved = false } = options.sections ??
+      {};
+    const SECTIONS = rotary > 0 && time !== undefined;
+    const CACHED = kvHeads > 0;
+    const VALUES = CACHED && !sharedValues;
+    const elements = (heads + kvHeads) * headDim + (VALUES ? kvHeads * valueDim : 0);
+    this.#workgroups = Math.ceil(elements / 4 / WORKGROUP);
+    this.#dispatch = device.kernel({
+      name: "rotate",
+      source: rotateSource,
+      constants: {
+        WORKGROUP,
+        BLOCK,
+        HEAD_DIM: headDim,
+        VALUE_DIM: valueDim,
+        HALF_CACHE: CACHED && cache!.half,
+        HALF_PAIRS: rotary > 0 && halfPairs,
+        ROTATED: rotary > 0,
+        SECTIONS,
+        INTERLEAVED: interleaved,
+        IMAGE_TOKEN,
+        CACHED,
+        VALUES,
+      },
+      snippets: CACHED ? [cacheSource] : [],
+    }).bind({
+      rows: state.rows,
+      qkv: qkv.floats,
+      ...(rotary > 0 ? { low_turns: lowTurns!, high_turns: highTurns! } : {}),
+      ...(CACHED ? { table: state.table, keys: cache!.keys } : {}),
+      ...(VALUES ? { values: cache!.values! } : {}),
+      ...(SECTIONS ? { places: options.sections!.places } : {}),
+    }, {
+      heads,
+      kv_heads: kvHeads,
+      rotary,
+      rotary_start: rotaryStart,
+      stride: qkv.stride,
+      first,
+      max_blocks: state.maxBlocks,
+      time: time ?? 0,
+      height: height ?? 0,
+      width: width ?? 0,
+      other: other ?? 0,
+    });
+  }
+
+  /** Records the first `rows` rows. */
+  encode(pass: GPUComputePassEncoder, rows: number): void {
+    encodeDispatch(pass, this.#dispatch, [this.#workgroups, rows]);
+  }
+}

@@ -1,0 +1,96 @@
+// Chooses tokens on the GPU for a batch of outputs, so that the next step finds its input there.
+// Owns scratch memory only; what is read and written belongs to the caller. Nothing is read back.
+
+import candidatesSnippet from "./candidates.wgsl" with { type: "text" };
+import penalizeShader from "./penalize.wgsl" with { type: "text" };
+import philoxSnippet from "./philox.wgsl" with { type: "text" };
+import sampleShader from "./sample.wgsl" with { type: "text" };
+import samplingSnippet from "./sampling.wgsl" with { type: "text" };
+import selectSnippet from "./select.wgsl" with { type: "text" };
+import surveyShader from "./survey.wgsl" with { type: "text" };
+import type { Sampler } from "../../device.ts";
+import type { Pass } from "../../operation.ts";
+import type { SamplerOptions, SamplingNeeds } from "../../ops/sampling/options.ts";
+import type { Gpu } from "../gpu.ts";
+import { type Dispatch, encodeDispatch } from "../kernel.ts";
+
+const WORKGROUP = 256;
+
+/** Tokens per invocation of the survey: few enough to fill a GPU, enough to skip most strips. */
+const STRIP = 32;
+
+/** Candidates that fit into workgroup memory; with more, each pass reads the vocabulary. */
+const CAPACITY = 1024;
+
+/** The sampling kernels bound to a model's buffers. Dispose of it to free its scratch memory. */
+export class GpuSampler implements Sampler {
+  readonly #device: Gpu;
+  readonly #scratch: GPUBuffer[];
+  readonly #blocks: number;
+  readonly #penalize: Dispatch;
+  readonly #survey: Record<"plain" | "masked", Dispatch>;
+  readonly #sample: Record<"greedy" | "stochastic", Dispatch>;
+
+  /** Errors: GpuError, GpuMemoryError. */
+  constructor(device: Gpu, { buffers, vocabulary, context, outputs }: SamplerOptions) {
+    this.#device = device;
+    this.#blocks = Math.ceil(vocabulary / (WORKGROUP * STRIP));
+    const stripCount = this.#blocks * WORKGROUP;
+    const strips = device.buffer("sampling strips", 8 * outputs * stripCount, "scratch");
+    const counts = device.buffer("token counts", 4 * outputs * vocabulary, "scratch");
+    this.#scratch = [strips, counts];
+
+    const { logits, outputs: outputRows, rows, sampling, history, mask, sampled, slots } = buffers;
+    const step = { outputs: outputRows, rows };
+    const snippets = [samplingSnippet];
+    const params = { vocabulary, strips: stripCount };
+    this.#penalize = device.kernel({
+      name: "penalize",
+      source: penalizeShader,
+      constants: { WORKGROUP },
+      snippets,
+    }).bind({ logits, ...step, sampling, history, counts }, { vocabulary, context });
+
+    const survey = (MASKED: boolean) =>
+      device.kernel({
+        name: MASKED ? "survey masked" : "survey",
+        source: surveyShader,
+        constants: { WORKGROUP, STRIP, UNROLL: 4, MASKED },
+        snippets,
+      });
+    this.#survey = {
+      plain: survey(false).bind({ logits, strips }, params),
+      masked: survey(true).bind({ logits, strips, ...step, sampling, mask }, params),
+    };
+
+    const results = { strips, ...step, sampled, slots };
+    this.#sample = {
+      greedy: device.kernel({
+        name: "sample greedy",
+        source: sampleShader,
+        constants: { WORKGROUP, STOCHASTIC: false },
+        snippets,
+      }).bind(results, params),
+      stochastic: device.kernel({
+        name: "sample",
+        source: sampleShader,
+        constants: { WORKGROUP, STRIP, CAPACITY, STOCHASTIC: true },
+        snippets: [...snippets, philoxSnippet, candidatesSnippet, selectSnippet],
+      }).bind({ ...results, logits, sampling }, params),
+    };
+  }
+
+  /** Records the choice of a token for each of the first `outputs` outputs. */
+  encode(into: Pass, outputs: number, needs: SamplingNeeds): void {
+    const pass = into as GPUComputePassEncoder;
+    const { penalties, masks, stochastic } = needs;
+    if (penalties) encodeDispatch(pass, this.#penalize, [outputs]);
+    encodeDispatch(pass, this.#survey[masks ? "masked" : "plain"], [this.#blocks, outputs]);
+    encodeDispatch(pass, this.#sample[stochastic ? "stochastic" : "greedy"], [outputs]);
+  }
+
+  /** Frees the scratch memory. */
+  [Symbol.dispose](): void {
+    for (const buffer of this.#scratch) this.#device.free(buffer);
+  }
+}

@@ -1,0 +1,154 @@
+// The tiles that matrix products are done in: what work an invocation and a workgroup of linear.wgsl
+// or matmul.wgsl has, what a tile asks of a device, and which one is best. A tile is checked by
+// tileFault() before a kernel is bound with it, whoever chose it.
+
+import { GpuError } from "../errors.ts";
+import { GROUP, ROW_PADDING } from "../ops/activation.ts";
+import type { GpuProfile } from "./gpu.ts";
+
+/** Work per invocation and workgroup of linear.wgsl. */
+export interface LinearTile {
+  /** Rows of each side per team. */
+  readonly rows: number;
+  /** Tokens per team: 1, 2, 4 or 8. */
+  readonly cols: number;
+  /** Invocations that share the columns of a row: a team. */
+  readonly lanes: number;
+  /** Invocations per workgroup: whole teams. */
+  readonly workgroup: number;
+}
+
+/** 64 rows by 64 tokens in workgroup memory: matmul.wgsl. */
+export const STAGED = "staged";
+
+/** How a product is tiled. */
+export type Tile = LinearTile | typeof STAGED;
+
+/** What of a product decides which tiles can do it. */
+export interface TileUse {
+  /** 2 for a pair of matrices. */
+  readonly sides: 1 | 2;
+  /** Whether it reads int8 groups. */
+  readonly integer: boolean;
+  /** Whether it writes int8 groups, each of 32 outputs of one workgroup. */
+  readonly quantized: boolean;
+}
+
+/** The device, as far as tiles depend on it. */
+export type TileDevice = Pick<GpuProfile, "capabilities" | "limits">;
+
+/** Rows of all sides, and tokens, of a staged tile. */
+const STAGED_SIZE = 64;
+
+const STAGED_WORKGROUP = 256;
+
+/** Tokens from which a staged tile is worth its idle part. */
+const STAGED_TOKENS = 33;
+
+/** Tokens from which register tiles beat teams that split the columns. */
+const PREFILL_TOKENS = 9;
+
+/** Invocations of a workgroup beyond which registers run short. */
+const MOST_INVOCATIONS = 512;
+
+/** Bytes of workgroup memory beyond which a GPU runs too few teams at a time. */
+const MOST_TEAM_BYTES = 20 * 1024;
+
+/** Rows of each side that one workgroup of a tile makes. */
+export function rowsOf(tile: Tile, { sides }: { sides: 1 | 2 }): number {
+  return tile === STAGED ? STAGED_SIZE / sides : tile.rows * tile.workgroup / tile.lanes;
+}
+
+/** Tokens in a tile. */
+export function columnsOf(tile: Tile): number {
+  return tile === STAGED ? STAGED_SIZE : tile.cols;
+}
+
+/** Groups of 32 columns that a staged tile takes at a time: two where they fit 16 KiB. */
+export function stagedGroups({ integer, quantized }: TileUse): number {
+  return integer && !quantized ? 2 : 1;
+}
+
+/** Whether the lanes of a team are a subgroup, which adds up their sums without memory. */
+export function usesSubgroups({ lanes }: LinearTile, { capabilities }: TileDevice): boolean {
+  return lanes > 1 && lanes === capabilities.subgroupSize;
+}
+
+/** Bytes of workgroup memory of the kernel with this tile. */
+export function workgroupBytes(device: TileDevice, tile: Tile, use: TileUse): number {
+  const results = use.quantized ? columnsOf(tile) * rowsOf(tile, use) * 4 : 0;
+  if (tile === STAGED) {
+    // Of x and of w: codes, and a vector of scales; or floats.
+    const bytesPerGroup = 2 * (use.integer ? GROUP + 16 : GROUP * 4);
+    return results + stagedGroups(use) * STAGED_SIZE * bytesPerGroup;
+  }
+  const shared = tile.lanes > 1 && !usesSubgroups(tile, device);
+  return results + (shared ? use.sides * tile.rows * tile.cols * tile.workgroup * 4 : 0);
+}
+
+/** Why a device cannot do a product with a tile, or undefined where it can. */
+export function tileFault(device: TileDevice, tile: Tile, use: TileUse): string | undefined {
+  const { limits } = device;
+  const { workgroup, lanes, rows, cols } = tile === STAGED
+    ? { workgroup: STAGED_WORKGROUP, lanes: 1, rows: 1, cols: 1 }
+    : tile;
+  const counts = [workgroup, lanes, rows, cols];
+  if (!counts.every((count) => Number.isInteger(count) && count > 0)) {
+    return `its numbers are no counts: ${counts.join(", ")}`;
+  }
+  if (ROW_PADDING % cols !== 0) return `${cols} tokens do not divide the padding of activations`;
+  if (workgroup % lanes !== 0) return `${workgroup} invocations are no whole teams of ${lanes}`;
+  const most = Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX);
+  if (workgroup > most) return `it wants ${workgroup} invocations, the device has ${most}`;
+  const outputs = rowsOf(tile, use);
+  if (use.quantized && outputs % GROUP !== 0) {
+    return `${outputs} outputs of a workgroup are no whole int8 groups of ${GROUP}`;
+  }
+  const bytes = workgroupBytes(device, tile, use);
+  const room = limits.maxComputeWorkgroupStorageSize;
+  if (bytes > room) return `it wants ${bytes} bytes of workgroup memory, the device has ${room}`;
+}
+
+/**
+ * The best tile for so many tokens that the device can take.
+ * @param cols what the tile's columns have to be, where that was decided before
+ * @throws GpuError if there is none
+ */
+export function chooseTile(
+  device: TileDevice,
+  tokens: number,
+  use: TileUse & { cols?: number },
+): Tile {
+  for (const tile of candidates(device, tokens, use)) {
+    const fits = use.cols === undefined || columnsOf(tile) === use.cols;
+    if (fits && tileFault(device, tile, use) === undefined) return tile;
+  }
+  throw new GpuError(`Cannot tile a product of ${tokens} tokens: ${JSON.stringify(use)}`);
+}
+
+/** Tiles for so many tokens, best first. */
+function* candidates(device: TileDevice, tokens: number, use: TileUse): Generator<Tile> {
+  const cols = tokens <= 1 ? 1 : tokens <= 2 ? 2 : tokens <= 4 ? 4 : 8;
+  const { software, subgroupSize } = device.capabilities;
+  if (software) {
+    // No barriers and no idle lanes: each invocation owns its rows whole. Wider tiles run up to 1.5
+    // times faster, but LLVM compiles them for tens of seconds.
+    const rows = tokens === 1 ? 2 : (use.integer ? 4 : 2) / use.sides;
+    yield { rows, cols: Math.min(4, cols), lanes: 1, workgroup: GROUP / rows };
+    return;
+  }
+  if (tokens >= STAGED_TOKENS) yield STAGED;
+  if (tokens >= PREFILL_TOKENS) {
+    yield { rows: 4 / use.sides, cols: 4, lanes: 1, workgroup: 64 };
+    return;
+  }
+  // Fewer lanes where those of a subgroup want too much of the device: a row is still read in
+  // neighbouring pieces.
+  const rows = cols === 8 ? 2 : 4;
+  for (let lanes = subgroupSize || 32; lanes >= 1; lanes = Math.floor(lanes / 2)) {
+    const workgroup = use.quantized ? lanes * GROUP / rows : Math.max(64, lanes);
+    const tile = { rows, cols, lanes, workgroup };
+    if (workgroup > MOST_INVOCATIONS) continue;
+    if (workgroupBytes(device, tile, use) <= MOST_TEAM_BYTES) yield tile;
+  }
+}
