@@ -22,6 +22,11 @@ export interface ServerOptions {
 
 const running = new Set<Server>();
 
+/** Where a server keeps what may be lost, by the folder of its models. */
+export function cacheOf(folder: string): string {
+  return `${folder}/.cache`;
+}
+
 /** A running server. */
 export class Server implements AsyncDisposable {
   /** Lines of its log so far. */
@@ -39,6 +44,12 @@ export class Server implements AsyncDisposable {
     const [command = "", ...args] = openFiles === undefined
       ? program
       : ["sh", "-c", `ulimit -n ${openFiles}; exec "$@"`, "sh", ...program];
+    // There before anybody looks what lies in the folder, if anything can be written there.
+    try {
+      Deno.mkdirSync(cacheOf(folder), { recursive: true });
+    } catch {
+      // Then nothing is kept.
+    }
     this.#process = new Deno.Command(command, {
       args,
       cwd: PROJECT_ROOT,
@@ -46,7 +57,7 @@ export class Server implements AsyncDisposable {
         OLLAMA_MODELS: folder,
         QUERN_MODELS: folder,
         OLLAMA_HOST: "127.0.0.1:0",
-        QUERN_CACHE: `${folder}/.cache`,
+        QUERN_CACHE: cacheOf(folder),
         QUERN_NO_SETUP: "1",
         NO_COLOR: "1",
         ...environment,

@@ -187,6 +187,40 @@ Deno.test("serve takes its key and its form of log from the environment", async 
   }, settings);
 });
 
+Deno.test("serve keeps responses in its cache folder, for the next server too, and none where told so", async () => {
+  const cache = await Deno.makeTempDir();
+  const ask = async (url: string, body: object) => {
+    const asked = JSON.stringify({ model: "tiny", input: "Hi", ...body });
+    return await (await fetch(`${url}/v1/responses`, { method: "POST", body: asked })).json();
+  };
+  const settings = { QUERN_CACHE: cache };
+  let id = "";
+  try {
+    await withServer(
+      says("Hel", "lo"),
+      async ({ url }) => void ({ id } = await ask(url, {})),
+      settings,
+    );
+    const [file] = Deno.readDirSync(`${cache}/responses`);
+    assertEquals(`resp_${file!.name}`, id);
+    await withServer(says("ok"), async ({ url, models }) => {
+      assertEquals((await ask(url, { previous_response_id: id })).previous_response_id, id);
+      const { request } = models[0]!.requests[0]! as { request: { messages: object[] } };
+      assertEquals(request.messages.length, 3);
+    }, settings);
+    await withServer(says("ok"), async ({ url }) => {
+      assertEquals((await ask(url, {})).store, false);
+      assertMatch((await ask(url, { previous_response_id: id })).error.message, /keeps none/);
+    }, { ...settings, QUERN_RESPONSES: "0" });
+    const old = { ...settings, QUERN_RESPONSES_AGE: "1ms" };
+    await withServer(says("ok"), async () => {
+      await until(() => [...Deno.readDirSync(`${cache}/responses`)].length === 0);
+    }, old);
+  } finally {
+    await Deno.remove(cache, { recursive: true });
+  }
+});
+
 Deno.test("serve on a port that is taken fails with a message and exit code 1", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = taken.addr as Deno.NetAddr;

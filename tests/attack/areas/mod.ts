@@ -10,6 +10,7 @@ import { files } from "./files.ts";
 import { images } from "./images.ts";
 import { lifecycles } from "./lifecycles.ts";
 import { options } from "./options.ts";
+import { responses } from "./responses.ts";
 import { schemas } from "./schemas.ts";
 import { templates } from "./templates.ts";
 
@@ -22,6 +23,7 @@ export const areas: readonly Area[] = [
   disks,
   connections,
   bodies,
+  responses,
   templates,
   schemas,
   lifecycles,
