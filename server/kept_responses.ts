@@ -174,7 +174,7 @@ export class KeptResponses {
       const day = made.toISOString().slice(0, 10);
       return `it was made on ${day}, and QUERN_RESPONSES_AGE keeps them for ${age / DAY} days`;
     }
-    return 'it was made with "store": false or another API key, was deleted, ' +
+    return 'it has not ended, was made with "store": false or another API key, was deleted, ' +
       `or made room for others (QUERN_RESPONSES keeps the last ${count})`;
   }
 }

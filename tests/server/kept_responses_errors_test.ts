@@ -37,7 +37,7 @@ Deno.test("what is not kept gets 404 with the reason and what to do", () =>
     }
     assertMatch(
       (await get(unkept.id)).error.message,
-      /made with "store": false or another API key/,
+      /has not ended, was made with "store": false or another API key, was deleted/,
     );
     assertMatch((await get("resp_1")).error.message, /no name that this server gives/);
     const items = [unkept.output[0].id, `${kept.output[0].id}9`, "msg_1", "rs_68af"];
