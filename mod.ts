@@ -98,6 +98,7 @@ export type {
   ProcessOptions,
   PromptImage,
   PromptItem,
+  QueuedEvent,
   ReportOptions,
   SamplingOptions,
   StartEvent,

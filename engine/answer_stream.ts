@@ -44,7 +44,7 @@ export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
       if (value.type === "text") {
         if (value.logprobs) (this.#ledger ??= new TokenLedger()).add(value.text, value.logprobs);
         this.#give(parser.push(value.text));
-      } else if (value.type === "start") this.#events.push(value);
+      } else if (value.type !== "done") this.#events.push(value);
       else {
         this.#give(parser.end());
         this.#events.push({

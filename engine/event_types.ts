@@ -18,6 +18,17 @@ export interface Usage {
 /** `stop`: the model ended or a stop string came. `length`: maxTokens or the window. */
 export type DoneReason = "stop" | "length";
 
+/**
+ * A request is found right and waits until its prompt can run. Comes before `start`, and again now and
+ * then when the number has changed.
+ */
+export interface QueuedEvent {
+  /** Tells it from other events. */
+  type: "queued";
+  /** Requests that come first: they are read before it, or have to make room for it. */
+  ahead: number;
+}
+
 /** An answer begins: its prompt is about to run. */
 export interface StartEvent {
   /** Tells it from other events. */
@@ -53,10 +64,11 @@ export interface TextPiece {
 }
 
 /**
- * What a generation gives out, in order; `start` is first, `done` is last. An abort ends the stream
- * without `done`.
+ * What a generation gives out, in order; `start` is first, but for `queued`, and `done` is last. An
+ * abort ends the stream without `done`.
  */
 export type GenerateEvent =
+  | QueuedEvent
   | StartEvent
   | { type: "text"; tokens: number[] } & TextPiece
   | DoneEvent;
@@ -80,10 +92,11 @@ export interface DoneEvent {
 }
 
 /**
- * What a chat gives out, in order; `start` is first, `done` is last. A call is a start, pieces of its arguments' JSON
- * text, and an end with all of them; calls do not overlap.
+ * What a chat gives out, in order; `start` is first, but for `queued`, and `done` is last. A call is a
+ * start, pieces of its arguments' JSON text, and an end with all of them; calls do not overlap.
  */
 export type ChatEvent =
+  | QueuedEvent
   | StartEvent
   | { type: "text" | "thinking" } & TextPiece
   | { type: "callStart"; id: string; name: string }

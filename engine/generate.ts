@@ -70,6 +70,7 @@ export function generate(
     events.push({ type: "text", text, tokens: pending, ...told });
     [pending, logprobs] = [[], []];
   };
+  const wait = (ahead: number) => events.push({ type: "queued", ahead });
   const begin = (cachedTokens: number): void => {
     cached = cachedTokens;
     events.push({ type: "start", promptTokens, cachedTokens });
@@ -138,6 +139,7 @@ export function generate(
       prompt,
       sampling,
       maxTokens,
+      wait,
       begin,
       accept,
       end,

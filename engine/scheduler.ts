@@ -22,6 +22,9 @@ import { untilAborted } from "./until_aborted.ts";
 /** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
 const SUBMIT_MILLISECONDS = 40;
 
+/** Who waits is told at most so often how many come before it, in milliseconds. */
+const TELLING_INTERVAL = 500;
+
 interface Submit {
   shares: Share[];
   repeats: number;
@@ -71,6 +74,11 @@ export class Scheduler {
     if (this.#failure) throw this.#failure;
     const sequence = new Sequence(request);
     this.#waiting.push(sequence);
+    // The step that runs now may take long: who cannot be next is told before it ends.
+    const isReading = this.#running.some(({ decoding }) => !decoding);
+    if (isReading || this.#waiting.length > 1 || this.#isShort || this.#isBlocked) {
+      this.#tellWaiting();
+    }
     this.#wake();
     return sequence;
   }
@@ -162,6 +170,7 @@ export class Scheduler {
         const started = performance.now(); // The time of others is no step's.
         this.#dropAborted();
         this.#admit();
+        this.#tellWaiting();
         if (before && this.#running.some(({ awaitsToken }) => awaitsToken)) {
           this.#collect(before.submit, await before.sampled);
           before = undefined;
@@ -226,6 +235,23 @@ export class Scheduler {
         sequence.begun = true;
         this.#attempt(sequence, (request) => request.begin?.(sequence.submitted));
       }
+    }
+  }
+
+  /** Tells those that have not begun how many are read before them, or have to make room for them. */
+  #tellWaiting(): void {
+    const reading = this.#running.filter(({ decoding }) => !decoding).length;
+    const before = Math.max(reading, Math.min(1, this.#running.length));
+    const now = performance.now();
+    for (const [index, sequence] of this.#waiting.entries()) {
+      const ahead = before + index;
+      const { begun, ended, told } = sequence;
+      // The first of all begins at once, where no evaluation has what it needs.
+      const isNext = ahead === 0 && !this.#isShort && !this.#isBlocked;
+      if (begun || ended || isNext || told?.ahead === ahead) continue;
+      if (told && now < told.at + TELLING_INTERVAL) continue;
+      sequence.told = { ahead, at: now };
+      this.#attempt(sequence, (request) => request.wait?.(ahead));
     }
   }
 

@@ -33,6 +33,8 @@ export interface SequenceRequest {
   flags?: readonly CancelFlag[];
   /** Whether accept() wants the logits of each token. */
   wantsLogits?: boolean;
+  /** Called where it has to wait before that, and again when the number of those before it has changed. */
+  wait?(ahead: number): void;
   /** Called once, when the prompt is about to run; so many tokens of it need not. */
   begin?(cachedTokens: number): void;
   /**
@@ -66,6 +68,8 @@ export class Sequence {
   aborted = false;
   /** Whether it has run before. */
   begun = false;
+  /** What was last told of how many come before it, and when. */
+  told: { ahead: number; at: number } | undefined;
   ended = false;
 
   constructor(readonly request: SequenceRequest) {

@@ -43,7 +43,7 @@ export interface AppOptions {
   hasCloud?: boolean;
   /** Follow Anthropic where /v1/messages otherwise follows Ollama: stop reasons, `error` events. */
   anthropicExact?: boolean;
-  /** How long a stream of /v1/messages may say nothing before it sends a ping. Default 10,000. */
+  /** How long a stream may say nothing before it gives a sign of life. Default 5,000. */
   heartbeatMilliseconds?: number;
   /** Where answers of /v1/responses are kept; without one none is. */
   responses?: ResponseStore;

@@ -1,12 +1,15 @@
 // A sign of life between the items of a slow source, so that neither a client nor a proxy takes the
 // silence of a long prefill for the end. Knows no wire format.
 
+/** How long a stream says nothing before it gives a sign of life: proxies wait for 30 s and more. */
+export const HEARTBEAT_MILLISECONDS = 5000;
+
 /** Stands where nothing came for a while. */
 export const HEARTBEAT = Symbol("heartbeat");
 
 /** The items of the source, and a heartbeat whenever none came for so many milliseconds. */
 export async function* withHeartbeat<T>(
-  source: AsyncIterator<T>,
+  source: Pick<AsyncIterator<T>, "next">,
   milliseconds: number,
 ): AsyncGenerator<T | typeof HEARTBEAT> {
   for (;;) {

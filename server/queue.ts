@@ -28,6 +28,12 @@ export class WaitingQueue {
       throw new HttpError(503, "server busy, please try again.  maximum pending requests exceeded");
     }
     this.#waiting++;
-    return { [Symbol.dispose]: () => void this.#waiting-- };
+    let isTaken = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (isTaken) this.#waiting--;
+        isTaken = false;
+      },
+    };
   }
 }

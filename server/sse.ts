@@ -7,11 +7,21 @@ export interface ServerSentEvent {
   event?: string;
   /** A string is sent as it stands, such as "[DONE]". */
   data: unknown;
+  /** A line that parsers pass over, for people and proxies. */
+  comment?: string;
+}
+
+/** A comment by itself. */
+export type SseComment = Required<Pick<ServerSentEvent, "comment">>;
+
+/** What a comment says of a request that waits. */
+export function waitingComment({ ahead }: { ahead?: number }): string {
+  return ahead === undefined ? "working" : `queued, ${ahead} ahead`;
 }
 
 /** What a stream of events needs. */
 export interface SseOptions {
-  events: AsyncIterable<ServerSentEvent>;
+  events: AsyncIterable<ServerSentEvent | SseComment>;
   /** Ends the source, called when the client has gone. */
   cancel: () => Promise<unknown>;
   /** The last event after a failure; undefined cuts the connection, so that no end looks whole. */
@@ -44,7 +54,10 @@ export function sseResponse({ events, cancel, fail }: SseOptions): Response {
   });
 }
 
-function encodeEvent({ event, data }: ServerSentEvent): string {
+function encodeEvent(told: ServerSentEvent | SseComment): string {
+  const comment = told.comment === undefined ? "" : `: ${told.comment}\n`;
+  if (!("data" in told)) return `${comment}\n`;
+  const { event, data } = told;
   const text = typeof data === "string" ? data : JSON.stringify(data);
-  return `${event ? `event: ${event}\n` : ""}data: ${text}\n\n`;
+  return `${comment}${event ? `event: ${event}\n` : ""}data: ${text}\n\n`;
 }

@@ -48,7 +48,9 @@ export async function generate(
     },
   };
   for await (const record of api.stream<OllamaRecord>("/api/generate", request, signal)) {
-    first ??= performance.now();
+    // A record without text says that the request waits.
+    const hasText = "response" in record && record.response !== "";
+    if (hasText || record.done) first ??= performance.now();
     last = record;
   }
   const end = performance.now();

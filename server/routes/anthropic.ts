@@ -11,13 +11,12 @@ import {
 import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { effectiveInfo, withConversation, withParameters } from "../defaults.ts";
 import { HttpError } from "../errors.ts";
-import { Generation } from "../generation.ts";
-import { HEARTBEAT, withHeartbeat } from "../heartbeat.ts";
+import { type AnswerEvent, Generation, type Waiting } from "../generation.ts";
 import { readJson } from "../json_body.ts";
 import { withModel } from "../lending.ts";
 import { requireModelName } from "../model_name.ts";
 import { messagesSchema } from "../schemas/anthropic.ts";
-import { sseResponse } from "../sse.ts";
+import { type ServerSentEvent, sseResponse, waitingComment } from "../sse.ts";
 import { createValidator } from "../validate.ts";
 import {
   AnswerCollector,
@@ -33,9 +32,6 @@ import {
   planMessages,
 } from "../wire/anthropic/mod.ts";
 import { json } from "./json.ts";
-
-/** How long a stream says nothing before it sends a ping. */
-const HEARTBEAT_MILLISECONDS = 10_000;
 
 const validate = createValidator<AnthropicRequest>(messagesSchema);
 
@@ -67,12 +63,12 @@ async function answer(
   const requestId = newId("req");
   const writer = new AnswerWriter({ id: newId("msg"), model, exact });
   if (!body.stream) return identified(json(await collect(generation, writer)), requestId);
-  const events = toEvents(generation, writer, heartbeatMilliseconds ?? HEARTBEAT_MILLISECONDS);
   const response = sseResponse({
-    events: named(events),
+    events: toEvents(generation.live(heartbeatMilliseconds), writer),
     cancel: () => generation.return(),
     fail(error) {
-      if (!exact) return undefined;
+      // Before the answer begins there is nothing that an end could make look whole.
+      if (!exact && writer.hasBegun) return undefined;
       const data = anthropicError(error, requestId);
       return { event: data.type, data };
     },
@@ -141,18 +137,18 @@ async function placed(model: ChatModel, request: ChatRequest): Promise<ChatReque
 }
 
 async function* toEvents(
-  generation: Generation,
+  generation: AsyncIterable<AnswerEvent | Waiting>,
   writer: AnswerWriter,
-  heartbeatMilliseconds: number,
-): AsyncGenerator<AnthropicEvent> {
-  for await (const event of withHeartbeat(generation, heartbeatMilliseconds)) {
-    if (event === HEARTBEAT) yield { type: "ping" };
-    else yield* writer.write(event);
+): AsyncGenerator<ServerSentEvent> {
+  for await (const event of generation) {
+    if (event.type !== "waiting") yield* writer.write(event).map(named);
+    else if (event.ahead === undefined) yield named({ type: "ping" });
+    else yield { ...named({ type: "ping" }), comment: waitingComment(event) };
   }
 }
 
-async function* named(events: AsyncIterable<AnthropicEvent>) {
-  for await (const data of events) yield { event: data.type, data };
+function named(data: AnthropicEvent): ServerSentEvent {
+  return { event: data.type, data };
 }
 
 async function collect(generation: Generation, writer: AnswerWriter) {

@@ -22,6 +22,7 @@ import {
   renderedRecord,
   type TextForm,
   toExtras,
+  waitingRecord,
 } from "../wire/ollama_answer.ts";
 import type {
   OllamaChatRequest,
@@ -99,7 +100,7 @@ async function answer<T extends OllamaRequest>(
   const answerOptions = { model, started, text: endpoint.text };
   if (body.stream === false) return json(await collect(generation, answerOptions));
   return ndjsonResponse({
-    records: toRecords(generation, answerOptions),
+    records: toRecords(generation, answerOptions, dependencies.heartbeatMilliseconds),
     cancel: () => generation.return(),
   });
 }
@@ -129,13 +130,18 @@ interface AnswerOptions {
   text: TextForm;
 }
 
-/** A record per piece of the answer, then the final one without any. */
+/** A record per piece of the answer, one without any as a sign of life, then the final one. */
 async function* toRecords(
   generation: Generation,
   options: AnswerOptions,
+  heartbeatMilliseconds?: number,
 ): AsyncGenerator<OllamaRecord> {
   const parts = new AnswerParts();
-  for await (const event of generation) {
+  for await (const event of generation.live(heartbeatMilliseconds)) {
+    if (event.type === "waiting") {
+      yield waitingRecord(options.model, new Date(), options.text(""), event.ahead);
+      continue;
+    }
     parts.add(event);
     const part = parts.take(options.text);
     if (part) yield partRecord(options.model, new Date(), part);

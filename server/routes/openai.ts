@@ -7,11 +7,11 @@ import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { mergeChoices } from "../choices.ts";
 import { completed, effectiveInfo, withParameters } from "../defaults.ts";
 import { messageOf } from "../errors.ts";
-import { Generation } from "../generation.ts";
+import { type AnswerEvent, Generation, type Waiting } from "../generation.ts";
 import { readJson } from "../json_body.ts";
 import { requireModelName } from "../model_name.ts";
 import { openAiChatSchema, openAiCompletionSchema } from "../schemas/openai.ts";
-import { type ServerSentEvent, sseResponse } from "../sse.ts";
+import { type ServerSentEvent, type SseComment, sseResponse, waitingComment } from "../sse.ts";
 import { createValidator } from "../validate.ts";
 import {
   type AnswerHead,
@@ -108,7 +108,11 @@ export async function answer<T extends OpenAiBody, A extends OpenAiAnswer>(
     return json(result.whole());
   }
   return sseResponse({
-    events: toEvents(generation, result, () => endpoint.finish?.(id, result)),
+    events: toEvents(
+      generation.live(dependencies.heartbeatMilliseconds),
+      result,
+      () => endpoint.finish?.(id, result),
+    ),
     cancel: () => generation.return(),
     fail: (error) => result.fail(messageOf(error)),
   });
@@ -130,11 +134,15 @@ function run(model: ChatModel, task: Task, signal: AbortSignal): AsyncIterable<C
 }
 
 async function* toEvents(
-  generation: Generation,
+  generation: AsyncIterable<AnswerEvent | Waiting>,
   answer: OpenAiAnswer,
   finish: () => Promise<void> | undefined,
-): AsyncGenerator<ServerSentEvent> {
+): AsyncGenerator<ServerSentEvent | SseComment> {
   for await (const event of generation) {
+    if (event.type === "waiting") {
+      yield { comment: waitingComment(event) };
+      continue;
+    }
     const told = answer.add(event);
     if (event.type === "done") await finish();
     yield* told;

@@ -64,6 +64,16 @@ export function partRecord(model: string, at: Date, text: OllamaText): OllamaRec
   return { model, created_at: at.toISOString(), ...text, done: false };
 }
 
+/** A record without text, which clients add to nothing: the request waits, or is being worked on. */
+export function waitingRecord(
+  model: string,
+  at: Date,
+  text: OllamaText,
+  ahead?: number,
+): OllamaRecord {
+  return { ...partRecord(model, at, text), ...(ahead !== undefined && { queued_ahead: ahead }) };
+}
+
 /** The last record, or the only one. */
 export function finalRecord(
   model: string,

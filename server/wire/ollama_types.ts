@@ -122,6 +122,8 @@ export type OllamaRecord = OllamaText & OllamaMetrics & {
   created_at: string;
   done: boolean;
   done_reason?: "stop" | "length" | "load" | "unload";
+  /** How many requests come before this one, which waits for its turn. Ours: Ollama does not say. */
+  queued_ahead?: number;
   /** How many of the oldest messages did not fit the window. Ours: Ollama does not say. */
   dropped_messages?: number;
   /** Tokens of the prompt and the answer, to go on from. */

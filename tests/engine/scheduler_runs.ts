@@ -10,6 +10,8 @@ export interface Run {
   /** Those generated so far. */
   tokens: number[];
   sequence: Sequence;
+  /** What it was told of those that come before it. */
+  told: number[];
   /** What `begin` was called with, once it was. */
   cachedTokens: () => number | undefined;
   ended: Promise<SequenceEnd>;
@@ -37,15 +39,17 @@ export function add(
 ): Run {
   const { promise: ended, resolve: end } = Promise.withResolvers<SequenceEnd>();
   const tokens: number[] = [];
+  const told: number[] = [];
   let cachedTokens: number | undefined;
   const sequence = scheduler.add({
     prompt,
     maxTokens,
     sampling: { temperature: 0 } as Sequence["request"]["sampling"],
+    wait: (ahead) => void told.push(ahead),
     begin: (count) => cachedTokens = count,
     accept: (token) => accept(tokens.push(token)),
     end,
     ...(constraint && { constraint }),
   });
-  return { tokens, sequence, ended, cachedTokens: () => cachedTokens };
+  return { tokens, told, sequence, ended, cachedTokens: () => cachedTokens };
 }

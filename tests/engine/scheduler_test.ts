@@ -66,6 +66,30 @@ Deno.test("aborted sequences give back their slots and blocks, running or waitin
   }
 });
 
+Deno.test("who waits is told how many come before it, and who runs at once is not", async () => {
+  const { scheduler } = start({ slots: 1, chunk: 16 });
+  const runs = [1, 2, 3].map((seed) => add(scheduler, promptOf(200, seed), 5));
+  // All came before the first could begin, which has nobody before it.
+  assertEquals(runs.map(({ told }) => told), [[], [1], [2]]);
+  for (const { ended } of runs) await ended;
+  const later = add(scheduler, promptOf(9, 4), 30);
+  await until(() => later.tokens.length > 0);
+  const last = add(scheduler, promptOf(9, 5), 5);
+  await until(() => last.tokens.length > 0);
+  assertEquals([later.told, last.told], [[], [1]]);
+});
+
+Deno.test("who waits is told anew when the number has changed, and not at every step", async () => {
+  const { scheduler } = start({ slots: 1, context: 20_000, blocks: 2000 });
+  const runs = [1, 2, 3].map((seed) => add(scheduler, promptOf(9, seed), Infinity));
+  await until(() => runs[0].tokens.length > 5);
+  runs[2].sequence.told!.at -= 1000;
+  runs[0].sequence.aborted = true;
+  await until(() => runs[2].told.length > 1);
+  assertEquals(runs.map(({ told }) => told), [[], [1], [2, 1]]);
+  await scheduler.close();
+});
+
 Deno.test("close() ends what runs and waits with ModelClosedError, and refuses more", async () => {
   const { scheduler } = start({ slots: 1 });
   const runs = [1, 2].map((seed) => add(scheduler, promptOf(30, seed), Infinity));

@@ -32,6 +32,10 @@ function answerRecord(members: Record<string, object>, optional: Record<string, 
     ...optional,
     logprobs: { type: "array", items: logprobSchema, minItems: 1 },
     done_reason: { enum: ["stop", "length", "load", "unload"] },
+    queued_ahead: {
+      ...count,
+      description: "How many requests come before this one, which waits for its turn.",
+    },
     dropped_messages: {
       ...count,
       description: "How many of the oldest messages did not fit the window.",

@@ -28,6 +28,7 @@ export interface AnswerOptions {
 export class AnswerWriter {
   readonly #options: AnswerOptions;
   readonly #events: AnthropicEvent[] = [];
+  #hasBegun = false;
   #open: AnswerBlock["type"] | undefined;
   #index = -1;
   /** JSON text of the last call, and whether it is whole; undefined: nothing was called. */
@@ -37,8 +38,14 @@ export class AnswerWriter {
     this.#options = options;
   }
 
+  /** Whether it has said anything of the answer. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
   /** What an event comes to. */
   write(event: ChatEvent): AnthropicEvent[] {
+    this.#hasBegun = true;
     switch (event.type) {
       case "start":
         this.#start(event);

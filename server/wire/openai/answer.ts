@@ -1,11 +1,11 @@
 // What the answers of all of OpenAI's endpoints have in common: they take the engine's events one by
 // one, say what a stream says for each, and hold the whole answer in the end. Pure.
 
-import type { ChatEvent, DoneEvent, Usage } from "../../../engine/mod.ts";
+import type { ChatEvent, DoneEvent, QueuedEvent, Usage } from "../../../engine/mod.ts";
 import type { ServerSentEvent } from "../../sse.ts";
 
 /** An event, and the choice of the answer that it belongs to; without one, the only one. */
-export type ChoiceEvent = ChatEvent & { choice?: number };
+export type ChoiceEvent = Exclude<ChatEvent, QueuedEvent> & { choice?: number };
 
 /** An answer as it grows. */
 export interface OpenAiAnswer {
