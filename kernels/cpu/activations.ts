@@ -1,8 +1,10 @@
-// Activations as products read them: rows of groups of 32 int8 codes with a scale, x = scale * code,
+// Activations as products read them: groups of 32 int8 codes with a scale, x = scale * code,
 // and the negated sums of the codes, which formats need whose codes are not around zero.
 //
 //     narrow: 32 codes of 8 bits, then 16 bytes      wide: 32 codes of 16 bits, then 16 bytes
 //     the 16 bytes: scale (f32), then -1 times the sum of the first 16 codes, the last 16, all (i32)
+//
+// They are [groups, tokens], so that what a tile reads is side by side.
 
 import {
   f32,
@@ -36,70 +38,70 @@ const LEAST_PEAK = 1e-30;
 const NONE = v128.const(new Uint8Array(16));
 
 /** What quantizing reads, as words in memory. */
-export const QUANTIZE_ARGUMENTS = ["x", "narrow", "wide", "groups"] as const;
+export const QUANTIZE_ARGUMENTS = ["x", "narrow", "wide", "groups", "tokens"] as const;
 
 /**
- * Adds `quantize(arguments, scratch, first, last)`: rows `first` to `last` of x, f32 [rows, groups *
- * 32], become narrow and wide groups; an address of zero leaves that form out. Values are rounded to
+ * Adds `quantize(record, first, last)`: rows `first` to `last` of x, f32 [tokens, groups
+ * * 32], become narrow and wide groups, [groups, tokens]; an address of zero leaves that form out. Values are rounded to
  * the nearest code, ties to even. A group with a NaN has NaN for a scale.
  */
 export function addQuantize(module: ModuleBuilder, work: Memory): void {
-  const parameters = { arguments: "i32", scratch: "i32", first: "i32", last: "i32" } as const;
-  module.function("quantize", parameters, (f, { arguments: record, first, last }) => {
-    const [base, narrowBase, wideBase, groups] = QUANTIZE_ARGUMENTS.map((_, i) =>
+  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
+  module.function("quantize", parameters, (f, { record, first, last }) => {
+    const [base, narrowBase, wideBase, groups, tokens] = QUANTIZE_ARGUMENTS.map((_, i) =>
       f.let(work.i32.load(record, 4 * i))
     );
-    const count = i32.mul(i32.sub(last, first), groups);
-    const done = f.let(i32.mul(first, groups));
-    const x = f.let(i32.add(base, i32.mul(done, 4 * GROUP)));
-    const narrow = f.let(i32.add(narrowBase, i32.mul(done, activationBytes(false))));
-    const wide = f.let(i32.add(wideBase, i32.mul(done, activationBytes(true))));
-    const end = f.let(i32.add(done, count));
-    f.while(i32.lt_u(done, end), () => {
-      const values = Array.from({ length: 8 }, (_, i) => f.let(work.v128.load(x, 16 * i)));
-      const peaks = f.let(values.map((value) => f32x4.abs(value)).reduce(f32x4.max));
-      const halves = f.let(f32x4.max(peaks, shuffleLanes(peaks, peaks, [2, 3, 0, 1])));
-      const peak = f.let(f32.max(f32x4.extract_lane(halves, 0), f32x4.extract_lane(halves, 1)));
-      const inverse = f.let(f32.const(0));
-      f.if(f32.gt(peak, LEAST_PEAK), () => f.set(inverse, f32.div(MAXIMUM_CODE, peak)));
-      const factor = f.let(f32x4.splat(inverse));
-      const integers = values.map((value) =>
-        f.let(i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(value, factor))))
-      );
-      const words = [0, 2, 4, 6].map((i) =>
-        f.let(i16x8.narrow_i32x4_s(integers[i], integers[i + 1]))
-      );
-      const sums = [0, 4].map((i) => {
-        const lanes = f.let(integers.slice(i, i + 4).reduce<V128>(i32x4.add, NONE));
-        const two = f.let(i32x4.add(lanes, shuffleLanes(lanes, lanes, [2, 3, 0, 1])));
-        return f.let(i32x4.sub(i32x4.sub(NONE, two), shuffleLanes(two, two, [1, 0, 3, 2])));
-      });
-      // (scale, first sum, last sum, sum of both)
-      const scale = f32x4.splat(f32.div(peak, MAXIMUM_CODE));
-      const [a, b] = sums;
-      const three = f.let(shuffleLanes(a, b, [0, 0, 4, 4]));
-      const meta = f.let(
-        shuffleLanes(
-          shuffleLanes(scale, three, [0, 5, 6, 7]),
-          i32x4.add(a, b),
-          [0, 1, 2, 4],
-        ),
-      );
-      f.if(narrowBase, () => {
-        f.do(
-          work.v128.store(narrow, i8x16.narrow_i16x8_s(words[0], words[1])),
-          work.v128.store(narrow, i8x16.narrow_i16x8_s(words[2], words[3]), 16),
-          work.v128.store(narrow, meta, codeBytes(false)),
+    const x = f.let(i32.add(base, i32.mul(i32.mul(first, groups), 4 * GROUP)));
+    const token = f.let(first);
+    f.forUpTo(token, last, 1, () => {
+      const narrow = f.let(i32.add(narrowBase, i32.mul(token, activationBytes(false))));
+      const wide = f.let(i32.add(wideBase, i32.mul(token, activationBytes(true))));
+      const group = f.let(i32.const(0));
+      f.forUpTo(group, groups, 1, () => {
+        const values = Array.from({ length: 8 }, (_, i) => f.let(work.v128.load(x, 16 * i)));
+        const peaks = f.let(values.map((value) => f32x4.abs(value)).reduce(f32x4.max));
+        const halves = f.let(f32x4.max(peaks, shuffleLanes(peaks, peaks, [2, 3, 0, 1])));
+        const peak = f.let(f32.max(f32x4.extract_lane(halves, 0), f32x4.extract_lane(halves, 1)));
+        const inverse = f.let(f32.const(0));
+        f.if(f32.gt(peak, LEAST_PEAK), () => f.set(inverse, f32.div(MAXIMUM_CODE, peak)));
+        const factor = f.let(f32x4.splat(inverse));
+        const integers = values.map((value) =>
+          f.let(i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(value, factor))))
         );
+        const words = [0, 2, 4, 6].map((i) =>
+          f.let(i16x8.narrow_i32x4_s(integers[i], integers[i + 1]))
+        );
+        const sums = [0, 4].map((i) => {
+          const lanes = f.let(integers.slice(i, i + 4).reduce<V128>(i32x4.add, NONE));
+          const two = f.let(i32x4.add(lanes, shuffleLanes(lanes, lanes, [2, 3, 0, 1])));
+          return f.let(i32x4.sub(i32x4.sub(NONE, two), shuffleLanes(two, two, [1, 0, 3, 2])));
+        });
+        // (scale, first sum, last sum, sum of both)
+        const scale = f32x4.splat(f32.div(peak, MAXIMUM_CODE));
+        const [a, b] = sums;
+        const three = f.let(shuffleLanes(a, b, [0, 0, 4, 4]));
+        const meta = f.let(
+          shuffleLanes(
+            shuffleLanes(scale, three, [0, 5, 6, 7]),
+            i32x4.add(a, b),
+            [0, 1, 2, 4],
+          ),
+        );
+        f.if(narrowBase, () => {
+          f.do(
+            work.v128.store(narrow, i8x16.narrow_i16x8_s(words[0], words[1])),
+            work.v128.store(narrow, i8x16.narrow_i16x8_s(words[2], words[3]), 16),
+            work.v128.store(narrow, meta, codeBytes(false)),
+          );
+        });
+        f.if(wideBase, () => {
+          f.do(...words.map((word: V128, i) => work.v128.store(wide, word, 16 * i)));
+          f.do(work.v128.store(wide, meta, codeBytes(true)));
+        });
+        f.increase(x, 4 * GROUP);
+        f.increase(narrow, i32.mul(tokens, activationBytes(false)));
+        f.increase(wide, i32.mul(tokens, activationBytes(true)));
       });
-      f.if(wideBase, () => {
-        f.do(...words.map((word: V128, i) => work.v128.store(wide, word, 16 * i)));
-        f.do(work.v128.store(wide, meta, codeBytes(true)));
-      });
-      f.increase(x, 4 * GROUP);
-      f.increase(narrow, activationBytes(false));
-      f.increase(wide, activationBytes(true));
-      f.increase(done, 1);
     });
   });
 }

@@ -71,7 +71,7 @@ export interface DotOperands {
   start(token: number): V128;
 }
 
-/** Activations of one token: codes at a step, or at a pair of columns where they are wide. */
+/** The activations of a token in a group: codes of a step, or of a pair of columns where they are wide. */
 export interface Activations {
   /** The four bytes of a step in every lane. */
   step(step: number): V128;

@@ -6,7 +6,7 @@ import { addQuantize } from "./activations.ts";
 import type { DotProduct } from "./dot_product.ts";
 import type { PackedFormat } from "./formats/mod.ts";
 import { addPack } from "./pack.ts";
-import { addProduct } from "./product.ts";
+import { addProduct, PANEL_PAGES } from "./product.ts";
 import { ModuleBuilder } from "./wasm/mod.ts";
 
 /** Names of the memories that modules import. */
@@ -14,8 +14,16 @@ export const WORK = "work";
 /** The memory of weights. */
 export const WEIGHTS = "weights";
 
-/** What kernels are: some items of an operation, by the address of its arguments. */
-export type Kernel = (record: number, scratch: number, first: number, last: number) => void;
+/** Each thread's own memory: what it spreads out for a moment, at constant addresses. */
+export const PANEL = "panel";
+
+/** A memory of a thread's own for modules of formats. */
+export function panelMemory(): WebAssembly.Memory {
+  return new WebAssembly.Memory({ initial: PANEL_PAGES, maximum: PANEL_PAGES });
+}
+
+/** What kernels are: items `first` to `last` of an operation, by the address of its arguments. */
+export type Kernel = (record: number, first: number, last: number) => void;
 
 /** `quantize`. */
 export function commonModule(): Uint8Array<ArrayBuffer> {
@@ -30,6 +38,7 @@ export function formatModule(format: PackedFormat, machine: DotProduct): Uint8Ar
   const work = module.importMemory(WORK);
   const weights = module.importMemory(WEIGHTS);
   addPack(module, work, weights, format);
-  addProduct(module, work, weights, format, machine);
+  const panel = module.importPrivateMemory(PANEL, PANEL_PAGES);
+  addProduct(module, { work, weights, panel }, format, machine);
   return module.bytes();
 }

@@ -17,7 +17,7 @@ import { packCodes } from "./formats/planes.ts";
 export const PACK_ARGUMENTS = ["source", "zeros", "to", "rows", "blocks"] as const;
 
 /**
- * Adds `pack(arguments, scratch, first, last)`: bands `first` to `last` of a matrix whose `rows` rows
+ * Adds `pack(record, first, last)`: bands `first` to `last` of a matrix whose `rows` rows
  * of `blocks` blocks lie at `source`. Rows that a last band lacks are zero.
  */
 export function addPack(
@@ -28,8 +28,8 @@ export function addPack(
 ): void {
   const { source } = format;
   const groups = source.blockSize / GROUP;
-  const parameters = { arguments: "i32", scratch: "i32", first: "i32", last: "i32" } as const;
-  module.function("pack", parameters, (f, { arguments: record, first, last }) => {
+  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
+  module.function("pack", parameters, (f, { record, first, last }) => {
     const [from, zeros, to, rows, blocks] = PACK_ARGUMENTS.map((_, i) =>
       f.let(work.i32.load(record, 4 * i))
     );
@@ -75,7 +75,7 @@ function transposed(
   for (const quad of [0, 1]) {
     for (const half of [0, 1]) {
       const [a, b, c, d] = places.slice(4 * quad, 4 * quad + 4).map((place) =>
-        f.let(format.codes(place, group, half))
+        f.let(format.codes(f, place, group, half))
       );
       const low = [
         f.let(shuffleLanes(a, b, [0, 4, 1, 5])),

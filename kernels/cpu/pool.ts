@@ -55,18 +55,10 @@ export class ThreadPool {
     this.#workers = Array.from({ length: threads }, () => new Worker(url, { type: "module" }));
   }
 
-  /**
-   * Starts threads.
-   *
-   * @param scratch address of the scratch memory of each thread; there are as many threads as these
-   */
-  static async open(scratch: readonly number[]): Promise<ThreadPool> {
-    const pool = new ThreadPool(scratch.length);
-    await pool.#tell((thread): ThreadOptions => ({
-      control: pool.#control,
-      threads: pool.threads,
-      scratch: scratch[thread],
-    }));
+  /** Starts so many threads. */
+  static async open(threads: number): Promise<ThreadPool> {
+    const pool = new ThreadPool(threads);
+    await pool.#tell({ control: pool.#control, threads });
     return pool;
   }
 
@@ -74,7 +66,7 @@ export class ThreadPool {
   async load(message: ModuleMessage): Promise<Record<string, number>> {
     if (this.#isServing) await this.#command(Task.Listen);
     this.#isServing = false;
-    await this.#tell(() => message);
+    await this.#tell(message);
     const names = WebAssembly.Module.exports(message.module).map(({ name }) => name).sort();
     return Object.fromEntries(names.map((name) => [name, this.#kernels++]));
   }
@@ -162,8 +154,8 @@ export class ThreadPool {
   }
 
   /** Sends each thread a message and waits until all have taken it. */
-  async #tell(messageFor: (thread: number) => ThreadOptions | ModuleMessage): Promise<void> {
-    await Promise.all(this.#workers.map((worker, thread) =>
+  async #tell(message: ThreadOptions | ModuleMessage): Promise<void> {
+    await Promise.all(this.#workers.map((worker) =>
       new Promise<void>((resolve, reject) => {
         worker.onmessage = ({ data }) => {
           if (data === "ready") return resolve();
@@ -173,7 +165,7 @@ export class ThreadPool {
           event.preventDefault();
           reject(new CpuError(`Cannot start a thread: ${event.message}`));
         };
-        worker.postMessage(messageFor(thread));
+        worker.postMessage(message);
       })
     ));
   }

@@ -3,15 +3,13 @@
 // to listen.
 
 import { advance, OPERATION_WORDS, OPERATIONS, Task, waitForChange, Word } from "./control.ts";
-import type { Kernel } from "./modules.ts";
+import { type Kernel, PANEL, panelMemory } from "./modules.ts";
 import { IMPORTS } from "./wasm/mod.ts";
 
 /** What a pool tells a thread first. */
 export interface ThreadOptions {
   control: Int32Array<SharedArrayBuffer>;
   threads: number;
-  /** Address of the thread's scratch memory. */
-  scratch: number;
 }
 
 /** A module of kernels, its exports in the order of their names. */
@@ -24,6 +22,7 @@ type Message = ThreadOptions | ModuleMessage | "serve";
 
 const scope = self as unknown as Worker & { close(): void };
 const kernels: Kernel[] = [];
+const panel = panelMemory();
 let options: ThreadOptions;
 
 scope.onmessage = ({ data }: MessageEvent<Message>) => {
@@ -34,7 +33,8 @@ scope.onmessage = ({ data }: MessageEvent<Message>) => {
 };
 
 function load({ module, memories }: ModuleMessage): void {
-  const { exports } = new WebAssembly.Instance(module, { [IMPORTS]: memories });
+  const imports = { ...memories, [PANEL]: panel };
+  const { exports } = new WebAssembly.Instance(module, { [IMPORTS]: imports });
   for (const name of Object.keys(exports).sort()) kernels.push(exports[name] as Kernel);
 }
 
@@ -87,7 +87,7 @@ function runPhase(control: Int32Array, from: number, phase: number): number {
     while (Atomics.load(control, Word.Abort) === 0) {
       const first = Atomics.add(control, at + 4, grain);
       if (first >= items) break;
-      kernel(record, options.scratch, first, Math.min(items, first + grain));
+      kernel(record, first, Math.min(items, first + grain));
     }
   }
   return at;

@@ -62,7 +62,7 @@ export interface PackedFormat {
   readonly table?: readonly number[];
   readonly scales: ScaleLayout;
   /** Sixteen codes of a row out of a block in the file, unsigned: those of a half of a group. */
-  codes(block: Place, group: number, half: number): V128;
+  codes(f: FunctionBuilder, block: Place, group: number, half: number): V128;
 }
 
 /** Bytes of a band's group, codes and scales. */

@@ -6,7 +6,7 @@ import { q5_k } from "../../quants/q5_k.ts";
 import { q6_k } from "../../quants/q6_k.ts";
 import { q2_k } from "../../quants/q2_k.ts";
 import { q3_k } from "../../quants/q3_k.ts";
-import { type Expression, i32, type V128, v128 } from "../wasm/mod.ts";
+import { type Expression, type FunctionBuilder, i32, type V128, v128 } from "../wasm/mod.ts";
 import type { PackedFormat, Place } from "./format.ts";
 import { field } from "./planes.ts";
 import { byteScales } from "./scales.ts";
@@ -43,13 +43,13 @@ function load({ memory, address }: Place, at: number): V128 {
 }
 
 /** Nibbles of Q4_K and Q5_K: a byte has weights of two groups. */
-function nibbles(block: Place, at: number, group: number, half: number): V128 {
-  return field(load(block, at + 32 * (group >> 1) + 16 * half), -4 * (group % 2), 15);
+function nibbles(f: FunctionBuilder, block: Place, at: number, group: number, half: number): V128 {
+  return field(f, load(block, at + 32 * (group >> 1) + 16 * half), -4 * (group % 2), 15);
 }
 
 /** Low bits of Q2_K and Q3_K: a byte has weights of four groups. */
-function pairs(block: Place, at: number, group: number, half: number): V128 {
-  return field(load(block, at + 32 * (group >> 2) + 16 * half), -2 * (group % 4), 3);
+function pairs(f: FunctionBuilder, block: Place, at: number, group: number, half: number): V128 {
+  return field(f, load(block, at + 32 * (group >> 2) + 16 * half), -2 * (group % 4), 3);
 }
 
 /** The scale of sixteen weights of Q3_K: six bits with 32 added. */
@@ -70,17 +70,17 @@ export const kQuants: readonly PackedFormat[] = [
       scale: (block, index) => bitsOf(block, index, 0, 255),
       nibbles: true,
     }),
-    codes: (block, group, half) => pairs(block, 16, group, half),
+    codes: (f, block, group, half) => pairs(f, block, 16, group, half),
   },
   {
     source: q3_k,
     bits: 3,
     offset: 4,
     scales: byteScales({ factors: [108], halves: true, scale: q3Scale }),
-    codes: (block, group, half) =>
+    codes: (f, block, group, half) =>
       v128.or(
-        pairs(block, 32, group, half),
-        field(load(block, 16 * half), 2 - group, 4),
+        pairs(f, block, 32, group, half),
+        field(f, load(block, 16 * half), 2 - group, 4),
       ),
   },
   {
@@ -88,17 +88,17 @@ export const kQuants: readonly PackedFormat[] = [
     bits: 4,
     offset: 0,
     scales: sixBitScales,
-    codes: (block, group, half) => nibbles(block, 16, group, half),
+    codes: (f, block, group, half) => nibbles(f, block, 16, group, half),
   },
   {
     source: q5_k,
     bits: 5,
     offset: 0,
     scales: sixBitScales,
-    codes: (block, group, half) =>
+    codes: (f, block, group, half) =>
       v128.or(
-        nibbles(block, 48, group, half),
-        field(load(block, 16 + 16 * half), 4 - group, 16),
+        nibbles(f, block, 48, group, half),
+        field(f, load(block, 16 + 16 * half), 4 - group, 16),
       ),
   },
   {
@@ -110,12 +110,12 @@ export const kQuants: readonly PackedFormat[] = [
       halves: true,
       scale: ({ memory, address }, index) => memory.i32.load8_s(address, 192 + index),
     }),
-    codes: (block, group, half) => {
+    codes: (f, block, group, half) => {
       const low = load(block, 64 * (group >> 2) + 32 * (group % 2) + 16 * half);
       const high = load(block, 128 + 32 * (group >> 2) + 16 * half);
       return v128.or(
-        field(low, -4 * (group >> 1 & 1), 15),
-        field(high, 4 - 2 * (group % 4), 48),
+        field(f, low, -4 * (group >> 1 & 1), 15),
+        field(f, high, 4 - 2 * (group % 4), 48),
       );
     },
   },

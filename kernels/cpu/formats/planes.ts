@@ -30,18 +30,18 @@ function planesOf(bits: number): Plane[] {
 }
 
 /** A vector with the same byte in all lanes. */
-export function bytes(value: number): V128 {
-  return v128.const(new Uint8Array(16).fill(value));
+export function bytes(f: FunctionBuilder, value: number): V128 {
+  return f.constant(new Uint8Array(16).fill(value));
 }
 
 /** Each byte shifted left (right where negative) and masked: no bit of a neighbour is left. */
-export function field(vector: V128, shift: number, mask: number): V128 {
+export function field(f: FunctionBuilder, vector: V128, shift: number, mask: number): V128 {
   const moved = shift === 0
     ? vector
     : shift > 0
     ? i16x8.shl(vector, shift)
     : i16x8.shr_u(vector, -shift);
-  return v128.and(moved, bytes(mask));
+  return v128.and(moved, bytes(f, mask));
 }
 
 /** Stores the sixteen vectors of a group: `vectors[2 * step + quad]`. */
@@ -56,7 +56,7 @@ export function packCodes(
     const mask = 2 ** width - 1;
     for (let first = 0; first < vectors.length; first += fields) {
       const parts = vectors.slice(first, first + fields).map((vector, i) =>
-        width === 8 ? vector : field(vector, width * i - shift, mask << width * i)
+        width === 8 ? vector : field(f, vector, width * i - shift, mask << width * i)
       );
       const offset = start + 16 * first / fields;
       f.do(memory.v128.store(address, parts.reduce((a, b) => v128.or(a, b)), offset));
@@ -82,7 +82,7 @@ export function unpackCodes(
       const index = 2 * step + quad;
       const place = width * (index % fields);
       parts[quad].push(
-        shared ? field(shared, shift - place, mask << shift) : load(index),
+        shared ? field(f, shared, shift - place, mask << shift) : load(index),
       );
     }
   }
@@ -91,8 +91,8 @@ export function unpackCodes(
 }
 
 /** Sixteen bytes 255 or 0 for the bits of a 16-bit integer, the lowest first. */
-export function spreadBits(bits: V128): V128 {
-  const each = v128.const(Array.from({ length: 16 }, (_, i) => 1 << i % 8));
+export function spreadBits(f: FunctionBuilder, bits: V128): V128 {
+  const each = f.constant(Array.from({ length: 16 }, (_, i) => 1 << i % 8));
   const both = i8x16.shuffle(bits, bits, Array.from({ length: 16 }, (_, i) => i >> 3));
   return i8x16.eq(v128.and(both, each), each);
 }

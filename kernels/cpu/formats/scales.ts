@@ -14,6 +14,7 @@ import {
   v128,
 } from "../wasm/mod.ts";
 import { BAND, type Place, type Quads, type ScaleLayout } from "./format.ts";
+import { bytes } from "./planes.ts";
 
 /** The bits of a float that a half's sign, exponent and mantissa become when shifted up by 13. */
 const HALF_BITS = 0x8fffe000;
@@ -25,10 +26,15 @@ function halfToFloat(half: Expression<"i32">): Expression<"f32"> {
   return f32.mul(f32.reinterpret_i32(i32.and(i32.shl(half, 13), HALF_BITS)), HALF_UNIT);
 }
 
+/** A constant with the same 32 bits in all lanes. */
+function lanes(f: FunctionBuilder, lane: Uint32Array | Float32Array): V128 {
+  return f.constant(new Uint8Array(16).map((_, i) => new Uint8Array(lane.buffer)[i % 4]));
+}
+
 /** Four floats of halves that are given as signed 32-bit lanes. */
-function halvesToFloats(halves: V128): V128 {
-  const bits = v128.and(i32x4.shl(halves, 13), i32x4.splat(HALF_BITS));
-  return f32x4.mul(bits, f32x4.splat(HALF_UNIT));
+function halvesToFloats(f: FunctionBuilder, halves: V128): V128 {
+  const bits = v128.and(i32x4.shl(halves, 13), lanes(f, Uint32Array.of(HALF_BITS)));
+  return f32x4.mul(bits, lanes(f, Float32Array.of(HALF_UNIT)));
 }
 
 /** A half at a byte of a block, as a signed integer. */
@@ -40,8 +46,8 @@ function half({ memory, address }: Place, offset: number): Expression<"i32"> {
 function loadHalves(f: FunctionBuilder, { memory, address }: Place, offset: number): Quads {
   const halves = f.let(memory.v128.load(address, offset));
   return [
-    halvesToFloats(i32x4.extend_low_i16x8_s(halves)),
-    halvesToFloats(i32x4.extend_high_i16x8_s(halves)),
+    halvesToFloats(f, i32x4.extend_low_i16x8_s(halves)),
+    halvesToFloats(f, i32x4.extend_high_i16x8_s(halves)),
   ];
 }
 
@@ -128,7 +134,7 @@ export function byteScales(options: ByteScales): ScaleLayout {
             !nibbles
               ? read(k, i)
               : k === 0
-              ? v128.and(read(0, i), i16x8.splat(15))
+              ? v128.and(read(0, i), bytes(f, 15))
               : i16x8.shr_u(read(0, i), 4),
           );
           const low = f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(words));
@@ -169,7 +175,8 @@ export function floatByteScales(
     load(f, { memory, address }) {
       const scales = Array.from({ length: count }, (_, i): Quads => {
         const words = f.let(memory.v128.load8x8_u(address, BAND * i));
-        const toFloat = (lanes: V128) => f32x4.mul(i32x4.shl(lanes, shift), f32x4.splat(factor));
+        const toFloat = (words: V128) =>
+          f32x4.mul(i32x4.shl(words, shift), lanes(f, Float32Array.of(factor)));
         return [
           toFloat(i32x4.extend_low_i16x8_u(words)),
           toFloat(i32x4.extend_high_i16x8_u(words)),

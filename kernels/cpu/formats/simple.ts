@@ -10,22 +10,21 @@ import { q4_1 } from "../../quants/q4_1.ts";
 import { q5_0 } from "../../quants/q5_0.ts";
 import { q5_1 } from "../../quants/q5_1.ts";
 import { q8_0 } from "../../quants/q8_0.ts";
-import { type V128, v128 } from "../wasm/mod.ts";
-import type { PackedFormat, Place } from "./format.ts";
+import { v128 } from "../wasm/mod.ts";
+import type { PackedFormat } from "./format.ts";
 import { bytes, field, spreadBits } from "./planes.ts";
 import { floatByteScales, halfScales } from "./scales.ts";
 
 /** Codes of 32 columns in sixteen bytes: those of columns 0 to 15 low, of 16 to 31 high. */
-const nibbles = (at: number) => ({ memory, address }: Place, _group: number, half: number): V128 =>
-  field(memory.v128.load(address, at), -4 * half, 15);
+const nibbles = (at: number): PackedFormat["codes"] => (f, { memory, address }, _group, half) =>
+  field(f, memory.v128.load(address, at), -4 * half, 15);
 
 /** The same with fifth bits in a word of their own. */
-const fiveBits =
-  (high: number, low: number) => (block: Place, group: number, half: number): V128 => {
-    const { memory, address } = block;
-    const fifth = spreadBits(memory.v128.load16_splat(address, high + 2 * half));
-    return v128.or(nibbles(low)(block, group, half), v128.and(fifth, bytes(16)));
-  };
+const fiveBits = (high: number, low: number): PackedFormat["codes"] => (f, block, group, half) => {
+  const { memory, address } = block;
+  const fifth = spreadBits(f, memory.v128.load16_splat(address, high + 2 * half));
+  return v128.or(nibbles(low)(f, block, group, half), v128.and(fifth, bytes(f, 16)));
+};
 
 /** The least value of a table becomes zero, so that all are unsigned. */
 function tabled(values: readonly number[]): { table: readonly number[]; offset: number } {
@@ -44,8 +43,8 @@ export const simpleFormats: readonly PackedFormat[] = [
     bits: 8,
     offset: 128,
     scales: halfScales(0),
-    codes: ({ memory, address }, _group, half) =>
-      v128.xor(memory.v128.load(address, 2 + 16 * half), bytes(128)),
+    codes: (f, { memory, address }, _group, half) =>
+      v128.xor(memory.v128.load(address, 2 + 16 * half), bytes(f, 128)),
   },
   {
     source: iq4_nl,

@@ -10,7 +10,7 @@ import {
   type Operand,
   type Statement,
 } from "./expression.ts";
-import { i32 } from "./instructions.ts";
+import { i32, v128 } from "./instructions.ts";
 
 /** A variable of a function; as an expression it is its value. */
 export interface Local<T extends ValueType = ValueType> extends Expression<T> {
@@ -24,6 +24,8 @@ const EMPTY = 0x40;
 export class FunctionBuilder {
   readonly #parameters: number;
   readonly #locals: ValueType[] = [];
+  readonly #constants = new Map<string, Local<"v128">>();
+  readonly #prologue: number[] = [];
   #code: number[] = [];
 
   /** @param parameters number of parameters, which are the first locals */
@@ -42,6 +44,22 @@ export class FunctionBuilder {
   let<T extends ValueType>(value: Expression<T>): Local<T> {
     const local = this.local(value.type);
     this.#add(value.code, [0x21, ...unsigned(local.index)]);
+    return local;
+  }
+
+  /**
+   * A constant vector that is made once, where the function begins: engines make one anew wherever
+   * it stands, also within loops.
+   */
+  constant(bytes: ArrayLike<number>): Local<"v128"> {
+    const { code } = v128.const(bytes);
+    const key = code.join();
+    let local = this.#constants.get(key);
+    if (!local) {
+      local = this.local("v128");
+      this.#constants.set(key, local);
+      this.#prologue.push(...code, 0x21, ...unsigned(local.index));
+    }
     return local;
   }
 
@@ -102,7 +120,7 @@ export class FunctionBuilder {
       else runs.push({ type, count: 1 });
     }
     const locals = runs.flatMap(({ type, count }) => [...unsigned(count), typeCode(type)]);
-    return [...unsigned(runs.length), ...locals, ...this.#code, 0x0b];
+    return [...unsigned(runs.length), ...locals, ...this.#prologue, ...this.#code, 0x0b];
   }
 
   #add(...parts: readonly Bytes[]): void {

@@ -22,9 +22,17 @@ const ATOMIC = 0xfe;
 export class Memory {
   /** Number of the memory within its module. */
   readonly index: number;
+  readonly #start: number;
 
-  constructor(index: number) {
+  /** @param start bytes that every offset counts from */
+  constructor(index: number, start = 0) {
     this.index = index;
+    this.#start = start;
+  }
+
+  /** The same memory, some bytes further. */
+  behind(bytes: number): Memory {
+    return new Memory(this.index, this.#start + bytes);
   }
 
   /** Loads and stores of 32-bit integers. */
@@ -77,7 +85,7 @@ export class Memory {
   /** Alignment is a hint, and none is given, but for atomic instructions, which need their own. */
   #access(op: number, prefix: number | undefined, alignment: number, offset: number): Bytes {
     const memory = this.index === 0 ? [alignment] : [alignment | 0x40, ...unsigned(this.index)];
-    return [...opcode(op, prefix), ...memory, ...unsigned(offset)];
+    return [...opcode(op, prefix), ...memory, ...unsigned(this.#start + offset)];
   }
 
   #load<T extends "i32" | "f32" | "v128">(

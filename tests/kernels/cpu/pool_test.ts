@@ -9,7 +9,7 @@ import { i32, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
 function testModule(): WebAssembly.Module {
   const module = new ModuleBuilder();
   const memory = module.importMemory("work");
-  const parameters = { record: "i32", scratch: "i32", first: "i32", last: "i32" } as const;
+  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
   module.function("double", parameters, (f, { record, first, last }) => {
     const item = f.let(first);
     f.forUpTo(item, last, 1, () => {
@@ -25,7 +25,7 @@ function testModule(): WebAssembly.Module {
 
 async function open(threads: number) {
   const work = new WebAssembly.Memory({ initial: 16, maximum: 65536, shared: true });
-  const pool = await ThreadPool.open(Array.from({ length: threads }, () => 0));
+  const pool = await ThreadPool.open(threads);
   const kernels = await pool.load({ module: testModule(), memories: { work } });
   return { pool, kernels, items: new Int32Array(work.buffer) };
 }

@@ -11,8 +11,13 @@ import {
   type PackedFormat,
   packedFormats,
 } from "../../../kernels/cpu/formats/mod.ts";
-import { commonModule, formatModule, type Kernel } from "../../../kernels/cpu/modules.ts";
-import { PANEL_BYTES, PANEL_COLUMNS, readsWide } from "../../../kernels/cpu/product.ts";
+import {
+  commonModule,
+  formatModule,
+  type Kernel,
+  panelMemory,
+} from "../../../kernels/cpu/modules.ts";
+import { readsWide } from "../../../kernels/cpu/product.ts";
 import { IMPORTS } from "../../../kernels/cpu/wasm/mod.ts";
 import { randomFloats } from "../../gpu.ts";
 import { randomWeights } from "../weights.ts";
@@ -63,7 +68,7 @@ function multiply({ format, machine, rows, blocks, tokens }: Case) {
   const file = randomWeights(source, rows * blocks);
   const floats = randomFloats(tokens * columns, 3);
   const [work, weights] = [new Arena(), new Arena()];
-  const memories = { work: work.memory, weights: weights.memory };
+  const memories = { work: work.memory, weights: weights.memory, panel: panelMemory() };
   const { pack, product } = open(formatModule(format, machine), memories);
   const { quantize } = open(commonModule(), memories);
 
@@ -74,14 +79,13 @@ function multiply({ format, machine, rows, blocks, tokens }: Case) {
   const isWide = readsWide(format, machine);
   const x = work.place(tokens * groups * activationBytes(isWide));
   const y = work.place(tokens * stride);
-  const scratch = work.place(PANEL_BYTES);
-  pack(work.words(work.put(file), zeros, matrix, rows, blocks), scratch, 0, bands);
+  pack(work.words(work.put(file), zeros, matrix, rows, blocks), 0, bands);
   const input = work.put(new Uint8Array(floats.buffer));
-  quantize(work.words(input, isWide ? 0 : x, isWide ? x : 0, groups), scratch, 0, tokens);
+  quantize(work.words(input, isWide ? 0 : x, isWide ? x : 0, groups, tokens), 0, tokens);
   const arguments_ = work.words(matrix, x, y, blocks, tokens, stride, 0);
   // In two parts, as two threads would.
-  product(arguments_, scratch, 0, bands >> 1);
-  product(arguments_, scratch, bands >> 1, bands);
+  product(arguments_, 0, bands >> 1);
+  product(arguments_, bands >> 1, bands);
   const result = new Float32Array(work.memory.buffer.slice(y, y + tokens * stride));
 
   const decoded = source.dequantize(file, rows * blocks);
@@ -147,7 +151,7 @@ for (const format of packedFormats) {
 Deno.test("a token has the same bits alone and among others, in one panel and in several", () => {
   for (const name of ["Q8_0", "Q4_0", "Q6_K", "Q2_K"]) {
     const format = packedFormats.find(({ source }) => source.name === name)!;
-    const blocks = (2 * PANEL_COLUMNS + 256) / format.source.blockSize;
+    const blocks = 768 / format.source.blockSize;
     const options = { format, machine, rows: 8, blocks };
     const { result: many } = multiply({ ...options, tokens: 6 });
     const { result: few } = multiply({ ...options, tokens: 1 });

@@ -1,0 +1,214 @@
+// One tile of a product: some tokens by the eight rows of a band. The sums of a group's products are
+// exact integers; its scales make floats of them, which are added up group after group, so that every
+// tile gives a token the same bits.
+
+import {
+  f32x4,
+  type FunctionBuilder,
+  i32,
+  type Local,
+  type Memory,
+  shuffleLanes,
+  type V128,
+  v128,
+} from "./wasm/mod.ts";
+import { activationBytes, codeBytes } from "./activations.ts";
+import { type Activations, type DotPlan, sumDots, times } from "./dot_product.ts";
+import { type PackedFormat, type Quads, STEPS } from "./formats/format.ts";
+
+/** Memories of products. */
+export interface ProductMemories {
+  /** Arguments, activations and results. */
+  readonly work: Memory;
+  readonly weights: Memory;
+  /** A thread's own. */
+  readonly panel: Memory;
+}
+
+/** A format on a machine. */
+export interface Product {
+  readonly format: PackedFormat;
+  readonly plan: DotPlan;
+  readonly memories: ProductMemories;
+}
+
+/** Where the codes and scales of a group come from. */
+export interface GroupSource {
+  load(step: number): Quads;
+  /** The sums of the steps of a half, or of both. */
+  readonly sum: typeof sumDots;
+  scales(half: number): Quads;
+  minimums(half: number): Quads;
+}
+
+/** Where a tile's tokens are, and what it does with the results. */
+export interface TilePlace {
+  /** The first group of the first token; the others' are behind it. */
+  readonly input: Local<"i32">;
+  /** The row of y of each token. */
+  readonly outputs: readonly Local<"i32">[];
+  /** Whether results are added to what is there. */
+  readonly adds: Local<"i32">;
+  /** Bytes of a group of all tokens. */
+  readonly groupBytes: Local<"i32">;
+}
+
+/** Ones of 16 bits. */
+const ONES = Array.from({ length: 16 }, (_, i) => 1 - i % 2);
+const ZERO = v128.const(new Uint8Array(16));
+
+/** Adds a tile's code. `walk` goes through groups and calls its argument for each. */
+export function addTile(
+  f: FunctionBuilder,
+  product: Product,
+  { input, outputs, adds, groupBytes }: TilePlace,
+  walk: (body: (group: GroupSource) => void) => void,
+): void {
+  const { work } = product.memories;
+  // A pointer for each token: accesses at the same offset share the arithmetic of their check.
+  const inputs = outputs.map((_, t) =>
+    f.let(i32.add(input, t * activationBytes(product.plan.isWide)))
+  );
+  const totals = outputs.map(() => [f.let(ZERO), f.let(ZERO)]);
+  f.if(
+    adds,
+    () =>
+      outputs.forEach((out, t) =>
+        totals[t].forEach((total, quad) => f.set(total, work.v128.load(out, 16 * quad)))
+      ),
+  );
+  walk((group) => {
+    const tokens = outputs.length === 1
+      ? [new LoneTokenGroup(f, product, inputs[0])]
+      : inputs.map((x) => new TokenGroup(product, x));
+    addGroup(f, product, group, tokens, totals);
+    for (const x of inputs) f.increase(x, groupBytes);
+  });
+  outputs.forEach((out, t) =>
+    totals[t].forEach((total, quad) => f.do(work.v128.store(out, total, 16 * quad)))
+  );
+}
+
+/** Adds a group's products to the totals, [token][quad]. */
+function addGroup(
+  f: FunctionBuilder,
+  { format, plan }: Product,
+  group: GroupSource,
+  tokens: readonly TokenGroup[],
+  totals: readonly (readonly Local<"v128">[])[],
+): void {
+  const { halves, hasMinimum } = format.scales;
+  const parts = halves ? 2 : 1;
+  const steps = STEPS / parts;
+  const offset = plan.isSigned ? 0 : format.offset;
+  const ones = f.constant(ONES);
+  for (let half = 0; half < parts; half++) {
+    const codeSum = (t: number) => tokens[t].codeSum(halves ? half : undefined);
+    const sums = group.sum(f, plan, {
+      tokens,
+      first: half * steps,
+      end: (half + 1) * steps,
+      load: group.load,
+      start: (t) => offset === 0 ? ZERO : times(codeSum(t), offset),
+    }, ones);
+    const scales = group.scales(half);
+    const minimums = hasMinimum ? group.minimums(half) : undefined;
+    tokens.forEach((token, t) => {
+      const scale = f.let(token.scale());
+      const sum = minimums && f.let(f32x4.mul(scale, f32x4.convert_i32x4_s(codeSum(t))));
+      totals[t].forEach((total, quad) => {
+        const dot = f32x4.convert_i32x4_s(sums[t][quad]);
+        f.set(total, multiplyAdd(plan, f32x4.mul(scales[quad], scale), dot, total));
+        if (minimums && sum) f.set(total, multiplyAdd(plan, minimums[quad], sum, total));
+      });
+    });
+  }
+}
+
+/** a * b + c. */
+function multiplyAdd(plan: DotPlan, a: V128, b: V128, c: V128): V128 {
+  return plan.kind === "widened" ? f32x4.add(f32x4.mul(a, b), c) : f32x4.relaxed_madd(a, b, c);
+}
+
+/** A token's activations in a group, each spread where it is used. */
+class TokenGroup implements Activations {
+  readonly #memory: Memory;
+  readonly #x: Local<"i32">;
+  readonly #meta: number;
+
+  constructor({ plan, memories }: Product, x: Local<"i32">) {
+    this.#memory = memories.work;
+    this.#x = x;
+    this.#meta = codeBytes(plan.isWide);
+  }
+
+  step(step: number): V128 {
+    return this.#memory.v128.load32_splat(this.#x, 4 * step);
+  }
+
+  pair(pair: number): V128 {
+    return this.#memory.v128.load32_splat(this.#x, 4 * pair);
+  }
+
+  wideStep(step: number): V128 {
+    return this.#memory.v128.load64_splat(this.#x, 8 * step);
+  }
+
+  /** x = scale * code, in every lane. */
+  scale(): V128 {
+    return this.#memory.v128.load32_splat(this.#x, this.#meta);
+  }
+
+  /** Minus the sum of the codes of a half, or of all, in every lane. */
+  codeSum(half?: number): V128 {
+    return this.#memory.v128.load32_splat(
+      this.#x,
+      this.#meta + 4 * (half === undefined ? 3 : 1 + half),
+    );
+  }
+}
+
+/**
+ * The same for a tile of one token, which has registers to spare: sixteen bytes are loaded at once and
+ * lanes are spread from there. Where an engine checks bounds in code, a load costs four instructions.
+ */
+class LoneTokenGroup extends TokenGroup {
+  readonly #f: FunctionBuilder;
+  readonly #load: (offset: number) => V128;
+  readonly #codes: number;
+  readonly #loaded = new Map<number, Local<"v128">>();
+
+  constructor(f: FunctionBuilder, product: Product, x: Local<"i32">) {
+    super(product, x);
+    this.#f = f;
+    this.#codes = codeBytes(product.plan.isWide);
+    this.#load = (offset) => product.memories.work.v128.load(x, offset);
+  }
+
+  override step(step: number): V128 {
+    return this.#spread(16 * (step >> 2), new Array(4).fill(step % 4));
+  }
+
+  override pair(pair: number): V128 {
+    return this.step(pair);
+  }
+
+  override wideStep(step: number): V128 {
+    const lane = 2 * (step % 2);
+    return this.#spread(16 * (step >> 1), [lane, lane + 1, lane, lane + 1]);
+  }
+
+  override scale(): V128 {
+    return this.#spread(this.#codes, [0, 0, 0, 0]);
+  }
+
+  override codeSum(half?: number): V128 {
+    return this.#spread(this.#codes, new Array(4).fill(half === undefined ? 3 : 1 + half));
+  }
+
+  #spread(offset: number, lanes: number[]): V128 {
+    let vector = this.#loaded.get(offset);
+    if (!vector) this.#loaded.set(offset, vector = this.#f.let(this.#load(offset)));
+    return shuffleLanes(vector, vector, lanes);
+  }
+}
