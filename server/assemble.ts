@@ -38,6 +38,7 @@ export interface ServerParts {
   app: Hono<AppEnvironment>;
   manager: ModelManager;
   store: ModelStore;
+  /** What is kept, also where nothing new is. */
   responses: ResponseStore | undefined;
 }
 
@@ -88,9 +89,10 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
     },
   });
   const { cache, responses: bounds } = settings;
-  const responses = cache !== undefined && bounds.count > 0
+  const responses = cache !== undefined
     ? new ResponseStore({ folder: join(cache, "responses"), warn: log.warn, ...bounds })
     : undefined;
+  const keepsAny = Math.min(bounds.count, bounds.bytes, bounds.age) > 0;
   const app = createApp({
     store,
     manager,
@@ -101,7 +103,7 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
     anthropicExact: settings.anthropicExact,
     hasCloud: cloudHost !== undefined,
     hosts: settings.hosts,
-    ...(responses && { responses }),
+    ...(responses && keepsAny && { responses }),
     ...port,
     ...(port && { ownNames: [...port.ownNames, settings.host.hostname] }),
     // In this process everybody is who they are.

@@ -167,8 +167,8 @@ export class KeptResponses {
 
   #reason(id: string | undefined): string {
     const made = ResponseStore.madeAt(id ?? "");
-    if (!made) return "it has no name that this server gives";
-    if (!this.#store) return "this server keeps none (QUERN_RESPONSES is 0)";
+    if (!made) return "this server gives no such id";
+    if (!this.#store) return "this server keeps none (QUERN_RESPONSES, QUERN_CACHE)";
     const { age, count } = this.#store.bounds;
     if (this.#store.isExpired(id!)) {
       const day = made.toISOString().slice(0, 10);

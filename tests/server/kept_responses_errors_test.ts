@@ -39,7 +39,7 @@ Deno.test("what is not kept gets 404 with the reason and what to do", () =>
       (await get(unkept.id)).error.message,
       /has not ended, was made with "store": false or another API key, was deleted/,
     );
-    assertMatch((await get("resp_1")).error.message, /no name that this server gives/);
+    assertMatch((await get("resp_1")).error.message, /this server gives no such id/);
     const items = [unkept.output[0].id, `${kept.output[0].id}9`, "msg_1", "rs_68af"];
     for (const id of items) {
       const { status, error } = await ask({ input: [message("user", "x"), { id }] });
@@ -95,7 +95,7 @@ Deno.test("a server that keeps nothing says so, in answers and of what is asked 
   const made = await (await post(path, { model, input: "Hi", store: true })).json();
   assertEquals(made.store, false);
   const { error } = await (await app.request(`${path}/${made.id}`)).json();
-  assertStringIncludes(error.message, "this server keeps none (QUERN_RESPONSES is 0)");
+  assertStringIncludes(error.message, "this server keeps none (QUERN_RESPONSES, QUERN_CACHE)");
 });
 
 Deno.test("an answer that could not be kept is given all the same, and says so", () =>

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { main } from "../../server/cli.ts";
+import { ResponseStore } from "../../server/response_store.ts";
 import { VERSION } from "../../server/version.ts";
 import { fakeInfo, FakeModel, says, saysForever, type Script } from "./fake_model.ts";
 import { FakeTerminal } from "./fake_terminal.ts";
@@ -208,14 +209,16 @@ Deno.test("serve keeps responses in its cache folder, for the next server too, a
       const { request } = models[0]!.requests[0]! as { request: { messages: object[] } };
       assertEquals(request.messages.length, 3);
     }, settings);
-    await withServer(says("ok"), async ({ url }) => {
-      assertEquals((await ask(url, {})).store, false);
-      assertMatch((await ask(url, { previous_response_id: id })).error.message, /keeps none/);
-    }, { ...settings, QUERN_RESPONSES: "0" });
-    const old = { ...settings, QUERN_RESPONSES_AGE: "1ms" };
-    await withServer(says("ok"), async () => {
-      await until(() => [...Deno.readDirSync(`${cache}/responses`)].length === 0);
-    }, old);
+    const files = () => [...Deno.readDirSync(`${cache}/responses`)].length;
+    for (const name of ["QUERN_RESPONSES", "QUERN_RESPONSES_SIZE", "QUERN_RESPONSES_AGE"]) {
+      await Deno.writeTextFile(`${cache}/responses/${ResponseStore.newId()}`, "x");
+      await withServer(says("ok"), async ({ url, terminal }) => {
+        await until(() => files() === 0);
+        assertEquals((await ask(url, {})).store, false);
+        assertMatch((await ask(url, { previous_response_id: id })).error.message, /keeps none/);
+        assert(!terminal.errors.includes("WARN"), terminal.errors);
+      }, { ...settings, [name]: "0" });
+    }
   } finally {
     await Deno.remove(cache, { recursive: true });
   }
