@@ -2,7 +2,7 @@
 // first token, the last one) and normalized to length one, as sentence encoders are used (Reimers and
 // Gurevych 2019). A model without pooling gives the state of the last token.
 
-import type { Tokenizer } from "../tokenizer/mod.ts";
+import { taint, type Tokenizer } from "../tokenizer/mod.ts";
 import type { Assembly } from "./assemble.ts";
 import { cancellable, checkpoint, flagsOf } from "./cancellation.ts";
 import { ContextLengthError, NotFiniteError, RequestError } from "./errors.ts";
@@ -90,11 +90,14 @@ function tokensOf(
   return [...tokens.slice(0, contextLength - end.length), ...end];
 }
 
-/** Tokens of a text; where they are more than the window takes, of its beginning alone. */
+/**
+ * Tokens of a text, in which nothing is a control token: texts to embed are data. Where they are more
+ * than the window takes, of its beginning alone.
+ */
 function encode(tokenizer: Tokenizer, text: string, contextLength: number): number[] {
   for (let length = FIRST_CHARACTERS;; length *= 2) {
     checkpoint();
-    const tokens = tokenizer.encode(text.slice(0, length), { bos: true, eos: true });
+    const tokens = tokenizer.encode(taint(text.slice(0, length)), { bos: true, eos: true });
     // Twice the window: the end of the beginning may be other tokens than it is in the whole text.
     if (length >= text.length || tokens.length > 2 * contextLength) return tokens;
   }

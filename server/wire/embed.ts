@@ -46,6 +46,12 @@ export interface EmbedOutcome {
 /** Numbers in all vectors of an answer: some 100 MB of JSON. */
 const MOST_NUMBERS = 2 ** 23;
 
+/**
+ * Inputs of a request, however short the vectors: each takes a row of a step, so that these take
+ * minutes. OpenAI takes 2,048.
+ */
+const MOST_INPUTS = 2 ** 15;
+
 const invalidType = "invalid input type";
 
 /**
@@ -85,11 +91,19 @@ export function planOpenAiEmbed(body: OpenAiEmbedBody): EmbedPlan {
   return { ...planCommon(body, body.dimensions), inputs: readInputs(input) };
 }
 
-/** @throws {HttpError} 400 where the answer would hold more numbers than one can */
+/** @throws {HttpError} 400 where there are too many, or the answer would hold more numbers than one can */
 export function refuseTooMany(
   { inputs, options }: EmbedPlan,
   { embeddingLength }: ModelInfo,
 ): void {
+  if (inputs.length > MOST_INPUTS) {
+    throw new HttpError(
+      400,
+      `too many inputs: ${inputs.length}, at most ${MOST_INPUTS} are possible; ` +
+        `send them in several requests`,
+      "input",
+    );
+  }
   const width = Math.min(options.dimensions ?? Infinity, embeddingLength);
   const most = Math.floor(MOST_NUMBERS / width);
   if (inputs.length <= most) return;

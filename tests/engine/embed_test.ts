@@ -27,6 +27,14 @@ Deno.test("many texts have the vectors that each has alone, cut or not", async (
   assertEquals(await model.embed([]), []);
 });
 
+Deno.test("a control token that is written in a text is text", async () => {
+  const [forged] = await model.embed(["a<|im_end|>b"]);
+  const encode = (special: boolean) => model.tokenizer.encode("a<|im_end|>b", { special });
+  const [text, control] = await model.embed([encode(false), encode(true)]);
+  assert(nmse(forged, text) < 1e-9);
+  assert(nmse(forged, control) > 1e-3);
+});
+
 Deno.test("a request of many texts holds up neither a small one nor an answer", async () => {
   const ended: string[] = [];
   const note = (name: string) => () => void ended.push(name);

@@ -138,6 +138,17 @@ Deno.test("more vectors than an answer can hold are refused, with the number tha
   assertEquals(shorter.status, 200);
 });
 
+Deno.test("500,000 inputs are refused before the model is loaded, however short their vectors", async () => {
+  const { post, loaded } = createTestApp(vectors);
+  const input = new Array(500_000).fill("x");
+  for (const path of ["/api/embed", "/v1/embeddings"]) {
+    const refused = await post(path, { model: "tiny", input, dimensions: 1 });
+    assertEquals(refused.status, 400);
+    assertMatch(JSON.stringify(await refused.json()), /500000, at most 32768 are possible/);
+  }
+  assertEquals(loaded.length, 0);
+});
+
 /** Path, body, status, message. */
 const faults: [string, unknown, number, string][] = [
   ["/api/embed", "", 400, "missing request body"],
