@@ -1,6 +1,7 @@
 // Pixels by way of createImageBitmap, of formats with 8 bits per colour. A bitmap gives its pixels away
 // only encoded, through a canvas: as BMP, which is plain.
 
+import { type CancelFlag, cancellable } from "../../cancellation.ts";
 import { readBmpPixels } from "./bmp_pixels.ts";
 import { ImageError } from "./errors.ts";
 import type { Image } from "./image.ts";
@@ -20,10 +21,15 @@ const OPTIONS: ImageBitmapOptions = {
  * Decodes a file whose format is known to be supported.
  *
  * @param bytes the whole file
+ * @param flags call it off once the platform has decoded it
  * @throws {ImageError} if the decoder refuses it
  */
-export async function decodeBitmap(bytes: Uint8Array): Promise<Image> {
-  return readBmpPixels(await reencode(bytes));
+export async function decodeBitmap(
+  bytes: Uint8Array,
+  flags: readonly CancelFlag[] = [],
+): Promise<Image> {
+  const plain = await reencode(bytes);
+  return cancellable(flags, () => readBmpPixels(plain));
 }
 
 async function reencode(bytes: Uint8Array): Promise<Uint8Array> {

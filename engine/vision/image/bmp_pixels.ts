@@ -1,6 +1,7 @@
 // The pixels of a BMP file as a canvas writes it: uncompressed, the bottom row first, blue, green,
 // red and perhaps alpha per pixel, or an index into a table of colours where all are grey.
 
+import { checkpoint } from "../../cancellation.ts";
 import type { Image } from "./image.ts";
 
 const FILE_HEADER_BYTES = 14;
@@ -18,6 +19,7 @@ export function readBmpPixels(bytes: Uint8Array): Image {
 
   const pixels = new Uint8Array(width * height * 3);
   for (let row = 0, at = 0; row < height; row++) {
+    checkpoint();
     let stored = data + (height - 1 - row) * rowBytes;
     for (let column = 0; column < width; column++, at += 3, stored += pixelBytes) {
       const color = isIndexed ? colors + bytes[stored] * 4 : stored;

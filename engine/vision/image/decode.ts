@@ -26,7 +26,7 @@ export async function decodeImage(
     ? await decodePng(bytes, flags)
     : decoder === "jpeg"
     ? cancellable(flags, () => decodeJpeg(bytes))
-    : await decodeBitmap(bytes);
+    : await decodeBitmap(bytes, flags);
   return cancellable(flags, () => turnUpright(image, orientation));
 }
 

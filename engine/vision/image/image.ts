@@ -18,20 +18,31 @@ export interface Image extends Size {
 export const MAX_PIXELS = 100_000_000;
 
 /**
+ * What one may have that the platform decodes, which takes 12 bytes for each pixel: with these it holds
+ * what the PNG decoder does with its 100 million. A screen of 8K has 33 million.
+ */
+export const MAX_PLATFORM_PIXELS = 36_000_000;
+
+/**
  * The size, if a picture has pixels, and not too many: to be asked before anything is decoded.
  *
  * @param width in pixels, as the file says
  * @param height in pixels, as the file says
- * @throws {ImageError} if a side is zero, or the picture is over MAX_PIXELS
+ * @param most pixels that its format may have
+ * @throws {ImageError} if a side is zero, or the picture has more
  */
-export function checkSize(width: number, height: number): Size {
+export function checkSize(width: number, height: number, most = MAX_PIXELS): Size {
   if (width === 0 || height === 0) {
     throw new ImageError(`it is ${width} x ${height} pixels; both sides have to be at least 1`);
   }
-  if (width * height <= MAX_PIXELS) return { width, height };
+  if (width * height <= most) return { width, height };
   throw new ImageError(
     `it is ${width} x ${height} pixels, ${megapixels(width * height)} megapixels in all; ` +
-      `the limit is ${MAX_PIXELS / 1e6} megapixels, so send it smaller`,
+      (most < MAX_PIXELS
+        ? `the limit of its format is ${
+          most / 1e6
+        } megapixels, so send it smaller, or as PNG or JPEG`
+        : `the limit is ${most / 1e6} megapixels, so send it smaller`),
   );
 }
 

@@ -100,9 +100,40 @@ const BOMBS: [name: string, bytes: Uint8Array][] = [
 
 for (const [name, bytes] of BOMBS) {
   Deno.test(`decodeImage() refuses a ${name} of over 100 megapixels by its header`, async () => {
-    const { message } = await assertRejects(() => decodeImage(bytes), ImageError, "100 megapixels");
+    const { message } = await assertRejects(() => decodeImage(bytes), ImageError, "megapixels");
     assert(/it is \d{5,} x \d{5,} pixels/.test(message), message);
   });
+}
+
+// A picture of 6,001 x 6,000, which is more than the platform may decode; its decoder would fill 430 MB.
+const LARGE: [name: string, bytes: Uint8Array][] = [
+  ["lossy WebP", patch(FILES.webpLossy, 26, 0x71, 0x17, 0x70, 0x17)],
+  ["GIF", patch(GIF, 6, 0x71, 0x17, 0x70, 0x17)],
+  ["BMP", blackBmp(6001, 6000)],
+];
+
+for (const [name, bytes] of LARGE) {
+  Deno.test(`decodeImage() refuses a ${name} of over 36 megapixels, with the limit of its format`, async () => {
+    const { message } = await assertRejects(() => decodeImage(bytes), ImageError);
+    assert(message.includes("it is 6001 x 6000 pixels, 36.1 megapixels in all"), message);
+    assert(message.includes("the limit of its format is 36 megapixels"), message);
+    assert(message.endsWith("so send it smaller, or as PNG or JPEG"), message);
+  });
+}
+
+/** A BMP file of one bit per pixel. */
+function blackBmp(width: number, height: number): Uint8Array {
+  const start = 62;
+  const bytes = new Uint8Array(start + Math.ceil(width / 32) * 4 * height);
+  const view = new DataView(bytes.buffer);
+  bytes.set([0x42, 0x4d]);
+  view.setUint32(10, start, true);
+  view.setUint32(14, 40, true);
+  view.setInt32(18, width, true);
+  view.setInt32(22, height, true);
+  view.setUint16(26, 1, true);
+  view.setUint16(28, 1, true);
+  return bytes;
 }
 
 Deno.test("decodeImage() says the size and the limit of a picture that is just too large", async () => {

@@ -3,7 +3,7 @@
 
 import { ByteReader } from "../byte_reader.ts";
 import { ImageError } from "../errors.ts";
-import { checkSize } from "../image.ts";
+import { checkSize, MAX_PLATFORM_PIXELS } from "../image.ts";
 import { plain, type Traits } from "./traits.ts";
 
 const SIGNATURE_BYTES = 6;
@@ -35,7 +35,7 @@ function skipExtension(reader: ByteReader): void {
 
 function skipFrame(reader: ByteReader): void {
   reader.skip(4);
-  checkSize(reader.uint16(), reader.uint16());
+  checkSize(reader.uint16(), reader.uint16(), MAX_PLATFORM_PIXELS);
   skipColors(reader, reader.uint8());
   reader.skip(1);
   skipParts(reader);

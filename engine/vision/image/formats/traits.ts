@@ -1,6 +1,6 @@
 // What has to be known of a file to decode it, and to say how large the picture will be before.
 
-import type { Size } from "../image.ts";
+import { checkSize, MAX_PLATFORM_PIXELS, type Size } from "../image.ts";
 import { UPRIGHT } from "../orientation.ts";
 
 /** What a format's check finds out. */
@@ -13,7 +13,13 @@ export interface Traits {
   readonly orientation: number;
 }
 
-/** Of a file that the platform decodes, and turns itself. @param size upright */
-export function plain(size: Size): Traits {
+/**
+ * Of a file that the platform decodes, and turns itself.
+ *
+ * @param size upright
+ * @throws {ImageError} if that has too many pixels
+ */
+export function plain({ width, height }: Size): Traits {
+  const size = checkSize(width, height, MAX_PLATFORM_PIXELS);
   return { size, decoder: "platform", orientation: UPRIGHT };
 }

@@ -4,7 +4,7 @@
 
 import { ByteReader } from "../byte_reader.ts";
 import { ImageError } from "../errors.ts";
-import { checkSize, type Size } from "../image.ts";
+import { checkSize, MAX_PLATFORM_PIXELS, type Size } from "../image.ts";
 import { readOrientation, UPRIGHT, uprightSize } from "../orientation.ts";
 import { plain, type Traits } from "./traits.ts";
 
@@ -66,10 +66,10 @@ function checkBitstream(name: string, data: ByteReader): Size | undefined {
   if (name === "ANMF") throw new ImageError("the WebP file is damaged: a frame is within a frame");
   if (name === "VP8 ") {
     data.skip(6);
-    return checkSize(data.uint16() & 0x3fff, data.uint16() & 0x3fff);
+    return checkSize(data.uint16() & 0x3fff, data.uint16() & 0x3fff, MAX_PLATFORM_PIXELS);
   }
   if (name !== "VP8L") return undefined;
   data.skip(1);
   const sides = data.uint32();
-  return checkSize(1 + (sides & 0x3fff), 1 + (sides >>> 14 & 0x3fff));
+  return checkSize(1 + (sides & 0x3fff), 1 + (sides >>> 14 & 0x3fff), MAX_PLATFORM_PIXELS);
 }
