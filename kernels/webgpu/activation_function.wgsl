@@ -1,5 +1,6 @@
 // The activation functions of feed-forward blocks, one chosen by constant; see
 // activation_function.ts. `gate` is how a gated block joins its two projections (Shazeer 2020).
+// What is cut off is compared: max() and min() may give the bound where x is NaN, and hide it.
 fn activate(x: f32) -> f32 {
   #if SILU
   return x / (1.0 + exp(-x));
@@ -12,20 +13,22 @@ fn activate(x: f32) -> f32 {
   return x / (1.0 + exp(-1.702 * x));
   #end
   #if RELU
-  return max(x, 0.0);
+  return select(x, 0.0, x < 0.0);
   #end
   #if RELU_SQUARED
-  return max(x, 0.0) * max(x, 0.0);
+  let rest = select(x, 0.0, x < 0.0);
+  return rest * rest;
   #end
   #if CLAMPED_SWISH
-  let low = min(x, 7.0);
+  let low = select(x, 7.0, x > 7.0);
   return low / (1.0 + exp(-1.702 * low));
   #end
 }
 
 fn gate(x: f32, up: f32) -> f32 {
   #if CLAMPED_SWISH
-  return activate(x) * (clamp(up, -7.0, 7.0) + 1.0);
+  let low_up = select(up, 7.0, up > 7.0);
+  return activate(x) * (select(low_up, -7.0, low_up < -7.0) + 1.0);
   #else
   return activate(x) * up;
   #end

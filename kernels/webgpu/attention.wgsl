@@ -95,8 +95,9 @@ fn logit_of(score: f32, head: u32, query: u32, key: u32) -> f32 {
   var logit = score * params.scale;
   #if SOFTCAP
   // tanh(x) = 1 - 2 / (exp(2 x) + 1), which WGSL gives more exactly than its own tanh.
-  let power = min(2.0 * logit / params.softcap, 80.0);
-  logit = params.softcap * (1.0 - 2.0 / (exp(power) + 1.0));
+  // Compared, since min() may give 80 where the logit is NaN, and hide it.
+  let power = 2.0 * logit / params.softcap;
+  logit = params.softcap * (1.0 - 2.0 / (exp(select(power, 80.0, power > 80.0)) + 1.0));
   #end
   #if ALIBI
   logit -= slopes[head] * f32(max(query, key) - min(query, key));

@@ -48,11 +48,12 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   #if GELU_GATE
   y[at] = gate(a, b);
   #end
+  // Compared, since max() and min() may give the bound where a is NaN, and hide it.
   #if AT_LEAST
-  y[at] = max(a, params.factor);
+  y[at] = select(a, params.factor, a < params.factor);
   #end
   #if AT_MOST
-  y[at] = min(a, params.factor);
+  y[at] = select(a, params.factor, a > params.factor);
   #end
   #if SOFTCAP
   // tanh(u) = 1 - 2 / (exp(2u) + 1), finite where exp overflows.

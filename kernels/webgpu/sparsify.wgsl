@@ -27,6 +27,7 @@ fn main(
   let deviation = sqrt(workgroup_sum(squares, thread) / f32(params.columns - 1u));
   let threshold = mean + params.factor * deviation;
   for (var at = first + thread; at < last; at += WORKGROUP) {
-    x[at] = max(0.0, x[at] - threshold);
+    let rest = x[at] - threshold;
+    x[at] = select(rest, 0.0, rest < 0.0); // max() may hide that it is NaN
   }
 }

@@ -105,6 +105,11 @@ gpuTest("Attention caps scores in sliding windows, as Gemma 2 does", async (devi
   await assertAttention(device, { ...shape, split: 8, window: { kind: "sliding", size: 1 } });
 });
 
+gpuTest("Attention of a query with NaN gives NaN, with scores capped or not", async (device) => {
+  const shape = { ...SMALL, heads: 4, kvHeads: 2, headDim: 16, split: 64, sharpness: NaN };
+  for (const softcap of [0, 5]) await assertAttention(device, { ...shape, softcap });
+});
+
 gpuTest("Attention has sinks in sliding windows, as gpt-oss does", async (device) => {
   const sinks = Float32Array.of(-3, 0, 2.5, 20);
   const shape = { ...SMALL, heads: 4, kvHeads: 1, headDim: 16, quantized: true, half: true, sinks };

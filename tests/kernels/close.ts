@@ -29,7 +29,7 @@ export function relative(expected: ArrayLike<number>, ulps: number): Tolerance {
   return (index) => ulps * ULP * Math.abs(expected[index]);
 }
 
-/** Fails unless each value is within its tolerance; a NaN never is. */
+/** Fails unless each value is within its tolerance; a NaN is where one is expected. */
 export function assertClose(
   actual: ArrayLike<number>,
   expected: ArrayLike<number>,
@@ -38,7 +38,7 @@ export function assertClose(
   assert(actual.length === expected.length, `${actual.length} values, not ${expected.length}`);
   for (let i = 0; i < expected.length; i++) {
     const error = Math.abs(actual[i] - expected[i]);
-    if (error <= tolerance(i)) continue;
+    if (error <= tolerance(i) || Number.isNaN(expected[i]) && Number.isNaN(actual[i])) continue;
     const state = `${actual[i]}, expected ${expected[i]} within ${tolerance(i)}`;
     throw new Error(`Cannot accept value ${i} of ${expected.length}: ${state}`);
   }

@@ -30,6 +30,14 @@ gpuTest("Sparsify matches the reference for 2, 33 and 577 columns", async (devic
   for (const columns of [2, 33, 577]) await assertSparsify(device, columns, 1.6448533);
 });
 
+gpuTest("Sparsify makes a row with a NaN all NaN", async (device) => {
+  const x = uploadRows(device, Float32Array.of(1, NaN, 3, 4, 1, 2, 3, 4), 4);
+  submit(device, (pass) => new Sparsify(device, x, 1).encode(pass, 2));
+  const sound = sparsifyReference(Float32Array.of(1, 2, 3, 4), 1);
+  const expected = Float32Array.of(NaN, NaN, NaN, NaN, ...sound);
+  await assertRows(device, x, expected, () => 20 * ULP);
+});
+
 gpuTest("Sparsify has its threshold below the mean for a negative factor", async (device) => {
   await assertSparsify(device, 33, -0.5);
 });
