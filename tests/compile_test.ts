@@ -1,10 +1,14 @@
-// Builds the executable with the flags of the task `compile` and looks for its parts within.
-// The runtime that belongs into it comes from the network, so this Deno stands in for it:
-// such a file holds every module and package as the real one does, and only cannot start them.
+// Builds the executable with the flags of the task `compile`, looks for its parts within and runs it.
+// The runtime that belongs into it comes from the network. Where DENORT_BIN names one, the executable
+// itself is run; else this Deno stands in for it. Such a file holds every module and package as the
+// real one does and only cannot start them: what lies within is written to a folder and run from there,
+// with no other file, package or network at hand.
 
 import { Buffer } from "node:buffer";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { extractFiles, PACKAGES, REGISTRY } from "./embedded_files.ts";
 import { listSourceFiles, PROJECT_ROOT, readSource } from "./source_files.ts";
+import { writeTinyLlama } from "./tiny_model.ts";
 
 /** The arguments of `deno` in the task, with another output file and without the type check. */
 function compileArguments(outputPath: string): string[] {
@@ -16,11 +20,16 @@ function compileArguments(outputPath: string): string[] {
   return ["compile", "--no-check", ...args.with(output + 1, outputPath)];
 }
 
-async function compile(outputPath: string): Promise<string> {
+const runtime = Deno.env.get("DENORT_BIN");
+
+async function compile(
+  outputPath: string,
+  checkout: string | URL = PROJECT_ROOT,
+): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: compileArguments(outputPath),
-    cwd: PROJECT_ROOT,
-    env: { DENORT_BIN: Deno.execPath(), NO_COLOR: "1" },
+    cwd: checkout,
+    env: { DENORT_BIN: runtime ?? Deno.execPath(), NO_COLOR: "1" },
   }).output();
   const report = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
   assert(success, report);
@@ -39,7 +48,7 @@ Deno.test("deno task compile embeds the workers, every shader and the packages",
     for (const name of ["hono/", "ajv/", "commander/", "jinja/"]) {
       assertStringIncludes(report, name);
     }
-    for (const name of ["webgpu/", "ollama/"]) {
+    for (const name of ["@webgpu/", " ollama/"]) {
       assert(!report.includes(name), `${name} is for the tests only`);
     }
 
@@ -58,6 +67,121 @@ Deno.test("deno task compile embeds the workers, every shader and the packages",
       if (!executable.includes(await readBytes(new URL(path, PROJECT_ROOT)))) missing.push(path);
     }
     assertEquals(missing, []);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+/** A program and what stands before its arguments. */
+interface Program {
+  path: string;
+  args: string[];
+  env: Record<string, string>;
+}
+
+/** The executable of a checkout that is gone, as it can be run here. */
+async function buildElsewhere(folder: string): Promise<Program> {
+  const checkout = `${folder}/checkout`;
+  await Deno.mkdir(checkout);
+  const parts = ["mod.ts", "deno.json", "deno.lock", "engine", "kernels", "server", "tokenizer"];
+  const sources = parts.map((name) => new URL(name, PROJECT_ROOT).pathname);
+  const copy = new Deno.Command("cp", { args: ["-r", ...sources, checkout] });
+  assert((await copy.output()).success);
+  const path = `${folder}/quern`;
+  await compile(path, checkout);
+  const lock = JSON.parse(await Deno.readTextFile(`${checkout}/deno.lock`));
+  await Deno.remove(checkout, { recursive: true });
+  return runtime ? { path, args: [], env: {} } : await standIn(path, lock, folder);
+}
+
+interface Lock {
+  specifiers: Record<string, string>;
+  npm: Record<string, unknown>;
+  workspace?: unknown;
+}
+
+/** This Deno over the files within the executable: its packages are all that its cache has. */
+async function standIn(executable: string, lock: Lock, folder: string): Promise<Program> {
+  const root = `${folder}/deno-compile-quern`;
+  await Deno.mkdir(root);
+  const files = await extractFiles(executable, root);
+  const isWithin = (name: string, version: string) =>
+    files.some((path) => path.startsWith(`${PACKAGES}/localhost/${name}/${version}/`));
+  const keep = (key: string) =>
+    isWithin(...key.match(/^(@?[^@]+)@([^_]+)/)!.slice(1) as [string, string]);
+  delete lock.workspace;
+  lock.npm = Object.fromEntries(Object.entries(lock.npm).filter(([key]) => keep(key)));
+  lock.specifiers = Object.fromEntries(
+    Object.entries(lock.specifiers).filter(([specifier, version]) =>
+      isWithin(specifier.replace(/^npm:(@?[^@]+)@.*$/, "$1"), version.replace(/_.*$/, ""))
+    ),
+  );
+  await Deno.writeTextFile(`${folder}/lock.json`, JSON.stringify(lock));
+  await Deno.mkdir(`${folder}/cache`);
+  await Deno.symlink(`${root}/${PACKAGES}`, `${folder}/cache/npm`);
+  const { unstable } = JSON.parse(await Deno.readTextFile(`${root}/deno.json`));
+  const flags = ["--cached-only", "--no-config", "--frozen", `--lock=${folder}/lock.json`];
+  return {
+    path: Deno.execPath(),
+    args: [
+      "run",
+      "-A",
+      ...flags,
+      ...unstable.map((name: string) => `--unstable-${name}`),
+      `${root}/mod.ts`,
+    ],
+    env: { DENO_DIR: `${folder}/cache`, NPM_CONFIG_REGISTRY: REGISTRY },
+  };
+}
+
+Deno.test("the executable runs by itself: its version, a server, README's first request, a model made", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const { path, args, env } = await buildElsewhere(folder);
+    const home = `${folder}/home`;
+    await Deno.mkdir(home);
+    const settings = { QUERN_MODELS: `${home}/models`, OLLAMA_HOST: "127.0.0.1:0" };
+    const start = (...more: string[]) =>
+      new Deno.Command(path, {
+        args: [...args, ...more],
+        cwd: home,
+        env: { ...env, ...settings, NO_COLOR: "1" },
+        stdout: "piped",
+        stderr: "piped",
+      });
+    const run = async (...more: string[]) => {
+      const { code, stdout, stderr } = await start(...more).output();
+      const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+      assertEquals(code, 0, errors);
+      return output!;
+    };
+    assertEquals(
+      await run("--version"),
+      `quern version is ${JSON.parse(readSource("deno.json")).version}\n`,
+    );
+
+    const server = start("serve").spawn();
+    void server.stdout.cancel();
+    let log = "";
+    for await (const text of server.stderr.pipeThrough(new TextDecoderStream())) {
+      log += text;
+      if (log.includes("listening on")) break;
+    }
+    settings.OLLAMA_HOST = /listening on http:\/\/([^,\s]+)/.exec(log)![1]!;
+    const curl = /^curl http:.*?\n\}'$/ms.exec(readSource("README.md"))![0];
+    const asked = await new Deno.Command("sh", {
+      args: ["-c", curl.replace("127.0.0.1:11434", settings.OLLAMA_HOST)],
+      cwd: home,
+    }).output();
+    const { message, done } = JSON.parse(new TextDecoder().decode(asked.stdout));
+    assert(done && message.content.length > 10, JSON.stringify(message));
+    // Quantizing has a worker of its own.
+    await writeTinyLlama(`${home}/tiny.gguf`);
+    await Deno.writeTextFile(`${home}/Modelfile`, "FROM ./tiny.gguf\n");
+    await run("create", "small", "-q", "q8_0");
+    assertStringIncludes(await run("show", "small"), "Q8_0");
+    server.kill("SIGINT");
+    assertEquals((await server.status).code, 0);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
