@@ -1,15 +1,18 @@
 // The K-quants and what is built like them: 256 weights with factors in halves, and scales of few
-// bits for every 16 or 32. Their blocks in the file are described in kernels/quants.
+// bits for every 16 or 32; IQ4_XS and TQ2_0. Their blocks in the file are described in kernels/quants.
 
 import { q4_k } from "../../quants/q4_k.ts";
 import { q5_k } from "../../quants/q5_k.ts";
 import { q6_k } from "../../quants/q6_k.ts";
 import { q2_k } from "../../quants/q2_k.ts";
 import { q3_k } from "../../quants/q3_k.ts";
+import { iq4_xs } from "../../quants/iq4_xs.ts";
+import { tq2_0 } from "../../quants/tq2_0.ts";
+import { iq4Values } from "../../quants/codebooks/iq4.ts";
 import { type Expression, type FunctionBuilder, i32, type V128, v128 } from "../wasm/mod.ts";
 import type { PackedFormat, Place } from "./format.ts";
-import { field } from "./planes.ts";
-import { byteScales } from "./scales.ts";
+import { field, tabled } from "./planes.ts";
+import { byteScales, halfScales } from "./scales.ts";
 
 /** Bits of a byte of a block, shifted down. */
 function bitsOf({ memory, address }: Place, at: number, shift: number, mask: number) {
@@ -56,6 +59,12 @@ function pairs(f: FunctionBuilder, block: Place, at: number, group: number, half
 function q3Scale(block: Place, index: number): Expression<"i32"> {
   const low = bitsOf(block, 96 + index % 8, 4 * (index >> 3), 15);
   return i32.sub(joined(low, bitsOf(block, 104 + index % 4, 2 * (index >> 2), 3), 4), 32);
+}
+
+/** The scale of a group of IQ4_XS: six bits with 32 added. */
+function iq4Scale(block: Place, index: number): Expression<"i32"> {
+  const low = bitsOf(block, 4 + (index >> 1), 4 * (index % 2), 15);
+  return i32.sub(joined(low, bitsOf(block, 2 + (index >> 2), 2 * (index % 4), 3), 4), 32);
 }
 
 /** Formats of 256 weights with scales under factors. */
@@ -118,5 +127,19 @@ export const kQuants: readonly PackedFormat[] = [
         field(f, high, 4 - 2 * (group % 4), 48),
       );
     },
+  },
+  {
+    source: iq4_xs,
+    bits: 4,
+    ...tabled(iq4Values),
+    scales: byteScales({ factors: [0], halves: false, scale: iq4Scale }),
+    codes: (f, block, group, half) => field(f, load(block, 8 + 16 * group), -4 * half, 15),
+  },
+  {
+    source: tq2_0,
+    bits: 2,
+    offset: 1,
+    scales: halfScales(64),
+    codes: (f, block, group, half) => pairs(f, block, 0, group, half),
   },
 ];

@@ -3,7 +3,7 @@
 // vectors of a group in turn (format.ts), so that a shift and a mask give a whole vector back.
 
 import { type FunctionBuilder, i16x8, i8x16, type V128, v128 } from "../wasm/mod.ts";
-import { BAND, GROUP, type Place, type Quads, STEPS } from "./format.ts";
+import { BAND, GROUP, type Place, type Quads } from "./format.ts";
 
 interface Plane {
   /** Bits of a field. */
@@ -97,5 +97,11 @@ export function spreadBits(f: FunctionBuilder, bits: V128): V128 {
   return i8x16.eq(v128.and(both, each), each);
 }
 
-/** Number of vectors in a group. */
-export const VECTORS = 2 * STEPS;
+/** What codes stand for, as bytes: the least value becomes zero, so that all are unsigned. */
+export function tabled(values: readonly number[]): { table: readonly number[]; offset: number } {
+  const offset = -Math.min(...values);
+  return {
+    table: Array.from({ length: 16 }, (_, code) => (values[code] ?? -offset) + offset),
+    offset,
+  };
+}

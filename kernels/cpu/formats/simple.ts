@@ -1,5 +1,5 @@
 // Formats whose blocks have one scale (and minimum): Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, IQ4_NL, MXFP4, NVFP4,
-// Q1_0, Q2_0, TQ2_0. Their blocks in the file are described in kernels/quants.
+// Q1_0, Q2_0. Their blocks in the file are described in kernels/quants.
 
 import { fp4Doubles } from "../../quants/fp4.ts";
 import { iq4Values } from "../../quants/codebooks/iq4.ts";
@@ -10,9 +10,12 @@ import { q4_1 } from "../../quants/q4_1.ts";
 import { q5_0 } from "../../quants/q5_0.ts";
 import { q5_1 } from "../../quants/q5_1.ts";
 import { q8_0 } from "../../quants/q8_0.ts";
-import { v128 } from "../wasm/mod.ts";
+import { nvfp4 } from "../../quants/nvfp4.ts";
+import { q1_0 } from "../../quants/q1_0.ts";
+import { q2_0 } from "../../quants/q2_0.ts";
+import { i32, i8x16, v128 } from "../wasm/mod.ts";
 import type { PackedFormat } from "./format.ts";
-import { bytes, field, spreadBits } from "./planes.ts";
+import { bytes, field, spreadBits, tabled } from "./planes.ts";
 import { floatByteScales, halfScales } from "./scales.ts";
 
 /** Codes of 32 columns in sixteen bytes: those of columns 0 to 15 low, of 16 to 31 high. */
@@ -26,11 +29,24 @@ const fiveBits = (high: number, low: number): PackedFormat["codes"] => (f, block
   return v128.or(nibbles(low)(f, block, group, half), v128.and(fifth, bytes(f, 16)));
 };
 
-/** The least value of a table becomes zero, so that all are unsigned. */
-function tabled(values: readonly number[]): { table: readonly number[]; offset: number } {
-  const offset = -Math.min(...values);
-  return { table: values.map((value) => value + offset), offset };
-}
+/** Codes of two bits, four a byte: sixteen columns are four bytes from `at` on. */
+const quarters = (at: number): PackedFormat["codes"] => (f, { memory, address }, group, half) => {
+  const four = memory.v128.load32_zero(address, at + 8 * group + 4 * half);
+  const each = f.let(i8x16.swizzle(four, f.constant(LANES.map((lane) => lane >> 2))));
+  // Columns 0 and 1 of a byte are in its low nibble; a table halves a nibble.
+  const nibble = f.let(v128.bitselect(
+    field(f, each, -4, 15),
+    v128.and(each, bytes(f, 15)),
+    f.constant(LANES.map((lane) => lane & 2 ? 255 : 0)),
+  ));
+  return v128.bitselect(
+    i8x16.swizzle(f.constant(LANES.map((code) => code >> 2)), nibble),
+    v128.and(nibble, bytes(f, 3)),
+    f.constant(LANES.map((lane) => lane & 1 ? 255 : 0)),
+  );
+};
+
+const LANES = Array.from({ length: 16 }, (_, lane) => lane);
 
 /** Formats with one scale per block. */
 export const simpleFormats: readonly PackedFormat[] = [
@@ -49,7 +65,7 @@ export const simpleFormats: readonly PackedFormat[] = [
   {
     source: iq4_nl,
     bits: 4,
-    ...tabled([...iq4Values]),
+    ...tabled(iq4Values),
     scales: halfScales(0),
     codes: nibbles(2),
   },
@@ -65,4 +81,39 @@ export const simpleFormats: readonly PackedFormat[] = [
     }),
     codes: nibbles(1),
   },
+  {
+    source: nvfp4,
+    bits: 4,
+    ...tabled(fp4Doubles),
+    scales: floatByteScales({
+      shift: 20,
+      factor: 2 ** 119, // What the exponent lacks, halved: the values are doubled.
+      halves: true,
+      // Their NaN is read as zero, and the sign is ignored.
+      scale: ({ memory, address }, index) => {
+        const magnitude = i32.and(memory.i32.load8_u(address, index), 127);
+        return i32.mul(magnitude, i32.ne(magnitude, 127));
+      },
+    }),
+    codes: (f, { memory, address }, group, half) => {
+      const eight = f.let(memory.v128.load64_splat(address, 4 + 16 * group + 8 * half));
+      return v128.bitselect(
+        field(f, eight, -4, 15),
+        v128.and(eight, bytes(f, 15)),
+        f.constant(LANES.map((lane) => lane >> 3 ? 255 : 0)),
+      );
+    },
+  },
+  {
+    source: q1_0,
+    bits: 1,
+    ...tabled([-1, 1]),
+    scales: halfScales(0),
+    codes: (f, { memory, address }, group, half) =>
+      v128.and(
+        spreadBits(f, memory.v128.load16_splat(address, 2 + 4 * group + 2 * half)),
+        bytes(f, 1),
+      ),
+  },
+  { source: q2_0, bits: 2, offset: 1, scales: halfScales(0), codes: quarters(2) },
 ];
