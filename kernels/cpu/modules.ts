@@ -4,8 +4,9 @@
 
 import { addQuantize } from "./activations.ts";
 import type { DotProduct } from "./dot_product.ts";
-import type { PackedFormat } from "./formats/mod.ts";
-import { addPack } from "./pack.ts";
+import { addFloatProduct, isFloatFormat } from "./float_product.ts";
+import type { FloatFormat, PackedFormat } from "./formats/mod.ts";
+import { addFloatPack, addPack } from "./pack.ts";
 import { addProduct, PANEL_PAGES } from "./product.ts";
 import { ModuleBuilder } from "./wasm/mod.ts";
 
@@ -32,13 +33,20 @@ export function commonModule(): Uint8Array<ArrayBuffer> {
   return module.bytes();
 }
 
-/** `pack` and `product` of a format. */
-export function formatModule(format: PackedFormat, machine: DotProduct): Uint8Array<ArrayBuffer> {
+/** `pack`, `float_product` and, of an integer format, `product`. */
+export function formatModule(
+  format: PackedFormat | FloatFormat,
+  machine: DotProduct,
+): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
   const work = module.importMemory(WORK);
   const weights = module.importMemory(WEIGHTS);
-  addPack(module, work, weights, format);
-  const panel = module.importPrivateMemory(PANEL, PANEL_PAGES);
-  addProduct(module, { work, weights, panel }, format, machine);
+  const memories = { work, weights, panel: module.importPrivateMemory(PANEL, PANEL_PAGES) };
+  if (isFloatFormat(format)) addFloatPack(module, work, weights, format);
+  else {
+    addPack(module, work, weights, format);
+    addProduct(module, memories, format, machine);
+  }
+  addFloatProduct(module, memories, format, machine);
   return module.bytes();
 }

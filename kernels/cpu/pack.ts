@@ -1,8 +1,8 @@
 // Laying a matrix out for the CPU: rows of GGUF blocks become bands of eight rows (formats/format.ts).
 // Sixteen columns of four rows are four vectors; transposed by words they are four steps.
 
-import type { FunctionBuilder, Memory, ModuleBuilder, V128 } from "./wasm/mod.ts";
-import { i32, shuffleLanes } from "./wasm/mod.ts";
+import type { FunctionBuilder, Local, Memory, ModuleBuilder, V128 } from "./wasm/mod.ts";
+import { i32, shuffleLanes, v128 } from "./wasm/mod.ts";
 import {
   BAND,
   blockBytes,
@@ -11,6 +11,7 @@ import {
   type PackedFormat,
   type Place,
 } from "./formats/format.ts";
+import type { FloatFormat } from "./formats/floats.ts";
 import { packCodes } from "./formats/planes.ts";
 
 /** What packing reads, as words in memory; `zeros` is a row of zeros, `to` the first band's place. */
@@ -34,18 +35,10 @@ export function addPack(
       f.let(work.i32.load(record, 4 * i))
     );
     const rowBytes = f.let(i32.mul(blocks, source.blockBytes));
-    const pointers = Array.from({ length: BAND }, () => f.local("i32"));
     const band = f.let(first);
     const out = f.let(i32.add(to, i32.mul(i32.mul(first, blocks), blockBytes(format))));
     f.forUpTo(band, last, 1, () => {
-      pointers.forEach((pointer, r) => {
-        const row = f.let(i32.add(i32.mul(band, BAND), r));
-        f.set(pointer, zeros);
-        f.if(
-          i32.lt_u(row, rows),
-          () => f.set(pointer, i32.add(from, i32.mul(row, rowBytes))),
-        );
-      });
+      const pointers = rowPointers(f, { from, zeros, rows, rowBytes, band });
       const block = f.let(i32.const(0));
       f.forUpTo(block, blocks, 1, () => {
         const places = pointers.map((address): Place => ({ memory: work, address }));
@@ -61,6 +54,62 @@ export function addPack(
         for (const pointer of pointers) f.increase(pointer, source.blockBytes);
       });
     });
+  });
+}
+
+/** What packing of floats reads; rows of `columns` floats are padded to `groups` groups. */
+export const FLOAT_PACK_ARGUMENTS = [
+  ...["source", "zeros", "to", "rows", "groups", "columns"],
+] as const;
+
+/** Adds `pack` for a float format; as addPack, but that a row may end within a group. */
+export function addFloatPack(
+  module: ModuleBuilder,
+  work: Memory,
+  weights: Memory,
+  { source }: FloatFormat,
+): void {
+  const size = source.blockBytes;
+  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
+  module.function("pack", parameters, (f, { record, first, last }) => {
+    const [from, zeros, to, rows, groups, columns] = FLOAT_PACK_ARGUMENTS.map((_, i) =>
+      f.let(work.i32.load(record, 4 * i))
+    );
+    const rowBytes = f.let(i32.mul(columns, size));
+    const bandBytes = f.let(i32.mul(groups, GROUP * BAND * size));
+    const band = f.let(first);
+    f.forUpTo(band, last, 1, () => {
+      const pointers = rowPointers(f, { from, zeros, rows, rowBytes, band });
+      const out = f.let(i32.add(to, i32.mul(band, bandBytes)));
+      const end = f.let(i32.add(out, bandBytes));
+      const written = f.let(i32.add(out, i32.mul(rowBytes, BAND)));
+      f.while(i32.lt_u(out, written), () => {
+        pointers.forEach((pointer, row) => {
+          f.do(
+            size === 2
+              ? weights.i32.store16(out, work.i32.load16_u(pointer), size * row)
+              : weights.i32.store(out, work.i32.load(pointer), size * row),
+          );
+          f.increase(pointer, size);
+        });
+        f.increase(out, size * BAND);
+      });
+      f.forUpTo(out, end, 16, () => f.do(weights.v128.store(out, v128.const(new Uint8Array(16)))));
+    });
+  });
+}
+
+/** Where the rows of a band begin in the file: rows that there are not, at zeros. */
+function rowPointers(
+  f: FunctionBuilder,
+  rows: Record<"from" | "zeros" | "rows" | "rowBytes" | "band", Local<"i32">>,
+): Local<"i32">[] {
+  return Array.from({ length: BAND }, (_, r) => {
+    const row = f.let(i32.add(i32.mul(rows.band, BAND), r));
+    const pointer = f.let(rows.zeros);
+    const place = i32.add(rows.from, i32.mul(row, rows.rowBytes));
+    f.if(i32.lt_u(row, rows.rows), () => f.set(pointer, place));
+    return pointer;
   });
 }
 

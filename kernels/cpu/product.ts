@@ -2,7 +2,14 @@
 // lie; for many, the codes of some groups are spread out in a panel first, which all tokens then read.
 // The panel is at constant addresses in a memory of the thread's own: engines check no bounds there.
 
-import { type FunctionBuilder, i32, i8x16, type Local, type ModuleBuilder } from "./wasm/mod.ts";
+import {
+  type FunctionBuilder,
+  type I32,
+  i32,
+  i8x16,
+  type Local,
+  type ModuleBuilder,
+} from "./wasm/mod.ts";
 import { activationBytes, codeBytes } from "./activations.ts";
 import { type DotPlan, type DotProduct, planDots, sumDots } from "./dot_product.ts";
 import { sumWidePairs, widenPairs } from "./dot_product.ts";
@@ -17,13 +24,7 @@ import {
   STEPS,
 } from "./formats/format.ts";
 import { bytes, unpackCodes } from "./formats/planes.ts";
-import {
-  addTile,
-  type GroupSource,
-  type Product,
-  type ProductMemories,
-  type TilePlace,
-} from "./tile.ts";
+import { addTile, type GroupSource, type Product, type ProductMemories } from "./tile.ts";
 
 /** Tokens of a tile: eight sums are what the registers hold beside operands. */
 const TILE = 4;
@@ -65,7 +66,8 @@ export function addProduct(
     const [matrix, x, y, blocks, tokens, stride, accumulate] = PRODUCT_ARGUMENTS.map((_, i) =>
       f.let(memories.work.i32.load(record, 4 * i))
     );
-    const rows = { tokens, stride, groupBytes: f.let(i32.mul(tokens, bytesPerGroup)) };
+    const rows = { tokens, stride, tokenBytes: bytesPerGroup, sizes: [TILE, 1] };
+    const groupStride = f.let(i32.mul(tokens, bytesPerGroup));
     const bandBytes = f.let(i32.mul(blocks, blockBytes(format)));
     const band = f.let(first);
     f.forUpTo(band, last, 1, () => {
@@ -76,8 +78,14 @@ export function addProduct(
       f.if(i32.le_u(tokens, TILE), () => {
         forTiles(
           f,
-          { ...rows, x, out, adds, bytesPerGroup },
-          (tile) => addTile(f, product, tile, (body) => walkBlocks(f, product, from, end, body)),
+          { ...rows, x, out },
+          (tile) =>
+            addTile(
+              f,
+              product,
+              { ...tile, adds, groupStride },
+              (body) => walkBlocks(f, product, from, end, body),
+            ),
         );
       }, () => {
         const next = f.let(x);
@@ -89,11 +97,17 @@ export function addProduct(
           const panelEnd = fillPanel(f, product, from, end);
           forTiles(
             f,
-            { ...rows, x: next, out, adds, bytesPerGroup },
-            (tile) => addTile(f, product, tile, (body) => walkPanel(f, product, panelEnd, body)),
+            { ...rows, x: next, out },
+            (tile) =>
+              addTile(
+                f,
+                product,
+                { ...tile, adds, groupStride },
+                (body) => walkPanel(f, product, panelEnd, body),
+              ),
           );
           f.set(from, end);
-          f.increase(next, i32.mul(count, i32.mul(rows.groupBytes, size / GROUP)));
+          f.increase(next, i32.mul(count, i32.mul(groupStride, size / GROUP)));
           f.set(rest, i32.sub(rest, count));
           f.set(adds, 1);
         }, rest);
@@ -102,43 +116,44 @@ export function addProduct(
   });
 }
 
-interface Rows {
+/** The tokens that tiles share out. */
+export interface TokenRows {
   readonly x: Local<"i32">;
   readonly out: Local<"i32">;
-  readonly adds: Local<"i32">;
   readonly tokens: Local<"i32">;
   /** Bytes of a row of y. */
   readonly stride: Local<"i32">;
-  /** Bytes of a group of all tokens, and of one. */
-  readonly groupBytes: Local<"i32">;
-  readonly bytesPerGroup: number;
+  /** Bytes from one token to the next in x. */
+  readonly tokenBytes: I32;
+  /** Tokens of tiles, the most first. */
+  readonly sizes: readonly number[];
 }
 
-/** Tiles of four tokens, then of one. */
-function forTiles(
+/** Adds a tile for every size; each takes as many tokens as it can. */
+export function forTiles(
   f: FunctionBuilder,
-  { x, out, adds, tokens, stride, groupBytes, bytesPerGroup }: Rows,
-  body: (tile: TilePlace) => void,
+  { x, out, tokens, stride, tokenBytes, sizes }: TokenRows,
+  body: (tile: { input: Local<"i32">; outputs: Local<"i32">[] }) => void,
 ): void {
   const rest = f.let(tokens);
   const input = f.let(x);
   const next = f.let(out);
-  for (const count of [TILE, 1]) {
-    f.while(i32.ge_u(rest, count), () => {
-      const outputs = Array.from({ length: count }, () => {
+  for (const size of sizes) {
+    f.while(i32.ge_u(rest, size), () => {
+      const outputs = Array.from({ length: size }, () => {
         const output = f.let(next);
         f.increase(next, stride);
         return output;
       });
-      body({ input, outputs, adds, groupBytes });
-      f.increase(input, count * bytesPerGroup);
-      f.set(rest, i32.sub(rest, count));
+      body({ input, outputs });
+      f.increase(input, i32.mul(tokenBytes, size));
+      f.set(rest, i32.sub(rest, size));
     });
   }
 }
 
 /** Goes through the blocks of a band where they lie, group by group. */
-function walkBlocks(
+export function walkBlocks(
   f: FunctionBuilder,
   product: Product,
   begin: Local<"i32">,

@@ -49,8 +49,8 @@ export interface TilePlace {
   readonly outputs: readonly Local<"i32">[];
   /** Whether results are added to what is there. */
   readonly adds: Local<"i32">;
-  /** Bytes of a group of all tokens. */
-  readonly groupBytes: Local<"i32">;
+  /** Bytes from one group to the next: those of all tokens. */
+  readonly groupStride: Local<"i32">;
 }
 
 /** Ones of 16 bits. */
@@ -61,7 +61,7 @@ const ZERO = v128.const(new Uint8Array(16));
 export function addTile(
   f: FunctionBuilder,
   product: Product,
-  { input, outputs, adds, groupBytes }: TilePlace,
+  { input, outputs, adds, groupStride }: TilePlace,
   walk: (body: (group: GroupSource) => void) => void,
 ): void {
   const { work } = product.memories;
@@ -82,7 +82,7 @@ export function addTile(
       ? [new LoneTokenGroup(f, product, inputs[0])]
       : inputs.map((x) => new TokenGroup(product, x));
     addGroup(f, product, group, tokens, totals);
-    for (const x of inputs) f.increase(x, groupBytes);
+    for (const x of inputs) f.increase(x, groupStride);
   });
   outputs.forEach((out, t) =>
     totals[t].forEach((total, quad) => f.do(work.v128.store(out, total, 16 * quad)))

@@ -1,9 +1,10 @@
-// The integer formats that the CPU reads, by the name of the format.
+// The formats that the CPU reads.
 
 import type { PackedFormat } from "./format.ts";
 import { kQuants } from "./k_quants.ts";
 import { simpleFormats } from "./simple.ts";
 
+export { type FloatFormat, floatFormats, floatGroupBytes } from "./floats.ts";
 export { BAND, blockBytes, GROUP, type PackedFormat } from "./format.ts";
 
 /** All integer formats. */

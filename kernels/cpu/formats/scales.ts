@@ -27,12 +27,12 @@ function halfToFloat(half: Expression<"i32">): Expression<"f32"> {
 }
 
 /** A constant with the same 32 bits in all lanes. */
-function lanes(f: FunctionBuilder, lane: Uint32Array | Float32Array): V128 {
+export function lanes(f: FunctionBuilder, lane: Uint32Array | Float32Array): V128 {
   return f.constant(new Uint8Array(16).map((_, i) => new Uint8Array(lane.buffer)[i % 4]));
 }
 
 /** Four floats of halves that are given as signed 32-bit lanes. */
-function halvesToFloats(f: FunctionBuilder, halves: V128): V128 {
+export function halvesToFloats(f: FunctionBuilder, halves: V128): V128 {
   const bits = v128.and(i32x4.shl(halves, 13), lanes(f, Uint32Array.of(HALF_BITS)));
   return f32x4.mul(bits, lanes(f, Float32Array.of(HALF_UNIT)));
 }

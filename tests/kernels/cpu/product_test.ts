@@ -8,6 +8,9 @@ import { type DotProduct, probeDotProduct } from "../../../kernels/cpu/dot_produ
 import {
   BAND,
   blockBytes,
+  type FloatFormat,
+  floatFormats,
+  floatGroupBytes,
   type PackedFormat,
   packedFormats,
 } from "../../../kernels/cpu/formats/mod.ts";
@@ -17,6 +20,7 @@ import {
   type Kernel,
   panelMemory,
 } from "../../../kernels/cpu/modules.ts";
+import { isFloatFormat } from "../../../kernels/cpu/float_product.ts";
 import { readsWide } from "../../../kernels/cpu/product.ts";
 import { IMPORTS } from "../../../kernels/cpu/wasm/mod.ts";
 import { randomFloats } from "../../gpu.ts";
@@ -109,15 +113,59 @@ function multiply({ format, machine, rows, blocks, tokens }: Case) {
   return { result, expected, magnitude };
 }
 
+/** The same with float activations; integer formats can do that too. */
+function multiplyFloats(format: PackedFormat | FloatFormat, tokens: number, width: number) {
+  const { source } = format;
+  const isFloat = source.kind === "float";
+  const rows = 21;
+  const blocks = Math.ceil(width / (isFloat ? 32 : source.blockSize));
+  const stored = isFloat ? width : blocks * source.blockSize;
+  const columns = blocks * (isFloat ? 32 : source.blockSize);
+  const file = randomWeights(source, rows * stored / source.blockSize);
+  const x = new Float32Array(tokens * columns);
+  for (let t = 0; t < tokens; t++) x.set(randomFloats(stored, t + 1), t * columns);
+  const [work, weights] = [new Arena(), new Arena()];
+  const memories = { work: work.memory, weights: weights.memory, panel: panelMemory() };
+  const kernels = open(formatModule(format, machine), memories);
+  const bands = Math.ceil(rows / BAND);
+  const size = isFloatFormat(format) ? floatGroupBytes(format) : blockBytes(format);
+  const matrix = weights.place(bands * blocks * size);
+  const [from, zeros] = [work.put(file), work.place(file.length / rows)];
+  kernels.pack(work.words(from, zeros, matrix, rows, blocks, stored), 0, bands);
+  const stride = 4 * BAND * bands;
+  const y = work.put(new Uint8Array(new Float32Array(tokens * stride / 4).fill(0.5).buffer));
+  const input = work.put(new Uint8Array(x.buffer));
+  kernels.float_product(work.words(matrix, input, y, blocks, tokens, stride, 1), 0, bands);
+  const result = new Float32Array(work.memory.buffer.slice(y, y + tokens * stride));
+  const decoded = source.dequantize(file, rows * stored / source.blockSize);
+  const expected = new Float64Array(result.length).fill(0.5);
+  const magnitude = new Float64Array(result.length).fill(0.5);
+  for (let t = 0; t < tokens; t++) {
+    for (let row = 0; row < rows; row++) {
+      for (let k = 0; k < stored; k++) {
+        const term = x[t * columns + k] * decoded[row * stored + k];
+        expected[t * stride / 4 + row] += term;
+        magnitude[t * stride / 4 + row] += Math.abs(term);
+      }
+    }
+  }
+  return { result, expected, magnitude };
+}
+
 /** Sums of a group are exact; what is rounded is their scaling and the sum over groups. */
 function assertProduct(options: Case) {
-  const { result, expected, magnitude } = multiply(options);
+  assertNear(multiply(options), `${options.machine}, ${options.tokens} tokens`);
+}
+
+function assertNear(
+  { result, expected, magnitude }: ReturnType<typeof multiply>,
+  name: string,
+): void {
   result.forEach((value, i) => {
     const allowed = magnitude[i] * 1e-5 + 1e-6;
     assert(
       Math.abs(value - expected[i]) <= allowed,
-      `${options.format.source.name}, ${options.machine}, ${options.tokens} tokens, ` +
-        `y[${i}]: ${value}, not ${expected[i]}`,
+      `${name}: y[${i}] ${value}, not ${expected[i]}`,
     );
   });
 }
@@ -147,6 +195,24 @@ for (const format of packedFormats) {
     assert(blockBytes(format) <= 1.1 * BAND * format.source.blockBytes);
   });
 }
+
+for (const format of [...floatFormats, ...packedFormats]) {
+  Deno.test(`the CPU adds products of ${format.source.name} with float activations`, () => {
+    for (const tokens of [1, 7]) {
+      assertNear(multiplyFloats(format, tokens, 77), `${tokens} tokens`);
+    }
+  });
+}
+
+Deno.test("float products of many columns go through several panels", () => {
+  const [float, half] = floatFormats;
+  for (const format of [float, half]) {
+    const { result: many, ...rest } = multiplyFloats(format, 6, 1100);
+    assertNear({ result: many, ...rest }, format.source.name);
+    const { result: few } = multiplyFloats(format, 1, 1100);
+    assertEquals([...many.subarray(0, 21)], [...few.subarray(0, 21)]);
+  }
+});
 
 Deno.test("a token has the same bits alone and among others, in one panel and in several", () => {
   for (const name of ["Q8_0", "Q4_0", "Q6_K", "Q2_K"]) {

@@ -1,0 +1,222 @@
+// Products of a weight matrix with float activations: y = W x, of F32, F16 and BF16 weights, and of
+// integer formats where products are to be exact. Each result is summed column after column, so that
+// a token has the same bits in every tile. Few tokens read a band where it lies; for many, its weights
+// become floats in a panel first (product.ts).
+
+import {
+  f32x4,
+  type FunctionBuilder,
+  i32,
+  i32x4,
+  type Local,
+  type ModuleBuilder,
+  type V128,
+  v128,
+} from "./wasm/mod.ts";
+import type { DotProduct } from "./dot_product.ts";
+import {
+  BAND,
+  blockBytes,
+  GROUP,
+  type PackedFormat,
+  type Place,
+  type Quads,
+} from "./formats/format.ts";
+import { type FloatFormat, floatGroupBytes } from "./formats/floats.ts";
+import { lanes } from "./formats/scales.ts";
+import { forTiles, PRODUCT_ARGUMENTS, walkBlocks } from "./product.ts";
+import type { ProductMemories } from "./tile.ts";
+
+/** Tokens of a tile. */
+const TILE = 4;
+/** Groups of the panel: 512 columns, which the first cache holds half. */
+const PANEL_GROUPS = 16;
+/** Bytes of a group in the panel. */
+const PANEL_GROUP_BYTES = 4 * BAND * GROUP;
+const ZERO = v128.const(new Uint8Array(16));
+
+/** Weights that a product reads as floats. */
+interface FloatWeights {
+  /** Columns of a block, and the bytes that it takes of a band. */
+  readonly blockSize: number;
+  readonly blockBytes: number;
+  /** Goes through groups; `body` is given what loads a column, to be called for each in order. */
+  walk(
+    f: FunctionBuilder,
+    begin: Local<"i32">,
+    end: Local<"i32">,
+    body: (load: (column: number) => Quads) => void,
+  ): void;
+}
+
+/** Whether a format is one of floats. */
+export function isFloatFormat(format: PackedFormat | FloatFormat): format is FloatFormat {
+  return format.source.kind === "float";
+}
+
+function floatWeights(format: FloatFormat, { weights }: ProductMemories): FloatWeights {
+  return {
+    blockSize: GROUP,
+    blockBytes: floatGroupBytes(format),
+    walk(f, begin, end, body) {
+      const at = f.let(begin);
+      const place: Place = { memory: weights, address: at };
+      f.doWhile(() => {
+        body((column) => format.load(f, place, column));
+        f.increase(at, floatGroupBytes(format));
+      }, i32.lt_u(at, end));
+    },
+  };
+}
+
+/** weight = scale * (code - offset) - minimum, of the codes of a step column by column. */
+function packedWeights(format: PackedFormat, memories: ProductMemories): FloatWeights {
+  const plan = { kind: "widened", isSigned: false, isWide: true, run: 0 } as const;
+  const { scales: { halves, hasMinimum }, offset } = format;
+  return {
+    blockSize: format.source.blockSize,
+    blockBytes: blockBytes(format),
+    walk(f, begin, end, body) {
+      walkBlocks(f, { format, plan, memories }, begin, end, (group) => {
+        let codes: Quads;
+        const of: { scales?: Quads; minimums?: Quads } = {};
+        body((column) => {
+          if (column % (GROUP / (halves ? 2 : 1)) === 0) {
+            const half = Math.floor(2 * column / GROUP);
+            of.scales = keep(f, group.scales(half));
+            if (hasMinimum) of.minimums = keep(f, group.minimums(half));
+          }
+          if (column % 4 === 0) codes = group.load(column / 4);
+          const weight = (quad: 0 | 1): V128 => {
+            const byte = v128.and(
+              i32x4.shr_u(codes[quad], 8 * (column % 4)),
+              lanes(f, Uint32Array.of(255)),
+            );
+            const code = f32x4.sub(
+              f32x4.convert_i32x4_s(byte),
+              lanes(f, Float32Array.of(offset)),
+            );
+            const scaled = f32x4.mul(of.scales![quad], code);
+            return of.minimums ? f32x4.sub(scaled, of.minimums[quad]) : scaled;
+          };
+          return [weight(0), weight(1)];
+        });
+      });
+    },
+  };
+}
+
+function keep(f: FunctionBuilder, [first, second]: Quads): Quads {
+  return [f.let(first), f.let(second)];
+}
+
+/**
+ * Adds `float_product(record, first, last)`: as `product`, but x is f32 [tokens, columns], columns
+ * padded with zeros to whole blocks.
+ */
+export function addFloatProduct(
+  module: ModuleBuilder,
+  memories: ProductMemories,
+  format: PackedFormat | FloatFormat,
+  machine: DotProduct,
+): void {
+  const source = isFloatFormat(format)
+    ? floatWeights(format, memories)
+    : packedWeights(format, memories);
+  const { work, panel } = memories;
+  const hasMadd = machine !== "widened";
+  const panelBlocks = Math.max(1, PANEL_GROUPS * GROUP / source.blockSize);
+  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
+  module.function("float_product", parameters, (f, { record, first, last }) => {
+    const [matrix, x, y, blocks, tokens, stride, accumulate] = PRODUCT_ARGUMENTS.map((_, i) =>
+      f.let(work.i32.load(record, 4 * i))
+    );
+    const tokenBytes = f.let(i32.mul(blocks, 4 * source.blockSize));
+    const bandBytes = f.let(i32.mul(blocks, source.blockBytes));
+    const band = f.let(first);
+    /** Adds a tile that reads what `walk` goes through. */
+    const addTile = (
+      input: Local<"i32">,
+      outputs: readonly Local<"i32">[],
+      adds: Local<"i32">,
+      walk: (body: (load: (column: number) => Quads) => void) => void,
+    ) => {
+      const inputs = outputs.map((_, t) => f.let(i32.add(input, i32.mul(tokenBytes, t))));
+      const totals = outputs.map(() => [f.let(ZERO), f.let(ZERO)]);
+      f.if(
+        adds,
+        () =>
+          outputs.forEach((out, t) =>
+            totals[t].forEach((total, quad) => f.set(total, work.v128.load(out, 16 * quad)))
+          ),
+      );
+      walk((load) => {
+        for (let column = 0; column < GROUP; column++) {
+          const weights = keep(f, load(column));
+          inputs.forEach((x, t) => {
+            const value = f.let(work.v128.load32_splat(x, 4 * column));
+            totals[t].forEach((total, quad) =>
+              f.set(
+                total,
+                hasMadd
+                  ? f32x4.relaxed_madd(weights[quad], value, total)
+                  : f32x4.add(total, f32x4.mul(weights[quad], value)),
+              )
+            );
+          });
+        }
+        for (const x of inputs) f.increase(x, 4 * GROUP);
+      });
+      outputs.forEach((out, t) =>
+        totals[t].forEach((total, quad) => f.do(work.v128.store(out, total, 16 * quad)))
+      );
+    };
+    f.forUpTo(band, last, 1, () => {
+      const from = f.let(i32.add(matrix, i32.mul(band, bandBytes)));
+      const out = f.let(i32.add(y, i32.mul(band, 4 * BAND)));
+      const end = f.let(i32.add(from, bandBytes));
+      const adds = f.let(accumulate);
+      f.if(i32.lt_u(tokens, TILE), () => {
+        forTiles(
+          f,
+          { x, out, tokens, stride, tokenBytes, sizes: [1] },
+          ({ input, outputs }) =>
+            addTile(input, outputs, adds, (body) => source.walk(f, from, end, body)),
+        );
+      }, () => {
+        const next = f.let(x);
+        const rest = f.let(blocks);
+        f.doWhile(() => {
+          const count = f.let(i32.const(panelBlocks));
+          f.if(i32.lt_u(rest, count), () => f.set(count, rest));
+          f.set(end, i32.add(from, i32.mul(count, source.blockBytes)));
+          const to = f.let(i32.const(0));
+          source.walk(f, from, end, (load) => {
+            for (let column = 0; column < GROUP; column++) {
+              load(column).forEach((quad, q) =>
+                f.do(panel.v128.store(to, quad, 32 * column + 16 * q))
+              );
+            }
+            f.increase(to, PANEL_GROUP_BYTES);
+          });
+          const rows = { x: next, out, tokens, stride, tokenBytes, sizes: [TILE, 1] };
+          forTiles(f, rows, ({ input, outputs }) =>
+            addTile(input, outputs, adds, (body) => {
+              const at = f.let(i32.const(0));
+              f.doWhile(() => {
+                body((column) => [
+                  panel.v128.load(at, 32 * column),
+                  panel.v128.load(at, 32 * column + 16),
+                ]);
+                f.increase(at, PANEL_GROUP_BYTES);
+              }, i32.lt_u(at, to));
+            }));
+          f.set(from, end);
+          f.increase(next, i32.mul(count, 4 * source.blockSize));
+          f.set(rest, i32.sub(rest, count));
+          f.set(adds, 1);
+        }, rest);
+      });
+    });
+  });
+}

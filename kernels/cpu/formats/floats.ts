@@ -1,0 +1,50 @@
+// F32, F16 and BF16 on the CPU: the eight rows of a band lie column by column. Halves become floats by
+// integer arithmetic, which reads one that is infinite or NaN as a number from 65536 on.
+
+import { bf16 } from "../../quants/bf16.ts";
+import { f16 } from "../../quants/f16.ts";
+import { f32 as float } from "../../quants/f32.ts";
+import type { QuantFormat } from "../../quants/mod.ts";
+import { type FunctionBuilder, i32x4 } from "../wasm/mod.ts";
+import { BAND, GROUP, type Place, type Quads } from "./format.ts";
+import { halvesToFloats } from "./scales.ts";
+
+/** A float format on the CPU. */
+export interface FloatFormat {
+  readonly source: QuantFormat;
+  /** A column's weights of the eight rows, as floats. */
+  load(f: FunctionBuilder, group: Place, column: number): Quads;
+}
+
+/** Bytes of a group of a band. */
+export function floatGroupBytes({ source }: FloatFormat): number {
+  return BAND * GROUP * source.blockBytes;
+}
+
+/** All float formats. */
+export const floatFormats: readonly FloatFormat[] = [
+  {
+    source: float,
+    load(_f, { memory, address }, column) {
+      return [memory.v128.load(address, 32 * column), memory.v128.load(address, 32 * column + 16)];
+    },
+  },
+  {
+    source: f16,
+    load(f, { memory, address }, column) {
+      return [
+        halvesToFloats(f, memory.v128.load16x4_s(address, 16 * column)),
+        halvesToFloats(f, memory.v128.load16x4_s(address, 16 * column + 8)),
+      ];
+    },
+  },
+  {
+    source: bf16,
+    load(_f, { memory, address }, column) {
+      return [
+        i32x4.shl(memory.v128.load16x4_u(address, 16 * column), 16),
+        i32x4.shl(memory.v128.load16x4_u(address, 16 * column + 8), 16),
+      ];
+    },
+  },
+];
