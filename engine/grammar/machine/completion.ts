@@ -16,7 +16,8 @@ const LATER_RESERVE = 8;
 /** What is missing of documents. */
 export class Completion {
   readonly #machine: Machine;
-  readonly #texts: TextEnds;
+  /** The ends of texts. */
+  readonly texts: TextEnds;
   #values: ValueEnds | undefined;
   #program: ProgramEnds | undefined;
   readonly #costs = new Map<State, number>();
@@ -24,7 +25,7 @@ export class Completion {
 
   constructor(machine: Machine) {
     this.#machine = machine;
-    this.#texts = new TextEnds(machine.stacks.words);
+    this.texts = new TextEnds(machine.stacks.words);
   }
 
   /** Fewest bytes to the end; Infinity where they are too many to count. */
@@ -37,6 +38,21 @@ export class Completion {
     return cost;
   }
 
+  /** Fewest bytes to the end but for those of the text on top of a stack. */
+  costBesideText(stack: Stack): number {
+    const cost = this.#costOf(stack);
+    return cost < Infinity ? cost - this.#lengthOfText(stack) : Infinity;
+  }
+
+  /** What is missing of a text on top, as far as it is measured by itself. */
+  #lengthOfText(stack: Stack): number {
+    const { stacks, rules } = this.#machine;
+    const [kind, text, state, third] = stacks.frame(stack) as [number, number, number, number];
+    return kind === Kind.OTHER_KEY
+      ? this.texts.length(rules.texts[text]!, state, 0, third)
+      : this.texts.length(rules.texts[text]!, state, third);
+  }
+
   /** Bytes by which a few bytes more can defer the end. */
   get slack(): number {
     const { program } = this.#machine.rules;
@@ -45,11 +61,11 @@ export class Completion {
   }
 
   get #valueEnds(): ValueEnds {
-    return this.#values ??= new ValueEnds(this.#machine.rules, this.#texts);
+    return this.#values ??= new ValueEnds(this.#machine.rules, this.texts);
   }
 
   get #programEnds(): ProgramEnds {
-    return this.#program ??= new ProgramEnds(this.#machine.rules, this.#texts, this.#valueEnds);
+    return this.#program ??= new ProgramEnds(this.#machine.rules, this.texts, this.#valueEnds);
   }
 
   #least(list: readonly Stack[]): number {
@@ -111,7 +127,7 @@ export class Completion {
       case Kind.NUMBER:
         return rules.numbers[first]!.completion(second).length;
       case Kind.STRING:
-        return this.#texts.length(rules.texts[first]!, second, third) + 1;
+        return this.#lengthOfText(stack) + 1;
       case Kind.KEY:
         return this.#restOfKey(stacks.parent(stack), first, second) - third;
       case Kind.OTHER_KEY:
@@ -123,7 +139,7 @@ export class Completion {
       case Kind.PLACE:
         return this.#programEnds.weight(first, second);
       case Kind.TEXT:
-        return this.#texts.length(rules.texts[first]!, second, third);
+        return this.#lengthOfText(stack);
       default:
         return 0;
     }
@@ -141,12 +157,12 @@ export class Completion {
 
   #restOfOther(stack: Stack): number {
     const { stacks, rules } = this.#machine;
-    const [, text, state, avoided, which] = stacks.frame(stack);
-    const key = this.#texts.length(rules.texts[text!]!, state!, 0, avoided);
+    const which = stacks.field(stack, 4);
+    const key = this.#lengthOfText(stack);
     const object = stacks.parent(stack);
     const its = rules.objects[stacks.field(object, Field.INDEX)]!;
     const after = its.afterOther(stacks.field(object, Field.LEDGER));
-    return key + 1 + this.#afterKey(object, after, its.type.others[which!]!.type, 1);
+    return key + 1 + this.#afterKey(object, after, its.type.others[which]!.type, 1);
   }
 
   /** Bytes of a colon, a value and the rest of an object. */

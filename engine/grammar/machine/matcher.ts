@@ -104,7 +104,7 @@ export class Matcher {
       return this.#masks.within(
         state,
         remaining - 2,
-        (after) => this.#completion.cost(after),
+        this.#completion,
         (node) => this.#run(this.#context.table.pathTo(node)).state,
       );
     }

@@ -23,11 +23,19 @@ interface PlainEnd {
   readonly characters: number;
 }
 
+/** The end of a character that is begun. */
+interface Begun {
+  readonly bytes: number;
+  readonly state: number;
+}
+
 /** What is known of one text. */
 interface Known {
   /** By state. */
   readonly loops: (Loop | undefined)[];
   readonly ends: (PlainEnd | undefined)[];
+  /** Of states within a character; null: its end matters. */
+  readonly begun: (Begun | null | undefined)[];
   /** By state, characters and what is avoided: what searches found, and all places on their ways. */
   readonly found: Map<string, number>;
 }
@@ -57,14 +65,36 @@ export class TextEnds {
       return text.automaton.completionLength(state);
     }
     const known = this.#knownOf(text);
+    const begun = avoided === NO_WORDS ? this.#begun(text, known, state) : undefined;
+    if (begun) {
+      const rest = this.#padded(text, known, begun.state, characters + 1, NO_WORDS);
+      if (rest < Infinity) return begun.bytes + rest;
+    }
     const length = this.#padded(text, known, state, characters, avoided);
     return length < Infinity ? length : this.#search(text, known, state, characters, avoided);
   }
 
   #knownOf(text: TextRules): Known {
     let known = this.#known.get(text);
-    if (!known) this.#known.set(text, known = { loops: [], ends: [], found: new Map() });
+    if (!known) this.#known.set(text, known = { loops: [], ends: [], begun: [], found: new Map() });
     return known;
+  }
+
+  /** How a begun character ends, where all characters lead to one state, so that any end of it does. */
+  #begun(text: TextRules, known: Known, state: number): Begun | undefined {
+    if (text.automaton.isBoundary(state)) return undefined;
+    const found = known.begun[state];
+    if (found !== undefined) return found ?? undefined;
+    let bytes = 0;
+    let reached = state;
+    for (const byte of text.automaton.completion(state)) {
+      if (text.automaton.isBoundary(reached)) break;
+      reached = text.automaton.step(reached, byte);
+      bytes++;
+    }
+    const begun = text.isUniform(reached) ? { bytes, state: reached } : null;
+    known.begun[state] = begun;
+    return begun ?? undefined;
   }
 
   /** Bytes of a loop as often as characters are missing, and then the shortest end; Infinity: no. */

@@ -253,6 +253,11 @@ export class TextRules {
     return this.automaton.isBoundary(state) && this.nextOf(state).includes(state);
   }
 
+  /** Whether all characters that may come in a state, however they are spelled, lead back to it. */
+  isUniform(state: number): boolean {
+    return this.automaton.isBoundary(state) && this.nextOf(state).every((next) => next === state);
+  }
+
   /** The states one character on, or at the end of the one that is begun. */
   nextOf(state: number): readonly number[] {
     let found = this.#successors.get(state);

@@ -2,9 +2,11 @@
 // out. What a text, number or key allows by itself has walks of its own, whose results serve in all
 // contexts; only tokens that end it and go on are walked in the context.
 
+import type { Completion } from "./completion.ts";
 import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
 import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "./machine.ts";
-import type { Stack } from "./stacks.ts";
+import { Kind, type Stack } from "./stacks.ts";
+import { type TextBudget, TextBudgetWalk } from "./text_budget.ts";
 import type { TokenTable } from "./token_table.ts";
 
 /** Bytes of masks that are kept. */
@@ -25,7 +27,7 @@ export interface TokenMask {
 interface Budget {
   /** Bytes that may be missing after the token. */
   readonly limit: number;
-  readonly cost: (state: State) => number;
+  readonly completion: Completion;
   readonly reach: (node: number) => State;
   /** The fewest that are missing after any token. */
   least: number;
@@ -53,6 +55,7 @@ export class TokenMasks {
   /** By the first local mask and what comes after it, where there is nothing else. */
   readonly #byLocal = new Map<LocalMask, Map<State, TokenMask>>();
   readonly #locals: LocalMasks;
+  #texts: TextBudgetWalk | undefined;
   #kept = 0;
   /** States along the path of a walk, by depth; a walk within a walk only writes below it. */
   readonly #path: Int32Array;
@@ -88,15 +91,15 @@ export class TokenMasks {
   within(
     state: State,
     limit: number,
-    cost: (state: State) => number,
+    completion: Completion,
     reach: (node: number) => State,
   ): Uint32Array<ArrayBuffer> {
     const bits = new Uint32Array(this.#words);
     if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
-    const budget = { limit, cost, reach, least: Infinity };
-    this.#walkWithin(state, bits, budget);
+    const budget = { limit, completion, reach, least: Infinity };
+    this.#addWithin(state, 0, bits, budget);
     if (limit < budget.least && bits.every((word) => word === 0)) {
-      this.#walkWithin(state, bits, { ...budget, limit: budget.least });
+      this.#addWithin(state, 0, bits, { ...budget, limit: budget.least });
     }
     return bits;
   }
@@ -223,19 +226,74 @@ export class TokenMasks {
     }
   }
 
-  /** As a walk, with only tokens that fit in a budget; texts are states like others. */
-  #walkWithin(state: State, bits: Uint32Array, budget: Budget): void {
+  /** As a walk, with only tokens that fit in a budget: texts apart from all else. */
+  #addWithin(state: State, node: number, bits: Uint32Array, budget: Budget): void {
+    const texts = this.#textsOf(state);
+    for (const stack of texts) this.#addText(stack, node, bits, budget);
+    if (texts.length === 0) return this.#walkWithin(state, node, bits, budget);
+    const others = this.#machine.stacksOf(state).filter((stack) => !texts.includes(stack));
+    if (others.length > 0) this.#walkWithin(this.#machine.stateOf(others), node, bits, budget);
+  }
+
+  /** The stacks of a state that are within a text which nothing but itself restricts. */
+  #textsOf(state: State): readonly Stack[] {
+    const { stacks } = this.#machine;
+    return this.#machine.split(state).locals.filter((stack) => {
+      const kind = stacks.kind(stack);
+      return kind === Kind.STRING || kind === Kind.OTHER_KEY;
+    });
+  }
+
+  #addText(stack: Stack, node: number, bits: Uint32Array, budget: Budget): void {
+    const { completion, limit } = budget;
+    const { words } = this.#machine.stacks;
+    const walk = this.#texts ??= new TextBudgetWalk(this.#table, {
+      words,
+      avoidance: this.#machine.avoidance,
+      ends: completion.texts,
+    });
+    const beside = completion.costBesideText(stack);
+    if (beside === Infinity) return;
+    const place = this.#machine.textOf(stack);
+    const within: TextBudget = {
+      limit: limit - beside,
+      // What items have to avoid is in the cost of their array.
+      avoids: this.#machine.stacks.kind(stack) === Kind.OTHER_KEY,
+      note: (missing) => budget.least = Math.min(budget.least, beside + missing),
+    };
+    const exits =
+      node === 0 && walk.addKnown(bits, place, within, () => this.#locals.whole(stack)) ||
+      walk.add(bits, node, place, within);
+    if (exits.length === 0) return;
+    const after = this.#locals.after(stack);
+    for (const exit of exits) {
+      if (fitsIn(budget, after)) this.addAt(bits, exit);
+      if (this.#table.ends[exit]! > exit + 1) this.#addWithin(after, exit, bits, budget);
+    }
+  }
+
+  /** As a walk below a node, with only tokens that fit in a budget. */
+  #walkWithin(state: State, node: number, bits: Uint32Array, budget: Budget): void {
     const machine = this.#machine;
     const table = this.#table;
     const { bytes, depths, ends, firsts, classes, heights } = table;
     const path = this.#path;
-    path[0] = state;
-    for (let child = 1; child < table.nodes;) {
+    path[depths[node]!] = state;
+    for (let child = node + 1; child < ends[node]!;) {
       const depth = depths[child]!;
       let next = machine.step(path[depth - 1]!, bytes[child]!);
       const below = ends[child]!;
       if (next === UNRESOLVED) next = budget.reach(child);
       if (next === DEAD) {
+        child = below;
+        continue;
+      }
+      if (below > child + 1 && this.#textsOf(next).length > 0) {
+        const last = firsts[child + 1]!;
+        if (firsts[child]! < last && fitsIn(budget, next)) {
+          table.addTokens(bits, firsts[child]!, last);
+        }
+        this.#addWithin(next, child, bits, budget);
         child = below;
         continue;
       }
@@ -275,7 +333,7 @@ export class TokenMasks {
 }
 
 function fitsIn(budget: Budget, state: State): boolean {
-  const cost = budget.cost(state);
+  const cost = budget.completion.cost(state);
   budget.least = Math.min(budget.least, cost);
   return cost <= budget.limit;
 }

@@ -10,6 +10,7 @@ import {
 } from "./character_classes.ts";
 import { PlainTokens } from "./plain_tokens.ts";
 import { findBreaks, type TextBreak } from "./text_breaks.ts";
+import { measureSpans, type TokenSpans } from "./token_spans.ts";
 
 /** What a table is made of. */
 export interface TokenSource {
@@ -65,6 +66,8 @@ export class TokenTable {
   readonly plain: PlainTokens;
   /** Where tokens that begin so leave it. */
   readonly breaks: readonly TextBreak[];
+  /** What each token is of a string's content. */
+  readonly spans: TokenSpans;
   /** Control tokens by what they are called. */
   readonly controls: ReadonlyMap<string, number>;
   /** Bits of the tokens that are in the trie. */
@@ -134,6 +137,7 @@ export class TokenTable {
     for (let node = nodes - 1; node >= 0; node--) this.#summarize(node);
     this.plain = new PlainTokens(size, this.longest, tokens);
     this.breaks = findBreaks(this);
+    this.spans = measureSpans(size, tokens);
   }
 
   /** The bytes of a token. */
