@@ -1,0 +1,76 @@
+// The openai package: chat completions and responses.
+
+import { strict as assert } from "node:assert";
+import { BOX, passage, sum, weather, weatherTool } from "../../server/box_talk.ts";
+import * as box from "./checks.ts";
+
+const { OpenAI } = await box.load("openai");
+const openai = new OpenAI({ baseURL: `${box.url}/v1`, apiKey: "any", maxRetries: 0 });
+const { completions } = openai.chat;
+const user = (content: string) => ({ role: "user", content });
+const model = BOX;
+const temperature = 0;
+const format = { type: "json_schema", name: "person", schema: passage.schema, strict: true };
+
+await box.check("chat", async () => {
+  const messages = [user(sum.question)];
+  const { choices } = await completions.create({ model, messages, temperature });
+  box.says(choices[0].message.content, sum.answer);
+  const { output_text } = await openai.responses.create({
+    model,
+    input: sum.question,
+    temperature,
+  });
+  box.says(output_text, sum.answer);
+});
+
+await box.check("stream", async () => {
+  const messages = [user(sum.question)];
+  const stream = await completions.create({ model, messages, temperature, stream: true });
+  const text = await box.joined(stream, ({ choices }: typeof stream) => choices[0]?.delta.content);
+  box.says(text, sum.answer);
+  const events = openai.responses.stream({ model, input: sum.question, temperature });
+  box.says(await box.joined(events, ({ delta }: typeof events) => delta), sum.answer);
+});
+
+await box.check("tools", async () => {
+  const messages: object[] = [user(weather.question)];
+  const ask = { model, messages, tools: [weatherTool], temperature };
+  const { message } = (await completions.create(ask)).choices[0];
+  const [call] = message.tool_calls;
+  const content = box.tellWeather(JSON.parse(call.function.arguments));
+  messages.push(message, { role: "tool", tool_call_id: call.id, content });
+  box.says((await completions.create(ask)).choices[0].message.content, weather.told);
+});
+
+await box.check("schema", async () => {
+  const messages = [user(passage.question)];
+  const { name, schema, strict } = format;
+  const response_format = { type: "json_schema", json_schema: { name, schema, strict } };
+  const { choices } = await completions.parse({ model, messages, temperature, response_format });
+  assert.deepEqual(choices[0].message.parsed, passage.facts);
+  const input = passage.question;
+  const { output_parsed } = await openai.responses.parse({
+    model,
+    input,
+    temperature,
+    text: { format },
+  });
+  assert.deepEqual(output_parsed, passage.facts);
+});
+
+await box.check("overflow", async () => {
+  await box.refusesLong(() => completions.create({ model, messages: [user(box.long)] }));
+  await box.refusesLong(() => openai.responses.create({ model, input: box.long }));
+});
+
+await box.check("abort", async () => {
+  const ask = { model: box.ENDLESS, messages: [user("Hi")], stream: true };
+  await box.abandons(async () => {
+    for await (const _ of await completions.create(ask)) break;
+  });
+  await box.abandons(async () => {
+    const stream = openai.responses.stream({ model: box.ENDLESS, input: "Hi" });
+    for await (const _ of stream) stream.abort();
+  });
+});
