@@ -5,7 +5,7 @@ import type { GpuMemoryError } from "../../kernels/mod.ts";
 import { EngineError, type WorkerBusyError } from "../errors.ts";
 import { formatSize, type LoadPlan, type PlanLimits, planLoad } from "../memory/mod.ts";
 import type { StoreEntry } from "../store/types.ts";
-import type { ChatModel, LoadOptions } from "../types.ts";
+import type { ChatModel, LoadOptions, LoadProgress } from "../types.ts";
 import type { Clock } from "./clock.ts";
 import type { ManagerOptions } from "./types.ts";
 import { untilStalled } from "./waiting.ts";
@@ -64,15 +64,17 @@ export class Loader {
   /**
    * Loads a model.
    *
+   * @param onProgress told of how far it is
    * @throws {GpuMemoryError} if the GPU has no memory for it
    * @throws {EngineError} if the load stands still
    */
   async open(
     { name, source }: StoreEntry,
     contextLength: number | undefined,
-    { plan, signal, ...how }: {
+    { plan, signal, onProgress, ...how }: {
       plan: LoadPlan | undefined;
       signal: AbortSignal;
+      onProgress: (progress: LoadProgress) => void;
       isolated: boolean;
       onBusy: (busy: WorkerBusyError) => void;
     },
@@ -86,7 +88,15 @@ export class Loader {
       );
     }
     return await untilStalled(
-      (onProgress, signal) => this.#options.open(source, { ...options, onProgress, signal }),
+      (goesOn, signal) =>
+        this.#options.open(source, {
+          ...options,
+          onProgress(progress) {
+            goesOn();
+            onProgress(progress);
+          },
+          signal,
+        }),
       (model) => void model.close().catch(() => {}),
       {
         clock: this.#clock,

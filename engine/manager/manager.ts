@@ -80,12 +80,12 @@ export class ModelManager {
   running(): RunningModel[] {
     const models: RunningModel[] = [];
     for (const slot of this.#slots.values()) {
-      const { entry, model, plan, users, lastUsed, keepAlive } = slot;
+      const { entry, model, plan, progress, users, lastUsed, keepAlive } = slot;
       if (!this.#open.has(slot) || entry.source.kind === "remote") continue;
       const idleSince = users > 0 || !model ? this.#clock.now() : lastUsed;
       models.push({
         entry,
-        ...(model && { model }),
+        ...(model ? { model } : progress && { progress }),
         memory: model?.memory ?? plan?.estimate.memory ?? UNKNOWN_MEMORY,
         contextLength: model?.contextLength ?? plan?.estimate.contextLength ??
           slot.askedContextLength ?? 0,
@@ -145,6 +145,7 @@ export class ModelManager {
         return await this.#loader.open(entry, askedContextLength, {
           plan,
           signal: this.#shutdown.signal,
+          onProgress: (progress) => void (slot.progress = progress),
           isolated: this.#isIsolated(slot),
           onBusy: (busy) => this.#busyWorkers.add(slot, busy, () => void this.#close(slot)),
         });

@@ -2,7 +2,7 @@
 
 import { type LoadPlan, totalOf } from "../memory/mod.ts";
 import type { ModelSource, StoreEntry } from "../store/types.ts";
-import type { ChatModel } from "../types.ts";
+import type { ChatModel, LoadProgress } from "../types.ts";
 
 /** What a manager knows of a model. */
 export class Slot {
@@ -11,6 +11,8 @@ export class Slot {
   model?: ChatModel;
   /** Of the load; undefined until it is made, and where estimates are not to be had. */
   plan?: LoadPlan;
+  /** Of a load under way. */
+  progress?: LoadProgress;
   users = 0;
   cancelTimer?: () => void;
   closing?: Promise<void>;

@@ -2,7 +2,7 @@
 
 import type { Estimate, FileSource, MemoryBudget } from "../memory/mod.ts";
 import type { ModelSource, StoreEntry } from "../store/types.ts";
-import type { ChatModel, LoadOptions, MemoryUse } from "../types.ts";
+import type { ChatModel, LoadOptions, LoadProgress, MemoryUse } from "../types.ts";
 import type { Clock } from "./clock.ts";
 
 /** Where models run. */
@@ -73,6 +73,8 @@ export interface RunningModel {
   readonly entry: StoreEntry;
   /** Undefined while it is loaded. */
   readonly model?: ChatModel;
+  /** How far it is loaded, if it is not yet there and that is known. */
+  readonly progress?: LoadProgress;
   /** What it takes of the GPU, or will. */
   readonly memory: MemoryUse;
   /** Its window in tokens, or the one that it will have. */

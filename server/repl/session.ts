@@ -3,16 +3,17 @@
 
 import type { Api } from "../client/mod.ts";
 import type { Environment } from "../environment.ts";
-import { LiveLines } from "../terminal/live_lines.ts";
 import { movesCursor, type Terminal } from "../terminal/mod.ts";
 import type { OllamaRecord } from "../wire/ollama_types.ts";
 import { type AnswerLook, AnswerPrinter } from "./answer_printer.ts";
+import { partsOf } from "./answer_record.ts";
 import { withoutControls } from "./control_characters.ts";
 import type { Conversation } from "./conversation.ts";
 import { History } from "./history.ts";
 import { extractImages } from "./images.ts";
 import { can } from "./model_facts.ts";
 import { formatStatistics } from "./statistics.ts";
+import { WaitingLine } from "./waiting_line.ts";
 
 /** How answers are shown, and whether counts and rates follow. */
 export interface SessionLook extends AnswerLook {
@@ -119,7 +120,11 @@ export class Session {
     let final: OllamaRecord | undefined;
     try {
       for await (const record of records) {
-        waiting?.[Symbol.dispose]();
+        const { content, thinking, toolCalls } = partsOf(record);
+        const isEmpty = !content && !thinking && toolCalls.length === 0;
+        const { queued_ahead: ahead } = record;
+        if (ahead !== undefined) waiting?.show({ status: `queued, ${ahead} ahead` });
+        if (!isEmpty || record.done) waiting?.[Symbol.dispose]();
         printer.print(record);
         if (record.done) final = record;
       }
@@ -134,12 +139,12 @@ export class Session {
     if (final && look.verbose) terminal.writeError("\n" + formatStatistics(final));
   }
 
-  #wait(status: string): Disposable | undefined {
+  #wait(status: string): WaitingLine | undefined {
     const { terminal, environment } = this;
     const { stdoutIsTerminal, stderrIsTerminal } = terminal;
     if (!stdoutIsTerminal || !movesCursor(stderrIsTerminal, environment)) return undefined;
-    const lines = new LiveLines(terminal, { transient: true });
-    lines.update({ status });
-    return lines;
+    const waiting = new WaitingLine(terminal, status);
+    if (!this.api.inProcess) waiting.watchLoad(this.api, this.conversation.model.name);
+    return waiting;
   }
 }

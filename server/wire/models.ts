@@ -37,7 +37,8 @@ export function capabilitiesOf(info: ModelInfo): string[] {
 
 /** An entry of /api/ps. All memory that is counted is the GPU's. */
 export function toProcess(running: RunningModel, digest: string, now: Date): OllamaProcess {
-  const { entry, contextLength, memory: { weights, keyValueCache, scratch } } = running;
+  const { entry, contextLength, progress } = running;
+  const { weights, keyValueCache, scratch } = running.memory;
   const size = weights + keyValueCache + scratch;
   return {
     name: entry.name,
@@ -48,6 +49,7 @@ export function toProcess(running: RunningModel, digest: string, now: Date): Oll
     expires_at: expiry(running.expiresAt, now).toISOString(),
     size_vram: size,
     context_length: contextLength,
+    ...(progress && { loading: { completed: progress.loaded, total: progress.total } }),
   };
 }
 

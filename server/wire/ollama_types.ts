@@ -169,4 +169,6 @@ export interface OllamaProcess {
   expires_at: string;
   size_vram: number;
   context_length: number;
+  /** Bytes of the weights that are on the GPU, while it is being loaded. Ours: Ollama does not say. */
+  loading?: { completed: number; total: number };
 }

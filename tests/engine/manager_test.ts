@@ -22,6 +22,22 @@ Deno.test("acquire() loads once for requests that come together, and lends the s
   assertEquals((await manager.acquire("a")).loadMilliseconds, 0);
 });
 
+Deno.test("running() tells how far a load is, and nothing of it once the model is there", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { manager, opened } = createWorld({}, async (model) => {
+    await gate.promise;
+    return model;
+  });
+  const waiting = manager.acquire("a");
+  await settle();
+  assertEquals(manager.running().map(({ progress }) => progress), [undefined]);
+  opened[0]!.options.onProgress!({ loaded: 40, total: 100 });
+  assertEquals(manager.running().map(({ progress }) => progress), [{ loaded: 40, total: 100 }]);
+  gate.resolve();
+  (await waiting).release();
+  assertEquals(manager.running().map(({ progress }) => progress), [undefined]);
+});
+
 Deno.test("keep-alive runs from the last release, 5 minutes unless told otherwise", async () => {
   const { manager, clock, names, opened } = createWorld();
   const [first, second] = [await manager.acquire("a"), await manager.acquire("a")];

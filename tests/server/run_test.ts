@@ -10,6 +10,7 @@ import {
 } from "@std/assert";
 import type { RunOptions } from "../../server/commands/run.ts";
 import { FakeTerminal } from "./fake_terminal.ts";
+import type { FakeOllamaOptions } from "./repl/fake_ollama.ts";
 import { personsTerminal, runModel } from "./repl/run_world.ts";
 import { until } from "./test_app.ts";
 
@@ -140,6 +141,21 @@ Deno.test("thinking is shown at a terminal unless it is hidden, and in a pipe if
     await runModel("Hi", { server, options, environment, terminal });
     assertEquals(terminal.output, output);
   }
+});
+
+Deno.test("run shows how far a server has loaded the model, and how many requests come first", async () => {
+  const loading = { completed: 43, total: 100 };
+  const runAtTerminal = async (server: FakeOllamaOptions) => {
+    const terminal = personsTerminal();
+    terminal.stderrIsTerminal = true;
+    await runModel("Hi", { server, terminal });
+    assertEquals(terminal.output, "Hello\n");
+    return terminal.errors;
+  };
+  assertStringIncludes(await runAtTerminal({ loading, delay: 600 }), "loading tiny:  43%");
+  assertStringIncludes(await runAtTerminal({ ahead: 3 }), "queued, 3 ahead");
+  const { terminal } = await runModel("Hi", { server: { loading, ahead: 3, delay: 300 } });
+  assertEquals([terminal.errors, terminal.output], ["", "Hello\n"]);
 });
 
 Deno.test("run wraps at a terminal, but not JSON, not with --nowordwrap, not in a pipe", async () => {

@@ -104,7 +104,12 @@ export const tagsSchema = record({
 export const psSchema = record({
   models: {
     type: "array",
-    items: record({ ...model, expires_at: time, size_vram: count, context_length: count }),
+    items: record({ ...model, expires_at: time, size_vram: count, context_length: count }, {
+      loading: {
+        ...record({ completed: count, total: count }),
+        description: "Bytes of the weights that are on the GPU, while it is being loaded.",
+      },
+    }),
   },
 }, {
   busy_workers: {

@@ -19,6 +19,10 @@ export interface FakeOllamaOptions {
   error?: string;
   /** What /api/show says of a model. */
   facts?: Record<string, unknown>;
+  /** How far the model of all requests is loaded, which it stays. */
+  loading?: { completed: number; total: number };
+  /** Requests that come before those for an answer. */
+  ahead?: number;
   /** Names that are there; `pull` adds to them. Default: all. */
   models?: string[];
 }
@@ -56,6 +60,10 @@ export class FakeOllama {
     const text = await request.text();
     const asked = { path, body: text ? JSON.parse(text) : undefined };
     if (path === "/") return new Response("Ollama is running");
+    if (path === "/api/ps") {
+      const { loading } = this.options;
+      return Response.json({ models: [{ name: "tiny:latest", ...(loading && { loading }) }] });
+    }
     this.requests.push(asked);
     return this.#answer(asked);
   };
@@ -99,13 +107,14 @@ export class FakeOllama {
   }
 
   #stream(asked: FakeRequest): Response {
-    const { words = ["Hel", "lo"], thinking = [], delay = 0, error } = this.options;
+    const { words = ["Hel", "lo"], thinking = [], delay = 0, error, ahead } = this.options;
     const said = typeof words === "function" ? words(asked) : words;
     const form = (content: string, thought = "") =>
       asked.path === "/api/chat"
         ? { message: { role: "assistant", content, ...(thought && { thinking: thought }) } }
         : { response: content, ...(thought && { thinking: thought }) };
     const records = [
+      ...(ahead === undefined ? [] : [{ ...form(""), done: false, queued_ahead: ahead }]),
       ...thinking.map((thought) => ({ ...form("", thought), done: false })),
       ...said.map((word) => ({ ...form(word), done: false })),
       error ? { error } : { ...form(""), done: true, done_reason: "stop", ...METRICS },
