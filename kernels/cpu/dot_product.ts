@@ -47,6 +47,8 @@ export interface DotPlan {
   readonly isSigned: boolean;
   /** Whether activations and panels have 16 bits a code. */
   readonly isWide: boolean;
+  /** Whether the machine has relaxed SIMD, and with it a multiplication and addition in one. */
+  readonly isRelaxed: boolean;
   /** Steps whose sums of pairs fit 16 bits ("pairs"). */
   readonly run: number;
 }
@@ -55,7 +57,8 @@ export interface DotPlan {
 export function planDots(machine: DotProduct, maximum: number): DotPlan {
   const run = Math.floor(32767 / (2 * MAXIMUM_CODE * maximum));
   const kind = machine === "pairs" && run === 0 ? "widened" : machine;
-  return { kind, isSigned: kind === "signed" && maximum > 127, isWide: kind === "widened", run };
+  const isSigned = kind === "signed" && maximum > 127;
+  return { kind, isSigned, isWide: kind === "widened", isRelaxed: machine !== "widened", run };
 }
 
 /** What sums of products are over: some tokens by the rows of a band. */

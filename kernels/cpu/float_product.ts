@@ -13,7 +13,7 @@ import {
   type V128,
   v128,
 } from "./wasm/mod.ts";
-import type { DotProduct } from "./dot_product.ts";
+import { type DotProduct, planDots } from "./dot_product.ts";
 import {
   BAND,
   blockBytes,
@@ -71,7 +71,7 @@ function floatWeights(format: FloatFormat, { weights }: ProductMemories): FloatW
 
 /** weight = scale * (code - offset) - minimum, of the codes of a step column by column. */
 function packedWeights(format: PackedFormat, memories: ProductMemories): FloatWeights {
-  const plan = { kind: "widened", isSigned: false, isWide: true, run: 0 } as const;
+  const plan = planDots("widened", 0);
   const { scales: { halves, hasMinimum }, offset } = format;
   return {
     blockSize: format.source.blockSize,

@@ -127,7 +127,7 @@ function addGroup(
 
 /** a * b + c. */
 function multiplyAdd(plan: DotPlan, a: V128, b: V128, c: V128): V128 {
-  return plan.kind === "widened" ? f32x4.add(f32x4.mul(a, b), c) : f32x4.relaxed_madd(a, b, c);
+  return plan.isRelaxed ? f32x4.relaxed_madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
 }
 
 /** A token's activations in a group, each spread where it is used. */
