@@ -25,12 +25,18 @@ type CallMessage = Extract<ToWorker, { kind: "call" }>;
 /** What calls give: the events of a stream, or one result. */
 type Outcome = ChatEvent | EmbedResult | ImageEmbedding | string | number;
 
+/** What is used of a DedicatedWorkerGlobalScope, which not every program that imports us has types of. */
+export interface ModelThread {
+  postMessage(message: ToClient, transfer: Transferable[]): void;
+  addEventListener(type: "message", listener: (event: MessageEvent<ToWorker>) => void): void;
+}
+
 /** Answers the messages that come to a worker's thread. */
-export function serveModel(thread: DedicatedWorkerGlobalScope, load: LoadModel): void {
+export function serveModel(thread: ModelThread, load: LoadModel): void {
   const service = new ModelService(load, (message, transfer = []) => {
     thread.postMessage(message, transfer);
   });
-  thread.addEventListener("message", ({ data }: MessageEvent<ToWorker>) => service.receive(data));
+  thread.addEventListener("message", ({ data }) => service.receive(data));
 }
 
 /** A model that is loaded and asked by messages. */
