@@ -18,7 +18,7 @@ How do I pull a model?<|im_end|>
 const ENDLESS = "{{ if .Messages }}{{ end }}" + "0".repeat(25);
 
 const copies = {
-  [AGENT]: { template: ASKING, parameters: { temperature: 0 } },
+  [AGENT]: { template: ASKING, parameters: { temperature: 0, num_predict: 60 } },
   endless: { template: ENDLESS, parameters: { temperature: 0, repeat_penalty: 1 } },
 };
 /** Names that mem0 asks for unless it is told others, and what they name here: its prompt is long. */
