@@ -97,13 +97,23 @@ Deno.test("every import stays within its layer and the layers below", () => {
 });
 
 Deno.test("a package has one version, whether deno.json or the library names it", () => {
-  const { imports: named } = JSON.parse(readSource("deno.json"));
+  const named = JSON.parse(readSource("deno.json")).scopes["./tests/"];
   const specifiers = imports.map(({ to }) => to).filter((to) => to.startsWith("npm:"));
   assertEquals(specifiers.length > 0, true);
   for (const specifier of specifiers) {
     const name = specifier.replace(/^npm:(@?[^@]+)@.*/, "$1");
     assertEquals(named[name] ?? specifier, specifier);
   }
+});
+
+Deno.test("starting the server downloads the packages of the layers, and none of the tests", () => {
+  const { imports: named } = JSON.parse(readSource("deno.json"));
+  assertEquals(Object.keys(named), ["@std/assert"]);
+  const shipped = imports
+    .filter(({ from, to }) => SHIPPED.includes(from.split("/")[0]!) && to.startsWith("npm:"))
+    .map(({ to }) => /^npm:@?[^@]+@[^/]+/.exec(to)![0]);
+  const { specifiers } = JSON.parse(readSource("deno.lock"));
+  assertEquals(Object.keys(specifiers).sort(), [...new Set(shipped)].sort());
 });
 
 /** Who may name what WebGPU is made of: its device, and the script that looks for a driver. */
