@@ -86,15 +86,18 @@ export class ChatTools {
 
 /** A copy of a schema without a keyword at a place; undefined if there is no such thing. */
 function without(schema: Schema, pointer: string, keyword: string): Schema | undefined {
-  const copy = structuredClone(schema);
-  let place: unknown = copy;
+  // Only what lies on the way is copied: a schema may be as large as a request, and nest as deep.
+  const copy = { ...schema };
+  let place: Schema = copy;
   for (const part of pointer.split("/").slice(1)) {
     const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    place = (place as Schema | undefined)?.[key];
+    const next = Object.hasOwn(place, key) ? place[key] : undefined;
+    if (typeof next !== "object" || next === null) return undefined;
+    const own = (Array.isArray(next) ? [...next] : { ...next }) as Schema;
+    Object.defineProperty(place, key, { value: own, enumerable: true, writable: true });
+    place = own;
   }
-  if (typeof place !== "object" || place === null || !Object.hasOwn(place, keyword)) {
-    return undefined;
-  }
-  delete (place as Schema)[keyword];
+  if (!Object.hasOwn(place, keyword)) return undefined;
+  delete place[keyword];
   return copy;
 }

@@ -11,6 +11,9 @@ import { viewAsDecoder, visionFault } from "./vision/mod.ts";
 /** Greatest `pooling_type` that says something; -1, as unsigned, says nothing. */
 const LAST_POOLING_TYPE = 4;
 
+/** Characters of a template that are looked at: genuine ones have some 20,000. */
+const LONGEST_TEMPLATE = 1 << 20;
+
 /**
  * Reads a file's header.
  *
@@ -44,7 +47,9 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
   const tensors = [...gguf.tensors.values()];
   const weights = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
   const template = gguf.metadata["tokenizer.chat_template"];
-  const answers = detectAnswerFormat(typeof template === "string" ? template : undefined);
+  const answers = detectAnswerFormat(
+    typeof template === "string" ? template.slice(0, LONGEST_TEMPLATE) : undefined,
+  );
   return {
     architecture,
     parameterCount: tensors.reduce((sum, { shape }) => sum + weights(shape), 0),

@@ -53,6 +53,7 @@ export { IMAGE_PLACE } from "./image_marks.ts";
 export type { PromptImage, PromptItem } from "./prompt_images.ts";
 export { usableProjector } from "./sight.ts";
 export * from "./store/mod.ts";
+export { TimeSlice } from "./time_slice.ts";
 export type * from "./types.ts";
 export { ImageError } from "./vision/mod.ts";
 export { openModelInProcess, openModelInWorker } from "./worker_client.ts";

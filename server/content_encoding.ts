@@ -4,8 +4,8 @@
 import { type Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
+import { TimeSlice } from "../engine/mod.ts";
 import { HttpError } from "./errors.ts";
-import { TimeSlice } from "./time_slice.ts";
 
 const DECODERS: Record<string, () => Duplex> = {
   gzip: createGunzip,

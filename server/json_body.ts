@@ -1,6 +1,7 @@
 // The JSON value of a request body. Large ones are parsed a few milliseconds at a time, one after the
 // other, so that nobody else waits for them; what a body may hold is bounded while it is parsed.
 
+import { TimeSlice } from "../engine/mod.ts";
 import type { Context } from "./dependencies.ts";
 import type { AppEnvironment } from "./app_types.ts";
 import { type BodyAllowance, readBody } from "./bodies.ts";
@@ -12,7 +13,6 @@ import {
   JsonSyntaxError,
   parseJson,
 } from "./json_parser.ts";
-import { TimeSlice } from "./time_slice.ts";
 
 const BOUNDS: JsonBounds = {
   // Deeper than any request has reason to be; whoever walks a body may recurse.

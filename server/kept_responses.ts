@@ -2,11 +2,12 @@
 // continues and the items that it refers to, and is kept itself. Errors say why something is not there
 // and what to do.
 
+import { TimeSlice } from "../engine/mod.ts";
 import type { BodyAllowance } from "./bodies.ts";
 import { HttpError } from "./errors.ts";
 import { parseBytes } from "./json_body.ts";
 import { ResponseStore } from "./response_store.ts";
-import { TimeSlice } from "./time_slice.ts";
+
 import {
   fromResponseId,
   type InputItem,

@@ -8,10 +8,18 @@ import { NUMBER_ARRAYS, type NumberArray, type NumberTypeName } from "./value_ty
 
 const WINDOW_BYTES = 1 << 20;
 // Far above any chat template or vocabulary: they bound what a hostile file of many gigabytes gets.
-const MAX_STRING_BYTES = 1 << 26;
+const MAX_STRING_BYTES = 1 << 24;
 const MAX_COUNT = 1 << 24;
+// A vocabulary of 262,144 tokens has 1.3 million values with its merges.
+const MAX_VALUES = 1 << 22;
 // The largest header of a published model has 30 MB; this bounds the time that a hostile one takes.
 const MAX_HEADER_BYTES = 1 << 26;
+
+/** Items that are read between two pauses: less than a millisecond. */
+export const STEP_ITEMS = 1 << 11;
+
+/** Reading that may pause where it yields: a header can have millions of values. */
+export type Steps<T> = Generator<void, T>;
 
 /** The fewest bytes that a string takes: those of its length. */
 export const MIN_STRING_BYTES = 8;
@@ -26,6 +34,8 @@ export class HeaderReader {
   readonly #fileSize: number;
   #window: Uint8Array<ArrayBuffer>;
   #view: DataView;
+  /** Values of arrays that were announced so far. */
+  #values = 0;
   /** Offset in the file of the window's first byte. */
   #windowOffset = 0;
   /** The unread part of the window is [#start, #end). */
@@ -71,6 +81,14 @@ export class HeaderReader {
     return count;
   }
 
+  /** The number of values of an array that follows. @param itemBytes the fewest that one can have */
+  arrayLength(itemBytes: number): number {
+    const length = this.count(itemBytes);
+    this.#values += length + 1;
+    if (this.#values <= MAX_VALUES) return length;
+    throw this.error(`the arrays of the header have more than ${MAX_VALUES} values`);
+  }
+
   /** `length` bytes; they are overwritten by the next read. */
   bytes(length: number): Uint8Array {
     const start = this.#take(length);
@@ -96,13 +114,14 @@ export class HeaderReader {
     return decodeText(this.bytes(this.#stringLength()));
   }
 
-  /** `count` strings. */
-  strings(count: number): string[] {
+  /** `count` strings; a step is some thousand of them. */
+  *strings(count: number): Steps<string[]> {
     const batch = new StringBatch([]);
     for (let index = 0; index < count; index++) {
       const length = this.#stringLength();
       const start = this.#take(length);
       batch.add(this.#window, start, length);
+      if (index % STEP_ITEMS === 0) yield;
     }
     batch.flush();
     return batch.strings;

@@ -1,6 +1,6 @@
 // Reads the key-value part of a GGUF header. What the keys mean is not known here.
 
-import { type HeaderReader, MIN_STRING_BYTES } from "./header_reader.ts";
+import { type HeaderReader, MIN_STRING_BYTES, STEP_ITEMS, type Steps } from "./header_reader.ts";
 import {
   type MetadataValue,
   NUMBER_ARRAYS,
@@ -13,11 +13,18 @@ import {
 const MAX_ARRAY_DEPTH = 4;
 const ARRAY_HEADER_BYTES = 12;
 
+/** Far above what any file has: these bound what a hostile one costs. */
+const MAX_KEYS = 1 << 14;
+
 /**
  * Reads `count` keys and their values.
  * @throws GgufError naming the key at fault
  */
-export function readMetadata(header: HeaderReader, count: number): Record<string, MetadataValue> {
+export function* readMetadata(
+  header: HeaderReader,
+  count: number,
+): Steps<Record<string, MetadataValue>> {
+  if (count > MAX_KEYS) throw header.error(`a count of ${count} is above ${MAX_KEYS}`);
   // Without a prototype, so that a key such as "__proto__" is a key like any other.
   const metadata: Record<string, MetadataValue> = Object.create(null);
   for (let index = 0; index < count; index++) {
@@ -25,12 +32,13 @@ export function readMetadata(header: HeaderReader, count: number): Record<string
     const key = header.string();
     header.field = key;
     if (key in metadata) throw header.error("the key occurs twice");
-    metadata[key] = readValue(header, header.uint32(), 0);
+    metadata[key] = yield* readValue(header, header.uint32());
+    if (index % STEP_ITEMS === 0) yield;
   }
   return metadata;
 }
 
-function readValue(header: HeaderReader, typeId: number, depth: number): MetadataValue {
+function* readValue(header: HeaderReader, typeId: number): Steps<MetadataValue> {
   const type = valueTypeName(typeId);
   switch (type) {
     case undefined:
@@ -40,7 +48,7 @@ function readValue(header: HeaderReader, typeId: number, depth: number): Metadat
     case "bool":
       return readBoolean(header);
     case "array":
-      return readArray(header, depth + 1);
+      return yield* readArray(header, 1);
     default: {
       const value = header.numbers(type, 1)[0];
       const isExact = typeof value === "bigint" && Number.isSafeInteger(Number(value));
@@ -49,19 +57,31 @@ function readValue(header: HeaderReader, typeId: number, depth: number): Metadat
   }
 }
 
-function readArray(header: HeaderReader, depth: number): MetadataValue {
+function* readArray(header: HeaderReader, depth: number): Steps<MetadataValue> {
   if (depth > MAX_ARRAY_DEPTH) throw header.error(`arrays nested over ${MAX_ARRAY_DEPTH} deep`);
   const typeId = header.uint32();
   const type = valueTypeName(typeId);
   if (type === undefined) throw header.error(`unknown value type ${typeId} of array elements`);
-  const count = header.count(minimumBytes(type));
+  const count = header.arrayLength(minimumBytes(type));
   switch (type) {
     case "string":
-      return header.strings(count);
-    case "bool":
-      return Array.from({ length: count }, () => readBoolean(header));
-    case "array":
-      return Array.from({ length: count }, () => readArray(header, depth + 1));
+      return yield* header.strings(count);
+    case "bool": {
+      const values: boolean[] = [];
+      while (values.length < count) {
+        values.push(readBoolean(header));
+        if (values.length % STEP_ITEMS === 0) yield;
+      }
+      return values;
+    }
+    case "array": {
+      const arrays: MetadataValue[] = [];
+      while (arrays.length < count) {
+        arrays.push(yield* readArray(header, depth + 1));
+        if (arrays.length % STEP_ITEMS === 0) yield;
+      }
+      return arrays;
+    }
     default:
       return header.numbers(type, count);
   }

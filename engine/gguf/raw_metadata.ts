@@ -1,7 +1,8 @@
 // Reads the values of a GGUF header as bytes, for files that take them over: read as numbers they
 // would lose their types. What the values are is metadata.ts.
 
-import { HeaderReader } from "./header_reader.ts";
+import { inSlices } from "../time_slice.ts";
+import { HeaderReader, type Steps } from "./header_reader.ts";
 import { readMetadata } from "./metadata.ts";
 import { openFile } from "./open_file.ts";
 
@@ -21,13 +22,7 @@ const LENGTH_BYTES = 8;
 export async function readRawMetadata(path: string): Promise<Map<string, RawValue>> {
   using file = await openFile(path);
   const header = new HeaderReader(file, path, (await file.stat()).size);
-  header.bytes(PREFIX_BYTES - 8);
-  const count = header.uint64();
-  const ends = new Map<string, number>();
-  for (let index = 0; index < count; index++) {
-    const [key] = Object.keys(readMetadata(header, 1));
-    ends.set(key, header.position);
-  }
+  const ends = await inSlices(readEnds(header));
   const pairs = new Uint8Array(header.position);
   await file.seek(0, Deno.SeekMode.Start);
   for (let filled = 0; filled < pairs.length;) {
@@ -36,6 +31,18 @@ export async function readRawMetadata(path: string): Promise<Map<string, RawValu
     filled += read;
   }
   return new Map(valuesOf(pairs, ends));
+}
+
+/** Where the pair of each key ends. */
+function* readEnds(header: HeaderReader): Steps<Map<string, number>> {
+  header.bytes(PREFIX_BYTES - 8);
+  const count = header.uint64();
+  const ends = new Map<string, number>();
+  for (let index = 0; index < count; index++) {
+    const [key] = Object.keys(yield* readMetadata(header, 1));
+    ends.set(key, header.position);
+  }
+  return ends;
 }
 
 /** Cuts the pairs apart; each begins with the length of its key. */

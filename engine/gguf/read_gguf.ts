@@ -5,7 +5,8 @@
 import { fileURLToPath } from "node:url";
 import { GgufError } from "../errors.ts";
 import type { GgufFile } from "./gguf_file.ts";
-import { HeaderReader, MIN_STRING_BYTES } from "./header_reader.ts";
+import { inSlices } from "../time_slice.ts";
+import { HeaderReader, MIN_STRING_BYTES, type Steps } from "./header_reader.ts";
 import { readMetadata } from "./metadata.ts";
 import { MetadataReader } from "./metadata_reader.ts";
 import { openFile } from "./open_file.ts";
@@ -34,17 +35,20 @@ export async function readGguf(path: string | URL): Promise<GgufFile> {
 async function readHeader(path: string): Promise<GgufFile> {
   using file = await openFile(path);
   const { size } = await file.stat();
-  const header = new HeaderReader(file, path, size);
+  return await inSlices(readSteps(new HeaderReader(file, path, size), path, size));
+}
 
+function* readSteps(header: HeaderReader, path: string, size: number): Steps<GgufFile> {
   const version = readVersion(header);
   header.field = "tensor count";
   const tensorCount = header.count(MIN_TENSOR_BYTES);
   header.field = "metadata count";
-  const metadata = readMetadata(header, header.count(MIN_PAIR_BYTES));
+  const metadata = yield* readMetadata(header, header.count(MIN_PAIR_BYTES));
   const alignment = readAlignment(path, metadata);
-  const table = readTensorTable(header, tensorCount);
+  const table = yield* readTensorTable(header, tensorCount);
   const dataOffset = Math.ceil(header.position / alignment) * alignment;
-  const tensors = placeTensors(header, table, { dataOffset, alignment, fileSize: size });
+  const place = { dataOffset, alignment, fileSize: size };
+  const tensors = yield* placeTensors(header, table, place);
   const shards = [path];
   return { path, shards, version, metadata, tensors, dataOffset, fileSize: size, alignment };
 }

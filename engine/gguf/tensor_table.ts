@@ -1,7 +1,7 @@
 // Reads the tensor table of a GGUF header and works out where in the file each tensor is.
 // A tensor is taken only if it lies whole, aligned and alone within the file.
 
-import type { HeaderReader } from "./header_reader.ts";
+import { type HeaderReader, STEP_ITEMS, type Steps } from "./header_reader.ts";
 import { type TensorType, tensorTypeById } from "./tensor_types.ts";
 
 /** Where a tensor is and what it holds. */
@@ -30,13 +30,18 @@ interface DataSection {
 }
 
 const MAX_DIMENSIONS = 4;
+/** Far above what any model has: it bounds what a hostile file costs. */
+const MAX_TENSORS = 1 << 15;
 
 /**
  * Reads `count` entries; their offsets still count from the start of the tensor data.
  * @throws GgufError naming the tensor at fault
  */
-export function readTensorTable(header: HeaderReader, count: number): TensorInfo[] {
-  return Array.from({ length: count }, (_, index) => {
+export function* readTensorTable(header: HeaderReader, count: number): Steps<TensorInfo[]> {
+  header.field = "tensor count";
+  if (count > MAX_TENSORS) throw header.error(`a count of ${count} is above ${MAX_TENSORS}`);
+  const table: TensorInfo[] = [];
+  for (let index = 0; index < count; index++) {
     header.field = `tensor ${index}`;
     const name = header.string();
     header.field = `tensor "${name}"`;
@@ -46,8 +51,11 @@ export function readTensorTable(header: HeaderReader, count: number): TensorInfo
     if (type === undefined) throw header.error(`unknown tensor type ${typeId}`);
     const byteLength = tensorBytes(header, shape, type);
     const offset = header.uint64();
-    return { name, shape, type: type.id, typeName: type.name, shard: 0, offset, byteLength };
-  });
+    const { id, name: typeName } = type;
+    table.push({ name, shape, type: id, typeName, shard: 0, offset, byteLength });
+    if (index % STEP_ITEMS === 0) yield;
+  }
+  return table;
 }
 
 function readShape(header: HeaderReader): number[] {
@@ -80,11 +88,11 @@ function tensorBytes(header: HeaderReader, shape: readonly number[], type: Tenso
  * @throws GgufError naming the tensor that occurs twice, is misaligned, overlaps another or passes
  *   the end of the file
  */
-export function placeTensors(
+export function* placeTensors(
   header: HeaderReader,
   table: readonly TensorInfo[],
   { dataOffset, alignment, fileSize }: DataSection,
-): Map<string, TensorInfo> {
+): Steps<Map<string, TensorInfo>> {
   const tensors = new Map<string, TensorInfo>();
   for (const entry of table) {
     header.field = `tensor "${entry.name}"`;
@@ -99,6 +107,7 @@ export function placeTensors(
       );
     }
     tensors.set(entry.name, { ...entry, offset });
+    if (tensors.size % STEP_ITEMS === 0) yield;
   }
   checkOverlap(header, tensors);
   return tensors;

@@ -20,8 +20,8 @@ export function json(
 }
 
 /**
- * A response whose body may be long. Of members that are iterators, which become arrays, the elements are
- * made while it is sent, so that the others who are served wait for a piece at most.
+ * A response whose body may be long: of plain data, and of iterators, which become arrays. The elements of
+ * its arrays are made while it is sent, so that the others who are served wait for a piece at most.
  */
 export function longJson(body: object): Response {
   const pieces = largePieces(textOf(body));
@@ -59,6 +59,8 @@ function* textOf(body: object): Generator<string> {
     yield `${before}${JSON.stringify(name)}:`;
     before = ",";
     if (value instanceof Iterator) yield* arrayOf(value);
+    else if (Array.isArray(value)) yield* arrayOf(value.values());
+    else if (typeof value === "object" && value !== null) yield* textOf(value);
     else yield JSON.stringify(value);
   }
   yield before === "{" ? "{}" : "}";

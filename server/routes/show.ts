@@ -8,7 +8,7 @@ import { requireModelName } from "../model_name.ts";
 import { showSchema } from "../schemas/models.ts";
 import { createValidator } from "../validate.ts";
 import { type ShowBody, type ShownHeaders, toShow } from "../wire/show.ts";
-import { json } from "./json.ts";
+import { longJson } from "./json.ts";
 
 /** Arrays with more elements are shown only on request. */
 const LONGEST_ARRAY = 5;
@@ -23,7 +23,7 @@ export function showRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
     const name = requireModelName(body.model || body.name);
     context.set("model", name);
     const entry = await store.find(name);
-    return json(toShow(entry, await readHeaders(entry, body.verbose ?? false), body));
+    return longJson(toShow(entry, await readHeaders(entry, body.verbose ?? false), body));
   });
   return app;
 }

@@ -3,6 +3,7 @@
 
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { type ChatRequest, loadModel, SchemaError, type Tool } from "../../engine/mod.ts";
+import { ChatTools } from "../../engine/chat_tools.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
 import { folder, readAnswer, tinyLoad } from "./harness.ts";
 
@@ -120,6 +121,23 @@ Deno.test("calls stream: the start, pieces of JSON, then all arguments", async (
   }
   assertEquals(JSON.parse(json), ended);
   assert(pieces > 2, `${pieces} pieces`);
+});
+
+Deno.test("what is left out of a tool's schema leaves the rest as it was", () => {
+  // JSON Schema looks at neither of these members.
+  let deep: unknown = [];
+  for (let i = 0; i < 400; i++) deep = [deep];
+  const pattern = "^(a+)\\1$";
+  const parameters = {
+    properties: { a: { type: "string", pattern }, b: { type: "integer" } },
+    "x-deep": deep,
+  };
+  const tool = { type: "function" as const, function: { name: "f", parameters } };
+  const tools = new ChatTools([tool], model.tokenizer);
+  assertEquals(tools.notes.length > 0, true);
+  const { properties } = tools.callable[0].parameters as typeof parameters;
+  assertEquals<unknown>(properties, { a: { type: "string" }, b: { type: "integer" } });
+  assertEquals(parameters.properties.a.pattern, pattern);
 });
 
 Deno.test("what a tool asks for beyond the mask is left out and told, unless it is strict", async () => {

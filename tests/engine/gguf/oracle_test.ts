@@ -1,6 +1,7 @@
 // Our reader against @huggingface/gguf and against the layout of files that llama.cpp wrote.
 // Most of it needs the conformance data in ../shared and is ignored where that does not exist.
 
+import process from "node:process";
 import { assertEquals } from "@std/assert";
 import { GGMLFileQuantizationType, GGMLQuantizationType, gguf } from "@huggingface/gguf";
 import { fileURLToPath } from "node:url";
@@ -146,15 +147,17 @@ Deno.test({
 });
 
 Deno.test({
-  name: `readGguf() reads a vocabulary of 201k tokens in under 0.3 s${IN_SHARED}`,
+  name: `readGguf() reads a vocabulary of 201k tokens in under 0.3 s of CPU${IN_SHARED}`,
   ignore,
   async fn(test) {
     const url = new URL("tokenizers/gpt-4o.gguf", shared);
     const times: number[] = [];
     for (let run = 0; run < 5; run++) {
-      const start = performance.now();
+      // Not the time that passes: reading pauses, and then others may have the machine.
+      const start = process.cpuUsage();
       const { metadata } = await readGguf(url);
-      times.push(performance.now() - start);
+      const { user, system } = process.cpuUsage(start);
+      times.push((user + system) / 1000);
       assertEquals((metadata["tokenizer.ggml.tokens"] as string[]).length, 201_088);
     }
     const best = Math.min(...times);

@@ -47,6 +47,27 @@ Deno.test("readGguf() reads a value of every type and the tensor table", async (
   ]);
 });
 
+Deno.test("readGguf() pauses, so that a large header keeps nobody waiting", async () => {
+  const count = 400_000;
+  const bytes = withZeros(
+    header(0, 1).string("k").uint32(9).uint32(8).uint64(count).bytes,
+    8 * count,
+  );
+  let pauses = 0;
+  const timer = setInterval(() => pauses++, 1);
+  const { metadata } = await readBytes(bytes);
+  clearInterval(timer);
+  assertEquals((metadata.k as string[]).length, count);
+  assertEquals(pauses > 1, true);
+});
+
+/** A file whose header goes on with zeros. */
+function withZeros(head: Uint8Array, count: number): Uint8Array {
+  const bytes = new Uint8Array(head.length + count);
+  bytes.set(head);
+  return bytes;
+}
+
 Deno.test("readGguf() reads version 2 and takes a file URL", async () => {
   const path = await Deno.makeTempFile();
   await Deno.writeFile(path, header(0, 1, 2).string("k").uint32(1).number("int8", -3).bytes);
@@ -140,6 +161,19 @@ const DEFECTS: [name: string, bytes: Uint8Array, field: string, state: string][]
   ["version 4", header(0, 0, 4).bytes, "version", "4 is not supported"],
   ["a big-endian file", header(0, 0, 3 << 24).bytes, "version", "big-endian"],
   ["a tensor count above the file", header(9, 0).bytes, "tensor count", "bytes are needed"],
+  [
+    "40,000 tensors",
+    withZeros(header(40_000, 0).bytes, 24 * 40_000),
+    "tensor count",
+    "above 32768",
+  ],
+  ["20,000 keys", withZeros(header(0, 20_000).bytes, 13 * 20_000), "metadata count", "above 16384"],
+  [
+    "five million empty arrays",
+    withZeros(header(0, 1).string("k").uint32(9).uint32(9).uint64(5_000_000).bytes, 60_000_000),
+    "k",
+    "the arrays of the header have more than 4194304 values",
+  ],
   ["a tensor count of 2^64 - 1", header(2n ** 64n - 1n, 0).bytes, "tensor count", "out of range"],
   ["a tensor count of 2^40", header(2n ** 40n, 0).bytes, "tensor count", "is above"],
   ["a metadata count above the file", header(0, 9).bytes, "metadata count", "bytes are needed"],

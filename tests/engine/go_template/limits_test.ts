@@ -64,10 +64,10 @@ Deno.test("parsing takes time in proportion to the length of a template", () => 
     return user + system;
   };
   for (const piece of ["{{ .A }}", "\n{{ .A }}", " ".repeat(60) + "x", "{{ if .A }}b{{ end }}"]) {
-    const count = Math.floor(240_000 / piece.length);
+    const count = Math.floor(65_000 / piece.length);
     cost(piece.repeat(count / 8));
     const time = cost(`${piece.repeat(count)}{{- .B }}`);
-    assert(time < 2e6, `took ${time / 1e6} s`);
+    assert(time < 5e5, `took ${time / 1e6} s`);
   }
 });
 
