@@ -23,7 +23,7 @@ async function run(work: FileWork, signal: CancelFlag): Promise<void> {
   const onProgress = (done: number, total: number) => report({ kind: "progress", done, total });
   if (work.kind === "quantize") await quantizeModel({ ...work, onProgress, signal });
   else if (work.kind === "convert") await convertSafetensors({ ...work, onProgress, signal });
-  else await joinShards({ ...work, signal });
+  else await joinShards({ ...work, onProgress, signal });
 }
 
 function report(message: FileWorkReport): void {

@@ -18,6 +18,8 @@ export interface JoinOptions {
   readonly from: string;
   /** The file to write. */
   readonly to: string;
+  /** Told how many bytes of the tensors are done, of how many. */
+  onProgress?(done: number, total: number): void;
   /** Ends the work with its reason. */
   readonly signal: Cancellation;
 }
@@ -30,7 +32,7 @@ const SPLIT_KEYS = ["split.no", "split.count", "split.tensors.count"];
  *
  * @throws {GgufError} if a file is not sound
  */
-export async function joinShards({ from, to, signal }: JoinOptions): Promise<void> {
+export async function joinShards({ from, to, onProgress, signal }: JoinOptions): Promise<void> {
   const gguf = await readGguf(from);
   const metadata: Record<string, WritableMetadata[string]> = {};
   for (const [key, value] of await readRawMetadata(gguf.shards[0]!)) {
@@ -38,17 +40,21 @@ export async function joinShards({ from, to, signal }: JoinOptions): Promise<voi
   }
   // The writer has to know it as a number.
   if ("general.alignment" in metadata) metadata["general.alignment"] = { uint32: gguf.alignment };
+  const all = [...gguf.tensors.values()];
+  const total = all.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  let done = 0;
   using reader = await TensorReader.open(gguf);
 
   async function* bytesOf(tensor: TensorInfo): AsyncGenerator<Uint8Array> {
     for (const { bytes } of reader.chunks(tensor)) {
       signal.throwIfAborted();
       yield bytes;
+      onProgress?.(done += bytes.length, total);
       await nextTask();
     }
   }
 
-  const tensors = [...gguf.tensors.values()].map((tensor) => {
+  const tensors = all.map((tensor) => {
     const { name, shape, typeName } = tensor;
     return { name, shape, type: typeName, data: () => bytesOf(tensor) };
   });

@@ -64,20 +64,39 @@ export async function storeWeights(
   if (layer) return { layer, info };
   if (isTemporary) return { layer: await adoptFile(context, path), info };
   if (gguf.shards.length > 1) {
+    const onProgress = paced(report, { status: "joining files" });
     const work = { kind: "join", from: path } as const;
-    return await storeMade(context, (to) => doFileWork({ ...work, to }, { signal }));
+    return await storeMade(context, (to) => doFileWork({ ...work, to }, { onProgress, signal }));
   }
   return { layer: await storeFile(context, path, MEDIA.model), info };
 }
 
 /** Makes a layer of a file, which stays where it is. */
 export async function storeFile(
-  { store, signal }: CreateContext,
+  { store, signal, report }: CreateContext,
   path: string,
   mediaType: string,
 ): Promise<MadeLayer> {
-  const { readable } = await Deno.open(path);
+  const readable = await openCounted(path, paced(report, { status: "copying files" }));
   return { mediaType, ...await store.blobs.put(readable, { signal }) };
+}
+
+/** The bytes of a file, told of as they are read. */
+async function openCounted(
+  path: string,
+  onProgress: (done: number, total: number) => void,
+): Promise<ReadableStream<Uint8Array>> {
+  const { size } = await Deno.stat(path);
+  const { readable } = await Deno.open(path);
+  let done = 0;
+  return readable.pipeThrough(
+    new TransformStream({
+      transform(bytes: Uint8Array, controller) {
+        onProgress(done += bytes.length, size);
+        controller.enqueue(bytes);
+      },
+    }),
+  );
 }
 
 /** Makes a layer of a GGUF file that `write` makes. */
@@ -93,21 +112,24 @@ async function storeMade(
 }
 
 /** Moves a file into the store. */
-async function adoptFile({ store, signal }: CreateContext, path: string): Promise<MadeLayer> {
-  const { digest, size } = await hashFile(path, signal);
+async function adoptFile(
+  { store, signal, report }: CreateContext,
+  path: string,
+): Promise<MadeLayer> {
+  const readable = await openCounted(path, paced(report, { status: "hashing model" }));
+  const { digest, size } = await hash(readable, signal);
   const existed = await store.blobs.sizeOf(digest) !== undefined;
   if (!existed) await store.blobs.adopt(path, digest);
   return { mediaType: MEDIA.model, digest, size, existed };
 }
 
-async function hashFile(
-  path: string,
+async function hash(
+  bytes: ReadableStream<Uint8Array>,
   signal: AbortSignal,
 ): Promise<{ digest: string; size: number }> {
   const hash = createHash("sha256");
   let size = 0;
-  const file = await Deno.open(path);
-  for await (const chunk of file.readable) {
+  for await (const chunk of bytes) {
     signal.throwIfAborted();
     hash.update(chunk);
     size += chunk.length;

@@ -93,7 +93,8 @@ Deno.test("a split model becomes one file with the same metadata and tensors", a
     for (const path of paths.toReversed()) {
       files[path.slice(folder.length + 1)] = await upload(store, path);
     }
-    await make(store, { model: "joined", files });
+    const statuses = await make(store, { model: "joined", files });
+    assertEquals(statuses.slice(0, 3), ["parsing GGUF", "joining files", "hashing model"]);
     const joined = await readContent(await pathOf(store, "joined"));
     assertEquals(joined.metadata, expected.metadata);
     assertEquals(byName(joined), byName(expected));
