@@ -25,7 +25,7 @@ import {
 import { type FloatFormat, floatGroupBytes } from "./formats/floats.ts";
 import { lanes } from "./formats/scales.ts";
 import { forTiles, PRODUCT_ARGUMENTS, walkBlocks } from "./product.ts";
-import type { ProductMemories } from "./tile.ts";
+import { accumulate, type ProductMemories } from "./tile.ts";
 
 /** Tokens of a tile. */
 const TILE = 4;
@@ -33,7 +33,6 @@ const TILE = 4;
 const PANEL_GROUPS = 16;
 /** Bytes of a group in the panel. */
 const PANEL_GROUP_BYTES = 4 * BAND * GROUP;
-const ZERO = v128.const(new Uint8Array(16));
 
 /** Weights that a product reads as floats. */
 interface FloatWeights {
@@ -128,7 +127,7 @@ export function addFloatProduct(
   const panelBlocks = Math.max(1, PANEL_GROUPS * GROUP / source.blockSize);
   const parameters = { record: "i32", first: "i32", last: "i32" } as const;
   module.function("float_product", parameters, (f, { record, first, last }) => {
-    const [matrix, x, y, blocks, tokens, stride, accumulate] = PRODUCT_ARGUMENTS.map((_, i) =>
+    const [matrix, x, y, blocks, tokens, stride, addsToY] = PRODUCT_ARGUMENTS.map((_, i) =>
       f.let(work.i32.load(record, 4 * i))
     );
     const tokenBytes = f.let(i32.mul(blocks, 4 * source.blockSize));
@@ -142,40 +141,30 @@ export function addFloatProduct(
       walk: (body: (load: (column: number) => Quads) => void) => void,
     ) => {
       const inputs = outputs.map((_, t) => f.let(i32.add(input, i32.mul(tokenBytes, t))));
-      const totals = outputs.map(() => [f.let(ZERO), f.let(ZERO)]);
-      f.if(
-        adds,
-        () =>
-          outputs.forEach((out, t) =>
-            totals[t].forEach((total, quad) => f.set(total, work.v128.load(out, 16 * quad)))
-          ),
-      );
-      walk((load) => {
-        for (let column = 0; column < GROUP; column++) {
-          const weights = keep(f, load(column));
-          inputs.forEach((x, t) => {
-            const value = f.let(work.v128.load32_splat(x, 4 * column));
-            totals[t].forEach((total, quad) =>
-              f.set(
-                total,
-                hasMadd
-                  ? f32x4.relaxed_madd(weights[quad], value, total)
-                  : f32x4.add(total, f32x4.mul(weights[quad], value)),
-              )
-            );
-          });
-        }
-        for (const x of inputs) f.increase(x, 4 * GROUP);
-      });
-      outputs.forEach((out, t) =>
-        totals[t].forEach((total, quad) => f.do(work.v128.store(out, total, 16 * quad)))
-      );
+      accumulate(f, work, { outputs, adds }, (totals) =>
+        walk((load) => {
+          for (let column = 0; column < GROUP; column++) {
+            const weights = keep(f, load(column));
+            inputs.forEach((x, t) => {
+              const value = f.let(work.v128.load32_splat(x, 4 * column));
+              totals[t].forEach((total, quad) =>
+                f.set(
+                  total,
+                  hasMadd
+                    ? f32x4.relaxed_madd(weights[quad], value, total)
+                    : f32x4.add(total, f32x4.mul(weights[quad], value)),
+                )
+              );
+            });
+          }
+          for (const x of inputs) f.increase(x, 4 * GROUP);
+        }));
     };
     f.forUpTo(band, last, 1, () => {
       const from = f.let(i32.add(matrix, i32.mul(band, bandBytes)));
       const out = f.let(i32.add(y, i32.mul(band, 4 * BAND)));
       const end = f.let(i32.add(from, bandBytes));
-      const adds = f.let(accumulate);
+      const adds = f.let(addsToY);
       f.if(i32.lt_u(tokens, TILE), () => {
         forTiles(
           f,

@@ -69,21 +69,33 @@ export function addTile(
   const inputs = outputs.map((_, t) =>
     f.let(i32.add(input, t * activationBytes(product.plan.isWide)))
   );
+  accumulate(f, work, { outputs, adds }, (totals) =>
+    walk((group) => {
+      const tokens = outputs.length === 1
+        ? [new LoneTokenGroup(f, product, inputs[0])]
+        : inputs.map((x) => new TokenGroup(product, x));
+      addGroup(f, product, group, tokens, totals);
+      for (const x of inputs) f.increase(x, groupStride);
+    }));
+}
+
+/** What a tile adds up, four rows a vector: [token][quad]. */
+export type Totals = readonly (readonly Local<"v128">[])[];
+
+/** Adds code that begins with zeros, or what is there, adds to that in `body`, and stores it. */
+export function accumulate(
+  f: FunctionBuilder,
+  work: Memory,
+  { outputs, adds }: Pick<TilePlace, "outputs" | "adds">,
+  body: (totals: Totals) => void,
+): void {
   const totals = outputs.map(() => [f.let(ZERO), f.let(ZERO)]);
-  f.if(
-    adds,
-    () =>
-      outputs.forEach((out, t) =>
-        totals[t].forEach((total, quad) => f.set(total, work.v128.load(out, 16 * quad)))
-      ),
-  );
-  walk((group) => {
-    const tokens = outputs.length === 1
-      ? [new LoneTokenGroup(f, product, inputs[0])]
-      : inputs.map((x) => new TokenGroup(product, x));
-    addGroup(f, product, group, tokens, totals);
-    for (const x of inputs) f.increase(x, groupStride);
+  f.if(adds, () => {
+    outputs.forEach((out, t) =>
+      totals[t].forEach((total, quad) => f.set(total, work.v128.load(out, 16 * quad)))
+    );
   });
+  body(totals);
   outputs.forEach((out, t) =>
     totals[t].forEach((total, quad) => f.do(work.v128.store(out, total, 16 * quad)))
   );
@@ -95,7 +107,7 @@ function addGroup(
   { format, plan }: Product,
   group: GroupSource,
   tokens: readonly TokenGroup[],
-  totals: readonly (readonly Local<"v128">[])[],
+  totals: Totals,
 ): void {
   const { halves, hasMinimum } = format.scales;
   const parts = halves ? 2 : 1;
