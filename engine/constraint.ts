@@ -2,6 +2,8 @@
 // model's vocabulary, once for all requests that ask for the same, and follows one answer.
 
 import type { Tokenizer } from "../tokenizer/mod.ts";
+import { CancelledError } from "./cancellation.ts";
+import { EngineError } from "./errors.ts";
 import {
   type CompiledSchema,
   compileGrammar,
@@ -9,6 +11,7 @@ import {
   compileSchema,
   forcedTokens,
   type Matcher,
+  SchemaError,
 } from "./grammar/mod.ts";
 import type { TokenConstraint } from "./sequence.ts";
 import type { FormatOptions, OutputFormat } from "./types.ts";
@@ -87,10 +90,21 @@ export class Constraint implements TokenConstraint {
     try {
       return action();
     } catch (error) {
-      this.#failure = error instanceof Error ? error : new Error(String(error));
+      // Whoever called it off ends the answer.
+      if (error instanceof CancelledError) throw error;
+      this.#failure = limitError(error);
+      // What has outgrown its caps is of no use to others.
+      compiled.get(this.#tokenizer)?.clear();
       return undefined;
     }
   }
+}
+
+/** What masks raise, by the class that those who wrote the format can react to. */
+function limitError(error: unknown): Error {
+  if (error instanceof EngineError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new SchemaError("", "", reason, "the format");
 }
 
 /** Compiles a format, or finds it compiled. @throws SchemaError, GrammarError */

@@ -1,6 +1,7 @@
 // JSON values that keep what JSON.parse loses: the order of keys, keys such as __proto__, and the
 // exact values of numbers. Made from a text by parseJson, or from plain values here.
 
+import { checkpoint } from "../../cancellation.ts";
 import { Decimal } from "./decimal.ts";
 import { JsonError } from "./errors.ts";
 
@@ -36,6 +37,7 @@ function convert(value: unknown, depth: number, values: { left: number }): JsonV
   if (depth > MAX_DEPTH) {
     throw new JsonError(`Read a plain value: it is nested more than ${MAX_DEPTH} deep`);
   }
+  checkpoint();
   if (values.left-- === 0) {
     throw new JsonError(`Read a plain value: there are more than ${MAX_VALUES} values in it`);
   }

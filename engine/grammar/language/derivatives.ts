@@ -2,42 +2,52 @@
 // the text as a continuation, so that assertions anywhere see all of it. An Ahead becomes part of an
 // intersection; a Behind is carried along and derived by every character that is read.
 
-import { ANY_CHARACTER, hasCharacter } from "./character_set.ts";
+import { checkpoint } from "../../cancellation.ts";
+import { ANY_CHARACTER, hasCharacter, intersectSets } from "./character_set.ts";
 import { LanguageError } from "./errors.ts";
-import { type Expression, Flag, Kind } from "./expression_store.ts";
+import { type Expression, Flag, Kind, MAX_NODES } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 import { firstSets, partition } from "./partition.ts";
-
-/**
- * Where each code point leads: segment i begins at starts[i] and ends before starts[i + 1]. What is no
- * character leads to the empty language, and so does the last segment, beyond all code points.
- */
-export interface Transitions {
-  readonly starts: readonly number[];
-  readonly targets: readonly Expression[];
-}
+import { type Piece, SegmentCache, segmentOf, type Transitions } from "./segments.ts";
 
 /** Most steps of one derivative. */
 const MAX_STEPS = 20_000;
 
-/** Most steps of all derivatives between two calls of allowWork(): half a second. */
-const MAX_WORK = 2_000_000;
+/** Most steps before the first call of allowWork(): half a second. */
+const COMPILE_WORK = 2_000_000;
+
+/** Most steps between two calls of allowWork(): less than 50 ms, which is what a mask may take. */
+const MASK_WORK = 120_000;
 
 /** Most segments that all transitions kept have together: some 100 MB. */
 const MAX_SEGMENTS = 4_000_000;
+
+/** Thrown so often that its trace would be dear. */
+const SPENT = new LanguageError("Deriving a language: it takes too many steps");
 
 /** Derivatives of the expressions of one store, cached for classes of characters. */
 export class Derivatives {
   readonly #expressions: Expressions;
   readonly #transitions: (Transitions | undefined)[] = [];
-  /** Steps taken so far, which is how long it took. */
-  work = 0;
-  #end = MAX_WORK;
+  readonly #cache: SegmentCache;
+  #work = 0;
+  #end = COMPILE_WORK;
   #segments = 0;
   #steps = 0;
 
   constructor(expressions: Expressions) {
     this.#expressions = expressions;
+    this.#cache = new SegmentCache(expressions.empty);
+  }
+
+  /** Steps taken so far, which is how long it took: some 300 ns each. */
+  get work(): number {
+    return this.#work + this.#expressions.store.work + this.#cache.work;
+  }
+
+  /** Counts steps that others take. */
+  spend(steps: number): void {
+    this.#work += steps;
   }
 
   /** Whether nothing new may be derived until more work is allowed. */
@@ -45,9 +55,14 @@ export class Derivatives {
     return this.work > this.#end;
   }
 
-  /** Allows as much work again as at the beginning. */
+  /** Whether it is known already what follows an expression. */
+  isKnown(expression: Expression): boolean {
+    return this.#transitions[expression] !== undefined;
+  }
+
+  /** Allows the work of a mask. */
   allowWork(): void {
-    this.#end = this.work + MAX_WORK;
+    this.#end = this.work + MASK_WORK;
   }
 
   /**
@@ -66,11 +81,178 @@ export class Derivatives {
 
   #compute(expression: Expression): Transitions {
     if (this.isSpent) {
-      throw new LanguageError(`Deriving a language: it takes over ${MAX_WORK} steps`);
+      throw SPENT;
     }
+    checkpoint();
+    const before = this.#steps;
+    this.#steps = 0;
+    const transitions = this.#find(expression);
+    this.#steps = before;
+    this.#work += 8 + (transitions.starts.length >> 2);
+    this.#segments += transitions.starts.length;
+    if (this.#segments > MAX_SEGMENTS) {
+      throw new LanguageError(`Deriving a language: it takes over ${MAX_SEGMENTS} transitions`);
+    }
+    return transitions;
+  }
+
+  /** Of a list part by part, as parts come again; of what looks around it for each class of characters. */
+  #find(expression: Expression): Transitions {
+    const e = this.#expressions;
+    const { kinds, first } = e.store;
+    switch (kinds[expression]) {
+      case Kind.Or:
+        return this.#unite(e.items(expression, Kind.Or).flatMap((item) => this.#pieces(item)));
+      case Kind.And: {
+        const parts = e.items(expression, Kind.And);
+        const pieces = parts.flatMap((part) => this.#pieces(part, true));
+        const among = (indices: readonly number[]) => indices.map((index) => pieces[index]!.target);
+        return this.#assemble(
+          pieces,
+          (indices) => indices.length < parts.length ? e.empty : e.and(among(indices)),
+        );
+      }
+      case Kind.Not: {
+        const any = { set: ANY_CHARACTER, target: e.everything };
+        const pieces = [any, ...this.#pieces(first[expression]!, true)];
+        return this.#assemble(
+          pieces,
+          ([isCharacter, index]) =>
+            isCharacter === undefined
+              ? e.empty
+              : e.not(index === undefined ? e.empty : pieces[index]!.target),
+        );
+      }
+      default:
+        return this.#isClosed(expression)
+          ? this.#unite(this.#pieces(expression))
+          : this.#findByClasses(expression);
+    }
+  }
+
+  /** What characters lead to: of each once, if they are to be `apart`. */
+  #pieces(expression: Expression, apart = false): readonly Piece[] {
+    if (apart || !this.#isClosed(expression)) {
+      return this.#cache.piecesOf(this.transitions(expression));
+    }
+    const pieces: Piece[] = [];
+    this.#addPieces(expression, this.#expressions.epsilon, pieces, new Set());
+    return pieces;
+  }
+
+  /** Whether nothing in it looks back. */
+  #isClosed(expression: Expression): boolean {
+    return !this.#expressions.store.has(expression, Flag.Behind);
+  }
+
+  #unite(pieces: readonly Piece[]): Transitions {
+    const e = this.#expressions;
+    return this.#assemble(pieces, (indices) => {
+      if (indices.length < 2) return indices.length === 0 ? e.empty : pieces[indices[0]!]!.target;
+      return e.or(indices.map((index) => pieces[index]!.target));
+    });
+  }
+
+  #assemble(
+    pieces: readonly Piece[],
+    join: (indices: readonly number[]) => Expression,
+  ): Transitions {
+    return this.#cache.assemble(pieces, (indices) => {
+      this.#work += 2 + indices.length;
+      return join(indices);
+    });
+  }
+
+  /**
+   * Adds what follows `expression`, in which nothing looks back, and then `next`: Antimirov's linear form.
+   * What is there `already` comes once, though many ways lead to it.
+   */
+  #addPieces(
+    expression: Expression,
+    next: Expression,
+    out: Piece[],
+    already: Set<number>,
+  ): void {
+    const key = expression * MAX_NODES + next;
+    if (already.has(key)) return;
+    already.add(key);
+    this.#count();
+    const e = this.#expressions;
+    const { store } = e;
+    const { kinds, first, second, third } = store;
+    switch (kinds[expression]) {
+      case Kind.Set:
+        out.push({ set: e.sets[first[expression]!]!, target: next });
+        return;
+      case Kind.Concat: {
+        let condition = e.everything;
+        for (;;) {
+          const isLast = kinds[expression] !== Kind.Concat;
+          const head = isLast ? expression : first[expression]!;
+          const begin = out.length;
+          const rest = isLast ? next : e.concat(second[expression]!, next);
+          const isFree = condition === e.everything;
+          this.#addPieces(head, rest, out, isFree ? already : new Set());
+          if (!isFree) this.#restrict(out, begin, condition);
+          const skip = isLast ? e.empty : this.#skipping(head);
+          if (skip !== e.everything) condition = e.and([condition, skip]);
+          if (condition === e.empty) return;
+          expression = second[expression]!;
+        }
+      }
+      case Kind.Repeat: {
+        const body = first[expression]!;
+        const min = second[expression]!;
+        const max = third[expression] === -1 ? Infinity : third[expression]!;
+        const after = (least: number) => e.concat(e.repeat(body, least, max - 1), next);
+        this.#addPieces(body, after(Math.max(min - 1, 0)), out, already);
+        // Where the body can match nothing, all rounds that are still required can do so here.
+        const skip = min > 1 ? this.#skipping(body) : e.empty;
+        if (skip === e.empty) return;
+        const begin = out.length;
+        const isFree = skip === e.everything;
+        this.#addPieces(body, after(0), out, isFree ? already : new Set());
+        if (!isFree) this.#restrict(out, begin, skip);
+        return;
+      }
+      case Kind.Or:
+        for (const item of e.items(expression, Kind.Or)) {
+          this.#addPieces(item, next, out, already);
+        }
+        return;
+      case Kind.And:
+      case Kind.Not:
+        for (const { set, target } of this.#pieces(expression, true)) {
+          out.push({ set, target: e.concat(target, next) });
+        }
+    }
+  }
+
+  /** Leaves of the pieces from `begin` on what a whole language allows besides. */
+  #restrict(pieces: Piece[], begin: number, language: Expression): void {
+    const e = this.#expressions;
+    if (pieces.length === begin) return;
+    const allowed = this.#pieces(language, true);
+    for (const { set, target } of pieces.splice(begin)) {
+      for (const other of allowed) {
+        this.#count();
+        const both = intersectSets(set, other.set);
+        if (both.length > 0) pieces.push({ set: both, target: e.and([target, other.target]) });
+      }
+    }
+  }
+
+  #count(): void {
+    this.#work++;
+    if (++this.#steps > MAX_STEPS) {
+      throw new LanguageError(`Deriving a language: a character takes over ${MAX_STEPS} steps`);
+    }
+  }
+
+  #findByClasses(expression: Expression): Transitions {
     const sets = firstSets(this.#expressions, expression);
     const { starts, blocks, count } = partition([ANY_CHARACTER, ...sets]);
-    this.work += (starts.length * sets.length) >> 4;
+    this.#work += (starts.length * sets.length) >> 2;
     const byBlock = new Array<Expression>(count).fill(-1);
     const transitions: { starts: number[]; targets: Expression[] } = { starts: [], targets: [] };
     for (let i = 0; i < starts.length; i++) {
@@ -85,10 +267,6 @@ export class Derivatives {
       transitions.starts.push(starts[i]!);
       transitions.targets.push(target);
     }
-    this.#segments += transitions.starts.length;
-    if (this.#segments > MAX_SEGMENTS) {
-      throw new LanguageError(`Deriving a language: it takes over ${MAX_SEGMENTS} transitions`);
-    }
     return transitions;
   }
 
@@ -98,10 +276,7 @@ export class Derivatives {
 
   /** The rest of `expression` followed by `next`, once `character` is read within `expression`. */
   #advance(expression: Expression, character: number, next: Expression): Expression {
-    this.work++;
-    if (++this.#steps > MAX_STEPS) {
-      throw new LanguageError(`Deriving a language: a character takes over ${MAX_STEPS} steps`);
-    }
+    this.#count();
     const e = this.#expressions;
     const { kinds, first } = e.store;
     switch (kinds[expression]) {
@@ -212,16 +387,4 @@ export class Derivatives {
       }
     }
   }
-}
-
-/** The index of the segment that holds a code point. */
-export function segmentOf(starts: readonly number[], codePoint: number): number {
-  let low = 0;
-  let high = starts.length;
-  while (low + 1 < high) {
-    const middle = (low + high) >> 1;
-    if (starts[middle]! <= codePoint) low = middle;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,6 +1,7 @@
 // Hash-consed regular expressions in flat columns: equal nodes have equal ids. Beside its operands a
 // node carries what derivatives ask all the time. Knows no algebra; expressions.ts does.
 
+import { checkpoint } from "../../cancellation.ts";
 import { LanguageError } from "./errors.ts";
 
 /** A node of an {@linkcode ExpressionStore}. */
@@ -49,7 +50,10 @@ export interface NodeFacts {
 }
 
 /** Most nodes of a store: some 50 MB. */
-const MAX_NODES = 400_000;
+export const MAX_NODES = 400_000;
+
+/** Nodes after which is asked whether they are wanted still. */
+const CHECKED = 1024;
 
 /** Deepest nesting, where lists count once; recursion follows it. */
 const MAX_DEPTH = 400;
@@ -68,6 +72,8 @@ export class ExpressionStore {
   readonly max: number[] = [];
   readonly depth: number[] = [];
   #slots: Int32Array = new Int32Array(1024);
+  /** Nodes that were asked for so far: how long all that is done with expressions took. */
+  work = 0;
 
   /** Number of nodes. */
   get size(): number {
@@ -91,6 +97,7 @@ export class ExpressionStore {
     third: number,
     facts: () => NodeFacts,
   ): Expression {
+    this.work++;
     let slot = this.#hash(kind, first, second, third);
     const mask = this.#slots.length - 1;
     for (;; slot = (slot + 1) & mask) {
@@ -113,6 +120,7 @@ export class ExpressionStore {
     facts: NodeFacts,
   ): Expression {
     const id = this.size;
+    if (id % CHECKED === 0) checkpoint();
     if (id >= MAX_NODES) {
       throw new LanguageError(`Building a language: it takes over ${MAX_NODES} expressions`);
     }

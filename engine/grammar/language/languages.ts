@@ -58,6 +58,11 @@ export class Languages {
     this.#tools.derivatives.allowWork();
   }
 
+  /** Whether the work is used up. */
+  get isSpent(): boolean {
+    return this.#tools.derivatives.isSpent;
+  }
+
   /** All strings. */
   any(): LanguageId {
     return this.#expressions.everything;

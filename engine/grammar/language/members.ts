@@ -3,9 +3,13 @@
 import { ANY_CHARACTER, hasCharacter } from "./character_set.ts";
 import { type Expression, Flag, Kind } from "./expression_store.ts";
 import type { LanguageTools } from "./ends.ts";
+import { inTime } from "./errors.ts";
 
 /** Most expressions to look at before a question is given up. */
 const MAX_VISITED = 2_000;
+
+/** Most steps of derivation for one question. */
+const MAX_WORK = 1_000_000;
 
 /** Fewest and most characters of a language's members. */
 export interface Lengths {
@@ -48,6 +52,7 @@ export function finiteMembers(
   if (characters.of(language) === Infinity) return [];
   const members: string[] = [];
   let visited = 0;
+  const deadline = tools.derivatives.work + MAX_WORK;
   for (let layer: [string, Expression][] = [["", language]]; layer.length > 0;) {
     const longer: [string, Expression][] = [];
     for (const [text, rest] of layer) {
@@ -63,6 +68,7 @@ export function finiteMembers(
       visited++;
     }
     if (members.length + longer.length > limit || visited > limit + MAX_VISITED) return undefined;
+    if (tools.derivatives.work > deadline) return undefined;
     layer = longer;
   }
   return members;
@@ -75,7 +81,7 @@ export function memberLengths(tools: LanguageTools, language: Expression): Lengt
   if (min === Infinity) return { min, max: 0 };
   const bound = store.max[language]!;
   if (store.has(language, Flag.Plain)) return { min, max: bound };
-  return { min, max: longest(tools, language) ?? bound };
+  return { min, max: inTime(() => longest(tools, language), () => undefined) ?? bound };
 }
 
 /** The length of the longest member; Infinity if there is none, undefined if there is no telling. */
@@ -83,7 +89,9 @@ function longest(tools: LanguageTools, language: Expression): number | undefined
   const lengths = new Map<Expression, number>();
   const open = new Set<Expression>([language]);
   const path = [{ language, ways: waysOn(tools, language), most: 0 }];
+  const deadline = tools.derivatives.work + MAX_WORK;
   for (;;) {
+    if (tools.derivatives.work > deadline) return undefined;
     const top = path.at(-1)!;
     const { value, done } = top.ways.next();
     if (done) {

@@ -4,16 +4,18 @@
 // whose shortest end is not found in time is not gone on with.
 
 import { bytesLeft, canEnd, charactersLeft, type LanguageTools } from "./ends.ts";
-import { mostMissing } from "./open_ends.ts";
-import { segmentOf } from "./derivatives.ts";
+import { isWithoutSeparators, mostMissing } from "./open_ends.ts";
 import { inTime } from "./errors.ts";
 import { type Expression, Flag } from "./expression_store.ts";
+import { segmentOf } from "./segments.ts";
 import { SHORT_ESCAPES, spell, type Writing } from "./json_escapes.ts";
 
 /** A text of a language, byte by byte, in one canonical spelling. */
 export interface StringAutomaton {
   /** The state before the first byte; 0 if the language is empty. */
   readonly start: number;
+  /** Whether some steps may lead nowhere for want of time: what is found now may be more another time. */
+  readonly isSpent: boolean;
   /** The state after one more byte; 0 if no text of the language goes on so. */
   step(state: number, byte: number): number;
   /** Whether the text may end here. */
@@ -26,7 +28,9 @@ export interface StringAutomaton {
   completion(state: number): Uint8Array;
   /** The length of that, found without spelling it out; then Infinity. */
   completionLength(state: number): number;
-  /** Most characters that any text without escapes lacks from here on; Infinity: unknown. */
+  /** Whether no string holds U+2028 or U+2029, which a dot in patterns does not stand for. */
+  readonly isWithoutSeparators: boolean;
+  /** Most characters that any text without escapes, and separators if so, lacks from here on; Infinity: unknown. */
   mostMissing(state: number): number;
 }
 
@@ -34,6 +38,9 @@ export interface StringAutomaton {
 interface Partial {
   /** Bytes to come, of 6 bits each; 0 for an escape. */
   readonly length: number;
+  /** The language that the character began in, and the first code point possible; of an escape, 0. */
+  readonly language: Expression;
+  readonly low: number;
   /** First of each segment, counted from the first code point possible; of an escape, bytes. */
   readonly starts: readonly number[];
   /** Expressions; of an escape, states. */
@@ -42,6 +49,9 @@ interface Partial {
 
 /** Most states, besides those on the way to known ends: 64 MiB of table. */
 const MAX_STATES = 65_536;
+
+/** Steps of derivation that take as long as one more state. */
+const STATE_STEPS = 10;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -56,7 +66,7 @@ export class StringStates {
   readonly #languages: number[] = [-1];
   readonly #partials: (Partial | undefined)[] = [undefined];
   readonly #byLanguage: number[] = [];
-  readonly #byPartial = new Map<string, number>();
+  readonly #byPartial = new Map<string | number, number>();
 
   constructor(tools: LanguageTools, writing: Writing) {
     this.#tools = tools;
@@ -67,15 +77,21 @@ export class StringStates {
   /** The automaton of a language. @throws {LanguageError} if a shortest text takes too long to find */
   automaton(language: Expression): StringAutomaton {
     this.#tools.bytes[this.#writing].of(language);
+    const isWithout = isWithoutSeparators(this.#tools.expressions, language);
+    const { derivatives } = this.#tools;
     return {
       start: this.#boundary(language),
+      get isSpent() {
+        return derivatives.isSpent;
+      },
       step: (state, byte) => this.step(state, byte),
       accepts: (state) => this.accepts(state),
       isBoundary: (state) => this.#languages[state]! >= 0,
       shortest: (state) => this.shortest(state),
       completion: (state) => Uint8Array.from(inTime(() => this.#complete(state), () => [])),
       completionLength: (state) => this.#bytesLeft(state),
-      mostMissing: (state) => this.#mostMissing(state),
+      isWithoutSeparators: isWithout,
+      mostMissing: (state) => this.#mostMissing(state, isWithout),
     };
   }
 
@@ -112,6 +128,7 @@ export class StringStates {
   #boundary(language: Expression): number {
     const known = this.#byLanguage[language];
     if (known !== undefined) return known;
+    if (this.#tools.derivatives.isSpent) return 0;
     const state = this.#mayEnter(language) ? this.#add(language, undefined) : 0;
     if (state > 0 || !this.#tools.derivatives.isSpent) this.#byLanguage[language] = state;
     return state;
@@ -125,7 +142,7 @@ export class StringStates {
 
   #within(partial: Partial): number {
     if (partial.targets.length === 0) return 0;
-    const key = `${partial.length} ${partial.starts} ${partial.targets}`;
+    const key = keyOf(partial);
     let state = this.#byPartial.get(key);
     if (state === undefined) {
       state = this.#add(-1, partial);
@@ -136,6 +153,7 @@ export class StringStates {
 
   #add(language: number, partial: Partial | undefined): number {
     const state = this.#languages.length;
+    this.#tools.derivatives.spend(STATE_STEPS);
     this.#languages.push(language);
     this.#partials.push(partial);
     if (256 * (state + 1) > this.#table.length) {
@@ -148,12 +166,14 @@ export class StringStates {
   }
 
   #fill(state: number, byte: number): number {
+    const { derivatives } = this.#tools;
     const language = this.#languages[state]!;
+    if (language >= 0 && derivatives.isSpent && !derivatives.isKnown(language)) return 0;
     const next = language >= 0
       ? inTime(() => this.#lead(language, byte), () => 0)
       : this.#continue(this.#partials[state]!, byte);
     // What there was no time for is tried again when there is.
-    if (next > 0 || !this.#tools.derivatives.isSpent) this.#table[(state << 8) | byte] = next;
+    if (next > 0 || !derivatives.isSpent) this.#table[(state << 8) | byte] = next;
     return next;
   }
 
@@ -170,7 +190,8 @@ export class StringStates {
     // Longer spellings than needed are no UTF-8.
     const fewest = length === 1 ? 0x80 : length === 2 ? 0x800 : 0x10000;
     const { starts, targets } = this.#tools.derivatives.transitions(language);
-    return this.#within(this.#slice(starts, targets, low, length, Math.max(fewest - low, 0)));
+    const rest = this.#slice(starts, targets, low, length, Math.max(fewest - low, 0));
+    return this.#within({ ...rest, length, language, low });
   }
 
   #continue(partial: Partial, byte: number): number {
@@ -183,7 +204,12 @@ export class StringStates {
     const low = (byte & 0x3f) << (6 * (length - 1));
     const rest = this.#slice(starts, targets, low, length - 1, 0);
     return length > 1
-      ? this.#within(rest)
+      ? this.#within({
+        ...rest,
+        length: length - 1,
+        language: partial.language,
+        low: partial.low + low,
+      })
       : rest.targets.length > 0
       ? this.#boundary(rest.targets[0]!)
       : 0;
@@ -196,10 +222,10 @@ export class StringStates {
     low: number,
     length: number,
     skip: number,
-  ): Partial {
+  ): Pick<Partial, "starts" | "targets"> {
     const { empty } = this.#tools.expressions;
     const end = low + 64 ** length;
-    const slice = { length, starts: [] as number[], targets: [] as number[] };
+    const slice = { starts: [] as number[], targets: [] as number[] };
     let alive = false;
     const put = (start: number, target: number) => {
       if (slice.targets.at(-1) === target) return;
@@ -215,7 +241,7 @@ export class StringStates {
       alive ||= target !== empty;
       put(from, target);
     }
-    return alive ? slice : { length, starts: [], targets: [] };
+    return alive ? slice : { starts: [], targets: [] };
   }
 
   #escape(language: Expression): number {
@@ -236,12 +262,13 @@ export class StringStates {
   #choice(options: readonly (readonly [letter: string, state: number])[]): number {
     const alive = options.filter(([, state]) => state !== 0);
     const starts = alive.map(([letter]) => letter.charCodeAt(0));
-    return this.#within({ length: 0, starts, targets: alive.map(([, state]) => state) });
+    const targets = alive.map(([, state]) => state);
+    return this.#within({ length: 0, language: 0, low: 0, starts, targets });
   }
 
-  #mostMissing(state: number): number {
+  #mostMissing(state: number, isWithout: boolean): number {
     const language = this.#languages[state]!;
-    return language < 0 ? Infinity : mostMissing(this.#tools.expressions, language);
+    return language < 0 ? Infinity : mostMissing(this.#tools.expressions, language, isWithout);
   }
 
   /** Fewest further bytes. */
@@ -278,4 +305,14 @@ export class StringStates {
     );
     return [...begun, ...spell(bytes.text(targets[i]!)!, this.#writing)];
   }
+}
+
+/** Least number that no state and no expression has, for keys. */
+const MANY = 1 << 24;
+
+/** The same for equal rests of characters, as far as they are easily told. */
+function keyOf({ length, language, low, starts, targets }: Partial): string | number {
+  if (length === 0) return `${starts} ${targets}`;
+  if (targets.length === 1) return 4 * targets[0]! + length;
+  return 4 * (MANY + language * 0x110000 + low) + length;
 }

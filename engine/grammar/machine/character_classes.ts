@@ -33,14 +33,17 @@ const CLASSES = [
   "$^|`\x7f",
 ];
 
-/** Well-formed characters beyond ASCII. */
+/** Well-formed characters beyond ASCII, but for two. */
 export const BEYOND_ASCII = 1 << CLASSES.length;
 
+/** U+2028 and U+2029, which the dot of patterns does not stand for. */
+export const LINE_SEPARATORS = 2 * BEYOND_ASCII;
+
 /** All classes whose bytes need no escape. */
-export const EVERY_CLASS = 2 * BEYOND_ASCII - 1;
+export const EVERY_CLASS = 4 * BEYOND_ASCII - 1;
 
 /** Quotes, escapes, control characters and what is no UTF-8: never taken unseen. */
-export const UNSAFE = 1 << (CLASSES.length + 1);
+export const UNSAFE = 4 * BEYOND_ASCII;
 
 /** The ASCII bytes of each class, by the place of its bit. */
 export const CLASS_MEMBERS: readonly (readonly number[])[] = CLASSES.map((members) =>
@@ -52,6 +55,19 @@ export const CLASS_OF: Int32Array = new Int32Array(256).fill(UNSAFE);
 CLASS_MEMBERS.forEach((members, index) => {
   for (const member of members) CLASS_OF[member] = 1 << index;
 });
+
+/** The first two bytes of the line separators, as a number. */
+const SEPARATOR_PREFIX = 0xe280;
+
+/** Whether a character beyond ASCII is a line separator, of its last byte and those before as a number. */
+export function isSeparator(before: number, last: number): boolean {
+  return before === SEPARATOR_PREFIX && (last === 0xa8 || last === 0xa9);
+}
+
+/** Whether characters that begin so, and lack so many bytes, are line separators among others. */
+export function holdsSeparators(begun: number, left: number): boolean {
+  return left === 1 && begun === SEPARATOR_PREFIX || left === 2 && begun === SEPARATOR_PREFIX >> 8;
+}
 
 /** Number of bytes that must follow a first byte of UTF-8; -1 where it is none. */
 export function continuationsOf(byte: number): number {

@@ -91,9 +91,10 @@ export class LocalMasks {
     let mask = masks?.find(({ fewest, most }) => fewest <= characters && characters <= most);
     if (!mask) {
       this.#reserve();
+      mask = this.#texts.whole(place);
+      if (this.#machine.rules.isSpent) return mask;
       masks = this.#ofTexts.get(key);
       if (!masks) this.#ofTexts.set(key, masks = []);
-      mask = this.#texts.whole(place);
       masks.push(mask);
     }
     return mask;

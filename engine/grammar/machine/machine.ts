@@ -1,6 +1,7 @@
 // The states of a document as it is written: a state is a set of stacks, more than one only while
 // a union is undecided. Steps are remembered in a flat table, a row of 256 for each state.
 
+import { checkpoint } from "../../cancellation.ts";
 import { IntegerLists } from "./integer_lists.ts";
 import type { Rules } from "./rules.ts";
 import { lastText } from "./last_text.ts";
@@ -302,6 +303,7 @@ export class Machine {
   }
 
   #compute(state: State, byte: number): State {
+    checkpoint();
     const out = this.#out;
     out.length = 0;
     const list = state - FIRST;
@@ -311,6 +313,8 @@ export class Machine {
     }
     const isUnresolved = out.length > 0 && out.includes(UNRESOLVED_STACK);
     const next = isUnresolved ? UNRESOLVED : this.stateOf(out);
+    // What there was no time for is asked again when there is.
+    if (this.rules.isSpent) return next;
     const piece = this.#pieces[state >>> PIECE] ??= new Int32Array(256 << PIECE);
     const row = (state & ROWS_MASK) << 8;
     if (piece[row | NO_BYTE] === UNKNOWN) this.#beginRow(state, piece.subarray(row, row + 256));

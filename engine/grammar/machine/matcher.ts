@@ -2,6 +2,7 @@
 // rest. Cheap to make; what it finds out is kept with the grammar, for the next document too.
 
 import { Completion } from "./completion.ts";
+import { MachineError } from "./errors.ts";
 import { DEAD, Machine, type State, UNRESOLVED } from "./machine.ts";
 import type { Rules } from "./rules.ts";
 import { TokenMasks } from "./token_masks.ts";
@@ -12,6 +13,9 @@ const MAX_STATES = 16_384;
 
 /** Bytes that are forced at once at most. */
 const MAX_FORCED = 256;
+
+/** How often a mask is begun again that has nothing in it for want of time: a second in all. */
+const MAX_ATTEMPTS = 16;
 
 /** Bytes of an end that is led to: whoever is further away from it is left alone. */
 const MAX_LED = 1 << 20;
@@ -108,8 +112,16 @@ export class Matcher {
         (node) => this.#run(this.#context.table.pathTo(node)).state,
       );
     }
-    const { bits, late } = this.#masks.of(state);
-    return late.length === 0 ? bits : this.#withLate(bits.slice(), [...late]);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const { bits, late } = this.#masks.of(state);
+      const mask = late.length === 0 ? bits : this.#withLate(bits.slice(), [...late]);
+      if (!this.#context.rules.isSpent || mask.some((word) => word !== 0)) return mask;
+      // There is a way on from every state: what was found is kept, so that the next look goes further.
+      this.#context.rules.allowWork();
+    }
+    throw new MachineError(
+      "its patterns take too long to find what may come next: simplify them, or the bounds of lengths",
+    );
   }
 
   /** Takes a token. Returns false, and changes nothing, where it may not come. */

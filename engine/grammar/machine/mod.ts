@@ -63,5 +63,6 @@ function automataOf(
       numberAutomaton(set, { plain: !anyNumbers || integersAsSpelled && hasOnlyIntegers(set) }),
     count: (language, limit) => languages.finite(language, limit)?.length ?? Infinity,
     allowWork: () => languages.allowWork(),
+    isSpent: () => languages.isSpent,
   };
 }

@@ -6,6 +6,8 @@ import {
   CLASS_OF,
   continuationsOf,
   EVERY_CLASS,
+  isSeparator,
+  LINE_SEPARATORS,
   secondBytesOf,
   UNSAFE,
 } from "./character_classes.ts";
@@ -97,13 +99,17 @@ export class PlainTokens {
       const first = bytes[index++]!;
       const left = continuationsOf(first);
       if (left < 0 || (left === 0 && CLASS_OF[first] === UNSAFE)) return;
-      classes |= left === 0 ? CLASS_OF[first]! : BEYOND_ASCII;
       let [low, high] = secondBytesOf(first);
+      let before = first;
+      let isLine = false;
       for (let count = 0; count < left && index < bytes.length; count++) {
         const byte = bytes[index++]!;
         if (byte < low || byte > high) return;
         [low, high] = [0x80, 0xbf];
+        isLine = isSeparator(before, byte);
+        before = before << 8 | byte;
       }
+      classes |= left === 0 ? CLASS_OF[first]! : isLine ? LINE_SEPARATORS : BEYOND_ASCII;
     }
     this.#lengths[id] = characters;
     this.#classes[id] = classes;

@@ -26,6 +26,8 @@ export interface Automata {
   count(language: LanguageId, limit: number): number;
   /** Called for each mask and each token: what may be worked for one may be limited. */
   allowWork?(): void;
+  /** Whether that is used up, so that something that is allowed may be missing. */
+  isSpent?(): boolean;
 }
 
 /** How documents are written. */
@@ -108,6 +110,11 @@ export class Rules {
   /** Lets automata work for another mask or token. */
   allowWork(): void {
     this.#automata.allowWork?.();
+  }
+
+  /** Whether automata have no work left, so that what is made now may lack something. */
+  get isSpent(): boolean {
+    return this.#automata.isSpent?.() ?? false;
   }
 
   /** Whether a byte may be written between tokens of JSON at all. */

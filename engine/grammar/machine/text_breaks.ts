@@ -5,6 +5,8 @@ import {
   BEYOND_ASCII,
   CLASS_OF,
   continuationsOf,
+  isSeparator,
+  LINE_SEPARATORS,
   secondBytesOf,
   UNSAFE,
 } from "./character_classes.ts";
@@ -52,7 +54,10 @@ export function findBreaks({ nodes, bytes, depths, ends }: Trie): TextBreak[] {
       goesOn = byte >= lowest[before]! && byte <= highest[before]!;
       missing[depth] = missing[before]! - 1;
       [lowest[depth], highest[depth]] = [0x80, 0xbf];
-      classes[depth] = classes[before]!;
+      const begun = 256 * path[before - 1]! + path[before]!;
+      const isLine = missing[depth] === 0 && isSeparator(begun, byte);
+      const ended = isLine ? LINE_SEPARATORS : BEYOND_ASCII;
+      classes[depth] = classes[before]! | (missing[depth] === 0 ? ended : 0);
       characters[depth] = characters[before]! + Number(missing[depth] === 0);
     } else {
       if (byte === QUOTE || byte === BACKSLASH) {
@@ -67,7 +72,7 @@ export function findBreaks({ nodes, bytes, depths, ends }: Trie): TextBreak[] {
       goesOn = left > 0 || (left === 0 && CLASS_OF[byte] !== UNSAFE);
       missing[depth] = Math.max(left, 0);
       [lowest[depth], highest[depth]] = secondBytesOf(byte);
-      classes[depth] = classes[before]! | (left === 0 ? CLASS_OF[byte]! : BEYOND_ASCII);
+      classes[depth] = classes[before]! | (left === 0 ? CLASS_OF[byte]! : 0);
       characters[depth] = characters[before]! + Number(left === 0);
     }
     node = goesOn ? node + 1 : ends[node]!;

@@ -8,6 +8,9 @@ import {
   CLASS_OF,
   continuationsOf,
   EVERY_CLASS,
+  holdsSeparators,
+  isSeparator,
+  LINE_SEPARATORS,
   secondBytesOf,
   UNSAFE,
 } from "./character_classes.ts";
@@ -16,6 +19,8 @@ import { CountRange } from "./count_range.ts";
 /** A deterministic automaton over bytes of text or of a JSON string's content; 0 is the only state without end. */
 export interface TextAutomaton {
   readonly start: number;
+  /** Whether some steps may lead nowhere for want of time. */
+  readonly isSpent?: boolean;
   step(state: number, byte: number): number;
   accepts(state: number): boolean;
   isBoundary(state: number): boolean;
@@ -25,7 +30,9 @@ export interface TextAutomaton {
   completion(state: number): Uint8Array;
   /** The number of these bytes, found without spelling them out. */
   completionLength?(state: number): number;
-  /** Most characters that any text without escapes lacks from here on; Infinity: unknown. */
+  /** Whether no string holds U+2028 or U+2029, which a dot in patterns does not stand for. */
+  readonly isWithoutSeparators?: boolean;
+  /** Most characters that any text without escapes, and separators if so, lacks from here on; Infinity: unknown. */
   mostMissing?(state: number): number;
 }
 
@@ -37,6 +44,9 @@ const FIRST_BYTES: readonly number[] = [...Array(256).keys()].filter((byte) =>
 /** The bytes that may follow the second one of a character. */
 const ANY_SECOND: readonly [number, number] = [0x80, 0xbf];
 
+/** The line separators in UTF-8. */
+const SEPARATORS = [[0xe2, 0x80, 0xa8], [0xe2, 0x80, 0xa9]];
+
 /** States that a search for a length visits before it gives up. */
 const MAX_VISITS = 1_000_000;
 
@@ -47,6 +57,8 @@ export class TextRules {
   readonly max: number;
   /** Whether the number of characters matters. */
   readonly isBounded: boolean;
+  /** The classes of all characters without escapes that a string may hold. */
+  readonly classes: number;
   /** By state. */
   readonly #loops: number[] = [];
   readonly #closed: boolean[] = [];
@@ -63,6 +75,7 @@ export class TextRules {
     this.min = min;
     this.max = max;
     this.isBounded = min > 0 || max < Infinity;
+    this.classes = automaton.isWithoutSeparators ? EVERY_CLASS & ~LINE_SEPARATORS : EVERY_CLASS;
   }
 
   /** Whether any string begins so at all. */
@@ -100,8 +113,9 @@ export class TextRules {
     const key = `${state},${characters}`;
     let feasible = this.#feasible.get(key);
     if (feasible === undefined) {
+      if (!this.#isSure) return false;
       feasible = this.#reaches(state, this.min - characters, this.max - characters);
-      this.#feasible.set(key, feasible);
+      if (feasible || this.#isSure) this.#feasible.set(key, feasible);
     }
     return feasible;
   }
@@ -112,21 +126,40 @@ export class TextRules {
   }
 
   #shortestFrom(state: number): number {
-    return this.#shortest[state] ??= this.automaton.shortest(state);
+    const known = this.#shortest[state] ?? this.automaton.shortest(state);
+    if (this.#isSure) this.#shortest[state] = known;
+    return known;
   }
 
   /** The classes whose every character leads from a state back to it. */
   loopsAt(state: number): number {
-    return this.#loops[state] ??= this.automaton.isBoundary(state) ? this.#findLoops(state) : 0;
+    const known = this.#loops[state];
+    if (known !== undefined) return known;
+    if (!this.#isSure) return 0;
+    const loops = this.automaton.isBoundary(state) ? this.#findLoops(state) : 0;
+    if (this.#isSure) this.#loops[state] = loops;
+    return loops;
   }
 
   /** Whether what is in no class of its loops leads nowhere, but for escapes. */
   isClosed(state: number): boolean {
-    return this.#closed[state] ??= this.#findClosed(state);
+    const known = this.#closed[state];
+    if (known !== undefined) return known;
+    if (!this.#isSure) return false;
+    const isClosed = this.#findClosed(state);
+    if (this.#isSure) this.#closed[state] = isClosed;
+    return isClosed;
+  }
+
+  /** Whether what is found of the automaton holds for good. Where it does not, there is no time to look. */
+  get #isSure(): boolean {
+    return this.automaton.isSpent !== true;
   }
 
   #findClosed(state: number): boolean {
     const loops = this.loopsAt(state);
+    const isLineSettled = (loops & LINE_SEPARATORS) !== 0 || this.#targetOfSeparators(state) === 0;
+    if (!isLineSettled) return false;
     for (let byte = 0x20; byte < 0xf5; byte++) {
       const classes = byte < 0x80 ? CLASS_OF[byte]! : BEYOND_ASCII;
       const isOut = classes !== UNSAFE && (classes & loops) === 0;
@@ -136,37 +169,54 @@ export class TextRules {
   }
 
   /**
-   * Most characters that any text without escapes lacks once it has come to `state` by `byte`, beyond
+   * Most characters that any text of all `classes` lacks once it has come to `state` by `byte`, beyond
    * one that is begun; Infinity: some text cannot be completed, or there is no telling.
    */
   mostMissing(state: number, byte: number): number {
-    if (this.automaton.isBoundary(state)) return this.#missing[state] ??= this.#missingAt(state);
+    if (this.automaton.isBoundary(state)) {
+      const known = this.#missing[state];
+      if (known !== undefined) return known;
+      if (!this.#isSure) return Infinity;
+      const missing = this.#missingAt(state);
+      if (this.#isSure) this.#missing[state] = missing;
+      return missing;
+    }
     if (byte < 0x80) return Infinity;
     const key = state * 256 + byte;
     let missing = this.#missingWithin.get(key);
     if (missing === undefined) {
-      missing = this.#missingAfter(state, continuationsOf(byte), secondBytesOf(byte));
-      this.#missingWithin.set(key, missing);
+      if (!this.#isSure) return Infinity;
+      missing = this.#missingAfter(state, continuationsOf(byte), secondBytesOf(byte), byte);
+      if (this.#isSure) this.#missingWithin.set(key, missing);
     }
     return missing;
   }
 
   #missingAt(state: number): number {
     const missing = this.automaton.mostMissing?.(state) ?? Infinity;
-    if (missing < Infinity || this.loopsAt(state) !== EVERY_CLASS) return missing;
+    if (missing < Infinity || this.loopsAt(state) !== this.classes) return missing;
     return this.automaton.shortest(state);
   }
 
   /** The same after all ends of a begun character. */
-  #missingAfter(state: number, left: number, [low, high]: readonly [number, number]): number {
+  #missingAfter(
+    state: number,
+    left: number,
+    [low, high]: readonly [number, number],
+    begun: number,
+  ): number {
     if (state === 0) return Infinity;
     if (left === 0) return this.mostMissing(state, 0);
     let most = 0;
     let before = -1;
+    const isOpen = (this.classes & LINE_SEPARATORS) !== 0;
     for (let byte = low; byte <= high && most < Infinity; byte++) {
+      if (!isOpen && isSeparator(begun, byte)) continue;
       const next = this.automaton.step(state, byte);
-      if (next !== before) most = Math.max(most, this.#missingAfter(next, left - 1, ANY_SECOND));
-      before = next;
+      const prefix = begun << 8 | byte;
+      const isSame = next === before && !holdsSeparators(prefix, left - 1);
+      if (!isSame) most = Math.max(most, this.#missingAfter(next, left - 1, ANY_SECOND, prefix));
+      before = holdsSeparators(prefix, left - 1) ? -1 : next;
     }
     return most;
   }
@@ -207,17 +257,21 @@ export class TextRules {
   /** The one state that all characters of a class lead to; 0: there is none. */
   #targetOfClass(state: number, index: number): number {
     const targets = this.#targets[state] ??= new Int32Array(32).fill(-1);
-    if (targets[index]! < 0) targets[index] = this.#findTarget(state, index);
-    return targets[index]!;
+    if (targets[index]! >= 0) return targets[index]!;
+    if (!this.#isSure) return 0;
+    const target = this.#findTarget(state, index);
+    if (this.#isSure) targets[index] = target;
+    return target;
   }
 
   #findTarget(state: number, index: number): number {
     if (!this.automaton.isBoundary(state)) return 0;
+    if (1 << index === LINE_SEPARATORS) return this.#targetOfSeparators(state);
     const isBeyond = 1 << index === BEYOND_ASCII;
     let target = -1;
     for (const byte of isBeyond ? FIRST_BYTES : CLASS_MEMBERS[index] ?? []) {
       const next = this.automaton.step(state, byte);
-      const reached = this.#targetAfter(next, continuationsOf(byte), secondBytesOf(byte));
+      const reached = this.#targetAfter(next, continuationsOf(byte), secondBytesOf(byte), byte);
       if (reached === 0 || (target >= 0 && reached !== target)) return 0;
       target = reached;
     }
@@ -225,24 +279,38 @@ export class TextRules {
   }
 
   /** The one state that all ends of a begun character lead to; 0: there is none. */
-  #targetAfter(state: number, left: number, [low, high]: readonly [number, number]): number {
+  #targetAfter(
+    state: number,
+    left: number,
+    [low, high]: readonly [number, number],
+    begun: number,
+  ): number {
     if (left === 0 || state === 0) return state;
     let target = -1;
     let before = -1;
     for (let byte = low; byte <= high; byte++) {
+      if (isSeparator(begun, byte)) continue;
       const next = this.automaton.step(state, byte);
-      if (next === before) continue;
-      before = next;
-      const reached = this.#targetAfter(next, left - 1, ANY_SECOND);
+      const prefix = begun << 8 | byte;
+      if (next === before && !holdsSeparators(prefix, left - 1)) continue;
+      before = holdsSeparators(prefix, left - 1) ? -1 : next;
+      const reached = this.#targetAfter(next, left - 1, ANY_SECOND, prefix);
       if (reached === 0 || (target >= 0 && reached !== target)) return 0;
       target = reached;
     }
     return target;
   }
 
+  #targetOfSeparators(state: number): number {
+    const [first, second] = SEPARATORS.map((bytes) =>
+      bytes.reduce((at, byte) => at === 0 ? 0 : this.automaton.step(at, byte), state)
+    );
+    return first === second ? first! : 0;
+  }
+
   #findLoops(state: number): number {
     let loops = 0;
-    for (let index = 0; 1 << index <= BEYOND_ASCII; index++) {
+    for (let index = 0; 1 << index <= LINE_SEPARATORS; index++) {
       if (this.#targetOfClass(state, index) === state) loops |= 1 << index;
     }
     return loops;
@@ -271,7 +339,7 @@ export class TextRules {
         }
       }
       found = [...boundaries];
-      this.#successors.set(state, found);
+      if (this.#isSure) this.#successors.set(state, found);
     }
     return found;
   }
@@ -280,7 +348,7 @@ export class TextRules {
   #reaches(state: number, low: number, high: number): boolean {
     let layer: readonly number[] = [state];
     let visits = 0;
-    for (let count = 0; count <= low && layer.length > 0; count++) {
+    for (let count = 0; count <= low && layer.length > 0 && this.#isSure; count++) {
       for (const at of layer) {
         const total = count + this.automaton.shortest(at);
         if (total <= high && (total >= low || this.#repeats(at))) return true;

@@ -2,7 +2,8 @@
 // what the text stands in, so that the answer serves wherever it stands. What a text takes whole,
 // or does not take at all, is not walked.
 
-import { BEYOND_ASCII, CLASS_OF, EVERY_CLASS, UNSAFE } from "./character_classes.ts";
+import { checkpoint } from "../../cancellation.ts";
+import { BEYOND_ASCII, CLASS_OF, UNSAFE } from "./character_classes.ts";
 import { CountRange } from "./count_range.ts";
 import type { TextBreak } from "./text_breaks.ts";
 import type { TextRules } from "./text_rules.ts";
@@ -38,6 +39,9 @@ const MIN_SHARE = 8;
 /** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
 const MIN_BULK = 8;
 
+/** Nodes after which is asked whether the mask is wanted still. */
+const CHECKED = 1024;
+
 /** Walks texts through the tokens of a vocabulary. */
 export class TextWalk {
   readonly #table: TokenTable;
@@ -49,6 +53,7 @@ export class TextWalk {
   readonly #avoided: Int32Array;
   /** By depth, whether the way there has no escapes, so that its plain tokens are set already. */
   readonly #isPlain: Uint8Array;
+  #steps = 0;
   #text!: TextRules;
   #bits!: Uint32Array;
   #exits!: number[];
@@ -77,9 +82,9 @@ export class TextWalk {
     let bits: Uint32Array<ArrayBuffer>;
     let exits: number[];
     if (isOpen) {
-      bits = plain.mask(EVERY_CLASS, longest).slice();
+      bits = plain.mask(text.classes, longest).slice();
       exits = this.#begin(bits, 0, place);
-      this.#breaks(1, nodes, 0, state, EVERY_CLASS);
+      this.#breaks(1, nodes, 0, state, text.classes);
     } else if (avoided === NO_WORDS && text.isClosed(state)) {
       const loops = text.loopsAt(state);
       const room = text.roomAt(state, characters);
@@ -147,6 +152,7 @@ export class TextWalk {
     const [states, characters, avoided] = [this.#states, this.#characters, this.#avoided];
     const plain = this.#isPlain;
     for (let child = first; child < end;) {
+      if (++this.#steps % CHECKED === 0) checkpoint();
       const depth = depths[child]!;
       const byte = bytes[child]!;
       const below = ends[child]!;
@@ -199,7 +205,7 @@ export class TextWalk {
     const text = this.#text;
     if (plainClasses(text, state, byte) !== this.#base) return false;
     if (text.max === Infinity) return true;
-    const missing = this.#base === EVERY_CLASS
+    const missing = this.#base === text.classes
       ? 1 + text.mostMissing(state, byte)
       : text.max - text.roomAt(state, 0);
     return this.#range.isAtMost(counted + height + missing, text.max);
@@ -244,7 +250,7 @@ export class TextWalk {
  * they are all classes, nothing else but escapes; 0: it is not so simple.
  */
 function plainClasses(text: TextRules, state: number, byte: number): number {
-  if (text.mostMissing(state, byte) < Infinity) return EVERY_CLASS;
+  if (text.mostMissing(state, byte) < Infinity) return text.classes;
   return text.automaton.isBoundary(state) && text.isClosed(state) ? text.loopsAt(state) : 0;
 }
 

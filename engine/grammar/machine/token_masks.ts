@@ -2,6 +2,7 @@
 // out. What a text, number or key allows by itself has walks of its own, whose results serve in all
 // contexts; only tokens that end it and go on are walked in the context.
 
+import { checkpoint } from "../../cancellation.ts";
 import type { Completion } from "./completion.ts";
 import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
 import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "./machine.ts";
@@ -14,6 +15,9 @@ const MAX_BYTES = 32 << 20;
 
 /** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
 const MIN_BULK = 8;
+
+/** Nodes after which is asked whether the mask is wanted still. */
+const CHECKED = 1024;
 
 /** The tokens that may come in a state. */
 export interface TokenMask {
@@ -57,6 +61,7 @@ export class TokenMasks {
   readonly #locals: LocalMasks;
   #texts: TextBudgetWalk | undefined;
   #kept = 0;
+  #steps = 0;
   /** States along the path of a walk, by depth; a walk within a walk only writes below it. */
   readonly #path: Int32Array;
   /** White space on the way there since the state of the path, which it has not changed. */
@@ -77,7 +82,7 @@ export class TokenMasks {
     let mask = this.#byState.get(state);
     if (!mask) {
       mask = this.#make(state);
-      this.#byState.set(state, mask);
+      if (!this.#machine.rules.isSpent) this.#byState.set(state, mask);
     }
     return mask;
   }
@@ -157,6 +162,7 @@ export class TokenMasks {
     }
     this.#leaveAll(exits, bits, late);
     if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
+    if (local && this.#machine.rules.isSpent) this.#byLocal.get(local)?.delete(after);
     return { bits, late };
   }
 
@@ -194,6 +200,7 @@ export class TokenMasks {
     spaces[depths[node]!] = 0;
     const end = ends[node]!;
     for (let child = node + 1; child < end;) {
+      if (++this.#steps % CHECKED === 0) checkpoint();
       const depth = depths[child]!;
       const byte = bytes[child]!;
       const below = ends[child]!;
@@ -280,6 +287,7 @@ export class TokenMasks {
     const path = this.#path;
     path[depths[node]!] = state;
     for (let child = node + 1; child < ends[node]!;) {
+      if (++this.#steps % CHECKED === 0) checkpoint();
       const depth = depths[child]!;
       let next = machine.step(path[depth - 1]!, bytes[child]!);
       const below = ends[child]!;

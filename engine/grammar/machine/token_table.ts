@@ -5,6 +5,8 @@ import {
   BEYOND_ASCII,
   CLASS_OF,
   continuationsOf,
+  isSeparator,
+  LINE_SEPARATORS,
   secondBytesOf,
   UNSAFE,
 } from "./character_classes.ts";
@@ -188,7 +190,7 @@ export class TokenTable {
       else if (continuations < 0) classes |= UNSAFE;
       else {
         classes |= BEYOND_ASCII |
-          this.#classesWithin(child, continuations, secondBytesOf(byte));
+          this.#classesWithin(child, continuations, secondBytesOf(byte), byte);
       }
       const isCharacter = (byte & 0xc0) !== 0x80;
       height = Math.max(height, this.heights[child]! + Number(isCharacter));
@@ -198,14 +200,20 @@ export class TokenTable {
   }
 
   /** Classes below a node that lies `left` bytes before the end of a character. */
-  #classesWithin(node: number, left: number, [low, high]: readonly [number, number]): number {
+  #classesWithin(
+    node: number,
+    left: number,
+    [low, high]: readonly [number, number],
+    before: number,
+  ): number {
     if (left === 0) return this.classes[node]!;
     let classes = 0;
     for (let child = node + 1; child < this.ends[node]!; child = this.ends[child]!) {
       const byte = this.bytes[child]!;
       classes |= byte < low || byte > high
         ? UNSAFE
-        : this.#classesWithin(child, left - 1, [0x80, 0xbf]);
+        : this.#classesWithin(child, left - 1, [0x80, 0xbf], before << 8 | byte) |
+          (isSeparator(before, byte) ? LINE_SEPARATORS : 0);
     }
     return classes;
   }

@@ -1,6 +1,7 @@
 // Which types have a value at all: the least fixpoint over all types together. A type that needs itself
 // to be finite has none. Answers are exact but for counting problems over a cap, which are errors.
 
+import { checkpoint } from "../../cancellation.ts";
 import type { LanguageId } from "../language/mod.ts";
 import type { TypeId } from "../types.ts";
 import { childrenOf, type ClosedShape, type SplitArray } from "./collect.ts";
@@ -37,6 +38,7 @@ export class Inhabited {
     }
     const waiting = new Set(shapes.keys());
     for (const id of waiting) {
+      checkpoint();
       waiting.delete(id);
       if (this.#alive.has(id) || !this.#isInhabited(shapes.get(id)!)) continue;
       this.#alive.add(id);

@@ -1,6 +1,7 @@
 // From schemas to expressions of the type graph: what a schema says of each JSON type is one shape; its
 // sibling keywords are intersected with that, whatever they are. Schemas are read when the graph asks.
 
+import { checkpoint } from "../../cancellation.ts";
 import type { JsonObject, JsonValue } from "../json/mod.ts";
 import type { TypeId } from "../types.ts";
 import { type DynamicScope, SchemaDocument } from "./document.ts";
@@ -87,6 +88,7 @@ export class SchemaReader {
   }
 
   #source(schema: JsonObject, outer: DynamicScope): TypeId {
+    checkpoint();
     const keywords = this.#document.keywords(schema);
     if (++this.#schemas > MAX_SCHEMAS) {
       throw keywords.error("", `it has more than ${MAX_SCHEMAS} schemas within it`);

@@ -1,6 +1,7 @@
 // The graph of types: expressions, each evaluated to a shape once. Evaluation keeps its own stack: chains of
 // references may be as long as the document allows.
 
+import { checkpoint } from "../../cancellation.ts";
 import type { Languages } from "../language/mod.ts";
 import type { TypeId } from "../types.ts";
 import { fewScalars, type FewValues } from "./scalars.ts";
@@ -106,6 +107,7 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
 
   /** Counts steps. @throws {AlgebraError} over the budget */
   spend(steps: number): void {
+    checkpoint();
     this.#steps += steps;
     if (this.#steps > MAX_STEPS) throw new AlgebraError("its parts take too long to combine");
   }
@@ -142,6 +144,7 @@ export class TypeGraph extends TypeExpressions implements TypeAlgebra {
   }
 
   #compute(id: TypeId): Shape {
+    checkpoint();
     const node = this.node(id);
     const shape = (part: TypeId) => this.#shapes[part]!;
     switch (node.kind) {

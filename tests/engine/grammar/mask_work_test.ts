@@ -1,0 +1,142 @@
+// What a mask may cost, and that who no longer wants one is heard: hostile patterns under the limits of
+// processor time and of pauses between two looks at the flag that calls the work off.
+
+import process from "node:process";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { CancelFlag, cancellable, CancelledError } from "../../../engine/cancellation.ts";
+import { compileSchema } from "../../../engine/grammar/mod.ts";
+import { smallTokenizer } from "./small_tokenizer.ts";
+
+const list = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+const text = (pattern: string) => ({ type: "string", pattern });
+
+/** Thousands of tokens over a few letters, so that patterns lead to thousands of states. */
+const LETTERS = ["a", "b", "c", "x", " ", "é"];
+const tokenizer = smallTokenizer(
+  [...new Set(list(6000, (index) => list(2 + index % 9, (at) => letter(index, at)).join("")))],
+  [],
+);
+
+function letter(index: number, at: number): string {
+  return LETTERS[(Math.imul(index + 7, 2654435761) >>> (3 * at + 1)) % LETTERS.length]!;
+}
+
+const PATTERNS: readonly string[] = [
+  "^.*a.{20}$",
+  "^.*a.{300}$",
+  "^(a|b)*a(a|b){15}$",
+  "^([a-m]*b|x.y)*a[a-z ]{20}$",
+  "((?<=a.{10})b|c(?<!a.{12}))*$",
+  "^((a{1,30}b?){1,30}c?){1,30}$",
+  `^${list(12, (index) => `(?=.*a.{${index + 1}}b)`).join("")}.*$`,
+];
+
+/** Tells how long work goes on without a look at it, and may be set after so many looks. */
+class Watch extends CancelFlag {
+  looks = 0;
+  constructor(readonly most = Infinity) {
+    super();
+  }
+  override throwIfAborted(): void {
+    if (++this.looks > this.most) this.set();
+    super.throwIfAborted();
+  }
+}
+
+function processorTime(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+for (const pattern of PATTERNS) {
+  Deno.test(`no mask of ${pattern.slice(0, 40)} is empty or takes long`, () => {
+    const matcher = compileSchema(text(pattern), tokenizer).matcher();
+    assert(matcher.accept(tokenizer.encode('"')[0]!));
+    for (let count = 0; count < 12 && !matcher.isEnded; count++) {
+      const began = processorTime();
+      const mask = matcher.mask();
+      // 50 ms on an idle machine.
+      assert(processorTime() - began < 400, `${processorTime() - began} ms`);
+      const tokens = list(32 * mask.length, (token) => token)
+        .filter((token) => mask[token >> 5]! >>> (token & 31) & 1);
+      assert(tokens.length > 0);
+      assert(matcher.accept(tokens[Math.imul(count + 1, 40_503) % tokens.length]!));
+    }
+  });
+}
+
+Deno.test("a dot's patterns allow all tokens but those with line separators", () => {
+  const tokens = ["a\u2028", "\u2028", "a\u2027b", "日\u2029", "b日"];
+  const dotted = smallTokenizer(tokens, []);
+  for (const [pattern, allowed] of [["^.*a.{20}$", false], ["^[^]*a[^]{20}$", true]] as const) {
+    const matcher = compileSchema(text(pattern), dotted).matcher();
+    assert(matcher.accept(dotted.encode('"')[0]!));
+    const mask = matcher.mask();
+    for (const piece of tokens) {
+      const [token] = dotted.encode(piece);
+      const isAllowed = (mask[token! >> 5]! >>> (token! & 31) & 1) === 1;
+      assertEquals(isAllowed, allowed || !/[\u2028\u2029]/.test(piece), piece);
+    }
+  }
+});
+
+const LONG: readonly (readonly [name: string, schema: unknown])[] = [
+  ["many properties", {
+    type: "object",
+    properties: Object.fromEntries(list(3000, (index) => [`key${index}`, { type: "string" }])),
+  }],
+  ["many constants", { enum: list(5000, (index) => `value ${index}`) }],
+  ["many numbers", { enum: list(5000, (index) => 1.5 * index) }],
+  ["a chain of objects", {
+    $ref: "#/$defs/d0",
+    $defs: Object.fromEntries(list(1000, (index) => [
+      `d${index}`,
+      index === 999 ? { type: "null" } : {
+        type: "object",
+        properties: { a: { $ref: `#/$defs/d${index + 1}` } },
+        required: ["a"],
+      },
+    ])),
+  }],
+  ["look-aheads", text(PATTERNS.at(-1)!)],
+];
+
+for (const [name, schema] of LONG) {
+  Deno.test(`compileSchema() and masks of ${name} end when they are called off`, () => {
+    const watch = new Watch();
+    const make = () => {
+      const matcher = compileSchema(JSON.stringify(schema), tokenizer).matcher();
+      assert(matcher.mask().length > 0);
+    };
+    const began = processorTime();
+    cancellable([watch], make);
+    const took = processorTime() - began;
+    // On average a look each two milliseconds at the least.
+    assert(watch.looks > took / 2, `${watch.looks} looks in ${took} ms`);
+    for (const share of [0.3, 0.7]) {
+      const flag = new Watch(Math.floor(share * watch.looks));
+      assertThrows(() => cancellable([flag], make), CancelledError);
+    }
+  });
+}
+
+Deno.test("a mask that was called off is made by whoever asks next", () => {
+  const schema = text("^([a-m]*b|x.y)*a[a-z ]{20}$");
+  const whole = compileSchema(schema, tokenizer).matcher();
+  const begun = compileSchema(schema, tokenizer);
+  const quote = tokenizer.encode('"')[0]!;
+  assert(whole.accept(quote));
+  for (let most = 1; most < 60; most += 7) {
+    const matcher = begun.matcher();
+    assert(matcher.accept(quote));
+    try {
+      cancellable([new Watch(most)], () => matcher.mask());
+    } catch (error) {
+      assert(error instanceof CancelledError);
+    }
+  }
+  const matcher = begun.matcher();
+  assert(matcher.accept(quote));
+  assertEquals(matcher.mask(), whole.mask());
+});
