@@ -178,7 +178,8 @@ export class TextBudgetWalk {
         continue;
       }
       const missing = this.#ends.length(text, next, counted, avoids ? rest : NO_WORDS);
-      note(missing);
+      const isToken = firsts[child]! < firsts[child + 1]!;
+      if (isToken) note(missing);
       greatest = Math.max(greatest, missing);
       if (missing <= limit) this.#table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
       const height = heights[child]!;
@@ -195,6 +196,7 @@ export class TextBudgetWalk {
         child = below;
       } else if (nearest > limit) {
         // No token below is long enough.
+        if (isWhole) note(missing + CUT);
         greatest = Infinity;
         child = below;
       } else {

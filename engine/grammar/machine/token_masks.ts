@@ -103,8 +103,10 @@ export class TokenMasks {
     if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
     const budget = { limit, completion, reach, least: Infinity };
     this.#addWithin(state, 0, bits, budget);
-    if (limit < budget.least && bits.every((word) => word === 0)) {
-      this.#addWithin(state, 0, bits, { ...budget, limit: budget.least });
+    // What is known of the least leaves tokens out that no walk has come to: then any will do.
+    for (const wider of [budget.least, Infinity]) {
+      if (bits.some((word) => word !== 0)) break;
+      this.#addWithin(state, 0, bits, { ...budget, limit: wider });
     }
     return bits;
   }
@@ -274,7 +276,8 @@ export class TokenMasks {
     if (exits.length === 0) return;
     const after = this.#locals.after(stack);
     for (const exit of exits) {
-      if (fitsIn(budget, after)) this.addAt(bits, exit);
+      const isToken = this.#table.firsts[exit]! < this.#table.firsts[exit + 1]!;
+      if (isToken && fitsIn(budget, after)) this.addAt(bits, exit);
       if (this.#table.ends[exit]! > exit + 1) this.#addWithin(after, exit, bits, budget);
     }
   }
