@@ -10,6 +10,7 @@ import {
 } from "../tokenizer/mod.ts";
 import { detectAnswerFormat } from "./answers/mod.ts";
 import { assemble, type Assembly } from "./assemble.ts";
+import { checkpoint } from "./cancellation.ts";
 import { renderChat } from "./chat.ts";
 import { embed } from "./embed.ts";
 import { type GgufFile, readGguf } from "./gguf/mod.ts";
@@ -115,7 +116,7 @@ class LocalModel implements Model {
     options: LocalLoadOptions,
   ): Promise<LocalModel> {
     const own = describeModel(gguf);
-    const tokenizer = createTokenizer(gguf.metadata);
+    const tokenizer = createTokenizer(gguf.metadata, checkpoint);
     const assembly = await assemble(gguf, own, device, options);
     const info = { ...own, sees: assembly.sight !== undefined };
     const source = templateSource(gguf);

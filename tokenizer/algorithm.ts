@@ -2,6 +2,12 @@
 // a normal piece back to bytes. One implementation per file: bpe.ts, sentencepiece.ts, unigram.ts,
 // wordpiece.ts.
 
+/** Called often in the midst of long work; what it throws ends that. */
+export type Poll = () => void;
+
+/** Characters or joins between two polls, where each takes some nanoseconds: less than a millisecond. */
+export const POLL_STEPS = 4096;
+
 /** How a vocabulary splits text. Special tokens are cut out before and never reach it. */
 export interface Algorithm {
   /** Appends the ids of `text`. `isFirst`: it begins the input or follows a special token. */

@@ -3,7 +3,7 @@
 // Byte-level: words are written in the byte alphabet before. Gemma 4 keeps the characters instead.
 // Sennrich et al. 2016; Radford et al. 2019 (GPT-2) for the byte-level form.
 
-import type { Algorithm } from "./algorithm.ts";
+import type { Algorithm, Poll } from "./algorithm.ts";
 import { fromByteAlphabet, toByteAlphabet } from "./byte_alphabet.ts";
 import { TokenizerError } from "./errors.ts";
 import { type Metadata, readString, readStrings } from "./metadata.ts";
@@ -26,10 +26,11 @@ export class BytePairEncoding implements Algorithm {
   readonly #pretokenizer: Pretokenizer;
   readonly #merges: readonly string[];
   readonly #cache = new WordCache();
+  readonly #poll: Poll;
   #merger: WordMerger | undefined;
 
   /** Throws TokenizerError where the metadata has no merges. */
-  constructor(vocabulary: Vocabulary, metadata: Metadata) {
+  constructor(vocabulary: Vocabulary, metadata: Metadata, poll: Poll) {
     const isGemma = readString(metadata, "tokenizer.ggml.model") === "gemma4";
     const merges = readStrings(metadata, "tokenizer.ggml.merges");
     if (merges === undefined) {
@@ -41,6 +42,7 @@ export class BytePairEncoding implements Algorithm {
       this.warning = `Cannot tell how "tokenizer.ggml.pre" of "${name}" cuts words: ` +
         "taking the rule of most models, token ids may differ from those in training";
     }
+    this.#poll = poll;
     this.#vocabulary = vocabulary;
     this.#merges = merges;
     this.#pretokenizer = known ?? guessPretokenizer();
@@ -53,6 +55,7 @@ export class BytePairEncoding implements Algorithm {
     const isMarked = this.#pretokenizer.alphabet === "marked";
     const marked = isMarked ? text.replaceAll(" ", SPACE_MARK) : text;
     forEachWord(marked, this.#pretokenizer, (part, start, end) => {
+      this.#poll();
       if (cache.append(part, start, end, ids)) return;
       const word = part.slice(start, end);
       const from = ids.length;
@@ -82,7 +85,7 @@ export class BytePairEncoding implements Algorithm {
         return;
       }
     }
-    this.#merger ??= new WordMerger(this.#merges, this.#vocabulary, isByteLevel);
+    this.#merger ??= new WordMerger(this.#merges, this.#vocabulary, isByteLevel, this.#poll);
     this.#merger.encode(word, ids);
   }
 }

@@ -3,6 +3,8 @@
 // Linked list and heap make it n log n, so that a hostile text cannot stall it.
 // Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units".
 
+import { type Poll, POLL_STEPS } from "./algorithm.ts";
+
 /** Which neighbours join. Symbols are named by where they start. */
 export interface Joins {
   /** Rank of joining `[left, right)` with `[right, end)`, lower first, below 2^24; -1: never. */
@@ -21,12 +23,19 @@ export class SymbolList {
   #previous = new Int32Array(64);
   /** Rank of joining a symbol with the next one. */
   #ranks = new Int32Array(64);
+  readonly #poll: Poll;
   readonly #queue = new JoinQueue();
   #length = 0;
   #last = -1;
 
+  /** @param poll called now and then while symbols are joined */
+  constructor(poll: Poll) {
+    this.#poll = poll;
+  }
+
   /** Starts a text of at most `length` units. */
   reset(length: number): void {
+    this.#queue.clear(); // What polls may have ended the join before.
     if (length > this.#ends.length) {
       const capacity = Math.max(length, 2 * this.#ends.length);
       this.#ends = new Int32Array(capacity);
@@ -60,7 +69,8 @@ export class SymbolList {
     const length = this.#length;
     for (let start = 0; start < length; start = ends[start]!) this.#consider(start, joins);
 
-    for (let key = queue.pop(); key >= 0; key = queue.pop()) {
+    for (let key = queue.pop(), joined = 1; key >= 0; key = queue.pop(), joined++) {
+      if (joined % POLL_STEPS === 0) this.#poll();
       const rank = Math.floor(key / PLACES);
       const left = key - rank * PLACES;
       if (ends[left] === 0 || ranks[left] !== rank) continue; // one side has changed since
@@ -88,6 +98,10 @@ export class SymbolList {
 class JoinQueue {
   #heap = new Float64Array(64);
   #size = 0;
+
+  clear(): void {
+    this.#size = 0;
+  }
 
   push(key: number): void {
     if (this.#size === this.#heap.length) {

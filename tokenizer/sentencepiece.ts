@@ -3,7 +3,7 @@
 // Unigram vocabularies ("t5") are another algorithm: unigram.ts.
 // Kudo & Richardson 2018, "SentencePiece: A simple and language independent subword tokenizer".
 
-import type { Algorithm } from "./algorithm.ts";
+import type { Algorithm, Poll } from "./algorithm.ts";
 import { type Joins, SymbolList } from "./merge.ts";
 import { type Metadata, readBoolean } from "./metadata.ts";
 import { RangeHashes } from "./text_table.ts";
@@ -22,10 +22,12 @@ export class SentencePiece implements Algorithm {
   readonly #vocabulary: Vocabulary;
   readonly #unknown: number | undefined;
   readonly #cache = new WordCache();
+  readonly #poll: Poll;
   #merger: PieceMerger | undefined;
   #words: RegExp | undefined;
 
-  constructor(vocabulary: Vocabulary, metadata: Metadata) {
+  constructor(vocabulary: Vocabulary, metadata: Metadata, poll: Poll) {
+    this.#poll = poll;
     this.#vocabulary = vocabulary;
     this.#unknown = vocabulary.specialId(metadata, "tokenizer.ggml.unknown_token_id", 0);
     this.addsSpacePrefix = readBoolean(metadata, "tokenizer.ggml.add_space_prefix") ?? true;
@@ -34,10 +36,11 @@ export class SentencePiece implements Algorithm {
   encode(text: string, isFirst: boolean, ids: number[]): void {
     const prefix = this.addsSpacePrefix && isFirst ? SPACE_MARK : "";
     const marked = prefix + text.replaceAll(" ", SPACE_MARK);
-    const merger = this.#merger ??= new PieceMerger(this.#vocabulary, this.#unknown);
+    const merger = this.#merger ??= new PieceMerger(this.#vocabulary, this.#unknown, this.#poll);
     const words = this.#words ??= wordsOf(this.#vocabulary.pieces);
     words.lastIndex = 0;
     for (let start = 0; words.test(marked); start = words.lastIndex) {
+      this.#poll();
       if (this.#cache.append(marked, start, words.lastIndex, ids)) continue;
       const word = marked.slice(start, words.lastIndex);
       const from = ids.length;
@@ -57,11 +60,12 @@ class PieceMerger implements Joins {
   readonly #unknown: number | undefined;
   /** Rank of each piece by its score: the best is 0. */
   readonly #ranks: Int32Array;
-  readonly #list = new SymbolList();
+  readonly #list: SymbolList;
   readonly #hashes: RangeHashes;
   #word = "";
 
-  constructor(vocabulary: Vocabulary, unknown: number | undefined) {
+  constructor(vocabulary: Vocabulary, unknown: number | undefined, poll: Poll) {
+    this.#list = new SymbolList(poll);
     this.#vocabulary = vocabulary;
     this.#unknown = unknown;
     this.#ranks = rankScores(vocabulary);

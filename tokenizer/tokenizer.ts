@@ -2,7 +2,7 @@
 // tokens and puts BOS and EOS; the text between is the business of the vocabulary's algorithm.
 // Ids agree with llama.cpp, which the conformance tests check.
 
-import type { Algorithm } from "./algorithm.ts";
+import type { Algorithm, Poll } from "./algorithm.ts";
 import { BytePairEncoding } from "./bpe.ts";
 import { findEndOfGeneration } from "./end_of_generation.ts";
 import { TokenizerError } from "./errors.ts";
@@ -69,32 +69,38 @@ export interface Tokenizer {
 
 /**
  * Makes the tokenizer of a GGUF file from its key-value pairs.
+ *
+ * @param poll called often while a text is encoded; what it throws ends that
  * Throws TokenizerError where they describe none that is supported, or contradict themselves.
  */
-export function createTokenizer(metadata: Metadata): Tokenizer {
-  return new GgufTokenizer(metadata);
+export function createTokenizer(metadata: Metadata, poll: Poll = () => {}): Tokenizer {
+  return new GgufTokenizer(metadata, poll);
 }
 
 const noBytes = new Uint8Array(0);
 const encoder = new TextEncoder();
 
-type MakeAlgorithm = (vocabulary: Vocabulary, metadata: Metadata) => Algorithm;
+type MakeAlgorithm = (vocabulary: Vocabulary, metadata: Metadata, poll: Poll) => Algorithm;
 
 /** The algorithm of each `tokenizer.ggml.model`; null where a vocabulary has ids only. */
 const algorithms: ReadonlyMap<string, MakeAlgorithm | null> = new Map<string, MakeAlgorithm | null>(
   [
-    ["llama", (vocabulary, metadata) => new SentencePiece(vocabulary, metadata)],
-    ["gpt2", (vocabulary, metadata) => new BytePairEncoding(vocabulary, metadata)],
-    ["gemma4", (vocabulary, metadata) => new BytePairEncoding(vocabulary, metadata)],
-    ["bert", (vocabulary, metadata) => new WordPiece(vocabulary, metadata)],
-    ["t5", (vocabulary, metadata) => new Unigram(vocabulary, metadata)],
+    ["llama", (...parts) => new SentencePiece(...parts)],
+    ["gpt2", (...parts) => new BytePairEncoding(...parts)],
+    ["gemma4", (...parts) => new BytePairEncoding(...parts)],
+    ["bert", (...parts) => new WordPiece(...parts)],
+    ["t5", (...parts) => new Unigram(...parts)],
     ["none", null],
     ["no_vocab", null],
     ["test", null],
   ],
 );
 
-function createAlgorithm(vocabulary: Vocabulary, metadata: Metadata): Algorithm | undefined {
+function createAlgorithm(
+  vocabulary: Vocabulary,
+  metadata: Metadata,
+  poll: Poll,
+): Algorithm | undefined {
   const model = readString(metadata, "tokenizer.ggml.model") ?? "none";
   const make = algorithms.get(model);
   if (make === undefined) {
@@ -106,7 +112,7 @@ function createAlgorithm(vocabulary: Vocabulary, metadata: Metadata): Algorithm 
   if (make !== null && vocabulary.size === 0) {
     throw new TokenizerError('Cannot read the vocabulary: "tokenizer.ggml.tokens" is missing');
   }
-  return make?.(vocabulary, metadata);
+  return make?.(vocabulary, metadata, poll);
 }
 
 /** The text with what is no character replaced, unit by unit: spans of data stay where they are. */
@@ -127,9 +133,9 @@ class GgufTokenizer implements Tokenizer {
   readonly #algorithm: Algorithm | undefined;
   #specials: SpecialTokens | undefined;
 
-  constructor(metadata: Metadata) {
+  constructor(metadata: Metadata, poll: Poll) {
     const vocabulary = new Vocabulary(metadata);
-    const algorithm = createAlgorithm(vocabulary, metadata);
+    const algorithm = createAlgorithm(vocabulary, metadata, poll);
     const defaults = algorithm?.defaults;
     const special = (role: string, fallback?: number) =>
       vocabulary.specialId(metadata, `tokenizer.ggml.${role}_token_id`, fallback);

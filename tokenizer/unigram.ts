@@ -3,7 +3,7 @@
 // Kudo 2018, "Subword Regularization"; normalization and unknown characters in the reading of
 // llama.cpp, whose token ids are the reference.
 
-import type { Algorithm } from "./algorithm.ts";
+import { type Algorithm, type Poll, POLL_STEPS } from "./algorithm.ts";
 import { Charsmap, type Replacement } from "./charsmap.ts";
 import { type Metadata, readBoolean, readBytes } from "./metadata.ts";
 import { SPACE_MARK } from "./sentencepiece.ts";
@@ -21,6 +21,7 @@ const spaceMark = encoder.encode(SPACE_MARK);
 export class Unigram implements Algorithm {
   readonly addsSpacePrefix: boolean;
   readonly defaults = { addBos: false, addEos: true, eosToken: 1 };
+  readonly #poll: Poll;
   readonly #unknown: number | undefined;
   readonly #mergesSpaces: boolean;
   readonly #prefixesSpace: boolean;
@@ -31,7 +32,8 @@ export class Unigram implements Algorithm {
   readonly #unknownScore: number;
 
   /** Throws TokenizerError where the table of normalization is broken. */
-  constructor(vocabulary: Vocabulary, metadata: Metadata) {
+  constructor(vocabulary: Vocabulary, metadata: Metadata, poll: Poll) {
+    this.#poll = poll;
     const table = readBytes(metadata, "tokenizer.ggml.precompiled_charsmap");
     this.#unknown = vocabulary.specialId(metadata, "tokenizer.ggml.unknown_token_id", 2);
     this.#mergesSpaces = readBoolean(metadata, "tokenizer.ggml.remove_extra_whitespaces") ?? false;
@@ -78,7 +80,11 @@ export class Unigram implements Algorithm {
     const tokens = new Int32Array(length + 1);
     const starts = new Int32Array(length + 1);
     best[0] = 0;
-    for (let start = 0, next = 0; start < length; start = next) {
+    for (let start = 0, next = 0, polled = 0; start < length; start = next) {
+      if (start - polled >= POLL_STEPS) {
+        polled = start;
+        this.#poll();
+      }
       next = Math.min(length, start + lengthOfCharacter(bytes[start]!));
       let hasCharacter = false;
       for (let node = ROOT, end = start; end < length;) {
@@ -121,7 +127,11 @@ export class Unigram implements Algorithm {
       }
       output.push(byte);
     };
-    for (let start = 0; start < text.length;) {
+    for (let start = 0, polled = 0; start < text.length;) {
+      if (start - polled >= POLL_STEPS) {
+        polled = start;
+        this.#poll();
+      }
       this.#charsmap?.match(text, start, replacement);
       const { length } = replacement;
       const source = length > 0 ? this.#charsmap!.bytes : text;

@@ -1,6 +1,7 @@
 // Byte pair encoding of a single word: its bytes or characters, joined as the merges say.
 // What the vocabulary has no token for falls apart again, as llama.cpp has it.
 
+import type { Poll } from "./algorithm.ts";
 import { characterOfByte } from "./byte_alphabet.ts";
 import { type Joins, SymbolList } from "./merge.ts";
 import { MergeTable } from "./merge_table.ts";
@@ -14,13 +15,14 @@ export class WordMerger implements Joins {
   readonly #merges: MergeTable;
   readonly #isByteLevel: boolean;
   readonly #symbolOfByte: readonly number[];
-  readonly #list = new SymbolList();
+  readonly #list: SymbolList;
   /** Symbol that starts at each place of the word, -1 where it is unknown. */
   #symbols = new Int32Array(64);
   #bytes = new Uint8Array(64);
 
   /** @param isByteLevel whether pieces are written in the byte alphabet */
-  constructor(merges: readonly string[], vocabulary: Vocabulary, isByteLevel: boolean) {
+  constructor(merges: readonly string[], vocabulary: Vocabulary, isByteLevel: boolean, poll: Poll) {
+    this.#list = new SymbolList(poll);
     this.#vocabulary = vocabulary;
     this.#merges = new MergeTable(merges, vocabulary);
     this.#isByteLevel = isByteLevel;

@@ -3,7 +3,7 @@
 // GGUF marks the piece that begins a word with U+2581, where BERT's own files mark the others.
 // Devlin et al. 2019; details in the reading of llama.cpp, whose token ids are the reference.
 
-import type { Algorithm } from "./algorithm.ts";
+import { type Algorithm, type Poll, POLL_STEPS } from "./algorithm.ts";
 import { BertNormalizer, CharacterClass } from "./bert_normalizer.ts";
 import { type Metadata, readBoolean } from "./metadata.ts";
 import { SPACE_MARK } from "./sentencepiece.ts";
@@ -20,9 +20,11 @@ export class WordPiece implements Algorithm {
   readonly #vocabulary: Vocabulary;
   readonly #unknown: number | undefined;
   readonly #normalizer: BertNormalizer;
+  readonly #poll: Poll;
   #pieces: Trie | undefined;
 
-  constructor(vocabulary: Vocabulary, metadata: Metadata) {
+  constructor(vocabulary: Vocabulary, metadata: Metadata, poll: Poll) {
+    this.#poll = poll;
     const special = (role: string, fallback: number) =>
       vocabulary.specialId(metadata, `tokenizer.ggml.${role}_token_id`, fallback);
     this.#vocabulary = vocabulary;
@@ -45,7 +47,11 @@ export class WordPiece implements Algorithm {
       if (length > 1) this.#cover(word, length, ids);
       length = 1;
     };
-    for (let index = 0; index < text.length;) {
+    for (let index = 0, polled = 0; index < text.length;) {
+      if (index - polled >= POLL_STEPS) {
+        polled = index;
+        this.#poll();
+      }
       const codePoint = text.codePointAt(index)!;
       index += codePoint > 0xffff ? 2 : 1;
       const kind = normalizer.classOf(codePoint);

@@ -242,7 +242,8 @@ Deno.test("an abort during a load ends the load with its reason, and the worker"
     const loading = openModelInWorker(tinyPath, { ...tinyLoad, signal: abort.signal });
     abort.abort(reason);
     assertEquals(await assertRejects(() => loading), reason);
-    assertEquals(spies.map(({ alive }) => alive), [false]);
+    // Where the machine is busy the worker has yet to begin when its time is over.
+    await until(() => spies.every(({ alive }) => !alive));
     await assertRejects(() => openModelInWorker(tinyPath, { signal: abort.signal }), Error);
     assertEquals(spies.length, 1);
   });

@@ -170,3 +170,20 @@ Deno.test("encode() of 10000 special tokens takes less than 3 s", () => {
   assertEquals(tokenizer.encode("<a>  ".repeat(10_000)).length, 20_000);
   assert(performance.now() - start < 3000);
 });
+
+Deno.test("whoever polls ends the encoding of a long text, and the next one is as ever", () => {
+  const merges = ["a b", "ab ab", "abab abab"];
+  const metadata = bytePairs(merges, []);
+  let left = Infinity;
+  const tokenizer = createTokenizer(metadata, () => {
+    if (--left < 0) throw new Error("called off");
+  });
+  const plain = createTokenizer(metadata);
+  // One word, in whose joins the poll comes; and many.
+  for (const text of ["ab".repeat(50_000), "ab ".repeat(50_000)]) {
+    left = 5;
+    assertThrows(() => tokenizer.encode(text), Error, "called off");
+    left = Infinity;
+    assertEquals(tokenizer.encode("abab ababab"), plain.encode("abab ababab"));
+  }
+});
