@@ -10,7 +10,7 @@ import { portWay } from "./tiny_app.ts";
 
 /** What a user would write. A line that should not compile, and does, is an error as well. */
 const PROGRAM = `
-import createClient from "openapi-fetch";
+import createClient from "npm:openapi-fetch@0.17.0";
 import type { components, operations, paths } from "./api.d.ts";
 
 type Schemas = components["schemas"];
