@@ -151,7 +151,7 @@ class Products {
       const blocks = columns / this.format.source.blockSize;
       return {
         kernel: product,
-        record: work.words(address, codes, y, blocks, count, stride, 0),
+        record: work.words(address, codes, y, blocks, count, stride, 0, count),
         items: Math.ceil(rows / BAND),
       };
     };

@@ -121,6 +121,7 @@ export async function assemble(
     largestImage: options.largestImage ?? false,
     ...(options.signal && { signal: options.signal }),
   });
+  await device.prepare();
   return {
     scheduler,
     config,

@@ -104,6 +104,20 @@ export interface DeviceProfile {
   readonly maxBufferSize: number;
 }
 
+/** How to open a device. */
+export interface DeviceOptions {
+  /** What computes; default: what the variable QUERN_DEVICE says, else "webgpu". */
+  kind?: "webgpu" | "cpu";
+  /** Threads of a CPU device; default: as many as the machine has. */
+  threads?: number;
+  /** Any implementation of WebGPU; default `navigator.gpu`. */
+  gpu?: GPU;
+  /** Features of WebGPU not to use even where they are: each kernel has a path without. */
+  without?: readonly ("subgroups" | "packedDot")[];
+  /** Caps the size of one binding of WebGPU in bytes, to test the splitting of tensors. */
+  maxBindingSize?: number;
+}
+
 /** An open device. Dispose of it to free all that it holds. */
 export interface Device extends Allocator, Disposable {
   readonly profile: DeviceProfile;
@@ -139,6 +153,9 @@ export interface Device extends Allocator, Disposable {
   setAffine(matrix: Matrix, affine: Affine): void;
   /** Rows of f32 as a table to look up, whose first row is that of token `first`. */
   tableOf(rows: FloatRows, count: number, first: number): Matrix;
+
+  /** Makes ready what operations that were bound need, so that the first step is as fast as others. */
+  prepare(): Promise<void>;
 
   /** Begins commands. */
   record(): Recorder;

@@ -25,6 +25,8 @@ export interface Pass {
 
 /** Whatever gives memory; see `Device.buffer`. */
 export interface Allocator {
+  /** Bytes of a group of 32 int8 codes with what belongs to it. */
+  readonly groupBytes: number;
   /** Zeroed memory of at least `bytes` bytes, counted under `purpose`. */
   buffer(label: string, bytes: number, purpose: string): Buffer;
 }

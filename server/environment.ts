@@ -39,11 +39,13 @@ const isolation: Kind = {
   is: "auto, worker or process",
   read: matching(/^(?:auto|worker|process)$/i),
 };
+const device: Kind = { is: "webgpu or cpu", read: matching(/^(?:webgpu|cpu)$/) };
 const log: Kind = { is: "plain or json", read: matching(/^(?:plain|json)$/i) };
 
 /** In the order of the help. */
 export const VARIABLES: readonly Variable[] = [
   { name: "OLLAMA_HOST", effect: "where to serve and to ask (127.0.0.1:11434)", kind: address },
+  { name: "QUERN_DEVICE", effect: "what computes: webgpu or cpu (webgpu)", kind: device },
   { name: "OLLAMA_MODELS", effect: "folder of the models (~/.ollama/models)" },
   { name: "QUERN_MODELS", effect: "the same, and goes before it" },
   {

@@ -2,7 +2,8 @@
 // dot products, and Dawn through the npm package `webgpu` where it loads. Opened once per file.
 
 import type { Buffer, Pass } from "../kernels/mod.ts";
-import { type DeviceOptions, WebGpuDevice } from "../kernels/webgpu/mod.ts";
+import type { DeviceOptions } from "../kernels/mod.ts";
+import { WebGpuDevice } from "../kernels/webgpu/mod.ts";
 
 /** Read a buffer back as f32 values. */
 export async function readFloats(

@@ -30,5 +30,5 @@ export function headLinear(
   const vectors = { ...form, columns: matrix.columns, stride: matrix.columns };
   const results = { ...y.rows, columns: y.step, stride: y.step };
   const input = vectors as FloatRows | QuantizedRows;
-  network.addRows(device.expertLinear(matrix, plan, input, results, { share: 1 }));
+  network.addRows(device.expertLinear(matrix, plan, input, results, { share: 1, vectors: heads }));
 }

@@ -221,6 +221,7 @@ async function makeRoom(parts: Parts, patches: number): Promise<Room> {
     const image = new ImageBuilder(device, weights, config, { exact, patches, merge, extraRows });
     const built = await family.build(image);
     const readback = new RowReadback(device, "embeddings", built.output, patches);
+    await device.prepare();
     return { device, image, built, readback, patches };
   });
   resources.move();

@@ -33,9 +33,12 @@ const PANEL_GROUPS = 32;
 /** Pages of the memory that the panel is in. */
 export const PANEL_PAGES = 1;
 
-/** What a product reads, as words in memory; `stride` is the bytes of a row of y. */
+/**
+ * What a product reads, as words in memory; `stride` is the bytes of a row of y, `all` the tokens that
+ * a group of x has, `tokens` those of them that are multiplied.
+ */
 export const PRODUCT_ARGUMENTS = [
-  ...["weights", "x", "y", "blocks", "tokens", "stride", "accumulate"],
+  ...["weights", "x", "y", "blocks", "tokens", "stride", "accumulate", "all"],
 ] as const;
 
 /** Whether a format's products read activations of 16 bits on a machine. */
@@ -49,7 +52,7 @@ function planOf({ bits, table }: PackedFormat, machine: DotProduct): DotPlan {
 
 /**
  * Adds `product(record, first, last)` for bands `first` to `last`, rows of eight. Activations are
- * [groups, tokens], wide where readsWide says so; y is f32 [tokens, rows], rows padded to a
+ * [groups, all], wide where readsWide says so; y is f32 [tokens, rows], rows padded to a
  * multiple of 8. `accumulate` adds to y.
  */
 export function addProduct(
@@ -63,11 +66,11 @@ export function addProduct(
   const bytesPerGroup = activationBytes(product.plan.isWide);
   const parameters = { record: "i32", first: "i32", last: "i32" } as const;
   module.function("product", parameters, (f, { record, first, last }) => {
-    const [matrix, x, y, blocks, tokens, stride, accumulate] = PRODUCT_ARGUMENTS.map((_, i) =>
+    const [matrix, x, y, blocks, tokens, stride, accumulate, all] = PRODUCT_ARGUMENTS.map((_, i) =>
       f.let(memories.work.i32.load(record, 4 * i))
     );
     const rows = { tokens, stride, tokenBytes: bytesPerGroup, sizes: [TILE, 1] };
-    const groupStride = f.let(i32.mul(tokens, bytesPerGroup));
+    const groupStride = f.let(i32.mul(all, bytesPerGroup));
     const bandBytes = f.let(i32.mul(blocks, blockBytes(format)));
     const band = f.let(first);
     f.forUpTo(band, last, 1, () => {

@@ -21,15 +21,12 @@ export interface FloatRows {
   readonly floats: Buffer;
 }
 
-/** Rows as int8 groups: [rows, stride / 32] of 32 codes and four floats, see quantize_group.wgsl. */
+/** Rows as int8 groups: [rows, stride / 32] of 32 codes and their scale, as the device has them. */
 export interface QuantizedRows {
   readonly columns: number;
   readonly stride: number;
   readonly groups: Buffer;
 }
-
-/** Bytes of an int8 group. */
-export const GROUP_BYTES = 48;
 
 /** What a matrix product reads. */
 export type Activation = FloatRows | QuantizedRows;
@@ -59,7 +56,7 @@ export function quantizedRows(
   columns: number,
 ): QuantizedRows {
   const stride = padTo(columns, GROUP);
-  const bytes = padTo(rows, ROW_PADDING) * stride / GROUP * GROUP_BYTES;
+  const bytes = padTo(rows, ROW_PADDING) * stride / GROUP * device.groupBytes;
   return { columns, stride, groups: device.buffer(label, bytes, "scratch") };
 }
 

@@ -133,6 +133,8 @@ export function expertPlanReference(
 export interface ExpertLinearOptions {
   /** Pairs that read the same row of x: `choices` where x has a row per token, 1 per pair. */
   share: number;
+  /** Vectors side by side in a row of a step, each of which x takes for a row of its own. Default 1. */
+  vectors?: number;
   /** What a paired matrix applies to its gate. Default "silu". */
   activation?: ActivationFunction;
 }

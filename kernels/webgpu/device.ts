@@ -1,10 +1,9 @@
 // The device interface on WebGPU: Deno's own, a browser's, or any other implementation of it. Binds
-// one class of this folder per operation, and gives each its name and what it reads and writes.
+// one class of this folder per operation.
 
 import type { Commands, Device, Readback, Recorder, Sampler } from "../device.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
 import type { Activation, FloatRows, QuantizedRows } from "../ops/activation.ts";
-import { bufferOf } from "../ops/activation.ts";
 import type { ActivateOptions } from "../ops/activation_function.ts";
 import type { AttentionOptions, AttentionTiling } from "../ops/attention.ts";
 import type { Columns, ElementwiseOperation, ElementwiseOptions } from "../ops/elementwise.ts";
@@ -36,6 +35,7 @@ import type {
 import type { RotateOptions, RotateRowsOptions } from "../ops/rotate.ts";
 import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
+import { type Described, operands } from "../operands.ts";
 import { Activate } from "./activate.ts";
 import { Attention, mostTileRows } from "./attention.ts";
 import { Combine } from "./combine.ts";
@@ -104,6 +104,11 @@ export class WebGpuDevice extends Gpu implements Device {
     };
   }
 
+  /** Pipelines are made when they are first used. */
+  prepare(): Promise<void> {
+    return Promise.resolve();
+  }
+
   record(): Recorder {
     const encoder = this.gpu.createCommandEncoder();
     return {
@@ -140,21 +145,15 @@ export class WebGpuDevice extends Gpu implements Device {
   }
 
   embed(table: GpuMatrix, step: StepRows, x: FloatRows, options: EmbedOptions = {}): Operation {
-    const { plan, slots, rows, history } = step;
-    const resolves = (options.by ?? "step") === "step";
-    return operation(`embed ${table.format.name}`, {
-      reads: resolves ? [plan, slots] : [rows],
-      writes: resolves ? [x, rows, history] : [x],
-    }, new Embed(this, table, step, x, options));
+    return bound(operands.embed(table, step, x, options), new Embed(this, table, step, x, options));
   }
 
   norm(x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}): Operation {
-    const reads = options.accumulate ? [x, y] : [x];
-    return operation("norm", { reads, writes: [y] }, new Normalize(this, x, y, norm, options));
+    return bound(operands.norm(x, y, options), new Normalize(this, x, y, norm, options));
   }
 
   quantize(x: FloatRows, y: QuantizedRows): Operation {
-    return operation("quantize", { reads: [x], writes: [y] }, new Quantize(this, x, y));
+    return bound(operands.quantize(x, y), new Quantize(this, x, y));
   }
 
   linear(
@@ -163,30 +162,20 @@ export class WebGpuDevice extends Gpu implements Device {
     y: Activation,
     options: LinearOptions = {},
   ): Operation {
-    return operation(`linear ${matrix.format.name}`, {
-      reads: options.accumulate ? [x, y] : [x],
-      writes: [y],
-    }, new Linear(this, matrix, x, y, options));
+    return bound(operands.linear(matrix, x, y, options), new Linear(this, matrix, x, y, options));
   }
 
   activate(x: FloatRows, y: Activation, options: ActivateOptions): Operation {
-    return operation(
-      `activate ${options.activation}`,
-      { reads: [x], writes: [y] },
-      new Activate(this, x, y, options),
-    );
+    return bound(operands.activate(x, y, options), new Activate(this, x, y, options));
   }
 
   elementwise(
-    name: ElementwiseOperation,
+    operation: ElementwiseOperation,
     y: Columns,
     options: ElementwiseOptions = {},
   ): Operation {
-    const x = options.x ? [options.x] : [];
-    return operation(name.replaceAll("_", " "), {
-      reads: name === "copy" ? x : [...x, y],
-      writes: [y],
-    }, new Elementwise(this, name, y, options));
+    const elementwise = new Elementwise(this, operation, y, options);
+    return bound(operands.elementwise(operation, y, options), elementwise);
   }
 
   rotate(
@@ -195,17 +184,12 @@ export class WebGpuDevice extends Gpu implements Device {
     state: AttentionState,
     options: RotateOptions,
   ): Operation {
-    return operation("rotate", {
-      reads: [qkv, state.rows],
-      writes: [...options.heads > 0 ? [qkv] : [], ...cachesOf(cache)],
-    }, new Rotate(this, qkv, cache, state, options));
+    const rotate = new Rotate(this, qkv, cache, state, options);
+    return bound(operands.rotate(qkv, cache, state, options), rotate);
   }
 
   rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation {
-    return operation("rotate rows", {
-      reads: [x, turns],
-      writes: [x],
-    }, new RotateRows(this, x, turns, options));
+    return bound(operands.rotateRows(x, turns), new RotateRows(this, x, turns, options));
   }
 
   attention(
@@ -216,17 +200,12 @@ export class WebGpuDevice extends Gpu implements Device {
     options: AttentionOptions,
     tiling: AttentionTiling,
   ): Operation {
-    return operation("attention", {
-      reads: [qkv, state.rows, tiling.tiles, ...cachesOf(cache)],
-      writes: [tiling.partials, y],
-    }, new Attention(this, qkv, cache, state, y, options, tiling));
+    const attention = new Attention(this, qkv, cache, state, y, options, tiling);
+    return bound(operands.attention(qkv, cache, state, y, tiling), attention);
   }
 
   route(logits: FloatRows, routing: Routing, options: RouteOptions): Operation {
-    return operation("route", {
-      reads: [logits],
-      writes: [routing.ids, routing.weights, routing.count],
-    }, new Route(this, logits, routing, options));
+    return bound(operands.route(logits, routing), new Route(this, logits, routing, options));
   }
 
   expertPlan(routing: Routing, rows: number, options: ExpertPlanOptions = {}): GpuExpertPlan {
@@ -240,10 +219,8 @@ export class WebGpuDevice extends Gpu implements Device {
     y: Activation,
     options: ExpertLinearOptions,
   ): Operation {
-    return operation(`experts ${matrix.format.name}`, {
-      reads: [x, plan.routing.ids, plan.tiles],
-      writes: [y],
-    }, new ExpertLinear(this, matrix, plan, x, y, options));
+    const linear = new ExpertLinear(this, matrix, plan, x, y, options);
+    return bound(operands.expertLinear(matrix, plan, x, y), linear);
   }
 
   combine(
@@ -252,28 +229,21 @@ export class WebGpuDevice extends Gpu implements Device {
     y: FloatRows,
     options: CombineOptions = {},
   ): Operation {
-    return operation("combine", {
-      reads: [x, routing.weights, ...options.accumulate ? [y] : []],
-      writes: [y],
-    }, new Combine(this, routing, x, y, options));
+    const combine = new Combine(this, routing, x, y, options);
+    return bound(operands.combine(routing, x, y, options), combine);
   }
 
   mix(weights: FloatRows, x: Columns, y: Columns, options: MixOptions): Operation {
-    return operation("mix", {
-      reads: [weights, x, y],
-      writes: [y],
-    }, new Mix(this, weights, x, y, options));
+    return bound(operands.mix(weights, x, y), new Mix(this, weights, x, y, options));
   }
 
   matchMagnitude(y: Columns, reference: Columns, options: { count?: number } = {}): Operation {
-    return operation("match magnitude", {
-      reads: [y, reference],
-      writes: [y],
-    }, new MatchMagnitude(this, y, reference, options));
+    const match = new MatchMagnitude(this, y, reference, options);
+    return bound(operands.matchMagnitude(y, reference), match);
   }
 
   sparsify(x: FloatRows, factor: number): Operation {
-    return operation("sparsify", { reads: [x], writes: [x] }, new Sparsify(this, x, factor));
+    return bound(operands.sparsify(x), new Sparsify(this, x, factor));
   }
 
   convolution(
@@ -283,10 +253,8 @@ export class WebGpuDevice extends Gpu implements Device {
     state: Buffer,
     options: ConvolutionOptions,
   ): Operation {
-    return operation("convolution", {
-      reads: [x, state, step.rows, step.segments],
-      writes: [y, state],
-    }, new CausalConvolution(this, x, y, step, state, options));
+    const convolution = new CausalConvolution(this, x, y, step, state, options);
+    return bound(operands.convolution(x, y, step, state), convolution);
   }
 
   scan(
@@ -297,11 +265,8 @@ export class WebGpuDevice extends Gpu implements Device {
     weights: ScanWeights,
     shape: ScanShape,
   ): Operation {
-    const { x, dt, b, c, z } = inputs;
-    return operation("selective scan", {
-      reads: [x, dt, b, c, ...z ? [z] : [], state, step.rows, step.segments],
-      writes: [y, state],
-    }, new SelectiveScan(this, inputs, y, step, state, weights, shape));
+    const scan = new SelectiveScan(this, inputs, y, step, state, weights, shape);
+    return bound(operands.scan(inputs, y, step, state), scan);
   }
 
   deltaRule(
@@ -312,17 +277,12 @@ export class WebGpuDevice extends Gpu implements Device {
     weights: DeltaWeights,
     shape: DeltaShape,
   ): Operation {
-    return operation("gated delta rule", {
-      reads: [inputs.qkv.rows, inputs.alpha, inputs.beta, state, step.rows, step.segments],
-      writes: [y, state],
-    }, new GatedDeltaRule(this, inputs, y, step, state, weights, shape));
+    const rule = new GatedDeltaRule(this, inputs, y, step, state, weights, shape);
+    return bound(operands.deltaRule(inputs, y, step, state), rule);
   }
 
   gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation {
-    return operation("gated norm", {
-      reads: options.gate ? [x, options.gate.z] : [x],
-      writes: [y],
-    }, new GatedNorm(this, x, y, options));
+    return bound(operands.gatedNorm(x, y, options), new GatedNorm(this, x, y, options));
   }
 
   sampler(options: SamplerOptions): Sampler {
@@ -334,32 +294,14 @@ export class WebGpuDevice extends Gpu implements Device {
   }
 }
 
-/** Whatever holds a value that an operation reads or writes. */
-type Operand = Buffer | Activation | { readonly rows: FloatRows };
-
 /** A bound operation of this folder. */
-interface Bound {
+interface Encodable {
   encode(pass: GPUComputePassEncoder, ...counts: number[]): void;
 }
 
-function operation(
-  name: string,
-  { reads, writes }: { reads: readonly Operand[]; writes: readonly Operand[] },
-  bound: Bound,
-): Operation {
+function bound(described: Described, operation: Encodable): Operation {
   return {
-    name,
-    reads: reads.map(bufferBehind),
-    writes: writes.map(bufferBehind),
-    encode: (pass, ...counts) => bound.encode(pass as GPUComputePassEncoder, ...counts),
+    ...described,
+    encode: (pass, ...counts) => operation.encode(pass as GPUComputePassEncoder, ...counts),
   };
-}
-
-function bufferBehind(operand: Operand): Buffer {
-  if ("rows" in operand) return operand.rows.floats;
-  return "columns" in operand ? bufferOf(operand) : operand;
-}
-
-function cachesOf(cache: LayerCache | undefined): Buffer[] {
-  return cache ? [cache.keys, ...cache.values ? [cache.values] : []] : [];
 }

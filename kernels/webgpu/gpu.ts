@@ -5,19 +5,13 @@
 import { DeviceLostError, GpuError, GpuMemoryError } from "../errors.ts";
 import type { Capabilities, DeviceProfile } from "../device.ts";
 import type { Buffer } from "../operation.ts";
+import type { DeviceOptions } from "../device.ts";
 import { createDryGpu } from "./dry_gpu.ts";
 import { Kernel, type KernelSource } from "./kernel.ts";
 import { type Platform, platformOf } from "./platform.ts";
 
-/** How to open a device. */
-export interface DeviceOptions {
-  /** Any implementation of WebGPU; default `navigator.gpu`. */
-  gpu?: GPU;
-  /** Features not to use even where they are: each kernel has a path without. */
-  without?: readonly ("subgroups" | "packedDot")[];
-  /** Caps the size of one binding in bytes, to test the splitting of tensors. */
-  maxBindingSize?: number;
-}
+/** Bytes of an int8 group, see quantize_group.wgsl. */
+export const GROUP_BYTES = 48;
 
 /** What is known of a GPU once a device of it was open. */
 export interface GpuProfile extends DeviceProfile {
@@ -29,6 +23,8 @@ const WANTED: readonly string[] = ["subgroups", "timestamp-query"];
 
 /** An open device. Dispose of it to free all that it holds. */
 export class Gpu implements Disposable {
+  /** Bytes of an int8 group: 32 codes and four floats, see quantize_group.wgsl. */
+  readonly groupBytes = GROUP_BYTES;
   /** Bytes in live buffers, by the purpose given to {@linkcode Gpu.buffer}. */
   readonly allocated = new Map<string, number>();
   readonly #kernels = new Map<string, Kernel>();

@@ -1,7 +1,7 @@
 // Runs a model of the conformance data in every way that rows can be batched, and compares the
 // logits with those computed elsewhere.
 
-import { loadModel, type Model } from "../../engine/mod.ts";
+import { loadModel, type LocalLoadOptions, type Model } from "../../engine/mod.ts";
 import { nmse } from "../gpu.ts";
 
 /** The conformance data beside the project. */
@@ -69,11 +69,15 @@ function findTokens(manifest: Record<string, unknown>, name: string): number[] {
 }
 
 /** Runs a fixture in all four ways. */
-export async function logitErrors({ model, tokens, expected }: Fixture): Promise<Errors> {
+export async function logitErrors(
+  { model, tokens, expected }: Fixture,
+  options: LocalLoadOptions = {},
+): Promise<Errors> {
   await using loaded: Model = await loadModel(model, {
     contextLength: 512, // that of the reference: LongRoPE chooses its factors by it
     maxSequences: 2,
     exact: true,
+    ...options,
   });
   const error = (logits: Float32Array) => nmse(logits, expected);
   const whole = error(await loaded.logits(tokens));

@@ -10,12 +10,11 @@ import {
   type FloatRows,
   floatRows,
   GROUP,
-  GROUP_BYTES,
   isQuantized,
   type QuantizedRows,
   quantizedRows,
 } from "../../kernels/mod.ts";
-import type { WebGpuDevice } from "../../kernels/webgpu/mod.ts";
+import { GROUP_BYTES, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { readFloats, readWords, write } from "../gpu.ts";
 
 /** Distance of 1 to the next f32; half of it is the worst error of one rounding of a value in [1, 2). */

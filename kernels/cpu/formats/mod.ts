@@ -1,11 +1,30 @@
 // The formats that the CPU reads.
 
-import type { PackedFormat } from "./format.ts";
+import { type FloatFormat, floatFormats, floatGroupBytes } from "./floats.ts";
+import { blockBytes, GROUP, type PackedFormat } from "./format.ts";
 import { kQuants } from "./k_quants.ts";
 import { simpleFormats } from "./simple.ts";
 
-export { type FloatFormat, floatFormats, floatGroupBytes } from "./floats.ts";
+export { type FloatFormat, floatFormats, floatGroupBytes };
 export { BAND, blockBytes, GROUP, type PackedFormat } from "./format.ts";
 
 /** All integer formats. */
 export const packedFormats: readonly PackedFormat[] = [...simpleFormats, ...kQuants];
+
+/** A format that there are kernels for. */
+export type CpuFormat = PackedFormat | FloatFormat;
+
+/** The format on the CPU of a format of files, if there are kernels for it. */
+export function cpuFormat(name: string): CpuFormat | undefined {
+  return [...packedFormats, ...floatFormats].find(({ source }) => source.name === name);
+}
+
+/** Columns of a block as kernels count them: those of float formats are groups. */
+export function blockColumns(format: CpuFormat): number {
+  return "bits" in format ? format.source.blockSize : GROUP;
+}
+
+/** Bytes of a band of so many blocks. */
+export function bandBytes(format: CpuFormat, blocks: number): number {
+  return blocks * ("bits" in format ? blockBytes(format) : floatGroupBytes(format));
+}

@@ -9,5 +9,6 @@ export {
   SAMPLING_BYTES,
   type SamplingNeeds,
   type SamplingOptions,
+  unpackSampling,
 } from "./options.ts";
 export { type Choice, sampleReference, type SamplingInput } from "./reference.ts";

@@ -51,6 +51,24 @@ export function packSampling(options: SamplingOptions): ArrayBuffer {
   return buffer;
 }
 
+/** What {@linkcode packSampling} packed. */
+export function unpackSampling(buffer: ArrayBufferLike): SamplingOptions {
+  const floats = new Float32Array(buffer);
+  const words = new Uint32Array(buffer);
+  return {
+    temperature: floats[0]!,
+    topK: words[1]!,
+    topP: floats[2]!,
+    minP: floats[3]!,
+    repeatPenalty: floats[4]!,
+    presencePenalty: floats[5]!,
+    frequencyPenalty: floats[6]!,
+    repeatLastN: words[7]!,
+    seed: new BigUint64Array(buffer)[4]!,
+    masked: words[10] === 1,
+  };
+}
+
 /** Whether `options` need the logits to be penalized before a choice. */
 export function hasPenalties(options: SamplingOptions): boolean {
   return options.repeatLastN > 0 &&

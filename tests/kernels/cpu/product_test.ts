@@ -86,7 +86,7 @@ function multiply({ format, machine, rows, blocks, tokens }: Case) {
   pack(work.words(work.put(file), zeros, matrix, rows, blocks), 0, bands);
   const input = work.put(new Uint8Array(floats.buffer));
   quantize(work.words(input, isWide ? 0 : x, isWide ? x : 0, groups, tokens), 0, tokens);
-  const arguments_ = work.words(matrix, x, y, blocks, tokens, stride, 0);
+  const arguments_ = work.words(matrix, x, y, blocks, tokens, stride, 0, tokens);
   // In two parts, as two threads would.
   product(arguments_, 0, bands >> 1);
   product(arguments_, bands >> 1, bands);

@@ -1,0 +1,185 @@
+// What all operations of a CPU device share: its memories, its threads, the kernels of each weight
+// format, and memory for what lives no longer than an operation.
+
+import { GpuMemoryError } from "../errors.ts";
+import { activationBytes, QUANTIZE_ARGUMENTS } from "./activations.ts";
+import { type DotProduct, probeDotProduct } from "./dot_product.ts";
+import { isFloatFormat } from "./float_product.ts";
+import { BAND, bandBytes, type CpuFormat } from "./formats/mod.ts";
+import { type PackedSide, type Packer, type PackShape, unitBytes } from "./matrix.ts";
+import { type CpuBuffer, SharedMemory, takeBuffer, wholeLines } from "./memory.ts";
+import {
+  commonModule,
+  formatModule,
+  type Kernel,
+  PANEL,
+  panelMemory,
+  WEIGHTS,
+  WORK,
+} from "./modules.ts";
+import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
+import type { Quantizer } from "./plain/rows.ts";
+import { ThreadPool } from "./pool.ts";
+import { readsWide } from "./product.ts";
+import { IMPORTS } from "./wasm/mod.ts";
+
+/** Bands that are packed at a time: their rows pass through the working memory. */
+const PACK_BANDS = 32;
+
+/** The kernels of a format over one memory of weights. */
+export interface FormatKernels {
+  readonly module: WebAssembly.Module;
+  /** `pack`, `float_product` and, of an integer format, `product`. */
+  readonly here: Record<string, Kernel>;
+  /** Their numbers in the threads, once they have loaded them. */
+  inThreads?: Record<string, number>;
+}
+
+/** The parts of an open device. */
+export class CpuCore implements Quantizer, Packer {
+  readonly work = new SharedMemory();
+  readonly machine: DotProduct = probeDotProduct();
+  readonly #weights: SharedMemory[] = [];
+  readonly #formats = new Map<string, FormatKernels>();
+  readonly #quantize: Kernel;
+  readonly #record: CpuBuffer;
+  readonly #panel = panelMemory();
+  #temporary: CpuBuffer | undefined;
+  #results: CpuBuffer | undefined;
+  pool: ThreadPool | undefined;
+
+  /** @param isDry whether nothing is ever run, so that weights need no memory */
+  constructor(readonly isDry = false) {
+    const instance = instantiate(new WebAssembly.Module(commonModule()), {
+      work: this.work.memory,
+    });
+    this.#quantize = instance.quantize!;
+    this.#record = takeBuffer(this.work, "arguments", 64);
+  }
+
+  /** Starts threads. @param threads besides the host's, which waits for them */
+  async startThreads(threads: number): Promise<void> {
+    this.pool = await ThreadPool.open(threads);
+  }
+
+  /** Gives threads the kernels of formats that have come since. */
+  async loadKernels(): Promise<void> {
+    for (const [key, kernels] of this.#formats) {
+      if (kernels.inThreads !== undefined || !this.pool) continue;
+      const memory = this.#weights[Number(key.split(" ")[1])]!;
+      kernels.inThreads = await this.pool.load({
+        module: kernels.module,
+        memories: { [WORK]: this.work.memory, [WEIGHTS]: memory.memory },
+      });
+    }
+  }
+
+  temporary(bytes: number): CpuBuffer {
+    if (this.#temporary && this.#temporary.size >= bytes) return this.#temporary;
+    if (this.#temporary) this.work.give(this.#temporary.address, this.#temporary.size);
+    return this.#temporary = takeBuffer(this.work, "temporary", bytes);
+  }
+
+  /** Memory for the results of products, apart from `temporary`, which those that follow may want. */
+  results(bytes: number): CpuBuffer {
+    if (this.#results && this.#results.size >= bytes) return this.#results;
+    if (this.#results) this.work.give(this.#results.address, this.#results.size);
+    return this.#results = takeBuffer(this.work, "results", bytes);
+  }
+
+  quantize(from: CpuBuffer, to: CpuBuffer, rows: number, groups: number): void {
+    const [narrow, wide] = [to.address, this.wideAddress(to)];
+    const values = { x: from.address, tokens: rows, narrow, wide, groups };
+    this.#record.words.set(QUANTIZE_ARGUMENTS.map((name) => values[name]));
+    this.#quantize(this.#record.address, 0, rows);
+  }
+
+  /** Bytes of an int8 group in both forms that products may read. */
+  get groupBytes(): number {
+    return activationBytes(false) + (this.usesWide ? activationBytes(true) : 0);
+  }
+
+  /** Whether some products of this machine read activations of 16 bits. */
+  get usesWide(): boolean {
+    return this.machine === "pairs" || this.machine === "widened";
+  }
+
+  /** Where the wide form of a buffer of int8 groups begins; 0 where there is none. */
+  wideAddress({ address, size }: CpuBuffer): number {
+    if (!this.usesWide) return 0;
+    const groups = Math.floor(size / this.groupBytes);
+    return address + groups * activationBytes(false);
+  }
+
+  /** Where a format's products read their activations. */
+  inputAddress(format: CpuFormat, groups: CpuBuffer): number {
+    return !isFloatFormat(format) && readsWide(format, this.machine)
+      ? this.wideAddress(groups)
+      : groups.address;
+  }
+
+  /** The kernels of a format over a memory of weights. */
+  kernels(format: CpuFormat, memory: number): FormatKernels {
+    const key = `${format.source.name} ${memory}`;
+    let kernels = this.#formats.get(key);
+    if (!kernels) {
+      const module = new WebAssembly.Module(formatModule(format, this.machine));
+      const here = instantiate(module, {
+        [WORK]: this.work.memory,
+        [WEIGHTS]: this.#weights[memory]!.memory,
+        [PANEL]: this.#panel,
+      });
+      this.#formats.set(key, kernels = { module, here });
+    }
+    return kernels;
+  }
+
+  pack(format: CpuFormat, bytesOfRows: Uint8Array, shape: PackShape): PackedSide {
+    const { rows, unit, blocks, columns, rowBytes } = shape;
+    const bytes = unitBytes(format, shape);
+    if (this.isDry) return { memory: 0, address: 0, unitBytes: bytes };
+    const { memory, address } = this.#takeWeights(wholeLines(rows / unit * bytes));
+    const { here: { pack } } = this.kernels(format, memory);
+    const names = isFloatFormat(format) ? FLOAT_PACK_ARGUMENTS : PACK_ARGUMENTS;
+    const zeros = wholeLines(rowBytes);
+    const staging = this.temporary(zeros + PACK_BANDS * BAND * rowBytes + 16);
+    staging.bytes.fill(0, 0, zeros);
+    for (let first = 0, to = address; first < rows; first += unit, to += bytes) {
+      for (let row = 0; row < unit; row += PACK_BANDS * BAND) {
+        const count = Math.min(PACK_BANDS * BAND, unit - row);
+        const from = (first + row) * rowBytes;
+        staging.bytes.set(bytesOfRows.subarray(from, from + count * rowBytes), zeros);
+        const values = {
+          source: staging.address + zeros,
+          zeros: staging.address,
+          to: to + row / BAND * bandBytes(format, blocks),
+          rows: count,
+          blocks,
+          groups: blocks,
+          columns,
+        };
+        this.#record.words.set(names.map((name) => values[name]));
+        pack!(this.#record.address, 0, Math.ceil(count / BAND));
+      }
+    }
+    return { memory, address, unitBytes: bytes };
+  }
+
+  #takeWeights(bytes: number): { memory: number; address: number } {
+    for (let memory = 0; memory <= this.#weights.length; memory++) {
+      this.#weights[memory] ??= new SharedMemory();
+      const address = this.#weights[memory].take(bytes);
+      if (address !== undefined) return { memory, address };
+      if (memory === this.#weights.length - 1 && bytes >= 2 ** 32 - 2 ** 17) break;
+    }
+    throw new GpuMemoryError("weights", bytes, "there is no memory left for them");
+  }
+}
+
+function instantiate(
+  module: WebAssembly.Module,
+  memories: Record<string, WebAssembly.Memory>,
+): Record<string, Kernel> {
+  return new WebAssembly.Instance(module, { [IMPORTS]: memories })
+    .exports as unknown as Record<string, Kernel>;
+}

@@ -1,0 +1,398 @@
+// The device interface on the CPU: kernels in WebAssembly for products, on threads; all else in plain
+// TypeScript on the host's thread, over the same memory. Needs no driver. Operations run when they are
+// submitted, one after the other.
+
+import type { Commands, Device, DeviceProfile, Readback, Recorder, Sampler } from "../device.ts";
+import type { DeviceLostError } from "../errors.ts";
+import { type Described, operands } from "../operands.ts";
+import type { Activation, FloatRows, QuantizedRows } from "../ops/activation.ts";
+import { GROUP } from "../ops/activation.ts";
+import type { ActivateOptions } from "../ops/activation_function.ts";
+import type { AttentionOptions, AttentionTiling } from "../ops/attention.ts";
+import type { Columns, ElementwiseOperation, ElementwiseOptions } from "../ops/elementwise.ts";
+import type { EmbedOptions, StepRows } from "../ops/embed.ts";
+import type {
+  CombineOptions,
+  ExpertLinearOptions,
+  ExpertPlan,
+  RouteOptions,
+  Routing,
+} from "../ops/experts.ts";
+import type { AttentionState, LayerCache } from "../ops/kv_cache.ts";
+import type { LinearOptions } from "../ops/linear.ts";
+import type { Affine, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
+import type { MixOptions } from "../ops/mix.ts";
+import type { Norm, NormOptions } from "../ops/norm.ts";
+import type {
+  ColumnRange,
+  ConvolutionOptions,
+  DeltaInputs,
+  DeltaShape,
+  DeltaWeights,
+  GatedNormOptions,
+  ScanInputs,
+  ScanShape,
+  ScanWeights,
+  StepSegments,
+} from "../ops/recurrent/mod.ts";
+import type { RotateOptions, RotateRowsOptions } from "../ops/rotate.ts";
+import type { SamplerOptions } from "../ops/sampling/mod.ts";
+import type { Buffer, Operation, Pass } from "../operation.ts";
+import { type QuantFormat, quantFormat } from "../quants/mod.ts";
+import { CpuCore } from "./core.ts";
+import { type CpuMatrix, tableOf, WeightMatrix, WeightWriter } from "./matrix.ts";
+import { cpu, type CpuBuffer, dryBuffer, takeBuffer, wholeLines } from "./memory.ts";
+import * as attentions from "./plain/attention.ts";
+import { embed } from "./plain/embed.ts";
+import * as experts from "./plain/experts.ts";
+import * as recurrent from "./plain/recurrent.ts";
+import { floatsOf } from "./plain/rows.ts";
+import { sample } from "./plain/sampling.ts";
+import * as vectors from "./plain/vectors.ts";
+import { expertLinear, linear } from "./products.ts";
+
+/** ggml_type of f32. */
+const F32 = 0;
+
+/** What is written in a pass: calls to be made when it is submitted. */
+type Call = () => void;
+
+/** How to open a CPU device. */
+export interface CpuOptions {
+  /** Threads that compute; 1: the host's alone. */
+  threads?: number;
+}
+
+/** An open device on the CPU. */
+export class CpuDevice implements Device {
+  readonly allocated = new Map<string, number>();
+  readonly lost = new Promise<DeviceLostError>(() => {});
+  readonly decodeSplit = 2 ** 30;
+  readonly #core: CpuCore;
+  readonly #isShare: boolean;
+  readonly #purposes = new Map<CpuBuffer, string>();
+  readonly #matrices: WeightMatrix[] = [];
+
+  private constructor(core: CpuCore, readonly profile: DeviceProfile, isShare = false) {
+    this.#core = core;
+    this.#isShare = isShare;
+  }
+
+  /** Opens the CPU. */
+  static async open({ threads = navigator.hardwareConcurrency }: CpuOptions = {}) {
+    const core = new CpuCore();
+    if (threads > 1) await core.startThreads(threads);
+    return new CpuDevice(core, cpuProfile(core.machine, threads));
+  }
+
+  /** A device that only counts: a model assembled on it shows what it would take. */
+  static dry(profile: DeviceProfile): CpuDevice {
+    return new CpuDevice(new CpuCore(true), profile);
+  }
+
+  get groupBytes(): number {
+    return this.#core.groupBytes;
+  }
+
+  share(): CpuDevice {
+    return new CpuDevice(this.#core, this.profile, true);
+  }
+
+  check(): void {}
+
+  async scoped<T>(_what: string, create: () => T | Promise<T>): Promise<T> {
+    return await create();
+  }
+
+  buffer(label: string, bytes: number, purpose: string): Buffer {
+    const buffer = this.#core.isDry
+      ? dryBuffer(label, wholeLines(bytes))
+      : takeBuffer(this.#core.work, label, bytes);
+    this.#purposes.set(buffer, purpose);
+    this.#count(purpose, buffer.size);
+    return buffer;
+  }
+
+  write(buffer: Buffer, offset: number, data: ArrayBufferView | ArrayBuffer): void {
+    const bytes = ArrayBuffer.isView(data)
+      ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+      : new Uint8Array(data);
+    if (!this.#core.isDry) cpu(buffer).bytes.set(bytes, offset);
+  }
+
+  free(buffer: Buffer): void {
+    const purpose = this.#purposes.get(cpu(buffer));
+    if (purpose === undefined) return;
+    this.#purposes.delete(cpu(buffer));
+    this.#count(purpose, -buffer.size);
+    if (!this.#core.isDry) this.#core.work.give(cpu(buffer).address, buffer.size);
+  }
+
+  canPair(): boolean {
+    return true;
+  }
+
+  matrix(label: string, format: QuantFormat, shape: MatrixShape): WeightMatrix {
+    const allocate = (bytes: number) => {
+      this.#count("weights", bytes);
+      return new Uint8Array(this.#core.isDry ? 0 : bytes);
+    };
+    const matrix = new WeightMatrix(label, format, shape, allocate);
+    this.#matrices.push(matrix);
+    return matrix;
+  }
+
+  matrixWriter(matrix: WeightMatrix, side: 0 | 1 = 0): MatrixWriter {
+    return this.#core.isDry ? { append() {}, finish() {} } : new WeightWriter(matrix, side);
+  }
+
+  setAffine(matrix: WeightMatrix, affine: Affine): void {
+    matrix.affine = affine;
+  }
+
+  tableOf(rows: FloatRows, count: number, first: number): CpuMatrix {
+    return tableOf(rows, { rows: count, first, format: quantFormat(F32)! });
+  }
+
+  async prepare(): Promise<void> {
+    await this.#core.loadKernels();
+    for (const matrix of this.#matrices) matrix.release();
+  }
+
+  record(): Recorder {
+    const calls: Call[] = [];
+    return {
+      pass: (encode) => encode(calls as Pass),
+      copy(source, from, target, to, bytes) {
+        calls.push(() => cpu(target).bytes.set(cpu(source).bytes.subarray(from, from + bytes), to));
+      },
+      finish: () => calls as Commands,
+    };
+  }
+
+  submit(...commands: Commands[]): void {
+    for (const calls of commands as Call[][]) for (const call of calls) call();
+  }
+
+  idle(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  readback(label: string, bytes: number): Readback {
+    const buffer = this.buffer(label, bytes, "scratch");
+    const read = (bytes: number) =>
+      Promise.resolve(cpu(buffer).bytes.slice(0, bytes).buffer as unknown as ArrayBuffer);
+    return { buffer, read, readNow: read, free: () => this.free(buffer) };
+  }
+
+  mostTileRows(): number {
+    return 8;
+  }
+
+  embed(table: CpuMatrix, step: StepRows, x: FloatRows, options: EmbedOptions = {}): Operation {
+    if (table instanceof WeightMatrix) table.keepBlocks();
+    return bound(operands.embed(table, step, x, options), embed(table, step, x, options));
+  }
+
+  norm(x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}): Operation {
+    const run = vectors.norm(this.#core, x, y, norm, options);
+    return bound(operands.norm(x, y, options), run);
+  }
+
+  quantize(x: FloatRows, y: QuantizedRows): Operation {
+    const [from, to] = [cpu(x.floats), cpu(y.groups)];
+    return bound(
+      operands.quantize(x, y),
+      (rows) => this.#core.quantize(from, to, rows, x.stride / GROUP),
+    );
+  }
+
+  linear(
+    matrix: WeightMatrix,
+    x: Activation,
+    y: Activation,
+    options: LinearOptions = {},
+  ): Operation {
+    const run = linear(this.#core, matrix, x, y, options);
+    return bound(operands.linear(matrix, x, y, options), run);
+  }
+
+  activate(x: FloatRows, y: Activation, options: ActivateOptions): Operation {
+    return bound(operands.activate(x, y, options), vectors.activate(this.#core, x, y, options));
+  }
+
+  elementwise(
+    operation: ElementwiseOperation,
+    y: Columns,
+    options: ElementwiseOptions = {},
+  ): Operation {
+    const run = vectors.elementwise(operation, y, options);
+    return bound(operands.elementwise(operation, y, options), run);
+  }
+
+  rotate(
+    qkv: FloatRows,
+    cache: LayerCache | undefined,
+    state: AttentionState,
+    options: RotateOptions,
+  ): Operation {
+    const run = attentions.rotate(qkv, cache, state, options);
+    return bound(operands.rotate(qkv, cache, state, options), run);
+  }
+
+  rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation {
+    return bound(operands.rotateRows(x, turns), attentions.rotateRows(x, turns, options));
+  }
+
+  attention(
+    qkv: FloatRows,
+    cache: LayerCache,
+    state: AttentionState,
+    y: Activation,
+    options: AttentionOptions,
+    tiling: AttentionTiling,
+  ): Operation {
+    const run = attentions.attention(this.#core, qkv, cache, state, y, options, tiling);
+    return bound(operands.attention(qkv, cache, state, y, tiling), run);
+  }
+
+  route(logits: FloatRows, routing: Routing, options: RouteOptions): Operation {
+    return bound(operands.route(logits, routing), experts.route(logits, routing, options));
+  }
+
+  /** Pairs are not grouped: each reads its expert's rows by itself. */
+  expertPlan(routing: Routing): ExpertPlan {
+    return { name: "expert plan", reads: [], writes: [], routing, encode() {} };
+  }
+
+  expertLinear(
+    matrix: WeightMatrix,
+    plan: ExpertPlan,
+    x: Activation,
+    y: Activation,
+    options: ExpertLinearOptions,
+  ): Operation {
+    const run = expertLinear(this.#core, matrix, plan.routing, x, y, options);
+    return bound(operands.expertLinear(matrix, plan, x, y), run);
+  }
+
+  combine(
+    routing: Routing,
+    x: FloatRows,
+    y: FloatRows,
+    options: CombineOptions = {},
+  ): Operation {
+    const run = experts.combine(routing, x, y, options);
+    return bound(operands.combine(routing, x, y, options), run);
+  }
+
+  mix(weights: FloatRows, x: Columns, y: Columns, options: MixOptions): Operation {
+    return bound(operands.mix(weights, x, y), vectors.mix(weights, x, y, options));
+  }
+
+  matchMagnitude(y: Columns, reference: Columns, options: { count?: number } = {}): Operation {
+    const run = vectors.matchMagnitude(y, reference, options);
+    return bound(operands.matchMagnitude(y, reference), run);
+  }
+
+  sparsify(x: FloatRows, factor: number): Operation {
+    return bound(operands.sparsify(x), vectors.sparsify(x, factor));
+  }
+
+  convolution(
+    x: ColumnRange,
+    y: FloatRows,
+    step: StepSegments,
+    state: Buffer,
+    options: ConvolutionOptions,
+  ): Operation {
+    const run = recurrent.convolution(x, y, step, state, options);
+    return bound(operands.convolution(x, y, step, state), run);
+  }
+
+  scan(
+    inputs: ScanInputs,
+    y: FloatRows,
+    step: StepSegments,
+    state: Buffer,
+    weights: ScanWeights,
+    shape: ScanShape,
+  ): Operation {
+    const run = recurrent.scan(inputs, y, step, state, weights, shape);
+    return bound(operands.scan(inputs, y, step, state), run);
+  }
+
+  deltaRule(
+    inputs: DeltaInputs,
+    y: FloatRows,
+    step: StepSegments,
+    state: Buffer,
+    weights: DeltaWeights,
+    shape: DeltaShape,
+  ): Operation {
+    const run = recurrent.deltaRule(inputs, y, step, state, weights, shape);
+    return bound(operands.deltaRule(inputs, y, step, state), run);
+  }
+
+  gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation {
+    return bound(operands.gatedNorm(x, y, options), vectors.gatedNorm(x, y, options));
+  }
+
+  sampler(options: SamplerOptions): Sampler {
+    const run = sample(options);
+    return {
+      encode: (pass, outputs) => (pass as Call[]).push(() => run(outputs)),
+      [Symbol.dispose]() {},
+    };
+  }
+
+  readBandwidth(): Promise<number> {
+    const bytes = 2 ** 27;
+    const rows = floatsOf({
+      columns: 0,
+      stride: 0,
+      floats: this.buffer("bandwidth", bytes, "scratch"),
+    });
+    let [best, sum] = [Infinity, 0];
+    for (let run = 0; run < 3; run++) {
+      const started = performance.now();
+      for (let i = 0; i < rows.length; i += 4) sum += rows[i]! + rows[i + 2]!;
+      best = Math.min(best, performance.now() - started);
+    }
+    return Promise.resolve(sum === 0 ? bytes / best * 1000 : 0);
+  }
+
+  [Symbol.dispose](): void {
+    for (const buffer of [...this.#purposes.keys()]) this.free(buffer);
+    if (!this.#isShare) void this.#core.pool?.close();
+  }
+
+  #count(purpose: string, bytes: number): void {
+    this.allocated.set(purpose, (this.allocated.get(purpose) ?? 0) + bytes);
+  }
+}
+
+function bound(described: Described, run: (...counts: number[]) => void): Operation {
+  return {
+    ...described,
+    encode: (pass, ...counts) => (pass as Call[]).push(() => run(...counts)),
+  };
+}
+
+function cpuProfile(machine: string, threads: number): DeviceProfile {
+  return {
+    platform: { name: "cpu" },
+    capabilities: {
+      subgroups: false,
+      timestamps: false,
+      packedDot: true,
+      subgroupSize: 0,
+      software: true,
+    },
+    description: `CPU, ${threads} threads, int8 products: ${machine}`,
+    vendor: 0,
+    device: 0,
+    maxBindingSize: 2 ** 32 - wholeLines(2 ** 17),
+    maxBufferSize: 2 ** 32 - wholeLines(2 ** 17),
+  };
+}

@@ -1,0 +1,158 @@
+// Weight matrices on the CPU. The blocks of the file are kept as they are, for look-ups and products
+// with f32; for products with int8 they are laid out anew, in bands of eight rows (formats/format.ts),
+// and the blocks let go once all operations are bound, if nothing else reads them.
+
+import type { FloatRows } from "../ops/activation.ts";
+import type { Affine, Matrix, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
+import type { QuantFormat } from "../quants/mod.ts";
+import { BAND, bandBytes, blockColumns, type CpuFormat } from "./formats/mod.ts";
+import { cpu } from "./memory.ts";
+
+/** A table or a matrix whose rows can be had as floats. */
+export interface CpuMatrix extends Matrix {
+  /** Number of the first row, for tables that are one part of several. */
+  readonly firstRow: number;
+  /** The weights of a row: [columns]. */
+  floatRow(row: number, side?: number): Float32Array;
+}
+
+/** Where a side of a matrix lies in bands. */
+export interface PackedSide {
+  /** Number of the memory of weights. */
+  readonly memory: number;
+  /** Address of the first unit. */
+  readonly address: number;
+  /** From one unit to the next, such as the rows of an expert. */
+  readonly unitBytes: number;
+}
+
+/** Writes blocks out in bands: rows of one unit into new memory. */
+export interface Packer {
+  pack(format: CpuFormat, rows: Uint8Array, shape: PackShape): PackedSide;
+}
+
+/** What is packed. */
+export interface PackShape {
+  readonly rows: number;
+  /** Rows that lie together. */
+  readonly unit: number;
+  readonly columns: number;
+  /** Blocks of a row as kernels count them. */
+  readonly blocks: number;
+  /** Bytes of a row in the file. */
+  readonly rowBytes: number;
+}
+
+/** A weight matrix. */
+export class WeightMatrix implements CpuMatrix {
+  readonly firstRow = 0;
+  readonly sides: 1 | 2;
+  /** Rows that lie together, each unit in whole bands. */
+  readonly unit: number;
+  affine: Affine | undefined;
+  /** GGUF blocks of each side, until they are let go. */
+  readonly #blocks: (Uint8Array | undefined)[];
+  #packed: readonly PackedSide[] | undefined;
+  /** Whether look-ups or products with f32 read the blocks. */
+  #keepsBlocks = false;
+
+  constructor(
+    readonly label: string,
+    readonly format: QuantFormat,
+    { rows, columns, sides = 1, unit = rows }: MatrixShape,
+    allocate: (bytes: number) => Uint8Array,
+  ) {
+    this.rows = rows;
+    this.columns = columns;
+    this.sides = sides;
+    this.unit = unit;
+    this.#blocks = Array.from({ length: sides }, () => allocate(rows * this.rowBytes));
+  }
+
+  readonly rows: number;
+  readonly columns: number;
+
+  /** Bytes of a row in the file. */
+  get rowBytes(): number {
+    return this.columns / this.format.blockSize * this.format.blockBytes;
+  }
+
+  /** Blocks that its sides have, for the account. */
+  get keptBytes(): number {
+    return this.#blocks.reduce((sum, blocks) => sum + (blocks?.length ?? 0), 0);
+  }
+
+  /** Takes rows as they are in the file. */
+  write(side: number, at: number, rows: Uint8Array): void {
+    this.#blocks[side]!.set(rows, at);
+  }
+
+  /** Has the blocks kept: they are read as floats. */
+  keepBlocks(): void {
+    this.#keepsBlocks = true;
+  }
+
+  floatRow(row: number, side = 0): Float32Array {
+    const bytes = this.#blocks[side]!.subarray(row * this.rowBytes, (row + 1) * this.rowBytes);
+    return this.format.dequantize(bytes, bytes.length / this.format.blockBytes);
+  }
+
+  /** How it lies in bands, laid out when first asked for. */
+  packed(format: CpuFormat, packer: Packer): readonly PackedSide[] {
+    const { rows, unit, columns, rowBytes } = this;
+    const blocks = Math.ceil(columns / blockColumns(format));
+    const shape = { rows, unit, columns, blocks, rowBytes };
+    return this.#packed ??= this.#blocks.map((side) => packer.pack(format, side!, shape));
+  }
+
+  /** Lets the blocks go that nobody reads; how many bytes that gives back. */
+  release(): number {
+    if (this.#keepsBlocks || !this.#packed) return 0;
+    const bytes = this.keptBytes;
+    this.#blocks.fill(undefined);
+    return bytes;
+  }
+}
+
+/** Rows of f32 as a table to look up. */
+export function tableOf({ floats, columns, stride }: FloatRows, table: {
+  rows: number;
+  first: number;
+  format: QuantFormat;
+}): CpuMatrix {
+  const { rows, first: firstRow, format } = table;
+  const values = cpu(floats).floats;
+  return {
+    label: floats.label,
+    format,
+    rows,
+    columns,
+    sides: 1,
+    firstRow,
+    floatRow: (row) => values.subarray(row * stride, row * stride + columns),
+  };
+}
+
+/** Takes the rows of a side. */
+export class WeightWriter implements MatrixWriter {
+  readonly #matrix: WeightMatrix;
+  readonly #side: number;
+  #written = 0;
+
+  constructor(matrix: WeightMatrix, side: number) {
+    this.#matrix = matrix;
+    this.#side = side;
+  }
+
+  append(rows: Uint8Array): void {
+    this.#matrix.write(this.#side, this.#written, rows);
+    this.#written += rows.length;
+  }
+
+  finish(): void {}
+}
+
+/** Bytes of a unit in bands. */
+export function unitBytes(format: CpuFormat, { unit, blocks }: PackShape): number {
+  return Math.ceil(unit / BAND) * bandBytes(format, blocks);
+}

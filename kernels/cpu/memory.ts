@@ -1,0 +1,112 @@
+// The memory of a CPU device: one WebAssembly memory for all that steps work on, given out in pieces,
+// and others for weights, since one memory ends at 4 GiB. All are shared, so that threads see them.
+
+import { GpuMemoryError } from "../errors.ts";
+import type { Buffer } from "../operation.ts";
+
+/** Pages of a memory that has 4 GiB, and bytes of a page. */
+const MOST_PAGES = 65536;
+const PAGE = 65536;
+
+/** Pieces begin on whole cache lines. */
+const LINE = 64;
+
+/** A piece of the working memory, seen as bytes, words and floats. */
+export interface CpuBuffer extends Buffer {
+  readonly address: number;
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
+  readonly words: Uint32Array<SharedArrayBuffer>;
+  readonly floats: Float32Array<SharedArrayBuffer>;
+  readonly halves: Float16Array<SharedArrayBuffer>;
+}
+
+/** A WebAssembly memory whose pieces are given out and taken back. */
+export class SharedMemory {
+  readonly memory = new WebAssembly.Memory({ initial: 1, maximum: MOST_PAGES, shared: true });
+  /** Free pieces by their address, none next to another. */
+  readonly #free = new Map<number, number>();
+  /** Address 0 is never given out: kernels take it for "none". */
+  #end = LINE;
+
+  /** Zeroed memory, or undefined where there is none left. @param bytes a multiple of 64 */
+  take(bytes: number): number | undefined {
+    for (const [address, size] of this.#free) {
+      if (size < bytes) continue;
+      this.#free.delete(address);
+      if (size > bytes) this.#free.set(address + bytes, size - bytes);
+      new Uint8Array(this.memory.buffer, address, bytes).fill(0);
+      return address;
+    }
+    const address = this.#end;
+    const pages = Math.ceil((address + bytes) / PAGE);
+    const missing = pages - this.memory.buffer.byteLength / PAGE;
+    // The last page stays unused: lengths and ends of pieces fit 32 bits.
+    if (pages >= MOST_PAGES || (missing > 0 && !this.#grow(missing))) return undefined;
+    this.#end += bytes;
+    return address;
+  }
+
+  /** Takes a piece back. */
+  give(address: number, bytes: number): void {
+    let [start, size] = [address, bytes];
+    for (const [other, length] of this.#free) {
+      if (other + length === start) start = other;
+      else if (start + size !== other) continue;
+      this.#free.delete(other);
+      size += length;
+    }
+    this.#free.set(start, size);
+  }
+
+  #grow(pages: number): boolean {
+    try {
+      this.memory.grow(pages);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** `bytes` rounded up to whole cache lines. */
+export function wholeLines(bytes: number): number {
+  return Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
+}
+
+/** Memory of a step, as a buffer. Errors: GpuMemoryError. */
+export function takeBuffer(memory: SharedMemory, label: string, bytes: number): CpuBuffer {
+  const size = wholeLines(bytes);
+  const address = memory.take(size);
+  if (address === undefined) {
+    throw new GpuMemoryError(label, size, "the memory of a device on the CPU ends at 4 GiB");
+  }
+  const { buffer } = memory.memory as WebAssembly.Memory & { buffer: SharedArrayBuffer };
+  return {
+    label,
+    size,
+    address,
+    bytes: new Uint8Array(buffer, address, size),
+    words: new Uint32Array(buffer, address, size / 4),
+    floats: new Float32Array(buffer, address, size / 4),
+    halves: new Float16Array(buffer, address, size / 2),
+  };
+}
+
+/** A buffer that has a size and no memory. */
+export function dryBuffer(label: string, size: number): CpuBuffer {
+  const none = new SharedArrayBuffer(0);
+  return {
+    label,
+    size,
+    address: 0,
+    bytes: new Uint8Array(none),
+    words: new Uint32Array(none),
+    floats: new Float32Array(none),
+    halves: new Float16Array(none),
+  };
+}
+
+/** A buffer of a CPU device, as the interface hands it around. */
+export function cpu(buffer: Buffer): CpuBuffer {
+  return buffer as CpuBuffer;
+}

@@ -1,0 +1,222 @@
+// Rotation and attention over the paged KV cache in plain TypeScript. A block of the cache is
+// [kvHeads, BLOCK] heads, as kernels/ops/kv_cache.ts says, of f32 or f16.
+
+import type { Activation, FloatRows } from "../../ops/activation.ts";
+import { alibiSlopes, type AttentionOptions, type AttentionTiling } from "../../ops/attention.ts";
+import { IMAGE_TOKEN } from "../../ops/embed.ts";
+import { type AttentionState, BLOCK, type LayerCache } from "../../ops/kv_cache.ts";
+import { TURN } from "../../ops/rope_tables.ts";
+import type { RotateOptions, RotateRowsOptions } from "../../ops/rotate.ts";
+import type { Buffer } from "../../operation.ts";
+import { cpu } from "../memory.ts";
+import { floatsOf, type Quantizer, targetOf } from "./rows.ts";
+
+/** Elements of a cache, whatever their type. */
+type Elements = Float32Array | Float16Array;
+
+function elementsOf(buffer: Buffer, half: boolean): Elements {
+  return half ? cpu(buffer).halves : cpu(buffer).floats;
+}
+
+/** The part of an M-RoPE position that turns a pair. */
+function partOf(
+  pair: number,
+  { sections, interleaved = false }: RotateOptions["sections"] & object,
+) {
+  const [time = 0, height = 0, width = 0, other = 0] = sections ?? [];
+  const at = pair % (time + height + width + other);
+  if (interleaved) return at % 3;
+  return Number(at >= time) + Number(at >= time + height);
+}
+
+/** RoPE on queries in place and on keys; keys and values into the cache. */
+export function rotate(
+  qkv: FloatRows,
+  cache: LayerCache | undefined,
+  state: AttentionState,
+  options: RotateOptions,
+) {
+  const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
+  const { rotary, rotaryStart = 0, halfPairs, first = 0, sections } = options;
+  const rows = cpu(state.rows).words;
+  const table = cpu(state.table).words;
+  const x = floatsOf(qkv);
+  const low = rotary > 0 ? cpu(options.lowTurns!).floats : undefined;
+  const high = rotary > 0 ? cpu(options.highTurns!).floats : undefined;
+  const places = sections && cpu(sections.places).words;
+  const hasSections = rotary > 0 && (sections?.sections?.length ?? 0) > 0;
+  const keys = cache && elementsOf(cache.keys, cache.half);
+  const values = cache?.values && !sharedValues ? elementsOf(cache.values, cache.half) : undefined;
+  const pairs = rotary / 2;
+  const [cosines, sines] = [new Float32Array(pairs), new Float32Array(pairs)];
+
+  /** How far each pair turns in a row, as the product of two unit vectors. */
+  const turn = (token: number, position: number, rotaryPosition: number) => {
+    for (let pair = 0; pair < pairs; pair++) {
+      let at = position;
+      if (hasSections) {
+        at = token >= IMAGE_TOKEN
+          ? places![4 * (token - IMAGE_TOKEN) + partOf(pair, sections!)]
+          : rotaryPosition;
+      }
+      const a = ((at % TURN) * pairs + pair) * 2;
+      const b = (Math.floor(at / TURN) * pairs + pair) * 2;
+      cosines[pair] = low![a] * high![b] - low![a + 1] * high![b + 1];
+      sines[pair] = low![a] * high![b + 1] + low![a + 1] * high![b];
+    }
+  };
+  const turnHead = (from: number) => {
+    const start = from + rotaryStart;
+    for (let pair = 0; pair < pairs; pair++) {
+      const one = start + (halfPairs ? pair : 2 * pair);
+      const two = one + (halfPairs ? pairs : 1);
+      const [a, b] = [x[one], x[two]];
+      x[one] = a * cosines[pair] - b * sines[pair];
+      x[two] = b * cosines[pair] + a * sines[pair];
+    }
+  };
+  return (count: number) => {
+    for (let row = 0; row < count; row++) {
+      const [token, position, slot, rotaryPosition] = rows.subarray(4 * row, 4 * row + 4);
+      const base = row * qkv.stride + first;
+      if (rotary > 0) turn(token, position, rotaryPosition);
+      for (let head = 0; rotary > 0 && head < heads; head++) turnHead(base + head * headDim);
+      if (!keys) continue;
+      const block = table[slot * state.maxBlocks + Math.floor(position / BLOCK)];
+      for (let head = 0; head < kvHeads; head++) {
+        const cached = (block * kvHeads + head) * BLOCK + position % BLOCK;
+        const from = base + (heads + head) * headDim;
+        // The rows keep their keys as they are: only the cache has them turned.
+        const before = x.slice(from, from + headDim);
+        if (rotary > 0) turnHead(from);
+        keys.set(x.subarray(from, from + headDim), cached * headDim);
+        x.set(before, from);
+        if (!values) continue;
+        const value = base + (heads + kvHeads) * headDim + head * valueDim;
+        values.set(x.subarray(value, value + valueDim), cached * valueDim);
+      }
+    }
+  };
+}
+
+/** Turns the heads of each row by angles of that row. */
+export function rotateRows(
+  x: FloatRows,
+  turns: Buffer,
+  { heads, headDim, distance }: RotateRowsOptions,
+) {
+  const [values, angles] = [floatsOf(x), cpu(turns).floats];
+  const pairs = headDim / 2;
+  return (rows: number) => {
+    for (let row = 0; row < rows; row++) {
+      for (let head = 0; head < heads; head++) {
+        for (let pair = 0; pair < pairs; pair++) {
+          const element = Math.floor(pair / distance) * 2 * distance + pair % distance;
+          const one = row * x.stride + head * headDim + element;
+          const two = one + distance;
+          const [cos, sin] = [
+            angles[2 * (row * pairs + pair)],
+            angles[2 * (row * pairs + pair) + 1],
+          ];
+          const [a, b] = [values[one], values[two]];
+          values[one] = a * cos - b * sin;
+          values[two] = b * cos + a * sin;
+        }
+      }
+    }
+  };
+}
+
+/** The positions that a query sees, from the first to before the last. */
+function seenBy(
+  { window, causal = true, wholeImages = false }: AttentionOptions,
+  position: number,
+  end: number,
+  imageEnd: number,
+): readonly [first: number, after: number] {
+  const size = window?.size ?? 0;
+  let first = 0;
+  if (window?.kind === "sliding") first = Math.max(0, position + 1 - size);
+  if (window?.kind === "chunked") first = position - position % size;
+  if (window?.kind === "symmetric") first = Math.max(0, position - Math.floor(size / 2));
+  if (causal) return [first, wholeImages ? Math.max(position + 1, imageEnd) : position + 1];
+  if (window?.kind !== "symmetric") return [first, end];
+  return [first, Math.min(end, position + Math.floor(size / 2) + 1)];
+}
+
+/** softmax(q k^T * scale) v over the cache. */
+export function attention(
+  device: Quantizer,
+  qkv: FloatRows,
+  cache: LayerCache,
+  state: AttentionState,
+  y: Activation,
+  options: AttentionOptions,
+  tiling: AttentionTiling,
+) {
+  const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
+  const { scale, softcap = 0, sinks, alibi = 0, first = 0, temperature } = options;
+  const rows = cpu(state.rows).words;
+  const table = cpu(state.table).words;
+  const tiles = cpu(tiling.tiles).words;
+  const q = floatsOf(qkv);
+  const keys = elementsOf(cache.keys, cache.half);
+  const values = sharedValues ? keys : elementsOf(cache.values!, cache.half);
+  const valueStride = sharedValues ? headDim : valueDim;
+  const slopes = alibi > 0 ? alibiSlopes(heads, alibi) : undefined;
+  const sinkOf = sinks && cpu(sinks).floats;
+  const share = heads / kvHeads;
+  let scores = new Float64Array(1024);
+
+  const attendRow = (row: number, end: number, imageEnd: number, to: Float32Array, at: number) => {
+    const [, position, slot] = rows.subarray(4 * row, 4 * row + 3);
+    const [from, after] = seenBy(options, position, Math.max(end, position + 1), imageEnd);
+    if (after - from > scores.length) scores = new Float64Array(2 * (after - from));
+    const heat = temperature
+      ? 1 + temperature.scale *
+          Math.log(Math.floor((position + temperature.offset) / temperature.length) + 1)
+      : 1;
+    const headAt = (kv: number, p: number) =>
+      (table[slot * state.maxBlocks + Math.floor(p / BLOCK)] * kvHeads + kv) * BLOCK + p % BLOCK;
+    for (let head = 0; head < heads; head++) {
+      const kv = Math.floor(head / share);
+      const query = row * qkv.stride + first + head * headDim;
+      let peak = sinkOf ? sinkOf[head] : -Infinity;
+      for (let p = from; p < after; p++) {
+        const key = headAt(kv, p) * headDim;
+        let dot = 0;
+        for (let d = 0; d < headDim; d++) dot += q[query + d] * keys[key + d];
+        let score = dot * heat * scale;
+        if (softcap > 0) score = softcap * Math.tanh(score / softcap);
+        if (slopes) score -= slopes[head] * Math.abs(position - p);
+        scores[p - from] = score;
+        if (!(score <= peak)) peak = score; // a NaN has to be seen in the result
+      }
+      let sum = sinkOf ? Math.exp(sinkOf[head] - peak) : 0;
+      const out = at + head * valueDim;
+      to.fill(0, out, out + valueDim);
+      for (let p = from; p < after; p++) {
+        const weight = Math.exp(scores[p - from] - peak);
+        sum += weight;
+        const value = headAt(kv, p) * valueStride;
+        for (let d = 0; d < valueDim; d++) to[out + d] += weight * values[value + d];
+      }
+      for (let d = 0; d < valueDim; d++) to[out + d] /= sum;
+    }
+  };
+  return (count: number) => {
+    // Rows of the tiles may begin anywhere: all rows up to the last are there for what follows.
+    let last = 0;
+    for (let tile = 0; tile < count; tile++) {
+      last = Math.max(last, tiles[4 * tile] + tiles[4 * tile + 1]);
+    }
+    const { floats: to, stride, finish } = targetOf(device, y, last);
+    for (let tile = 0; tile < count; tile++) {
+      const [firstRow, rowCount, end, imageEnd] = tiles.subarray(4 * tile, 4 * tile + 4);
+      for (let i = 0; i < rowCount; i++) {
+        attendRow(firstRow + i, end, imageEnd, to, (firstRow + i) * stride);
+      }
+    }
+    finish(last);
+  };
+}

@@ -1,0 +1,58 @@
+// Models on the CPU device: one of each kind of memory and operation beside the known logits, every
+// weight format with int8 activations, and answers that do not depend on the number of threads.
+// `QUERN_DEVICE=cpu deno task conformance` runs all.
+
+import { assert, assertEquals } from "@std/assert";
+import { loadModel } from "../../engine/mod.ts";
+import { nmse } from "../gpu.ts";
+import {
+  conformanceTest,
+  DATA,
+  hasData,
+  logitErrors,
+  namesIn,
+  readFixture,
+  worst,
+} from "./logits.ts";
+
+const ARCHITECTURES = [
+  ...["llama-dense", "gemma3-dense", "gpt2-dense", "qwen2vl-dense"],
+  ...["gpt-oss-moe", "deepseek2-moe", "qwen3moe-moe"],
+  ...["mamba-dense", "mamba2-dense", "qwen35-dense", "kimi-linear-moe", "lfm2-dense"],
+];
+
+const TOKENS = Array.from({ length: 40 }, (_, i) => (i * 37 + 11) % 120);
+
+/** Of the power of the logits, what int8 activations may change. */
+const MOST_ROUNDING = 2e-4;
+
+for (const name of ARCHITECTURES) {
+  conformanceTest(`${name} has the known logits on the CPU`, async () => {
+    const fixture = await readFixture("architectures", name);
+    const errors = await logitErrors(fixture, { device: { kind: "cpu", threads: 2 } });
+    assert(worst(errors) <= 1e-6, JSON.stringify(errors));
+  });
+}
+
+async function logitsOf(name: string, exact: boolean, threads: number, chunk = Infinity) {
+  await using model = await loadModel(new URL(`quantizations/${name}.gguf`, DATA), {
+    exact,
+    contextLength: 64,
+    maxSequences: 2,
+    device: { kind: "cpu", threads },
+  });
+  return await model.logits(TOKENS, { chunk });
+}
+
+/** One of each way that products are done; with QUERN_ALL_FORMATS set, all that there are. */
+const FORMATS = ["F16", "IQ3_M", "MXFP4_MOE", "Q4_K_M", "Q6_K", "Q8_0"];
+const all = Deno.env.has("QUERN_ALL_FORMATS") && hasData ? await namesIn("quantizations") : FORMATS;
+
+for (const name of all) {
+  conformanceTest(`${name} on the CPU rounds little, and alike on every thread`, async () => {
+    const exact = await logitsOf(name, true, 1);
+    const rounded = await logitsOf(name, false, 1);
+    assert(nmse(rounded, exact) <= MOST_ROUNDING, `NMSE ${nmse(rounded, exact)}`);
+    assertEquals(await logitsOf(name, false, 3, 7), rounded);
+  });
+}
