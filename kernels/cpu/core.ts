@@ -26,13 +26,23 @@ import { IMPORTS } from "./wasm/mod.ts";
 /** Bands that are packed at a time: their rows pass through the working memory. */
 const PACK_BANDS = 32;
 
-/** The kernels of a format over one memory of weights. */
-export interface FormatKernels {
+/** The kernels of a module over some memories. */
+export interface Kernels {
   readonly module: WebAssembly.Module;
-  /** `pack`, `float_product` and, of an integer format, `product`. */
+  /** Memories that threads share; each has a panel of its own. */
+  readonly memories: Record<string, WebAssembly.Memory>;
+  /** The kernels on the host's thread. */
   readonly here: Record<string, Kernel>;
   /** Their numbers in the threads, once they have loaded them. */
   inThreads?: Record<string, number>;
+}
+
+/** A kernel over items, by the address of its arguments. */
+export interface KernelCall {
+  readonly kernels: Kernels;
+  readonly name: string;
+  readonly record: number;
+  readonly items: number;
 }
 
 /** The parts of an open device. */
@@ -40,10 +50,11 @@ export class CpuCore implements Quantizer, Packer {
   readonly work = new SharedMemory();
   readonly machine: DotProduct = probeDotProduct();
   readonly #weights: SharedMemory[] = [];
-  readonly #formats = new Map<string, FormatKernels>();
+  readonly #modules = new Map<string, Kernels>();
   readonly #quantize: Kernel;
   readonly #record: CpuBuffer;
   readonly #panel = panelMemory();
+  readonly #kept = new Map<string, CpuBuffer>();
   #temporary: CpuBuffer | undefined;
   #results: CpuBuffer | undefined;
   pool: ThreadPool | undefined;
@@ -64,13 +75,10 @@ export class CpuCore implements Quantizer, Packer {
 
   /** Gives threads the kernels of formats that have come since. */
   async loadKernels(): Promise<void> {
-    for (const [key, kernels] of this.#formats) {
-      if (kernels.inThreads !== undefined || !this.pool) continue;
-      const memory = this.#weights[Number(key.split(" ")[1])]!;
-      kernels.inThreads = await this.pool.load({
-        module: kernels.module,
-        memories: { [WORK]: this.work.memory, [WEIGHTS]: memory.memory },
-      });
+    for (const kernels of this.#modules.values()) {
+      if (kernels.inThreads || !this.pool) continue;
+      const { module, memories } = kernels;
+      kernels.inThreads = await this.pool.load({ module, memories });
     }
   }
 
@@ -78,6 +86,14 @@ export class CpuCore implements Quantizer, Packer {
     if (this.#temporary && this.#temporary.size >= bytes) return this.#temporary;
     if (this.#temporary) this.work.give(this.#temporary.address, this.#temporary.size);
     return this.#temporary = takeBuffer(this.work, "temporary", bytes);
+  }
+
+  /** Memory that keeps its content: one piece for each label and size. */
+  kept(label: string, bytes: number): CpuBuffer {
+    const key = `${label} ${bytes}`;
+    let buffer = this.#kept.get(key);
+    if (!buffer) this.#kept.set(key, buffer = takeBuffer(this.work, label, bytes));
+    return buffer;
   }
 
   /** Memory for the results of products, apart from `temporary`, which those that follow may want. */
@@ -119,19 +135,41 @@ export class CpuCore implements Quantizer, Packer {
   }
 
   /** The kernels of a format over a memory of weights. */
-  kernels(format: CpuFormat, memory: number): FormatKernels {
-    const key = `${format.source.name} ${memory}`;
-    let kernels = this.#formats.get(key);
+  formatKernels(format: CpuFormat, memory: number): Kernels {
+    return this.kernels(
+      `${format.source.name} ${memory}`,
+      () => formatModule(format, this.machine),
+      { [WEIGHTS]: this.#weights[memory]!.memory },
+    );
+  }
+
+  /** The kernels of a module, which is built when its key is first asked for. */
+  kernels(
+    key: string,
+    build: () => Uint8Array<ArrayBuffer>,
+    others: Record<string, WebAssembly.Memory> = {},
+  ): Kernels {
+    let kernels = this.#modules.get(key);
     if (!kernels) {
-      const module = new WebAssembly.Module(formatModule(format, this.machine));
-      const here = instantiate(module, {
-        [WORK]: this.work.memory,
-        [WEIGHTS]: this.#weights[memory]!.memory,
-        [PANEL]: this.#panel,
-      });
-      this.#formats.set(key, kernels = { module, here });
+      const module = new WebAssembly.Module(build());
+      const memories = { [WORK]: this.work.memory, ...others };
+      const here = instantiate(module, { ...memories, [PANEL]: this.#panel });
+      this.#modules.set(key, kernels = { module, memories, here });
     }
     return kernels;
+  }
+
+  /** Runs kernels that need not wait for each other, on all threads once they have loaded them. */
+  run(calls: readonly KernelCall[]): void {
+    if (this.pool && calls.every(({ kernels }) => kernels.inThreads)) {
+      this.pool.run([calls.map(({ kernels, name, record, items }) => ({
+        kernel: kernels.inThreads![name]!,
+        record,
+        items,
+      }))]);
+      return;
+    }
+    for (const { kernels, name, record, items } of calls) kernels.here[name]!(record, 0, items);
   }
 
   pack(format: CpuFormat, bytesOfRows: Uint8Array, shape: PackShape): PackedSide {
@@ -139,7 +177,7 @@ export class CpuCore implements Quantizer, Packer {
     const bytes = unitBytes(format, shape);
     if (this.isDry) return { memory: 0, address: 0, unitBytes: bytes };
     const { memory, address } = this.#takeWeights(wholeLines(rows / unit * bytes));
-    const { here: { pack } } = this.kernels(format, memory);
+    const { here: { pack } } = this.formatKernels(format, memory);
     const names = isFloatFormat(format) ? FLOAT_PACK_ARGUMENTS : PACK_ARGUMENTS;
     const zeros = wholeLines(rowBytes);
     const staging = this.temporary(zeros + PACK_BANDS * BAND * rowBytes + 16);

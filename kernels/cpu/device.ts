@@ -39,6 +39,7 @@ import type { RotateOptions, RotateRowsOptions } from "../ops/rotate.ts";
 import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
+import { attention } from "./attend.ts";
 import { CpuCore } from "./core.ts";
 import { type CpuMatrix, tableOf, WeightMatrix, WeightWriter } from "./matrix.ts";
 import { cpu, type CpuBuffer, dryBuffer, takeBuffer, wholeLines } from "./memory.ts";
@@ -252,7 +253,7 @@ export class CpuDevice implements Device {
     options: AttentionOptions,
     tiling: AttentionTiling,
   ): Operation {
-    const run = attentions.attention(this.#core, qkv, cache, state, y, options, tiling);
+    const run = attention(this.#core, qkv, cache, state, y, options, tiling);
     return bound(operands.attention(qkv, cache, state, y, tiling), run);
   }
 

@@ -7,7 +7,7 @@ import { type ActivationFunction, gateReference } from "../ops/activation_functi
 import type { ExpertLinearOptions, Routing } from "../ops/experts.ts";
 import type { LinearOptions } from "../ops/linear.ts";
 import { activationBytes, codeBytes } from "./activations.ts";
-import type { CpuCore, FormatKernels } from "./core.ts";
+import type { CpuCore } from "./core.ts";
 import { BAND, blockColumns, type CpuFormat, cpuFormat } from "./formats/mod.ts";
 import type { PackedSide, WeightMatrix } from "./matrix.ts";
 import { cpu, type CpuBuffer, takeBuffer } from "./memory.ts";
@@ -90,7 +90,7 @@ class Products {
       this.#record = takeBuffer(core.work, "arguments", calls.length * words * 4);
     }
     const x = this.#x;
-    const kernel = isQuantized(x) ? "product" : "float_product";
+    const name = isQuantized(x) ? "product" : "float_product";
     const input = isQuantized(x) ? core.inputAddress(format, cpu(x.groups)) : cpu(x.floats).address;
     // Groups of one token lie beside those of the others, rows of floats one after the other.
     const tokenBytes = isQuantized(x)
@@ -114,9 +114,9 @@ class Products {
       this.#record.words.set(PRODUCT_ARGUMENTS.map((name) => values[name]!), i * words);
       row += rows;
       const record = this.#record.address + 4 * i * words;
-      return { kernels: core.kernels(format, memory), kernel, record, items };
+      return { kernels: core.formatKernels(format, memory), name, record, items };
     });
-    runKernels(core, operations);
+    core.run(operations);
   }
 
   #runPlain(calls: readonly Call[], { buffer, at, stride }: Results, all: number): void {
@@ -159,22 +159,6 @@ function dequantizeGroups({ groups }: QuantizedRows, stride: number, rows: numbe
     }
   }
   return values;
-}
-
-function runKernels(
-  core: CpuCore,
-  calls: readonly { kernels: FormatKernels; kernel: string; record: number; items: number }[],
-): void {
-  const { pool } = core;
-  if (pool && calls.every(({ kernels }) => kernels.inThreads !== undefined)) {
-    pool.run([calls.map(({ kernels, kernel, record, items }) => ({
-      kernel: kernels.inThreads![kernel]!,
-      record,
-      items,
-    }))]);
-    return;
-  }
-  for (const { kernels, kernel, record, items } of calls) kernels.here[kernel]!(record, 0, items);
 }
 
 /** y = x W^T, or y += x W^T, or f(gate) * up for a pair. */

@@ -4,6 +4,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { loadModel } from "../../engine/mod.ts";
+import { readAnswer } from "../engine/harness.ts";
 import { nmse } from "../gpu.ts";
 import {
   conformanceTest,
@@ -43,6 +44,22 @@ async function logitsOf(name: string, exact: boolean, threads: number, chunk = I
   });
   return await model.logits(TOKENS, { chunk });
 }
+
+conformanceTest("answers on the CPU are the same alone and among others", async () => {
+  await using model = await loadModel(new URL("quantizations/Q8_0.gguf", DATA), {
+    contextLength: 128,
+    maxSequences: 3,
+    prefillChunk: 9,
+    device: { kind: "cpu", threads: 2 },
+  });
+  const prompts = [TOKENS, TOKENS.slice(3, 8), TOKENS.slice(10, 33)];
+  const answer = (prompt: number[]) =>
+    readAnswer(model.generate({ prompt, temperature: 0, maxTokens: 24 }));
+  const alone: number[][] = [];
+  for (const prompt of prompts) alone.push((await answer(prompt)).tokens);
+  const together = await Promise.all(prompts.map(answer));
+  assertEquals(together.map(({ tokens }) => tokens), alone);
+});
 
 /** One of each way that products are done; with QUERN_ALL_FORMATS set, all that there are. */
 const FORMATS = ["F16", "IQ3_M", "MXFP4_MOE", "Q4_K_M", "Q6_K", "Q8_0"];

@@ -1,7 +1,7 @@
 // Rotation and attention over the paged KV cache in plain TypeScript. A block of the cache is
 // [kvHeads, BLOCK] heads, as kernels/ops/kv_cache.ts says, of f32 or f16.
 
-import type { Activation, FloatRows } from "../../ops/activation.ts";
+import type { FloatRows } from "../../ops/activation.ts";
 import { alibiSlopes, type AttentionOptions, type AttentionTiling } from "../../ops/attention.ts";
 import { IMAGE_TOKEN } from "../../ops/embed.ts";
 import { type AttentionState, BLOCK, type LayerCache } from "../../ops/kv_cache.ts";
@@ -9,7 +9,7 @@ import { TURN } from "../../ops/rope_tables.ts";
 import type { RotateOptions, RotateRowsOptions } from "../../ops/rotate.ts";
 import type { Buffer } from "../../operation.ts";
 import { cpu } from "../memory.ts";
-import { floatsOf, type Quantizer, targetOf } from "./rows.ts";
+import { floatsOf } from "./rows.ts";
 
 /** Elements of a cache, whatever their type. */
 type Elements = Float32Array | Float16Array;
@@ -128,7 +128,7 @@ export function rotateRows(
 }
 
 /** The positions that a query sees, from the first to before the last. */
-function seenBy(
+export function seenBy(
   { window, causal = true, wholeImages = false }: AttentionOptions,
   position: number,
   end: number,
@@ -144,18 +144,24 @@ function seenBy(
   return [first, Math.min(end, position + Math.floor(size / 2) + 1)];
 }
 
-/** softmax(q k^T * scale) v over the cache. */
+/** What queries at a position are multiplied by. */
+export function heatAt({ temperature }: AttentionOptions, position: number): number {
+  if (!temperature) return 1;
+  const { scale, offset, length } = temperature;
+  return 1 + scale * Math.log(Math.floor((position + offset) / length) + 1);
+}
+
+/** softmax(q k^T * scale) v over the cache, for the rows of tiles; others of y stay as they are. */
 export function attention(
-  device: Quantizer,
   qkv: FloatRows,
   cache: LayerCache,
   state: AttentionState,
-  y: Activation,
+  y: { floats: Float32Array; stride: number },
   options: AttentionOptions,
   tiling: AttentionTiling,
 ) {
   const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
-  const { scale, softcap = 0, sinks, alibi = 0, first = 0, temperature } = options;
+  const { scale, softcap = 0, sinks, alibi = 0, first = 0 } = options;
   const rows = cpu(state.rows).words;
   const table = cpu(state.table).words;
   const tiles = cpu(tiling.tiles).words;
@@ -172,10 +178,7 @@ export function attention(
     const [, position, slot] = rows.subarray(4 * row, 4 * row + 3);
     const [from, after] = seenBy(options, position, Math.max(end, position + 1), imageEnd);
     if (after - from > scores.length) scores = new Float64Array(2 * (after - from));
-    const heat = temperature
-      ? 1 + temperature.scale *
-          Math.log(Math.floor((position + temperature.offset) / temperature.length) + 1)
-      : 1;
+    const heat = heatAt(options, position);
     const headAt = (kv: number, p: number) =>
       (table[slot * state.maxBlocks + Math.floor(p / BLOCK)] * kvHeads + kv) * BLOCK + p % BLOCK;
     for (let head = 0; head < heads; head++) {
@@ -205,18 +208,11 @@ export function attention(
     }
   };
   return (count: number) => {
-    // Rows of the tiles may begin anywhere: all rows up to the last are there for what follows.
-    let last = 0;
-    for (let tile = 0; tile < count; tile++) {
-      last = Math.max(last, tiles[4 * tile] + tiles[4 * tile + 1]);
-    }
-    const { floats: to, stride, finish } = targetOf(device, y, last);
     for (let tile = 0; tile < count; tile++) {
       const [firstRow, rowCount, end, imageEnd] = tiles.subarray(4 * tile, 4 * tile + 4);
-      for (let i = 0; i < rowCount; i++) {
-        attendRow(firstRow + i, end, imageEnd, to, (firstRow + i) * stride);
+      for (let row = firstRow; row < firstRow + rowCount; row++) {
+        attendRow(row, end, imageEnd, y.floats, row * y.stride);
       }
     }
-    finish(last);
   };
 }

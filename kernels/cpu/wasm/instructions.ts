@@ -158,6 +158,7 @@ export const f32x4 = {
   eq: vector2(65),
   lt: vector2(67),
   gt: vector2(68),
+  le: vector2(69),
   nearest: vector1(106),
   abs: vector1(224),
   neg: vector1(225),
