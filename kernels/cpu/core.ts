@@ -26,6 +26,9 @@ import { IMPORTS } from "./wasm/mod.ts";
 /** Bands that are packed at a time: their rows pass through the working memory. */
 const PACK_BANDS = 32;
 
+/** Rows from which a small operation is worth waking threads. */
+const FEWEST_ROWS = 8;
+
 /** The kernels of a module over some memories. */
 export interface Kernels {
   readonly module: WebAssembly.Module;
@@ -51,7 +54,8 @@ export class CpuCore implements Quantizer, Packer {
   readonly machine: DotProduct = probeDotProduct();
   readonly #weights: SharedMemory[] = [];
   readonly #modules = new Map<string, Kernels>();
-  readonly #quantize: Kernel;
+  /** What `commonModule` makes. */
+  readonly common: Kernels;
   readonly #record: CpuBuffer;
   readonly #panel = panelMemory();
   readonly #kept = new Map<string, CpuBuffer>();
@@ -61,10 +65,7 @@ export class CpuCore implements Quantizer, Packer {
 
   /** @param isDry whether nothing is ever run, so that weights need no memory */
   constructor(readonly isDry = false) {
-    const instance = instantiate(new WebAssembly.Module(commonModule()), {
-      work: this.work.memory,
-    });
-    this.#quantize = instance.quantize!;
+    this.common = this.kernels("common", commonModule);
     this.#record = takeBuffer(this.work, "arguments", 64);
   }
 
@@ -107,7 +108,8 @@ export class CpuCore implements Quantizer, Packer {
     const [narrow, wide] = [to.address, this.wideAddress(to)];
     const values = { x: from.address, tokens: rows, narrow, wide, groups };
     this.#record.words.set(QUANTIZE_ARGUMENTS.map((name) => values[name]));
-    this.#quantize(this.#record.address, 0, rows);
+    const call = { kernels: this.common, name: "quantize", record: this.#record.address };
+    this.run([{ ...call, items: rows }], rows);
   }
 
   /** Bytes of an int8 group in both forms that products may read. */
@@ -159,9 +161,12 @@ export class CpuCore implements Quantizer, Packer {
     return kernels;
   }
 
-  /** Runs kernels that need not wait for each other, on all threads once they have loaded them. */
-  run(calls: readonly KernelCall[]): void {
-    if (this.pool && calls.every(({ kernels }) => kernels.inThreads)) {
+  /**
+   * Runs kernels that need not wait for each other, on all threads once they have loaded them.
+   * @param rows of an operation that is too small for threads where they are few
+   */
+  run(calls: readonly KernelCall[], rows = Infinity): void {
+    if (this.pool && rows >= FEWEST_ROWS && calls.every(({ kernels }) => kernels.inThreads)) {
       this.pool.run([calls.map(({ kernels, name, record, items }) => ({
         kernel: kernels.inThreads![name]!,
         record,

@@ -51,6 +51,7 @@ import { floatsOf } from "./plain/rows.ts";
 import { sample } from "./plain/sampling.ts";
 import * as vectors from "./plain/vectors.ts";
 import { expertLinear, linear } from "./products.ts";
+import { rowNorm } from "./norms.ts";
 
 /** ggml_type of f32. */
 const F32 = 0;
@@ -196,7 +197,8 @@ export class CpuDevice implements Device {
   }
 
   norm(x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}): Operation {
-    const run = vectors.norm(this.#core, x, y, norm, options);
+    const run = rowNorm(this.#core, x, y, norm, options) ??
+      vectors.norm(this.#core, x, y, norm, options);
     return bound(operands.norm(x, y, options), run);
   }
 

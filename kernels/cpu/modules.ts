@@ -2,7 +2,9 @@
 // import the memory that work is done in; those of formats also the memory of the weights, which can
 // be the same, or one of several, since one memory ends at 4 GiB.
 
+import { ACTIVATION_FUNCTIONS } from "../ops/activation_function.ts";
 import { addQuantize } from "./activations.ts";
+import { addActivate, addNorm } from "./elementwise.ts";
 import type { DotProduct } from "./dot_product.ts";
 import { addFloatProduct, isFloatFormat } from "./float_product.ts";
 import type { FloatFormat, PackedFormat } from "./formats/mod.ts";
@@ -26,10 +28,13 @@ export function panelMemory(): WebAssembly.Memory {
 /** What kernels are: items `first` to `last` of an operation, by the address of its arguments. */
 export type Kernel = (record: number, first: number, last: number) => void;
 
-/** `quantize`. */
+/** `quantize`, `norm`, and `activate_<name>` for each activation function. */
 export function commonModule(): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
-  addQuantize(module, module.importMemory(WORK));
+  const work = module.importMemory(WORK);
+  addQuantize(module, work);
+  addNorm(module, work);
+  for (const name of ACTIVATION_FUNCTIONS) addActivate(module, work, name);
   return module.bytes();
 }
 

@@ -8,6 +8,7 @@ import type { ExpertLinearOptions, Routing } from "../ops/experts.ts";
 import type { LinearOptions } from "../ops/linear.ts";
 import { activationBytes, codeBytes } from "./activations.ts";
 import type { CpuCore } from "./core.ts";
+import { ACTIVATE_ARGUMENTS } from "./elementwise.ts";
 import { BAND, blockColumns, type CpuFormat, cpuFormat } from "./formats/mod.ts";
 import type { PackedSide, WeightMatrix } from "./matrix.ts";
 import { cpu, type CpuBuffer, takeBuffer } from "./memory.ts";
@@ -170,6 +171,21 @@ export function linear(
   { accumulate = false, first = 0, activation = "silu" }: LinearOptions,
 ) {
   const products = new Products(core, matrix, x);
+  const record = takeBuffer(core.work, "arguments", 4 * ACTIVATE_ARGUMENTS.length);
+  /** f(gate) * up of whole rows, by the kernel. */
+  const gate = (results: CpuBuffer, rows: number) => {
+    const to = isQuantized(y) ? core.temporary(rows * y.stride * 4) : cpu(y.floats);
+    const values = {
+      x: results.address,
+      up: results.address + rows * y.stride * 4,
+      y: to.address,
+      columns: y.stride,
+    };
+    record.words.set(ACTIVATE_ARGUMENTS.map((name) => values[name]));
+    const call = { kernels: core.common, name: `activate_${activation}`, record: record.address };
+    core.run([{ ...call, items: rows }], rows);
+    if (isQuantized(y)) core.quantize(to, cpu(y.groups), rows, y.stride / GROUP);
+  };
   return (rows: number) => {
     const call = { unit: 0, first: 0, rows };
     if (products.isDirect && matrix.sides === 1 && !matrix.affine && !isQuantized(y)) {
@@ -178,8 +194,10 @@ export function linear(
     }
     const { width } = products;
     const results = core.results(matrix.sides * rows * width * 4);
+    const isWhole = width === y.stride && first === 0 && !accumulate && !matrix.affine;
     const sides = Array.from({ length: matrix.sides }, (_, side) => ({ ...call, side }));
     products.run(sides, { buffer: results, at: 0, stride: width }, { all: rows });
+    if (isWhole && matrix.sides === 2) return gate(results, rows);
     const target = targetOf(core, y, rows);
     for (let row = 0; row < rows; row++) {
       for (let r = 0; r < matrix.rows; r++) {

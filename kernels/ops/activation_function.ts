@@ -13,6 +13,12 @@ export type ActivationFunction =
   | "relu_squared"
   | "clamped_swish";
 
+/** All of them. */
+export const ACTIVATION_FUNCTIONS: readonly ActivationFunction[] = [
+  ...["silu", "gelu", "quick_gelu"] as const,
+  ...["relu", "relu_squared", "clamped_swish"] as const,
+];
+
 /** How a feed-forward block without a product of its own for it applies a function. */
 export interface ActivateOptions {
   activation: ActivationFunction;
