@@ -12,7 +12,7 @@ import {
   type AttentionShape,
   SPAN_WORDS,
 } from "./attention.ts";
-import type { CpuCore } from "./core.ts";
+import { type CpuCore, floatBits } from "./core.ts";
 import { cpu, type CpuBuffer, takeBuffer } from "./memory.ts";
 import { PANEL, WORK } from "./modules.ts";
 import { attention as plainAttention, heatAt, seenBy } from "./plain/attention.ts";
@@ -69,12 +69,12 @@ export function attention(
     const results = { floats: target.floats, stride: y.stride };
     const attend = plainAttention(qkv, cache, state, results, options, tiling);
     return (count: number) => {
+      core.flush();
       attend(count);
       finish(rowsOf(count)[1]);
     };
   }
   const kernels = core.kernels(`attention ${Object.values(shape)}`, () => attentionModule(shape));
-  const record = takeBuffer(core.work, "arguments", 4 * ATTENTION_ARGUMENTS.length);
   const rows = cpu(state.rows).words;
   const sinks = options.sinks ? cpu(options.sinks).address : 0;
   let spans: CpuBuffer | undefined;
@@ -113,11 +113,11 @@ export function attention(
       y: target.address + 4 * begin * y.stride,
       yStride: 4 * y.stride,
       sinks,
+      softcap: floatBits(options.softcap ?? 0),
     };
-    record.words.set(ATTENTION_ARGUMENTS.map((name) => values[name] ?? 0));
-    record.floats[ATTENTION_ARGUMENTS.indexOf("softcap")] = options.softcap ?? 0;
+    const words = ATTENTION_ARGUMENTS.map((name) => values[name]!);
     const items = (last - begin) * kvHeads;
-    core.run([{ kernels, name: "attention", record: record.address, items }]);
+    core.run([{ kernels, name: "attention", arguments: words, items }]);
     finish(last);
   };
 }

@@ -26,8 +26,13 @@ import { IMPORTS } from "./wasm/mod.ts";
 /** Bands that are packed at a time: their rows pass through the working memory. */
 const PACK_BANDS = 32;
 
-/** Rows from which a small operation is worth waking threads. */
-const FEWEST_ROWS = 8;
+/** The bits of a float as a word, for arguments. */
+export function floatBits(value: number): number {
+  return new Int32Array(Float32Array.of(value).buffer)[0]!;
+}
+
+/** Bytes of the arguments of kernels that wait to be run together. */
+const ARGUMENT_BYTES = 2 ** 20;
 
 /** The kernels of a module over some memories. */
 export interface Kernels {
@@ -40,11 +45,12 @@ export interface Kernels {
   inThreads?: Record<string, number>;
 }
 
-/** A kernel over items, by the address of its arguments. */
+/** A kernel over items. */
 export interface KernelCall {
   readonly kernels: Kernels;
   readonly name: string;
-  readonly record: number;
+  /** Its arguments, words in memory. */
+  readonly arguments: readonly number[];
   readonly items: number;
 }
 
@@ -57,6 +63,11 @@ export class CpuCore implements Quantizer, Packer {
   /** What `commonModule` makes. */
   readonly common: Kernels;
   readonly #record: CpuBuffer;
+  #arguments: CpuBuffer;
+  #argumentWords = 0;
+  readonly #phases: (KernelCall & { record: number })[][] = [];
+  /** Whether kernels wait for others. */
+  #waits = false;
   readonly #panel = panelMemory();
   readonly #kept = new Map<string, CpuBuffer>();
   #temporary: CpuBuffer | undefined;
@@ -67,6 +78,7 @@ export class CpuCore implements Quantizer, Packer {
   constructor(readonly isDry = false) {
     this.common = this.kernels("common", commonModule);
     this.#record = takeBuffer(this.work, "arguments", 64);
+    this.#arguments = takeBuffer(this.work, "arguments", ARGUMENT_BYTES);
   }
 
   /** Starts threads. @param threads besides the host's, which waits for them */
@@ -85,6 +97,7 @@ export class CpuCore implements Quantizer, Packer {
 
   temporary(bytes: number): CpuBuffer {
     if (this.#temporary && this.#temporary.size >= bytes) return this.#temporary;
+    this.flush(); // what waits has its address
     if (this.#temporary) this.work.give(this.#temporary.address, this.#temporary.size);
     return this.#temporary = takeBuffer(this.work, "temporary", bytes);
   }
@@ -100,6 +113,7 @@ export class CpuCore implements Quantizer, Packer {
   /** Memory for the results of products, apart from `temporary`, which those that follow may want. */
   results(bytes: number): CpuBuffer {
     if (this.#results && this.#results.size >= bytes) return this.#results;
+    this.flush(); // what waits has its address
     if (this.#results) this.work.give(this.#results.address, this.#results.size);
     return this.#results = takeBuffer(this.work, "results", bytes);
   }
@@ -107,9 +121,8 @@ export class CpuCore implements Quantizer, Packer {
   quantize(from: CpuBuffer, to: CpuBuffer, rows: number, groups: number): void {
     const [narrow, wide] = [to.address, this.wideAddress(to)];
     const values = { x: from.address, tokens: rows, narrow, wide, groups };
-    this.#record.words.set(QUANTIZE_ARGUMENTS.map((name) => values[name]));
-    const call = { kernels: this.common, name: "quantize", record: this.#record.address };
-    this.run([{ ...call, items: rows }], rows);
+    const words = QUANTIZE_ARGUMENTS.map((name) => values[name]);
+    this.run([{ kernels: this.common, name: "quantize", arguments: words, items: rows }]);
   }
 
   /** Bytes of an int8 group in both forms that products may read. */
@@ -162,19 +175,54 @@ export class CpuCore implements Quantizer, Packer {
   }
 
   /**
-   * Runs kernels that need not wait for each other, on all threads once they have loaded them.
-   * @param rows of an operation that is too small for threads where they are few
+   * Runs kernels that need not wait for each other, after all that were run before. Between
+   * {@linkcode CpuCore.together} and the next flush they wait: threads then take them in one go.
    */
-  run(calls: readonly KernelCall[], rows = Infinity): void {
-    if (this.pool && rows >= FEWEST_ROWS && calls.every(({ kernels }) => kernels.inThreads)) {
-      this.pool.run([calls.map(({ kernels, name, record, items }) => ({
-        kernel: kernels.inThreads![name]!,
-        record,
-        items,
-      }))]);
+  run(calls: readonly KernelCall[]): void {
+    const words = calls.reduce((sum, call) => sum + call.arguments.length, 0);
+    if (4 * (this.#argumentWords + words) > this.#arguments.size) this.flush();
+    if (4 * words > this.#arguments.size) {
+      this.#arguments = takeBuffer(this.work, "arguments", 4 * words);
+    }
+    this.#phases.push(calls.map((call) => {
+      const record = this.#arguments.address + 4 * this.#argumentWords;
+      this.#arguments.words.set(call.arguments, this.#argumentWords);
+      this.#argumentWords += call.arguments.length;
+      return { ...call, record };
+    }));
+    if (!this.#waits) this.flush();
+  }
+
+  /** Has kernels wait for each other's company while `work` adds some. */
+  together(work: () => void): void {
+    this.#waits = true;
+    try {
+      work();
+      this.flush();
+    } finally {
+      this.#waits = false;
+      this.#phases.length = 0;
+    }
+  }
+
+  /** Runs the kernels that wait: to be called before the host looks at what they make. */
+  flush(): void {
+    const phases = this.#phases.splice(0);
+    this.#argumentWords = 0;
+    if (phases.length === 0) return;
+    if (this.pool && phases.flat().every(({ kernels }) => kernels.inThreads)) {
+      this.pool.run(phases.map((calls) =>
+        calls.map(({ kernels, name, record, items }) => ({
+          kernel: kernels.inThreads![name]!,
+          record,
+          items,
+        }))
+      ));
       return;
     }
-    for (const { kernels, name, record, items } of calls) kernels.here[name]!(record, 0, items);
+    for (const { kernels, name, record, items } of phases.flat()) {
+      kernels.here[name]!(record, 0, items);
+    }
   }
 
   pack(format: CpuFormat, bytesOfRows: Uint8Array, shape: PackShape): PackedSide {

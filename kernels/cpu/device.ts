@@ -165,15 +165,20 @@ export class CpuDevice implements Device {
     const calls: Call[] = [];
     return {
       pass: (encode) => encode(calls as Pass),
-      copy(source, from, target, to, bytes) {
-        calls.push(() => cpu(target).bytes.set(cpu(source).bytes.subarray(from, from + bytes), to));
+      copy: (source, from, target, to, bytes) => {
+        calls.push(() => {
+          this.#core.flush();
+          cpu(target).bytes.set(cpu(source).bytes.subarray(from, from + bytes), to);
+        });
       },
       finish: () => calls as Commands,
     };
   }
 
   submit(...commands: Commands[]): void {
-    for (const calls of commands as Call[][]) for (const call of calls) call();
+    this.#core.together(() => {
+      for (const calls of commands as Call[][]) for (const call of calls) call();
+    });
   }
 
   idle(): Promise<void> {
@@ -193,13 +198,14 @@ export class CpuDevice implements Device {
 
   embed(table: CpuMatrix, step: StepRows, x: FloatRows, options: EmbedOptions = {}): Operation {
     if (table instanceof WeightMatrix) table.keepBlocks();
-    return bound(operands.embed(table, step, x, options), embed(table, step, x, options));
+    return this.#plain(operands.embed(table, step, x, options), embed(table, step, x, options));
   }
 
   norm(x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}): Operation {
-    const run = rowNorm(this.#core, x, y, norm, options) ??
-      vectors.norm(this.#core, x, y, norm, options);
-    return bound(operands.norm(x, y, options), run);
+    const run = rowNorm(this.#core, x, y, norm, options);
+    return run
+      ? bound(operands.norm(x, y, options), run)
+      : this.#plain(operands.norm(x, y, options), vectors.norm(this.#core, x, y, norm, options));
   }
 
   quantize(x: FloatRows, y: QuantizedRows): Operation {
@@ -221,7 +227,10 @@ export class CpuDevice implements Device {
   }
 
   activate(x: FloatRows, y: Activation, options: ActivateOptions): Operation {
-    return bound(operands.activate(x, y, options), vectors.activate(this.#core, x, y, options));
+    return this.#plain(
+      operands.activate(x, y, options),
+      vectors.activate(this.#core, x, y, options),
+    );
   }
 
   elementwise(
@@ -230,7 +239,7 @@ export class CpuDevice implements Device {
     options: ElementwiseOptions = {},
   ): Operation {
     const run = vectors.elementwise(operation, y, options);
-    return bound(operands.elementwise(operation, y, options), run);
+    return this.#plain(operands.elementwise(operation, y, options), run);
   }
 
   rotate(
@@ -240,11 +249,11 @@ export class CpuDevice implements Device {
     options: RotateOptions,
   ): Operation {
     const run = attentions.rotate(qkv, cache, state, options);
-    return bound(operands.rotate(qkv, cache, state, options), run);
+    return this.#plain(operands.rotate(qkv, cache, state, options), run);
   }
 
   rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation {
-    return bound(operands.rotateRows(x, turns), attentions.rotateRows(x, turns, options));
+    return this.#plain(operands.rotateRows(x, turns), attentions.rotateRows(x, turns, options));
   }
 
   attention(
@@ -260,7 +269,7 @@ export class CpuDevice implements Device {
   }
 
   route(logits: FloatRows, routing: Routing, options: RouteOptions): Operation {
-    return bound(operands.route(logits, routing), experts.route(logits, routing, options));
+    return this.#plain(operands.route(logits, routing), experts.route(logits, routing, options));
   }
 
   /** Pairs are not grouped: each reads its expert's rows by itself. */
@@ -286,20 +295,20 @@ export class CpuDevice implements Device {
     options: CombineOptions = {},
   ): Operation {
     const run = experts.combine(routing, x, y, options);
-    return bound(operands.combine(routing, x, y, options), run);
+    return this.#plain(operands.combine(routing, x, y, options), run);
   }
 
   mix(weights: FloatRows, x: Columns, y: Columns, options: MixOptions): Operation {
-    return bound(operands.mix(weights, x, y), vectors.mix(weights, x, y, options));
+    return this.#plain(operands.mix(weights, x, y), vectors.mix(weights, x, y, options));
   }
 
   matchMagnitude(y: Columns, reference: Columns, options: { count?: number } = {}): Operation {
     const run = vectors.matchMagnitude(y, reference, options);
-    return bound(operands.matchMagnitude(y, reference), run);
+    return this.#plain(operands.matchMagnitude(y, reference), run);
   }
 
   sparsify(x: FloatRows, factor: number): Operation {
-    return bound(operands.sparsify(x), vectors.sparsify(x, factor));
+    return this.#plain(operands.sparsify(x), vectors.sparsify(x, factor));
   }
 
   convolution(
@@ -310,7 +319,7 @@ export class CpuDevice implements Device {
     options: ConvolutionOptions,
   ): Operation {
     const run = recurrent.convolution(x, y, step, state, options);
-    return bound(operands.convolution(x, y, step, state), run);
+    return this.#plain(operands.convolution(x, y, step, state), run);
   }
 
   scan(
@@ -322,7 +331,7 @@ export class CpuDevice implements Device {
     shape: ScanShape,
   ): Operation {
     const run = recurrent.scan(inputs, y, step, state, weights, shape);
-    return bound(operands.scan(inputs, y, step, state), run);
+    return this.#plain(operands.scan(inputs, y, step, state), run);
   }
 
   deltaRule(
@@ -334,17 +343,22 @@ export class CpuDevice implements Device {
     shape: DeltaShape,
   ): Operation {
     const run = recurrent.deltaRule(inputs, y, step, state, weights, shape);
-    return bound(operands.deltaRule(inputs, y, step, state), run);
+    return this.#plain(operands.deltaRule(inputs, y, step, state), run);
   }
 
   gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation {
-    return bound(operands.gatedNorm(x, y, options), vectors.gatedNorm(x, y, options));
+    return this.#plain(operands.gatedNorm(x, y, options), vectors.gatedNorm(x, y, options));
   }
 
   sampler(options: SamplerOptions): Sampler {
     const run = sample(options);
     return {
-      encode: (pass, outputs) => (pass as Call[]).push(() => run(outputs)),
+      encode: (pass, outputs) => {
+        (pass as Call[]).push(() => {
+          this.#core.flush();
+          run(outputs);
+        });
+      },
       [Symbol.dispose]() {},
     };
   }
@@ -368,6 +382,14 @@ export class CpuDevice implements Device {
   [Symbol.dispose](): void {
     for (const buffer of [...this.#purposes.keys()]) this.free(buffer);
     if (!this.#isShare) void this.#core.pool?.close();
+  }
+
+  /** An operation in plain TypeScript, which has to see what kernels made. */
+  #plain(described: Described, run: (...counts: number[]) => void): Operation {
+    return bound(described, (...counts) => {
+      this.#core.flush();
+      run(...counts);
+    });
   }
 
   #count(purpose: string, bytes: number): void {

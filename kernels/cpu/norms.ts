@@ -3,9 +3,9 @@
 
 import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
 import type { Norm, NormOptions } from "../ops/norm.ts";
-import type { CpuCore } from "./core.ts";
+import { type CpuCore, floatBits } from "./core.ts";
 import { NORM_ARGUMENTS } from "./elementwise.ts";
-import { cpu, takeBuffer } from "./memory.ts";
+import { cpu } from "./memory.ts";
 
 /** y = norm(x) for whole rows; undefined where the kernel cannot do what is asked for. */
 export function rowNorm(
@@ -17,7 +17,6 @@ export function rowNorm(
 ) {
   if (source || vectors || accumulate || x.stride !== y.stride) return undefined;
   const to = isQuantized(y) ? core.kept("normed", x.floats.size) : cpu(y.floats);
-  const record = takeBuffer(core.work, "arguments", 4 * NORM_ARGUMENTS.length);
   const values: Record<string, number> = {
     x: cpu(x.floats).address,
     y: to.address,
@@ -25,13 +24,12 @@ export function rowNorm(
     bias: bias ? cpu(bias).address : 0,
     columns: x.columns,
     stride: x.stride,
+    epsilon: floatBits(epsilon),
     mean: Number(kind === "layer"),
   };
-  record.words.set(NORM_ARGUMENTS.map((name) => values[name] ?? 0));
-  record.floats[NORM_ARGUMENTS.indexOf("epsilon")] = epsilon;
+  const words = NORM_ARGUMENTS.map((name) => values[name]!);
   return (rows: number) => {
-    const call = { kernels: core.common, name: "norm", record: record.address, items: rows };
-    core.run([call], rows);
+    core.run([{ kernels: core.common, name: "norm", arguments: words, items: rows }]);
     if (isQuantized(y)) core.quantize(to, cpu(y.groups), rows, y.stride / GROUP);
   };
 }

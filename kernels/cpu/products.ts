@@ -11,7 +11,7 @@ import type { CpuCore } from "./core.ts";
 import { ACTIVATE_ARGUMENTS } from "./elementwise.ts";
 import { BAND, blockColumns, type CpuFormat, cpuFormat } from "./formats/mod.ts";
 import type { PackedSide, WeightMatrix } from "./matrix.ts";
-import { cpu, type CpuBuffer, takeBuffer } from "./memory.ts";
+import { cpu, type CpuBuffer } from "./memory.ts";
 import { floatsOf, targetOf } from "./plain/rows.ts";
 import { PRODUCT_ARGUMENTS } from "./product.ts";
 
@@ -42,7 +42,6 @@ class Products {
   readonly #format: CpuFormat | undefined;
   readonly #packed: readonly PackedSide[];
   readonly #vectors: number;
-  #record: CpuBuffer;
 
   /** @param vectors vectors side by side in a row of x, each as wide as x says */
   constructor(core: CpuCore, matrix: WeightMatrix, x: Activation, vectors = 1) {
@@ -56,7 +55,6 @@ class Products {
     this.#format = fits ? format : undefined;
     this.#packed = this.#format ? matrix.packed(this.#format, core) : [];
     if (!this.#format) matrix.keepBlocks();
-    this.#record = takeBuffer(core.work, "arguments", 32);
   }
 
   /** Rows of a unit as products have them: whole bands. */
@@ -85,11 +83,6 @@ class Products {
     { all, adds }: { all: number; adds: boolean },
   ): void {
     const core = this.#core;
-    const words = PRODUCT_ARGUMENTS.length;
-    if (this.#record.words.length < calls.length * words) {
-      core.work.give(this.#record.address, this.#record.size);
-      this.#record = takeBuffer(core.work, "arguments", calls.length * words * 4);
-    }
     const x = this.#x;
     const name = isQuantized(x) ? "product" : "float_product";
     const input = isQuantized(x) ? core.inputAddress(format, cpu(x.groups)) : cpu(x.floats).address;
@@ -100,7 +93,7 @@ class Products {
     const vectorBytes = isQuantized(x) ? x.stride / GROUP * all * tokenBytes : 4 * x.stride;
     const items = this.width / BAND;
     let row = 0;
-    const operations = calls.map(({ side, unit, first, rows, vector = 0 }, i) => {
+    const operations = calls.map(({ side, unit, first, rows, vector = 0 }) => {
       const { memory, address, unitBytes } = this.#packed[side]!;
       const values = {
         weights: address + unit * unitBytes,
@@ -112,16 +105,16 @@ class Products {
         accumulate: Number(adds),
         all,
       } as Record<string, number>;
-      this.#record.words.set(PRODUCT_ARGUMENTS.map((name) => values[name]!), i * words);
       row += rows;
-      const record = this.#record.address + 4 * i * words;
-      return { kernels: core.formatKernels(format, memory), name, record, items };
+      const words = PRODUCT_ARGUMENTS.map((name) => values[name]!);
+      return { kernels: core.formatKernels(format, memory), name, arguments: words, items };
     });
     core.run(operations);
   }
 
   #runPlain(calls: readonly Call[], { buffer, at, stride }: Results, all: number): void {
     const { unit: unitRows, columns } = this.#matrix;
+    this.#core.flush();
     const rowStride = this.#x.stride * this.#vectors;
     const x = this.#floatInput(all);
     let start = 0;
@@ -171,7 +164,6 @@ export function linear(
   { accumulate = false, first = 0, activation = "silu" }: LinearOptions,
 ) {
   const products = new Products(core, matrix, x);
-  const record = takeBuffer(core.work, "arguments", 4 * ACTIVATE_ARGUMENTS.length);
   /** f(gate) * up of whole rows, by the kernel. */
   const gate = (results: CpuBuffer, rows: number) => {
     const to = isQuantized(y) ? core.temporary(rows * y.stride * 4) : cpu(y.floats);
@@ -181,9 +173,9 @@ export function linear(
       y: to.address,
       columns: y.stride,
     };
-    record.words.set(ACTIVATE_ARGUMENTS.map((name) => values[name]));
-    const call = { kernels: core.common, name: `activate_${activation}`, record: record.address };
-    core.run([{ ...call, items: rows }], rows);
+    const words = ACTIVATE_ARGUMENTS.map((name) => values[name]);
+    const name = `activate_${activation}`;
+    core.run([{ kernels: core.common, name, arguments: words, items: rows }]);
     if (isQuantized(y)) core.quantize(to, cpu(y.groups), rows, y.stride / GROUP);
   };
   return (rows: number) => {
@@ -198,6 +190,7 @@ export function linear(
     const sides = Array.from({ length: matrix.sides }, (_, side) => ({ ...call, side }));
     products.run(sides, { buffer: results, at: 0, stride: width }, { all: rows });
     if (isWhole && matrix.sides === 2) return gate(results, rows);
+    core.flush();
     const target = targetOf(core, y, rows);
     for (let row = 0; row < rows; row++) {
       for (let r = 0; r < matrix.rows; r++) {
@@ -244,6 +237,7 @@ export function expertLinear(
     });
     const all = Math.ceil(pairs / share / vectors);
     products.run(calls, { buffer: results, at: 0, stride: width }, { all });
+    core.flush();
     const target = targetOf(core, y, pairs);
     for (let pair = 0; pair < pairs; pair++) {
       for (let r = 0; r < unit; r++) {
