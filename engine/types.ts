@@ -244,6 +244,8 @@ export interface MemoryUse {
   keyValueCache: number;
   /** Activations and the like. */
   scratch: number;
+  /** Whether that is memory of the system, because the CPU computes; else it is the GPU's. */
+  onCpu?: boolean;
 }
 
 /** A model that answers; what the server needs of it. Implemented in-process and by the worker's client. */

@@ -71,10 +71,18 @@ export async function createEstimate(
 }
 
 /** What lies on devices, by what it is for. */
-export function memoryUse(...devices: readonly Pick<Device, "allocated">[]): MemoryUse {
+export function memoryUse(
+  ...devices: readonly Pick<Device, "allocated" | "profile">[]
+): MemoryUse {
   const bytes = (purpose: string) =>
     devices.reduce((sum, { allocated }) => sum + (allocated.get(purpose) ?? 0), 0);
-  return { weights: bytes("weights"), keyValueCache: bytes("cache"), scratch: bytes("scratch") };
+  const onCpu = devices[0]?.profile.platform.name === "cpu";
+  return {
+    weights: bytes("weights"),
+    keyValueCache: bytes("cache"),
+    scratch: bytes("scratch"),
+    ...onCpu && { onCpu },
+  };
 }
 
 /** All of it together, in bytes. */

@@ -35,10 +35,10 @@ export function capabilitiesOf(info: ModelInfo): string[] {
   return ["completion", ...others.map(([name]) => name)];
 }
 
-/** An entry of /api/ps. All memory that is counted is the GPU's. */
+/** An entry of /api/ps. */
 export function toProcess(running: RunningModel, digest: string, now: Date): OllamaProcess {
   const { entry, contextLength, progress } = running;
-  const { weights, keyValueCache, scratch } = running.memory;
+  const { weights, keyValueCache, scratch, onCpu = false } = running.memory;
   const size = weights + keyValueCache + scratch;
   return {
     name: entry.name,
@@ -47,7 +47,7 @@ export function toProcess(running: RunningModel, digest: string, now: Date): Oll
     digest,
     details: toDetails(entry),
     expires_at: expiry(running.expiresAt, now).toISOString(),
-    size_vram: size,
+    size_vram: onCpu ? 0 : size,
     context_length: contextLength,
     ...(progress && { loading: { completed: progress.loaded, total: progress.total } }),
   };
