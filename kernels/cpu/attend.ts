@@ -16,11 +16,8 @@ import { type CpuCore, floatBits } from "./core.ts";
 import { cpu, type CpuBuffer, takeBuffer } from "./memory.ts";
 import { PANEL, WORK } from "./modules.ts";
 import { attention as plainAttention, heatAt, seenBy } from "./plain/attention.ts";
-import { PANEL_PAGES } from "./product.ts";
+import { PANEL_BYTES, PANEL_PAGES } from "./product.ts";
 import { ModuleBuilder } from "./wasm/mod.ts";
-
-/** Bytes of a page of memory. */
-const PAGE = 65536;
 
 function attentionModule(shape: AttentionShape): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
@@ -64,7 +61,7 @@ export function attention(
   const finish = (after: number) => {
     if (isQuantized(y)) core.quantize(target, cpu(y.groups), after, y.stride / GROUP);
   };
-  const fits = attentionPanelBytes(shape) <= PANEL_PAGES * PAGE;
+  const fits = attentionPanelBytes(shape) <= PANEL_BYTES;
   if (options.alibi || sharedValues || !fits) {
     const results = { floats: target.floats, stride: y.stride };
     const attend = plainAttention(qkv, cache, state, results, options, tiling);

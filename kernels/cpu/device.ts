@@ -52,6 +52,7 @@ import { sample } from "./plain/sampling.ts";
 import * as vectors from "./plain/vectors.ts";
 import { expertLinear, linear } from "./products.ts";
 import { rowNorm } from "./norms.ts";
+import { rotate } from "./rotate.ts";
 
 /** ggml_type of f32. */
 const F32 = 0;
@@ -248,8 +249,11 @@ export class CpuDevice implements Device {
     state: AttentionState,
     options: RotateOptions,
   ): Operation {
-    const run = attentions.rotate(qkv, cache, state, options);
-    return this.#plain(operands.rotate(qkv, cache, state, options), run);
+    const described = operands.rotate(qkv, cache, state, options);
+    const run = rotate(this.#core, qkv, cache, state, options);
+    return run
+      ? bound(described, run)
+      : this.#plain(described, attentions.rotate(qkv, cache, state, options));
   }
 
   rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation {

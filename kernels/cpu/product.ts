@@ -32,6 +32,8 @@ const TILE = 4;
 const PANEL_GROUPS = 32;
 /** Pages of the memory that the panel is in. */
 export const PANEL_PAGES = 1;
+/** Its bytes. */
+export const PANEL_BYTES = 65536 * PANEL_PAGES;
 
 /**
  * What a product reads, as words in memory; `stride` is the bytes of a row of y, `all` the tokens that
