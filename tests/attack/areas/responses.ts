@@ -38,8 +38,8 @@ function idCases({ draws, count }: World): Case[] {
       const known = await keep(trial, "Hi");
       if (!known) return;
       const id = hostileId(draws, known);
-      // Dots that stand alone are resolved before they are sent.
-      const part = encodeURIComponent(id).replaceAll(".", "%2E") || "%20";
+      // Dots that stand alone are resolved before they are sent; half a surrogate pair cannot be sent.
+      const part = encodeURIComponent(id.toWellFormed()).replaceAll(".", "%2E") || "%20";
       const asks = [
         { path: `${path}/${part}` },
         { path: `${path}/${part}/input_items?after=${part}` },
