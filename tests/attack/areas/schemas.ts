@@ -109,16 +109,19 @@ function faultOf(content: string, format: string, tokens: number): string | unde
   try {
     document = JSON.parse(content);
   } catch (error) {
-    const fits = tokens === Infinity || shortestOf(format) <= tokens;
+    const fits = tokens === Infinity || endsWithin(format, tokens);
     return fits ? `no JSON, ${(error as Error).message}` : undefined;
   }
   if (format.length > JUDGED_LENGTH) return undefined;
   return judgeOf(JSON.parse(format))?.(document);
 }
 
-/** Bytes of a short document of the schema: at most a token each. */
-function shortestOf(format: string): number {
-  return compileSchema(format, tokenizer).matcher().completion()?.length ?? Infinity;
+/** Whether a short document of the schema has at most so many bytes: at most a token each. */
+function endsWithin(format: string, tokens: number): boolean {
+  const matcher = compileSchema(format, tokenizer).matcher();
+  // What is far too long is not written out.
+  if (!matcher.mayEndWithin(tokens)) return false;
+  return (matcher.completion()?.length ?? Infinity) <= tokens;
 }
 
 function caseOf(name: string, make: () => unknown, tokens: number, isJudged = true): Case {
