@@ -148,8 +148,10 @@ export const schemas: Area = {
     const tokens = () => draws.one([4, 16, 40, 80]);
     const bounds = [...large(draws), ...large(draws)]
       .map(([name, make]) => caseOf(name, make, tokens()));
-    // Those of many megabytes meet the bound of bodies; those that do not parse are no schemas.
-    const hostile = HOSTILE.filter(([name]) => !name.includes("do not end"))
+    // Those of many megabytes meet the bound of bodies; those that do not parse are no schemas. A value
+    // that holds itself twice, over and over, has no end as text: only the library can be given it.
+    const isText = (name: string) => !/do not end|twice in itself/.test(name);
+    const hostile = HOSTILE.filter(([name]) => isText(name))
       .map(([name, make]) => caseOf(name, make, tokens(), false));
     const odd = SCHEMAS.map((schema, index) => caseOf(`schema ${index}`, () => schema, tokens()));
     const random = list(count(RANDOM), (index) => {
