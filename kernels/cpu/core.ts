@@ -21,7 +21,7 @@ import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
 import type { Quantizer } from "./plain/rows.ts";
 import { ThreadPool } from "./pool.ts";
 import { readsWide } from "./product.ts";
-import { IMPORTS } from "./wasm/mod.ts";
+import { IMPORTS, ModuleBuilder } from "./wasm/mod.ts";
 
 /** Bands that are packed at a time: their rows pass through the working memory. */
 const PACK_BANDS = 32;
@@ -44,6 +44,13 @@ export interface Kernels {
   /** Their numbers in the threads, once they have loaded them. */
   inThreads?: Record<string, number>;
 }
+
+/** What a device that runs nothing has: making kernels takes longer than all else of an estimate. */
+const NO_KERNELS: Kernels = {
+  module: new WebAssembly.Module(new ModuleBuilder().bytes()),
+  memories: {},
+  here: {},
+};
 
 /** A kernel over items. */
 export interface KernelCall {
@@ -164,6 +171,7 @@ export class CpuCore implements Quantizer, Packer {
     build: () => Uint8Array<ArrayBuffer>,
     others: Record<string, WebAssembly.Memory> = {},
   ): Kernels {
+    if (this.isDry) return NO_KERNELS;
     let kernels = this.#modules.get(key);
     if (!kernels) {
       const module = new WebAssembly.Module(build());
@@ -257,12 +265,13 @@ export class CpuCore implements Quantizer, Packer {
   }
 
   #takeWeights(bytes: number): { memory: number; address: number } {
-    for (let memory = 0; memory <= this.#weights.length; memory++) {
-      this.#weights[memory] ??= new SharedMemory();
-      const address = this.#weights[memory].take(bytes);
+    for (const [memory, weights] of this.#weights.entries()) {
+      const address = weights.take(bytes);
       if (address !== undefined) return { memory, address };
-      if (memory === this.#weights.length - 1 && bytes >= 2 ** 32 - 2 ** 17) break;
     }
+    const fresh = new SharedMemory();
+    const address = fresh.take(bytes);
+    if (address !== undefined) return { memory: this.#weights.push(fresh) - 1, address };
     throw new GpuMemoryError("weights", bytes, "there is no memory left for them");
   }
 }

@@ -77,11 +77,6 @@ export class WeightMatrix implements CpuMatrix {
     return this.columns / this.format.blockSize * this.format.blockBytes;
   }
 
-  /** Blocks that its sides have, for the account. */
-  get keptBytes(): number {
-    return this.#blocks.reduce((sum, blocks) => sum + (blocks?.length ?? 0), 0);
-  }
-
   /** Takes rows as they are in the file. */
   write(side: number, at: number, rows: Uint8Array): void {
     this.#blocks[side]!.set(rows, at);
@@ -105,12 +100,9 @@ export class WeightMatrix implements CpuMatrix {
     return this.#packed ??= this.#blocks.map((side) => packer.pack(format, side!, shape));
   }
 
-  /** Lets the blocks go that nobody reads; how many bytes that gives back. */
-  release(): number {
-    if (this.#keepsBlocks || !this.#packed) return 0;
-    const bytes = this.keptBytes;
-    this.#blocks.fill(undefined);
-    return bytes;
+  /** Lets the blocks go that nobody reads. */
+  release(): void {
+    if (!this.#keepsBlocks && this.#packed) this.#blocks.fill(undefined);
   }
 }
 
