@@ -14,17 +14,9 @@ import {
 } from "./attention.ts";
 import { type CpuCore, floatBits } from "./core.ts";
 import { cpu, type CpuBuffer, takeBuffer } from "./memory.ts";
-import { PANEL, WORK } from "./modules.ts";
+import { panelModule } from "./modules.ts";
 import { attention as plainAttention, heatAt, seenBy } from "./plain/attention.ts";
-import { PANEL_BYTES, PANEL_PAGES } from "./product.ts";
-import { ModuleBuilder } from "./wasm/mod.ts";
-
-function attentionModule(shape: AttentionShape): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder();
-  const work = module.importMemory(WORK);
-  addAttention(module, work, module.importPrivateMemory(PANEL, PANEL_PAGES), shape);
-  return module.bytes();
-}
+import { PANEL_BYTES } from "./product.ts";
 
 /** softmax(q k^T * scale) v over the cache. */
 export function attention(
@@ -71,7 +63,10 @@ export function attention(
       finish(rowsOf(count)[1]);
     };
   }
-  const kernels = core.kernels(`attention ${Object.values(shape)}`, () => attentionModule(shape));
+  const kernels = core.kernels(
+    `attention ${Object.values(shape)}`,
+    () => panelModule((module, work, panel) => addAttention(module, work, panel, shape)),
+  );
   const rows = cpu(state.rows).words;
   const sinks = options.sinks ? cpu(options.sinks).address : 0;
   let spans: CpuBuffer | undefined;

@@ -10,7 +10,7 @@ import { addFloatProduct, isFloatFormat } from "./float_product.ts";
 import type { FloatFormat, PackedFormat } from "./formats/mod.ts";
 import { addFloatPack, addPack } from "./pack.ts";
 import { addProduct, PANEL_PAGES } from "./product.ts";
-import { ModuleBuilder } from "./wasm/mod.ts";
+import { type Memory, ModuleBuilder } from "./wasm/mod.ts";
 
 /** Names of the memories that modules import. */
 export const WORK = "work";
@@ -23,6 +23,15 @@ export const PANEL = "panel";
 /** A memory of a thread's own for modules of formats. */
 export function panelMemory(): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: PANEL_PAGES, maximum: PANEL_PAGES });
+}
+
+/** A module of kernels that work in the working memory and a panel. */
+export function panelModule(
+  add: (module: ModuleBuilder, work: Memory, panel: Memory) => void,
+): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder();
+  add(module, module.importMemory(WORK), module.importPrivateMemory(PANEL, PANEL_PAGES));
+  return module.bytes();
 }
 
 /** What kernels are: items `first` to `last` of an operation, by the address of its arguments. */

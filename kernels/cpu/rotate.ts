@@ -5,22 +5,14 @@ import type { AttentionState, LayerCache } from "../ops/kv_cache.ts";
 import type { RotateOptions } from "../ops/rotate.ts";
 import type { CpuCore } from "./core.ts";
 import { cpu } from "./memory.ts";
-import { PANEL, WORK } from "./modules.ts";
-import { PANEL_BYTES, PANEL_PAGES } from "./product.ts";
+import { panelModule } from "./modules.ts";
+import { PANEL_BYTES } from "./product.ts";
 import {
   addRotation,
   ROTATION_ARGUMENTS,
   rotationPanelBytes,
   type RotationShape,
 } from "./rotation.ts";
-import { ModuleBuilder } from "./wasm/mod.ts";
-
-function rotationModule(shape: RotationShape): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder();
-  const work = module.importMemory(WORK);
-  addRotation(module, work, module.importPrivateMemory(PANEL, PANEL_PAGES), shape);
-  return module.bytes();
-}
 
 /** RoPE, and keys and values into the cache; undefined where the kernel cannot do what is asked for. */
 export function rotate(
@@ -46,7 +38,10 @@ export function rotate(
   const isPlain = rotary % 8 !== 0 || rotationPanelBytes(shape) > PANEL_BYTES;
   // Keys that turn in place, for want of a cache, are queries to the kernel.
   if (isPlain || sections?.sections?.length || (!cached && kvHeads > 0)) return undefined;
-  const kernels = core.kernels(`rotate ${Object.values(shape)}`, () => rotationModule(shape));
+  const kernels = core.kernels(
+    `rotate ${Object.values(shape)}`,
+    () => panelModule((module, work, panel) => addRotation(module, work, panel, shape)),
+  );
   const values: Record<string, number> = {
     rows: cpu(state.rows).address,
     qkv: cpu(qkv.floats).address,
