@@ -15,7 +15,7 @@ export type {
   Text,
   Tokenizer,
 } from "../tokenizer/mod.ts";
-export { BOX_MODEL } from "./box/file.ts";
+export { BOX_MODEL } from "./box/mod.ts";
 export * from "./create/mod.ts";
 export * from "./errors.ts";
 export { examineGpu, measureReadBandwidth } from "./gpu.ts";

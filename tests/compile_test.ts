@@ -67,6 +67,9 @@ Deno.test("deno task compile embeds the workers, every shader and the packages",
       if (!executable.includes(await readBytes(new URL(path, PROJECT_ROOT)))) missing.push(path);
     }
     assertEquals(missing, []);
+    // What trains the model in the box has no place in what serves it.
+    const trainer = await readBytes(new URL("bench/box/bpe_trainer.ts", PROJECT_ROOT));
+    assert(!executable.includes(trainer));
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

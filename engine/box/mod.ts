@@ -1,7 +1,10 @@
-// How the model in the box is measured, for the benchmarks and the tests. The server only knows
-// file.ts; the rest of the folder made the file.
+// The model in the box: its name and its file, which the server lists after the models of the store.
+// What trained, exported and measures it is in bench/box; nothing that serves imports that.
 
-export { evaluate, formatScores } from "./evaluate.ts";
-export type { Ask, Miss, Question, Score } from "./evaluate.ts";
-export { BOX_MODEL } from "./file.ts";
-export type { Answer } from "./types.ts";
+import { fileURLToPath } from "node:url";
+
+/** Name and path of the model; `deno compile` embeds the file. */
+export const BOX_MODEL: { readonly name: string; readonly path: string } = {
+  name: "quern:tiny",
+  path: fileURLToPath(new URL("./quern-tiny.gguf", import.meta.url)),
+};

@@ -2,8 +2,8 @@
 // of the README, and does a tenth of its evaluation.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { askOverHttp } from "../../bench/box_eval.ts";
-import { evaluate } from "../../engine/box/mod.ts";
+import { askOverHttp } from "../../bench/box/eval.ts";
+import { evaluate } from "../../bench/box/evaluate.ts";
 import { createBoxApp } from "./tiny_app.ts";
 
 /** Least shares of the skills: those of its model card, less what twenty examples may stray. */

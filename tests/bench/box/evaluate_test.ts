@@ -2,9 +2,10 @@
 // right in all, who says nothing in none, and a wrong answer is reported once.
 
 import { assert, assertEquals } from "@std/assert";
-import { type Answer, evaluate, formatScores, type Miss } from "../../../engine/box/mod.ts";
-import { Random } from "../../../engine/box/random.ts";
-import { EVALUATED } from "../../../engine/box/skills/mod.ts";
+import { evaluate, formatScores, type Miss } from "../../../bench/box/evaluate.ts";
+import type { Answer } from "../../../bench/box/types.ts";
+import { Random } from "../../../bench/box/random.ts";
+import { EVALUATED } from "../../../bench/box/skills/mod.ts";
 
 /** The right answers by what was said last, and how many messages there were. */
 function answersOf(count: number): Map<string, Answer> {

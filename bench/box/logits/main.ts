@@ -3,13 +3,13 @@
 // too, and its cache and flash attention round to F16; so the file also runs with weights widened to
 // F32 and a cache of F32, where nothing but the order of sums is left. Fails where that differs.
 
-import { BOX_MODEL } from "../engine/box/file.ts";
-import { readGguf } from "../engine/gguf/mod.ts";
-import { type ChatRequest, loadModel, loadTokenizer } from "../engine/mod.ts";
-import { conversations, oddTexts } from "./box_logits_cases.ts";
-import { compare, formatDifference, type Prompt, type Run } from "./box_logits_compare.ts";
-import { openPeer, type Peer, type PeerModel } from "./box_logits_peer.ts";
-import { widen } from "./box_logits_widen.ts";
+import { BOX_MODEL } from "../../../engine/box/mod.ts";
+import { readGguf } from "../../../engine/gguf/mod.ts";
+import { type ChatRequest, loadModel, loadTokenizer } from "../../../engine/mod.ts";
+import { conversations, oddTexts } from "./cases.ts";
+import { compare, formatDifference, type Prompt, type Run } from "./compare.ts";
+import { openPeer, type Peer, type PeerModel } from "./peer.ts";
+import { widen } from "./widen.ts";
 
 /** The greatest NMSE at which logits are the same. */
 const TOLERANCE = 1e-5;

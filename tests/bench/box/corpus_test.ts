@@ -2,11 +2,11 @@
 // same seed gives the same data, and nothing held out is learnt.
 
 import { assert, assertEquals } from "@std/assert";
-import { tokenizerOf, trainVocabulary, WORDS } from "../../../engine/box/bpe_trainer.ts";
-import { examples, readTemplate, Renderer } from "../../../engine/box/corpus.ts";
-import { Random } from "../../../engine/box/random.ts";
-import { EVALUATED } from "../../../engine/box/skills/mod.ts";
-import type { Answer, Example } from "../../../engine/box/types.ts";
+import { tokenizerOf, trainVocabulary, WORDS } from "../../../bench/box/bpe_trainer.ts";
+import { examples, readTemplate, Renderer } from "../../../bench/box/corpus.ts";
+import { Random } from "../../../bench/box/random.ts";
+import { EVALUATED } from "../../../bench/box/skills/mod.ts";
+import type { Answer, Example } from "../../../bench/box/types.ts";
 import { createChatTemplate } from "../../../tokenizer/mod.ts";
 
 const renderer = new Renderer();

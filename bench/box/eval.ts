@@ -3,7 +3,8 @@
 // card; with another seed, that of other prompts.
 
 import { parseArgs } from "node:util";
-import { type Answer, type Ask, evaluate, formatScores, type Miss } from "../engine/box/mod.ts";
+import { type Ask, evaluate, formatScores, type Miss } from "./evaluate.ts";
+import type { Answer } from "./types.ts";
 
 if (import.meta.main) {
   const { values, positionals: [count = "200", model = "quern:tiny"] } = parseArgs({

@@ -10,8 +10,8 @@ import {
   tensorTypeById,
   type WritableMetadata,
   writeGguf,
-} from "../engine/gguf/mod.ts";
-import { quantFormat } from "../kernels/mod.ts";
+} from "../../../engine/gguf/mod.ts";
+import { quantFormat } from "../../../kernels/mod.ts";
 
 /** Writes the copy. */
 export async function widen(from: string, to: string): Promise<void> {

@@ -28,7 +28,7 @@ export interface Segment {
 
 /** The template's source. */
 export function readTemplate(): string {
-  return Deno.readTextFileSync(new URL("chat_template.jinja", import.meta.url));
+  return Deno.readTextFileSync(new URL("./chat_template.jinja", import.meta.url));
 }
 
 /** Examples of all skills in their shares; the same seed, the same examples. */

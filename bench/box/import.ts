@@ -1,10 +1,10 @@
 // The way back of export.ts: the vocabulary and the weights of its GGUF file, in a folder where make.ts
-// keeps the one and train.py goes on from the other. deno run -A engine/box/import.ts FILE.gguf FOLDER
+// keeps the one and train.py goes on from the other. deno run -A bench/box/import.ts FILE.gguf FOLDER
 
 import { existsSync } from "node:fs";
 import { quantFormat } from "../../kernels/mod.ts";
-import { PieceKind, storedName } from "../create/safetensors/mod.ts";
-import { type GgufFile, readGguf, type TensorInfo, TensorReader } from "../gguf/mod.ts";
+import { PieceKind, storedName } from "../../engine/create/safetensors/mod.ts";
+import { type GgufFile, readGguf, type TensorInfo, TensorReader } from "../../engine/gguf/mod.ts";
 
 /** Where GGUF says how many heads the rows of a matrix are; these it has interleaved. */
 const HEADS: Readonly<Record<string, string>> = {

@@ -2,10 +2,10 @@
 // what make.ts and export.ts put into it.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { exportModel } from "../../../engine/box/export.ts";
-import { BOX_MODEL } from "../../../engine/box/file.ts";
-import { make } from "../../../engine/box/make.ts";
-import { importModel } from "../../../engine/box/import.ts";
+import { exportModel } from "../../../bench/box/export.ts";
+import { BOX_MODEL } from "../../../engine/box/mod.ts";
+import { make } from "../../../bench/box/make.ts";
+import { importModel } from "../../../bench/box/import.ts";
 import { readGguf, TensorReader } from "../../../engine/gguf/mod.ts";
 
 /** The metadata and the tensors of a file, whatever their order. */

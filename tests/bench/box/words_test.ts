@@ -2,15 +2,15 @@
 // learnt is made up, and the vocabulary has no token for the entry of a list, wherever it stands.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { tokenizerOf, trainVocabulary } from "../../../engine/box/bpe_trainer.ts";
-import { Random } from "../../../engine/box/random.ts";
-import { arithmetic } from "../../../engine/box/skills/arithmetic.ts";
-import { CATALOG } from "../../../engine/box/skills/tools.ts";
-import type { Split } from "../../../engine/box/types.ts";
-import { madeUpWord } from "../../../engine/box/words/made_up.ts";
-import { OpenClass } from "../../../engine/box/words/open_class.ts";
-import { FACTS } from "../../../engine/box/words/personal.ts";
-import { ADDITIONS, NAMING, OPEN, OPENINGS } from "../../../engine/box/words/sentences.ts";
+import { tokenizerOf, trainVocabulary } from "../../../bench/box/bpe_trainer.ts";
+import { Random } from "../../../bench/box/random.ts";
+import { arithmetic } from "../../../bench/box/skills/arithmetic.ts";
+import { CATALOG } from "../../../bench/box/skills/tools.ts";
+import type { Split } from "../../../bench/box/types.ts";
+import { madeUpWord } from "../../../bench/box/words/made_up.ts";
+import { OpenClass } from "../../../bench/box/words/open_class.ts";
+import { FACTS } from "../../../bench/box/words/personal.ts";
+import { ADDITIONS, NAMING, OPEN, OPENINGS } from "../../../bench/box/words/sentences.ts";
 
 const ENTRIES = [
   "apples",

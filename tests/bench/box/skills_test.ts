@@ -2,11 +2,11 @@
 // refuse others, and what is held out stays out of the examples to learn from.
 
 import { assert, assertEquals } from "@std/assert";
-import { Random } from "../../../engine/box/random.ts";
-import { extraction } from "../../../engine/box/skills/extraction.ts";
-import { memory } from "../../../engine/box/skills/memory.ts";
-import { tools } from "../../../engine/box/skills/tools.ts";
-import type { Answer, Example, Skill, Split } from "../../../engine/box/types.ts";
+import { Random } from "../../../bench/box/random.ts";
+import { extraction } from "../../../bench/box/skills/extraction.ts";
+import { memory } from "../../../bench/box/skills/memory.ts";
+import { tools } from "../../../bench/box/skills/tools.ts";
+import type { Answer, Example, Skill, Split } from "../../../bench/box/types.ts";
 
 const SEEDS = 200;
 const SPLITS: readonly Split[] = ["train", "heldOut"];

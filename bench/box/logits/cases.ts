@@ -1,11 +1,11 @@
 // What Quern and llama.cpp are compared on: conversations, which the model's own template makes prompts
 // of, and texts that are hard on tokenizers.
 
-import { Random } from "../engine/box/random.ts";
-import { EVALUATED } from "../engine/box/skills/mod.ts";
-import type { Example } from "../engine/box/types.ts";
-import type { ChatMessage, ChatRequest, Tool } from "../engine/mod.ts";
-import { benchmarkTexts, hostileTexts } from "./tokenizer_texts.ts";
+import { Random } from "../random.ts";
+import { EVALUATED } from "../skills/mod.ts";
+import type { Example } from "../types.ts";
+import type { ChatMessage, ChatRequest, Tool } from "../../../engine/mod.ts";
+import { benchmarkTexts, hostileTexts } from "../../tokenizer_texts.ts";
 
 /** A conversation, and what to call it. */
 export interface Conversation {

@@ -1,7 +1,7 @@
 // Makes the GGUF file of the box from the folder that make.ts and train.py filled: the conversion and
-// the quantization are those of `create`. deno run -A engine/box/export.ts FOLDER OUTPUT.gguf
+// the quantization are those of `create`. deno run -A bench/box/export.ts FOLDER OUTPUT.gguf
 
-import { convertSafetensors, quantizeModel } from "../create/mod.ts";
+import { convertSafetensors, quantizeModel } from "../../engine/create/mod.ts";
 
 /** Writes the file, and one with the weights as they were trained into the folder. */
 export async function exportModel(folder: string, output: string): Promise<void> {

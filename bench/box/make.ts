@@ -1,7 +1,7 @@
 // Makes what train.py trains on: the vocabulary, the model's configuration and the packed rows, all
 // in a folder in Hugging Face's layout, so that with the weights it becomes a GGUF file by the same
 // conversion that `create` uses. A folder that has a vocabulary keeps it.
-// deno run -A engine/box/make.ts FOLDER [EXAMPLES]
+// deno run -A bench/box/make.ts FOLDER [EXAMPLES]
 
 import { tokenizerOf, trainVocabulary, type Vocabulary, WORDS } from "./bpe_trainer.ts";
 import { END_OF_TURN, examples, readTemplate, Renderer } from "./corpus.ts";
