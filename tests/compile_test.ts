@@ -61,7 +61,7 @@ Deno.test("deno task compile embeds the workers, every shader and the packages",
       "vision/prepare_worker",
     ]
       .map((name) => `engine/${name}.ts`);
-    const parts = ["mod.ts", "server/cli.ts", ...workers, ...listSourceFiles([".wgsl"])];
+    const parts = ["mod.ts", "server/cli/main.ts", ...workers, ...listSourceFiles([".wgsl"])];
     const missing: string[] = [];
     for (const path of parts) {
       if (!executable.includes(await readBytes(new URL(path, PROJECT_ROOT)))) missing.push(path);

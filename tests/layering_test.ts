@@ -118,7 +118,7 @@ Deno.test("starting the server downloads the packages of the layers, and none of
 });
 
 /** Who may name what WebGPU is made of: its device, and the script that looks for a driver. */
-const KNOW_WEBGPU = ["kernels/webgpu/", "server/setup/probe.ts"];
+const KNOW_WEBGPU = ["kernels/webgpu/", "server/cli/setup/probe.ts"];
 
 Deno.test("no file but those of its device names a type of WebGPU", () => {
   const shipped = listSourceFiles([".ts"]).filter((path) =>
@@ -170,17 +170,17 @@ const WRONG: [from: string, specifier: string, isDynamic?: true][] = [
   ["engine/mod.ts", "../server/mod.ts", true],
   ["engine/mod.ts", "../tests/tiny_model.ts"],
   ["engine/mod.ts", "../bench/box/evaluate.ts"],
-  ["server/app.ts", "../kernels/mod.ts"],
-  ["server/app.ts", "../tokenizer/mod.ts"],
-  ["server/app.ts", "../engine/store.ts"],
+  ["server/http/app.ts", "../../kernels/mod.ts"],
+  ["server/http/app.ts", "../../tokenizer/mod.ts"],
+  ["server/http/app.ts", "../../engine/store.ts"],
   ["mod.ts", "./server/mod.ts"],
-  ["mod.ts", "./server/cli.ts", true],
+  ["mod.ts", "./server/cli/mod.ts", true],
   ["bench/mod.ts", "../server/mod.ts"],
   ["engine/mod.ts", "hono/streaming"],
   ["kernels/mod.ts", "npm:@huggingface/jinja@0.5.11"],
   ["tokenizer/dependencies.ts", "@huggingface/jinja"],
   ["engine/dependencies.ts", "npm:hono@4.13.19/streaming"],
-  ["server/app.ts", "no-such-package"],
+  ["server/http/app.ts", "no-such-package"],
 ];
 
 for (const [from, specifier, isDynamic] of WRONG) {

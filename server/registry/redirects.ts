@@ -1,7 +1,7 @@
 // One HTTP exchange, with its redirects followed by hand: the user's credentials must not follow
 // to another origin, nor any request from https to http.
 
-import { AddressError } from "../checked_fetch.ts";
+import { AddressError } from "../network/checked_fetch.ts";
 import { RegistryError } from "./errors.ts";
 
 const MOST_REDIRECTS = 10;

@@ -2,8 +2,8 @@
 // it may be anywhere but where clouds keep secrets. Where else its redirects, token realms and upload
 // locations lead is the registry's choice: from the Internet they lead to nothing else.
 
-import { checkedFetch, type CheckedFetchOptions } from "../checked_fetch.ts";
-import { isMetadataAddress, isPublicAddress } from "../host.ts";
+import { checkedFetch, type CheckedFetchOptions } from "../network/checked_fetch.ts";
+import { isMetadataAddress, isPublicAddress } from "../network/host.ts";
 
 /**
  * A fetch for one registry, which is to be asked before what it refers to; it raises AddressError for

@@ -3,8 +3,8 @@
 // may be any client's choice, and what answers at addresses of the own network is not for clients.
 
 import { readRemoteHost } from "../../engine/mod.ts";
-import { checkedFetch, hostAddresses, type Resolve } from "../checked_fetch.ts";
-import { isPublicAddress } from "../host.ts";
+import { checkedFetch, hostAddresses, type Resolve } from "../network/checked_fetch.ts";
+import { isPublicAddress } from "../network/host.ts";
 import { RemoteError } from "./errors.ts";
 
 /** What decides. */

@@ -3,7 +3,7 @@
 // who names an address in a request shall not learn by it what answers there. Redirects are not followed: the key is for one server, and a POST would become a GET.
 
 import { readRemoteHost } from "../../engine/mod.ts";
-import { AddressError } from "../checked_fetch.ts";
+import { AddressError } from "../network/checked_fetch.ts";
 import { refusal } from "./access.ts";
 import { RemoteError, type RemoteErrorOptions } from "./errors.ts";
 

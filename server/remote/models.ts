@@ -13,7 +13,7 @@ import {
   RequestError,
   type StoreEntry,
 } from "../../engine/mod.ts";
-import type { Resolve } from "../checked_fetch.ts";
+import type { Resolve } from "../network/checked_fetch.ts";
 import { RemoteAccess } from "./access.ts";
 import type { RemoteApi, RemoteFacts } from "./dialect.ts";
 import { RemoteError } from "./errors.ts";

@@ -1,7 +1,7 @@
 // The models of the server under attack, all with random weights but the one in the box: `tiny`, a Llama
 // with tools and thinking; `sees`, one that reads images; and files that areas add for themselves.
 
-import { createVisionApp } from "../server/vision_app.ts";
+import { createVisionApp } from "../server/http/api/vision_app.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
 
 /** Window of `tiny`, in tokens. */

@@ -2,7 +2,7 @@
 // the watch saw. Where only time was at fault, the case runs again, alone and against a new server:
 // machines have other work, and only what is slow three times is slow.
 
-import { VISION_MODEL } from "../server/vision_app.ts";
+import { VISION_MODEL } from "../server/http/api/vision_app.ts";
 import { Server } from "./server.ts";
 import { type AreaResult, emptyResult, say } from "./table.ts";
 import { type Case, type Fault, type FaultKind, Trial, Unavailable } from "./trial.ts";

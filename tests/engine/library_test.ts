@@ -10,7 +10,7 @@ async function runDeno(...args: string[]): Promise<{ code: number; output: strin
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args,
     cwd: PROJECT_ROOT,
-    // Without it libEGL now and then aborts the process at its exit; see server/wiring.ts.
+    // Without it libEGL now and then aborts the process at its exit; see server/cli/wiring.ts.
     env: { NO_COLOR: "1", ...(Deno.build.os === "linux" && { DENO_WEBGPU_BACKEND: "vulkan" }) },
   }).output();
   return { code, output: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };

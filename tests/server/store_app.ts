@@ -3,10 +3,10 @@
 
 import { createModel, inspectModel, ModelManager, ModelStore } from "../../engine/mod.ts";
 import type { ModelSource } from "../../engine/mod.ts";
-import { createApp } from "../../server/app.ts";
-import type { AppOptions } from "../../server/app_types.ts";
+import { createApp } from "../../server/http/app.ts";
+import type { AppOptions } from "../../server/http/app_types.ts";
 import { writeTinyLlama } from "../tiny_model.ts";
-import { checkAnswers } from "./check_answers.ts";
+import { checkAnswers } from "./http/api/check_answers.ts";
 import { FakeModel } from "./fake_model.ts";
 
 /** An application, its store, and what can be watched of both. */

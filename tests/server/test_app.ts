@@ -1,13 +1,13 @@
 // The application on a real manager, over fake models: everything but the port and the GPU.
 
-import { createApp } from "../../server/app.ts";
-import type { AppOptions } from "../../server/app_types.ts";
+import { createApp } from "../../server/http/app.ts";
+import type { AppOptions } from "../../server/http/app_types.ts";
 import { RemoteModels } from "../../server/remote/mod.ts";
 import { ModelNotFoundError } from "../../engine/errors.ts";
 import { ModelManager } from "../../engine/manager/mod.ts";
 import type { ModelStore, StoreEntry } from "../../engine/store/mod.ts";
 import type { LoadOptions } from "../../engine/types.ts";
-import { checkAnswers } from "./check_answers.ts";
+import { checkAnswers } from "./http/api/check_answers.ts";
 import { FakeModel, type FakeModelOptions } from "./fake_model.ts";
 
 /** An application under test and what can be watched of it. */

@@ -4,13 +4,13 @@
 
 import { BOX_MODEL } from "../../engine/box/mod.ts";
 import { inspectModel, loadModel, ModelManager, ModelStore } from "../../engine/mod.ts";
-import { createApp } from "../../server/app.ts";
-import type { AppOptions } from "../../server/app_types.ts";
-import { HttpServer } from "../../server/http/mod.ts";
+import { createApp } from "../../server/http/app.ts";
+import type { AppOptions } from "../../server/http/app_types.ts";
+import { HttpServer } from "../../server/http/connection/mod.ts";
 import { createLog } from "../../server/log.ts";
 import { folder, pathOf, tinyLoad } from "../engine/harness.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../tiny_model.ts";
-import { checkAnswers } from "./check_answers.ts";
+import { checkAnswers } from "./http/api/check_answers.ts";
 
 type App = ReturnType<typeof createApp>;
 

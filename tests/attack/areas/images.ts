@@ -13,7 +13,7 @@ import {
   pngFile,
   webpChunk,
 } from "../../engine/vision/image_files.ts";
-import { VISION_MODEL } from "../../server/vision_app.ts";
+import { VISION_MODEL } from "../../server/http/api/vision_app.ts";
 import type { Area, Case, Trial } from "../trial.ts";
 import { randomBytes } from "./texts.ts";
 

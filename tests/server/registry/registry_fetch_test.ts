@@ -2,7 +2,7 @@
 // addresses where clouds tell their machines secrets.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { AddressError } from "../../../server/checked_fetch.ts";
+import { AddressError } from "../../../server/network/checked_fetch.ts";
 import { pullModel } from "../../../server/registry/mod.ts";
 import { registryFetch } from "../../../server/registry/registry_fetch.ts";
 import { openStore, QUICK, withFolder } from "./fixtures.ts";

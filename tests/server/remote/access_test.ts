@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { inspectModel, ModelManager, ModelName, ModelStore } from "../../../engine/mod.ts";
-import { createApp } from "../../../server/app.ts";
+import { createApp } from "../../../server/http/app.ts";
 import { RemoteModels, type RemoteOptions } from "../../../server/remote/mod.ts";
 import { type Answer, serveOllama, serveUpstream } from "./upstream.ts";
 

@@ -2,8 +2,8 @@
 
 import { assertEquals } from "@std/assert";
 import { inspectModel } from "../../../engine/mod.ts";
-import { assemble } from "../../../server/assemble.ts";
-import { readSettings } from "../../../server/settings.ts";
+import { assemble } from "../../../server/http/assemble.ts";
+import { readSettings } from "../../../server/settings/settings.ts";
 import { delta, serveOpenAi } from "./upstream.ts";
 
 Deno.test("QUERN_CLOUD_HOST, QUERN_CLOUD_KEY and QUERN_CLOUD_API make cloud names work", async () => {

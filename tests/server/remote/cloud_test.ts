@@ -8,9 +8,9 @@ import {
   ModelStore,
   UnsupportedModelError,
 } from "../../../engine/mod.ts";
-import { createApp } from "../../../server/app.ts";
+import { createApp } from "../../../server/http/app.ts";
 import { cloudModelOf, RemoteModels, type RemoteOptions } from "../../../server/remote/mod.ts";
-import { checkAnswers } from "../check_answers.ts";
+import { checkAnswers } from "../http/api/check_answers.ts";
 import { until } from "../test_app.ts";
 import { delta, endless, serveOllama, serveOpenAi, type Upstream } from "./upstream.ts";
 

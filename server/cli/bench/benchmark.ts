@@ -1,0 +1,214 @@
+// Measures a model over the HTTP API: the load, prompts of some lengths, answers one by one and several
+// at a time. A first round of each kind is not counted, since it compiles kernels.
+
+import type { Api } from "../client/mod.ts";
+import type { VersionAnswer } from "../../version.ts";
+import { askModel, askProcess } from "./facts.ts";
+import { concurrencyOf, decodeRate, generate, prefillRate, type Sample } from "./generation.ts";
+import { PromptSource } from "./prompts.ts";
+import { type BenchPlan, type BenchReport, type BenchRow, spreadOf } from "./types.ts";
+
+/** Tokens of the prompts before answers that are measured. */
+const SHORT_PROMPT = 16;
+/** Tokens by which a prompt may turn out longer than it was meant to be. */
+const MARGIN = 32;
+/** A server that heeds no `ignore_eos` may end an answer early; so often another prompt is tried. */
+const MOST_TRIES = 4;
+/** Fewer tokens give no rate. */
+const LEAST_TOKENS = 8;
+
+/** The step that loads the model. */
+export const LOADING = "loading";
+
+/** What a benchmark works with. */
+export interface BenchTools {
+  api: Api;
+  signal: AbortSignal;
+  /** Told what is measured now. */
+  onStep: (step: string) => void;
+  /** Bytes per second that a plain read of the server's GPU memory reaches, where that is known. */
+  readBandwidth?: (() => Promise<number>) | undefined;
+}
+
+/**
+ * Runs the plan. What goes wrong once the model is loaded ends the run, not what was measured: it is
+ * the report's `failure`.
+ *
+ * @throws {ApiError} if the server has no such model, or refuses a request
+ * @throws {Error} if the model does not generate text
+ */
+export async function benchmark(plan: BenchPlan, tools: BenchTools): Promise<BenchReport> {
+  const { api, onStep } = tools;
+  const versions = await api.json<VersionAnswer>("/api/version");
+  const version = versions.quern_version ?? versions.version;
+  const { details, weightBytes } = await askModel(api, plan.model);
+  let readRate: number | undefined;
+  if (weightBytes !== undefined && tools.readBandwidth) {
+    // Before the load, which may leave no memory for it.
+    onStep("reading memory");
+    readRate = await tools.readBandwidth();
+  }
+  onStep(LOADING);
+  const loaded = await load(plan, tools);
+  const run = new Run(plan, tools, loaded.contextLength);
+  const failure = await run.all().then(() => undefined, (error: unknown) => error);
+  const { rows } = run;
+  const single = rows.find(({ test, size }) => test === "decode" && size === 1);
+  return {
+    model: plan.model,
+    details,
+    server: { url: api.url, inProcess: api.inProcess, version },
+    ...loaded,
+    rows,
+    ...(single && readRate !== undefined && {
+      bandwidth: {
+        weightBytesPerSecond: single.tokensPerSecond.median * weightBytes!,
+        readBytesPerSecond: readRate,
+      },
+    }),
+    notes: run.notes,
+    ...(failure !== undefined && { failure }),
+  };
+}
+
+/** Loads the model, and tells what it takes. */
+async function load(
+  { model, contextLength }: BenchPlan,
+  { api, signal }: BenchTools,
+): Promise<Pick<BenchReport, "contextLength" | "memoryBytes" | "loadMilliseconds">> {
+  const before = await askProcess(api, model);
+  const options = contextLength === undefined ? {} : { num_ctx: contextLength };
+  const started = performance.now();
+  await api.json("/api/generate", { model, prompt: "", stream: false, options }, { signal });
+  const milliseconds = performance.now() - started;
+  const process = await askProcess(api, model);
+  if (!process) {
+    throw new Error(`Cannot measure "${model}": the server does not list it among those in memory`);
+  }
+  // A load with another window is one, too.
+  const wasThere = before?.context_length === process.context_length;
+  return {
+    contextLength: process.context_length,
+    memoryBytes: process.size_vram,
+    ...(!wasThere && { loadMilliseconds: milliseconds }),
+  };
+}
+
+/** The measurements of a model that is loaded. */
+class Run {
+  readonly rows: BenchRow[] = [];
+  readonly notes: string[] = [];
+  readonly #plan: BenchPlan;
+  readonly #tools: BenchTools;
+  /** In tokens. */
+  readonly #window: number;
+  readonly #prompts = new PromptSource();
+
+  constructor(plan: BenchPlan, tools: BenchTools, window: number) {
+    this.#plan = plan;
+    this.#tools = tools;
+    this.#window = window;
+  }
+
+  /** @throws {Error} what ends the run; `rows` has what was measured until then */
+  async all(): Promise<void> {
+    const { promptTokens, parallel, tokens } = this.#plan;
+    this.#tools.onStep("warming up");
+    await this.#generate(SHORT_PROMPT, 1);
+    for (const length of promptTokens) {
+      if (this.#fits(length + 1)) this.rows.push(await this.#prefill(length));
+      else this.#leaveOut(`prefill of ${length} tokens`, length + 1);
+    }
+    if (!this.#fits(SHORT_PROMPT + tokens)) {
+      this.#leaveOut(`decoding ${tokens} tokens`, SHORT_PROMPT + tokens);
+      return;
+    }
+    for (const count of parallel) {
+      const row = await this.#decode(count);
+      if (row) this.rows.push(row);
+    }
+  }
+
+  async #prefill(length: number): Promise<BenchRow> {
+    this.#tools.onStep(`prefill of ${length} tokens`);
+    const samples: Sample[] = [];
+    for (let i = -1; i < this.#plan.repeat; i++) {
+      const sample = await this.#generate(length, 1);
+      if (i >= 0) samples.push(sample);
+    }
+    return {
+      test: "prefill",
+      size: length,
+      tokensPerSecond: spreadOf(samples.map(prefillRate)),
+      firstTokenMilliseconds: spreadOf(
+        samples.map(({ firstTokenMilliseconds }) => firstTokenMilliseconds),
+      ),
+    };
+  }
+
+  /** Undefined if the server does not answer so many at a time. */
+  async #decode(count: number): Promise<BenchRow | undefined> {
+    this.#tools.onStep(count === 1 ? "decode" : `decode of ${count} at a time`);
+    await this.#together(count, LEAST_TOKENS);
+    const groups: Sample[][] = [];
+    for (let i = 0; i < this.#plan.repeat; i++) {
+      const group = await this.#together(count, this.#plan.tokens);
+      const most = concurrencyOf(group);
+      if (most < count) {
+        this.notes.push(
+          `decode of ${count} at a time is left out: the server takes ${most}; ` +
+            `set OLLAMA_NUM_PARALLEL=${count}`,
+        );
+        return undefined;
+      }
+      groups.push(group);
+    }
+    return {
+      test: "decode",
+      size: count,
+      tokensPerSecond: spreadOf(groups.map(decodeRate)),
+      firstTokenMilliseconds: spreadOf(
+        groups.map((group) =>
+          Math.max(...group.map(({ firstTokenMilliseconds }) => firstTokenMilliseconds))
+        ),
+      ),
+    };
+  }
+
+  /** So many answers, asked for at the same time. */
+  async #together(count: number, tokens: number): Promise<Sample[]> {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const samples = await Promise.all(
+        Array.from({ length: count }, () => this.#generate(SHORT_PROMPT, tokens)),
+      );
+      const least = Math.min(tokens, LEAST_TOKENS);
+      if (samples.every((sample) => sample.tokens >= least)) return samples;
+    }
+    throw new Error(
+      `Cannot measure "${this.#plan.model}": it ends its answers before ${LEAST_TOKENS} tokens`,
+    );
+  }
+
+  async #generate(promptTokens: number, tokens: number): Promise<Sample> {
+    const { api, signal } = this.#tools;
+    const { model, contextLength } = this.#plan;
+    const prompt = this.#prompts.make(promptTokens);
+    const sample = await generate(api, { model, prompt, tokens, contextLength, signal });
+    this.#prompts.learn(prompt, sample.promptTokens);
+    return sample;
+  }
+
+  #fits(tokens: number): boolean {
+    return tokens + MARGIN <= this.#window;
+  }
+
+  #leaveOut(what: string, tokens: number): void {
+    // What was asked for and not given, the model does not have.
+    const isMost = (this.#plan.contextLength ?? 0) > this.#window;
+    const enough = 1024 * Math.ceil((tokens + MARGIN) / 1024);
+    this.notes.push(
+      `${what} is left out: the window has ${this.#window} tokens` +
+        (isMost ? ", and the model no larger one" : `; try --ctx ${enough}`),
+    );
+  }
+}

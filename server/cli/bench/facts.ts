@@ -1,0 +1,55 @@
+// What the server tells of the model that is measured: what it is, whether it is in memory and how
+// much of that it takes, how large its weights are.
+
+import { isModelPath, ModelName } from "../../../engine/mod.ts";
+import type { Api } from "../client/mod.ts";
+import type { OllamaShow } from "../../http/api/models/types.ts";
+import type { OllamaProcess, OllamaTag } from "../../http/api/ollama/types.ts";
+
+/** Facts of a model that is not loaded for them. */
+export interface ModelFacts {
+  details: Record<string, unknown>;
+  /** Bytes of its files; undefined if they are not what each token reads, or not known. */
+  weightBytes?: number;
+}
+
+/**
+ * Asks what a model is.
+ *
+ * @throws {ApiError} if it is not there
+ */
+export async function askModel(api: Api, model: string): Promise<ModelFacts> {
+  const { details, capabilities = [], model_info: info = {}, ...others } = await api.json<
+    Partial<OllamaShow>
+  >("/api/show", { model });
+  if (capabilities.length > 0 && !capabilities.includes("completion")) {
+    throw new Error(`Cannot measure "${model}": it does not generate text`);
+  }
+  const { models } = await api.json<{ models: OllamaTag[] }>("/api/tags");
+  const size = models.find(({ name }) => isSame(name, model))?.size ?? await fileSize(model);
+  // A token is read by some of the experts only.
+  const hasExperts = Object.entries(info).some(([key, value]) =>
+    key.endsWith(".expert_count") && Number(value) > 0
+  );
+  const isKnown = size !== undefined && size > 0 && !hasExperts && !others.remote_host;
+  return { details: { ...details }, ...(isKnown && { weightBytes: size }) };
+}
+
+/** Of a model that is named by its path, and so is in no list. */
+async function fileSize(path: string): Promise<number | undefined> {
+  const info = isModelPath(path) ? await Deno.stat(path).catch(() => undefined) : undefined;
+  return info?.isFile ? info.size : undefined;
+}
+
+/** The model in memory, if it is there. */
+export async function askProcess(api: Api, model: string): Promise<OllamaProcess | undefined> {
+  const { models } = await api.json<{ models: OllamaProcess[] }>("/api/ps");
+  return models.find(({ name }) => isSame(name, model));
+}
+
+/** Names leave out what they may, and are the same in any case. */
+function isSame(name: string, other: string): boolean {
+  if (name === other) return true;
+  const [a, b] = [ModelName.tryParse(name), ModelName.tryParse(other)];
+  return a !== undefined && b !== undefined && a.key === b.key;
+}

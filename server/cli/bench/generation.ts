@@ -1,0 +1,98 @@
+// One generation, or several at the same time, with the times that the server counts and those that a
+// client sees. The text itself is of no interest.
+
+import type { Api } from "../client/mod.ts";
+import type { OllamaRecord } from "../../http/api/ollama/types.ts";
+
+/** What to generate. */
+export interface GenerationRequest {
+  model: string;
+  /** Continued as it stands, without a template. */
+  prompt: string;
+  /** Most tokens of the answer. */
+  tokens: number;
+  contextLength?: number | undefined;
+  signal: AbortSignal;
+}
+
+/** How a generation went; times in milliseconds. */
+export interface Sample {
+  promptTokens: number;
+  promptMilliseconds: number;
+  tokens: number;
+  /** From the first token to the last. */
+  decodeMilliseconds: number;
+  /** From the request to the first token, as the client sees it. */
+  firstTokenMilliseconds: number;
+  /** When the answer ended, from any origin. */
+  end: number;
+}
+
+/** Runs one generation to its end. */
+export async function generate(
+  api: Api,
+  { model, prompt, tokens, contextLength, signal }: GenerationRequest,
+): Promise<Sample> {
+  const started = performance.now();
+  let first: number | undefined;
+  let last: Partial<OllamaRecord> = {};
+  const request = {
+    model,
+    prompt,
+    raw: true,
+    options: {
+      temperature: 0,
+      num_predict: tokens,
+      ignore_eos: true,
+      ...(contextLength !== undefined && { num_ctx: contextLength }),
+    },
+  };
+  for await (const record of api.stream<OllamaRecord>("/api/generate", request, signal)) {
+    // A record without text says that the request waits.
+    const hasText = "response" in record && record.response !== "";
+    if (hasText || record.done) first ??= performance.now();
+    last = record;
+  }
+  const end = performance.now();
+  const milliseconds = (nanoseconds = 0) => nanoseconds / 1e6;
+  const firstTokenMilliseconds = (first ?? end) - started;
+  return {
+    promptTokens: last.prompt_eval_count ?? 0,
+    // A server that forwards to another may not be told of times.
+    promptMilliseconds: milliseconds(last.prompt_eval_duration) || firstTokenMilliseconds,
+    tokens: last.eval_count ?? 0,
+    decodeMilliseconds: milliseconds(last.eval_duration) || end - (first ?? started),
+    firstTokenMilliseconds,
+    end,
+  };
+}
+
+/** Tokens of the prompt per second. */
+export function prefillRate({ promptTokens, promptMilliseconds }: Sample): number {
+  return 1000 * promptTokens / promptMilliseconds;
+}
+
+/**
+ * Tokens per second of all answers together, from the earliest first token to the latest last one.
+ * The first token of each comes with its prompt and does not count.
+ */
+export function decodeRate(samples: readonly Sample[]): number {
+  const tokens = samples.reduce((sum, { tokens }) => sum + tokens - 1, 0);
+  const start = Math.min(...samples.map(startOf));
+  const end = Math.max(...samples.map(({ end }) => end));
+  return 1000 * tokens / (end - start);
+}
+
+/**
+ * How many of the answers were being written when the first of them ended; the others had to wait.
+ * A little before that, since messages take their time too.
+ */
+export function concurrencyOf(samples: readonly Sample[]): number {
+  const [first] = [...samples].sort((a, b) => a.end - b.end);
+  const time = first!.end - first!.decodeMilliseconds / 10;
+  return samples.filter((sample) => startOf(sample) <= time).length;
+}
+
+function startOf({ end, decodeMilliseconds }: Sample): number {
+  return end - decodeMilliseconds;
+}

@@ -1,0 +1,81 @@
+// The command line's commands about this machine: `doctor` and `bench`.
+
+import { type Definition, examples } from "./definition.ts";
+import { InvalidArgumentError, Option } from "../../dependencies.ts";
+import { bench, BENCH_FORMATS, type BenchOptions } from "./bench.ts";
+import { doctor, type DoctorOptions } from "./doctor.ts";
+
+/** Adds `quern doctor`. */
+export function defineDoctor({ program, world, finish }: Definition): void {
+  program.command("doctor")
+    .summary("tell whether this machine is fit, and what to do if not")
+    .description(
+      "Looks at the GPU and tries it, at its memory and what fits there, the store of models, the " +
+        "server, the environment variables, and says what to do where something is wrong. " +
+        "The exit code is 1 if there is a problem; warnings leave it 0.",
+    )
+    .option("--json", "the same as JSON, with numbers in full")
+    .addHelpText(
+      "after",
+      examples([
+        ["quern doctor", "before the first model, or when something is slow or fails"],
+        ["quern doctor --json > report.json", "for a report of a fault; keys are left out"],
+      ]),
+    )
+    .action(async (options: DoctorOptions) => finish(await doctor(world, options)));
+}
+
+/** Adds `quern bench`. */
+export function defineBench({ program, world, finish }: Definition): void {
+  program.command("bench")
+    .summary("measure how fast a model is")
+    .description(
+      "Measures how long a model takes to load, how fast it reads prompts (prefill) and writes " +
+        "answers (decode), one by one and several at a time, and how long the first token takes. " +
+        "The server at OLLAMA_HOST is measured; without one, the model is loaded in this process. " +
+        "Each number is the median of the repeats, with the least and the most beside it.",
+    )
+    .argument("<model>", "name of a model, or path of a .gguf file")
+    .addOption(counts("--prompt-tokens <counts>", "lengths of prompts", [128, 512, 2048]))
+    .option("--tokens <count>", "length of answers", toCount, 64)
+    .addOption(counts("--parallel <counts>", "answers at a time", [1, 4, 8]))
+    .option("--repeat <count>", "how often each is measured", toCount, 3)
+    .option("--ctx <tokens>", "context window; the server's own if left out", toCount)
+    .addOption(
+      new Option("--format <format>", "how to print").choices(BENCH_FORMATS).default("table"),
+    )
+    .option("--json", "the same as --format json")
+    .addHelpText(
+      "after",
+      examples([
+        ["quern bench gemma3:1b", "all measures, some minutes on a small GPU"],
+        ["quern bench gemma3:1b --prompt-tokens 512 --parallel 1", "the two numbers most quoted"],
+        [
+          "OLLAMA_NUM_PARALLEL=8 quern bench gemma3:1b",
+          "without a server: eight at a time as well",
+        ],
+        ["quern bench ./model.gguf --format markdown", "a table for a page or an issue"],
+      ]),
+    )
+    .action(async (model: string, options: BenchOptions) => {
+      finish(await bench(world, model, options));
+    });
+}
+
+/** An option of several numbers, with commas between. */
+function counts(flags: string, description: string, initial: number[]): Option {
+  return new Option(flags, description).argParser(toCounts).default(initial, initial.join(","));
+}
+
+/** @throws {InvalidArgumentError} unless it is a whole number from 1 on */
+function toCount(text: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(text)) {
+    throw new InvalidArgumentError("It must be a whole number from 1 on.");
+  }
+  return Number(text);
+}
+
+/** @throws {InvalidArgumentError} unless they are such numbers with commas between */
+function toCounts(text: string): number[] {
+  return text.split(",").map((part) => toCount(part.trim()));
+}

@@ -1,0 +1,136 @@
+// `quern run MODEL [PROMPT]`: one answer to a prompt, or a conversation at a terminal, over the HTTP
+// API. A model that is not there is pulled first; an embedding model gives the vector of the prompt.
+
+import { join, resolve } from "node:path";
+import { type Api, connect } from "../client/mod.ts";
+import {
+  can,
+  Conversation,
+  findModel,
+  History,
+  type Keyboard,
+  type NamedModel,
+  runRepl,
+  Session,
+  systemKeyboard,
+} from "../repl/mod.ts";
+import { messageOf } from "../../http/errors.ts";
+import type { Terminal } from "../terminal/mod.ts";
+import type { CliDependencies } from "../dependencies.ts";
+import { interruptible } from "../terminal/interrupt.ts";
+import { readRunSettings, type RunOptions } from "./run_settings.ts";
+
+export type { RunOptions } from "./run_settings.ts";
+
+/**
+ * Answers one prompt, behind all of a piped standard input; or, at a terminal without a prompt, one
+ * after the other until `/bye`.
+ *
+ * @returns the exit code; 130 after an interrupt
+ */
+export async function run(
+  dependencies: CliDependencies,
+  model: string,
+  prompt: string | undefined,
+  options: RunOptions,
+  keyboard: Keyboard = systemKeyboard(),
+): Promise<number> {
+  const { terminal } = dependencies;
+  const name = isPath(model) ? resolve(model) : model;
+  const text = await readPrompt(terminal, prompt);
+  await using api = await connect(dependencies);
+  let session: Session | undefined;
+  const code = await interruptible(terminal, async (signal) => {
+    const facts = await findModel(name, { ...dependencies, ...options, api, signal });
+    if (!can(facts, "completion") && can(facts, "embedding")) {
+      await printVector(terminal, api, { model: name, text, options, signal });
+      return 0;
+    }
+    session = await openSession(dependencies, api, { name, facts }, options);
+    // Also before a single answer, so that the progress of a load here is over when that begins.
+    if (text === undefined || api.inProcess) await session.load(signal);
+    if (text !== undefined) await session.answer(text, signal);
+    return 0;
+  });
+  if (!session || text !== undefined || code !== 0) return code;
+  session.history = await openHistory(dependencies);
+  return await runRepl(session, keyboard);
+}
+
+/** What is piped in and the argument; undefined if somebody is there to type. */
+async function readPrompt(terminal: Terminal, prompt?: string): Promise<string | undefined> {
+  if (terminal.stdinIsTerminal) return prompt;
+  // Every file ends with a line feed.
+  const piped = (await terminal.readAll()).replace(/\r?\n$/, "");
+  return [piped, prompt].filter(Boolean).join("\n");
+}
+
+async function openSession(
+  { terminal, environment }: CliDependencies,
+  api: Api,
+  model: NamedModel,
+  options: RunOptions,
+): Promise<Session> {
+  const settings = await readRunSettings(options);
+  if (settings.think && !can(model.facts, "thinking")) {
+    terminal.writeError(
+      `Warning: --think is left out: "${model.name}" does not support thinking\n`,
+    );
+  }
+  return new Session({
+    api,
+    terminal,
+    environment,
+    conversation: new Conversation(api, model, settings),
+    look: {
+      wordWrap: !options.nowordwrap,
+      // A script that does not ask for thinking wants the answer alone.
+      showThinking: options.hidethinking ? false : options.think ? true : undefined,
+      verbose: options.verbose ?? false,
+    },
+  });
+}
+
+/** What was typed before, and where it is kept; a file that cannot be read keeps nobody from talking. */
+async function openHistory({ environment, terminal }: CliDependencies): Promise<History> {
+  const { OLLAMA_NOHISTORY = "", HOME, USERPROFILE } = environment;
+  const home = HOME || USERPROFILE;
+  const isOff = !/^(?:|0|f|false)$/i.test(OLLAMA_NOHISTORY);
+  if (isOff || !home) return new History(undefined, [], !isOff);
+  try {
+    return await History.load(join(home, ".quern", "history"));
+  } catch (error) {
+    terminal.writeError(`Warning: what was typed before is not there: ${messageOf(error)}\n`);
+    return new History();
+  }
+}
+
+interface VectorRequest {
+  model: string;
+  text: string | undefined;
+  options: RunOptions;
+  signal: AbortSignal;
+}
+
+async function printVector(terminal: Terminal, api: Api, request: VectorRequest): Promise<void> {
+  const { model, text, options: { dimensions, truncate, keepalive }, signal } = request;
+  if (!text) {
+    throw new Error(
+      `Cannot talk with "${model}": it is an embedding model, which gives vectors of texts; ` +
+        `give it one: \`quern run ${model} "a text"\``,
+    );
+  }
+  const { embeddings } = await api.json<{ embeddings: number[][] }>("/api/embed", {
+    model,
+    input: text,
+    ...(dimensions !== undefined && { dimensions }),
+    ...(truncate !== undefined && { truncate }),
+    ...(keepalive !== undefined && { keep_alive: keepalive }),
+  }, { signal });
+  terminal.write(`${JSON.stringify(embeddings[0])}\n`);
+}
+
+/** A path is told from a name, which may have slashes too, by how it begins or by its ending. */
+export function isPath(model: string): boolean {
+  return /^(?:\.{0,2}[\\/]|[A-Za-z]:[\\/])|\.gguf$/i.test(model);
+}

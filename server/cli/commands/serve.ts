@@ -1,0 +1,126 @@
+// `quern serve`: store, manager and HTTP application behind a port, until a signal comes.
+
+import type { ModelStore } from "../../../engine/mod.ts";
+import { assemble } from "../../http/assemble.ts";
+import { Drain } from "../../http/drain.ts";
+import { messageOf } from "../../http/errors.ts";
+import type { HostAddress } from "../../network/host.ts";
+import { type Handler, HttpServer } from "../../http/connection/mod.ts";
+import { createLog, type Log } from "../../log.ts";
+import { readSettings } from "../../settings/settings.ts";
+import { formatBytes, formatDuration, type Terminal } from "../terminal/mod.ts";
+import { VERSION } from "../../version.ts";
+import type { CliDependencies } from "../dependencies.ts";
+import { checkEnvironment } from "../../settings/environment.ts";
+
+/** How long closing models and the port may take before the process leaves all the same. */
+const CLOSE_MILLISECONDS = 5000;
+/** Longest delay that timers can hold. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/**
+ * Serves until interrupted. Then what runs has QUERN_SHUTDOWN_TIMEOUT to end, while new requests are
+ * sent away; a second interrupt does not wait for that, a third one for nothing.
+ *
+ * @throws {EnvironmentError} if the value of a variable cannot be read
+ */
+export async function serve(dependencies: CliDependencies): Promise<number> {
+  const { open, terminal, environment } = dependencies;
+  checkEnvironment(environment, "Cannot start the server");
+  const settings = readSettings(environment);
+  const { host, models, debug, logFormat: format } = settings;
+  const log = createLog({ write: ignoringReaders(terminal.writeError), debug, format });
+  const drain = new Drain();
+  const server = listen(host, (request) => app.fetch(request), log);
+  const { app, manager, store, responses } = assemble({
+    dependencies: { ...dependencies, open: reportLoads(open, log) },
+    settings,
+    log,
+    port: { boundTo: server.addr.hostname, ownNames: machineNames(), drain },
+  });
+  log.info(`models in ${models}`);
+  // Beside the requests, and the wait for an interrupt, which may come at once.
+  const cleaning = Promise.all([
+    settings.keepUnused ? undefined : cleanUp(store, log),
+    responses?.trim().catch((error) => log.warn(`kept responses: ${messageOf(error)}`)),
+  ]);
+  const stop = async () => {
+    log.info(`shutting down: ${drain.running} requests running`);
+    await drain.begin();
+  };
+  const close = async () => {
+    // Ends what the models are still saying, and with it the streams that the port would wait for.
+    await manager.closeAll();
+    await Promise.all([cleaning, server.shutdown()]);
+  };
+  await uponInterrupt(terminal, [[stop, settings.shutdownTimeout], [close, CLOSE_MILLISECONDS]]);
+  return 0;
+}
+
+/** Removes what pulls and creations that never ended have left. */
+async function cleanUp(store: ModelStore, log: Log): Promise<void> {
+  const { removed, bytes, skipped } = await store.prune();
+  if (skipped) log.warn(skipped);
+  if (removed > 0) log.info(`removed ${removed} unused files of ${formatBytes(bytes)}`);
+}
+
+/** A log that nobody reads any more is no reason to stop serving. */
+function ignoringReaders(write: (text: string) => void): (text: string) => void {
+  return (text) => {
+    try {
+      write(text);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+    }
+  };
+}
+
+type Step = [run: () => Promise<void>, milliseconds: number];
+
+/** Waits for an interrupt, then takes the steps; the time of each, or one more interrupt, ends it. */
+async function uponInterrupt(terminal: Terminal, steps: Step[]): Promise<void> {
+  const interrupts = Array.from({ length: 1 + steps.length }, () => Promise.withResolvers<void>());
+  let count = 0;
+  const forget = terminal.onInterrupt(() => interrupts[count++]?.resolve());
+  await interrupts[0]!.promise;
+  for (const [index, [run, milliseconds]] of steps.entries()) {
+    const timeout = Promise.withResolvers<void>();
+    const timer = setTimeout(timeout.resolve, Math.min(milliseconds, LONGEST_TIMER));
+    await Promise.race([run(), timeout.promise, interrupts[index + 1]!.promise]);
+    clearTimeout(timer);
+  }
+  forget();
+}
+
+function reportLoads(open: CliDependencies["open"], log: Log): CliDependencies["open"] {
+  return async (source, options) => {
+    const { path: name } = source;
+    log.info(`loading ${name}`);
+    const started = performance.now();
+    const model = await open(source, options);
+    const duration = formatDuration(performance.now() - started);
+    log.info(`loaded ${name} in ${duration}, window of ${model.contextLength} tokens`);
+    for (const warning of model.warnings) log.warn(`${name}: ${warning}`);
+    return model;
+  };
+}
+
+function listen({ hostname, port }: HostAddress, handler: Handler, log: Log): HttpServer {
+  try {
+    const listener = Deno.listen({ hostname, port });
+    const { addr } = listener;
+    const name = addr.hostname.includes(":") ? `[${addr.hostname}]` : addr.hostname;
+    log.info(`listening on http://${name}:${addr.port}, version ${VERSION}`);
+    return new HttpServer(listener, handler, { log });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    throw new Error(
+      `Cannot listen on ${hostname}:${port}: the address is in use; ` +
+        `stop the server that has it, or set OLLAMA_HOST to another port`,
+    );
+  }
+}
+
+function machineNames(): string[] {
+  return [Deno.hostname(), ...Deno.networkInterfaces().map(({ address }) => address)];
+}

@@ -1,0 +1,48 @@
+// `quern pull MODEL` and `quern push MODEL`: models from and to a registry, with progress.
+
+import { connect } from "../client/mod.ts";
+import { type ProgressRecord, showProgress } from "../terminal/mod.ts";
+import type { CliDependencies } from "../dependencies.ts";
+import { interruptible } from "../terminal/interrupt.ts";
+
+/** Options of the command line. */
+export interface TransferOptions {
+  /** Plain HTTP, or a certificate that nobody has signed. */
+  insecure?: boolean;
+}
+
+/** Downloads a model; what an interrupt leaves is where the next pull goes on. */
+export async function pull(
+  dependencies: CliDependencies,
+  model: string,
+  options: TransferOptions,
+): Promise<number> {
+  return await transfer(dependencies, "/api/pull", model, options);
+}
+
+/** Uploads a model. */
+export async function push(
+  dependencies: CliDependencies,
+  model: string,
+  options: TransferOptions,
+): Promise<number> {
+  return await transfer(dependencies, "/api/push", model, options);
+}
+
+function transfer(
+  dependencies: CliDependencies,
+  path: string,
+  model: string,
+  { insecure = false }: TransferOptions,
+): Promise<number> {
+  const { terminal, environment } = dependencies;
+  return interruptible(terminal, async (signal) => {
+    await using api = await connect(dependencies);
+    using progress = showProgress(terminal, environment);
+    const request = { model, insecure, stream: true };
+    for await (const record of api.stream<ProgressRecord>(path, request, signal)) {
+      progress.update(record);
+    }
+    return 0;
+  });
+}

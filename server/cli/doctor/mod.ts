@@ -1,0 +1,38 @@
+// The doctor: looks at all that Quern needs of a machine, one section after the other.
+// It changes nothing, but for a file in the store's folder that is gone at once.
+
+import type { CliDependencies } from "../dependencies.ts";
+import { readSettings } from "../../settings/settings.ts";
+import { examineCloud } from "./cloud.ts";
+import { examineEnvironment } from "./environment.ts";
+import { examineGpu } from "./gpu.ts";
+import { examineMemory } from "./memory.ts";
+import { examineProgram } from "./program.ts";
+import { examineServer } from "./running_server.ts";
+import { examineStore } from "./store.ts";
+import type { Machine, Section } from "./types.ts";
+
+export { formatSection, formatTodos, type Look } from "./format.ts";
+export { localMachine } from "./machine.ts";
+export { type Finding, type Machine, type Mark, type Section, type Todo, worst } from "./types.ts";
+
+/** The sections, each as soon as it is known: the GPU's first look takes a while. */
+export async function* examine(
+  { environment, fetch, inspect, memory, gpu }: CliDependencies,
+  machine: Machine,
+): AsyncGenerator<Section> {
+  const settings = readSettings(environment);
+  const { models, gpuMemory: total, gpuOverhead: overhead } = settings;
+  const { host, freeBytes } = machine;
+  yield await examineProgram(host);
+  if (gpu) yield await examineGpu(gpu.examine, { host, environment });
+  const server = await examineServer(fetch, settings, machine);
+  if (memory) {
+    const budget = await memory.budget({ overhead, ...(total !== undefined && { total }) });
+    yield examineMemory(budget, server.loaded);
+  }
+  yield await examineStore(models, { inspect, freeBytes });
+  yield server.section;
+  yield examineEnvironment(environment);
+  yield await examineCloud(fetch, settings);
+}

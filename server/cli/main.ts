@@ -1,0 +1,136 @@
+// The command line: arguments to commands, errors to exit codes. The commands are in commands/, each
+// with its definition, and all that they touch of the outside comes with their dependencies.
+//
+// Exit codes: 0 done, also if the reader of the output went away; 1 failed, or called wrongly, with
+// the reason on standard error; 130 ended by Ctrl-C.
+
+import { Command, CommanderError } from "../dependencies.ts";
+import { connect } from "./client/mod.ts";
+import { defineEmbed, defineRun } from "./commands/define_answers.ts";
+import { defineBench, defineDoctor } from "./commands/define_machine.ts";
+import {
+  defineCreate,
+  defineLooks,
+  defineMemory,
+  defineNames,
+  defineTransfers,
+} from "./commands/define_models.ts";
+import { defineModelProcess } from "./commands/define_model_process.ts";
+import { defineServe } from "./commands/define_serve.ts";
+import type { Definition } from "./commands/definition.ts";
+import type { CliDependencies } from "./dependencies.ts";
+import { environmentHelp } from "./commands/environment_help.ts";
+import { messageOf } from "../http/errors.ts";
+import { VERSION, type VersionAnswer } from "../version.ts";
+
+/** In the order of the help text. */
+const DEFINITIONS: ((definition: Definition) => void)[] = [
+  defineServe,
+  defineRun,
+  defineEmbed,
+  defineTransfers,
+  defineCreate,
+  defineLooks,
+  defineNames,
+  defineMemory,
+  defineBench,
+  defineDoctor,
+  defineModelProcess,
+];
+
+/** Options whose value may be left out, which is only told apart from an argument by "=". */
+const SWITCHES = ["--think", "--truncate"];
+
+/**
+ * Runs a command and gives its exit code.
+ *
+ * @param args arguments after the program's name
+ * @param dependencies what the commands work with; default the engine and this process
+ */
+export async function main(args: string[], dependencies?: CliDependencies): Promise<number> {
+  const world = dependencies ?? (await import("./wiring.ts")).systemDependencies();
+  try {
+    return await runCommand(world, args);
+  } catch (error) {
+    if (isBrokenPipe(error)) return 0;
+    return reportFailure(world, error);
+  }
+}
+
+async function runCommand(world: CliDependencies, args: string[]): Promise<number> {
+  let exitCode = 0;
+  const program = createProgram(world, (code) => exitCode = code);
+  try {
+    await program.parseAsync(withValues(args), { from: "user" });
+    return exitCode;
+  } catch (error) {
+    // Commander has printed what it had to say: help, the version, or a fault of the arguments.
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.code === "commander.version") await compareVersions(world);
+    return error.exitCode;
+  }
+}
+
+function createProgram(world: CliDependencies, finish: (exitCode: number) => void): Command {
+  const { write, writeError, size } = world.terminal;
+  const width = () => world.terminal.stdoutIsTerminal ? size().columns : 80;
+  const program = new Command("quern")
+    .description("Runs language models on this machine's GPU and serves them over HTTP.")
+    .version(`quern version is ${VERSION}`, "-v, --version", "print the version")
+    .helpOption("-h, --help", "print this help, or that of a command")
+    .helpCommand("help [command]", "print the help of a command")
+    .showHelpAfterError("`quern --help` lists the commands, `quern COMMAND --help` their options.")
+    // What stands behind a command is that command's: `show -v` asks for no version.
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({
+      writeOut: write,
+      writeErr: writeError,
+      outputError: (text, print) => print(text.replace(/^error: /, "Error: ")),
+      getOutHelpWidth: width,
+      getErrHelpWidth: width,
+    })
+    .addHelpText("after", environmentHelp);
+  for (const define of DEFINITIONS) define({ program, world, finish });
+  return program;
+}
+
+/** Writes a value behind the switches that have none, up to where options end. */
+function withValues(args: string[]): string[] {
+  const end = args.indexOf("--");
+  return args.map((arg, index) =>
+    SWITCHES.includes(arg) && (end === -1 || index < end) ? `${arg}=true` : arg
+  );
+}
+
+/** After our own version, what the server at OLLAMA_HOST says of its. */
+async function compareVersions(world: CliDependencies): Promise<void> {
+  let warning: string | undefined;
+  try {
+    await using api = await connect(world, { mayStart: false });
+    const { version, quern_version } = await api.json<VersionAnswer>("/api/version");
+    if (quern_version === undefined) {
+      warning = `the server at ${api.url} is not Quern, version ${version}`;
+    } else if (quern_version !== VERSION) {
+      warning = `the server at ${api.url} has version ${quern_version}`;
+    }
+  } catch (error) {
+    warning = messageOf(error);
+  }
+  if (warning) world.terminal.writeError(`Warning: ${warning}\n`);
+}
+
+function reportFailure(world: CliDependencies, error: unknown): number {
+  try {
+    world.terminal.writeError(`Error: ${messageOf(error)}\n`);
+  } catch (failure) {
+    if (!isBrokenPipe(failure)) throw failure;
+  }
+  return 1;
+}
+
+function isBrokenPipe(error: unknown): boolean {
+  return error instanceof Deno.errors.BrokenPipe;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

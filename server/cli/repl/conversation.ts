@@ -1,0 +1,127 @@
+// A conversation with a model over the HTTP API: what has been said, and the requests that go on from
+// it. What a cut answer had said stays; a turn without any answer is taken back.
+
+import type { Api } from "../client/mod.ts";
+import type { OllamaMessage, OllamaRecord } from "../../http/api/ollama/types.ts";
+import { partsOf } from "./answer_record.ts";
+import { can, knowsTurns, type ModelFacts } from "./model_facts.ts";
+
+/** What requests ask for, as the command line or `/set` has it. */
+export interface RequestSettings {
+  /** Ollama's options, by their names. */
+  options: Record<string, unknown>;
+  system?: string | undefined;
+  /** "json", or a JSON Schema. */
+  format?: unknown;
+  /** Left out for models that do not think. */
+  think?: boolean | string | undefined;
+  /** Ollama's duration, such as "5m". */
+  keepAlive?: string | undefined;
+  /** The prompt goes to the model as it stands. */
+  raw?: boolean | undefined;
+}
+
+/** A model by the name that it was asked for. */
+export interface NamedModel {
+  readonly name: string;
+  readonly facts: ModelFacts;
+}
+
+/** One conversation; models can take turns in it. */
+export class Conversation {
+  readonly settings: RequestSettings;
+  model: NamedModel;
+  readonly #api: Api;
+  #messages: OllamaMessage[] = [];
+
+  constructor(api: Api, model: NamedModel, settings: RequestSettings) {
+    this.#api = api;
+    this.model = model;
+    this.settings = settings;
+  }
+
+  /** What has been said here, without the system message. */
+  get messages(): readonly OllamaMessage[] {
+    return this.#messages;
+  }
+
+  /** Forgets what has been said; the settings stay. */
+  clear(): void {
+    this.#messages = [];
+  }
+
+  /** Has the server load the model, or wait until it is there. */
+  async load(signal: AbortSignal): Promise<void> {
+    const { options } = this.settings;
+    // Without keep_alive, whose 0 would mean the opposite; each answer brings it.
+    const body = { model: this.model.name, options, stream: false };
+    await this.#api.json("/api/generate", body, { signal });
+  }
+
+  /** The answer to one more turn. A model without a chat template continues each text by itself. */
+  ask(
+    content: string,
+    images: readonly string[],
+    signal: AbortSignal,
+  ): AsyncGenerator<OllamaRecord> {
+    if (this.settings.raw || !knowsTurns(this.model.facts)) {
+      return this.complete(content, images, signal);
+    }
+    const turn = { role: "user", content, ...(images.length > 0 && { images: [...images] }) };
+    return this.#chat(turn, signal);
+  }
+
+  /** The answer to a prompt without a conversation. */
+  complete(
+    prompt: string,
+    images: readonly string[],
+    signal: AbortSignal,
+  ): AsyncGenerator<OllamaRecord> {
+    const { system } = this.settings;
+    // An empty prompt would only load the model; one without a template goes on from nothing.
+    const raw = this.settings.raw || prompt === "" && !knowsTurns(this.model.facts);
+    return this.#api.stream<OllamaRecord>("/api/generate", {
+      ...this.#common(),
+      prompt,
+      ...(images.length > 0 && { images }),
+      ...(raw ? { raw } : system && { system }),
+    }, signal);
+  }
+
+  async *#chat(turn: OllamaMessage, signal: AbortSignal): AsyncGenerator<OllamaRecord> {
+    const { system } = this.settings;
+    const messages = [...this.#messages, turn];
+    if (system) messages.unshift({ role: "system", content: system });
+    const reply: OllamaMessage = { role: "assistant", content: "" };
+    let isAnswered = false;
+    try {
+      const body = { ...this.#common(), messages };
+      for await (const record of this.#api.stream<OllamaRecord>("/api/chat", body, signal)) {
+        addTo(reply, record);
+        isAnswered ||= record.done;
+        yield record;
+      }
+    } finally {
+      const hasSpoken = reply.content || reply.thinking || reply.tool_calls;
+      if (isAnswered || hasSpoken) this.#messages.push(turn, reply);
+    }
+  }
+
+  #common() {
+    const { options, format, think, keepAlive } = this.settings;
+    return {
+      model: this.model.name,
+      options,
+      ...(format !== undefined && { format }),
+      ...(think !== undefined && can(this.model.facts, "thinking") && { think }),
+      ...(keepAlive !== undefined && { keep_alive: keepAlive }),
+    };
+  }
+}
+
+function addTo(reply: OllamaMessage, record: OllamaRecord): void {
+  const { content, thinking, toolCalls } = partsOf(record);
+  reply.content += content;
+  if (thinking) reply.thinking = (reply.thinking ?? "") + thinking;
+  if (toolCalls.length > 0) reply.tool_calls = [...reply.tool_calls ?? [], ...toolCalls];
+}

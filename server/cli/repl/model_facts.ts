@@ -1,0 +1,95 @@
+// What the server says about a model before it runs; a model that is not there is pulled first.
+
+import { type Api, ApiError } from "../client/mod.ts";
+import type { ShowAnswer } from "../model_sections.ts";
+import type { Environment } from "../../settings/environment.ts";
+import { type ProgressRecord, showProgress, type Terminal } from "../terminal/mod.ts";
+import type { OllamaMessage } from "../../http/api/ollama/types.ts";
+import { suggest } from "./suggest.ts";
+
+/** Models that are named in place of one that is not there. */
+const MOST_NAMED = 8;
+
+/** The answer of POST /api/show. */
+export interface ModelFacts extends ShowAnswer {
+  /** Program that lays out turns in the place of a template. */
+  renderer?: string;
+  /** The conversation that the model was saved with. */
+  messages?: OllamaMessage[];
+}
+
+/** Who asks and how. */
+export interface FindOptions {
+  api: Api;
+  terminal: Terminal;
+  environment: Environment;
+  /** Whether a registry without TLS will do. */
+  insecure?: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * The facts of a model.
+ *
+ * @throws {ApiError} 404 if it is not there
+ */
+export function showModel(api: Api, model: string, signal: AbortSignal): Promise<ModelFacts> {
+  return api.json<ModelFacts>("/api/show", { model }, { signal });
+}
+
+/**
+ * The facts of a model, which is pulled, with progress, if it is not there.
+ *
+ * @throws {ApiError} if it cannot be pulled either
+ */
+export async function findModel(model: string, options: FindOptions): Promise<ModelFacts> {
+  const { api, signal } = options;
+  try {
+    return await showModel(api, model, signal);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 404)) throw error;
+  }
+  await pull(model, options);
+  return await showModel(api, model, signal);
+}
+
+async function pull(
+  model: string,
+  { api, terminal, environment, insecure = false, signal }: FindOptions,
+): Promise<void> {
+  using progress = showProgress(terminal, environment);
+  const records = api.stream<ProgressRecord>("/api/pull", { model, insecure }, signal);
+  try {
+    for await (const record of records) progress.update(record);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    throw new ApiError(
+      error.status,
+      `Cannot run "${model}": it is not on this machine, and pulling it failed: ${error.message}` +
+        await modelsInstead(api, model, signal),
+    );
+  }
+}
+
+/** What could have been meant, and what there is, as the end of a message. */
+async function modelsInstead(api: Api, model: string, signal: AbortSignal): Promise<string> {
+  const { models = [] } = await api.json<{ models?: { name: string }[] }>("/api/tags", undefined, {
+    signal,
+  }).catch(() => ({ models: [] }));
+  const names = models.map(({ name }) => name.replace(/:latest$/, ""));
+  if (names.length === 0) return "";
+  const near = suggest(model, names);
+  const rest = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
+  return `${near ? `. Did you mean "${near}"?` : "."} ` +
+    `There is: ${names.slice(0, MOST_NAMED).join(", ")}${rest}`;
+}
+
+/** Whether the model can do that, such as `vision`; a server that says nothing leaves it open. */
+export function can(facts: ModelFacts, capability: string): boolean {
+  return facts.capabilities?.includes(capability) ?? capability === "completion";
+}
+
+/** Whether the model knows turns; one without can only continue a text. Another server's may. */
+export function knowsTurns({ template, renderer, remote_host: remoteHost }: ModelFacts): boolean {
+  return Boolean(template || renderer || remoteHost);
+}

@@ -1,0 +1,150 @@
+// A run at work: one conversation with its looks and settings, and how an answer is shown. The
+// commands change it, the REPL and one-shot runs talk through it.
+
+import type { Api } from "../client/mod.ts";
+import type { Environment } from "../../settings/environment.ts";
+import { movesCursor, type Terminal } from "../terminal/mod.ts";
+import type { OllamaRecord } from "../../http/api/ollama/types.ts";
+import { type AnswerLook, AnswerPrinter } from "./answer_printer.ts";
+import { partsOf } from "./answer_record.ts";
+import { withoutControls } from "./control_characters.ts";
+import type { Conversation } from "./conversation.ts";
+import { History } from "./history.ts";
+import { extractImages } from "./images.ts";
+import { can } from "./model_facts.ts";
+import { formatStatistics } from "./statistics.ts";
+import { WaitingLine } from "./waiting_line.ts";
+
+/** How answers are shown, and whether counts and rates follow. */
+export interface SessionLook extends AnswerLook {
+  verbose: boolean;
+}
+
+/** What a session is made of. */
+export interface SessionOptions {
+  api: Api;
+  terminal: Terminal;
+  environment: Environment;
+  conversation: Conversation;
+  look: SessionLook;
+}
+
+/** One run. */
+export class Session {
+  readonly api: Api;
+  readonly terminal: Terminal;
+  readonly environment: Environment;
+  readonly conversation: Conversation;
+  readonly look: SessionLook;
+  /** What has been typed; one with a file outlives the session. */
+  history = new History();
+
+  constructor({ api, terminal, environment, conversation, look }: SessionOptions) {
+    this.api = api;
+    this.terminal = terminal;
+    this.environment = environment;
+    this.conversation = conversation;
+    this.look = look;
+  }
+
+  /** Tells the person something that is no answer. */
+  say(text: string): void {
+    const { stdoutIsTerminal, write, writeError } = this.terminal;
+    (stdoutIsTerminal ? write : writeError)(`${text}\n`);
+  }
+
+  /** Tells the person of something that will not be as asked. */
+  warn(text: string): void {
+    this.terminal.writeError(`Warning: ${text}\n`);
+  }
+
+  /** Loads the model, with an indicator. */
+  async load(signal: AbortSignal): Promise<void> {
+    // An engine in this process shows its progress itself.
+    using _waiting = this.api.inProcess
+      ? undefined
+      : this.#wait(`loading ${this.conversation.model.name}`);
+    await this.conversation.load(signal);
+  }
+
+  /** Shows the conversation that the model was saved with, as if it had been held here. */
+  showSaved(): void {
+    for (const { role, content } of this.conversation.model.facts.messages ?? []) {
+      const text = withoutControls(content ?? "");
+      if (role === "user") this.say(`>>> ${text}`);
+      else if (role === "assistant") this.say(`${text}\n`);
+    }
+  }
+
+  /** Shows the answer to a prompt that nothing was said before. */
+  async answer(prompt: string, signal: AbortSignal): Promise<void> {
+    const { text, images } = await this.#readImages(prompt);
+    await this.#show(this.conversation.complete(text, images, signal));
+  }
+
+  /** Shows the answer to the next turn of the conversation. */
+  async talk(typed: string, signal: AbortSignal): Promise<void> {
+    const { text, images } = await this.#readImages(typed);
+    try {
+      await this.#show(this.conversation.ask(text, images, signal));
+    } finally {
+      this.say("");
+    }
+  }
+
+  /** The text without the images, if the model can see them; else the text, and a warning. */
+  async #readImages(text: string): Promise<{ text: string; images: string[] }> {
+    const { name, facts } = this.conversation.model;
+    const { HOME = "", USERPROFILE = "" } = this.environment;
+    const found = await extractImages(text, HOME || USERPROFILE);
+    if (!can(facts, "vision")) {
+      for (const { path } of found.images) {
+        this.warn(`${name} cannot see images: it reads the name '${path}', and nothing else of it`);
+      }
+      return { text, images: [] };
+    }
+    for (const { path } of found.images) this.terminal.writeError(`Added image '${path}'\n`);
+    for (const path of found.missing) {
+      this.warn(`there is no file '${path}': the model reads its name, and sees no image`);
+    }
+    return { text: found.text, images: found.images.map(({ base64 }) => base64) };
+  }
+
+  /** Shows an answer as it comes. One that is cut or fails ends its row before it throws. */
+  async #show(records: AsyncIterable<OllamaRecord>): Promise<void> {
+    const { terminal, environment, look, conversation } = this;
+    // Breaks between words would be within the strings of JSON.
+    const wordWrap = look.wordWrap && conversation.settings.format === undefined;
+    const printer = new AnswerPrinter(terminal, environment, { ...look, wordWrap });
+    const waiting = this.#wait("");
+    let final: OllamaRecord | undefined;
+    try {
+      for await (const record of records) {
+        const { content, thinking, toolCalls } = partsOf(record);
+        const isEmpty = !content && !thinking && toolCalls.length === 0;
+        const { queued_ahead: ahead } = record;
+        if (ahead !== undefined) waiting?.show({ status: `queued, ${ahead} ahead` });
+        if (!isEmpty || record.done) waiting?.[Symbol.dispose]();
+        printer.print(record);
+        if (record.done) final = record;
+      }
+    } finally {
+      waiting?.[Symbol.dispose]();
+      printer.end();
+    }
+    if (final?.dropped_messages) {
+      const count = final.dropped_messages;
+      this.warn(`the context window is full: the model did not see the oldest ${count} messages`);
+    }
+    if (final && look.verbose) terminal.writeError("\n" + formatStatistics(final));
+  }
+
+  #wait(status: string): WaitingLine | undefined {
+    const { terminal, environment } = this;
+    const { stdoutIsTerminal, stderrIsTerminal } = terminal;
+    if (!stdoutIsTerminal || !movesCursor(stderrIsTerminal, environment)) return undefined;
+    const waiting = new WaitingLine(terminal, status);
+    if (!this.api.inProcess) waiting.watchLoad(this.api, this.conversation.model.name);
+    return waiting;
+  }
+}

@@ -1,0 +1,44 @@
+// The one place where the server meets the engine's machinery (workers, GPU) and this process.
+
+import {
+  type ChatModel,
+  estimateInWorker,
+  examineGpu,
+  type FileSource,
+  inspectModel,
+  measureReadBandwidth,
+  openModelInProcess,
+  openModelInWorker,
+  type OpenOptions,
+  readMemoryBudget,
+  usableProjector,
+} from "../../engine/mod.ts";
+import { MODEL_PROCESS } from "./commands/define_model_process.ts";
+import type { CliDependencies } from "./dependencies.ts";
+import { systemTerminal } from "./terminal/terminal.ts";
+
+/** What the commands work with outside of tests. */
+export function systemDependencies(): CliDependencies {
+  return {
+    open: openModel,
+    inspect: inspectModel,
+    memory: { estimate: estimateInWorker, budget: readMemoryBudget },
+    gpu: { examine: examineGpu, readBandwidth: measureReadBandwidth },
+    terminal: systemTerminal(),
+    environment: Deno.env.toObject(),
+    fetch: globalThis.fetch,
+  };
+}
+
+/** Loads the files of a model in a worker, or in a process of its own. */
+async function openModel(
+  source: FileSource,
+  { isolated, ...options }: OpenOptions,
+): Promise<ChatModel> {
+  const adapters = [...source.adapters.map((path) => ({ path })), ...options.adapters ?? []];
+  const projector = await usableProjector(source);
+  const all = { ...options, ...projector, adapters };
+  if (!isolated) return await openModelInWorker(source.path, all);
+  const command = Deno.build.standalone ? [Deno.execPath(), MODEL_PROCESS] : undefined;
+  return await openModelInProcess(source.path, { ...all, ...(command && { command }) });
+}

@@ -1,0 +1,101 @@
+// A body of the Messages API -> the engine's request. Its types have been checked by the schema.
+
+import type { ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
+import { HttpError } from "../../errors.ts";
+import { readKeepAlive, readOptions } from "../options.ts";
+import { ThreadError } from "./errors.ts";
+import { toToolOptions } from "./tools.ts";
+import { toTurns } from "./turns.ts";
+import type { AnthropicRequest } from "./types.ts";
+
+/** A request, translated. */
+export interface MessagesPlan {
+  request: ChatRequest;
+  /** Window in tokens that it needs. */
+  contextLength?: number;
+  /** In milliseconds; Infinity is for ever. */
+  keepAlive?: number;
+  /** Names of given members without effect, for the log. */
+  ignored: string[];
+}
+
+/** Levels of thinking by the effort that asks for them. */
+const LEVELS: Record<string, ChatRequest["think"]> = {
+  low: "low",
+  medium: "medium",
+  high: "high",
+  xhigh: "high",
+  max: "max",
+};
+
+/**
+ * Translates the body of POST /v1/messages.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planMessages(body: AnthropicRequest, info: ModelInfo): MessagesPlan {
+  const maxTokens = body.max_tokens ?? 0;
+  if (maxTokens <= 0) throw new HttpError(400, "max_tokens is required and must be positive");
+  const plan = planCount(body, info);
+  return { ...plan, request: { ...plan.request, maxTokens } };
+}
+
+/**
+ * Translates the body of POST /v1/messages/count_tokens: the same without a limit.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planCount(body: AnthropicRequest, info: ModelInfo): MessagesPlan {
+  if (body.thread) throw new ThreadError();
+  if (!body.messages?.length) throw new HttpError(400, "messages is required");
+  if (info.isEmbeddingModel) throw new HttpError(400, `"${body.model}" does not support chat`);
+  if (body.tools?.length && !info.callsTools) {
+    throw new HttpError(400, `"${body.model}" does not support tools`);
+  }
+  refuseServerTools(body);
+  const { engine: options, contextLength, ignored } = readOptions(body.options);
+  const keepAlive = readKeepAlive(body.keep_alive);
+  const think = info.thinks ? thinkOf(body) : undefined;
+  const format = body.output_config?.format;
+  return {
+    request: {
+      ...options,
+      ...given({ temperature: body.temperature, topP: body.top_p, topK: body.top_k }),
+      ...given({ openObjects: body.open_objects }),
+      ...(body.stop_sequences?.length && { stop: body.stop_sequences }),
+      ...toToolOptions(body),
+      ...(think !== undefined && { think }),
+      ...(format && { format: { schema: format.schema } }),
+      messages: toTurns(body, info),
+      // Clients of this API count on hearing of it, and shorten their conversation themselves.
+      truncate: false,
+    },
+    ignored,
+    ...(contextLength !== undefined && { contextLength }),
+    ...(keepAlive !== undefined && { keepAlive }),
+  };
+}
+
+/** @throws {HttpError} 400 for what Anthropic's servers would do themselves */
+function refuseServerTools({ mcp_servers: servers, container }: AnthropicRequest): void {
+  const isEmpty = servers == null || Array.isArray(servers) && servers.length === 0;
+  const name = isEmpty ? container == null ? undefined : "container" : "mcp_servers";
+  if (name === undefined) return;
+  throw new HttpError(400, `${name} is not supported: tools run at the client; give them as tools`);
+}
+
+/** Undefined: as the model does by itself. Budgets are not enforced. */
+function thinkOf({ thinking, output_config: output }: AnthropicRequest): ChatRequest["think"] {
+  if (thinking?.type === "disabled") return false;
+  return LEVELS[output?.effort ?? ""] ?? (thinking?.type === "enabled" ? true : undefined);
+}
+
+/** The members that are neither null nor undefined. */
+function given<T extends object>(members: T): Given<T> {
+  const entries = Object.entries(members).filter(([, value]) =>
+    value !== null && value !== undefined
+  );
+  return Object.fromEntries(entries) as Given<T>;
+}
+
+type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };

@@ -1,0 +1,61 @@
+// Errors in Anthropic's shape and words: https://docs.anthropic.com/en/api/errors. Pure.
+
+import { ContextLengthError } from "../../../../engine/mod.ts";
+import { HttpError, messageOf, statusOf } from "../../errors.ts";
+
+/** Kinds of error by status; any other is the server's fault. */
+const TYPES: Record<number, string> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  405: "invalid_request_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  503: "overloaded_error",
+};
+
+/** The body that tells of an error, and the data of an `error` event. */
+export interface AnthropicError {
+  type: "error";
+  error: { type: string; message: string; details?: ThreadDetails };
+  request_id: string;
+}
+
+/** By which clients know to send the whole conversation instead. */
+interface ThreadDetails {
+  error_code: "thread_unsupported_request";
+  unsupported: string[];
+}
+
+/** A request that counts on the server to remember the conversation, which this one does not. */
+export class ThreadError extends HttpError {
+  override name = "ThreadError";
+  readonly details: ThreadDetails = {
+    error_code: "thread_unsupported_request",
+    unsupported: ["thread"],
+  };
+
+  constructor() {
+    super(400, "thread: conversations are not kept here, send all of their messages");
+  }
+}
+
+/** The body for an error. @param requestId the `request-id` of its response */
+export function anthropicError(error: unknown, requestId: string): AnthropicError {
+  return {
+    type: "error",
+    error: {
+      type: TYPES[statusOf(error)] ?? "api_error",
+      message: sentenceOf(error),
+      ...(error instanceof ThreadError && { details: error.details }),
+    },
+    request_id: requestId,
+  };
+}
+
+/** Clients that shorten their conversations themselves know that one is too long by this sentence. */
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof ContextLengthError)) return messageOf(error);
+  return `prompt is too long: ${error.promptTokens} tokens > ${error.contextLength} maximum`;
+}

@@ -1,0 +1,101 @@
+// JSON Schemas of the bodies of the Messages API. They fix types, and the few values that are read
+// from a list; what a block needs is checked where it is read. null is "not given" almost everywhere;
+// members without an entry here are ignored.
+
+import { openObjects, options } from "../ollama/schema.ts";
+
+const text = { type: ["string", "null"] };
+const flag = { type: ["boolean", "null"] };
+const number = { type: ["number", "null"] };
+const integer = { type: ["integer", "null"] };
+
+/** Text or blocks, which may hold text or blocks in turn. */
+const content = { type: ["string", "array", "null"], items: { $ref: "#/$defs/ContentBlock" } };
+
+const block = {
+  type: "object",
+  required: ["type"],
+  properties: {
+    type: { type: "string" },
+    text,
+    thinking: text,
+    id: text,
+    name: text,
+    input: { type: ["object", "null"] },
+    tool_use_id: text,
+    is_error: flag,
+    content,
+    source: {
+      type: ["object", "null"],
+      required: ["type"],
+      properties: { type: { type: "string" }, media_type: text, data: text, content },
+    },
+  },
+};
+
+const message = {
+  type: "object",
+  required: ["role", "content"],
+  properties: {
+    role: { type: "string" },
+    content: { type: ["string", "array"], items: { $ref: "#/$defs/ContentBlock" } },
+  },
+};
+
+const tool = {
+  type: "object",
+  required: ["name"],
+  properties: { type: text, name: { type: "string" }, description: text, strict: flag },
+};
+
+const toolChoice = {
+  type: ["object", "null"],
+  required: ["type"],
+  properties: {
+    type: { enum: ["auto", "any", "tool", "none"] },
+    name: text,
+    disable_parallel_tool_use: flag,
+  },
+};
+
+const thinking = {
+  type: ["object", "null"],
+  required: ["type"],
+  properties: { type: { enum: ["enabled", "disabled", "adaptive"] } },
+};
+
+const outputConfig = {
+  type: ["object", "null"],
+  properties: {
+    effort: text,
+    format: {
+      type: ["object", "null"],
+      required: ["type", "schema"],
+      properties: { type: { enum: ["json_schema"] }, schema: { type: ["object", "boolean"] } },
+    },
+  },
+};
+
+/** Body of POST /v1/messages, and of POST /v1/messages/count_tokens, which needs no limit. */
+export const messagesSchema = {
+  type: "object",
+  properties: {
+    model: text,
+    max_tokens: integer,
+    messages: { type: ["array", "null"], items: message },
+    system: content,
+    stream: flag,
+    temperature: number,
+    top_p: number,
+    top_k: integer,
+    stop_sequences: { type: ["array", "null"], items: { type: "string" } },
+    tools: { type: ["array", "null"], items: tool },
+    tool_choice: toolChoice,
+    thinking,
+    output_config: outputConfig,
+    options,
+    open_objects: openObjects,
+    keep_alive: { type: ["string", "number", "null"] },
+  },
+  $defs: { ContentBlock: block },
+};

@@ -1,0 +1,95 @@
+// Blocks that come down to text and images, and how texts become one. What is neither is refused by
+// name: a client must never believe that something was read which was left out.
+
+import { HttpError } from "../../errors.ts";
+import { composeContent, type ComposedContent, type ContentPiece } from "../../../image_mark.ts";
+import type { ReadImage } from "../images.ts";
+import type { AnthropicBlock, AnthropicSource } from "./types.ts";
+
+/** Joins texts; where none of two has white space between them, a line break comes in. */
+export function joinTexts(texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").reduce((joined, text) => {
+    const isApart = joined === "" || /\s$/.test(joined) || /^\s/.test(text);
+    return joined + (isApart ? "" : "\n") + text;
+  }, "");
+}
+
+/**
+ * What text and images may stand in: a string, or blocks.
+ *
+ * @param place what is read, for the sentence of an error
+ */
+export function readContent(
+  content: string | readonly AnthropicBlock[] | null | undefined,
+  place: string,
+  readImage: ReadImage,
+): ComposedContent {
+  return composeContent(readPieces(content, place, readImage), joinTexts);
+}
+
+/**
+ * The texts and images of a block, in order.
+ *
+ * @throws {HttpError} 400 if it has none
+ */
+export function readBlock(
+  block: AnthropicBlock,
+  place: string,
+  readImage: ReadImage,
+): ContentPiece[] {
+  switch (block.type) {
+    case "text":
+      if (typeof block.text === "string") return [block.text];
+      throw new HttpError(400, `${place} lacks "text"`);
+    case "search_result":
+      return readPieces(block.content, `${place}.content`, readImage);
+    case "document":
+      return readDocument(block.source, place, readImage);
+    case "image":
+      return [{ image: readImageSource(block.source, place, readImage) }];
+    default:
+      throw new HttpError(
+        400,
+        `${place}: content blocks of type "${block.type}" are not supported`,
+      );
+  }
+}
+
+function readPieces(
+  content: string | readonly AnthropicBlock[] | null | undefined,
+  place: string,
+  readImage: ReadImage,
+): ContentPiece[] {
+  if (content === null || content === undefined) return [];
+  if (typeof content === "string") return [content];
+  return content.flatMap((block, index) => readBlock(block, `${place}[${index}]`, readImage));
+}
+
+function readDocument(
+  source: AnthropicSource | null | undefined,
+  place: string,
+  readImage: ReadImage,
+): ContentPiece[] {
+  if (source?.type === "text") return [source.data ?? ""];
+  if (source?.type === "content") {
+    return readPieces(source.content, `${place}.source.content`, readImage);
+  }
+  throw new HttpError(
+    400,
+    `${place}: PDF documents, and documents by URL or file id, are not supported: send their text`,
+  );
+}
+
+function readImageSource(
+  source: AnthropicSource | null | undefined,
+  place: string,
+  readImage: ReadImage,
+): Uint8Array {
+  if (!source) throw new HttpError(400, `${place} lacks "source"`);
+  if (source.type === "base64") return readImage(source.data ?? "", `${place}.source.data`);
+  throw new HttpError(
+    400,
+    `invalid image source type: ${source.type}. Only base64 images are supported. ` +
+      `Send the bytes of ${place} as base64.`,
+  );
+}

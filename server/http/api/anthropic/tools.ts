@@ -1,0 +1,70 @@
+// Tools and the choice among them -> the engine's. Anthropic's own tools (web search, computer use
+// and the like) run on its servers or come with schemas that are not published: they are refused.
+
+import type { ChatRequest, Tool } from "../../../../engine/mod.ts";
+import { HttpError } from "../../errors.ts";
+import type { AnthropicRequest, AnthropicTool, AnthropicToolChoice } from "./types.ts";
+
+/** What of a request concerns tools. */
+export type ToolOptions = Pick<ChatRequest, "tools" | "toolChoice" | "parallelToolCalls">;
+
+/**
+ * Reads `tools` and `tool_choice`.
+ *
+ * @throws {HttpError} 400 for tools that cannot be offered, and choices that cannot be made
+ */
+export function toToolOptions({ tools, tool_choice: choice }: AnthropicRequest): ToolOptions {
+  const offered = (tools ?? []).map(toTool);
+  return {
+    ...(offered.length > 0 && { tools: offered }),
+    ...(choice && { toolChoice: toToolChoice(choice, offered) }),
+    ...(choice?.disable_parallel_tool_use && { parallelToolCalls: false }),
+  };
+}
+
+function toTool(tool: AnthropicTool): Tool {
+  const { type, name, description, input_schema: parameters, strict } = tool;
+  if (type && type !== "custom") {
+    throw new HttpError(
+      400,
+      `tool "${name}" is of type "${type}": only custom tools are supported`,
+    );
+  }
+  const fault = faultOf(parameters);
+  if (fault) throw new HttpError(400, `invalid input_schema for tool "${name}": ${fault}`);
+  return {
+    type: "function",
+    function: {
+      name,
+      ...(description && { description }),
+      parameters: parameters as Record<string, unknown>,
+      ...(strict && { strict }),
+    },
+  };
+}
+
+/** Why a schema cannot be that of a call's arguments. What its keywords mean is the engine's affair. */
+function faultOf(schema: unknown): string | undefined {
+  if (!isObject(schema)) return "it must be an object";
+  const { type = "object", properties = {}, required = [] } = schema;
+  if (type !== "object") return 'its type must be "object"';
+  if (!isObject(properties)) return "its properties must be an object";
+  const isList = Array.isArray(required) && required.every((name) => typeof name === "string");
+  return isList ? undefined : "required must be a list of names";
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function toToolChoice(
+  { type, name }: AnthropicToolChoice,
+  tools: readonly Tool[],
+): NonNullable<ChatRequest["toolChoice"]> {
+  if (type === "auto" || type === "none") return type;
+  if (tools.length === 0) throw new HttpError(400, `tool_choice "${type}" needs tools`);
+  if (type === "any") return "required";
+  if (!name) throw new HttpError(400, 'tool_choice lacks "name"');
+  if (tools.some((tool) => tool.function.name === name)) return { name };
+  throw new HttpError(400, `tool_choice: no tool is named "${name}"`);
+}

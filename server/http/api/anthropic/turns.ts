@@ -1,0 +1,143 @@
+// The conversation of a request -> the engine's turns. Each message becomes the results of tools in
+// it, then its text. Turns of one role that follow each other are one turn, as Anthropic has it.
+
+import type { ChatMessage, ModelInfo, ToolCall } from "../../../../engine/mod.ts";
+import { HttpError } from "../../errors.ts";
+import { toEngineId } from "./ids.ts";
+import { composeContent, type ContentPiece } from "../../../image_mark.ts";
+import { imageReader, type ReadImage } from "../images.ts";
+import { joinTexts, readBlock, readContent } from "./text.ts";
+import type { AnthropicBlock, AnthropicMessage, AnthropicRequest } from "./types.ts";
+
+/** A line that Claude Code puts first and changes with every request: no cache would ever match. */
+const BILLING_LINE = /^x-anthropic-billing-header:.*\n?/;
+
+/**
+ * Reads `system` and `messages`.
+ *
+ * @throws {HttpError} 400 for what cannot be shown to the model
+ */
+export function toTurns(body: AnthropicRequest, info: ModelInfo): ChatMessage[] {
+  const { system, messages } = body;
+  const readImage = imageReader(body, info);
+  const reader = new TurnReader(readImage);
+  const turns = (messages ?? []).flatMap((message, index) => {
+    return reader.read(message, `messages[${index}]`);
+  });
+  const instructions = readContent(withoutBilling(system), "system", readImage);
+  if (instructions.content !== "") turns.unshift({ role: "system", ...instructions });
+  return combineTurns(turns);
+}
+
+/** Makes one turn of those of one role that follow each other. Results of tools stay apart. */
+export function combineTurns(turns: readonly ChatMessage[]): ChatMessage[] {
+  const combined: ChatMessage[] = [];
+  for (const turn of turns) {
+    const last = combined.at(-1);
+    if (last?.role !== turn.role || turn.role === "tool") combined.push(turn);
+    else combined[combined.length - 1] = combine(last, turn);
+  }
+  return combined;
+}
+
+function combine(first: ChatMessage, second: ChatMessage): ChatMessage {
+  const thinking = joinTexts([first.thinking ?? "", second.thinking ?? ""]);
+  const toolCalls = [...first.toolCalls ?? [], ...second.toolCalls ?? []];
+  const images = [...first.images ?? [], ...second.images ?? []];
+  return {
+    role: first.role,
+    content: joinTexts([first.content, second.content]),
+    ...(images.length > 0 && { images }),
+    ...(thinking !== "" && { thinking }),
+    ...(toolCalls.length > 0 && { toolCalls }),
+  };
+}
+
+function withoutBilling(system: AnthropicRequest["system"]): AnthropicRequest["system"] {
+  if (typeof system === "string") return system.replace(BILLING_LINE, "");
+  return system?.map((block) => {
+    return typeof block.text === "string"
+      ? { ...block, text: block.text.replace(BILLING_LINE, "") }
+      : block;
+  });
+}
+
+/** Reads messages in order, and remembers which calls there were. */
+class TurnReader {
+  readonly #readImage: ReadImage;
+  /** Names of the tools that were called, by the ids of the calls. */
+  readonly #called = new Map<string, string>();
+
+  constructor(readImage: ReadImage) {
+    this.#readImage = readImage;
+  }
+
+  read({ role, content }: AnthropicMessage, place: string): ChatMessage[] {
+    const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    switch (role) {
+      case "user":
+        return this.#readUser(blocks, `${place}.content`);
+      case "assistant":
+        return [this.#readAssistant(blocks, `${place}.content`)];
+      case "system":
+        return [{ role, ...readContent(content, `${place}.content`, this.#readImage) }];
+      default:
+        throw new HttpError(400, `${place}.role must be one of user, assistant, system`);
+    }
+  }
+
+  #readUser(blocks: readonly AnthropicBlock[], place: string): ChatMessage[] {
+    const results: ChatMessage[] = [];
+    const pieces: ContentPiece[] = [];
+    for (const [index, block] of blocks.entries()) {
+      const at = `${place}[${index}]`;
+      if (block.type === "tool_result") results.push(this.#readResult(block, at));
+      else pieces.push(...readBlock(block, at, this.#readImage));
+    }
+    const shown = composeContent(pieces, joinTexts);
+    const isAnswer = shown.content === "" && results.length > 0;
+    return isAnswer ? results : [...results, { role: "user", ...shown }];
+  }
+
+  #readResult(block: AnthropicBlock, place: string): ChatMessage {
+    if (!block.tool_use_id) throw new HttpError(400, `${place} lacks "tool_use_id"`);
+    const shown = readContent(block.content, `${place}.content`, this.#readImage);
+    const { content } = shown;
+    const toolName = this.#called.get(block.tool_use_id);
+    return {
+      role: "tool",
+      ...shown,
+      // Templates have no place for the flag, and a model must see that its call failed.
+      content: block.is_error && !/^\s*error/i.test(content) ? `Error: ${content}` : content,
+      toolCallId: toEngineId(block.tool_use_id),
+      ...(toolName !== undefined && { toolName }),
+    };
+  }
+
+  /** What an assistant said; blocks that only Anthropic's own servers make are left out. */
+  #readAssistant(blocks: readonly AnthropicBlock[], place: string): ChatMessage {
+    const pieces: ContentPiece[] = [];
+    let thinking = "";
+    const toolCalls: ToolCall[] = [];
+    for (const [index, block] of blocks.entries()) {
+      if (block.type === "text" || block.type === "image") {
+        pieces.push(...readBlock(block, `${place}[${index}]`, this.#readImage));
+      }
+      if (block.type === "thinking") thinking += block.thinking ?? "";
+      if (block.type === "tool_use") toolCalls.push(this.#readCall(block));
+    }
+    return {
+      role: "assistant",
+      ...composeContent(pieces, (texts) => texts.join("")),
+      ...(thinking !== "" && { thinking }),
+      ...(toolCalls.length > 0 && { toolCalls }),
+    };
+  }
+
+  #readCall({ id, name, input }: AnthropicBlock): ToolCall {
+    if (!id) throw new HttpError(400, "tool_use block missing required 'id' field");
+    if (!name) throw new HttpError(400, "tool_use block missing required 'name' field");
+    this.#called.set(id, name);
+    return { id: toEngineId(id), function: { name, arguments: input ?? {} } };
+  }
+}

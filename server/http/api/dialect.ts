@@ -1,0 +1,43 @@
+// Which of the three APIs a request speaks, and the shape that its errors have there. Statuses and
+// sentences are the same in all of them (errors.ts).
+
+import type { ContentfulStatusCode } from "../../dependencies.ts";
+import { messageOf } from "../errors.ts";
+import { json } from "../stream/json.ts";
+import { anthropicError } from "./anthropic/errors.ts";
+import { newId } from "./anthropic/ids.ts";
+import { openAiError } from "./openai/error.ts";
+
+/** An API by the vendor whose clients speak it. */
+export type Dialect = "ollama" | "openai" | "anthropic";
+
+/** What of a request tells its dialect. */
+interface Addressed {
+  /** Path without the query. */
+  path: string;
+  header(name: string): string | undefined;
+}
+
+/** The dialect of a request: by its path, and where two vendors share one, by Anthropic's header. */
+export function dialectOf(request: Addressed): Dialect {
+  const { path } = request;
+  if (!path.startsWith("/v1/")) return "ollama";
+  const isMessages = path === "/v1/messages" || path.startsWith("/v1/messages/");
+  const isShared = path === "/v1/models" || path.startsWith("/v1/models/");
+  if (isMessages || (isShared && request.header("anthropic-version"))) return "anthropic";
+  return "openai";
+}
+
+/** The answer that tells of an error. */
+export function errorResponse(
+  dialect: Dialect,
+  status: ContentfulStatusCode,
+  error: unknown,
+  headers: Record<string, string> = {},
+): Response {
+  const message = messageOf(error);
+  if (dialect === "ollama") return json({ error: message }, status, headers);
+  if (dialect === "openai") return json(openAiError(status, message, error), status, headers);
+  const id = newId("req");
+  return json(anthropicError(error, id), status, { ...headers, "request-id": id });
+}

@@ -1,0 +1,208 @@
+// Embedding requests of Ollama's two endpoints and OpenAI's -> the engine's request, and its result
+// -> their answers. Pure. Formats: https://github.com/ollama/ollama/blob/main/docs/api.md and
+// https://platform.openai.com/docs/api-reference/embeddings
+
+import {
+  ContextLengthError,
+  type EmbedInput,
+  type EmbedOptions,
+  type EmbedResult,
+  type ModelInfo,
+  ModelNotFoundError,
+} from "../../../../engine/mod.ts";
+import { HttpError } from "../../errors.ts";
+import type {
+  EmbedBody,
+  LegacyEmbedBody,
+  OllamaEmbedAnswer,
+  OllamaEmbedBody,
+  OpenAiEmbedAnswer,
+  OpenAiEmbedBody,
+} from "./types.ts";
+import { nanoseconds, readKeepAlive, readOptions } from "../options.ts";
+
+/** An embedding request, translated. */
+export interface EmbedPlan {
+  /** None: the model is only loaded (or, with keepAlive 0, unloaded). */
+  inputs: EmbedInput[];
+  options: EmbedOptions;
+  /** Window in tokens that it needs. */
+  contextLength?: number;
+  /** In milliseconds; Infinity is for ever. */
+  keepAlive?: number;
+  /** Names of given options without effect, for the log. */
+  ignored: string[];
+}
+
+/** What an embedding came to. Times in milliseconds. */
+export interface EmbedOutcome {
+  /** As the client wrote it. */
+  model: string;
+  result: EmbedResult;
+  total: number;
+  load: number;
+}
+
+/** Numbers in all vectors of an answer: some 100 MB of JSON. */
+const MOST_NUMBERS = 2 ** 23;
+
+/**
+ * Inputs of a request, however short the vectors: each takes a row of a step, so that these take
+ * minutes. OpenAI takes 2,048.
+ */
+const MOST_INPUTS = 2 ** 15;
+
+const invalidType = "invalid input type";
+
+/**
+ * Translates the body of POST /api/embed.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planEmbed(body: OllamaEmbedBody): EmbedPlan {
+  return { ...planCommon(body, body.dimensions), inputs: readTexts(body.input) };
+}
+
+/**
+ * Translates the body of POST /api/embeddings.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planLegacyEmbed(body: LegacyEmbedBody): EmbedPlan {
+  return { ...planCommon(body), inputs: readTexts(body.prompt) };
+}
+
+/**
+ * Translates the body of POST /v1/embeddings.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planOpenAiEmbed(body: OpenAiEmbedBody): EmbedPlan {
+  const { input, encoding_format: format } = body;
+  if (format && !/^(float|base64)$/i.test(format)) {
+    throw new HttpError(
+      400,
+      `Invalid value for 'encoding_format' = ${format}. Supported values: ['float', 'base64'].`,
+    );
+  }
+  if (input === undefined || input === null || (Array.isArray(input) && input.length === 0)) {
+    throw new HttpError(400, "invalid input");
+  }
+  return { ...planCommon(body, body.dimensions), inputs: readInputs(input) };
+}
+
+/** @throws {HttpError} 400 where there are too many, or the answer would hold more numbers than one can */
+export function refuseTooMany(
+  { inputs, options }: EmbedPlan,
+  { embeddingLength }: ModelInfo,
+): void {
+  if (inputs.length > MOST_INPUTS) {
+    throw new HttpError(
+      400,
+      `too many inputs: ${inputs.length}, at most ${MOST_INPUTS} are possible; ` +
+        `send them in several requests`,
+      "input",
+    );
+  }
+  const width = Math.min(options.dimensions ?? Infinity, embeddingLength);
+  const most = Math.floor(MOST_NUMBERS / width);
+  if (inputs.length <= most) return;
+  throw new HttpError(
+    400,
+    `too many inputs: ${inputs.length} vectors of ${width} numbers, at most ${most} fit an answer; ` +
+      `send them in several requests`,
+    "input",
+  );
+}
+
+/** The answer of POST /api/embed. */
+export function embedAnswer({ model, result, total, load }: EmbedOutcome): OllamaEmbedAnswer {
+  const { embeddings, promptTokens } = result;
+  return {
+    model,
+    embeddings: embeddings.values().map(toNumbers),
+    total_duration: nanoseconds(total),
+    // Clients demand it, also of a model that was loaded before and made nobody wait.
+    load_duration: nanoseconds(load),
+    ...(promptTokens > 0 && { prompt_eval_count: promptTokens }),
+  };
+}
+
+/** The answer of POST /api/embeddings. */
+export function legacyEmbedAnswer({ result }: EmbedOutcome): { embedding: number[] } {
+  return { embedding: toNumbers(result.embeddings[0] ?? new Float32Array(0)) };
+}
+
+/** The answer of POST /v1/embeddings. */
+export function openAiEmbedAnswer(
+  { model, result }: EmbedOutcome,
+  { encoding_format: format }: OpenAiEmbedBody,
+): OpenAiEmbedAnswer {
+  const encode = format?.toLowerCase() === "base64" ? toBase64 : toNumbers;
+  const { embeddings, promptTokens } = result;
+  return {
+    object: "list",
+    data: embeddings.values().map((vector, index) => ({
+      object: "embedding" as const,
+      embedding: encode(vector),
+      index,
+    })),
+    model,
+    usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+  };
+}
+
+/** An error of the engine in the words that Ollama has for it on these paths; others as they are. */
+export function embedError(error: unknown): unknown {
+  if (error instanceof ContextLengthError) {
+    return new HttpError(400, "the input length exceeds the context length");
+  }
+  if (error instanceof ModelNotFoundError) {
+    return new HttpError(404, `model "${error.model}" not found, try pulling it first`);
+  }
+  return error;
+}
+
+function planCommon(
+  body: EmbedBody,
+  dimensions?: number | null,
+): Omit<EmbedPlan, "inputs"> {
+  const { contextLength } = readOptions(body.options);
+  const keepAlive = readKeepAlive(body.keep_alive);
+  return {
+    options: {
+      truncate: body.truncate ?? true,
+      ...(dimensions && { dimensions }),
+      ...(contextLength !== undefined && { contextLength }),
+    },
+    ...(contextLength !== undefined && { contextLength }),
+    ...(keepAlive !== undefined && { keepAlive }),
+    ignored: Object.keys(body.options ?? {}).filter((name) => name !== "num_ctx"),
+  };
+}
+
+/** Texts to embed; a single empty one is none. */
+function readTexts(input: unknown): string[] {
+  if (input === undefined || input === null || input === "") return [];
+  const texts = Array.isArray(input) ? input : [input];
+  if (texts.every((text) => typeof text === "string")) return texts;
+  throw new HttpError(400, invalidType);
+}
+
+/** Texts or token ids to embed: one of them, or an array of either kind. */
+function readInputs(input: unknown): EmbedInput[] {
+  const isTokens = (value: unknown) => Array.isArray(value) && value.every(Number.isInteger);
+  const inputs = typeof input === "string" || isTokens(input) ? [input] : input;
+  const isInput = (value: unknown) => typeof value === "string" || isTokens(value);
+  if (Array.isArray(inputs) && inputs.every(isInput)) return inputs;
+  throw new HttpError(400, invalidType);
+}
+
+/** Nine digits name every f32 exactly, and take half the place that its f64 digits would. */
+function toNumbers(vector: Float32Array): number[] {
+  return Array.from(vector, (value) => Number(value.toPrecision(9)));
+}
+
+function toBase64({ buffer, byteOffset, byteLength }: Float32Array): string {
+  return new Uint8Array(buffer, byteOffset, byteLength).toBase64();
+}

@@ -1,0 +1,57 @@
+// Images of requests, in all dialects: base64 -> the bytes of a file. What these are of is for the
+// engine to find out. Line breaks are let pass, as Go's decoder does; base64 is that of RFC 4648.
+
+import type { ModelInfo } from "../../../engine/mod.ts";
+import { HttpError } from "../errors.ts";
+
+/**
+ * Bytes of an image.
+ *
+ * @param place where it stands, such as "messages[0].images[1]"
+ * @throws {HttpError} 400 for what is no base64 or empty, and if the model does not see
+ */
+export type ReadImage = (base64: string, place: string) => Uint8Array;
+
+/** What reads the images of a request for a model. */
+export function imageReader(
+  { model }: { model?: string | null | undefined },
+  { sees }: Pick<ModelInfo, "sees">,
+): ReadImage {
+  return (base64, place) => {
+    const fault = findBase64Fault(base64);
+    if (fault !== undefined) {
+      throw new HttpError(
+        400,
+        `${place}: illegal base64 data at input byte ${fault}: ` +
+          "send the bytes of the image as base64, not a URL or a path",
+        place,
+      );
+    }
+    if (!sees) {
+      throw new HttpError(
+        400,
+        `"${model}" does not support image input: leave out ${place}, ` +
+          'or use a model with the capability "vision"',
+        place,
+      );
+    }
+    if (base64 === "") {
+      throw new HttpError(
+        400,
+        `${place}: the image is empty: send the bytes of the image as base64`,
+        place,
+      );
+    }
+    return Uint8Array.fromBase64(base64);
+  };
+}
+
+/** Index of the first character that standard base64 cannot have there. */
+function findBase64Fault(data: string): number | undefined {
+  const end = data.search(/[^A-Za-z0-9+/\r\n]/);
+  const good = end < 0 ? data : data.slice(0, end);
+  const rest = data.slice(good.length).replace(/[\r\n]/g, "");
+  const count = good.replace(/[\r\n]/g, "").length;
+  const padding = ["", undefined, "==", "="][count % 4];
+  return rest === padding ? undefined : good.length;
+}

@@ -1,0 +1,26 @@
+// What may stand as `model` in a request: `[host/][namespace/]model[:tag]`, or the absolute path of
+// a .gguf file (which the store takes only where it allows paths). Nothing else gets to the store.
+
+import { isModelPath, ModelName } from "../../../engine/mod.ts";
+import { HttpError } from "../errors.ts";
+
+/** From the root of a file system or a drive: no network share, no folder relative to the server's. */
+const PATH = /^(?:\/|[A-Za-z]:[\\/])(?![\\/])/;
+/** A step up, or a character that no file is named with. */
+// deno-lint-ignore no-control-regex
+const NO_PATH = /(?:^|[\\/])\.\.(?:[\\/]|$)|[\x00-\x1f\x7f]/;
+
+/**
+ * The model's name as the client wrote it.
+ *
+ * @throws {HttpError} 400 if it is missing or no name
+ */
+export function requireModelName(name: string | null | undefined): string {
+  if (!name) throw new HttpError(400, "model is required");
+  if (isModelPath(name) && PATH.test(name) && !NO_PATH.test(name)) return name;
+  if (/:cloud/.test(name) && /:local/.test(name)) {
+    throw new HttpError(400, `use either :local or :cloud, not both: "${name}"`);
+  }
+  if (!ModelName.tryParse(name)) throw new HttpError(400, "invalid model name");
+  return name;
+}

@@ -1,0 +1,85 @@
+// Models as /api/tags and /api/ps show them. Pure.
+
+import {
+  type BusyWorker,
+  formatCount,
+  type ModelInfo,
+  type RunningModel,
+  type StoreEntry,
+} from "../../../../engine/mod.ts";
+import type { OllamaDetails, OllamaProcess, OllamaTag } from "../ollama/types.ts";
+
+/** "For ever" as a date: what clients know it by is that it lies centuries ahead. */
+const FOREVER_YEARS = 292;
+
+/** An entry of /api/tags. */
+export function toTag(entry: StoreEntry, digest: string): OllamaTag {
+  const { source } = entry;
+  return {
+    name: entry.name,
+    model: entry.name,
+    modified_at: entry.modified.toISOString(),
+    size: entry.size,
+    digest,
+    details: toDetails(entry),
+    capabilities: capabilitiesOf(entry.info),
+    ...(source.kind === "remote" && { remote_model: source.model, remote_host: source.host }),
+  };
+}
+
+/** What a model can be asked for, in the words by which clients decide what to offer. */
+export function capabilitiesOf(info: ModelInfo): string[] {
+  if (info.isEmbeddingModel) return ["embedding"];
+  const { sees: vision, callsTools: tools, inserts: insert, thinks: thinking } = info;
+  const others = Object.entries({ vision, tools, insert, thinking }).filter(([, has]) => has);
+  return ["completion", ...others.map(([name]) => name)];
+}
+
+/** An entry of /api/ps. */
+export function toProcess(running: RunningModel, digest: string, now: Date): OllamaProcess {
+  const { entry, contextLength, progress } = running;
+  const { weights, keyValueCache, scratch, onCpu = false } = running.memory;
+  const size = weights + keyValueCache + scratch;
+  return {
+    name: entry.name,
+    model: entry.name,
+    size,
+    digest,
+    details: toDetails(entry),
+    expires_at: expiry(running.expiresAt, now).toISOString(),
+    size_vram: onCpu ? 0 : size,
+    context_length: contextLength,
+    ...(progress && { loading: { completed: progress.loaded, total: progress.total } }),
+  };
+}
+
+/** A worker that does not answer, in /api/ps: Ollama has nothing like it, and its clients skip it. */
+export function toBusyWorker({ name, since }: BusyWorker): { model: string; since: string } {
+  return { model: name, since: new Date(since).toISOString() };
+}
+
+/** A number of weights as models' configs have it. */
+const COUNT = /^\d+(\.\d+)?[KMBT]?$/i;
+
+/** Facts of a model that every list of them has; how large it is, in the words of who published it. */
+export function toDetails({ info, config }: StoreEntry): OllamaDetails {
+  const published = config?.model_type;
+  return {
+    parent_model: "",
+    format: "gguf",
+    family: info.architecture,
+    families: [info.architecture],
+    parameter_size: typeof published === "string" && COUNT.test(published)
+      ? published
+      : formatCount(info.parameterCount),
+    quantization_level: info.quantization,
+    context_length: info.trainedContextLength,
+    embedding_length: info.embeddingLength,
+  };
+}
+
+function expiry(expiresAt: number, now: Date): Date {
+  const forever = new Date(now);
+  forever.setUTCFullYear(now.getUTCFullYear() + FOREVER_YEARS);
+  return expiresAt < forever.getTime() ? new Date(expiresAt) : forever;
+}

@@ -1,0 +1,65 @@
+// JSON Schemas of the native request bodies about keeping models. As in ollama.ts they fix types
+// only, null is "not given", and members without an entry here are ignored.
+
+import { options } from "../ollama/schema.ts";
+
+const text = { type: ["string", "null"] };
+const flag = { type: ["boolean", "null"] };
+const object = { type: ["object", "null"] };
+const digests = {
+  type: ["object", "null"],
+  additionalProperties: { type: "string" },
+  description: "Digests of uploaded blobs by file name.",
+};
+
+const name = { model: text, name: { ...text, description: "The older word for `model`." } };
+
+/** Body of POST /api/show. */
+export const showSchema = {
+  type: "object",
+  properties: { ...name, verbose: flag, system: text, options },
+};
+
+/** Body of POST /api/create. */
+export const createSchema = {
+  type: "object",
+  properties: {
+    ...name,
+    from: text,
+    files: digests,
+    adapters: digests,
+    draft_files: digests,
+    quantize: text,
+    quantization: { ...text, description: "The older word for `quantize`." },
+    template: text,
+    system: text,
+    parameters: object,
+    messages: {
+      type: ["array", "null"],
+      items: {
+        type: "object",
+        required: ["role"],
+        properties: { role: { enum: ["system", "user", "assistant"] }, content: text },
+      },
+    },
+    license: { type: ["string", "array", "null"], items: { type: "string" } },
+    requires: text,
+    renderer: text,
+    parser: text,
+    info: object,
+    remote_host: { ...text, description: "Server that has the model `from`." },
+    stream: flag,
+  },
+};
+
+/** Body of POST /api/copy. */
+export const copySchema = { type: "object", properties: { source: text, destination: text } };
+
+/** Body of DELETE /api/delete. */
+export const deleteSchema = { type: "object", properties: name };
+
+/** Body of POST /api/pull and /api/push. */
+export const transferSchema = {
+  type: "object",
+  properties: { ...name, insecure: flag, stream: flag },
+};

@@ -1,0 +1,36 @@
+// POST /api/pull and /api/push: models from and to registries.
+
+import { type Context, Hono } from "../../../dependencies.ts";
+import { ModelName } from "../../../../engine/mod.ts";
+import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
+import { HttpError } from "../../errors.ts";
+import { readJson } from "../../body/json_body.ts";
+import { progressResponse } from "../../stream/progress.ts";
+import { transferSchema } from "./schema.ts";
+import { createValidator } from "../../body/validate.ts";
+import type { TransferBody } from "./types.ts";
+
+const validate = createValidator<TransferBody>(transferSchema);
+
+/** Routes that fetch and send models. */
+export function transferRoutes({ store, registry }: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+  for (const direction of ["pull", "push"] as const) {
+    app.post(`/api/${direction}`, async (context) => {
+      const { name, insecure, stream } = await read(context);
+      return await progressResponse(
+        (signal) => registry[direction](store, name, { signal, insecure }),
+        { stream, signal: context.req.raw.signal },
+      );
+    });
+  }
+  return app;
+}
+
+async function read(context: Context<AppEnvironment>) {
+  const body = validate(await readJson(context));
+  const name = body.model || body.name || "";
+  if (!ModelName.tryParse(name)) throw new HttpError(400, "invalid model name", "model");
+  context.set("model", name);
+  return { name, insecure: body.insecure ?? false, stream: body.stream };
+}

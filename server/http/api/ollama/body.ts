@@ -1,0 +1,170 @@
+// The native API's requests -> the engine's requests. Pure: no HTTP, no clock, no model.
+// Format: https://github.com/ollama/ollama/blob/main/docs/api.md
+
+import type {
+  ChatMessage,
+  ChatRequest,
+  FormatOptions,
+  GenerateRequest,
+  ModelInfo,
+  Tool,
+} from "../../../../engine/mod.ts";
+import { HttpError } from "../../errors.ts";
+import { imageReader, type ReadImage } from "../images.ts";
+import type {
+  OllamaChatRequest,
+  OllamaGenerateRequest,
+  OllamaMessage,
+  OllamaRequest,
+  OllamaTool,
+} from "./types.ts";
+import { type EngineOptions, readKeepAlive, readOptions } from "../options.ts";
+import { refuseEmbeddingModel, refuseInChat, refuseInGenerate } from "./refusals.ts";
+
+/** What a request comes to for the engine. `load` only loads (or, with keepAlive 0, unloads). */
+export type Task =
+  | { kind: "load" }
+  | { kind: "chat"; request: ChatRequest }
+  | { kind: "generate"; request: GenerateRequest & { prompt: string } };
+
+/** A request, translated. */
+export interface Plan {
+  task: Task;
+  /** Window in tokens that it needs. */
+  contextLength?: number;
+  /** In milliseconds; Infinity is for ever. */
+  keepAlive?: number;
+  /** Names of given members without effect, for the log. */
+  ignored: string[];
+}
+
+/**
+ * Translates the body of POST /api/chat.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planChat(body: OllamaChatRequest, info: ModelInfo): Plan {
+  refuseInChat(body, info);
+  const { plan, engine } = planCommon(body);
+  if (!body.messages?.length) return { ...plan, task: { kind: "load" } };
+  refuseEmbeddingModel(body, info, "chat");
+  const read = imageReader(body, info);
+  const messages = body.messages.map((message, index) => toMessage(message, index, read));
+  const task = chatTask(body, messages, engine);
+  if (body.tools?.length) task.request.tools = body.tools.map(toTool);
+  return { ...plan, task };
+}
+
+/**
+ * Translates the body of POST /api/generate. The prompt is a user's turn if the model has a chat
+ * template, else (or with `raw`) text to continue; with a suffix it is the text before a gap. A raw
+ * empty prompt is one: it starts from BOS.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planGenerate(body: OllamaGenerateRequest, info: ModelInfo): Plan {
+  refuseInGenerate(body, info);
+  const { plan, engine } = planCommon(body);
+  const { raw, suffix, system, template } = body;
+  const prompt = body.prompt ?? "";
+  const shown = readImages(body.images, "images", imageReader(body, info));
+  if (!raw && !suffix && prompt === "" && !shown.images) return { ...plan, task: { kind: "load" } };
+  refuseEmbeddingModel(body, info, "generate");
+  if (!raw) engine.context = body.context ?? [];
+  // A text with a gap has no turns, and without a template and a system prompt nothing is laid out.
+  if (raw || suffix || !(info.hasChatTemplate || system || template)) {
+    if (suffix && system) plan.ignored.push("system");
+    const request = { prompt, ...shown, ...(suffix && { suffix }), ...engine };
+    return { ...plan, task: { kind: "generate", request } };
+  }
+  const messages: ChatMessage[] = [{ role: "user", content: prompt, ...shown }];
+  if (system) messages.unshift({ role: "system", content: system });
+  const task = chatTask(body, messages, engine);
+  if (template) task.request.template = template;
+  return { ...plan, task };
+}
+
+/** `format`: "json" or a JSON Schema; the empty string and null are none. */
+function readFormat(format: unknown): FormatOptions {
+  if (format === undefined || format === null || format === "") return {};
+  return { format: format === "json" ? "json" : { schema: format } };
+}
+
+function planCommon(body: OllamaRequest) {
+  const { engine: options, contextLength, ignored } = readOptions(body.options);
+  const engine: EngineOptions = { ...options, ...readFormat(body.format) };
+  if (typeof body.open_objects === "boolean") engine.openObjects = body.open_objects;
+  if (body.logprobs) engine.logprobs = body.top_logprobs ?? 0;
+  else if (body.top_logprobs) ignored.push("top_logprobs");
+  const keepAlive = readKeepAlive(body.keep_alive);
+  if (body.shift) ignored.push("shift");
+  const plan = {
+    ignored,
+    ...(contextLength !== undefined && { contextLength }),
+    ...(keepAlive !== undefined && { keepAlive }),
+  };
+  return { plan, engine };
+}
+
+function chatTask(
+  { truncate, think }: OllamaRequest,
+  messages: ChatMessage[],
+  engine: EngineOptions,
+): Task & { kind: "chat" } {
+  const request: ChatRequest = { messages, ...engine };
+  if (typeof truncate === "boolean") request.truncate = truncate;
+  if (think !== undefined && think !== null) {
+    request.think = think as NonNullable<ChatRequest["think"]>;
+  }
+  return { kind: "chat", request };
+}
+
+function toTool({ function: { name, description, parameters, strict } }: OllamaTool): Tool {
+  return {
+    type: "function",
+    function: {
+      name,
+      ...(description && { description }),
+      ...(parameters && { parameters }),
+      ...(strict && { strict }),
+    },
+  };
+}
+
+function toMessage(message: OllamaMessage, index: number, read: ReadImage): ChatMessage {
+  const turn: ChatMessage = {
+    role: toRole(message.role, index),
+    content: message.content ?? "",
+    ...readImages(message.images, `messages[${index}].images`, read),
+  };
+  if (message.thinking) turn.thinking = message.thinking;
+  if (message.tool_name) turn.toolName = message.tool_name;
+  if (message.tool_call_id) turn.toolCallId = message.tool_call_id;
+  if (message.tool_calls?.length) {
+    turn.toolCalls = message.tool_calls.map(({ id, function: { name, arguments: values } }) => ({
+      ...(id && { id }),
+      function: { name, arguments: values ?? {} },
+    }));
+  }
+  return turn;
+}
+
+function readImages(
+  images: OllamaMessage["images"],
+  place: string,
+  read: ReadImage,
+): Pick<ChatMessage, "images"> {
+  if (!images?.length) return {};
+  return { images: images.map((image, index) => read(image, `${place}[${index}]`)) };
+}
+
+function toRole(role: string, index: number): ChatMessage["role"] {
+  const lower = role.toLowerCase();
+  if (lower === "system" || lower === "user" || lower === "assistant" || lower === "tool") {
+    return lower;
+  }
+  throw new HttpError(
+    400,
+    `messages[${index}].role must be one of system, user, assistant, tool`,
+  );
+}

@@ -1,0 +1,66 @@
+// What a native request may ask for and this version does not do, each refused with a sentence of
+// its own: a client must never believe that something was obeyed which was dropped.
+
+import type { ModelInfo } from "../../../../engine/mod.ts";
+import { HttpError } from "../../errors.ts";
+import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
+import type { OllamaChatRequest, OllamaGenerateRequest, OllamaRequest } from "./types.ts";
+
+const THINK_VALUES = ["high", "medium", "low", "max", true, false];
+
+/** @throws {HttpError} 400 for what is wrong or not to be had in a chat */
+export function refuseInChat(body: OllamaChatRequest, info: ModelInfo): void {
+  refuseInBoth(body, info);
+  if (body.tools?.length && !info.callsTools) {
+    throw refusal(`"${body.model}" does not support tools`);
+  }
+}
+
+/** @throws {HttpError} 400 for what is wrong or not to be had in a generation */
+export function refuseInGenerate(body: OllamaGenerateRequest, info: ModelInfo): void {
+  refuseInBoth(body, info);
+  if (body.raw && (body.template || body.system || body.context?.length)) {
+    throw refusal("raw mode does not support template, system, or context");
+  }
+  if (!body.suffix) return;
+  if (!info.inserts) throw refusal(`"${body.model}" does not support insert`);
+  if (body.template) throw refusal("template: a prompt with a suffix has no other template");
+  if (body.images?.length) throw refusal("images: a prompt with a suffix takes none");
+}
+
+/** @throws {HttpError} 400 if the model gives vectors and no text */
+export function refuseEmbeddingModel(
+  { model }: OllamaRequest,
+  { isEmbeddingModel }: ModelInfo,
+  task: "chat" | "generate",
+): void {
+  if (isEmbeddingModel) throw refusal(`"${model}" does not support ${task}`);
+}
+
+function refuseInBoth(
+  { model, format, think, top_logprobs }: OllamaRequest,
+  { thinks }: ModelInfo,
+): void {
+  if (format !== undefined && format !== null && format !== "") {
+    if (format !== "json" && (typeof format !== "object" || Array.isArray(format))) {
+      const given = JSON.stringify(format);
+      throw refusal(`invalid format: ${given}; expected "json" or a valid JSON Schema object`);
+    }
+  }
+  if (think !== undefined && think !== null) {
+    if (!THINK_VALUES.includes(think)) {
+      throw refusal(
+        `invalid think value: ${JSON.stringify(think)} ` +
+          `(must be "high", "medium", "low", "max", true, or false)`,
+      );
+    }
+    if (think !== false && !thinks) throw refusal(`"${model}" does not support thinking`);
+  }
+  if (!isAlternatives(top_logprobs ?? 0)) {
+    throw refusal(`top_logprobs must be between 0 and ${MOST_ALTERNATIVES}`);
+  }
+}
+
+function refusal(message: string): HttpError {
+  return new HttpError(400, message);
+}

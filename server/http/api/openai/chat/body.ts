@@ -1,0 +1,106 @@
+// POST /v1/chat/completions: the body -> the engine's request. Pure.
+// Format: https://platform.openai.com/docs/api-reference/chat/create
+
+import type { ChatMessage, ModelInfo, ToolCall } from "../../../../../engine/mod.ts";
+import { imageReader } from "../../images.ts";
+import { readArguments, readContent } from "../content.ts";
+import { refusal } from "../error.ts";
+import {
+  type Plan,
+  readAlternatives,
+  readCommon,
+  readEffort,
+  readFormat,
+  refuseInCompletions,
+} from "../plan.ts";
+import type { ChatBody, WireMessage } from "../types.ts";
+import { readTools, refuseOtherTools } from "../tools.ts";
+
+/** The engine's role of each role on the wire; "function" is the forerunner of "tool". */
+const ROLES: Record<string, ChatMessage["role"]> = {
+  system: "system",
+  developer: "system",
+  user: "user",
+  assistant: "assistant",
+  tool: "tool",
+  function: "tool",
+};
+
+/**
+ * Translates the body.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planChat(body: ChatBody, info: ModelInfo): Plan {
+  refuse(body, info);
+  const { loading, engine } = readCommon(body, body.max_completion_tokens ?? body.max_tokens);
+  const format = body.response_format;
+  const effort = body.reasoning_effort ?? body.reasoning?.effort;
+  const functions = (body.tools ?? []).map((tool) => tool.function!);
+  const request = {
+    messages: readMessages(body, info),
+    ...engine,
+    ...readFormat(format?.type, format?.json_schema?.schema, "response_format"),
+    ...readEffort(effort, body, info, "reasoning_effort"),
+    ...readTools(functions, body, info),
+    ...readAlternatives(body.logprobs ?? false, body.top_logprobs, "top_logprobs"),
+    truncate: body.truncate ?? false,
+  };
+  return { ...loading, tasks: [{ kind: "chat", request }] };
+}
+
+function refuse(body: ChatBody, { isEmbeddingModel }: ModelInfo): void {
+  if (!body.messages?.length) throw refusal("[] is too short - 'messages'", "messages");
+  if (isEmbeddingModel) throw refusal(`"${body.model}" does not support chat`, "model");
+  refuseInCompletions(body);
+  if (body.functions?.length) throw refusal("functions: use tools instead", "functions");
+  for (const [index, { type, function: tool }] of (body.tools ?? []).entries()) {
+    refuseOtherTools(type, `tools[${index}]`);
+    if (!tool) throw refusal(`tools[${index}] lacks "function"`, "tools");
+  }
+  for (const name of ["audio", "web_search_options"] as const) {
+    if (body[name] != null) throw refusal(`${name} is not supported`, name);
+  }
+}
+
+function readMessages(body: ChatBody, info: ModelInfo): ChatMessage[] {
+  const readImage = imageReader(body, info);
+  const names = new Map<string, string>();
+  return body.messages!.map((message, index) => {
+    const place = `messages[${index}]`;
+    const turn: ChatMessage = {
+      role: readRole(message, place),
+      ...readContent(message.content ?? message.refusal, `${place}.content`, readImage),
+    };
+    const thinking = message.reasoning ?? message.reasoning_content;
+    if (thinking) turn.thinking = thinking;
+    const calls = readCalls(message, place);
+    if (calls.length > 0) turn.toolCalls = calls;
+    for (const { id, function: { name } } of calls) if (id) names.set(id, name);
+    if (turn.role === "tool") {
+      // Templates want the tool's name, clients give its call's id.
+      const { tool_call_id: id } = message;
+      const name = message.name ?? names.get(id ?? "");
+      if (id) turn.toolCallId = id;
+      if (name) turn.toolName = name;
+    }
+    return turn;
+  });
+}
+
+function readRole({ role }: WireMessage, place: string): ChatMessage["role"] {
+  const lower = role.toLowerCase();
+  if (Object.hasOwn(ROLES, lower)) return ROLES[lower]!;
+  const known = Object.keys(ROLES).join(", ");
+  throw refusal(`${place}.role must be one of ${known}`, `${place}.role`);
+}
+
+function readCalls({ tool_calls: calls }: WireMessage, place: string): ToolCall[] {
+  return (calls ?? []).map(({ id, function: { name, arguments: text } }, index) => ({
+    ...(id && { id }),
+    function: {
+      name,
+      arguments: readArguments(text, `${place}.tool_calls[${index}].function.arguments`),
+    },
+  }));
+}

@@ -1,0 +1,84 @@
+// POST /v1/completions: the body -> one task per prompt. A text is a user's turn where the model has a
+// chat template, as Ollama has it, else (or with `raw`, or as token ids) it is continued as it stands;
+// with a suffix it is what comes before a gap. Pure. Format: https://platform.openai.com/docs/api-reference/completions/create
+
+import type { ModelInfo } from "../../../../../engine/mod.ts";
+import type { EngineOptions } from "../../options.ts";
+import { refusal } from "../error.ts";
+import {
+  type Plan,
+  readAlternatives,
+  readCommon,
+  refuseInCompletions,
+  type Task,
+} from "../plan.ts";
+import type { CompletionBody } from "../types.ts";
+
+/** Most prompts of one request. */
+const MOST_PROMPTS = 256;
+
+type Prompt = string | number[];
+
+/**
+ * Translates the body.
+ *
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planCompletion(body: CompletionBody, info: ModelInfo): Plan {
+  const prompts = readPrompts(body.prompt);
+  refuse(body, info, prompts);
+  const { loading, engine: common } = readCommon(body, body.max_tokens);
+  const { logprobs } = body;
+  const engine = { ...common, ...readAlternatives(logprobs != null, logprobs, "logprobs") };
+  const tasks = prompts.map((prompt) => toTask(prompt, body, info, engine));
+  return { ...loading, tasks };
+}
+
+/** The texts that `echo` gives out before the continuations. */
+export function echoedPrompts({ prompt, echo }: CompletionBody): string[] {
+  return echo ? readPrompts(prompt) as string[] : [];
+}
+
+function refuse(body: CompletionBody, info: ModelInfo, prompts: Prompt[]): void {
+  const { model } = body;
+  if (info.isEmbeddingModel) throw refusal(`"${model}" does not support generate`, "model");
+  if (body.suffix && !info.inserts) throw refusal(`"${model}" does not support insert`, "suffix");
+  refuseInCompletions(body);
+  if (body.best_of != null && body.best_of !== 1) {
+    throw refusal("best_of must be 1: one answer per prompt", "best_of");
+  }
+  if (body.echo && body.logprobs != null) {
+    throw refusal("echo: log-probabilities of prompts are not available", "echo");
+  }
+  if (body.echo && prompts.some((prompt) => typeof prompt !== "string")) {
+    throw refusal("echo: only texts can be given out again, not token ids", "echo");
+  }
+}
+
+function toTask(
+  prompt: Prompt,
+  { raw, suffix }: CompletionBody,
+  { hasChatTemplate, thinks }: ModelInfo,
+  engine: EngineOptions,
+): Task {
+  if (suffix) return { kind: "generate", request: { prompt, suffix, ...engine } };
+  if (raw || !hasChatTemplate || typeof prompt !== "string") {
+    return { kind: "generate", request: { prompt, ...engine } };
+  }
+  const messages = [{ role: "user" as const, content: prompt }];
+  // There is no place for thinking in these answers.
+  const think = thinks ? { think: false } : {};
+  return { kind: "chat", request: { messages, ...engine, ...think, truncate: false } };
+}
+
+function readPrompts(prompt: unknown): Prompt[] {
+  const isTokens = (value: unknown) =>
+    Array.isArray(value) && value.length > 0 && value.every(Number.isInteger);
+  const isPrompt = (value: unknown) => typeof value === "string" || isTokens(value);
+  const prompts = isPrompt(prompt) ? [prompt] : prompt;
+  if (!Array.isArray(prompts) || prompts.length === 0 || !prompts.every(isPrompt)) {
+    throw refusal("prompt must be a text, token ids, or a list of either", "prompt");
+  }
+  if (prompts.length <= MOST_PROMPTS) return prompts;
+  throw refusal(`prompt: at most ${MOST_PROMPTS} of them per request`, "prompt");
+}

@@ -1,0 +1,105 @@
+// POST /v1/completions: the engine's events -> a stream of chunks, and the whole answer. One choice per
+// prompt; thinking and calls have no place here. Pure.
+// Format: https://platform.openai.com/docs/api-reference/completions/object
+
+import type { DoneReason, TokenLogprob, Usage } from "../../../../../engine/mod.ts";
+import type { ServerSentEvent } from "../../../stream/sse.ts";
+import {
+  type AnswerHead,
+  type ChoiceEvent,
+  type OpenAiAnswer,
+  SYSTEM_FINGERPRINT,
+  toUsage,
+} from "../answer.ts";
+import { append, type CompletionLogprobs, noLogprobs, toCompletionLogprobs } from "./logprobs.ts";
+import { openAiError } from "../error.ts";
+
+/** What becomes of one prompt. */
+interface Choice {
+  text: string;
+  logprobs: CompletionLogprobs | null;
+  finish_reason: DoneReason | null;
+}
+
+/** How a completion is given out. */
+export interface CompletionOptions {
+  /** Number of prompts. */
+  choices: number;
+  /** The prompts, if they are given out too. */
+  echo: readonly string[];
+  /** Whether a stream ends with the counts. */
+  tellsUsage: boolean;
+}
+
+/** Completions of one prompt or more. */
+export class CompletionAnswer implements OpenAiAnswer {
+  readonly #head: object;
+  readonly #tellsUsage: boolean;
+  readonly #choices: Choice[];
+  /** Characters of each choice so far. */
+  readonly #lengths: number[];
+  /** What is still to be given out before the first piece of a choice. */
+  readonly #echo: string[];
+  #usage: Usage | undefined;
+
+  constructor({ id, model, now }: AnswerHead, { choices, echo, tellsUsage }: CompletionOptions) {
+    this.#head = {
+      id: `cmpl-${id}`,
+      object: "text_completion",
+      created: now(),
+      model,
+      system_fingerprint: SYSTEM_FINGERPRINT,
+    };
+    this.#tellsUsage = tellsUsage;
+    const none = { text: "", logprobs: null, finish_reason: null };
+    this.#choices = Array.from({ length: choices }, () => ({ ...none }));
+    this.#lengths = this.#choices.map(() => 0);
+    this.#echo = [...echo];
+  }
+
+  add(event: ChoiceEvent): ServerSentEvent[] {
+    const index = event.choice ?? 0;
+    if (event.type === "text") return [this.#give(index, event.text, null, event.logprobs)];
+    if (event.type !== "done") return [];
+    // Each end carries the counts of all choices so far.
+    this.#usage = event.usage;
+    const last = this.#give(index, "", event.reason);
+    const isLast = this.#choices.every((choice) => choice.finish_reason !== null);
+    return isLast ? [last, ...this.#end(event.usage)] : [last];
+  }
+
+  fail(message: string): ServerSentEvent {
+    return { data: openAiError(500, message) };
+  }
+
+  whole(): unknown {
+    const choices = this.#choices.map((choice, index) => ({ ...choice, index }));
+    return { ...this.#head, choices, usage: toUsage(this.#usage!) };
+  }
+
+  #give(
+    index: number,
+    piece: string,
+    finish: DoneReason | null = null,
+    told?: readonly TokenLogprob[],
+  ): ServerSentEvent {
+    const choice = this.#choices[index]!;
+    const text = (this.#echo[index] ?? "") + piece;
+    this.#echo[index] = "";
+    const logprobs = told ? toCompletionLogprobs(told, this.#lengths[index]!) : null;
+    if (logprobs) append(choice.logprobs ??= noLogprobs(), logprobs);
+    choice.text += text;
+    this.#lengths[index]! += [...text].length;
+    choice.finish_reason = finish;
+    return this.#event([{ text, index, logprobs, finish_reason: finish }]);
+  }
+
+  #event(choices: unknown[], usage?: Usage): ServerSentEvent {
+    const counts = this.#tellsUsage ? { usage: usage ? toUsage(usage) : null } : {};
+    return { data: { ...this.#head, choices, ...counts } };
+  }
+
+  #end(usage: Usage): ServerSentEvent[] {
+    return [...(this.#tellsUsage ? [this.#event([], usage)] : []), { data: "[DONE]" }];
+  }
+}

@@ -1,0 +1,74 @@
+// Contents of messages and arguments of calls: texts, or lists of parts, as text with images; and JSON
+// text as the object that the engine takes. Pure.
+
+import { composeContent, type ComposedContent, type ContentPiece } from "../../../image_mark.ts";
+import type { ReadImage } from "../images.ts";
+import type { Given } from "../ollama/types.ts";
+import { refusal } from "./error.ts";
+import type { Content, ContentPart } from "./types.ts";
+
+const TEXT_TYPES = ["text", "input_text", "output_text", "summary_text", "reasoning_text"];
+
+/** Between the texts of a content's parts. */
+const SEPARATOR = "\n";
+
+const DATA_URL = /^data:[^,]*;base64,/i;
+
+/**
+ * The text and the images of a content.
+ *
+ * @param place where it stands, such as "messages[0].content"
+ * @throws {HttpError} 400 for what is neither
+ */
+export function readContent(
+  content: Content,
+  place: string,
+  readImage: ReadImage,
+): ComposedContent {
+  if (content === undefined || content === null) return { content: "" };
+  if (typeof content === "string") return { content };
+  const pieces = content.map((part, index) => readPart(part, `${place}[${index}]`, readImage));
+  return composeContent(pieces, (texts) => texts.join(SEPARATOR));
+}
+
+function readPart(part: ContentPart, place: string, readImage: ReadImage): ContentPiece {
+  if (TEXT_TYPES.includes(part.type)) return part.text ?? "";
+  if (part.type === "refusal") return part.refusal ?? "";
+  if (part.type !== "image_url" && part.type !== "input_image") {
+    throw refusal(`${place}: parts of type "${part.type}" are not supported`, place);
+  }
+  const { image_url: image } = part;
+  const url = (typeof image === "string" ? image : image?.url) ?? "";
+  if (url !== "" && !DATA_URL.test(url)) {
+    throw refusal(
+      "image URLs are not currently supported, please use base64 encoded data instead: " +
+        `${place} takes only data URLs, such as "data:image/png;base64,…"`,
+      place,
+    );
+  }
+  return { image: readImage(url.replace(DATA_URL, ""), place) };
+}
+
+/**
+ * The arguments of a call that was made earlier.
+ *
+ * @param place where they stand
+ * @throws {HttpError} 400 if they are no JSON object
+ */
+export function readArguments(
+  given: Given<string | Record<string, unknown>>,
+  place: string,
+): Record<string, unknown> {
+  if (given === undefined || given === null || given === "") return {};
+  if (typeof given === "object") return given;
+  let value: unknown;
+  try {
+    value = JSON.parse(given);
+  } catch (error) {
+    throw refusal(`${place}: invalid JSON: ${(error as Error).message}`, place);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw refusal(`${place} must be the JSON text of an object`, place);
+}

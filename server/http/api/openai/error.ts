@@ -1,0 +1,52 @@
+// Errors in OpenAI's shape, as Ollama gives them on its /v1 paths too: the kind by status, OpenAI's own
+// codes for what clients react to. Pure. Format: https://platform.openai.com/docs/guides/error-codes
+
+import { ContextLengthError, ModelNotFoundError, SchemaError } from "../../../../engine/mod.ts";
+import { HttpError } from "../../errors.ts";
+
+/** Kinds of error by status; any other is the server's fault. */
+const TYPES: Record<number, string> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  404: "not_found_error",
+  405: "invalid_request_error",
+};
+
+/** The body of an error. */
+export interface OpenAiError {
+  error: { message: string; type: string; param: string | null; code: string | null };
+}
+
+/**
+ * The body of an error.
+ *
+ * @param error what the request failed with, for `param` and `code`
+ */
+export function openAiError(status: number, message: string, error?: unknown): OpenAiError {
+  const param = error instanceof HttpError ? error.param ?? null : null;
+  return { error: { message, type: TYPES[status] ?? "api_error", param, code: codeOf(error) } };
+}
+
+/** A request that cannot be done as it stands, with the name of the member at fault. */
+export function refusal(message: string, param?: string): HttpError {
+  return new HttpError(400, message, param);
+}
+
+/**
+ * The engine's error as one that names the member at fault: where a schema cannot be enforced, that
+ * of the format or of the tools. Others as they are.
+ *
+ * @param format the member that carries the format, such as "response_format"
+ */
+export function withParam(error: unknown, format?: string): unknown {
+  if (!(error instanceof SchemaError)) return error;
+  const isOfTool = error.subject.startsWith("the schema of tool");
+  return refusal(error.message, isOfTool ? "tools" : format);
+}
+
+function codeOf(error: unknown): string | null {
+  if (error instanceof ModelNotFoundError) return "model_not_found";
+  if (error instanceof ContextLengthError) return "context_length_exceeded";
+  if (error instanceof HttpError) return error.code ?? null;
+  return null;
+}

@@ -1,0 +1,55 @@
+// POST /v1/responses: the body, and what came before it, -> the engine's request. Pure.
+// Format: https://platform.openai.com/docs/api-reference/responses/create
+
+import type { ModelInfo } from "../../../../../engine/mod.ts";
+import { refusal } from "../error.ts";
+import { type Plan, readCommon, readEffort, readFormat } from "../plan.ts";
+import { readInput } from "./input.ts";
+import type { InputItem, ResponsesBody } from "./types.ts";
+import { functionsOf } from "./tools.ts";
+import { readTools } from "../tools.ts";
+
+/** What would need more to be kept here than responses, and what to do instead. */
+const NOT_KEPT = {
+  conversation: "conversations are not stored; continue one by previous_response_id",
+  prompt: "prompts are not stored; send their text as instructions",
+} as const;
+
+/**
+ * Translates the body.
+ *
+ * @param earlier what was said before its input
+ * @throws {HttpError} 400 for what cannot be done
+ */
+export function planResponse(
+  body: ResponsesBody,
+  earlier: readonly InputItem[],
+  info: ModelInfo,
+): Plan {
+  refuse(body, info);
+  const { loading, engine } = readCommon(body, body.max_output_tokens);
+  const format = body.text?.format;
+  const request = {
+    messages: readInput(body, earlier, info),
+    ...engine,
+    ...readFormat(format?.type, format?.schema, "text.format"),
+    ...readEffort(body.reasoning?.effort, body, info, "reasoning.effort"),
+    ...readTools(functionsOf(body), body, info),
+    truncate: body.truncation === "auto",
+  };
+  return { ...loading, tasks: [{ kind: "chat", request }] };
+}
+
+function refuse(body: ResponsesBody, { isEmbeddingModel }: ModelInfo): void {
+  if (isEmbeddingModel) throw refusal(`"${body.model}" does not support chat`, "model");
+  for (const [name, text] of Object.entries(NOT_KEPT)) {
+    if (body[name as keyof typeof NOT_KEPT] != null) throw refusal(`${name}: ${text}`, name);
+  }
+  if (body.background) {
+    throw refusal(
+      "background: answers are made while the client waits; leave it out",
+      "background",
+    );
+  }
+  if (body.top_logprobs) throw refusal("top_logprobs: not available yet", "top_logprobs");
+}

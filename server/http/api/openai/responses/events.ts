@@ -1,0 +1,180 @@
+// POST /v1/responses: the engine's events -> a stream of numbered events, and the whole answer. Pure.
+// Format: https://platform.openai.com/docs/api-reference/responses-streaming
+
+import type { DoneEvent, Usage } from "../../../../../engine/mod.ts";
+import type { ServerSentEvent } from "../../../stream/sse.ts";
+import { type AnswerHead, type ChoiceEvent, type OpenAiAnswer, toDropped } from "../answer.ts";
+import { toResponseId } from "./kept_items.ts";
+import { CallItem, type GrowingItem, MessageItem, ReasoningItem } from "./items.ts";
+import { type CalledFunction, namespacedFunctions, toolsTold } from "./tools.ts";
+import type { OutputItem, ResponseEvent, ResponsesBody, Status, WholeResponse } from "./types.ts";
+
+/** A response. */
+export class ResponsesAnswer implements OpenAiAnswer {
+  readonly #head: AnswerHead;
+  readonly #created: number;
+  readonly #settings: ReturnType<typeof settingsOf>;
+  readonly #namespaced: Map<string, CalledFunction>;
+  readonly #output: OutputItem[] = [];
+  #item: GrowingItem | undefined;
+  #sequence = 0;
+  #isBegun = false;
+  #whole: WholeResponse | undefined;
+
+  constructor(head: AnswerHead, body: ResponsesBody) {
+    this.#head = head;
+    this.#created = head.now();
+    this.#settings = settingsOf(body);
+    this.#namespaced = namespacedFunctions(body);
+  }
+
+  add(event: ChoiceEvent): ServerSentEvent[] {
+    return [...this.#begin(), ...this.#follow(event)].map((each) => this.#number(each));
+  }
+
+  fail(message: string): ServerSentEvent {
+    const error = { code: "server_error", message };
+    return this.#number({ type: "response.failed", response: this.#response("failed", { error }) });
+  }
+
+  whole(): WholeResponse | undefined {
+    return this.#whole;
+  }
+
+  #begin(): ResponseEvent[] {
+    if (this.#isBegun) return [];
+    this.#isBegun = true;
+    const response = this.#response("in_progress");
+    return [{ type: "response.created", response }, { type: "response.in_progress", response }];
+  }
+
+  #follow(event: ChoiceEvent): ResponseEvent[] {
+    switch (event.type) {
+      case "start":
+        return [];
+      case "text":
+        return this.#grow("message", event.text);
+      case "thinking":
+        return this.#grow("reasoning", event.text);
+      case "callStart":
+        return this.#open(
+          new CallItem(...this.#nextPlace(), { ...event, ...this.#namespaced.get(event.name) }),
+        );
+      case "callArguments":
+        return [this.#item!.grow(event.json)];
+      case "callEnd":
+        return this.#endCall(this.#item as CallItem, event.arguments);
+      case "done":
+        return this.#end(event);
+    }
+  }
+
+  #grow(kind: "message" | "reasoning", text: string): ResponseEvent[] {
+    if (this.#item?.kind === kind) return [this.#item.grow(text)];
+    const Item = kind === "message" ? MessageItem : ReasoningItem;
+    const item = new Item(...this.#nextPlace());
+    return [...this.#open(item), item.grow(text)];
+  }
+
+  #endCall(call: CallItem, values: Record<string, unknown>): ResponseEvent[] {
+    // Those of a call that came whole may not have been told in pieces.
+    const pieces = call.isEmpty ? [call.grow(JSON.stringify(values))] : [];
+    return [...pieces, ...this.#close(call.isWhole ? "completed" : "incomplete")];
+  }
+
+  #open(item: GrowingItem): ResponseEvent[] {
+    const closed = this.#close("completed");
+    this.#item = item;
+    return [...closed, ...item.begin()];
+  }
+
+  #close(status: Status): ResponseEvent[] {
+    const item = this.#item;
+    if (!item) return [];
+    this.#item = undefined;
+    this.#output.push(item.item(status));
+    return item.end(status);
+  }
+
+  /** Name and index of the item after the one that is open now. */
+  #nextPlace(): [id: string, index: number] {
+    const index = this.#output.length + (this.#item ? 1 : 0);
+    return [`${this.#head.id}${index}`, index];
+  }
+
+  #end(done: DoneEvent): ResponseEvent[] {
+    const status = done.reason === "stop" ? "completed" : "incomplete";
+    const closed = this.#close(status);
+    const response = this.#response(status, {
+      completed_at: status === "completed" ? this.#head.now() : null,
+      incomplete_details: status === "completed" ? null : { reason: "max_output_tokens" },
+      usage: toResponseUsage(done.usage),
+      ...toDropped(done),
+    });
+    this.#whole = response;
+    return [...closed, { type: `response.${status}`, response }];
+  }
+
+  #response(status: Status, changes: object = {}): WholeResponse {
+    return {
+      id: toResponseId(this.#head.id),
+      object: "response",
+      created_at: this.#created,
+      completed_at: null,
+      status,
+      error: null,
+      incomplete_details: null,
+      model: this.#head.model,
+      output: [...this.#output],
+      usage: null,
+      ...this.#settings,
+      ...changes,
+    };
+  }
+
+  #number({ type, ...members }: ResponseEvent): ServerSentEvent {
+    return { event: type, data: { type, sequence_number: this.#sequence++, ...members } };
+  }
+}
+
+/** Counts. What was thought is not counted apart. */
+function toResponseUsage({ promptTokens, cachedTokens, completionTokens }: Usage) {
+  return {
+    input_tokens: promptTokens,
+    input_tokens_details: { cached_tokens: cachedTokens },
+    output_tokens: completionTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: promptTokens + completionTokens,
+  };
+}
+
+/** What was asked for and what holds, as each response repeats it. */
+function settingsOf(body: ResponsesBody) {
+  return {
+    instructions: body.instructions ?? null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    max_tool_calls: null,
+    temperature: body.temperature ?? 1,
+    top_p: body.top_p ?? 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    top_logprobs: 0,
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    tool_choice: body.tool_choice ?? "auto",
+    tools: toolsTold(body),
+    text: { format: body.text?.format ?? { type: "text" } },
+    reasoning: {
+      effort: body.reasoning?.effort ?? null,
+      summary: body.reasoning?.summary ?? null,
+    },
+    truncation: body.truncation ?? "disabled",
+    metadata: body.metadata ?? {},
+    previous_response_id: body.previous_response_id ?? null,
+    background: false,
+    store: body.store ?? true,
+    service_tier: "default",
+    user: null,
+    safety_identifier: null,
+    prompt_cache_key: null,
+  };
+}

@@ -1,0 +1,160 @@
+// The items of a conversation as they are kept and listed: each with an id and all that counts of it, in
+// the form in which OpenAI lists them. Ids of items begin with that of their response, so that an item
+// is found by its id alone. Pure. Format: https://platform.openai.com/docs/api-reference/responses
+
+import { refusal } from "../error.ts";
+import type { Content, ContentPart } from "../types.ts";
+import type { InputItem, KeptItem, KeptPart, ResponsesBody } from "./types.ts";
+
+/** Before the id of a response. */
+const RESPONSE_PREFIX = "resp_";
+
+/** `msg_`, the id of the response, `i` for what went into it, and the item's number. */
+const ITEM_ID = /^[a-z]+_([0-9a-f]{48})i?\d+$/;
+
+/** Kinds of items, and what the ids of those that the client gave none begin with. */
+const PREFIXES: Record<string, string> = {
+  message: "msg",
+  reasoning: "rs",
+  function_call: "fc",
+  function_call_output: "fco",
+};
+
+/** The wire's name of a response. */
+export function toResponseId(id: string): string {
+  return RESPONSE_PREFIX + id;
+}
+
+/** The name behind the wire's; undefined for what is none. */
+export function fromResponseId(text: string): string | undefined {
+  return text.startsWith(RESPONSE_PREFIX) ? text.slice(RESPONSE_PREFIX.length) : undefined;
+}
+
+/** The response that an item came out of or went into, by the item's id. */
+export function responseOfItem(itemId: string): string | undefined {
+  return ITEM_ID.exec(itemId)?.[1];
+}
+
+/** Whether an item stands for an earlier one. Its type may be left out. */
+export function isReference({ type, id, role, content }: InputItem): boolean {
+  return type === "item_reference" ||
+    (type == null && role == null && content == null && id != null);
+}
+
+/**
+ * The items of an input, each with an id that no other has.
+ *
+ * @param id of the response that it is for
+ * @param earlier the items before them
+ */
+export function toKeptItems(
+  input: ResponsesBody["input"],
+  id: string,
+  earlier: readonly KeptItem[],
+): KeptItem[] {
+  const items = typeof input === "string" ? [{ role: "user", content: input }] : input ?? [];
+  const taken = new Set(earlier.map((item) => item.id));
+  return items.map((item: InputItem, index) => {
+    const type = item.type ?? "message";
+    const isNew = item.id && !taken.has(item.id);
+    const own = isNew ? item.id! : `${PREFIXES[type] ?? "item"}_${id}i${index}`;
+    taken.add(own);
+    return toKeptItem(item, type, own);
+  });
+}
+
+/** The items without calls that were cut short, which nobody can have made. */
+export function withoutCutCalls(items: readonly KeptItem[]): KeptItem[] {
+  return items.filter((item) => item.type !== "function_call" || item.status === "completed");
+}
+
+function toKeptItem(item: InputItem, type: string, id: string): KeptItem {
+  const { role, content, summary, call_id, name, namespace, output } = item;
+  const status = "completed";
+  switch (type) {
+    case "reasoning":
+      return {
+        id,
+        type,
+        summary: partsOf(summary, "summary_text"),
+        ...(content?.length && { content: partsOf(content, "reasoning_text") }),
+      };
+    case "function_call":
+      return {
+        id,
+        type,
+        status,
+        call_id: call_id ?? "",
+        name: name ?? "",
+        ...(namespace && { namespace }),
+        arguments: item.arguments ?? "",
+      };
+    case "function_call_output":
+      return {
+        id,
+        type,
+        status,
+        call_id: call_id ?? "",
+        output: typeof output === "string" ? output : partsOf(output, "input_text"),
+      };
+    default: {
+      const kind = role === "assistant" ? "output_text" : "input_text";
+      return { id, type: "message", status, role: role ?? "", content: partsOf(content, kind) };
+    }
+  }
+}
+
+/** The parts of a content, its texts being of this type. */
+function partsOf(content: Content, type: string): KeptPart[] {
+  const parts = typeof content === "string" ? [{ type, text: content }] : content ?? [];
+  return parts.map((part) => toKeptPart(part, type));
+}
+
+function toKeptPart(
+  { type, text, refusal, image_url: image }: ContentPart,
+  kind: string,
+): KeptPart {
+  if (type === "refusal") return { type, refusal: refusal ?? "" };
+  if (type === "input_image" || type === "image_url") {
+    const url = typeof image === "string" ? image : image?.url;
+    return { type: "input_image", image_url: url ?? "", detail: "auto" };
+  }
+  if (kind !== "output_text") return { type: kind, text: text ?? "" };
+  return { type: kind, text: text ?? "", annotations: [], logprobs: [] };
+}
+
+/** Which of the items of an input are asked for. */
+export interface ItemsQuery {
+  limit?: string | undefined;
+  order?: string | undefined;
+  after?: string | undefined;
+}
+
+const MOST_ITEMS = 100;
+
+/**
+ * A page of items, the last ones first unless the order says otherwise.
+ *
+ * @throws {HttpError} 400 for a query that is none
+ */
+export function toItemList(items: readonly KeptItem[], query: ItemsQuery): object {
+  const { limit = "20", order = "desc", after } = query;
+  const most = Number(limit);
+  if (!/^\d+$/.test(limit) || most < 1 || most > MOST_ITEMS) {
+    throw refusal(`limit must be a whole number between 1 and ${MOST_ITEMS}`, "limit");
+  }
+  if (order !== "asc" && order !== "desc") throw refusal("order must be asc or desc", "order");
+  const sorted = order === "asc" ? items : items.toReversed();
+  const index = after === undefined ? -1 : sorted.findIndex(({ id }) => id === after);
+  if (after !== undefined && index < 0) {
+    throw refusal(`after: the input has no item '${after}': name one that was listed`, "after");
+  }
+  const data = sorted.slice(index + 1, index + 1 + most);
+  return {
+    object: "list",
+    data,
+    first_id: data.at(0)?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: index + 1 + most < sorted.length,
+  };
+}

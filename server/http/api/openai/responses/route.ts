@@ -1,0 +1,70 @@
+// POST /v1/responses, and what is asked of responses that are kept: GET and DELETE of one, and the items
+// that went into it.
+
+import { Hono } from "../../../../dependencies.ts";
+import type { AppDependencies, AppEnvironment } from "../../../app_types.ts";
+import { HttpError } from "../../../errors.ts";
+import { readJson } from "../../../body/json_body.ts";
+import { KeptResponses } from "./kept_responses.ts";
+import { ResponseStore } from "../../../response_store.ts";
+import { openAiResponsesSchema } from "../schema.ts";
+import { createValidator } from "../../../body/validate.ts";
+import { planResponse } from "./body.ts";
+import { ResponsesAnswer } from "./events.ts";
+import { toItemList } from "./kept_items.ts";
+import type { ResponsesBody } from "./types.ts";
+import { json } from "../../../stream/json.ts";
+import { answer } from "../route.ts";
+
+const validate = createValidator<ResponsesBody>(openAiResponsesSchema);
+
+/** Routes of OpenAI's responses. */
+export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+  const { responses: store, apiKey: owner = "" } = dependencies;
+  const keptFor = ({ var: { body: allowance } }: { var: AppEnvironment["Variables"] }) =>
+    new KeptResponses({ store, owner, allowance });
+
+  app.post("/v1/responses", async (context) => {
+    const body = validate(await readJson(context));
+    const kept = keptFor(context);
+    const earlier = await kept.earlier(body);
+    const input = await kept.resolved(body.input);
+    const isKept = store !== undefined && body.store !== false;
+    return await answer(context, dependencies, { ...body, input, store: isKept }, {
+      plan: (body, info) => planResponse(body, earlier, info),
+      answer: (head, body) => new ResponsesAnswer(head, body),
+      format: "text.format",
+      newId: ResponseStore.newId,
+      async finish(id, answer) {
+        const response = answer.whole();
+        // What is told says whether it worked.
+        if (isKept && response) response.store = await kept.keep(id, response, earlier, input);
+      },
+    });
+  });
+
+  app.get("/v1/responses/:response_id", async (context) => {
+    const { response } = await keptFor(context).find(context.req.param("response_id"));
+    if (/^(?:true|1)$/i.test(context.req.query("stream") ?? "")) {
+      throw new HttpError(
+        400,
+        "stream: only an answer that is being made can be streamed; leave it out",
+        "stream",
+      );
+    }
+    return json(response);
+  });
+
+  app.delete("/v1/responses/:response_id", async (context) => {
+    const id = context.req.param("response_id");
+    await keptFor(context).delete(id);
+    return json({ id, object: "response", deleted: true });
+  });
+
+  app.get("/v1/responses/:response_id/input_items", async (context) => {
+    const { input } = await keptFor(context).find(context.req.param("response_id"));
+    return json(toItemList(input, context.req.query()));
+  });
+  return app;
+}

@@ -1,0 +1,111 @@
+// The tools of a request and which of them may be called, as both of OpenAI's chat endpoints give them:
+// one wraps a function in "function", the other does not. Pure.
+
+import type { ChatRequest, ModelInfo, Tool } from "../../../../engine/mod.ts";
+import type { Given } from "../ollama/types.ts";
+import { refusal } from "./error.ts";
+import type { OpenAiBody, WireFunction } from "./types.ts";
+
+/** What tools come to for the engine. */
+export type ToolOptions = Pick<ChatRequest, "tools" | "toolChoice" | "parallelToolCalls">;
+
+/** What a request says of tools. */
+export interface ToolsBody extends OpenAiBody {
+  tool_choice?: unknown;
+  parallel_tool_calls?: Given<boolean>;
+}
+
+/** A choice that is an object: a tool, or tools that are allowed. */
+interface ChoiceObject {
+  type?: unknown;
+  name?: unknown;
+  function?: { name?: unknown };
+  allowed_tools?: AllowedTools;
+}
+
+interface AllowedTools {
+  mode?: unknown;
+  tools?: ChoiceObject[];
+}
+
+/**
+ * Translates the tools and the choice among them.
+ *
+ * @throws {HttpError} 400 if the model knows no tools, or the choice is none
+ */
+export function readTools(
+  functions: WireFunction[],
+  body: ToolsBody,
+  { callsTools }: ModelInfo,
+): ToolOptions {
+  if (functions.length > 0 && !callsTools) {
+    throw refusal(`"${body.model}" does not support tools`, "tools");
+  }
+  const { choice, allowed } = readChoice(body.tool_choice);
+  const tools = functions.map(toTool).filter(({ function: { name } }) =>
+    allowed?.includes(name) ?? true
+  );
+  const isNamed = typeof choice === "object";
+  if (isNamed && !tools.some((tool) => tool.function.name === choice.name)) {
+    throw refusal(`tool_choice: no tool is named "${choice.name}"`, "tool_choice");
+  }
+  if (tools.length === 0 && choice === "required") {
+    throw refusal("tool_choice: required, but there are no tools", "tool_choice");
+  }
+  if (tools.length === 0) return {};
+  return {
+    tools,
+    ...(choice !== "auto" && { toolChoice: choice }),
+    ...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
+  };
+}
+
+/**
+ * Refuses a tool that is no function: others run on the vendor's servers, or are called with texts of
+ * their own kinds.
+ *
+ * @throws {HttpError} 400
+ */
+export function refuseOtherTools(type: Given<string>, place: string): void {
+  if ((type ?? "function") === "function") return;
+  throw refusal(
+    `${place} is of type "${type}": only tools of type "function" are supported; leave it out`,
+    "tools",
+  );
+}
+
+function toTool({ name, description, parameters, strict }: WireFunction): Tool {
+  return {
+    type: "function",
+    function: {
+      name,
+      ...(description && { description }),
+      ...(parameters && { parameters }),
+      ...(strict && { strict }),
+    },
+  };
+}
+
+function readChoice(
+  value: unknown,
+): { choice: NonNullable<ChatRequest["toolChoice"]>; allowed?: unknown[] } {
+  if (value === undefined || value === null) return { choice: "auto" };
+  if (value === "auto" || value === "none" || value === "required") return { choice: value };
+  const choice: ChoiceObject = typeof value === "object" ? value : {};
+  if (choice.type === "allowed_tools") {
+    const { mode, tools } = choice.allowed_tools ?? choice as AllowedTools;
+    if ((mode === "auto" || mode === "required") && Array.isArray(tools)) {
+      return { choice: mode, allowed: tools.map(nameOf) };
+    }
+  }
+  const name = nameOf(choice);
+  if (choice.type === "function" && typeof name === "string") return { choice: { name } };
+  throw refusal(
+    'tool_choice must be "auto", "none", "required", a function or allowed_tools',
+    "tool_choice",
+  );
+}
+
+function nameOf(choice: ChoiceObject): unknown {
+  return choice.function?.name ?? choice.name;
+}

@@ -1,0 +1,86 @@
+// `options` and `keep_alive` of a native request -> the engine's sampling, limits, window and stay.
+// Types have been checked by the schema; ranges are the engine's business.
+
+import type {
+  FormatOptions,
+  LimitOptions,
+  ReportOptions,
+  SamplingOptions,
+} from "../../../engine/mod.ts";
+import { parseDuration } from "../../settings/duration.ts";
+import { HttpError } from "../errors.ts";
+import type { OllamaOptions } from "./ollama/types.ts";
+
+/** The options that the engine takes, under its names. */
+export type EngineOptions = SamplingOptions & LimitOptions & FormatOptions & ReportOptions;
+
+/** Engine's name of each option that is passed on as it is. */
+const ENGINE_NAMES: Record<string, keyof EngineOptions> = {
+  temperature: "temperature",
+  top_k: "topK",
+  top_p: "topP",
+  min_p: "minP",
+  seed: "seed",
+  num_predict: "maxTokens",
+  repeat_penalty: "repeatPenalty",
+  repeat_last_n: "repeatLastN",
+  presence_penalty: "presencePenalty",
+  frequency_penalty: "frequencyPenalty",
+  stop: "stop",
+  ignore_eos: "ignoreEnd",
+  open_objects: "openObjects",
+};
+
+/** The smallest window that Ollama loads a model with. */
+const SMALLEST_WINDOW = 4;
+
+/** What the options come to. */
+export interface ReadOptions {
+  engine: EngineOptions;
+  /** `num_ctx`: window in tokens, for the load of the model; that of the request is the engine's. */
+  contextLength?: number;
+  /** Names of options without effect here. */
+  ignored: string[];
+}
+
+/** Whether an option of that name changes anything here. */
+export function hasEffect(name: string): boolean {
+  return name === "num_ctx" || Object.hasOwn(ENGINE_NAMES, name);
+}
+
+/** Translates options. -1 is "random" for seed and "no limit" for num_predict: both the default. */
+export function readOptions(options: OllamaOptions | null | undefined): ReadOptions {
+  const { num_ctx: window, ...others } = options ?? {};
+  const engine: Record<string, unknown> = {};
+  const ignored: string[] = [];
+  for (const [name, value] of Object.entries(others)) {
+    const engineName = ENGINE_NAMES[name];
+    if (!engineName) ignored.push(name);
+    else if (value !== null && value !== undefined) engine[engineName] = value;
+  }
+  if (engine.seed === -1) delete engine.seed;
+  if (Number(engine.maxTokens) < 0) delete engine.maxTokens;
+  if (Number(engine.topK) < 0) engine.topK = 0;
+  if (!window || window < 0) return { engine: engine as EngineOptions, ignored };
+  const contextLength = Math.max(window, SMALLEST_WINDOW);
+  return { engine: { ...engine, contextLength } as EngineOptions, ignored, contextLength };
+}
+
+/**
+ * Milliseconds that `keep_alive` asks for, Infinity for ever; undefined if it is not given.
+ *
+ * @throws {HttpError} 400 if it is no duration
+ */
+export function readKeepAlive(value: string | number | null | undefined): number | undefined {
+  if (value === undefined || value === null || value === "") return undefined;
+  try {
+    return parseDuration(value);
+  } catch (error) {
+    throw new HttpError(400, `keep_alive: ${(error as Error).message}`);
+  }
+}
+
+/** A time in the unit of the native API. */
+export function nanoseconds(milliseconds: number): number {
+  return Math.round(milliseconds * 1e6);
+}

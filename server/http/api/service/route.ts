@@ -1,0 +1,35 @@
+// For those who run the server: whether it is well, what it counts, what its API is. GET /health,
+// /metrics, /openapi.json and /api/status.
+
+import { Hono } from "../../../dependencies.ts";
+import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
+import { EXPOSITION_TYPE } from "../../metrics/exposition.ts";
+import { openApiDocument } from "../openapi.ts";
+import { json } from "../../stream/json.ts";
+
+/** Routes about the server itself. */
+export function operationsRoutes(
+  { drain, hasCloud = false, manager, metrics, version }: AppDependencies,
+): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+
+  app.get("/health", () => {
+    const { length: busy } = manager.busyWorkers.current;
+    const state = { version, ...(busy > 0 && { busy_workers: busy }) };
+    return drain.begun
+      ? json({ status: "shutting down", ...state }, 503)
+      : json({ status: "ok", ...state });
+  });
+
+  app.get("/metrics", (context) => {
+    return context.body(metrics.text(), 200, { "content-type": EXPOSITION_TYPE });
+  });
+
+  app.get("/openapi.json", () => json(openApiDocument(version)));
+
+  // What Ollama's clients ask before they offer models that run elsewhere.
+  app.get("/api/status", () => {
+    return json({ cloud: { disabled: !hasCloud, source: hasCloud ? "none" : "config" } });
+  });
+  return app;
+}

@@ -1,0 +1,116 @@
+// The HTTP application: middleware, routes and errors put together. A factory without globals and
+// without a port: `createApp(dependencies).fetch` is a handler for a server or a test.
+
+import { Hono } from "../dependencies.ts";
+import type { AppEnvironment, AppOptions } from "./app_types.ts";
+import { BodyBudget, MAX_BODY_BYTES, MAX_HELD_BYTES } from "./body/bodies.ts";
+import { dialectOf, errorResponse } from "./api/dialect.ts";
+import { Drain } from "./drain.ts";
+import { headersOf, HttpError, statusOf } from "./errors.ts";
+import { Metrics } from "./metrics/metrics.ts";
+import { accessLog } from "./middleware/access_log.ts";
+import { apiKeyGuard } from "./middleware/api_key.ts";
+import { bodyLimit } from "./middleware/body_limit.ts";
+import { drainGuard } from "./middleware/drain_guard.ts";
+import { hostGuard, wellFormedHost } from "./middleware/host_guard.ts";
+import { meter } from "./middleware/meter.ts";
+import { originGuard } from "./middleware/origin_guard.ts";
+import { WaitingQueue } from "./generation/queue.ts";
+import { pullModel, pushModel } from "../registry/mod.ts";
+import { withoutCloud } from "../remote/mod.ts";
+import { anthropicRoutes } from "./api/anthropic/route.ts";
+import { blobRoutes, UPLOAD_PATH } from "./api/models/blobs_route.ts";
+import { copyDeleteRoutes } from "./api/models/copy_delete_route.ts";
+import { createRoutes } from "./api/models/create_route.ts";
+import { embedRoutes } from "./api/embed/route.ts";
+import { homeRoutes } from "./api/service/home_route.ts";
+import { modelListRoutes } from "./api/models/vendor_lists_route.ts";
+import { modelRoutes } from "./api/models/route.ts";
+import { ollamaRoutes } from "./api/ollama/route.ts";
+import { openAiRoutes } from "./api/openai/route.ts";
+import { operationsRoutes } from "./api/service/route.ts";
+import { responseRoutes } from "./api/openai/responses/route.ts";
+import { showRoutes } from "./api/models/show_route.ts";
+import { transferRoutes } from "./api/models/transfer_route.ts";
+
+/**
+ * Builds the application.
+ *
+ * @example
+ * ```ts ignore
+ * const app = createApp({ store, manager, log, version: "0.1.0" });
+ * new HttpServer(Deno.listen({ port: 11434 }), app.fetch, { log });
+ * ```
+ */
+export function createApp(options: AppOptions): Hono<AppEnvironment> {
+  const { log, boundTo = "127.0.0.1" } = options;
+  const { maxBodyBytes = MAX_BODY_BYTES, maxHeldBytes = MAX_HELD_BYTES } = options;
+  const queue = new WaitingQueue(options.maxQueue ?? 512);
+  const drain = options.drain ?? new Drain();
+  const metrics = new Metrics({ ...options, queue });
+  const registry = options.registry ?? { pull: withoutCloud(pullModel), push: pushModel };
+  const dependencies = { ...options, queue, drain, metrics, registry };
+  const app = new Hono<AppEnvironment>();
+
+  app.use(async (context, next) => {
+    await next();
+    context.header("server", `quern/${options.version}`);
+  });
+  app.use(accessLog(log), meter(metrics), wellFormedHost);
+  app.use(hostGuard({ boundTo, ownNames: options.ownNames ?? [], hosts: options.hosts ?? [] }));
+  app.use(...originGuard(options.origins ?? []));
+  if (options.apiKey) app.use(apiKeyGuard(options.apiKey));
+  app.use(drainGuard(drain));
+  app.use(bodyLimit(new BodyBudget(maxHeldBytes), maxBodyBytes, UPLOAD_PATH));
+
+  app.route("/", homeRoutes(options.version));
+  app.route("/", modelRoutes(dependencies));
+  app.route("/", showRoutes(dependencies));
+  app.route("/", createRoutes(dependencies));
+  app.route("/", copyDeleteRoutes(dependencies));
+  app.route("/", blobRoutes(dependencies));
+  app.route("/", transferRoutes(dependencies));
+  app.route("/", ollamaRoutes(dependencies));
+  app.route("/", embedRoutes(dependencies));
+  app.route("/", anthropicRoutes(dependencies));
+  app.route("/", openAiRoutes(dependencies));
+  app.route("/", responseRoutes(dependencies));
+  app.route("/", modelListRoutes(dependencies));
+  app.route("/", operationsRoutes(dependencies));
+  refuseOtherMethods(app);
+
+  app.notFound((context) => {
+    const { method, path } = context.req;
+    if (dialectOf(context.req) === "ollama") return context.text("404 page not found", 404);
+    const state = `there is no ${method} ${path}: GET /openapi.json lists what there is`;
+    return errorResponse(dialectOf(context.req), 404, new HttpError(404, state));
+  });
+  app.onError((error, context) => {
+    const status = statusOf(error);
+    if (status >= 500) log.error(`${context.req.path}: ${error.stack ?? error.message}`);
+    return errorResponse(dialectOf(context.req), status, error, headersOf(error));
+  });
+  return app;
+}
+
+/** Answers 405 on the paths of the routes so far, for all methods that they do not have. */
+function refuseOtherMethods(app: Hono<AppEnvironment>): void {
+  const methods = new Map<string, string[]>();
+  for (const { method, path } of app.routes) {
+    if (method === "ALL") continue;
+    methods.set(path, [
+      ...methods.get(path) ?? [],
+      ...(method === "GET" ? ["GET", "HEAD"] : [method]),
+    ]);
+  }
+  for (const [path, allowed] of methods) {
+    app.all(path, (context) => {
+      const headers = { allow: allowed.join(", ") };
+      const dialect = dialectOf(context.req);
+      if (dialect === "ollama") return context.text("405 method not allowed", 405, headers);
+      const { method } = context.req;
+      const error = new HttpError(405, `${path} takes no ${method}: use ${headers.allow}`);
+      return errorResponse(dialect, 405, error, headers);
+    });
+  }
+}

@@ -1,0 +1,113 @@
+// The parts of a server put together from the settings: store, manager and HTTP application. Shared by
+// `serve`, which gives them a port, and by commands that find no server and call the handler.
+
+import { join } from "node:path";
+import type { Hono } from "../dependencies.ts";
+import { BOX_MODEL, ModelManager, ModelStore } from "../../engine/mod.ts";
+import type { AppEnvironment } from "./app_types.ts";
+import { createApp } from "./app.ts";
+import type { CliDependencies } from "../cli/dependencies.ts";
+import type { Drain } from "./drain.ts";
+import { messageOf } from "./errors.ts";
+import { isLoopback } from "../network/host.ts";
+import type { Log } from "../log.ts";
+import { ResponseStore } from "./response_store.ts";
+import { RemoteModels } from "../remote/mod.ts";
+import type { Settings } from "../settings/settings.ts";
+import { VERSION } from "../version.ts";
+
+/** What a server is made from. */
+export interface AssembleOptions {
+  dependencies: Pick<CliDependencies, "open" | "inspect" | "memory" | "fetch">;
+  settings: Settings;
+  log: Log;
+  /** How others reach the server; absent for one that only this process asks. */
+  port?: PortOptions;
+}
+
+/** A server's place in the network. */
+export interface PortOptions {
+  /** Address, not name: also a name that leads to loopback needs the guard of Host. */
+  boundTo: string;
+  ownNames: string[];
+  drain: Drain;
+}
+
+/** A server without a port. */
+export interface ServerParts {
+  app: Hono<AppEnvironment>;
+  manager: ModelManager;
+  store: ModelStore;
+  /** What is kept, also where nothing new is. */
+  responses: ResponseStore | undefined;
+}
+
+/** Puts a server together. Nothing is loaded or read before the first request. */
+export function assemble({ dependencies, settings, log, port }: AssembleOptions): ServerParts {
+  const { models, keepUnused, keepAlive, loadTimeout, maxLoaded, maxSequences } = settings;
+  const { contextLength, gpuMemory, gpuOverhead } = settings;
+  const { open, inspect, memory, fetch } = dependencies;
+  const { cloudHost, cloudKey, cloudApi } = settings;
+  const remote = new RemoteModels({
+    fetch,
+    remotes: settings.remotes,
+    report: log.warn,
+    ...(cloudHost !== undefined && { cloudHost }),
+    ...(cloudKey !== undefined && { cloudKey }),
+    ...(cloudApi && { cloudApi }),
+  });
+  const store = new ModelStore({
+    folder: models,
+    inspect,
+    builtin: settings.noBox ? [] : [BOX_MODEL],
+    remote,
+    keepUnused,
+    // Who may reach the port from another machine shall not have any file of this one read.
+    allowPaths: !port || isLoopback(settings.host.hostname),
+    onBroken: (path, error) => log.warn(`left out of the models: ${path}: ${messageOf(error)}`),
+  });
+  const manager = new ModelManager({
+    store,
+    open: (source, options) =>
+      source.kind === "remote" ? remote.open(source, options.signal) : open(source, options),
+    keepAlive,
+    loadTimeout,
+    maxLoaded,
+    isolation: settings.isolation,
+    warn: log.warn,
+    ...(memory && {
+      estimate: memory.estimate,
+      budget: () =>
+        memory.budget({
+          overhead: gpuOverhead,
+          ...(gpuMemory !== undefined && { total: gpuMemory }),
+        }),
+    }),
+    load: {
+      maxSequences,
+      ...(contextLength !== undefined && { contextLength }),
+    },
+  });
+  const { cache, responses: bounds } = settings;
+  const responses = cache !== undefined
+    ? new ResponseStore({ folder: join(cache, "responses"), warn: log.warn, ...bounds })
+    : undefined;
+  const keepsAny = Math.min(bounds.count, bounds.bytes, bounds.age) > 0;
+  const app = createApp({
+    store,
+    manager,
+    log,
+    version: VERSION,
+    origins: settings.origins,
+    maxQueue: settings.maxQueue,
+    anthropicExact: settings.anthropicExact,
+    hasCloud: cloudHost !== undefined,
+    hosts: settings.hosts,
+    ...(responses && keepsAny && { responses }),
+    ...port,
+    ...(port && { ownNames: [...port.ownNames, settings.host.hostname] }),
+    // In this process everybody is who they are.
+    ...(port && settings.apiKey && { apiKey: settings.apiKey }),
+  });
+  return { app, manager, store, responses };
+}

@@ -1,0 +1,86 @@
+// The JSON value of a request body. Large ones are parsed a few milliseconds at a time, one after the
+// other, so that nobody else waits for them; what a body may hold is bounded while it is parsed.
+
+import { TimeSlice } from "../../../engine/mod.ts";
+import type { Context } from "../../dependencies.ts";
+import type { AppEnvironment } from "../app_types.ts";
+import { type BodyAllowance, readBody } from "./bodies.ts";
+import { HttpError } from "../errors.ts";
+import {
+  EmptyJsonError,
+  type JsonBounds,
+  JsonBoundsError,
+  JsonSyntaxError,
+  parseJson,
+} from "./json_parser.ts";
+
+const BOUNDS: JsonBounds = {
+  // Deeper than any request has reason to be; whoever walks a body may recurse.
+  depth: 512,
+  // Contexts and lists of inputs are the longest; checking and copying as many takes 0.1 s.
+  values: 1_000_000,
+  // As many as 60,000 messages have, or a schema larger than any that could be compiled.
+  members: 200_000,
+};
+/** What a value takes in memory beside its text, in bytes, roughly. */
+const VALUE_BYTES = 32;
+/** Smaller bodies take a slice or two, and wait for no other. */
+const SMALL_BYTES = 256 * 2 ** 10;
+
+/** Settles when the large bodies before have been parsed. */
+let turn: Promise<void> = Promise.resolve();
+
+/**
+ * The JSON value of a request body, whatever its content type says.
+ *
+ * @throws {HttpError} 400 if there is none or it is no JSON, 413 if it is too much; what `readBody`
+ *   throws
+ */
+export async function readJson({ req, var: { body } }: Context<AppEnvironment>): Promise<unknown> {
+  return await parseBytes(await readBody(req.raw, body), body);
+}
+
+/**
+ * The JSON value of bytes that are held as a body is, or a part of one.
+ *
+ * @throws {HttpError} 400 if there is none or it is no JSON, 413 if it is too much, 503 if there is no
+ *   room for it
+ */
+export async function parseBytes(bytes: Uint8Array, allowance: BodyAllowance): Promise<unknown> {
+  const parse = () => parseInSlices(bytes, (values) => allowance.hold(values * VALUE_BYTES));
+  if (bytes.length <= SMALL_BYTES) return await parse();
+  const parsed = turn.then(parse);
+  turn = parsed.then(() => {}, () => {});
+  return await parsed;
+}
+
+async function parseInSlices(
+  bytes: Uint8Array,
+  hold: (values: number) => void,
+): Promise<unknown> {
+  const parser = parseJson(bytes, BOUNDS);
+  const slice = new TimeSlice();
+  let held = 0;
+  try {
+    for (;;) {
+      const { done, value } = parser.next();
+      if (done) return value;
+      hold(value - held);
+      held = value;
+      if (slice.isOver) await slice.pause();
+    }
+  } catch (error) {
+    throw toHttpError(error);
+  }
+}
+
+function toHttpError(error: unknown): unknown {
+  if (error instanceof EmptyJsonError) return new HttpError(400, "missing request body");
+  if (error instanceof JsonBoundsError && error.bound !== "depth") {
+    return new HttpError(413, `the request body is too large: ${error.message}`);
+  }
+  if (error instanceof JsonSyntaxError || error instanceof JsonBoundsError) {
+    return new HttpError(400, `invalid JSON in the request body: ${error.message}`);
+  }
+  return error;
+}

@@ -1,0 +1,169 @@
+// An HTTP/1.1 server over TCP: accepts connections, bounds their number, closes those that keep it
+// waiting, and lives on where the system has no more files to give.
+//
+// Deno.serve does none of these: it sees a client leave only where the body came together with the
+// head, ends with the first accept that fails, and closes no connection that idles. node:http stops
+// accepting, without a word, after the first accept that fails.
+
+import type { Log } from "../../log.ts";
+import { Connection, type Handler, type Patience } from "./connection.ts";
+
+/** Bounds of a server; each has a default. */
+export interface HttpServerOptions {
+  log: Pick<Log, "warn">;
+  /** Most connections at a time. */
+  maxConnections?: number;
+  patience?: Partial<Patience>;
+}
+
+/** More than twice the requests that may wait; each idle one costs some 10 KB. */
+const MAX_CONNECTIONS = 1024;
+/** Connections beyond the bound that are told so; those beyond are closed without a word. */
+const MAX_REFUSED = 32;
+/** Longer than clients keep idle connections, of which Go's 90 seconds are the longest. */
+const PATIENCE: Patience = {
+  idle: 120_000,
+  head: 15_000,
+  body: 30_000,
+  linger: 2000,
+  answer: 120_000,
+};
+/** How soon accepting is tried again after it failed, in milliseconds. */
+const RETRY_MILLISECONDS = 50;
+/** The part of the connections that is kept when files run out: models and stores need some too. */
+const KEPT_PART = 3 / 4;
+/** How long a client that is sent away has to read why, in milliseconds. */
+const REFUSAL_MILLISECONDS = 1000;
+
+const BUSY_BODY = '{"error":"server busy: it has as many connections as it can hold"}';
+const BUSY = new TextEncoder().encode(
+  "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\n" +
+    "content-type: application/json; charset=utf-8\r\n" +
+    `content-length: ${BUSY_BODY.length}\r\n\r\n${BUSY_BODY}`,
+);
+
+/** A server that runs until `shutdown`. */
+export class HttpServer {
+  readonly #listener: Deno.TcpListener;
+  readonly #handler: Handler;
+  readonly #log: Pick<Log, "warn">;
+  readonly #patience: Patience;
+  readonly #connections = new Map<Connection, Promise<void>>();
+  readonly #accepting: Promise<void>;
+  readonly #sweep: ReturnType<typeof setInterval>;
+  #limit: number;
+  #refused = 0;
+  #closed = false;
+
+  /** Serves on a listener, which it closes in the end. */
+  constructor(listener: Deno.TcpListener, handler: Handler, options: HttpServerOptions) {
+    this.#listener = listener;
+    this.#handler = handler;
+    this.#log = options.log;
+    this.#limit = options.maxConnections ?? MAX_CONNECTIONS;
+    this.#patience = { ...PATIENCE, ...options.patience };
+    // As fine as the shortest patience asks for; once a second where it is long.
+    const finest = Math.min(...Object.values(this.#patience)) / 4;
+    this.#sweep = setInterval(() => this.#expire(), Math.min(1000, Math.ceil(finest)));
+    this.#accepting = this.#accept();
+  }
+
+  /** Where it listens. */
+  get addr(): Deno.NetAddr {
+    return this.#listener.addr;
+  }
+
+  /** Connections that are open. */
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  /** Lets the process end although it listens. */
+  unref(): void {
+    this.#listener.unref();
+    Deno.unrefTimer(Number(this.#sweep));
+  }
+
+  /** Accepts no more, and settles when the answers that are being given have been given. */
+  async shutdown(): Promise<void> {
+    this.#closed = true;
+    this.#listener.close();
+    for (const connection of this.#connections.keys()) connection.finish();
+    await Promise.all([this.#accepting, ...this.#connections.values()]);
+    clearInterval(this.#sweep);
+  }
+
+  async #accept(): Promise<void> {
+    while (!this.#closed) {
+      try {
+        this.#take(await this.#listener.accept());
+      } catch (error) {
+        if (this.#closed) return;
+        if (isOutOfFiles(error)) this.#learnLimit();
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MILLISECONDS));
+      }
+    }
+  }
+
+  #take(accepted: Deno.TcpConn): void {
+    if (this.#connections.size >= this.#limit && !this.#closeIdle()) {
+      return void this.#refuse(accepted).catch(() => {});
+    }
+    accepted.setNoDelay(true);
+    const connection = new Connection(accepted, this.#handler, this.#patience);
+    const served = connection.serve().finally(() => this.#connections.delete(connection));
+    this.#connections.set(connection, served);
+  }
+
+  /** Closes the connection that has been idle longest; false if none is. */
+  #closeIdle(): boolean {
+    let longest: Connection | undefined;
+    for (const connection of this.#connections.keys()) {
+      const { idleSince = Infinity } = connection;
+      if (idleSince < (longest?.idleSince ?? Infinity)) longest = connection;
+    }
+    longest?.close();
+    if (longest) this.#connections.delete(longest);
+    return longest !== undefined;
+  }
+
+  /** The system has no more files: from now on there are fewer connections, so that it has some. */
+  #learnLimit(): void {
+    const { size } = this.#connections;
+    const limit = Math.max(1, Math.floor(size * KEPT_PART));
+    if (limit < this.#limit) {
+      this.#limit = limit;
+      this.#log.warn(
+        `the system gives no more than ${size} connections: serving ${limit} at a time from now on; ` +
+          "raise the limit of open files (ulimit -n) for more",
+      );
+    }
+    while (this.#connections.size > this.#limit && this.#closeIdle());
+  }
+
+  async #refuse(accepted: Deno.TcpConn): Promise<void> {
+    using connection = accepted;
+    if (this.#refused >= MAX_REFUSED) return;
+    this.#refused++;
+    const timer = setTimeout(() => connection.close(), REFUSAL_MILLISECONDS);
+    try {
+      await connection.write(BUSY);
+      await connection.closeWrite();
+      // Closing with the request unread would reset the connection, and the answer with it.
+      while (await connection.read(new Uint8Array(4096)) !== null);
+    } finally {
+      clearTimeout(timer);
+      this.#refused--;
+    }
+  }
+
+  #expire(): void {
+    const now = performance.now();
+    for (const connection of this.#connections.keys()) connection.expire(now);
+  }
+}
+
+function isOutOfFiles(error: unknown): boolean {
+  return error instanceof Error && "code" in error &&
+    (error.code === "EMFILE" || error.code === "ENFILE");
+}

@@ -1,0 +1,52 @@
+// Several continuations as one generation: they run side by side, and their events come in one stream
+// that says which is which. No event is given before all of them have begun, so that what is wrong
+// with any of them is found before an answer begins.
+
+import type { ChatEvent, Usage } from "../../../engine/mod.ts";
+
+/** An event of one of several continuations. */
+export type IndexedEvent = ChatEvent & { choice?: number };
+
+/**
+ * Runs continuations to their ends. Each `done` carries the counts of all that are done, the last one
+ * thus those of the whole. If one fails, the others end too.
+ *
+ * @param starts begin a continuation each
+ */
+export async function* mergeChoices(
+  starts: readonly (() => AsyncIterable<ChatEvent>)[],
+): AsyncGenerator<IndexedEvent> {
+  const sources: AsyncIterator<ChatEvent>[] = [];
+  const next = async (choice: number) => ({ choice, result: await sources[choice]!.next() });
+  const pending = new Map<number, ReturnType<typeof next>>();
+  let usage: Usage | undefined;
+  try {
+    for (const start of starts) sources.push(start()[Symbol.asyncIterator]());
+    for (const choice of sources.keys()) pending.set(choice, next(choice));
+    await Promise.all(pending.values());
+    while (pending.size > 0) {
+      const { choice, result: { done, value } } = await Promise.race(pending.values());
+      pending.delete(choice);
+      if (done) continue;
+      // To the end of the map: whoever waited longest comes first.
+      pending.set(choice, next(choice));
+      if (value.type !== "done") yield { ...value, choice };
+      else yield { ...value, choice, usage: usage = add(usage, value.usage) };
+    }
+  } finally {
+    await Promise.allSettled(sources.map((source) => source.return?.()));
+    await Promise.allSettled(pending.values());
+  }
+}
+
+/** Counts add up; times are those of the slowest, since all run at once. */
+function add(sum: Usage | undefined, usage: Usage): Usage {
+  if (!sum) return usage;
+  return {
+    promptTokens: sum.promptTokens + usage.promptTokens,
+    cachedTokens: sum.cachedTokens + usage.cachedTokens,
+    completionTokens: sum.completionTokens + usage.completionTokens,
+    promptMilliseconds: Math.max(sum.promptMilliseconds, usage.promptMilliseconds),
+    completionMilliseconds: Math.max(sum.completionMilliseconds, usage.completionMilliseconds),
+  };
+}

@@ -1,0 +1,186 @@
+// One running generation: takes a place in the queue, borrows the model, hands out the events and
+// gives everything back whichever way it ends: done, error, abort, or an abandoned reader.
+// Knows no wire format. `start` returns with the first event at hand, so that all that can be wrong
+// with a request is still answered by a status: that it waits for its turn is an event, too.
+
+import type {
+  ChatEvent,
+  ChatModel,
+  DoneEvent,
+  Lease,
+  ModelManager,
+  QueuedEvent,
+  Usage,
+} from "../../../engine/mod.ts";
+import { CLIENT_CLOSED_REQUEST, HttpError } from "../errors.ts";
+import { HEARTBEAT, HEARTBEAT_MILLISECONDS, withHeartbeat } from "../stream/heartbeat.ts";
+import type { WaitingQueue } from "./queue.ts";
+
+/** What is to run, and for whom. */
+export interface GenerationRequest {
+  model: string;
+  /** Window in tokens that it needs. */
+  contextLength?: number;
+  /** New keep-alive of the model, in milliseconds. */
+  keepAlive?: number;
+  /** Aborts when the client goes away. */
+  signal: AbortSignal;
+  run: (model: ChatModel, signal: AbortSignal) => AsyncIterable<ChatEvent>;
+}
+
+/** What is needed to run it. */
+export interface GenerationResources {
+  manager: Pick<ModelManager, "acquire">;
+  queue: WaitingQueue;
+}
+
+/** What an answer is made of. */
+export type AnswerEvent = Exclude<ChatEvent, QueuedEvent>;
+
+/** Stands in a stream where there is nothing to tell of the answer. */
+export interface Waiting {
+  type: "waiting";
+  /** Requests that come first, if it waits for its turn; else it is being worked on. */
+  ahead?: number;
+}
+
+/** The events of a generation that has begun, or is in the model's queue. */
+export class Generation implements AsyncIterableIterator<AnswerEvent> {
+  readonly #events: AsyncIterator<ChatEvent>;
+  readonly #lease: Lease;
+  readonly #abort: AbortController;
+  readonly #signal: AbortSignal;
+  readonly #place: Disposable;
+  readonly #ended = Promise.withResolvers<void>();
+  #first: IteratorResult<ChatEvent> | undefined;
+  #done: DoneEvent | undefined;
+  #firstTokenAt: number | undefined;
+  #failure: unknown;
+
+  private constructor(lease: Lease, request: GenerationRequest, place: Disposable) {
+    this.#lease = lease;
+    this.#place = place;
+    this.#abort = new AbortController();
+    this.#signal = AbortSignal.any([request.signal, this.#abort.signal]);
+    this.#events = request.run(lease.model, this.#signal)[Symbol.asyncIterator]();
+  }
+
+  /** Begins a generation and waits for its first event, which may be that it is queued. */
+  static async start(
+    { manager, queue }: GenerationResources,
+    request: GenerationRequest,
+  ): Promise<Generation> {
+    using waiting = new DisposableStack();
+    const place = waiting.use(queue.enter());
+    const lease = waiting.adopt(
+      await manager.acquire(request.model, request),
+      (lease) => lease.release(),
+    );
+    const generation = new Generation(lease, request, place);
+    // From here on the generation gives both back.
+    waiting.move();
+    generation.#first = await generation.#read();
+    return generation;
+  }
+
+  /** Time that the model took to be there, in milliseconds. */
+  get loadMilliseconds(): number {
+    return this.#lease.loadMilliseconds;
+  }
+
+  /** The counts of the `done` event, once it has passed. */
+  get usage(): Usage | undefined {
+    return this.#done?.usage;
+  }
+
+  /** When the first token came, on the clock of performance.now(); undefined before. */
+  get firstTokenAt(): number | undefined {
+    return this.#firstTokenAt;
+  }
+
+  /** What was done in another way than asked for, as sentences, once the `done` event has passed. */
+  get notes(): readonly string[] {
+    return this.#done?.notes ?? [];
+  }
+
+  /** What the generation failed with, if it did. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** Settles when the generation is over, whichever way. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** @throws {HttpError} 499 if the client is gone; else what the model raises */
+  async next(): Promise<IteratorResult<AnswerEvent>> {
+    for (;;) {
+      const { done, value } = await this.#read();
+      if (done) return { done, value };
+      if (value.type !== "queued") return { done: false, value };
+    }
+  }
+
+  /**
+   * The events for a client that is to hear of it now and then: also where it stands in the queue, and
+   * at least one sign of life in so many milliseconds.
+   */
+  async *live(milliseconds = HEARTBEAT_MILLISECONDS): AsyncGenerator<AnswerEvent | Waiting> {
+    let ahead: number | undefined;
+    for await (const event of withHeartbeat({ next: () => this.#read() }, milliseconds)) {
+      if (event !== HEARTBEAT) ahead = event.type === "queued" ? event.ahead : undefined;
+      if (event !== HEARTBEAT && event.type !== "queued") yield event;
+      else yield { type: "waiting", ...(ahead !== undefined && { ahead }) };
+    }
+  }
+
+  async #read(): Promise<IteratorResult<ChatEvent>> {
+    const first = this.#first;
+    this.#first = undefined;
+    if (first) return first;
+    try {
+      const result = await this.#events.next();
+      if (!result.done) this.#note(result.value);
+      if (result.done && !this.#done) throw this.#cutShort();
+      if (result.done) this.#finish();
+      return result;
+    } catch (error) {
+      this.#finish(error);
+      throw error;
+    }
+  }
+
+  /** Ends the generation early. */
+  async return(): Promise<IteratorResult<AnswerEvent>> {
+    this.#abort.abort();
+    this.#first = undefined;
+    await this.#events.return?.();
+    this.#finish();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #note(event: ChatEvent): void {
+    if (event.type === "queued") return;
+    this.#place[Symbol.dispose]();
+    if (event.type === "done") this.#done = event;
+    else if (event.type !== "start") this.#firstTokenAt ??= performance.now();
+  }
+
+  #cutShort(): HttpError {
+    return this.#signal.aborted
+      ? new HttpError(CLIENT_CLOSED_REQUEST, "request canceled")
+      : new HttpError(500, "Cannot answer: the model ended without a result");
+  }
+
+  #finish(cause?: unknown): void {
+    this.#failure = cause;
+    this.#place[Symbol.dispose]();
+    this.#lease.release(cause);
+    this.#ended.resolve();
+  }
+}

@@ -1,0 +1,147 @@
+// What the server counts and measures, for Prometheus. Each application has its own metrics. Gauges
+// are read when they are asked for, not kept up to date.
+
+import type { ModelManager, Usage } from "../../../engine/mod.ts";
+import { Counter, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
+import type { WaitingQueue } from "../generation/queue.ts";
+import { decodeRate, prefillRate } from "./rates.ts";
+
+/** Where the gauges look. */
+export interface MetricsSources {
+  manager: Pick<ModelManager, "running" | "busyWorkers">;
+  queue: Pick<WaitingQueue, "length">;
+  version: string;
+}
+
+/** How a request ended. */
+export interface RequestOutcome {
+  method: string;
+  /** Pattern of the route, so that the number of series stays bounded. */
+  route: string;
+  status: number;
+  seconds: number;
+}
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+const TOKENS_PER_SECOND = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
+
+/** The metrics of one application. */
+export class Metrics {
+  readonly #requests = new Counter(
+    "quern_http_requests_total",
+    "Requests by route and status.",
+    true,
+  );
+  readonly #durations = new Histogram(
+    "quern_http_request_duration_seconds",
+    "Time from a request to the end of its answer.",
+    SECONDS,
+  );
+  readonly #promptTokens = new Counter(
+    "quern_prompt_tokens_total",
+    "Tokens of prompts and of texts to embed, cached ones included.",
+  );
+  readonly #cachedTokens = new Counter(
+    "quern_cached_prompt_tokens_total",
+    "Tokens of prompts whose keys and values were still there.",
+  );
+  readonly #completionTokens = new Counter(
+    "quern_completion_tokens_total",
+    "Tokens generated.",
+  );
+  readonly #firstToken = new Histogram(
+    "quern_time_to_first_token_seconds",
+    "Time from a request to its first token, waiting and loading included.",
+    SECONDS,
+  );
+  readonly #prefillRate = new Histogram(
+    "quern_prefill_tokens_per_second",
+    "New prompt tokens per second of a generation.",
+    TOKENS_PER_SECOND,
+  );
+  readonly #decodeRate = new Histogram(
+    "quern_decode_tokens_per_second",
+    "Tokens per second of a generation after its first one.",
+    TOKENS_PER_SECOND,
+  );
+  readonly #gauges: Metric[];
+
+  constructor(sources: MetricsSources) {
+    this.#gauges = gaugesOf(sources);
+  }
+
+  /** All metrics in Prometheus's text format. */
+  text(): string {
+    return expose([
+      this.#requests,
+      this.#durations,
+      this.#promptTokens,
+      this.#cachedTokens,
+      this.#completionTokens,
+      this.#firstToken,
+      this.#prefillRate,
+      this.#decodeRate,
+      ...this.#gauges,
+    ]);
+  }
+
+  /** Counts a request whose answer is complete. */
+  countRequest({ method, route, status, seconds }: RequestOutcome): void {
+    this.#requests.add(1, { method, route, status: String(status) });
+    this.#durations.observe(seconds);
+  }
+
+  /** Counts tokens that were read where nothing is generated. */
+  countPrompt(tokens: number): void {
+    this.#promptTokens.add(tokens);
+  }
+
+  /**
+   * Counts a generation that came to its end.
+   *
+   * @param firstTokenSeconds from the request to the first token; undefined if there was none
+   */
+  countGeneration(usage: Usage, firstTokenSeconds: number | undefined): void {
+    this.#promptTokens.add(usage.promptTokens);
+    this.#cachedTokens.add(usage.cachedTokens);
+    this.#completionTokens.add(usage.completionTokens);
+    const observe = (histogram: Histogram, value: number | undefined) => {
+      if (value !== undefined) histogram.observe(value);
+    };
+    observe(this.#firstToken, firstTokenSeconds);
+    observe(this.#prefillRate, prefillRate(usage));
+    observe(this.#decodeRate, decodeRate(usage));
+  }
+}
+
+function gaugesOf({ manager, queue, version }: MetricsSources): Metric[] {
+  return [
+    createGauge(
+      "quern_queue_length",
+      "Requests that wait for their first token.",
+      () => [[{}, queue.length]],
+    ),
+    createGauge("quern_loaded_models", "Models in memory.", () => [[{}, manager.running().length]]),
+    createGauge(
+      "quern_busy_workers",
+      "Workers of models that do not answer, because they are in the midst of work without a pause.",
+      () => [[{}, manager.busyWorkers.current.length]],
+    ),
+    createGauge(
+      "quern_busy_workers_seen",
+      "How many such workers there have been.",
+      () => [[{}, manager.busyWorkers.total]],
+    ),
+    createGauge(
+      "quern_gpu_memory_bytes",
+      "GPU memory that a loaded model holds.",
+      () =>
+        manager.running().flatMap(({ entry: { name }, memory }) => [
+          [{ model: name, kind: "weights" }, memory.weights],
+          [{ model: name, kind: "kv_cache" }, memory.keyValueCache],
+          [{ model: name, kind: "scratch" }, memory.scratch],
+        ]),
+    ),
+    createGauge("quern_info", "Always 1; tells the version.", () => [[{ version }, 1]]),
+  ];
+}

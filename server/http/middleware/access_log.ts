@@ -1,0 +1,96 @@
+// One log line per request, written when its answer is complete: for a generation, after the last
+// token, with exact counts and rates.
+
+import type { MiddlewareHandler } from "../../dependencies.ts";
+import type { Usage } from "../../../engine/mod.ts";
+import { CLIENT_CLOSED_REQUEST, messageOf, statusOf } from "../errors.ts";
+import type { Generation } from "../generation/generation.ts";
+import type { Log, LogFields } from "../../log.ts";
+import { decodeRate, prefillRate } from "../metrics/rates.ts";
+
+/** What routes leave in the context for the access log and the metrics. */
+export interface AccessVariables {
+  generation?: Generation;
+  /** The model's name as the client wrote it. */
+  model?: string;
+  /** Tokens that were read where nothing is generated. */
+  promptTokens?: number;
+}
+
+/** Middleware that logs every request. */
+export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariables }> {
+  return async (context, next) => {
+    const started = performance.now();
+    await next();
+    const { method, path } = context.req;
+    const { generation, model, promptTokens } = context.var;
+    const write = () => {
+      const { status } = context.res;
+      const milliseconds = performance.now() - started;
+      const parts = [`${method} ${path} ${status}`];
+      if (model) parts.push(model);
+      if (promptTokens !== undefined) parts.push(`in ${promptTokens}`);
+      if (generation) parts.push(describeGeneration(generation));
+      parts.push(`${(milliseconds / 1000).toFixed(3)} s`);
+      log.info(parts.join(" - "), {
+        method,
+        path,
+        status,
+        model,
+        prompt_tokens: promptTokens,
+        ...generation && generationFields(generation),
+        total_ms: round(milliseconds),
+      });
+      for (const note of generation?.notes ?? []) log.warn(`${path}: ${note}`);
+    };
+    if (generation) void generation.ended.then(write);
+    else write();
+  };
+}
+
+function describeGeneration(generation: Generation): string {
+  return generation.usage ? describeUsage(generation.usage) : endOf(generation);
+}
+
+function endOf({ failure }: Generation): string {
+  const canceled = failure === undefined || statusOf(failure) === CLIENT_CLOSED_REQUEST;
+  return canceled ? "canceled" : `failed: ${messageOf(failure)}`;
+}
+
+/**
+ * `in 4 + 8 - prefill 120.0 tok/s - out 34 - decode 45.6 tok/s`: the first two numbers are tokens of
+ * the prompt, cached ones and new ones. A rate that nothing was measured for is left out.
+ */
+export function describeUsage(usage: Usage): string {
+  const { promptTokens, cachedTokens, completionTokens } = usage;
+  const rate = (name: string, value: number | undefined) =>
+    value === undefined ? [] : [`${name} ${value.toFixed(1)} tok/s`];
+  return [
+    `in ${cachedTokens} + ${promptTokens - cachedTokens}`,
+    ...rate("prefill", prefillRate(usage)),
+    `out ${completionTokens}`,
+    ...rate("decode", decodeRate(usage)),
+  ].join(" - ");
+}
+
+function generationFields(generation: Generation): LogFields {
+  const { usage, loadMilliseconds } = generation;
+  if (!usage) return { outcome: endOf(generation) };
+  return {
+    cached_tokens: usage.cachedTokens,
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    load_ms: round(loadMilliseconds),
+    prompt_ms: round(usage.promptMilliseconds),
+    completion_ms: round(usage.completionMilliseconds),
+    prefill_tokens_per_second: round(prefillRate(usage)),
+    decode_tokens_per_second: round(decodeRate(usage)),
+  };
+}
+
+/** A tenth of a unit is as fine as anybody reads. */
+function round(value: number): number;
+function round(value: number | undefined): number | undefined;
+function round(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : Math.round(value * 10) / 10;
+}

@@ -1,0 +1,32 @@
+// Lets in who has the key of QUERN_API_KEY: as a bearer token, as OpenAI's clients send it, or as
+// `x-api-key`, as Anthropic's do. Liveness needs none, so that whatever watches the server can.
+
+import type { MiddlewareHandler } from "../../dependencies.ts";
+import { createHash, timingSafeEqual } from "node:crypto";
+import { HttpError } from "../errors.ts";
+
+const OPEN_PATHS = ["/", "/health"];
+
+/** Middleware that answers 401 to requests without the key. */
+export function apiKeyGuard(key: string): MiddlewareHandler {
+  const expected = digest(key);
+  return async (context, next) => {
+    const { path } = context.req;
+    const bearer = /^Bearer\s+(.*)$/i.exec(context.req.header("authorization") ?? "")?.[1];
+    const given = [bearer, context.req.header("x-api-key")].filter((text) => text !== undefined);
+    // Digests have one length whatever was sent, and comparing them takes one time.
+    const isKnown = given.some((text) => timingSafeEqual(digest(text.trim()), expected));
+    if (!isKnown && !OPEN_PATHS.includes(path)) {
+      const state = given.length > 0 ? "is not this server's" : "is missing";
+      throw new HttpError(
+        401,
+        `the API key ${state}: send it as "Authorization: Bearer" or "x-api-key"`,
+      );
+    }
+    await next();
+  };
+}
+
+function digest(text: string): Uint8Array {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,67 @@
+// Which web pages may use the server: those of this machine, of local apps, and those that
+// OLLAMA_ORIGINS names. Others are refused before anything runs, not merely left without CORS
+// headers, because a page can send a request whose answer it may not read.
+
+import { cors, type MiddlewareHandler } from "../../dependencies.ts";
+import { HttpError } from "../errors.ts";
+
+const LOCAL_HOSTS = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]"];
+const APP_ORIGINS = ["app://*", "file://*", "tauri://*", "vscode-webview://*", "vscode-file://*"];
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+/** Headers that clients of the three APIs send; a preflight is granted those that it asks for too. */
+const HEADERS = [
+  "authorization",
+  "content-type",
+  "user-agent",
+  "accept",
+  "x-requested-with",
+  "x-api-key",
+  "anthropic-version",
+  "anthropic-beta",
+  "anthropic-dangerous-direct-browser-access",
+  "openai-beta",
+  "openai-organization",
+  "openai-project",
+];
+/** What a page may read of an answer besides its body. */
+const EXPOSED_HEADERS = ["request-id", "x-request-id", "retry-after"];
+/** How long a browser may remember a preflight, in seconds. */
+const PREFLIGHT_SECONDS = 12 * 60 * 60;
+
+/**
+ * Middleware that answers pages of other origins with 403 and all others with CORS headers.
+ *
+ * @param extra further origins, `*` standing for any text
+ */
+export function originGuard(extra: string[]): MiddlewareHandler[] {
+  const allowed = [...extra, ...APP_ORIGINS, ...LOCAL_HOSTS.flatMap(localOrigins)].map(toPattern);
+  const guard: MiddlewareHandler = async (context, next) => {
+    const origin = context.req.header("origin");
+    const host = context.req.header("host") ?? new URL(context.req.url).host;
+    const own = origin === `http://${host}` || origin === `https://${host}`;
+    if (origin && !own && !allowed.some((pattern) => pattern.test(origin))) {
+      throw new HttpError(403, `origin "${origin}" is not allowed: add it to OLLAMA_ORIGINS`);
+    }
+    await next();
+  };
+  return [guard, (context, next) => {
+    const asked = context.req.header("access-control-request-headers")?.toLowerCase() ?? "";
+    const names = asked.split(",").map((name) => name.trim()).filter(Boolean);
+    return cors({
+      origin: (origin) => origin,
+      allowMethods: METHODS,
+      allowHeaders: [...new Set([...HEADERS, ...names])],
+      exposeHeaders: EXPOSED_HEADERS,
+      maxAge: PREFLIGHT_SECONDS,
+    })(context, next);
+  }];
+}
+
+function localOrigins(host: string): string[] {
+  return ["http", "https"].flatMap((scheme) => [`${scheme}://${host}`, `${scheme}://${host}:*`]);
+}
+
+function toPattern(origin: string): RegExp {
+  const parts = origin.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "i");
+}

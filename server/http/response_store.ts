@@ -1,0 +1,189 @@
+// The responses that are kept for later requests: a file each in a folder of the cache, bounded by
+// count, bytes and age, the oldest dropped first. Knows files, not what is in them.
+//
+// A file is the SHA-256 of what follows, a line that tells whose it is, and the content. It is written
+// beside and renamed, so that it is there whole or not at all, and checked when it is read. Whose it is
+// takes the owner's key to tell: HMAC-SHA256 of the id under that key. Ids begin with the time at which
+// they were made, so names of files sort by age; several servers may use one folder.
+
+import { createHmac } from "node:crypto";
+import { join } from "node:path";
+import { entriesOf, readIfThere, removeIfThere } from "../../engine/mod.ts";
+
+/** 12 digits of the time in milliseconds, and 144 random bits, which nobody guesses. */
+const ID = /^[0-9a-f]{48}$/;
+const TIME_DIGITS = 12;
+const RANDOM_BYTES = 18;
+
+/** The name of a file that is being written. */
+const PART = /\.part$/;
+/** After this long, in milliseconds, nobody is writing it any more. */
+const STALE_PART = 600_000;
+
+/** SHA-256 or its HMAC in hexadecimal digits, and a line feed. */
+const LINE_BYTES = 65;
+/** Bytes before the content: two such lines. */
+const HEAD_BYTES = 2 * LINE_BYTES;
+
+/** How much is kept. */
+export interface ResponseBounds {
+  count: number;
+  /** Of all files. */
+  bytes: number;
+  /** In milliseconds. */
+  age: number;
+}
+
+/** What a store of responses needs. */
+export interface ResponseStoreOptions extends ResponseBounds {
+  folder: string;
+  /** Hears why a response is not kept, or why what was kept is lost. */
+  warn: (text: string) => void;
+}
+
+/** The responses of a folder. */
+export class ResponseStore {
+  readonly bounds: ResponseBounds;
+  readonly #folder: string;
+  readonly #warn: (text: string) => void;
+  /** Bytes of the files that were looked at, which never change. */
+  readonly #sizes = new Map<string, number>();
+
+  constructor({ folder, warn, ...bounds }: ResponseStoreOptions) {
+    this.#folder = folder;
+    this.#warn = warn;
+    this.bounds = bounds;
+  }
+
+  /** An id that nothing else has. */
+  static newId(): string {
+    const time = Date.now().toString(16).padStart(TIME_DIGITS, "0");
+    return time + crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)).toHex();
+  }
+
+  /** When an id was made; undefined for what is none. */
+  static madeAt(id: string): Date | undefined {
+    return ID.test(id) ? new Date(parseInt(id.slice(0, TIME_DIGITS), 16)) : undefined;
+  }
+
+  /** Whether a response with such an id is older than what is kept. */
+  isExpired(id: string): boolean {
+    const made = ResponseStore.madeAt(id);
+    return made !== undefined && Date.now() - made.getTime() > this.bounds.age;
+  }
+
+  /**
+   * Keeps a response, and drops the oldest where there are too many then.
+   *
+   * @param owner key of whoever may have it
+   * @returns whether it is kept: it is not where it is larger than all may be, or cannot be written
+   */
+  async put(id: string, owner: string, content: Uint8Array<ArrayBuffer>): Promise<boolean> {
+    if (HEAD_BYTES + content.length > this.bounds.bytes) {
+      this.#warn(`a response is not kept: it has ${content.length} bytes, more than all may have`);
+      return false;
+    }
+    const part = join(this.#folder, `${id}.part`);
+    try {
+      await Deno.mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      const bytes = await sealed(ownerLine(owner, id), content);
+      await Deno.writeFile(part, bytes, { mode: 0o600, createNew: true });
+      await Deno.rename(part, join(this.#folder, id));
+    } catch (error) {
+      await Deno.remove(part).catch(() => {});
+      this.#warn(`a response is not kept: ${(error as Error).message}`);
+      return false;
+    }
+    await this.trim().catch((error) => this.#warn(`kept responses: ${error.message}`));
+    return true;
+  }
+
+  /**
+   * The content of a response; undefined if it is not kept, or is another's.
+   *
+   * @throws {Error} what the disk says of a file that is there and cannot be read
+   */
+  async get(id: string, owner: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    if (!ID.test(id) || this.isExpired(id)) return undefined;
+    const path = join(this.#folder, id);
+    const bytes = await readIfThere(path).catch((error) => {
+      // What another user has is not this server's.
+      if (error instanceof Deno.errors.PermissionDenied) return undefined;
+      throw error;
+    });
+    if (!bytes) return undefined;
+    const line = (from: number) =>
+      new TextDecoder().decode(bytes.subarray(from, from + LINE_BYTES));
+    if (bytes.length < HEAD_BYTES || line(0) !== await digestLine(bytes.subarray(LINE_BYTES))) {
+      this.#warn(`a kept response is lost: its file is damaged: ${path}`);
+      await removeIfThere(path).catch(() => {});
+      return undefined;
+    }
+    return line(LINE_BYTES) === ownerLine(owner, id) ? bytes.subarray(HEAD_BYTES) : undefined;
+  }
+
+  /** Drops a response. Whether it was there. */
+  async delete(id: string, owner: string): Promise<boolean> {
+    if (await this.get(id, owner) === undefined) return false;
+    return await removeIfThere(join(this.#folder, id));
+  }
+
+  /** Drops what is too old or too much, and what was never written to its end. */
+  async trim(): Promise<void> {
+    const names = await this.#list();
+    let count = names.length;
+    let bytes = 0;
+    for (const name of names) bytes += this.#sizes.get(name) ?? 0;
+    for (const name of names) {
+      const isOver = count > this.bounds.count || bytes > this.bounds.bytes;
+      if (!isOver && !this.isExpired(name)) break;
+      await removeIfThere(join(this.#folder, name));
+      count--;
+      bytes -= this.#sizes.get(name) ?? 0;
+      this.#sizes.delete(name);
+    }
+  }
+
+  /** The names of all files, the oldest first; their sizes are known then. */
+  async #list(): Promise<string[]> {
+    const names: string[] = [];
+    for (const { name } of await entriesOf(this.#folder)) {
+      if (ID.test(name)) names.push(name);
+      else if (PART.test(name)) await this.#removeStale(name);
+    }
+    const known = new Set(names);
+    for (const name of this.#sizes.keys()) if (!known.has(name)) this.#sizes.delete(name);
+    for (const name of names) {
+      if (this.#sizes.has(name)) continue;
+      const facts = await Deno.lstat(join(this.#folder, name)).catch(() => undefined);
+      if (facts) this.#sizes.set(name, facts.size);
+    }
+    return names.sort();
+  }
+
+  async #removeStale(name: string): Promise<void> {
+    const path = join(this.#folder, name);
+    const changed = (await Deno.lstat(path).catch(() => undefined))?.mtime;
+    if (changed && Date.now() - changed.getTime() > STALE_PART) await removeIfThere(path);
+  }
+}
+
+function ownerLine(owner: string, id: string): string {
+  return `${createHmac("sha256", owner).update(id).digest("hex")}\n`;
+}
+
+/** Computed beside the main thread, which others need while a large response is read. */
+async function digestLine(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
+  return `${new Uint8Array(digest).toHex()}\n`;
+}
+
+/** The bytes of a file. */
+async function sealed(owner: string, content: Uint8Array): Promise<Uint8Array> {
+  const bytes = new Uint8Array(HEAD_BYTES + content.length);
+  const encoder = new TextEncoder();
+  encoder.encodeInto(owner, bytes.subarray(LINE_BYTES));
+  bytes.set(content, HEAD_BYTES);
+  encoder.encodeInto(await digestLine(bytes.subarray(LINE_BYTES)), bytes);
+  return bytes;
+}

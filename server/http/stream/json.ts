@@ -1,0 +1,76 @@
+// JSON responses with the content type that the native API names in full.
+
+import type { ContentfulStatusCode } from "../../dependencies.ts";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** Characters of a body that are made at a time: some milliseconds of work. */
+const PIECE = 1 << 16;
+
+/** A response with a JSON body. */
+export function json(
+  body: unknown,
+  status: ContentfulStatusCode = 200,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": JSON_TYPE, ...headers },
+  });
+}
+
+/**
+ * A response whose body may be long: of plain data, and of iterators, which become arrays. The elements of
+ * its arrays are made while it is sent, so that the others who are served wait for a piece at most.
+ */
+export function longJson(body: object): Response {
+  const pieces = largePieces(textOf(body));
+  const first = pieces.next();
+  const second = pieces.next();
+  const headers = { "content-type": JSON_TYPE };
+  if (second.done) return new Response(first.value, { headers });
+  const begun = [first.value, second.value];
+  const encoder = new TextEncoder();
+  const stream = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const piece = begun.shift() ?? pieces.next().value;
+      if (piece === undefined) controller.close();
+      else controller.enqueue(encoder.encode(piece));
+    },
+  });
+  return new Response(stream, { headers });
+}
+
+function* largePieces(texts: Iterable<string>): Generator<string, undefined> {
+  let piece = "";
+  for (const text of texts) {
+    piece += text;
+    if (piece.length < PIECE) continue;
+    yield piece;
+    piece = "";
+  }
+  if (piece !== "") yield piece;
+}
+
+function* textOf(body: object): Generator<string> {
+  let before = "{";
+  for (const [name, value] of Object.entries(body)) {
+    if (value === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    before = ",";
+    if (value instanceof Iterator) yield* arrayOf(value);
+    else if (Array.isArray(value)) yield* arrayOf(value.values());
+    else if (typeof value === "object" && value !== null) yield* textOf(value);
+    else yield JSON.stringify(value);
+  }
+  yield before === "{" ? "{}" : "}";
+}
+
+function* arrayOf(elements: Iterator<unknown> & Iterable<unknown>): Generator<string> {
+  let before = "[";
+  for (const element of elements) {
+    yield before + JSON.stringify(element);
+    before = ",";
+  }
+  yield before === "[" ? "[]" : "]";
+}

@@ -1,0 +1,47 @@
+// Work that tells how far it is, as an answer: a record per line, or the last one alone. Whoever goes
+// away ends the work.
+
+import { ndjsonResponse } from "./ndjson.ts";
+import { json } from "./json.ts";
+
+/** How progress is told. */
+export interface ProgressOptions {
+  /** Whether every record is sent; default true. */
+  stream?: boolean | null | undefined;
+  /** Aborts when the client goes away before the answer has begun. */
+  signal: AbortSignal;
+}
+
+/**
+ * Answers with the records of the work. What goes wrong before the first one is thrown, so that it
+ * becomes a status; after it, it is the last line of the stream.
+ */
+export async function progressResponse<T>(
+  work: (signal: AbortSignal) => AsyncGenerator<T>,
+  { stream, signal }: ProgressOptions,
+): Promise<Response> {
+  const abandoned = new AbortController();
+  const records = work(AbortSignal.any([signal, abandoned.signal]));
+  if (stream === false) {
+    let last: T | undefined;
+    for await (const record of records) last = record;
+    return json(last);
+  }
+  const first = await records.next();
+  return ndjsonResponse({
+    records: withFirst(first, records),
+    cancel() {
+      abandoned.abort();
+      return records.return(undefined);
+    },
+  });
+}
+
+async function* withFirst<T>(
+  first: IteratorResult<T>,
+  rest: AsyncGenerator<T>,
+): AsyncGenerator<T> {
+  if (first.done) return;
+  yield first.value;
+  yield* rest;
+}

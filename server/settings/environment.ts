@@ -1,0 +1,189 @@
+// The environment variables of the program in one table: what they do, for the help texts, and how
+// their values are read, for the doctor and for commands that refuse what cannot be. What comes of
+// them is in settings.ts.
+
+import { readRemoteHost } from "../../engine/mod.ts";
+import { parseByteSize } from "./byte_size.ts";
+import { parseDuration } from "./duration.ts";
+import { isHostAddress } from "../network/host.ts";
+
+/** Environment variables by name. */
+export type Environment = Record<string, string | undefined>;
+
+/** A variable. */
+export interface Variable {
+  readonly name: string;
+  /** For the help, with the default in brackets. */
+  readonly effect: string;
+  /** What its value must be; default: any text. */
+  readonly kind?: Kind;
+  /** Whether its value is shown to nobody. */
+  readonly isSecret?: boolean;
+}
+
+/** Values that can be read. */
+export interface Kind {
+  /** Such as "a whole number". */
+  readonly is: string;
+  /** @throws {Error} if the text is none */
+  readonly read: (text: string) => unknown;
+}
+
+const duration: Kind = { is: "a duration such as 90s, 5m or 1h30m", read: parseDuration };
+const size: Kind = { is: "a size such as 512MiB or 24GB", read: parseByteSize };
+const count: Kind = { is: "a whole number", read: matching(/^\d+$/) };
+const address: Kind = { is: "an address such as 127.0.0.1:11434", read: require(isHostAddress) };
+const server: Kind = { is: "an address such as https://ollama.com", read: readRemoteHost };
+const api: Kind = { is: "ollama or openai", read: matching(/^(?:ollama|openai)$/i) };
+const isolation: Kind = {
+  is: "auto, worker or process",
+  read: matching(/^(?:auto|worker|process)$/i),
+};
+const device: Kind = { is: "webgpu or cpu", read: matching(/^(?:webgpu|cpu)$/) };
+const log: Kind = { is: "plain or json", read: matching(/^(?:plain|json)$/i) };
+
+/** In the order of the help. */
+export const VARIABLES: readonly Variable[] = [
+  { name: "OLLAMA_HOST", effect: "where to serve and to ask (127.0.0.1:11434)", kind: address },
+  { name: "QUERN_DEVICE", effect: "what computes: webgpu or cpu (webgpu)", kind: device },
+  { name: "OLLAMA_MODELS", effect: "folder of the models (~/.ollama/models)" },
+  { name: "QUERN_MODELS", effect: "the same, and goes before it" },
+  {
+    name: "OLLAMA_KEEP_ALIVE",
+    effect: "how long an idle model stays (5m); -1 for ever",
+    kind: duration,
+  },
+  { name: "OLLAMA_LOAD_TIMEOUT", effect: "how long a load may stand still (5m)", kind: duration },
+  {
+    name: "OLLAMA_MAX_LOADED_MODELS",
+    effect: "models in memory at a time (as many as fit)",
+    kind: count,
+  },
+  {
+    name: "OLLAMA_NUM_PARALLEL",
+    effect: "requests that a model answers at a time (4)",
+    kind: count,
+  },
+  {
+    name: "OLLAMA_CONTEXT_LENGTH",
+    effect: "context window in tokens, if a request names none",
+    kind: count,
+  },
+  {
+    name: "OLLAMA_GPU_OVERHEAD",
+    effect: "GPU memory to leave free, such as 512MiB (0)",
+    kind: size,
+  },
+  {
+    name: "QUERN_GPU_MEMORY",
+    effect: "GPU memory, such as 24GB (what the driver says)",
+    kind: size,
+  },
+  {
+    name: "QUERN_ISOLATION",
+    effect: "where models run: auto, worker or process (auto)",
+    kind: isolation,
+  },
+  { name: "OLLAMA_MAX_QUEUE", effect: "requests that may wait (512)", kind: count },
+  { name: "OLLAMA_ORIGINS", effect: "further origins of web pages, with commas between" },
+  { name: "QUERN_HOSTS", effect: "further names that Host may be, likewise" },
+  { name: "QUERN_CACHE", effect: "folder of what may be lost (~/.cache/quern)" },
+  {
+    name: "QUERN_RESPONSES",
+    effect: "answers of /v1/responses that are kept (1000)",
+    kind: count,
+  },
+  { name: "QUERN_RESPONSES_SIZE", effect: "bytes that they may take (512MiB)", kind: size },
+  {
+    name: "QUERN_RESPONSES_AGE",
+    effect: "how long they are kept (720h)",
+    kind: duration,
+  },
+  { name: "OLLAMA_NOPRUNE", effect: "keep files that no model uses" },
+  { name: "QUERN_NO_BOX", effect: "leave quern:tiny out of the models" },
+  { name: "OLLAMA_NOHISTORY", effect: "keep no history of what is typed in `run`" },
+  { name: "OLLAMA_DEBUG", effect: "debug lines in the server's log" },
+  { name: "QUERN_LOG", effect: "json: the log as one JSON object per line", kind: log },
+  {
+    name: "QUERN_API_KEY",
+    effect: "key that the server asks for, and commands send",
+    isSecret: true,
+  },
+  {
+    name: "QUERN_CLOUD_HOST",
+    effect: "server of the models whose names end in :cloud",
+    kind: server,
+  },
+  { name: "QUERN_CLOUD_KEY", effect: "key for that server", isSecret: true },
+  { name: "QUERN_CLOUD_API", effect: "ollama or openai: its API (it is asked)", kind: api },
+  { name: "OLLAMA_REMOTES", effect: "hosts of models with a remote_host (all public ones)" },
+  {
+    name: "QUERN_ANTHROPIC_EXACT",
+    effect: "Anthropic's own stop reasons and errors",
+  },
+  {
+    name: "QUERN_SHUTDOWN_TIMEOUT",
+    effect: "how long requests have at the end (5s)",
+    kind: duration,
+  },
+  { name: "QUERN_NO_SETUP", effect: "`deno task` installs no driver" },
+  { name: "NO_COLOR", effect: "no bold and dim text" },
+];
+
+/** A value that cannot be read. */
+export interface EnvironmentFault {
+  readonly name: string;
+  readonly value: string;
+  /** What it must be. */
+  readonly is: string;
+}
+
+/** A variable has a value that cannot be read. */
+export class EnvironmentError extends Error {
+  /** Name of the class. */
+  override name = "EnvironmentError";
+
+  /** @param attempt such as "Cannot start the server" */
+  constructor(attempt: string, faults: readonly EnvironmentFault[]) {
+    const states = faults.map(({ name, value, is }) => `${name} must be ${is}, not "${value}"`);
+    super(`${attempt}: ${states.join("; ")}`);
+  }
+}
+
+/** The text of a variable. Spaces and quotes around it are no part of it, as in Ollama. */
+export function readVariable(environment: Environment, name: string): string {
+  return (environment[name] ?? "").trim().replace(/^["']+|["']+$/g, "").trim();
+}
+
+/** The variables whose values cannot be read. */
+export function faultsOf(environment: Environment): EnvironmentFault[] {
+  return VARIABLES.flatMap(({ name, kind }) => {
+    const value = readVariable(environment, name);
+    return !kind || value === "" || canRead(kind, value) ? [] : [{ name, value, is: kind.is }];
+  });
+}
+
+/** @throws {EnvironmentError} if a value cannot be read */
+export function checkEnvironment(environment: Environment, attempt: string): void {
+  const faults = faultsOf(environment);
+  if (faults.length > 0) throw new EnvironmentError(attempt, faults);
+}
+
+function canRead({ read }: Kind, value: string): boolean {
+  try {
+    read(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function matching(pattern: RegExp): (text: string) => void {
+  return require((text) => pattern.test(text));
+}
+
+function require(isRight: (text: string) => boolean): (text: string) => void {
+  return (text) => {
+    if (!isRight(text)) throw new RangeError(`"${text}" is none`);
+  };
+}

@@ -1,0 +1,216 @@
+// `quern doctor` on machines that are played: what it finds, what it says to do, how it ends.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { GpuError } from "../../../../engine/mod.ts";
+import { FakeTerminal } from "../fake_terminal.ts";
+import {
+  DEBIAN,
+  type FakeMachine,
+  pciDevice,
+  QUERN_SERVER,
+  runDoctor,
+  todosIn,
+  wideTerminal,
+} from "./fake_machine.ts";
+
+const NO_GPU = new GpuError("Cannot open a GPU: no adapter found");
+
+Deno.test("doctor finds nothing to do on a machine that is well but for its lack of models", async () => {
+  const { code, output } = await runDoctor({
+    server: QUERN_SERVER,
+    programs: { "nvidia-smi --query-gpu=driver_version --format=csv,noheader": "570.86\n" },
+  });
+  assertEquals(code, 0);
+  assertMatch(output, /^ {2}ok +adapter +NVIDIA Test GPU$/m);
+  assertMatch(output, /^ {2}ok +driver +NVIDIA 570\.86$/m);
+  assertMatch(output, /^ {2}ok +test +a matrix product of 64 values came out as on the$/m);
+  assertMatch(output, /^ {2}ok +subgroups +of 32 invocations$/m);
+  assertMatch(output, /^ {2}ok +for models +22\.0 GiB: as it says$/m);
+  assertMatch(output, /^ {11}8B +5\.8 GiB fits +9\.2 GiB fits$/m);
+  assertMatch(output, /^ {11}70B +42\.6 GiB too large +72\.6 GiB too large$/m);
+  assertMatch(output, /^ {2}ok +disk +500 GB free$/m);
+  assertMatch(output, /^ {2}ok +server +http:\/\/127\.0\.0\.1:11434 runs, version/m);
+  assert(!/warning|problem/.test(output), output);
+  assertEquals(todosIn(output), " 1. Get a first model. quern pull gemma3:1b ");
+});
+
+Deno.test("doctor says that there is nothing to do", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(join(folder, "a.gguf"), "");
+    const { output, code } = await runDoctor({
+      environment: { QUERN_MODELS: folder },
+      inspect: () => Promise.resolve({ architecture: "llama" } as never),
+    });
+    assertEquals(code, 0);
+    assert(output.endsWith("\n\nAll is well: there is nothing to do.\n"), output);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+const APT = "sudo apt-get update && sudo apt-get install -y";
+
+const GPU_CASES: [name: string, machine: FakeMachine, code: number, todo: string][] = [
+  ["no adapter on Debian", { gpu: NO_GPU, files: DEBIAN }, 1, APT],
+  [
+    "no adapter on a distribution that it does not know",
+    { gpu: NO_GPU },
+    1,
+    "with the system's package manager",
+  ],
+  ["no adapter on macOS", { gpu: NO_GPU, os: "darwin" }, 1, "macOS brings Metal"],
+  ["no adapter on Windows", { gpu: NO_GPU, os: "windows" }, 1, "that the GPU's maker offers"],
+  [
+    "a GPU of NVIDIA without its driver",
+    { gpu: NO_GPU, files: { ...DEBIAN, ...pciDevice("10de") } },
+    1,
+    "its driver is not: install it, from the component non-free of Debian, and restart. " +
+    "sudo apt-get install -y nvidia-driver nvidia-vulkan-icd",
+  ],
+  [
+    "a GPU of NVIDIA in a container without Vulkan",
+    {
+      gpu: { software: true },
+      files: { ...DEBIAN, "/.dockerenv": "" },
+      programs: { "nvidia-smi -L": "GPU 0" },
+    },
+    0,
+    "--gpus all -e NVIDIA_DRIVER_CAPABILITIES=all",
+  ],
+  [
+    "a GPU that the user may not open",
+    { gpu: { software: true }, programs: { "test -e /dev/dri/renderD128": "" } },
+    0,
+    "sudo usermod -aG render,video $USER",
+  ],
+  [
+    "a GPU of AMD without Mesa",
+    { gpu: { software: true }, files: { ...DEBIAN, ...pciDevice("1002") } },
+    0,
+    "A GPU of AMD is here, but no Vulkan driver for it: install Mesa's.",
+  ],
+  [
+    "a variable that hides drivers",
+    { gpu: NO_GPU, files: DEBIAN, environment: { VK_ICD_FILENAMES: "/x.json" } },
+    1,
+    "env -u VK_ICD_FILENAMES quern doctor",
+  ],
+  [
+    "software by OpenGL, since Vulkan is missing",
+    { gpu: { software: true, subgroups: false }, files: DEBIAN },
+    0,
+    APT,
+  ],
+  ["a GPU that computes wrongly", { gpu: { wrong: 3 } }, 1, "Update the driver of the GPU"],
+];
+
+for (const [name, machine, code, todo] of GPU_CASES) {
+  Deno.test(`doctor knows what to do about ${name}`, async () => {
+    const run = await runDoctor(machine);
+    assertEquals(run.code, code);
+    assertStringIncludes(todosIn(run.output), todo);
+  });
+}
+
+Deno.test("doctor has no advice about software where no GPU is in the machine", async () => {
+  const { code, output } = await runDoctor({ gpu: { software: true }, files: DEBIAN });
+  assertEquals(code, 0);
+  assertMatch(output, /warning +adapter +llvmpipe/);
+  assertEquals(todosIn(output).match(/\d\. /g), ["1. "]);
+});
+
+Deno.test("doctor says what is lost without features, and at the least of limits", async () => {
+  const { code, output } = await runDoctor({
+    gpu: { subgroupSize: 0, maxBindingSize: 128 * 2 ** 20 },
+  });
+  assertEquals(code, 0);
+  assertMatch(output, /warning +subgroups +of varying size, so not used: sums take a way/);
+  assertMatch(output, /warning +largest binding +128\.0 MiB, the least there is/);
+});
+
+Deno.test("doctor counts what the server has in memory, and tells if nothing fits", async () => {
+  const models = [{ name: "a:latest", size_vram: 3 * 2 ** 30 }, {
+    name: "b:1b",
+    size_vram: 2 ** 30,
+  }];
+  const { code, output } = await runDoctor({
+    budget: 2 ** 30,
+    server: { ...QUERN_SERVER, "GET /api/ps": () => Response.json({ models }) },
+  });
+  assertEquals(code, 0);
+  assertMatch(output, /warning +for models +1\.0 GiB/);
+  assertMatch(output, /ok +in use +4\.0 GiB by the server: a:latest, b:1b;/);
+  assertStringIncludes(todosIn(output), "QUERN_GPU_MEMORY=8GiB quern serve");
+});
+
+Deno.test("doctor names the models that are broken, and why", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(join(folder, "bad.gguf"), "no model");
+    const { code, output } = await runDoctor({
+      environment: { QUERN_MODELS: folder },
+      inspect: () => Promise.reject(new Error("its magic is wrong")),
+      free: 1e9,
+    }, { terminal: wideTerminal() });
+    assertEquals(code, 0);
+    assertMatch(output, /warning +broken +\S+bad\.gguf: its\s+magic\s+is\s+wrong/);
+    assertMatch(output, /warning +disk +1\.0 GB free: most models take more/);
+    assertStringIncludes(todosIn(output), "Pull or create the model again, or remove");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("doctor tells of a store that is not there, is a file, or cannot be written", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const missing = await runDoctor({ environment: { QUERN_MODELS: join(folder, "a", "b") } });
+    assertEquals(missing.code, 0);
+    assertMatch(missing.output, /not\s+there\s+yet;\s+the\s+first\s+pull\s+makes\s+it/);
+    assertEquals([...Deno.readDirSync(folder)], []);
+
+    await Deno.writeTextFile(join(folder, "file"), "");
+    const file = await runDoctor({ environment: { QUERN_MODELS: join(folder, "file", "b") } });
+    assertEquals(file.code, 1);
+    assertStringIncludes(todosIn(file.output), "Name a folder in OLLAMA_MODELS");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+  // Nobody may make files there, root included.
+  if (Deno.build.os !== "linux") return;
+  const locked = await runDoctor({ environment: { QUERN_MODELS: "/proc/models" } });
+  assertEquals(locked.code, 1);
+  assertStringIncludes(todosIn(locked.output), `sudo chown -R "$USER" "/proc"`);
+});
+
+Deno.test("doctor --json has the same as one JSON object, with numbers in full", async () => {
+  const { code, output } = await runDoctor({ gpu: NO_GPU, files: DEBIAN }, { json: true });
+  const report = JSON.parse(output);
+  assertEquals([code, report.state], [1, "problem"]);
+  const titles = report.sections.map(({ title }: { title: string }) => title);
+  assertEquals(titles, [
+    "Program",
+    "GPU",
+    "Memory",
+    "Models",
+    "Server",
+    "Environment",
+    "Models elsewhere",
+  ]);
+  const [, gpu, memory] = report.sections;
+  assertEquals(gpu.findings[0].mark, "problem");
+  assertStringIncludes(gpu.findings[0].todo.command, APT);
+  assertEquals(memory.facts.budget.total, 22 * 2 ** 30);
+  assertEquals(memory.facts.sizes[2].types.Q8_0.fits, true);
+});
+
+Deno.test("doctor fits its lines to a narrow window, but for commands and long words", async () => {
+  const terminal = new FakeTerminal();
+  terminal.columns = 56;
+  const { output } = await runDoctor({ gpu: NO_GPU, files: DEBIAN }, { terminal });
+  const long = output.split("\n").filter((line) => line.length > 56);
+  assert(long.every((line) => /sudo|\/\S{40}/.test(line)), long.join("\n"));
+  assertMatch(output, /11434:\n {19}commands load models themselves,\n/);
+});

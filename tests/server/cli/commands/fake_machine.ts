@@ -1,0 +1,144 @@
+// A machine that is played for the doctor: its files, its programs, its GPU, its server.
+
+import type { GpuExamination, ModelInfo } from "../../../../engine/mod.ts";
+import type { DeviceProfile } from "../../../../kernels/mod.ts";
+import { doctor } from "../../../../server/cli/commands/doctor.ts";
+import type { CliDependencies } from "../../../../server/cli/dependencies.ts";
+import type { Machine } from "../../../../server/cli/doctor/mod.ts";
+import type { Host } from "../../../../server/cli/setup/mod.ts";
+import { VERSION } from "../../../../server/version.ts";
+import { FakeTerminal } from "../fake_terminal.ts";
+import { fakeFetch, type Route } from "./fake_api.ts";
+
+const GIB = 2 ** 30;
+
+/** What a machine is like where it is not a desktop with a fast GPU, nothing in the way and no server. */
+export interface FakeMachine {
+  os?: Host["os"];
+  /** Texts of files by path. */
+  files?: Record<string, string>;
+  /** Outputs of programs by their command lines; others fail. */
+  programs?: Record<string, string>;
+  /** What differs from a GPU that is well, or the fault of its driver. */
+  gpu?: Error | {
+    software?: boolean;
+    wrong?: number;
+    subgroups?: boolean;
+    subgroupSize?: number;
+    maxBindingSize?: number;
+  };
+  /** Of memory for models. */
+  budget?: number;
+  /** Of the disk. */
+  free?: number;
+  environment?: Record<string, string>;
+  /** Absent: nothing listens. */
+  server?: Record<string, Route>;
+  /** In place of `server`. */
+  fetch?: typeof globalThis.fetch;
+  isPortOpen?: boolean;
+  inspect?: (path: string) => Promise<ModelInfo>;
+}
+
+/** How the doctor ran. */
+export interface DoctorRun {
+  code: number;
+  output: string;
+}
+
+/** Runs the doctor on a machine; its store is an empty folder, unless the environment names one. */
+export async function runDoctor(
+  machine: FakeMachine = {},
+  { json = false, terminal = new FakeTerminal() } = {},
+): Promise<DoctorRun> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const dependencies: CliDependencies = {
+      open: () => Promise.reject(new Error("not reached")),
+      inspect: machine.inspect ?? (() => Promise.reject(new Error("not reached"))),
+      memory: {
+        estimate: () => Promise.reject(new Error("not reached")),
+        budget: () => Promise.resolve({ total: machine.budget ?? 22 * GIB, source: "as it says" }),
+      },
+      gpu: {
+        examine: () => examineFake(machine.gpu),
+        readBandwidth: () => Promise.reject(new Error("not reached")),
+      },
+      terminal,
+      environment: { QUERN_MODELS: folder, ...machine.environment },
+      fetch: machine.fetch ?? (machine.server ? fakeFetch(machine.server) : refuseConnection),
+    };
+    const code = await doctor(dependencies, { json }, toMachine(machine));
+    return { code, output: terminal.output };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** What there is to do, without line breaks. */
+export function todosIn(output: string): string {
+  return output.split("What to do")[1]?.replace(/\s+/g, " ") ?? "";
+}
+
+/** A window in which nothing is wrapped that need not be. */
+export function wideTerminal(): FakeTerminal {
+  const terminal = new FakeTerminal();
+  terminal.columns = 200;
+  return terminal;
+}
+
+/** Routes of a Quern server that is well. */
+export const QUERN_SERVER: Record<string, Route> = {
+  "GET /api/version": () => Response.json({ version: "0.34.0", quern_version: VERSION }),
+  "GET /health": () => Response.json({ status: "ok" }),
+  "GET /api/ps": () => Response.json({ models: [] }),
+};
+
+/** os-release of Debian 12. */
+export const DEBIAN = { "/etc/os-release": "ID=debian\nVERSION_CODENAME=bookworm\n" };
+
+/** A line of the system's list of PCI devices, of a GPU of that maker. */
+export function pciDevice(maker: string): Record<string, string> {
+  return { "/proc/bus/pci/devices": `0000\t80861237\t0\n0100\t${maker}2684\t10\tdriver\n` };
+}
+
+function refuseConnection(): Promise<Response> {
+  return Promise.reject(new TypeError("connection refused"));
+}
+
+function toMachine({ os = "linux", files = {}, programs = {}, ...more }: FakeMachine): Machine {
+  const host: Host = {
+    os,
+    isRoot: false,
+    run(command) {
+      const output = programs[command.join(" ")];
+      return Promise.resolve({ ok: output !== undefined, output: output ?? "" });
+    },
+    readText: (path) => Promise.resolve(files[path]),
+    exclusively: (task) => task(),
+    lastFailure: () => Promise.resolve(0),
+    noteFailure: () => Promise.resolve(),
+    report: () => {},
+  };
+  return {
+    host,
+    isPortOpen: () => Promise.resolve(more.isPortOpen ?? false),
+    freeBytes: () => Promise.resolve(more.free ?? 500e9),
+  };
+}
+
+function examineFake(gpu: FakeMachine["gpu"] = {}): Promise<GpuExamination> {
+  if (gpu instanceof Error) return Promise.reject(gpu);
+  const { software = false, wrong = 0, subgroups = true } = gpu;
+  const { subgroupSize = 32, maxBindingSize = 2 * GIB } = gpu;
+  const profile: DeviceProfile = {
+    platform: { name: "deno" },
+    capabilities: { subgroups, timestamps: true, packedDot: true, subgroupSize, software },
+    description: software ? "llvmpipe (LLVM 15)" : "NVIDIA Test GPU",
+    vendor: 0x10de,
+    device: 1,
+    maxBindingSize,
+    maxBufferSize: 4 * GIB,
+  };
+  return Promise.resolve({ profile, product: { values: 64, wrong, milliseconds: 12 } });
+}

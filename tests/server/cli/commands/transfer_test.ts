@@ -1,0 +1,84 @@
+// `quern pull` and `quern push` against a server that plays a transfer.
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { FakeTerminal } from "../fake_terminal.ts";
+import { until } from "../../test_app.ts";
+import { records, refusal, runCommand } from "./fake_api.ts";
+
+const LAYER = { status: "pulling 7cd4618c1faf", digest: "sha256:7cd4618c1faf", total: 1000 };
+
+const PULL = [
+  { status: "pulling manifest" },
+  LAYER,
+  { ...LAYER, completed: 57 },
+  { ...LAYER, completed: 430 },
+  { ...LAYER, completed: 470 },
+  { ...LAYER, completed: 1000 },
+  { status: "verifying sha256 digest" },
+  { status: "writing manifest" },
+  { status: "success" },
+];
+
+Deno.test("pull prints each state once and a line per tenth where there is no terminal", async () => {
+  const { code, terminal, asked } = await runCommand(["pull", "gemma3", "--insecure"], {
+    "POST /api/pull": () => records(...PULL),
+  });
+  assertEquals([code, terminal.output], [0, ""]);
+  assertEquals(terminal.errors.split("\n"), [
+    "pulling manifest",
+    "pulling 7cd4618c1faf: 0% of 1.0 KB",
+    "pulling 7cd4618c1faf: 43% of 1.0 KB",
+    "pulling 7cd4618c1faf: 100% of 1.0 KB",
+    "verifying sha256 digest",
+    "writing manifest",
+    "success",
+    "",
+  ]);
+  assertEquals(asked[0]!.body, { model: "gemma3", insecure: true, stream: true });
+  assertEquals(terminal.listeners, 0);
+});
+
+Deno.test("push sends the model's name and shows the same", async () => {
+  const { code, terminal, asked } = await runCommand(["push", "host/me/mine"], {
+    "POST /api/push": () => records({ status: "retrieving manifest" }, { status: "success" }),
+  });
+  assertEquals([code, terminal.errors], [0, "retrieving manifest\nsuccess\n"]);
+  assertEquals(asked[0]!.body, { model: "host/me/mine", insecure: false, stream: true });
+});
+
+Deno.test("a pull that fails ends with the server's sentence and exit code 1", async () => {
+  const sentence = "pull model manifest: file does not exist";
+  const answers: [() => Response, string][] = [
+    [() => records({ status: "pulling manifest" }, { error: sentence }), sentence],
+    [() => refusal(400, "invalid model name"), "Error: invalid model name\n"],
+    [() => records({ status: "pulling manifest" }), "it ended before its last record"],
+  ];
+  for (const [answer, message] of answers) {
+    const { code, terminal } = await runCommand(["pull", "nope"], { "POST /api/pull": answer });
+    assertEquals(code, 1);
+    assertStringIncludes(terminal.errors, message);
+  }
+});
+
+Deno.test("Ctrl-C ends a pull with 130, brings the cursor back and the server sees it", async () => {
+  const terminal = new FakeTerminal();
+  terminal.stderrIsTerminal = true;
+  let isCancelled = false;
+  const body = () => {
+    const encoder = new TextEncoder();
+    return new ReadableStream<Uint8Array>({
+      start: (controller) =>
+        controller.enqueue(encoder.encode(`${JSON.stringify({ ...LAYER, completed: 430 })}\n`)),
+      cancel: () => void (isCancelled = true),
+    });
+  };
+  const running = runCommand(["pull", "gemma3"], {
+    "POST /api/pull": () => new Response(body()),
+  }, { terminal });
+  await until(() => terminal.errors.includes("43%"));
+  assert(terminal.errors.startsWith("\x1b[?25l"));
+  terminal.interrupt();
+  assertEquals((await running).code, 130);
+  await until(() => isCancelled);
+  assert(terminal.errors.endsWith("\x1b[?25h"));
+});

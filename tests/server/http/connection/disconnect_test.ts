@@ -1,0 +1,132 @@
+// That a client which leaves is noticed at once, whatever it sent before and whatever it waits for.
+
+import { assert, assertEquals } from "@std/assert";
+import { until } from "../../test_app.ts";
+import { post, type RawClient, serve } from "./raw_client.ts";
+
+/** More than the time that noticing takes, less than anything else would. */
+const SOON_MILLISECONDS = 1000;
+
+/** How the request reaches the server. */
+type Way = "in one piece" | "head first" | "in chunks" | "in many pieces";
+const WAYS: Way[] = ["in one piece", "head first", "in chunks", "in many pieces"];
+const SIZES = [0, 10, 600, 100_000, 2_000_000];
+
+async function sendIn(client: RawClient, way: Way, size: number): Promise<void> {
+  const text = post(size, { chunked: way === "in chunks" });
+  const headEnd = text.indexOf("\r\n\r\n") + 4;
+  if (way === "head first") {
+    await client.send(text.slice(0, headEnd));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await client.send(text.slice(headEnd));
+  } else if (way === "in many pieces") {
+    const piece = Math.ceil(text.length / 20);
+    for (let at = 0; at < text.length; at += piece) {
+      await client.send(text.slice(at, at + piece));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  } else {
+    await client.send(text);
+  }
+}
+
+/** Runs requests that never end by themselves; gives how long after its leave each was aborted. */
+async function timeOfAbort(
+  answer: (request: Request) => Response | undefined,
+  act: (client: RawClient) => Promise<void>,
+  leave: (client: RawClient) => unknown = (client) => client[Symbol.dispose](),
+): Promise<number> {
+  const aborted = Promise.withResolvers<number>();
+  let running = false;
+  await using server = serve(async (request) => {
+    await request.arrayBuffer();
+    running = true;
+    const gone = Promise.withResolvers<void>();
+    request.signal.addEventListener("abort", () => {
+      aborted.resolve(performance.now());
+      gone.resolve();
+    });
+    const response = answer(request);
+    if (response) return response;
+    await gone.promise;
+    return new Response("late");
+  });
+  using client = await server.connect();
+  await act(client);
+  await until(() => running);
+  const left = performance.now();
+  await leave(client);
+  const timer = setTimeout(() => aborted.reject(new Error("it went unnoticed")), SOON_MILLISECONDS);
+  try {
+    return await aborted.promise - left;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+Deno.test("a client that leaves before its answer is noticed at once, whatever its body", async (t) => {
+  for (const way of WAYS) {
+    for (const size of SIZES) {
+      await t.step(`${size} bytes ${way}`, async () => {
+        assert(await timeOfAbort(() => undefined, (client) => sendIn(client, way, size)) < 1000);
+      });
+    }
+  }
+});
+
+Deno.test("a client that leaves within a stream is noticed though nothing is written", async () => {
+  for (const size of SIZES) {
+    const silent = () =>
+      new Response(
+        new ReadableStream({
+          start: (controller) => controller.enqueue(new TextEncoder().encode("first")),
+        }),
+      );
+    await timeOfAbort(silent, async (client) => {
+      await sendIn(client, "head first", size);
+      await until(() => true);
+    });
+  }
+});
+
+Deno.test("a client that closes its sending side, or resets the connection, has left", async () => {
+  const send = (client: RawClient) => sendIn(client, "head first", 600);
+  await timeOfAbort(() => undefined, send, (client) => client.connection.closeWrite());
+});
+
+Deno.test("a client that leaves is noticed in its second request, and behind a pipelined one", async () => {
+  let calls = 0;
+  const second = () => ++calls === 1 ? new Response("first") : undefined;
+  await timeOfAbort(second, async (client) => {
+    await client.send(post(600));
+    assertEquals((await client.answer()).body, "first");
+    await client.send(post(100_000));
+    await until(() => calls === 2);
+  });
+  await timeOfAbort(() => undefined, (client) => client.send(post(600) + post(100_000)));
+});
+
+Deno.test("the source of a stream is cancelled when its client leaves", async () => {
+  const cancelled = Promise.withResolvers<void>();
+  const stream = () =>
+    new Response(
+      new ReadableStream({
+        async pull(controller) {
+          controller.enqueue(new TextEncoder().encode("word "));
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        },
+        cancel: () => cancelled.resolve(),
+      }),
+    );
+  await timeOfAbort(stream, (client) => client.send(post(600)));
+  await cancelled.promise;
+});
+
+Deno.test("an answer that is whole reaches a client that closed its sending side", async () => {
+  await using server = serve(() => new Response("well"));
+  using client = await server.connect();
+  await client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  await client.connection.closeWrite();
+  const text = await client.rest();
+  assert(text.startsWith("HTTP/1.1 200 OK\r\n") && text.endsWith("\r\n\r\nwell"), text);
+});

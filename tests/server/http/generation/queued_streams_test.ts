@@ -1,0 +1,204 @@
+// Streams of requests that wait: what each dialect says meanwhile, that all that is wrong with a request
+// is a status as ever, and that unmodified clients take no notice.
+
+import Anthropic from "@anthropic-ai/sdk";
+import { HumanMessage } from "@langchain/core/messages";
+import { ChatOllama } from "@langchain/ollama";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { streamText } from "ai";
+import { createOllama as createReliable } from "ai-sdk-ollama";
+import { Ollama } from "ollama";
+import { createOllama as createPlain } from "ollama-ai-provider-v2";
+import OpenAI from "openai";
+import { ContextLengthError, ModelClosedError } from "../../../../engine/errors.ts";
+import type { ChatEvent } from "../../../../engine/types.ts";
+import { failsAfter, fakeUsage, says, type Script } from "../../fake_model.ts";
+import { serve } from "../connection/raw_client.ts";
+import { createTestApp, readLines, until } from "../../test_app.ts";
+import { handlerWay } from "../../tiny_app.ts";
+
+const messages = [{ role: "user", content: "Hi" }] as const;
+const answer: ChatEvent[] = [
+  { type: "start", promptTokens: 11, cachedTokens: 4 },
+  { type: "text", text: "Hel" },
+  { type: "text", text: "lo" },
+  { type: "done", reason: "stop", usage: fakeUsage },
+];
+
+const pause = (milliseconds = 300) =>
+  new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
+
+/** A script that waits behind so many, until the gate opens, and then goes on. */
+function waits(gate: () => Promise<void>, rest: ChatEvent[] | Error = answer): Script {
+  return async function* () {
+    yield { type: "queued", ahead: 2 };
+    yield { type: "queued", ahead: 1 };
+    await gate();
+    if (rest instanceof Error) throw rest;
+    yield* rest;
+  };
+}
+
+/** Paths, bodies, and what the two first chunks and a sign of life look like. */
+const dialects: [path: string, body: object, queued: (ahead: number) => RegExp, alive: RegExp][] = [
+  ["/api/chat", { messages }, (ahead) => lineOf(/"message":{[^}]*"content":""}/, ahead), lineOf()],
+  ["/api/generate", { prompt: "Hi" }, (ahead) => lineOf(/"response":""/, ahead), lineOf()],
+  [
+    "/v1/messages",
+    { messages, max_tokens: 9, stream: true },
+    (ahead) => RegExp(`^: queued, ${ahead} ahead\nevent: ping\ndata: {"type":"ping"}\n\n$`),
+    /^: queued, 1 ahead\nevent: ping\n/,
+  ],
+  ...[["chat/completions", { messages }], ["completions", { prompt: "Hi" }], [
+    "responses",
+    { input: "Hi" },
+  ]].map(([path, body]): typeof dialects[0] => [
+    `/v1/${path}`,
+    { ...body as object, stream: true },
+    (ahead) => RegExp(`^: queued, ${ahead} ahead\n\n$`),
+    /^: queued, 1 ahead\n\n$/,
+  ]),
+];
+
+function lineOf(part = /"/, ahead = 1): RegExp {
+  return RegExp(`^{.*${part.source}.*"done":false,"queued_ahead":${ahead}}\n$`);
+}
+
+for (const [path, body, queued, alive] of dialects) {
+  Deno.test(`POST ${path}: a stream that waits begins at once, says so, and then answers`, async () => {
+    const { app } = createTestApp({ script: waits(pause) }, { heartbeatMilliseconds: 20 });
+    await using server = serve(app.fetch);
+    using client = await server.connect();
+    const text = JSON.stringify({ model: "tiny", ...body });
+    await client.send(
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
+    );
+    const { status, chunks } = await client.answer();
+    assertEquals(status, 200);
+    assertMatch(chunks[0]!, queued(2));
+    assertMatch(chunks[1]!, queued(1));
+    assertMatch(chunks[2]!, alive);
+    const said = chunks.join("");
+    assert(said.includes("Hel") && said.lastIndexOf("queued") < said.indexOf("Hel"));
+  });
+
+  Deno.test(`POST ${path}: what is wrong with a request is a status, what fails later is in the stream`, async () => {
+    const send = async (script: Script, more = {}) => {
+      const { post } = createTestApp({ script });
+      return await post(path, { model: "tiny", ...body, ...more });
+    };
+    const refused = await send(failsAfter([], new ContextLengthError(9000, 4096)));
+    assertEquals(refused.status, 400);
+    await refused.body?.cancel();
+    const closed = new ModelClosedError("the model was closed");
+    const broken = await send(waits(() => Promise.resolve(), closed));
+    assertEquals(broken.status, 200);
+    assertStringIncludes(await broken.text(), "the model was closed");
+    // Without a stream nothing is sent before the status is certain.
+    const whole = await send(waits(() => Promise.resolve(), closed), { stream: false });
+    assertEquals(whole.status, 503);
+    await whole.body?.cancel();
+  });
+}
+
+Deno.test("a request counts as waiting until its turn comes", async () => {
+  const gate = Promise.withResolvers<void>();
+  const test = createTestApp({ script: waits(() => gate.promise) }, { maxQueue: 1 });
+  const first = await test.post("/api/chat", { model: "tiny", messages });
+  assertEquals(first.status, 200);
+  assertEquals((await test.post("/api/chat", { model: "tiny", messages })).status, 503);
+  test.loaded[0]!.script = says("Hi");
+  gate.resolve();
+  const records = await readLines(first);
+  assertEquals(records.map(({ queued_ahead: ahead }) => ahead).slice(0, 3), [2, 1, undefined]);
+  assertEquals(
+    (await readLines(await test.post("/api/chat", { model: "tiny", messages }))).length,
+    2,
+  );
+});
+
+Deno.test("a client that leaves while it is queued ends its request", async () => {
+  let ended = false;
+  const script: Script = async function* ({ signal }) {
+    yield { type: "queued", ahead: 1 };
+    await new Promise((resolve) => signal!.addEventListener("abort", resolve));
+    ended = true;
+  };
+  const { post, manager } = createTestApp({ script });
+  const response = await post("/api/chat", { model: "tiny", messages, keep_alive: 0 });
+  await response.body!.cancel();
+  await until(() => ended && manager.running().length === 0);
+});
+
+/** What a client says of a stream that waited, with signs of life before and in it. */
+const clients: Record<string, (url: string, fetch: typeof globalThis.fetch) => Promise<string>> = {
+  async ollama(host, fetch) {
+    let text = "";
+    const stream = await new Ollama({ host, fetch }).chat({
+      model: "tiny",
+      messages: [...messages],
+      stream: true,
+    });
+    for await (const { message } of stream) text += message.content;
+    return text;
+  },
+  async "ollama, generate"(host, fetch) {
+    let text = "";
+    const options = { model: "tiny", prompt: "Hi", stream: true } as const;
+    for await (const part of await new Ollama({ host, fetch }).generate(options)) {
+      text += part.response;
+    }
+    return text;
+  },
+  async LangChain(baseUrl, fetch) {
+    let text = "";
+    const chat = new ChatOllama({ model: "tiny", baseUrl, fetch, maxRetries: 0 });
+    for await (const { content } of await chat.stream([new HumanMessage("Hi")])) text += content;
+    return text;
+  },
+  async "ollama-ai-provider-v2"(url, fetch) {
+    const model = createPlain({ baseURL: `${url}/api`, fetch })("tiny");
+    return await streamText({ model, prompt: "Hi", maxRetries: 0 }).text;
+  },
+  async "ai-sdk-ollama"(baseURL, fetch) {
+    const model = createReliable({ baseURL, fetch })("tiny");
+    return await streamText({ model, prompt: "Hi", maxRetries: 0 }).text;
+  },
+  async openai(url, fetch) {
+    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: "x", fetch, maxRetries: 0 });
+    let text = "";
+    const stream = await client.chat.completions.create({
+      model: "tiny",
+      messages: [...messages],
+      stream: true,
+    });
+    for await (const { choices } of stream) text += choices[0]?.delta.content ?? "";
+    return text;
+  },
+  async "openai, responses"(url, fetch) {
+    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: "x", fetch, maxRetries: 0 });
+    const stream = client.responses.stream({ model: "tiny", input: "Hi" });
+    return (await stream.finalResponse()).output_text;
+  },
+  async Anthropic(baseURL, fetch) {
+    const client = new Anthropic({ baseURL, apiKey: "x", fetch, maxRetries: 0 });
+    const options = { model: "tiny", messages: [...messages], max_tokens: 9 };
+    return await client.messages.stream(options).finalText();
+  },
+};
+
+Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+
+for (const [name, ask] of Object.entries(clients)) {
+  Deno.test(`${name}: an answer that waited, and was slow, is what it would be without`, async () => {
+    const script: Script = async function* () {
+      yield { type: "queued", ahead: 1 };
+      for (const event of answer) {
+        await pause(25);
+        yield event;
+      }
+    };
+    const { url, fetch } = handlerWay(createTestApp({ script }, { heartbeatMilliseconds: 5 }));
+    assertEquals(await ask(url, fetch), "Hello");
+  });
+}
