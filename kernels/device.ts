@@ -110,6 +110,11 @@ export interface DeviceOptions {
   kind?: "webgpu" | "cpu";
   /** Threads of a CPU device; default: as many as the machine has. */
   threads?: number;
+  /** Takes the time of each operation of a CPU device, and of that in kernels; it has to call `run`. */
+  clock?: {
+    operation(name: string, run: () => void): void;
+    inKernels(run: () => void): void;
+  };
   /** Any implementation of WebGPU; default `navigator.gpu`. */
   gpu?: GPU;
   /** Features of WebGPU not to use even where they are: each kernel has a path without. */

@@ -11,8 +11,8 @@ const KINDS = ["webgpu", "cpu"] as const;
 export async function openDevice(options: DeviceOptions = {}): Promise<Device> {
   const kind = options.kind ?? (options.gpu ? "webgpu" : kindOfEnvironment());
   if (kind === "webgpu") return await WebGpuDevice.open(options);
-  const { threads } = options;
-  return await CpuDevice.open(threads === undefined ? {} : { threads });
+  const { threads, clock } = options;
+  return await CpuDevice.open({ clock, ...threads !== undefined && { threads } });
 }
 
 /** A device that only counts: a model assembled on it shows what it would take of that device. */

@@ -1,6 +1,7 @@
 // What all operations of a CPU device share: its memories, its threads, the kernels of each weight
 // format, and memory for what lives no longer than an operation.
 
+import type { DeviceOptions } from "../device.ts";
 import { GpuMemoryError } from "../errors.ts";
 import { activationBytes, QUANTIZE_ARGUMENTS } from "./activations.ts";
 import { type DotProduct, probeDotProduct } from "./dot_product.ts";
@@ -80,6 +81,7 @@ export class CpuCore implements Quantizer, Packer {
   #temporary: CpuBuffer | undefined;
   #results: CpuBuffer | undefined;
   pool: ThreadPool | undefined;
+  clock: DeviceOptions["clock"];
 
   /** @param isDry whether nothing is ever run, so that weights need no memory */
   constructor(readonly isDry = false) {
@@ -218,6 +220,11 @@ export class CpuCore implements Quantizer, Packer {
     const phases = this.#phases.splice(0);
     this.#argumentWords = 0;
     if (phases.length === 0) return;
+    if (this.clock) this.clock.inKernels(() => this.#runPhases(phases));
+    else this.#runPhases(phases);
+  }
+
+  #runPhases(phases: readonly (readonly (KernelCall & { record: number })[])[]): void {
     if (this.pool && phases.flat().every(({ kernels }) => kernels.inThreads)) {
       this.pool.run(phases.map((calls) =>
         calls.map(({ kernels, name, record, items }) => ({

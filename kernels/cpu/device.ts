@@ -2,7 +2,15 @@
 // TypeScript on the host's thread, over the same memory. Needs no driver. Operations run when they are
 // submitted, one after the other.
 
-import type { Commands, Device, DeviceProfile, Readback, Recorder, Sampler } from "../device.ts";
+import type {
+  Commands,
+  Device,
+  DeviceOptions,
+  DeviceProfile,
+  Readback,
+  Recorder,
+  Sampler,
+} from "../device.ts";
 import type { DeviceLostError } from "../errors.ts";
 import { type Described, operands } from "../operands.ts";
 import type { Activation, FloatRows, QuantizedRows } from "../ops/activation.ts";
@@ -63,6 +71,8 @@ type Call = () => void;
 export interface CpuOptions {
   /** Threads that compute; 1: the host's alone. */
   threads?: number;
+  /** Takes the time of each operation. */
+  clock?: DeviceOptions["clock"];
 }
 
 /** An open device on the CPU. */
@@ -81,8 +91,9 @@ export class CpuDevice implements Device {
   }
 
   /** Opens the CPU. */
-  static async open({ threads = navigator.hardwareConcurrency }: CpuOptions = {}) {
+  static async open({ threads = navigator.hardwareConcurrency, clock }: CpuOptions = {}) {
     const core = new CpuCore();
+    core.clock = clock;
     if (threads > 1) await core.startThreads(threads);
     return new CpuDevice(core, cpuProfile(core.machine, threads));
   }
@@ -204,13 +215,13 @@ export class CpuDevice implements Device {
   norm(x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}): Operation {
     const run = rowNorm(this.#core, x, y, norm, options);
     return run
-      ? bound(operands.norm(x, y, options), run)
+      ? this.#bound(operands.norm(x, y, options), run)
       : this.#plain(operands.norm(x, y, options), vectors.norm(this.#core, x, y, norm, options));
   }
 
   quantize(x: FloatRows, y: QuantizedRows): Operation {
     const [from, to] = [cpu(x.floats), cpu(y.groups)];
-    return bound(
+    return this.#bound(
       operands.quantize(x, y),
       (rows) => this.#core.quantize(from, to, rows, x.stride / GROUP),
     );
@@ -223,7 +234,7 @@ export class CpuDevice implements Device {
     options: LinearOptions = {},
   ): Operation {
     const run = linear(this.#core, matrix, x, y, options);
-    return bound(operands.linear(matrix, x, y, options), run);
+    return this.#bound(operands.linear(matrix, x, y, options), run);
   }
 
   activate(x: FloatRows, y: Activation, options: ActivateOptions): Operation {
@@ -251,7 +262,7 @@ export class CpuDevice implements Device {
     const described = operands.rotate(qkv, cache, state, options);
     const run = rotate(this.#core, qkv, cache, state, options);
     return run
-      ? bound(described, run)
+      ? this.#bound(described, run)
       : this.#plain(described, attentions.rotate(qkv, cache, state, options));
   }
 
@@ -268,7 +279,7 @@ export class CpuDevice implements Device {
     tiling: AttentionTiling,
   ): Operation {
     const run = attention(this.#core, qkv, cache, state, y, options, tiling);
-    return bound(operands.attention(qkv, cache, state, y, tiling), run);
+    return this.#bound(operands.attention(qkv, cache, state, y, tiling), run);
   }
 
   route(logits: FloatRows, routing: Routing, options: RouteOptions): Operation {
@@ -288,7 +299,7 @@ export class CpuDevice implements Device {
     options: ExpertLinearOptions,
   ): Operation {
     const run = expertLinear(this.#core, matrix, plan.routing, x, y, options);
-    return bound(operands.expertLinear(matrix, plan, x, y), run);
+    return this.#bound(operands.expertLinear(matrix, plan, x, y), run);
   }
 
   combine(
@@ -357,10 +368,10 @@ export class CpuDevice implements Device {
     const run = sample(options);
     return {
       encode: (pass, outputs) => {
-        (pass as Call[]).push(() => {
+        (pass as Call[]).push(this.#timed("sample", () => {
           this.#core.flush();
           run(outputs);
-        });
+        }));
       },
       [Symbol.dispose]() {},
     };
@@ -388,22 +399,34 @@ export class CpuDevice implements Device {
 
   /** An operation in plain TypeScript, which has to see what kernels made. */
   #plain(described: Described, run: (...counts: number[]) => void): Operation {
-    return bound(described, (...counts) => {
+    return this.#bound(described, (...counts) => {
       this.#core.flush();
       run(...counts);
     });
   }
 
+  #bound(described: Described, run: (...counts: number[]) => void): Operation {
+    const { name } = described;
+    return {
+      ...described,
+      encode: (pass, ...counts) => (pass as Call[]).push(this.#timed(name, () => run(...counts))),
+    };
+  }
+
+  /** The same call, with its time taken where there is a clock. */
+  #timed(name: string, call: Call): Call {
+    const { clock } = this.#core;
+    if (!clock) return call;
+    return () =>
+      clock.operation(name, () => {
+        call();
+        this.#core.flush();
+      });
+  }
+
   #count(purpose: string, bytes: number): void {
     this.allocated.set(purpose, (this.allocated.get(purpose) ?? 0) + bytes);
   }
-}
-
-function bound(described: Described, run: (...counts: number[]) => void): Operation {
-  return {
-    ...described,
-    encode: (pass, ...counts) => (pass as Call[]).push(() => run(...counts)),
-  };
 }
 
 function cpuProfile(machine: string, threads: number): DeviceProfile {
