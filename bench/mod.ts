@@ -2,7 +2,7 @@
 // bandwidth, and the device they were measured on. The model is written here with random weights;
 // sizes, not values, decide the speed.
 
-import { loadModel, type Model } from "../engine/model.ts";
+import { loadModel, type Model } from "../engine/model/model.ts";
 import type { OutputFormat } from "../engine/mod.ts";
 import {
   LLAMA_3_2_1B,

@@ -4,7 +4,7 @@
 
 import { parseArgs } from "node:util";
 import { loadavg } from "node:os";
-import { loadModel } from "../engine/model.ts";
+import { loadModel } from "../engine/model/model.ts";
 import {
   LLAMA_3_2_1B,
   type LlamaShape,

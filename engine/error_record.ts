@@ -4,10 +4,10 @@
 import { DeviceLostError, GpuError, GpuMemoryError } from "../kernels/mod.ts";
 import { ChatTemplateError, TokenizerError } from "../tokenizer/mod.ts";
 import { CancelledError } from "./cancellation.ts";
-import { ConversionError } from "./create/safetensors/conversion_error.ts";
 import {
   AdapterError,
   ContextLengthError,
+  ConversionError,
   EngineError,
   GgufError,
   InsufficientMemoryError,

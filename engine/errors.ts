@@ -130,3 +130,19 @@ export class WorkerBusyError extends EngineError {
     );
   }
 }
+
+/** A file of the folder is missing, not sound, or says what no GGUF file can. */
+export class ConversionError extends RequestError {
+  /** Name of the class. */
+  override name = "ConversionError";
+  /**
+   * Says where in which file.
+   *
+   * @param file path
+   * @param field the key or tensor at fault
+   * @param state what is so
+   */
+  constructor(readonly file: string, readonly field: string, state: string) {
+    super(`Cannot convert "${file}": ${field}: ${state}`);
+  }
+}

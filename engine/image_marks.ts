@@ -3,8 +3,7 @@
 // conversation can be taken for one.
 
 import { addText, cutText, plain, type Text } from "../tokenizer/mod.ts";
-import type { Prompt } from "./prompt.ts";
-import type { PromptImage } from "./prompt_images.ts";
+import type { Prompt, PromptImage } from "./prompt/mod.ts";
 import type { ChatMessage } from "./types.ts";
 import type { ImageData, ReadImage } from "./vision/mod.ts";
 

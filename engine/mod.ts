@@ -2,60 +2,87 @@
 // them without a GPU, the store and the manager of a machine's models, and the errors of all layers
 // below.
 
-export { DeviceLostError, GpuError, GpuMemoryError } from "../kernels/mod.ts";
-export type { Capabilities, DeviceOptions, DeviceProfile, ProductCheck } from "../kernels/mod.ts";
-export { ChatTemplateError, TokenizerError } from "../tokenizer/mod.ts";
-export type {
-  ChatTemplateFault,
-  DecodeOptions,
-  EncodeOptions,
-  StreamDecoder,
-  StreamDecoderOptions,
-  TaintedText,
-  Text,
-  Tokenizer,
+export {
+  type Capabilities,
+  DeviceLostError,
+  type DeviceOptions,
+  type DeviceProfile,
+  GpuError,
+  GpuMemoryError,
+  type ProductCheck,
+} from "../kernels/mod.ts";
+export {
+  ChatTemplateError,
+  type ChatTemplateFault,
+  type DecodeOptions,
+  type EncodeOptions,
+  type StreamDecoder,
+  type StreamDecoderOptions,
+  type TaintedText,
+  type Text,
+  type Tokenizer,
+  TokenizerError,
 } from "../tokenizer/mod.ts";
 export { BOX_MODEL } from "./box/mod.ts";
 export * from "./create/mod.ts";
 export * from "./errors.ts";
-export { examineGpu, measureReadBandwidth } from "./gpu.ts";
-export type { GpuExamination } from "./gpu.ts";
-export { compileGrammar, compilePattern, compileSchema } from "./grammar/mod.ts";
-export { GrammarError, SchemaError } from "./grammar/mod.ts";
-export type { CompiledSchema, CompileOptions, Matcher } from "./grammar/mod.ts";
-export type { Grammar, GrammarRules } from "./grammar/mod.ts";
-export { readHeader } from "./header.ts";
-export type { FileHeader, HeaderOptions, HeaderValue } from "./header.ts";
-export { inspectModel, loadTokenizer } from "./inspect.ts";
-export { ModelManager } from "./manager/mod.ts";
-export type {
-  AcquireOptions,
-  BusyWorker,
-  Clock,
-  Isolation,
-  Lease,
-  ManagerOptions,
-  OpenOptions,
-  RunningModel,
+export {
+  examineGpu,
+  type FileHeader,
+  type GpuExamination,
+  type HeaderOptions,
+  type HeaderValue,
+  inspectModel,
+  loadTokenizer,
+  measureReadBandwidth,
+  readHeader,
+} from "./load/mod.ts";
+export {
+  type CompiledSchema,
+  compileGrammar,
+  type CompileOptions,
+  compilePattern,
+  compileSchema,
+  type Grammar,
+  GrammarError,
+  type GrammarRules,
+  type Matcher,
+  SchemaError,
+} from "./grammar/mod.ts";
+export {
+  type AcquireOptions,
+  type BusyWorker,
+  type Clock,
+  type Isolation,
+  type Lease,
+  type ManagerOptions,
+  ModelManager,
+  type OpenOptions,
+  type RunningModel,
 } from "./manager/mod.ts";
 export {
+  type BudgetOptions,
   createEstimate,
   estimateInWorker,
   estimateMemory,
+  type FileSource,
   formatSize,
   gpuProfile,
+  type MemoryBudget,
+  type MemoryEstimate,
+  readMemoryBudget,
 } from "./memory/mod.ts";
-export { readMemoryBudget } from "./memory/mod.ts";
-export type { BudgetOptions, FileSource, MemoryBudget, MemoryEstimate } from "./memory/mod.ts";
-export { loadModel } from "./model.ts";
-export type { LocalLoadOptions, Model } from "./model.ts";
+export { loadModel, type LocalLoadOptions, type Model } from "./model/mod.ts";
 export { IMAGE_PLACE } from "./image_marks.ts";
-export type { PromptImage, PromptItem } from "./prompt_images.ts";
+export type { PromptImage, PromptItem } from "./prompt/mod.ts";
 export { usableProjector } from "./sight.ts";
 export * from "./store/mod.ts";
-export { TimeSlice } from "./time_slice.ts";
+export { TimeSlice } from "./async.ts";
 export type * from "./types.ts";
 export { ImageError } from "./vision/mod.ts";
-export { openModelInProcess, openModelInWorker } from "./worker_client.ts";
-export { serveModelProcess } from "./model_process.ts";
-export type { ProcessOptions } from "./process_host.ts";
+export {
+  openModelInProcess,
+  openModelInWorker,
+  type ProcessOptions,
+  serveModelProcess,
+} from "./worker/mod.ts";

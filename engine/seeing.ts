@@ -3,12 +3,11 @@
 // dropped. Requests without any go on as they are, at once.
 
 import { cancellable, flagsOf } from "./cancellation.ts";
-import { chat, type ChatContext, chatPrompt, countTokens, type SplitPrompt } from "./chat.ts";
+import { chat, type ChatContext, chatPrompt, countTokens, type SplitPrompt } from "./chat/mod.ts";
 import { RequestError } from "./errors.ts";
-import { generate } from "./generate.ts";
+import { generate } from "./generate/mod.ts";
 import { ImageMarks } from "./image_marks.ts";
-import { encodePrompt } from "./prompt.ts";
-import type { PromptItem } from "./prompt_images.ts";
+import { encodePrompt, type PromptItem } from "./prompt/mod.ts";
 import type { Sight } from "./sight.ts";
 import type {
   ChatEvent,

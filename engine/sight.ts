@@ -5,7 +5,7 @@
 import type { Device } from "../kernels/mod.ts";
 import { UnsupportedModelError } from "./errors.ts";
 import { type GgufFile, readGguf } from "./gguf/mod.ts";
-import type { Scheduler } from "./scheduler.ts";
+import type { Scheduler } from "./run/mod.ts";
 import type { LoadOptions } from "./types.ts";
 import {
   type Between,

@@ -4,7 +4,7 @@
 import { availableParallelism } from "node:os";
 import { CancelFlag } from "../cancellation.ts";
 import { type ErrorRecord, unpackError } from "../error_record.ts";
-import { untilAborted } from "../until_aborted.ts";
+import { untilAborted } from "../async.ts";
 import type { QuantizationName } from "./quantize/mod.ts";
 
 /** What is made of what; paths of files and folders. */

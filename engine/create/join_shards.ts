@@ -10,7 +10,7 @@ import {
   type WritableMetadata,
   writeGguf,
 } from "../gguf/mod.ts";
-import { nextTask } from "../next_task.ts";
+import { nextTask } from "../async.ts";
 
 /** What is joined, and where. */
 export interface JoinOptions {

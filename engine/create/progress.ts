@@ -1,7 +1,7 @@
 // Work that reports as it goes, as a stream of records. Whoever stops reading ends the work; the
 // stream is over only once the work is, so that nothing runs on behind it.
 
-import { EventQueue } from "../text/event_queue.ts";
+import { EventQueue } from "../generate/mod.ts";
 import type { CreateProgress, Report } from "./types.ts";
 
 /** Least time between two records of one piece of work, in milliseconds. */

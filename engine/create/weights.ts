@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { RequestError } from "../errors.ts";
 import { readGguf } from "../gguf/mod.ts";
-import { describeModel } from "../inspect.ts";
+import { describeModel } from "../load/mod.ts";
 import { MEDIA, type ModelStore } from "../store/mod.ts";
 import type { ModelInfo } from "../types.ts";
 import { doFileWork } from "./file_work.ts";

@@ -4,15 +4,27 @@
 export { readGguf } from "./read_gguf.ts";
 export type { GgufFile } from "./gguf_file.ts";
 export type { TensorInfo } from "./tensor_table.ts";
-export { parseShardName, shardPath } from "./shard_name.ts";
-export type { ShardName } from "./shard_name.ts";
-export { noTensorBytes, TensorReader } from "./tensor_reader.ts";
-export type { TensorBytes, TensorChunk } from "./tensor_reader.ts";
+export { parseShardName, type ShardName, shardPath } from "./shard_name.ts";
+export {
+  noTensorBytes,
+  type TensorBytes,
+  type TensorChunk,
+  TensorReader,
+} from "./tensor_reader.ts";
 export { MetadataReader } from "./metadata_reader.ts";
-export { readRawMetadata } from "./raw_metadata.ts";
-export type { RawValue } from "./raw_metadata.ts";
+export { type RawValue, readRawMetadata } from "./raw_metadata.ts";
 export type { MetadataValue, NumberArray, NumberTypeName } from "./value_types.ts";
-export { fileTypeByName, fileTypeName, tensorTypeById, tensorTypeByName } from "./tensor_types.ts";
-export type { TensorType } from "./tensor_types.ts";
-export { writeGguf } from "./writer.ts";
-export type { TypedNumber, WritableMetadata, WritableTensor, WritableValue } from "./writer.ts";
+export {
+  fileTypeByName,
+  fileTypeName,
+  type TensorType,
+  tensorTypeById,
+  tensorTypeByName,
+} from "./tensor_types.ts";
+export {
+  type TypedNumber,
+  type WritableMetadata,
+  type WritableTensor,
+  type WritableValue,
+  writeGguf,
+} from "./writer.ts";

@@ -1,7 +1,7 @@
 // Reads the values of a GGUF header as bytes, for files that take them over: read as numbers they
 // would lose their types. What the values are is metadata.ts.
 
-import { inSlices } from "../time_slice.ts";
+import { inSlices } from "../async.ts";
 import { HeaderReader, type Steps } from "./header_reader.ts";
 import { readMetadata } from "./metadata.ts";
 import { openFile } from "./open_file.ts";

@@ -5,7 +5,7 @@
 import { fileURLToPath } from "node:url";
 import { GgufError } from "../errors.ts";
 import type { GgufFile } from "./gguf_file.ts";
-import { inSlices } from "../time_slice.ts";
+import { inSlices } from "../async.ts";
 import { HeaderReader, MIN_STRING_BYTES, type Steps } from "./header_reader.ts";
 import { readMetadata } from "./metadata.ts";
 import { MetadataReader } from "./metadata_reader.ts";

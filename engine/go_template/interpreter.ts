@@ -1,8 +1,15 @@
 // Runs a Go template over a value. Depth is bounded here, work and memory by the budget of the
 // rendering. Fixed by Go's package text/template, with missing keys of maps nil.
 
-import { countItems, countObjects, countSteps, joinTexts, type Text } from "../../tokenizer/mod.ts";
-import { plain, taint } from "../../tokenizer/mod.ts";
+import {
+  countItems,
+  countObjects,
+  countSteps,
+  joinTexts,
+  plain,
+  taint,
+  type Text,
+} from "../../tokenizer/mod.ts";
 import { GoTemplateError, refusingLimits } from "./errors.ts";
 import { printValue } from "./format.ts";
 import type { GoFunction } from "./functions.ts";

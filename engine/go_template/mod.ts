@@ -1,8 +1,13 @@
 // Ollama's chat templates, in the language of Go's text/template, for model files that carry
 // nothing else: createGoTemplate() parses one, renderGoChat() makes a prompt with it.
 
-export { type GoChat, type GoInsertion } from "./chat.ts";
-export { renderGoChat, renderGoChatText, renderGoInsertion } from "./chat.ts";
+export {
+  type GoChat,
+  type GoInsertion,
+  renderGoChat,
+  renderGoChatText,
+  renderGoInsertion,
+} from "./chat.ts";
 export { GoTemplateError } from "./errors.ts";
 export {
   createGoTemplate,

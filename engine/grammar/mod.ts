@@ -1,10 +1,23 @@
 // Output that always fits its schema or grammar: masks of the tokens that may come next.
 
-export { compileSchema } from "./compile.ts";
-export type { CompiledSchema, CompileOptions, Matcher } from "./compile.ts";
+export {
+  type CompiledSchema,
+  type CompileOptions,
+  compileSchema,
+  type Matcher,
+} from "./compile.ts";
 export { compileGrammar, compilePattern } from "./compile_grammar.ts";
-export { choice, json, literal, optional, repeat, sequence, textWithout } from "./grammar.ts";
-export type { Grammar, GrammarRules } from "./grammar.ts";
+export {
+  choice,
+  type Grammar,
+  type GrammarRules,
+  json,
+  literal,
+  optional,
+  repeat,
+  sequence,
+  textWithout,
+} from "./grammar.ts";
 export { GrammarError } from "./grammar_error.ts";
 export { SchemaError } from "./schema/mod.ts";
 export { forcedTokens } from "./jump_forward.ts";

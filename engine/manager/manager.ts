@@ -6,7 +6,7 @@ import { GpuMemoryError } from "../../kernels/mod.ts";
 import { ModelClosedError, WorkerBusyError } from "../errors.ts";
 import type { StoreEntry } from "../store/types.ts";
 import type { ChatModel } from "../types.ts";
-import { untilAborted } from "../until_aborted.ts";
+import { untilAborted } from "../async.ts";
 import { BusyWorkers } from "./busy_workers.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { Loader } from "./loader.ts";

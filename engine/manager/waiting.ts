@@ -1,7 +1,7 @@
 // Work that has to go on: what stands still for too long is ended, whether it obeys or not. Time is
 // that of a clock, so that tests need not wait.
 
-import { untilAborted } from "../until_aborted.ts";
+import { untilAborted } from "../async.ts";
 import type { Clock } from "./clock.ts";
 
 /** How long work may stand still. */

@@ -2,9 +2,8 @@
 // for a load, on a device that only counts. So the numbers are those of the load by construction.
 
 import { type Device, type DeviceProfile, openDryDevice } from "../../kernels/mod.ts";
-import { assemble } from "../assemble.ts";
+import { assemble, describeModel } from "../load/mod.ts";
 import { type GgufFile, noTensorBytes, readGguf } from "../gguf/mod.ts";
-import { describeModel } from "../inspect.ts";
 import { usableProjector } from "../sight.ts";
 import type { ModelSource } from "../store/types.ts";
 import type { LoadOptions, MemoryUse } from "../types.ts";

@@ -3,7 +3,7 @@
 // non-linearity between them, so they are applied to every token: the mean comes out the same.
 
 import type { ModelBuilder } from "../nn/mod.ts";
-import type { Stack } from "../weights.ts";
+import type { Stack } from "../weights/mod.ts";
 
 /** Loads an EmbeddingGemma. */
 export async function loadGemmaEmbedding(model: ModelBuilder): Promise<void> {

@@ -3,7 +3,7 @@
 // corrected by what the active one turned out to be. As Gemma 3n has it, whose first is the active.
 
 import type { Columns, FloatRows, MixOptions, Norm } from "../../kernels/mod.ts";
-import type { Stack } from "../weights.ts";
+import type { Stack } from "../weights/mod.ts";
 import type { ModelBuilder } from "./builder.ts";
 import type { Config } from "./config.ts";
 import type { LayerWeights } from "./layer_weights.ts";

@@ -14,8 +14,7 @@ import {
   type Operation,
   partialBytes,
 } from "../../kernels/mod.ts";
-import { baseOf, type Rows, rowsOfEach } from "../rows.ts";
-import type { Stack } from "../weights.ts";
+import { baseOf, type Rows, rowsOfEach, type Stack } from "../weights/mod.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 import type { Rope } from "./rope.ts";

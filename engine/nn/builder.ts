@@ -2,8 +2,7 @@
 // and the beginning and end that all models share.
 
 import type { AttentionOptions, FloatRows, Norm } from "../../kernels/mod.ts";
-import { layerOf, OF_ENCODERS } from "../tensor_inventory.ts";
-import type { Stack, WeightLoader } from "../weights.ts";
+import { layerOf, OF_ENCODERS, type Stack, type WeightLoader } from "../weights/mod.ts";
 import type { Config, Heads } from "./config.ts";
 import { Layer } from "./layer.ts";
 import type { Network } from "./network.ts";

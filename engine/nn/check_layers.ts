@@ -1,9 +1,9 @@
 // Holds the sizes that everything else follows from against the tensors of a file, before anything is
 // computed from them: the number of layers and the width. What depends on these is held against the
-// shape of each tensor where it is loaded (tensor_inventory.ts).
+// shape of each tensor where it is loaded (weights/tensor_inventory.ts).
 
 import type { GgufFile } from "../gguf/mod.ts";
-import { layerOf } from "../tensor_inventory.ts";
+import { layerOf } from "../weights/mod.ts";
 import type { Config } from "./config.ts";
 
 /** Errors: GgufError naming the key that does not go together with the tensors. */

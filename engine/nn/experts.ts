@@ -12,8 +12,7 @@ import {
   type Norm,
   type RouteOptions,
 } from "../../kernels/mod.ts";
-import { rowsOfEach } from "../rows.ts";
-import type { Stack } from "../weights.ts";
+import { rowsOfEach, type Stack } from "../weights/mod.ts";
 import { type FeedForwardBlock, loadFeedForward } from "./feed_forward.ts";
 import type { Config } from "./config.ts";
 import type { LayerWeights } from "./layer_weights.ts";

@@ -2,7 +2,7 @@
 // Shared experts are such blocks too.
 
 import type { ActivationFunction, FloatRows, Norm } from "../../kernels/mod.ts";
-import type { GatedStack, Stack } from "../weights.ts";
+import type { GatedStack, Stack } from "../weights/mod.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 

@@ -10,7 +10,7 @@ import {
   IMAGE_TOKEN,
   type Operation,
 } from "../../kernels/mod.ts";
-import type { ImageRun } from "../prompt_images.ts";
+import type { ImageRun } from "../prompt/mod.ts";
 import type { StepOperation, StepState } from "./step.ts";
 
 /** Columns of the embeddings that go to one place. */

@@ -5,8 +5,7 @@
 
 import type { AttentionOptions, FloatRows, Matrix, Norm } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
-import { type Rows, rowsOfEach } from "../rows.ts";
-import type { Stack } from "../weights.ts";
+import { type Rows, rowsOfEach, type Stack } from "../weights/mod.ts";
 import { attend, rotate } from "./attention.ts";
 import { headLinear } from "./head_linear.ts";
 import type { LayerWeights } from "./layer_weights.ts";

@@ -2,7 +2,7 @@
 // input passes by way of itself and of a product of low rank.
 
 import type { FloatRows, Norm } from "../../kernels/mod.ts";
-import type { Stack } from "../weights.ts";
+import type { Stack } from "../weights/mod.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network, Reader } from "./network.ts";
 

@@ -4,8 +4,11 @@
 import { type AttentionBlock, type AttentionConfig, loadAttention } from "./attention.ts";
 import { type ExpertsBlock, type ExpertsConfig, loadExperts } from "./experts.ts";
 import { type FeedForwardBlock, type FeedForwardConfig, loadFeedForward } from "./feed_forward.ts";
-import { type LatentAttentionBlock, loadLatentAttention } from "./latent_attention.ts";
-import type { LatentAttentionConfig } from "./latent_attention.ts";
+import {
+  type LatentAttentionBlock,
+  type LatentAttentionConfig,
+  loadLatentAttention,
+} from "./latent_attention.ts";
 import {
   type DeltaBlock,
   type GatedDeltaConfig,

@@ -2,10 +2,8 @@
 // shape that the architecture gives it. Blocks load what they are made of from here.
 
 import type { Buffer, Norm } from "../../kernels/mod.ts";
-import type { StackOptions } from "../affine.ts";
+import type { Rows, Stack, StackOptions, WeightLoader } from "../weights/mod.ts";
 import { GgufError } from "../errors.ts";
-import type { Rows } from "../rows.ts";
-import type { Stack, WeightLoader } from "../weights.ts";
 import type { Config } from "./config.ts";
 import type { Network } from "./network.ts";
 

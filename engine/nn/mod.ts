@@ -10,7 +10,9 @@ export { loadLaurel } from "./laurel.ts";
 export { Layer } from "./layer.ts";
 export { type Input, Network, type NetworkOptions, type OutputKind } from "./network.ts";
 export { perLayerInputs, perLayerUpdate } from "./per_layer_inputs.ts";
+export { poolingOf } from "./pooling.ts";
 export type { Rope } from "./rope.ts";
+export { RowReadback } from "./row_readback.ts";
 export { loadSparseFeedForward } from "./sparse_feed_forward.ts";
 export {
   allocateStep,

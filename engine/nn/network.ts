@@ -20,7 +20,7 @@ import {
   type QuantizedRows,
   ROW_PADDING,
 } from "../../kernels/mod.ts";
-import type { GatedStack, Stack } from "../weights.ts";
+import type { GatedStack, Stack } from "../weights/mod.ts";
 import { ImageRows } from "./image_rows.ts";
 import { type MemoryOptions, StepMemory } from "./memory.ts";
 import { overRows, type StepOperation, type StepShape, type StepState } from "./step.ts";

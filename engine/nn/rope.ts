@@ -2,7 +2,7 @@
 // The tables that follow from it are made by kernels/rope_tables.ts.
 
 import type { RopeOptions } from "../../kernels/mod.ts";
-import type { WeightLoader } from "../weights.ts";
+import type { WeightLoader } from "../weights/mod.ts";
 import type { Config } from "./config.ts";
 
 /** A rotary embedding, shared by the layers that have the same. */

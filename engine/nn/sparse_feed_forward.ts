@@ -2,7 +2,7 @@
 // the gates of the row (Spark Transformer, You et al. 2025). All are computed nonetheless.
 
 import type { FloatRows, Norm } from "../../kernels/mod.ts";
-import type { Stack } from "../weights.ts";
+import type { Stack } from "../weights/mod.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 

@@ -1,14 +1,20 @@
 // The store of models: names, manifests, blobs, and .gguf files that lie about.
 
-export { BlobStore } from "./blobs.ts";
-export type { StoredBlob } from "./blobs.ts";
+export { BlobStore, type StoredBlob } from "./blobs.ts";
 export type { PruneResult } from "./collector.ts";
 export { DigestError, StoreError } from "./errors.ts";
 export { entriesOf, readIfThere, removeIfThere, writingTo } from "./file_system.ts";
 export { encodeGoJson } from "./go_json.ts";
 export { configOf, formatCount } from "./import_files.ts";
-export { blobsOf, canonicalDigest, encodeManifest, MEDIA, parseManifest } from "./manifest.ts";
-export type { Layer, Manifest } from "./manifest.ts";
+export {
+  blobsOf,
+  canonicalDigest,
+  encodeManifest,
+  type Layer,
+  type Manifest,
+  MEDIA,
+  parseManifest,
+} from "./manifest.ts";
 export { remoteInfo } from "./model_blobs.ts";
 export { isModelPath } from "./model_files.ts";
 export { ModelName } from "./model_name.ts";

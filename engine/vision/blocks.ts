@@ -3,7 +3,7 @@
 
 import type { FloatRows } from "../../kernels/mod.ts";
 import type { Input, Layer, Network } from "../nn/mod.ts";
-import type { Stack } from "../weights.ts";
+import type { Stack } from "../weights/mod.ts";
 import type { ImageBuilder, RowValues } from "./builder.ts";
 
 /**

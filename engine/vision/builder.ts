@@ -18,7 +18,7 @@ import { loadPatchEmbedding, type PatchEmbeddingConfig } from "./patch_embedding
 import type { PatchGrid } from "./patch_grid.ts";
 import { type GridRope, gridTurns } from "./rotary.ts";
 import type { VisionConfig } from "./vision_config.ts";
-import { layerOf, OF_TILES } from "../tensor_inventory.ts";
+import { layerOf, OF_TILES } from "../weights/mod.ts";
 import type { VisionWeights } from "./vision_weights.ts";
 import { Windows, type WindowSizes } from "./windows.ts";
 

@@ -3,7 +3,7 @@
 
 import { GgufError } from "../errors.ts";
 import type { GgufFile } from "../gguf/mod.ts";
-import { layerOf } from "../tensor_inventory.ts";
+import { layerOf } from "../weights/mod.ts";
 import { CHANNELS } from "./patch_grid.ts";
 import type { VisionConfig } from "./vision_config.ts";
 

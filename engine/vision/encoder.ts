@@ -4,8 +4,8 @@
 
 import type { Device } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
-import { nextTask } from "../next_task.ts";
-import { RowReadback } from "../row_readback.ts";
+import { nextTask } from "../async.ts";
+import { RowReadback } from "../nn/mod.ts";
 import type { LoadProgress } from "../types.ts";
 import { ImageBuilder } from "./builder.ts";
 import { checkEncoder, MOST_PATCHES } from "./check_encoder.ts";

@@ -2,8 +2,8 @@
 // comes with every turn of it. Those that were not asked for longest go first. Who waits for an image
 // may give up; when nobody waits any more, its reading ends and nothing of it is kept.
 
-import type { PromptImage } from "../prompt_images.ts";
-import { untilAborted } from "../until_aborted.ts";
+import type { PromptImage } from "../prompt/mod.ts";
+import { untilAborted } from "../async.ts";
 
 /** An image as it stands in a prompt. */
 export interface ReadImage {

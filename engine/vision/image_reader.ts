@@ -2,7 +2,7 @@
 // model's markers; and how much that will be, told by its header alone. Where it stands is the prompt's business (engine/image_marks.ts).
 
 import { RequestError } from "../errors.ts";
-import type { PromptImage } from "../prompt_images.ts";
+import type { PromptImage } from "../prompt/mod.ts";
 import type { ImageEncoder } from "./encoder.ts";
 import { ImageError, measureImage, type Size } from "./image/mod.ts";
 import { ImageCache, type ReadImage } from "./image_cache.ts";

@@ -2,7 +2,7 @@
 // image are the same, so that its patches go through both. Some files have them in one tensor.
 
 import type { Layer } from "../nn/mod.ts";
-import type { Stack } from "../weights.ts";
+import type { Stack } from "../weights/mod.ts";
 import { CHANNELS } from "./patch_grid.ts";
 import type { VisionWeights } from "./vision_weights.ts";
 

@@ -4,7 +4,7 @@
 
 import { CancelFlag } from "../cancellation.ts";
 import { EngineError } from "../errors.ts";
-import { untilAborted } from "../until_aborted.ts";
+import { untilAborted } from "../async.ts";
 import { ImageError, measureImage } from "./image/mod.ts";
 import { prepareImage } from "./prepare.ts";
 import type { PreparedImages, PreprocessingConfig } from "./preprocess/mod.ts";

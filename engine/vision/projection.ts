@@ -4,8 +4,7 @@
 
 import type { FloatRows, Norm } from "../../kernels/mod.ts";
 import type { Input, Layer, Network } from "../nn/mod.ts";
-import { baseOf, type Rows } from "../rows.ts";
-import type { Stack } from "../weights.ts";
+import { baseOf, type Rows, type Stack } from "../weights/mod.ts";
 
 /** The largest f32: shaders need not know infinity. */
 const LARGEST = (2 - 2 ** -23) * 2 ** 127;

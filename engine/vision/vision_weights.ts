@@ -2,9 +2,14 @@
 // buffers; the weights stay, so what was loaded once is given again.
 
 import { type Buffer, quantFormat } from "../../kernels/mod.ts";
-import { loadAffine, type StackOptions } from "../affine.ts";
-import type { Rows } from "../rows.ts";
-import { type GatedStack, type Stack, WeightLoader } from "../weights.ts";
+import {
+  type GatedStack,
+  loadAffine,
+  type Rows,
+  type Stack,
+  type StackOptions,
+  WeightLoader,
+} from "../weights/mod.ts";
 
 /** GGML's number of f32. */
 const F32 = 0;

@@ -1,10 +1,10 @@
 // Loads of files that are not what they should be, on a device that only counts: what a load says of
 // them, how long it takes to say so, and which tensors and keys it looks at.
 
-import { assemble } from "../../engine/assemble.ts";
+import { assemble } from "../../engine/load/assemble.ts";
 import { type GgufFile, noTensorBytes, type TensorBytes } from "../../engine/gguf/mod.ts";
 import { EngineError } from "../../engine/mod.ts";
-import { describeModel } from "../../engine/inspect.ts";
+import { describeModel } from "../../engine/load/inspect.ts";
 import { gpuProfile } from "../../engine/memory/mod.ts";
 import { loadImageEncoder, readVision, viewAsDecoder } from "../../engine/vision/mod.ts";
 import { type Device, openDryDevice } from "../../kernels/mod.ts";

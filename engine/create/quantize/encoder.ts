@@ -1,8 +1,7 @@
 // What it takes to write weights in a format of GGML, and how to find it by the format's name.
 // Block layouts as in ggml-common.h; kernels/quants reads what is written here.
 
-import type { TensorType } from "../../gguf/mod.ts";
-import { tensorTypeByName } from "../../gguf/mod.ts";
+import { type TensorType, tensorTypeByName } from "../../gguf/mod.ts";
 import { q4K, q5K } from "./affine_blocks.ts";
 import { bf16, f16, f32 } from "./floats.ts";
 import { q4_0, q5_0, q5_1, q8_0 } from "./simple_blocks.ts";

@@ -14,7 +14,7 @@ import {
   type WritableMetadata,
   writeGguf,
 } from "../../gguf/mod.ts";
-import { nextTask } from "../../next_task.ts";
+import { nextTask } from "../../async.ts";
 import { encoderOf } from "./encoder.ts";
 import { FLOAT_BYTES, type FloatType, isFloatType, readFloats } from "./floats.ts";
 import type { QuantizationName } from "./quantization.ts";

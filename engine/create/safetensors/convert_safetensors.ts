@@ -10,7 +10,7 @@ import {
   writeGguf,
 } from "../../gguf/mod.ts";
 import { type Architecture, architectureOf } from "./architecture.ts";
-import { ConversionError } from "./conversion_error.ts";
+import { ConversionError } from "../../errors.ts";
 import { headSizes, modelMetadata } from "./hyperparameters.ts";
 import { frequencyFactors } from "./rope.ts";
 import type { StoredTensor } from "./safetensors_file.ts";

@@ -2,7 +2,7 @@
 // shape and place of each tensor; the data follows. A tensor is taken only if it lies whole and alone
 // within the file. The format: the README of huggingface/safetensors.
 
-import { ConversionError } from "./conversion_error.ts";
+import { ConversionError } from "../../errors.ts";
 import { isCount, Settings } from "./settings.ts";
 
 /** Where a tensor is and what it holds. */

@@ -1,7 +1,7 @@
 // Reads as much of a tokenizer.model as GGUF has keys for: the pieces, which algorithm joins them,
 // and whether texts begin with a space. A protocol buffer by sentencepiece_model.proto.
 
-import { ConversionError } from "./conversion_error.ts";
+import { ConversionError } from "../../errors.ts";
 import { type Piece, PieceKind } from "./vocabulary.ts";
 
 /** What a tokenizer.model says. */

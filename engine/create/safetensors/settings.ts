@@ -1,7 +1,7 @@
 // Typed access to the JSON files of a model folder: a key that is missing or of another type becomes
 // an error with the file's name and the key's. Null is as good as missing. It does not know the keys.
 
-import { ConversionError } from "./conversion_error.ts";
+import { ConversionError } from "../../errors.ts";
 
 /** Members of a JSON object; all getters throw ConversionError where a value is of another type. */
 export class Settings {

@@ -2,7 +2,7 @@
 // not know what they are for.
 
 import { join } from "node:path";
-import { ConversionError } from "./conversion_error.ts";
+import { ConversionError } from "../../errors.ts";
 import { openFile, readSafetensors, type StoredTensor } from "./safetensors_file.ts";
 import { Settings } from "./settings.ts";
 

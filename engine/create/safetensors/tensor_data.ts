@@ -3,10 +3,10 @@
 // with the model.
 
 import type { WritableTensor } from "../../gguf/mod.ts";
-import { nextTask } from "../../next_task.ts";
+import { nextTask } from "../../async.ts";
 import { FLOAT_BYTES, isFloatType, readFloats } from "../quantize/floats.ts";
 import type { Architecture } from "./architecture.ts";
-import { ConversionError } from "./conversion_error.ts";
+import { ConversionError } from "../../errors.ts";
 import type { HeadSizes } from "./hyperparameters.ts";
 import type { StoredTensor } from "./safetensors_file.ts";
 import type { StoredModel } from "./stored_model.ts";

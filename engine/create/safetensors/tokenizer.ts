@@ -1,10 +1,9 @@
 // The vocabulary of a model folder as GGUF's metadata, from whichever of the files it has.
 
 import { join } from "node:path";
-import { UnsupportedModelError } from "../../errors.ts";
+import { ConversionError, UnsupportedModelError } from "../../errors.ts";
 import type { WritableMetadata } from "../../gguf/mod.ts";
 import { readByteLevel } from "./byte_level.ts";
-import { ConversionError } from "./conversion_error.ts";
 import { isByteLevel } from "./pretokenizer_name.ts";
 import { readMarkedBpe, readSentencePieceModel } from "./sentencepiece.ts";
 import type { Settings } from "./settings.ts";

@@ -2,7 +2,7 @@
 // them. Reading the files is byte_level.ts and sentencepiece.ts.
 
 import type { WritableMetadata } from "../../gguf/mod.ts";
-import { ConversionError } from "./conversion_error.ts";
+import { ConversionError } from "../../errors.ts";
 import type { Settings } from "./settings.ts";
 
 /** What a piece is, as `tokenizer.ggml.token_type` numbers it; SentencePiece numbers alike. */

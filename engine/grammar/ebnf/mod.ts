@@ -1,4 +1,3 @@
 // Grammars as text: GBNF, the extended Backus-Naur form of llama.cpp (its grammars/README.md).
 
-export { parseGrammar } from "./parser.ts";
-export type { ParsedGrammar } from "./parser.ts";
+export { type ParsedGrammar, parseGrammar } from "./parser.ts";

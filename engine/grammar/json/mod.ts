@@ -3,5 +3,4 @@
 export { Decimal } from "./decimal.ts";
 export { JsonError } from "./errors.ts";
 export { parseJson } from "./parse.ts";
-export { fromPlain, MAX_DEPTH } from "./value.ts";
-export type { JsonArray, JsonObject, JsonValue } from "./value.ts";
+export { fromPlain, type JsonArray, type JsonObject, type JsonValue, MAX_DEPTH } from "./value.ts";

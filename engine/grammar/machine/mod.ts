@@ -10,14 +10,18 @@ import { type Automata, Rules, type WritingOptions } from "./rules.ts";
 import type { TokenTable } from "./token_table.ts";
 
 export { MachineError } from "./errors.ts";
-export { Matcher } from "./matcher.ts";
-export { RETURN, weighPositions } from "./program.ts";
-export type { Instruction, Position, Program, ProgramText } from "./program.ts";
-export type { MaskOptions } from "./matcher.ts";
+export { type MaskOptions, Matcher } from "./matcher.ts";
+export {
+  type Instruction,
+  type Position,
+  type Program,
+  type ProgramText,
+  RETURN,
+  weighPositions,
+} from "./program.ts";
 export type { Automata, NumberAutomaton, WritingOptions } from "./rules.ts";
 export type { TextAutomaton } from "./text_rules.ts";
-export { spellControl, TokenTable } from "./token_table.ts";
-export type { TokenSource } from "./token_table.ts";
+export { spellControl, type TokenSource, TokenTable } from "./token_table.ts";
 
 /** Enforces the types of one schema on documents of one vocabulary. */
 export interface GrammarMachine {

@@ -1,8 +1,12 @@
 // Sets of numbers, exact however large, fine or oddly divided, and the automata of their spellings
 // in JSON. Knows no schemas.
 
-export { checkSpelling, numberAutomaton } from "./automaton.ts";
-export type { NumberAutomaton, NumberAutomatonOptions } from "./automaton.ts";
+export {
+  checkSpelling,
+  type NumberAutomaton,
+  numberAutomaton,
+  type NumberAutomatonOptions,
+} from "./automaton.ts";
 export { NumberError } from "./errors.ts";
 export {
   allNumbers,
@@ -13,10 +17,11 @@ export {
   hasOnlyIntegers,
   integers,
   intersect,
+  type Interval,
   interval,
   isEmptyNumbers,
   multipleOf,
+  type NumberSet,
   sameNumbers,
   union,
 } from "./number_set.ts";
-export type { Interval, NumberSet } from "./number_set.ts";

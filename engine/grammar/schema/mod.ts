@@ -1,7 +1,6 @@
 // JSON Schema as types that can be enforced while a text is written. Knows no tokens.
 
-export { readSchema } from "./read.ts";
-export type { ReadSchema } from "./read.ts";
+export { type ReadSchema, readSchema } from "./read.ts";
 export { SchemaError } from "./schema_error.ts";
 export { schemaValue } from "./schema_value.ts";
 export type { SchemaOptions } from "./schema_options.ts";

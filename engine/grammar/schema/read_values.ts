@@ -2,8 +2,7 @@
 // of types that `type` leaves out, so there they are not even read.
 
 import { Decimal, type JsonValue } from "../json/mod.ts";
-import { PatternError } from "../language/mod.ts";
-import type { Languages } from "../language/mod.ts";
+import { type Languages, PatternError } from "../language/mod.ts";
 import { NumberError } from "../number/mod.ts";
 import * as numbers from "../number/mod.ts";
 import type { StringType } from "../types.ts";

@@ -11,8 +11,7 @@ import type {
   GatedNormOptions,
 } from "../../../kernels/mod.ts";
 import { UnsupportedModelError } from "../../errors.ts";
-import { type Rows, rowsOfEach } from "../../rows.ts";
-import type { Stack } from "../../weights.ts";
+import { type Rows, rowsOfEach, type Stack } from "../../weights/mod.ts";
 import type { LayerWeights } from "../layer_weights.ts";
 import type { Input, Network } from "../network.ts";
 import { convolve, deltaRule, gatedNorm, loadConvolution } from "./operations.ts";

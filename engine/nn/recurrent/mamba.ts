@@ -3,7 +3,7 @@
 // FalconMamba norm these three.
 
 import type { ConvolutionOptions, FloatRows, Norm, ScanWeights } from "../../../kernels/mod.ts";
-import type { Stack } from "../../weights.ts";
+import type { Stack } from "../../weights/mod.ts";
 import type { LayerWeights } from "../layer_weights.ts";
 import type { Input, Network } from "../network.ts";
 import { convolve, loadConvolution, scan } from "./operations.ts";

@@ -8,7 +8,7 @@ import type {
   ScanShape,
   ScanWeights,
 } from "../../../kernels/mod.ts";
-import type { Stack } from "../../weights.ts";
+import type { Stack } from "../../weights/mod.ts";
 import type { Config } from "../config.ts";
 import type { LayerWeights } from "../layer_weights.ts";
 import type { Input, Network } from "../network.ts";

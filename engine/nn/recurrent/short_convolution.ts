@@ -2,7 +2,7 @@
 // gate on its input and one on its output.
 
 import type { ConvolutionOptions, FloatRows } from "../../../kernels/mod.ts";
-import type { Stack } from "../../weights.ts";
+import type { Stack } from "../../weights/mod.ts";
 import type { LayerWeights } from "../layer_weights.ts";
 import type { Input, Network } from "../network.ts";
 import { convolve, loadConvolution } from "./operations.ts";

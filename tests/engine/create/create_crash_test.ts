@@ -2,7 +2,7 @@
 // the next start leaves no blob without an owner. QUERN_KILLS is how often.
 
 import { assert, assertEquals } from "@std/assert";
-import { inspectModel } from "../../../engine/inspect.ts";
+import { inspectModel } from "../../../engine/load/inspect.ts";
 import { blobsOf, ModelName, ModelStore } from "../../../engine/store/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { createStore, make, upload } from "./world.ts";

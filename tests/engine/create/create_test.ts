@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createModel, type CreateRequest } from "../../../engine/create/mod.ts";
 import { ModelNotFoundError, RequestError } from "../../../engine/errors.ts";
-import { inspectModel } from "../../../engine/inspect.ts";
+import { inspectModel } from "../../../engine/load/inspect.ts";
 import { MEDIA, ModelName, type ModelStore } from "../../../engine/store/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { createStore, make, upload } from "./world.ts";

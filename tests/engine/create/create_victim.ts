@@ -2,7 +2,7 @@
 // DIGEST, the folder of a store and a blob with the weights of a model.
 
 import { createModel, type CreateRequest } from "../../../engine/create/mod.ts";
-import { inspectModel } from "../../../engine/inspect.ts";
+import { inspectModel } from "../../../engine/load/inspect.ts";
 import { ModelStore } from "../../../engine/store/mod.ts";
 
 const [folder = "", digest = ""] = Deno.args;

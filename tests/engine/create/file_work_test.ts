@@ -5,7 +5,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { doFileWork } from "../../../engine/create/file_work.ts";
 import { createModel, quantizeModel } from "../../../engine/create/mod.ts";
 import { RequestError } from "../../../engine/errors.ts";
-import { inspectModel } from "../../../engine/inspect.ts";
+import { inspectModel } from "../../../engine/load/inspect.ts";
 import { ModelStore } from "../../../engine/store/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 

@@ -1,7 +1,7 @@
 // What the tests of making models share: a store in a folder that goes with the process, files in it
 // as blobs, and everything that a creation told.
 
-import { inspectModel } from "../../../engine/inspect.ts";
+import { inspectModel } from "../../../engine/load/inspect.ts";
 import { createModel } from "../../../engine/create/mod.ts";
 import type { CreateProgress, CreateRequest, Pull } from "../../../engine/create/mod.ts";
 import { ModelStore } from "../../../engine/store/mod.ts";

@@ -12,7 +12,7 @@ import {
   type WritableMetadata,
   writeGguf,
 } from "../../../engine/gguf/mod.ts";
-import { describeModel } from "../../../engine/inspect.ts";
+import { describeModel } from "../../../engine/load/inspect.ts";
 
 /** What a shard says of itself, and the names of its tensors. */
 interface Shard {

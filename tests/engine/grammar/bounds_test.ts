@@ -4,7 +4,7 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { compileGrammar, compileSchema, json, SchemaError } from "../../../engine/grammar/mod.ts";
-import { Constraint } from "../../../engine/constraint.ts";
+import { Constraint } from "../../../engine/generate/constraint.ts";
 import { smallTokenizer } from "./small_tokenizer.ts";
 
 const tokenizer = smallTokenizer(["aa", "ab", '":', '{"', '",'], []);

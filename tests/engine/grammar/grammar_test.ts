@@ -15,7 +15,7 @@ import {
   textWithout,
 } from "../../../engine/grammar/mod.ts";
 import type { Matcher } from "../../../engine/grammar/machine/mod.ts";
-import { loadTokenizer } from "../../../engine/inspect.ts";
+import { loadTokenizer } from "../../../engine/load/inspect.ts";
 import { fateOf, randomNumbers, smallTokenizer, tokensOf, tryTokens } from "./small_tokenizer.ts";
 
 const tokenizer = smallTokenizer(

@@ -2,9 +2,9 @@
 // times (QUERN_LOADS=100), the everyday one a few.
 
 import { assert, assertEquals } from "@std/assert";
-import { assemble } from "../../../engine/assemble.ts";
+import { assemble } from "../../../engine/load/assemble.ts";
 import { readGguf } from "../../../engine/gguf/mod.ts";
-import { describeModel } from "../../../engine/inspect.ts";
+import { describeModel } from "../../../engine/load/inspect.ts";
 import { memoryUse, totalOf } from "../../../engine/memory/mod.ts";
 import { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";

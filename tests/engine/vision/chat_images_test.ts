@@ -18,8 +18,8 @@ import {
   UnsupportedModelError,
   usableProjector,
 } from "../../../engine/mod.ts";
-import { encodePrompt } from "../../../engine/prompt.ts";
-import { type PromptItem, promptLength } from "../../../engine/prompt_images.ts";
+import { encodePrompt } from "../../../engine/prompt/prompt.ts";
+import { type PromptItem, promptLength } from "../../../engine/prompt/prompt_images.ts";
 import {
   ImageEncoder,
   ImageReader,

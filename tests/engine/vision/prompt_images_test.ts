@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ContextLengthError, loadTokenizer, RequestError } from "../../../engine/mod.ts";
-import { fittingTokens, layOut, type Share } from "../../../engine/planner.ts";
+import { fittingTokens, layOut, type Share } from "../../../engine/run/planner.ts";
 import {
   placeOf,
   type PromptImage,
@@ -12,9 +12,9 @@ import {
   PromptRuns,
   textTokens,
   tokensOf,
-} from "../../../engine/prompt_images.ts";
-import { encodePrompt, type Prompt } from "../../../engine/prompt.ts";
-import { Sequence, type SequenceRequest } from "../../../engine/sequence.ts";
+} from "../../../engine/prompt/prompt_images.ts";
+import { encodePrompt, type Prompt } from "../../../engine/prompt/prompt.ts";
+import { Sequence, type SequenceRequest } from "../../../engine/run/sequence.ts";
 import { IMAGE_TOKEN } from "../../../kernels/mod.ts";
 import { conformanceTest } from "../../conformance/logits.ts";
 import { tinyPath } from "../harness.ts";

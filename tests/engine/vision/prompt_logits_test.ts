@@ -3,14 +3,14 @@
 // does, with prefixes found again.
 
 import { assert, assertEquals } from "@std/assert";
-import { assemble } from "../../../engine/assemble.ts";
+import { assemble } from "../../../engine/load/assemble.ts";
 import { readGguf } from "../../../engine/gguf/mod.ts";
-import { describeModel } from "../../../engine/inspect.ts";
+import { describeModel } from "../../../engine/load/inspect.ts";
 import { loadModel } from "../../../engine/mod.ts";
-import { type PromptItem, promptLength } from "../../../engine/prompt_images.ts";
-import { resolveSampling } from "../../../engine/sampling_options.ts";
-import type { Scheduler } from "../../../engine/scheduler.ts";
-import type { SequenceEnd } from "../../../engine/sequence.ts";
+import { type PromptItem, promptLength } from "../../../engine/prompt/prompt_images.ts";
+import { resolveSampling } from "../../../engine/generate/sampling_options.ts";
+import type { Scheduler } from "../../../engine/run/scheduler.ts";
+import type { SequenceEnd } from "../../../engine/run/sequence.ts";
 import { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 import { conformanceTest } from "../../conformance/logits.ts";
 import { nmse } from "../../gpu.ts";

@@ -6,7 +6,7 @@ import { Languages } from "../../../../engine/grammar/language/mod.ts";
 import { createMachine, type Matcher, TokenTable } from "../../../../engine/grammar/machine/mod.ts";
 import { allNumbers, integers } from "../../../../engine/grammar/number/mod.ts";
 import type { SchemaTypes } from "../../../../engine/grammar/types.ts";
-import { loadTokenizer } from "../../../../engine/inspect.ts";
+import { loadTokenizer } from "../../../../engine/load/inspect.ts";
 import { array, object } from "./fake_automata.ts";
 
 const vocabulary = new URL("../../../../../shared/data/tokenizers/llama-bpe.gguf", import.meta.url);

@@ -1,0 +1,108 @@
+// An answer as it comes, taken apart: the text of a generation goes through the parser of the model's
+// family, and comes out as text, thinking and tool calls. Log-probabilities go along with the text of
+// their tokens; those of marks and calls go nowhere.
+
+import { TokenLedger } from "../generate/mod.ts";
+import type { ChatEvent, GenerateEvent } from "../types.ts";
+import type { AnswerEvent, AnswerFormat, AnswerParser } from "./answers/types.ts";
+import type { ChatTools } from "./chat_tools.ts";
+
+/** How an answer is taken apart. */
+export interface AnswerReading {
+  readonly parser: AnswerParser;
+  /** The marks of the parser's family. */
+  readonly thinking?: AnswerFormat["thinking"] | undefined;
+  readonly tools: ChatTools;
+  /** Messages that did not fit the window. */
+  readonly dropped: number;
+}
+
+type AnsweredText = Extract<AnswerEvent, { text: string }>;
+
+/** The events of a chat. */
+export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
+  readonly #source: AsyncIterableIterator<GenerateEvent>;
+  readonly #reading: AnswerReading;
+  readonly #notes: string[];
+  readonly #events: ChatEvent[] = [];
+  /** Where log-probabilities are wanted. */
+  #ledger: TokenLedger | undefined;
+  #kind: "text" | "thinking" | undefined;
+  #call = { id: "", name: "" };
+
+  constructor(source: AsyncIterableIterator<GenerateEvent>, reading: AnswerReading) {
+    this.#source = source;
+    this.#reading = reading;
+    this.#notes = [...reading.tools.notes];
+  }
+
+  async next(): Promise<IteratorResult<ChatEvent>> {
+    const { parser, dropped } = this.#reading;
+    while (this.#events.length === 0) {
+      const { value, done } = await this.#source.next();
+      if (done) return { done: true, value: undefined };
+      if (value.type === "text") {
+        if (value.logprobs) (this.#ledger ??= new TokenLedger()).add(value.text, value.logprobs);
+        this.#give(parser.push(value.text));
+      } else if (value.type !== "done") this.#events.push(value);
+      else {
+        this.#give(parser.end());
+        this.#events.push({
+          ...value,
+          ...(this.#notes.length > 0 && { notes: this.#notes }),
+          ...(dropped > 0 && { droppedMessages: dropped }),
+        });
+      }
+    }
+    return { done: false, value: this.#events.shift()! };
+  }
+
+  async return(): Promise<IteratorResult<ChatEvent>> {
+    this.#events.length = 0;
+    await this.#source.return?.();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #give(events: readonly AnswerEvent[]): void {
+    for (const event of events) {
+      switch (event.type) {
+        case "callStart":
+          this.#call = { id: event.id ?? newCallId(), name: event.name };
+          this.#events.push({ type: "callStart", ...this.#call });
+          break;
+        case "callArguments":
+          this.#events.push({ ...event, id: this.#call.id });
+          break;
+        case "callEnd": {
+          this.#ledger?.clear();
+          const fault = this.#reading.tools.faultOf(this.#call.name, event.arguments);
+          if (fault) this.#notes.push(fault);
+          this.#events.push({ ...event, ...this.#call });
+          break;
+        }
+        default:
+          this.#events.push(this.#withLogprobs(event));
+      }
+    }
+  }
+
+  #withLogprobs(piece: AnsweredText): ChatEvent {
+    const { type, text } = piece;
+    if (!this.#ledger) return piece;
+    if (type !== this.#kind) {
+      const { open = "", close = "" } = this.#reading.thinking ?? {};
+      this.#ledger.skip(type === "thinking" ? open : close);
+      this.#kind = type;
+    }
+    return { type, text, logprobs: this.#ledger.take(text) };
+  }
+}
+
+/** A name for a call that nobody else has. */
+function newCallId(): string {
+  return `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}`;
+}

@@ -1,0 +1,89 @@
+// An AnswerFormat from the parts that families share: marks, calls and thinking, put together to one
+// parser and one grammar of whole answers.
+
+import {
+  choice,
+  type Grammar,
+  json,
+  literal,
+  optional,
+  repeat,
+  sequence,
+  textWithout,
+} from "../../grammar/mod.ts";
+import { beginsThinking, createAnswerParser, endsThinking } from "./answer_parser.ts";
+import type {
+  AnswerFamily,
+  AnswerFormat,
+  AnswerRequest,
+  CallableTool,
+  CallSyntax,
+  ThinkingMarks,
+} from "./types.ts";
+
+/** The parts of a format. */
+export interface AnswerParts extends Pick<AnswerFamily, "name" | "calls" | "text"> {
+  readonly thinking?: ThinkingMarks | undefined;
+}
+
+/** Line breaks and spaces that models put behind thinking and between text and calls. */
+const GLUE = repeat({ type: "characters", ranges: [[0x0a, 0x0a], [0x20, 0x20]] }, 0, 2);
+
+/** How the models of these parts answer. */
+export function createAnswerFormat({ name, thinking, calls, text }: AnswerParts): AnswerFormat {
+  const marks = { thinking, calls, text: [...text?.open ?? [], ...text?.close ?? []] };
+  return {
+    name,
+    ...thinking && { thinking },
+    ...calls && { calls },
+    parser: (options) => createAnswerParser(marks, options),
+    grammar(request) {
+      const answer = answerGrammar(request, calls, text);
+      return answer && { root: sequence(...thinkingGrammar(request.prompt, thinking), answer) };
+    },
+  };
+}
+
+/** What may, or must, come before the answer. */
+function thinkingGrammar(prompt: string, thinking: ThinkingMarks | undefined): Grammar[] {
+  if (!thinking || endsThinking(prompt, thinking)) return [];
+  const { open, close } = thinking;
+  const thought = sequence(textWithout(close), literal(close), GLUE);
+  return [beginsThinking(prompt, thinking) ? thought : optional(sequence(literal(open), thought))];
+}
+
+/** Undefined where anything goes. */
+function answerGrammar(
+  request: AnswerRequest,
+  syntax: CallSyntax | undefined,
+  marks: AnswerParts["text"],
+): Grammar | undefined {
+  const { tools, choice: wanted, parallel, schema } = request;
+  const calls = wanted === "none" || tools.length === 0
+    ? undefined
+    : syntax?.grammar(tools.map(withObject), { parallel });
+  if (calls && wanted === "required") return calls;
+  if (schema !== undefined) {
+    const document = marked(json(schema), marks);
+    return calls ? choice(calls, document) : document;
+  }
+  if (!calls) return undefined;
+  const openings = syntax?.beginnings?.(tools) ?? syntax?.openings ?? [];
+  const text = marked(textWithout(...openings), marks);
+  return sequence(text, repeat(sequence(calls, text), 0, parallel ? Infinity : 1));
+}
+
+/** Arguments are an object, whether the tool's schema says so or not. */
+function withObject({ name, parameters }: CallableTool): CallableTool {
+  const schema = typeof parameters === "object" ? parameters : {};
+  return { name, parameters: { ...schema, type: "object" } };
+}
+
+/** A text as it is or between its marks. */
+function marked(text: Grammar, marks: AnswerParts["text"]): Grammar {
+  const { open = [], close = [] } = marks ?? {};
+  const [first, last] = [open, close].map((options) =>
+    options.length === 0 ? [] : [optional(choice(...options.map(literal)))]
+  );
+  return sequence(...first!, text, ...last!);
+}

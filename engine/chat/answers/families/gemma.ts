@@ -1,0 +1,120 @@
+// Gemma 4 and FunctionGemma of Google: call:NAME{key:value,...} with bare keys, in their alphabetic
+// order, and quotes that are a token of their own. Gemma 4 thinks in a channel. Gemma 2 and 3 know
+// neither.
+
+import {
+  choice,
+  type Grammar,
+  literal,
+  optional,
+  repeat,
+  sequence,
+  textWithout,
+} from "../../../grammar/mod.ts";
+import type { AnswerFamily, CallableTool, CallSyntax } from "../types.ts";
+import { readLiteral } from "./literals.ts";
+import { ordered, separated } from "./ordered.ts";
+import {
+  argumentsOf,
+  isObject,
+  itemsOf,
+  listedTexts,
+  propertiesOf,
+  type Property,
+  type Schema,
+  typesOf,
+} from "./tool_schema.ts";
+import { jsonOfTypes } from "./typed_text.ts";
+
+/** Values within values that a grammar spells out. */
+const MAX_DEPTH = 4;
+
+/** What a grammar writes where a list does not say of what. */
+const SIMPLE_TYPES = ["string", "number", "boolean"];
+
+export const GEMMA_4: AnswerFamily = {
+  name: "gemma4",
+  recognises: (template) => template.includes("<|tool_call>") && template.includes("<|channel>"),
+  thinking: { open: "<|channel>thought\n", close: "<channel|>" },
+  calls: gemmaCalls("<|tool_call>", "<tool_call|>", '<|"|>'),
+};
+
+export const FUNCTION_GEMMA: AnswerFamily = {
+  name: "function-gemma",
+  recognises: (template) => template.includes("<start_function_call>"),
+  calls: gemmaCalls("<start_function_call>", "<end_function_call>", "<escape>"),
+};
+
+function gemmaCalls(open: string, close: string, quote: string): CallSyntax {
+  return {
+    openings: [open],
+    closing: close,
+    read(body) {
+      const match = /^\s*call:([^\s{]+)(\{[^]*)$/.exec(body);
+      const members = match ? readLiteral(match[2]!) : undefined;
+      return match && isObject(members) ? [{ name: match[1]!, arguments: members }] : undefined;
+    },
+    grammar(tools, { parallel }) {
+      const values = new ValueGrammars(close, quote);
+      const call = (tool: CallableTool) =>
+        sequence(
+          literal(`${open}call:${tool.name}`),
+          values.object(argumentsOf(tool), 0),
+          literal(close),
+        );
+      return separated(choice(...tools.map(call)), "", parallel);
+    },
+  };
+}
+
+/** Grammars of values by their schemas; deep within, lists and objects are any text. */
+class ValueGrammars {
+  readonly #quote: Grammar;
+  readonly #text: Grammar;
+  readonly #anything: Grammar;
+
+  /** @param close what ends the call, and is in no value */
+  constructor(close: string, quote: string) {
+    this.#quote = literal(quote);
+    this.#text = textWithout(quote);
+    this.#anything = textWithout(close);
+  }
+
+  object(schema: Schema, depth: number): Grammar {
+    const lowerCase = ({ key }: Property) => key.toLowerCase();
+    const properties = propertiesOf(schema)
+      ?.toSorted((a, b) => lowerCase(a) < lowerCase(b) ? -1 : 1);
+    const write = ({ key, schema }: Property) =>
+      sequence(literal(`${key}:`), this.#value(schema, depth + 1));
+    const isKnown = properties && depth <= MAX_DEPTH;
+    const members = isKnown ? ordered(properties, write, ",") : this.#anything;
+    return sequence(literal("{"), members, literal("}"));
+  }
+
+  #value(schema: Schema, depth: number): Grammar {
+    const types = typesOf(schema);
+    const scalars = (["null", "boolean", "number"] as const).filter((type) => types.has(type));
+    return choice(
+      ...types.has("string") ? [this.#string(schema)] : [],
+      ...scalars.length > 0 ? [jsonOfTypes(schema, scalars)] : [],
+      ...types.has("object") ? [this.object(schema, depth)] : [],
+      ...types.has("array") ? [this.#list(schema, depth)] : [],
+    );
+  }
+
+  #string(schema: Schema): Grammar {
+    const texts = listedTexts(schema);
+    const text = texts?.length ? choice(...texts.map(literal)) : this.#text;
+    return sequence(this.#quote, text, this.#quote);
+  }
+
+  #list(schema: Schema, depth: number): Grammar {
+    const items = isObject(schema.items) ? itemsOf(schema) : { type: SIMPLE_TYPES };
+    const write = () => {
+      const item = this.#value(items, depth + 1);
+      return optional(sequence(item, repeat(sequence(literal(","), item))));
+    };
+    const inside = depth <= MAX_DEPTH ? write() : this.#anything;
+    return sequence(literal("["), inside, literal("]"));
+  }
+}

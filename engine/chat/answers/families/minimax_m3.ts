@@ -1,0 +1,152 @@
+// MiniMax M3: arguments as nested elements, each tag after a token of its own. Only the tool's
+// schema tells a list from an object with the key "item", and a number from text.
+
+import {
+  choice,
+  type Grammar,
+  json,
+  literal,
+  repeat,
+  sequence,
+  textWithout,
+} from "../../../grammar/mod.ts";
+import type { AnswerFamily, CallableTool, ReadCall } from "../types.ts";
+import { ordered, separated } from "./ordered.ts";
+import {
+  argumentsOf,
+  itemsOf,
+  propertiesOf,
+  propertyOf,
+  type Schema,
+  toolOf,
+  typesOf,
+} from "./tool_schema.ts";
+import { stringGrammar, valueOfText } from "./typed_text.ts";
+
+const MARK = "]<]minimax[>[";
+
+const OPEN = `${MARK}<tool_call>`;
+
+const CLOSE = `${MARK}</tool_call>`;
+
+/** Elements within elements, at most. */
+const MAX_DEPTH = 100;
+
+/** Elements within elements that a grammar spells out. */
+const MAX_GRAMMAR_DEPTH = 4;
+
+interface Element {
+  readonly name: string;
+  text: string;
+  readonly children: Element[];
+}
+
+export const MINIMAX_M3: AnswerFamily = {
+  name: "minimax-m3",
+  recognises: (template) => template.includes(MARK),
+  thinking: { open: "<mm:think>", close: "</mm:think>" },
+  // Without thinking, answers begin with its closing mark.
+  text: { open: ["</mm:think>"], close: [] },
+  calls: {
+    openings: [OPEN],
+    closing: CLOSE,
+    read(body, _, tools) {
+      const elements = readElements(body);
+      const calls = elements?.map((element) => callOf(element, tools));
+      const isWhole = calls && calls.length > 0 && calls.every((call) => call !== undefined);
+      return isWhole ? calls : undefined;
+    },
+    grammar(tools, { parallel }) {
+      const call = choice(...tools.map((tool) =>
+        sequence(
+          literal(`${MARK}<invoke name="${tool.name}">`),
+          members(argumentsOf(tool), 0),
+          literal(`${MARK}</invoke>\n`),
+        )
+      ));
+      return sequence(literal(`${OPEN}\n`), separated(call, "", parallel), literal(CLOSE));
+    },
+  },
+};
+
+function callOf({ name, children }: Element, tools: readonly CallableTool[]): ReadCall | undefined {
+  const called = /^invoke name="([^"]+)"$/.exec(name)?.[1];
+  if (called === undefined) return undefined;
+  return { name: called, arguments: objectOf(children, argumentsOf(toolOf(called, tools))) };
+}
+
+/** The elements of a text, each tag of which stands after a mark. */
+function readElements(text: string): Element[] | undefined {
+  const root: Element = { name: "", text: "", children: [] };
+  const open = [root];
+  const [before = "", ...tags] = text.split(MARK);
+  if (before.trim() !== "") return undefined;
+  for (const tag of tags) {
+    const [, slash, name = "", after = ""] = /^<(\/?)([^>]+)>([^]*)$/.exec(tag) ?? [];
+    const top = open.at(-1)!;
+    if (slash === "") {
+      const element: Element = { name, text: after, children: [] };
+      top.children.push(element);
+      open.push(element);
+    } else if (slash === undefined || top.name.split(" ")[0] !== name || after.trim() !== "") {
+      return undefined;
+    } else open.pop();
+    if (open.length === 0 || open.length > MAX_DEPTH) return undefined;
+  }
+  return open.length === 1 ? root.children : undefined;
+}
+
+function objectOf(children: readonly Element[], schema: Schema): Record<string, unknown> {
+  return Object.fromEntries(
+    children.map((child) => [child.name, valueOf(child, propertyOf(schema, child.name))]),
+  );
+}
+
+function valueOf({ text, children }: Element, schema: Schema): unknown {
+  const types = typesOf(schema);
+  const isEmpty = children.length === 0;
+  if (isEmpty && !(text.trim() === "" && !types.has("string"))) return valueOfText(text, schema);
+  const isList = types.has("array") &&
+    (!types.has("object") || children.every(({ name }) => name === "item"));
+  if (isList) return children.map((child) => valueOf(child, itemsOf(schema)));
+  return isEmpty && !types.has("object") ? null : objectOf(children, schema);
+}
+
+function members(schema: Schema, depth: number): Grammar {
+  const properties = propertiesOf(schema);
+  if (!properties || depth > MAX_GRAMMAR_DEPTH) return repeat(ANY_ELEMENT);
+  return ordered(properties, ({ key, schema }) => element(key, value(schema, depth + 1)));
+}
+
+/** A value, by the types that its schema allows: elements within, or text. */
+function value(schema: Schema, depth: number): Grammar {
+  const types = typesOf(schema);
+  const options: Grammar[] = [];
+  if (types.has("string")) options.push(stringGrammar(schema, MARK));
+  else {
+    const scalars = (["null", "boolean", "number"] as const).filter((type) => types.has(type));
+    const type = schema.type === "integer" ? "integer" : scalars;
+    if (scalars.length > 0) options.push(json({ ...schema, type }));
+  }
+  if (types.has("object")) options.push(members(schema, depth));
+  if (types.has("array")) {
+    const item = depth > MAX_GRAMMAR_DEPTH ? textWithout(MARK) : value(itemsOf(schema), depth + 1);
+    options.push(repeat(element("item", item)));
+  }
+  return choice(...options);
+}
+
+function element(name: string, inside: Grammar): Grammar {
+  return sequence(literal(`${MARK}<${name}>`), inside, literal(`${MARK}</${name}>`));
+}
+
+/** An element of an unknown name, with text within. */
+const ANY_ELEMENT = sequence(
+  literal(`${MARK}<`),
+  textWithout("<", "/", ">", "\n", " "),
+  literal(">"),
+  textWithout(MARK),
+  literal(`${MARK}</`),
+  textWithout("<", "/", ">", "\n", " "),
+  literal(">"),
+);

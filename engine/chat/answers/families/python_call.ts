@@ -1,0 +1,80 @@
+// Calls written as in Python, [f(a=1, b="x"), g()], with keyword arguments. Values may be JSON too.
+
+import {
+  choice,
+  type Grammar,
+  json,
+  literal,
+  optional,
+  repeat,
+  sequence,
+  textWithout,
+} from "../../../grammar/mod.ts";
+import type { CallableTool, ReadCall } from "../types.ts";
+import { LiteralReader } from "./literals.ts";
+import { ordered } from "./ordered.ts";
+import { argumentsOf, listedTexts, propertiesOf, type Schema, typesOf } from "./tool_schema.ts";
+
+const NAME = /[^\s()[\]{},='"]+/y;
+
+/** The calls of a list, or one after the other; undefined where the text is something else. */
+export function readPythonCalls(text: string): ReadCall[] | undefined {
+  const reader = new LiteralReader(text);
+  const calls: (ReadCall | undefined)[] = [];
+  if (reader.take("[")) calls.push(...reader.list("]", () => readCall(reader)) ?? [undefined]);
+  else do calls.push(readCall(reader)); while (calls.at(-1) && !reader.isAtEnd());
+  const isWhole = calls.length > 0 && reader.isAtEnd();
+  return isWhole && calls.every((call) => call !== undefined) ? calls : undefined;
+}
+
+function readCall(reader: LiteralReader): ReadCall | undefined {
+  const name = reader.match(NAME);
+  if (name === undefined || !reader.take("(")) return undefined;
+  const members = reader.list<[string, unknown]>(")", () => {
+    const key = reader.match(NAME);
+    if (key === undefined || !reader.take("=")) return undefined;
+    const value = reader.value();
+    return value === undefined ? undefined : [key, value];
+  });
+  return members && { name, arguments: Object.fromEntries(members) };
+}
+
+/** Any one call. */
+export function pythonCall(tools: readonly CallableTool[]): Grammar {
+  return choice(...tools.map(callGrammar));
+}
+
+function callGrammar(tool: CallableTool): Grammar {
+  const schema = argumentsOf(tool);
+  const properties = propertiesOf(schema);
+  const members = properties
+    ? ordered(properties, ({ key, schema }) => sequence(literal(`${key}=`), value(schema)), ", ")
+    : ANY_ARGUMENTS;
+  return sequence(literal(`${tool.name}(`), members, literal(")"));
+}
+
+/** JSON is read by Python but for its words; strings may stand in Python's other quotes too. */
+function value(schema: Schema): Grammar {
+  const types = typesOf(schema);
+  if (types.size === 1 && types.has("string")) {
+    const text = listedTexts(schema)?.map(literal) ?? [textWithout("'", "\\")];
+    return choice(json(schema), sequence(literal("'"), choice(...text), literal("'")));
+  }
+  const isAnyBoolean = types.size === 1 && types.has("boolean") && !listsValues(schema);
+  return isAnyBoolean ? choice(literal("True"), literal("False")) : json(schema);
+}
+
+function listsValues(schema: Schema): boolean {
+  return schema.enum !== undefined || schema.const !== undefined;
+}
+
+const ANY_ARGUMENT = sequence(
+  { type: "pattern", source: "^[A-Za-z_][A-Za-z_0-9]*$" },
+  literal("="),
+  json({}),
+);
+
+/** Arguments of a tool that declares none. */
+const ANY_ARGUMENTS = optional(
+  sequence(ANY_ARGUMENT, repeat(sequence(literal(", "), ANY_ARGUMENT))),
+);

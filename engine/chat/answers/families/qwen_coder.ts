@@ -1,0 +1,102 @@
+// The XML-like format of Qwen3-Coder, Qwen 3.5, Nemotron 3 and Step 3.5:
+// <tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>, with line breaks
+// around each value. Strings stand there as they are, without escapes; all else is JSON.
+
+import {
+  choice,
+  type Grammar,
+  literal,
+  repeat,
+  sequence,
+  textWithout,
+} from "../../../grammar/mod.ts";
+import type { AnswerFamily, CallableTool, ReadCall } from "../types.ts";
+import { ordered, separated } from "./ordered.ts";
+import { argumentsOf, propertiesOf, propertyOf, type Schema, toolOf } from "./tool_schema.ts";
+import { textGrammar, valueOfText } from "./typed_text.ts";
+
+const OPENING = "<tool_call>";
+
+const FUNCTION = "<function=";
+
+const CLOSING = "</tool_call>";
+
+/** A call: name and parameters. Its end is one where the next call follows, or nothing. */
+const CALL =
+  /\s*<function=([^>\n]+)>([^]*?)(?:<\/function>\s*(?:<\/tool_call>\s*)?(?:<tool_call>\s*)?(?=<function=|$)|$)/y;
+
+/** A parameter: key and value. Its end is one where the next follows, or nothing. */
+const PARAMETER =
+  /\s*<parameter=([^>\n]+)>\n?([^]*?)(?:\n?<\/parameter>\s*(?=<parameter=|$)|\n(?=<parameter=)|$)/y;
+
+export const QWEN_CODER: AnswerFamily = {
+  name: "qwen-coder",
+  recognises: (template) =>
+    [OPENING, FUNCTION, "<parameter="].every((mark) => template.includes(mark)),
+  calls: {
+    // The models forget the first mark now and then.
+    openings: [OPENING, FUNCTION],
+    // Values may hold the mark alone.
+    closing: `</function>\n${CLOSING}`,
+    read(body, opening, tools) {
+      if (opening !== FUNCTION) return readCalls(body, tools);
+      const calls = readCalls(FUNCTION + body, tools);
+      const areKnown = calls?.every(({ name }) => tools.some((tool) => tool.name === name));
+      return areKnown ? calls : undefined;
+    },
+    grammar(tools, { parallel }) {
+      const call = choice(...tools.map(callGrammar));
+      return separated(
+        sequence(literal(`${OPENING}\n`), call, literal(`\n${CLOSING}`)),
+        "\n",
+        parallel,
+      );
+    },
+  },
+};
+
+function readCalls(body: string, tools: readonly CallableTool[]): ReadCall[] | undefined {
+  const calls = matchAll(body.trimEnd(), CALL)?.map(([name, parameters]) =>
+    readCall(name, parameters, argumentsOf(toolOf(name, tools)))
+  );
+  return calls?.length && calls.every((call) => call !== undefined) ? calls : undefined;
+}
+
+function readCall(name: string, parameters: string, schema: Schema): ReadCall | undefined {
+  const members = matchAll(parameters.trimEnd(), PARAMETER);
+  if (!members) return undefined;
+  const values = members.map(([key, text]) => [key, valueOfText(text, propertyOf(schema, key))]);
+  return { name, arguments: Object.fromEntries(values) };
+}
+
+/** The two groups of each match; undefined where the matches do not make up the text. */
+function matchAll(text: string, pattern: RegExp): [string, string][] | undefined {
+  const found: [string, string][] = [];
+  pattern.lastIndex = 0;
+  while (pattern.lastIndex < text.length) {
+    const match = pattern.exec(text);
+    if (!match) return undefined;
+    found.push([match[1]!.trim(), match[2]!]);
+  }
+  return found;
+}
+
+function callGrammar(tool: CallableTool): Grammar {
+  const close = "\n</parameter>\n";
+  const parameter = (key: Grammar, schema: Schema) =>
+    sequence(
+      literal("<parameter="),
+      key,
+      literal(">\n"),
+      textGrammar(schema, close),
+      literal(close),
+    );
+  const properties = propertiesOf(argumentsOf(tool));
+  return sequence(
+    literal(`${FUNCTION}${tool.name}>\n`),
+    properties
+      ? ordered(properties, ({ key, schema }) => parameter(literal(key), schema))
+      : repeat(parameter(textWithout(">", "\n"), {})),
+    literal("</function>"),
+  );
+}

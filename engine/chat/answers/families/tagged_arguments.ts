@@ -1,0 +1,229 @@
+// Calls whose arguments stand between marks, one by one: <arg_key>, <parameter name="...">. Strings
+// stand there as they are and all else as JSON, so the tool's schema must tell what a text means,
+// unless the family writes it beside the key. Each family gives its marks.
+
+import {
+  choice,
+  type Grammar,
+  literal,
+  repeat,
+  sequence,
+  textWithout,
+} from "../../../grammar/mod.ts";
+import type { CallableTool, CallSyntax, ReadCall } from "../types.ts";
+import { ordered, separated } from "./ordered.ts";
+import {
+  argumentsOf,
+  type JsonType,
+  propertiesOf,
+  type Property,
+  propertyOf,
+  type Schema,
+  toolOf,
+  typesOf,
+} from "./tool_schema.ts";
+import { jsonOfTypes, parseJson, stringGrammar, textGrammar, valueOfText } from "./typed_text.ts";
+
+/** Marks of a call, or of an argument: what they stand around is a name, then the rest. */
+export interface TagMarks {
+  /** Before the name. */
+  readonly open: string;
+  /** Right after the name. */
+  readonly named: string;
+  /** Before the rest; what comes between `named` and this is up to `gap`. */
+  readonly begin: string;
+  readonly close: string;
+}
+
+/** How a family writes calls with marked arguments; white space in the marks may be left out. */
+export interface TaggedSyntax {
+  /** Openings and closing of the calls, white space within included. */
+  readonly section: readonly [open: string, close: string];
+  /** Between two sections; left out, one section holds all calls. */
+  readonly between?: string;
+  readonly call: TagMarks;
+  /** What stands between `named` and `begin` of a call. */
+  readonly callGap?: Grammar;
+  readonly argument: TagMarks;
+  /** Where types are written: what stands between `named` and `begin` of an argument of a type. */
+  gap?(type: JsonType): string;
+  /** The text that a string's wrapping holds; undefined where it has none. */
+  unwrap?(text: string): string | undefined;
+}
+
+/** The calls of such a family. */
+export function taggedCalls(syntax: TaggedSyntax): CallSyntax {
+  const [open, close] = syntax.section;
+  return {
+    openings: [open.trim()],
+    closing: close.trim(),
+    read: (body, _, tools) => new TaggedReader(body, syntax).calls(tools),
+    grammar(tools, { parallel }) {
+      const call = choice(...tools.map((tool) => callGrammar(tool, syntax)));
+      const { between } = syntax;
+      const calls = between === undefined ? separated(call, "", parallel) : call;
+      const section = sequence(literal(open), calls, literal(close));
+      return between === undefined ? section : separated(section, between, parallel);
+    },
+  };
+}
+
+class TaggedReader {
+  readonly #text: string;
+  readonly #syntax: TaggedSyntax;
+  #offset = 0;
+
+  constructor(text: string, syntax: TaggedSyntax) {
+    this.#text = text;
+    this.#syntax = syntax;
+  }
+
+  /** All calls; undefined where the text is something else. */
+  calls(tools: readonly CallableTool[]): ReadCall[] | undefined {
+    const calls: ReadCall[] = [];
+    do {
+      const call = this.#call(tools);
+      if (!call) return undefined;
+      calls.push(call);
+    } while (this.#skipBlanks() < this.#text.length);
+    return calls;
+  }
+
+  #call(tools: readonly CallableTool[]): ReadCall | undefined {
+    const { call: marks, argument } = this.#syntax;
+    if (!this.#take(marks.open)) return undefined;
+    const name = this.#name(marks, [argument.open, marks.close]);
+    if (name === undefined || name === "") return undefined;
+    const schema = argumentsOf(toolOf(name, tools));
+    const members: [string, unknown][] = [];
+    while (this.#take(argument.open)) {
+      const member = this.#argument(schema);
+      if (!member) return undefined;
+      members.push(member);
+    }
+    if (!this.#take(marks.close)) return undefined;
+    return { name, arguments: Object.fromEntries(members) };
+  }
+
+  #argument(schema: Schema): [string, unknown] | undefined {
+    const { argument: marks, gap, unwrap } = this.#syntax;
+    const key = this.#until(marks.named)?.trim();
+    const type = this.#until(marks.begin);
+    const text = this.#value();
+    if (key === undefined || type === undefined || text === undefined) return undefined;
+    if (gap) {
+      const value = type.trim() === gap("string").trim() ? text : parseJson(text);
+      if (value !== undefined) return [key, value];
+    }
+    return [key, unwrap?.(text) ?? valueOfText(text, propertyOf(schema, key))];
+  }
+
+  /** A name, which what follows may end too where its mark is but white space. */
+  #name(marks: TagMarks, others: readonly string[]): string | undefined {
+    if (marks.named.trim() !== "") {
+      const name = this.#until(marks.named)?.trim();
+      return this.#until(marks.begin) === undefined ? undefined : name;
+    }
+    const ends = others.map((other) => other.trim()).filter((other) => other !== "")
+      .map((other) => this.#text.indexOf(other, this.#offset)).filter((at) => at >= 0);
+    const end = Math.min(this.#text.length, ...ends);
+    const name = this.#text.slice(this.#offset, end).trim();
+    this.#offset = end;
+    return /\s/.test(name) ? undefined : name;
+  }
+
+  /** A value, up to a closing mark after which an argument or the end of the call follows. */
+  #value(): string | undefined {
+    const { call, argument } = this.#syntax;
+    const start = this.#offset;
+    for (;;) {
+      const at = this.#text.indexOf(argument.close.trim(), this.#offset);
+      if (at < 0) return undefined;
+      this.#offset = at + argument.close.trim().length;
+      if (this.#isNext(argument.open) || this.#isNext(call.close)) {
+        return this.#text.slice(start, at);
+      }
+    }
+  }
+
+  /** The text before a mark, which is then behind. */
+  #until(mark: string): string | undefined {
+    const characters = mark.trim();
+    const at = this.#text.indexOf(characters, this.#offset);
+    if (at < 0) return undefined;
+    const text = this.#text.slice(this.#offset, at);
+    this.#offset = at + characters.length;
+    return text;
+  }
+
+  #isNext(mark: string): boolean {
+    const at = this.#skipBlanks();
+    const characters = mark.trim();
+    return characters === "" ? at === this.#text.length : this.#text.startsWith(characters, at);
+  }
+
+  #take(mark: string): boolean {
+    const characters = mark.trim();
+    if (!this.#text.startsWith(characters, this.#skipBlanks())) return false;
+    this.#offset = this.#skipBlanks() + characters.length;
+    return true;
+  }
+
+  #skipBlanks(): number {
+    const blanks = /\s*/y;
+    blanks.lastIndex = this.#offset;
+    blanks.test(this.#text);
+    return blanks.lastIndex;
+  }
+}
+
+function callGrammar(tool: CallableTool, syntax: TaggedSyntax): Grammar {
+  const { call, callGap } = syntax;
+  const schema = argumentsOf(tool);
+  const properties = propertiesOf(schema);
+  return sequence(
+    literal(call.open + tool.name + call.named),
+    ...callGap ? [callGap] : [],
+    literal(call.begin),
+    properties
+      ? ordered(properties, (property) => argumentGrammar(property, syntax))
+      : anyArguments(syntax),
+    literal(call.close),
+  );
+}
+
+function argumentGrammar({ key, schema }: Property, syntax: TaggedSyntax): Grammar {
+  const { open, named, close } = syntax.argument;
+  const value = valueGrammar(schema, syntax);
+  return sequence(literal(open + key + named), value, literal(close));
+}
+
+/** From behind the key to the value's end. */
+function valueGrammar(schema: Schema, { argument, gap }: TaggedSyntax): Grammar {
+  const closing = argument.close.trim();
+  if (!gap) return sequence(literal(argument.begin), textGrammar(schema, closing));
+  const groups = Map.groupBy(typesOf(schema), gap);
+  return choice(...[...groups].map(([written, types]) =>
+    sequence(
+      literal(written + argument.begin),
+      types.includes("string")
+        ? stringGrammar({ ...schema, type: "string" }, closing)
+        : jsonOfTypes(schema, types),
+    )
+  ));
+}
+
+/** Arguments of a tool that declares none. */
+function anyArguments(syntax: TaggedSyntax): Grammar {
+  const { open, named, close } = syntax.argument;
+  const key = textWithout(named.trim(), "\n");
+  return repeat(
+    sequence(
+      literal(open),
+      key,
+      literal(named),
+      valueGrammar({}, syntax),
+      literal(close),
+    ),
+  );
+}

@@ -1,0 +1,45 @@
+// Arguments that stand in an answer as plain text between marks: what value a text means by the
+// tool's schema, and the grammar of such texts.
+
+import { choice, type Grammar, json, literal, textWithout } from "../../../grammar/mod.ts";
+import { readLiteral } from "./literals.ts";
+import { type JsonType, jsonTypeOf, listedTexts, type Schema, typesOf } from "./tool_schema.ts";
+
+/** The value that a text means: text where the schema wants text, else JSON or what is meant so. */
+export function valueOfText(text: string, schema: Schema): unknown {
+  const types = typesOf(schema);
+  if (types.has("string") && types.size === 1) return text;
+  let value = parseJson(text);
+  const mayBeLiteral = !types.has("string") || /^\s*[[{]/.test(text);
+  if (value === undefined && mayBeLiteral) value = readLiteral(text);
+  return value !== undefined && types.has(jsonTypeOf(value)) ? value : text;
+}
+
+/** The texts that mean a value of a schema, none of them with the mark in it that ends them. */
+export function textGrammar(schema: Schema, closing: string): Grammar {
+  return typesOf(schema).has("string") ? stringGrammar(schema, closing) : json(schema);
+}
+
+/** The texts of strings. */
+export function stringGrammar(schema: Schema, closing: string): Grammar {
+  const isText = typesOf(schema).size === 1;
+  const texts = isText ? listedTexts(schema) : undefined;
+  return texts?.length ? choice(...texts.map(literal)) : textWithout(closing);
+}
+
+/** JSON of those values of a schema that have one of some types. */
+export function jsonOfTypes(schema: Schema, types: readonly JsonType[]): Grammar {
+  const { type } = schema;
+  const isInteger = type === "integer" || Array.isArray(type) && type.includes("integer");
+  const wanted = types.map((one) => one === "number" && isInteger ? "integer" : one);
+  return json({ ...schema, type: wanted });
+}
+
+/** Undefined where a text is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,12 @@
+// A conversation as a prompt, and the answer as thinking, text and tool calls, as the family of the
+// model's template writes them.
+
+export { detectAnswerFormat } from "./answers/detect.ts";
+export {
+  chat,
+  type ChatContext,
+  chatPrompt,
+  countTokens,
+  renderChat,
+  type SplitPrompt,
+} from "./chat.ts";

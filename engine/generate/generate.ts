@@ -1,0 +1,163 @@
+// From a prompt to a stream of text: encodes, queues a sequence, decodes its tokens, ends at an
+// end token or a stop string, counts. Works for one request; the scheduler runs many.
+
+import type { Tokenizer } from "../../tokenizer/mod.ts";
+import { flagsOf } from "../cancellation.ts";
+import { EngineError, RequestError } from "../errors.ts";
+import type { DoneReason, GenerateEvent, TokenLogprob } from "../event_types.ts";
+import {
+  encodePrompt,
+  type Prompt,
+  type PromptContext,
+  type PromptItem,
+  promptLength,
+  textTokens,
+  tokensOf,
+} from "../prompt/mod.ts";
+import type { Scheduler, Sequence, SequenceEnd } from "../run/mod.ts";
+import type { GenerateRequest } from "../types.ts";
+import { Constraint } from "./constraint.ts";
+import { EventQueue } from "./event_queue.ts";
+import { checkLogprobs, tokenLogprob } from "./logprobs.ts";
+import { resolveSampling } from "./sampling_options.ts";
+import { StopStrings } from "./stop_strings.ts";
+
+/** The parts of a model that a generation needs. */
+export interface GenerateContext extends PromptContext {
+  readonly scheduler: Scheduler;
+}
+
+/** A request whose prompt may have images. */
+export type PromptRequest = Omit<GenerateRequest, "prompt"> & { prompt: Prompt };
+
+/** How tokens become text. */
+export interface GenerateOptions {
+  /** Whether control tokens show as their piece, for a parser that looks for them. Default false. */
+  readonly showControl?: boolean;
+}
+
+/**
+ * Queues a generation. Errors at once: CancelledError, RequestError, ContextLengthError, ModelClosedError, and
+ * SchemaError or GrammarError of its format.
+ */
+export function generate(
+  context: GenerateContext,
+  request: PromptRequest,
+  { showControl = false }: GenerateOptions = {},
+): AsyncIterableIterator<GenerateEvent> {
+  const { scheduler, tokenizer, contextLength } = context;
+  const prompt = encodePrompt(context, request);
+  const promptTokens = promptLength(prompt);
+  const { format, finish = true, logprobs: alternatives } = request;
+  checkLogprobs(alternatives);
+  const constraint = format && new Constraint(format, tokenizer, finish, request);
+  const sampling = resolveSampling(request, contextLength, constraint !== undefined);
+  const wanted = request.maxTokens ?? Infinity;
+  if (Number.isNaN(wanted)) throw new RequestError("Cannot generate: maxTokens is no number");
+  const maxTokens = Math.min(wanted, contextLength - promptTokens);
+  const started = performance.now();
+  let first = started;
+  let count = 0;
+  let cached = 0;
+  let stopString: string | undefined;
+  let failure: Error | undefined;
+  let pending: number[] = [];
+  let logprobs: TokenLogprob[] = [];
+  const stops = new StopStrings(request.stop ?? []);
+  const decoder = tokenizer.hasText
+    ? tokenizer.streamDecoder({ special: showControl, textStart: startsText(tokenizer, prompt) })
+    : { push: () => "", flush: () => "" };
+
+  const events = new EventQueue<GenerateEvent>(() => sequence && (sequence.aborted = true));
+  const give = (text: string) => {
+    // A vocabulary without text gives its tokens alone.
+    if (text === "" && (tokenizer.hasText || pending.length === 0)) return;
+    const told = alternatives !== undefined && { logprobs };
+    events.push({ type: "text", text, tokens: pending, ...told });
+    [pending, logprobs] = [[], []];
+  };
+  const wait = (ahead: number) => events.push({ type: "queued", ahead });
+  const begin = (cachedTokens: number): void => {
+    cached = cachedTokens;
+    events.push({ type: "start", promptTokens, cachedTokens });
+  };
+  const accept = (token: number, logits?: Float32Array): boolean => {
+    if (count++ === 0) first = performance.now();
+    if (constraint?.accept(token) === false) {
+      failure = constraint.failure ??
+        new EngineError(`Cannot go on: the model chose token ${token} against its mask`);
+      return false;
+    }
+    if (!request.ignoreEnd && tokenizer.endOfGeneration.has(token)) return false;
+    pending.push(token);
+    if (logits) logprobs.push(tokenLogprob(logits, token, alternatives!, tokenizer));
+    const { text, stop } = stops.push(decoder.push(token));
+    give(text);
+    stopString = stop;
+    return stop === undefined && !constraint?.mustEnd;
+  };
+  const end = (reason: SequenceEnd): void => {
+    request.signal?.removeEventListener("abort", abort);
+    if (typeof reason === "object") return events.close(reason);
+    if (reason === "aborted") return events.close();
+    failure ??= constraint?.failure;
+    if (failure) return events.close({ error: failure });
+    try {
+      conclude(reason);
+      events.close();
+    } catch (error) {
+      events.close({ error });
+    }
+  };
+  const conclude = (reason: DoneReason): void => {
+    if (stopString === undefined) {
+      const { text, stop } = stops.push(decoder.flush());
+      stopString = stop;
+      give(stop === undefined ? text + stops.flush() : text);
+    }
+    const now = performance.now();
+    const usage = {
+      promptTokens,
+      cachedTokens: cached,
+      completionTokens: count,
+      promptMilliseconds: (count > 0 ? first : now) - started,
+      completionMilliseconds: count > 0 ? now - first : 0,
+    };
+    events.push({
+      type: "done",
+      reason: stopString !== undefined ? "stop" : reason,
+      usage,
+      ...(stopString !== undefined && { stopString }),
+      ...(request.context && { context: textTokens(sequence?.tokens ?? tokensOf(prompt)) }),
+    });
+  };
+  const abort = () => {
+    if (sequence) sequence.aborted = true;
+    events.close();
+  };
+
+  let sequence: Sequence | undefined;
+  if (request.signal?.aborted) events.close();
+  else if (maxTokens <= 0) end("length");
+  else {
+    request.signal?.addEventListener("abort", abort);
+    sequence = scheduler.add({
+      prompt,
+      sampling,
+      maxTokens,
+      wait,
+      begin,
+      accept,
+      end,
+      flags: flagsOf(request.signal),
+      wantsLogits: alternatives !== undefined,
+      ...(constraint && { constraint }),
+    });
+  }
+  return events;
+}
+
+/** Whether what follows the prompt is the beginning of a text: nothing but BOS came before. */
+function startsText(tokenizer: Tokenizer, prompt: readonly PromptItem[]): boolean {
+  return prompt.every((item) => item === tokenizer.bosToken);
+}

@@ -1,0 +1,7 @@
+// From a prompt to events: sampling options, constraints on tokens, stop strings, log probabilities.
+// Knows sequences and text; nothing of chats.
+
+export { compileFormat } from "./constraint.ts";
+export { EventQueue } from "./event_queue.ts";
+export { generate, type GenerateContext } from "./generate.ts";
+export { TokenLedger } from "./token_ledger.ts";

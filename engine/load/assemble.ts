@@ -1,0 +1,137 @@
+// Puts a model together on a device: step memory, network, weights with their adapters, runner and
+// scheduler. How large everything is gets decided here; for the KV cache, in run/cache_size.ts.
+
+import type { Capabilities, Device } from "../../kernels/mod.ts";
+import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
+import { architectureOf } from "../models/registry.ts";
+import { allocateStep, checkLayers, Config, ModelBuilder, Network, poolingOf } from "../nn/mod.ts";
+import type { ImageLimits } from "../prompt/mod.ts";
+import { chooseCacheSize, Scheduler, StepRunner, tokenBytes } from "../run/mod.ts";
+import { findSight, loadSight, type Sight } from "../sight.ts";
+import type { LoadOptions, ModelInfo } from "../types.ts";
+import { Adapter, WeightLoader } from "../weights/mod.ts";
+
+/** Window of encoders: a text runs in one step, so that all activations grow with it. */
+const ENCODER_CONTEXT = 4096;
+
+const DEFAULT_SEQUENCES = 8;
+
+/** Rows of a step of texts: each may take a workgroup per head, and a dispatch has 65,535. */
+const MOST_ROWS = 511;
+
+/** How a model is put together. */
+export interface AssembleOptions extends LoadOptions {
+  /** Where the weights of a file come from. Default: from the file. */
+  openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
+  /**
+   * Most tokens of an image: a model that sees images whole runs them in one step. Default: what its
+   * encoder makes of one, or 0 without.
+   */
+  imageTokens?: number;
+  /** Makes room for the largest image at once, as an estimate has to. Default: for a usual one. */
+  largestImage?: boolean;
+}
+
+/** A model ready to run. */
+export interface Assembly {
+  scheduler: Scheduler;
+  config: Config;
+  /** Window in tokens. */
+  contextLength: number;
+  /** Sequences that can run at the same time. */
+  maxSequences: number;
+  /** Most tokens of a sequence per step. */
+  chunk: number;
+  /** Whether tokens see later ones, so that a text has to run in one step. */
+  encoder: boolean;
+  /** Images that a prompt may have; missing for encoders. */
+  images: ImageLimits | undefined;
+  /** By what it reads images itself; undefined where it does not. */
+  sight: Sight | undefined;
+}
+
+/** Loads the weights and builds what runs them. */
+export async function assemble(
+  gguf: GgufFile,
+  info: ModelInfo,
+  device: Device,
+  options: AssembleOptions,
+): Promise<Assembly> {
+  const { openTensors = (file: GgufFile) => TensorReader.open(file) } = options;
+  const { architecture } = info;
+  const { load, encoder, wholeImages } = architectureOf(architecture);
+  const config = new Config(new MetadataReader(gguf), gguf.path, architecture);
+  checkLayers(gguf, config);
+  poolingOf(config);
+  const exact = options.exact ?? false;
+  const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
+  const asked = options.contextLength ?? (encoder ? ENCODER_CONTEXT : undefined);
+  const { context, blocks: cacheBlocks } = chooseCacheSize({
+    asked,
+    trained: info.trainedContextLength,
+    slots,
+    windows: options.cacheWindows,
+    fileSize: info.fileSize,
+    tokenBytes: tokenBytes(config, !exact),
+    maxBuffer: Math.min(device.profile.maxBindingSize, device.profile.maxBufferSize),
+  });
+  const most = options.prefillChunk ?? defaultChunk(device.profile.capabilities);
+  const chunk = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
+  const vision = await findSight(gguf, { sees: info.sees, isEncoder: encoder }, options);
+  const imageTokens = options.imageTokens ?? vision?.mostTokens ?? 0;
+  const imageRows = wholeImages(config) ? imageTokens : 0;
+  const rows = Math.max(chunk, Math.min(imageRows, context)) + slots;
+  const limits = {
+    rows,
+    outputs: encoder ? rows : Math.max(slots, Math.min(chunk, 64)),
+    slots,
+    context,
+  };
+  const state = allocateStep(device, limits);
+  const network = new Network(device, state, {
+    limits,
+    integer: !exact && device.profile.capabilities.packedDot,
+    halfCache: !exact,
+    cacheBlocks,
+  });
+  using resources = new DisposableStack();
+  const reader = resources.use(await openTensors(gguf));
+  const adapters: Adapter[] = [];
+  for (const { path, scale = 1 } of options.adapters ?? []) {
+    adapters.push(resources.use(await Adapter.open(path, { scale, architecture, openTensors })));
+  }
+  const weights = new WeightLoader(device, gguf, reader, { ...options, adapters });
+  const model = new ModelBuilder(network, weights, config, asked ?? context);
+  await load(model);
+  model.checkAllTaken();
+  for (const adapter of adapters) adapter.checkAllUsed();
+  const runner = new StepRunner(device, network, state, limits);
+  const scheduler = new Scheduler(runner, cacheBlocks, chunk);
+  const images = encoder ? undefined : {
+    columns: network.images.columns,
+    tokens: network.images.areWhole ? rows - slots : Infinity,
+  };
+  if (vision) network.images.allocate();
+  const sight = vision && await loadSight(vision, device, {
+    scheduler,
+    openTensors,
+    largestImage: options.largestImage ?? false,
+    ...(options.signal && { signal: options.signal }),
+  });
+  await device.prepare();
+  return {
+    scheduler,
+    config,
+    contextLength: context,
+    maxSequences: slots,
+    chunk,
+    encoder,
+    images,
+    sight,
+  };
+}
+
+/** Prompt tokens per step: on a CPU driver few, so that an abort is seen soon. */
+function defaultChunk({ software }: Capabilities): number {
+  return software ? 64 : 256;
+}

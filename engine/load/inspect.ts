@@ -1,0 +1,81 @@
+// What is known of a model from its header alone, without a GPU.
+
+import { createTokenizer, type Tokenizer } from "../../tokenizer/mod.ts";
+import { detectAnswerFormat } from "../chat/mod.ts";
+import { fileTypeName, type GgufFile, MetadataReader, readGguf } from "../gguf/mod.ts";
+import { architectures } from "../models/registry.ts";
+import { findInsertionTokens } from "../prompt/mod.ts";
+import type { LoadOptions, ModelInfo } from "../types.ts";
+import { viewAsDecoder, visionFault } from "../vision/mod.ts";
+
+/** Greatest `pooling_type` that says something; -1, as unsigned, says nothing. */
+const LAST_POOLING_TYPE = 4;
+
+/** Characters of a template that are looked at: genuine ones have some 20,000. */
+const LONGEST_TEMPLATE = 1 << 20;
+
+/**
+ * Reads a file's header.
+ *
+ * @param options projector: path of the file by which the model sees, if that is another one
+ * @throws {GgufError} if a header is not what it should be
+ */
+export async function inspectModel(
+  path: string | URL,
+  { projector }: Pick<LoadOptions, "projector"> = {},
+): Promise<ModelInfo> {
+  const gguf = await readGguf(path);
+  return describeModel(gguf, projector === undefined ? gguf : await readGguf(projector));
+}
+
+/** Loads a vocabulary alone: no GPU is touched. Errors: GgufError, TokenizerError. */
+export async function loadTokenizer(path: string | URL): Promise<Tokenizer> {
+  return createTokenizer(viewAsDecoder(await readGguf(path)).metadata);
+}
+
+/**
+ * The facts of a header that has been read.
+ *
+ * @param projector header of the file by which the model sees
+ * @throws {GgufError} if it names no architecture
+ */
+export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
+  const metadata = new MetadataReader(gguf);
+  const architecture = metadata.string("general.architecture");
+  const entry = architectures.get(architecture);
+  const isEncoder = entry?.encoder ?? false;
+  const tensors = [...gguf.tensors.values()];
+  const weights = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1);
+  const template = gguf.metadata["tokenizer.chat_template"];
+  const answers = detectAnswerFormat(
+    typeof template === "string" ? template.slice(0, LONGEST_TEMPLATE) : undefined,
+  );
+  return {
+    architecture,
+    parameterCount: tensors.reduce((sum, { shape }) => sum + weights(shape), 0),
+    quantization: quantizationOf(gguf, metadata),
+    trainedContextLength: metadata.optionalCount(`${architecture}.context_length`, 0) || 2048,
+    embeddingLength: metadata.optionalCount(`${architecture}.embedding_length`, 0),
+    fileSize: gguf.fileSize,
+    hasChatTemplate: typeof template === "string" && template !== "",
+    callsTools: answers.calls !== undefined,
+    thinks: answers.thinking !== undefined,
+    inserts: findInsertionTokens(gguf.metadata) !== undefined,
+    sees: entry?.encoder === false && visionFault(gguf, projector) === undefined,
+    isEmbeddingModel: isEncoder ||
+      metadata.optionalNumber(`${architecture}.pooling_type`, Infinity) <= LAST_POOLING_TYPE,
+  };
+}
+
+/** The declared file type, else the type that most bytes are of. */
+function quantizationOf(gguf: GgufFile, metadata: MetadataReader): string {
+  const declared = metadata.has("general.file_type")
+    ? fileTypeName(metadata.count("general.file_type"))
+    : undefined;
+  if (declared) return declared;
+  const bytes = new Map<string, number>();
+  for (const { typeName, byteLength } of gguf.tensors.values()) {
+    bytes.set(typeName, (bytes.get(typeName) ?? 0) + byteLength);
+  }
+  return [...bytes].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "unknown";
+}

@@ -1,0 +1,117 @@
+// From texts to vectors: the hidden states of a text's tokens, pooled as the file says (mean, the
+// first token, the last one) and normalized to length one, as sentence encoders are used (Reimers and
+// Gurevych 2019). A model without pooling gives the state of the last token.
+
+import { taint, type Tokenizer } from "../../tokenizer/mod.ts";
+import { cancellable, checkpoint, flagsOf } from "../cancellation.ts";
+import { ContextLengthError, NotFiniteError, RequestError } from "../errors.ts";
+import type { GenerateContext } from "../generate/mod.ts";
+import type { Assembly } from "../load/mod.ts";
+import { poolingOf } from "../nn/mod.ts";
+import { checkTokens } from "../prompt/mod.ts";
+import type { EmbedInput, EmbedRequest, EmbedResult } from "../types.ts";
+
+/** How many characters of a long text are encoded at first: what is cut off needs no tokens. */
+const FIRST_CHARACTERS = 1 << 16;
+
+/**
+ * Embeds texts or token ids, as many at a time as a step has room for: others come in between.
+ * Errors: RequestError, ContextLengthError, NotFiniteError; the signal's reason.
+ */
+export async function embed(
+  context: GenerateContext & Assembly,
+  { inputs, truncate = true, dimensions, signal }: EmbedRequest,
+): Promise<EmbedResult> {
+  const { scheduler, config, encoder } = context;
+  const pooling = poolingOf(config);
+  const embeddings: Float32Array[] = [];
+  let promptTokens = 0;
+  while (embeddings.length < inputs.length) {
+    const first = embeddings.length;
+    const sequences = cancellable(
+      flagsOf(signal),
+      () => encodeSome(context, inputs, first, truncate),
+    );
+    const states = await scheduler.evaluate({
+      sequences,
+      output: "hidden",
+      wanted: pooling === "mean" ? "all" : pooling,
+      whole: encoder,
+      signal,
+    });
+    for (const [i, rows] of states.entries()) {
+      const mean = pooling === "mean" ? meanOf(rows, sequences[i].length) : rows;
+      if (!mean.every(Number.isFinite)) {
+        throw new NotFiniteError(`hidden states of text ${first + i}`);
+      }
+      embeddings.push(normalized(mean.subarray(0, dimensions)));
+      promptTokens += sequences[i].length;
+    }
+  }
+  return { embeddings, promptTokens };
+}
+
+/** The tokens of the inputs from `first` on that fit a step together, at least of one. */
+function encodeSome(
+  context: GenerateContext & Assembly,
+  inputs: readonly EmbedInput[],
+  first: number,
+  truncate: boolean,
+): number[][] {
+  const room = context.scheduler.evaluationRoom;
+  const sequences: number[][] = [];
+  let rows = 0;
+  while (sequences.length < room.sequences && first + sequences.length < inputs.length) {
+    const index = first + sequences.length;
+    const tokens = tokensOf(context, inputs[index], index, truncate);
+    rows += tokens.length;
+    if (rows > room.rows && sequences.length > 0) break;
+    sequences.push(tokens);
+  }
+  return sequences;
+}
+
+/** Tokens of a text with the special ones that its model was trained on. */
+function tokensOf(
+  { tokenizer, contextLength }: GenerateContext,
+  input: EmbedInput,
+  index: number,
+  truncate: boolean,
+): number[] {
+  const tokens = typeof input === "string" ? encode(tokenizer, input, contextLength) : [...input];
+  if (tokens.length === 0) {
+    throw new RequestError(`Cannot embed text ${index}: it has no tokens`);
+  }
+  checkTokens(tokens, tokenizer, `Cannot embed text ${index}`);
+  if (tokens.length <= contextLength) return tokens;
+  if (!truncate) throw new ContextLengthError(tokens.length, contextLength);
+  // What ends a text ends a shortened one too.
+  const end = typeof input === "string" ? tokenizer.encode("", { eos: true }) : [];
+  return [...tokens.slice(0, contextLength - end.length), ...end];
+}
+
+/**
+ * Tokens of a text, in which nothing is a control token: texts to embed are data. Where they are more
+ * than the window takes, of its beginning alone.
+ */
+function encode(tokenizer: Tokenizer, text: string, contextLength: number): number[] {
+  for (let length = FIRST_CHARACTERS;; length *= 2) {
+    checkpoint();
+    const tokens = tokenizer.encode(taint(text.slice(0, length)), { bos: true, eos: true });
+    // Twice the window: the end of the beginning may be other tokens than it is in the whole text.
+    if (length >= text.length || tokens.length > 2 * contextLength) return tokens;
+  }
+}
+
+function meanOf(rows: Float32Array, count: number): Float32Array {
+  const columns = rows.length / count;
+  const sums = new Float64Array(columns);
+  for (let i = 0; i < rows.length; i++) sums[i % columns] += rows[i];
+  return Float32Array.from(sums, (sum) => sum / count);
+}
+
+/** The vector at length one; zeros stay zeros. */
+function normalized(vector: Float32Array): Float32Array {
+  const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+  return length > 0 ? vector.map((value) => value / length) : vector.slice();
+}

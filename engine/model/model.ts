@@ -1,0 +1,213 @@
+// A model in this process: the GGUF file, its weights on a device of its own, its tokenizer and
+// template, and the scheduler that runs its sequences. Closing it gives everything back.
+
+import { type Device, type DeviceOptions, openDevice } from "../../kernels/mod.ts";
+import {
+  type ChatTemplate,
+  createChatTemplate,
+  createTokenizer,
+  type Tokenizer,
+} from "../../tokenizer/mod.ts";
+import { checkpoint } from "../cancellation.ts";
+import { detectAnswerFormat, renderChat } from "../chat/mod.ts";
+import { type GgufFile, readGguf } from "../gguf/mod.ts";
+import { assemble, type Assembly, describeModel } from "../load/mod.ts";
+import { memoryUse } from "../memory/mod.ts";
+import { encodePrompt, findInsertionTokens, type PromptItem, withWindow } from "../prompt/mod.ts";
+import {
+  chatSeeing,
+  countTokensSeeing,
+  embedImage,
+  generateSeeing,
+  type SeeingContext,
+} from "../seeing.ts";
+import { sightWarnings } from "../sight.ts";
+import type {
+  ChatEvent,
+  ChatModel,
+  ChatRequest,
+  EmbedInput,
+  EmbedOptions,
+  EmbedRequest,
+  EmbedResult,
+  GenerateEvent,
+  GenerateRequest,
+  ImageEmbedding,
+  LoadOptions,
+  MemoryUse,
+  ModelInfo,
+} from "../types.ts";
+import { viewAsDecoder } from "../vision/mod.ts";
+import { embed } from "./embed.ts";
+
+/** A model in this process, with what experiments need beyond {@linkcode ChatModel}. */
+export interface Model extends ChatModel {
+  /** The vocabulary of the file. */
+  readonly tokenizer: Tokenizer;
+  /**
+   * Logits of every position of `tokens` as a fresh sequence: [tokens, vocabulary].
+   * @param tokens ids, and images in between: a position for each of their rows
+   * @param options chunk: most tokens per step; default as many as there is room for
+   */
+  logits(tokens: readonly PromptItem[], options?: { chunk?: number }): Promise<Float32Array>;
+  /**
+   * The same for several sequences, whose rows share steps.
+   * @param options prefix: tokens that come before each of them, which are run once
+   */
+  batchLogits(
+    sequences: readonly (readonly PromptItem[])[],
+    options?: { chunk?: number; prefix?: readonly PromptItem[] },
+  ): Promise<Float32Array[]>;
+}
+
+/** How {@linkcode loadModel} loads. */
+export interface LocalLoadOptions extends LoadOptions {
+  /** The GPU to use; see {@linkcode DeviceOptions}. */
+  device?: DeviceOptions;
+}
+
+/**
+ * Loads a GGUF model into the memory of the GPU.
+ *
+ * @param path a file path or a file: URL
+ * @throws GgufError, UnsupportedModelError, TokenizerError, GpuError, GpuMemoryError; the signal's reason
+ */
+export async function loadModel(
+  path: string | URL,
+  options: LocalLoadOptions = {},
+): Promise<Model> {
+  const gguf = viewAsDecoder(await readGguf(path));
+  const device = await openDevice(options.device);
+  try {
+    return await device.scoped(`load "${gguf.path}"`, () => LocalModel.load(gguf, device, options));
+  } catch (error) {
+    device[Symbol.dispose]();
+    throw error;
+  }
+}
+
+class LocalModel implements Model {
+  readonly info: ModelInfo;
+  readonly warnings: readonly string[];
+  readonly #context: SeeingContext & Assembly;
+  readonly #device: Device;
+
+  private constructor(
+    info: ModelInfo,
+    context: SeeingContext & Assembly,
+    device: Device,
+    warnings: readonly string[],
+  ) {
+    this.info = info;
+    this.warnings = [...warnings, ...context.tokenizer.warnings];
+    this.#context = context;
+    this.#device = device;
+    // A lost device ends what runs on it; whoever wants to go on loads the model afresh.
+    device.lost.then((error) => context.scheduler.close(error));
+  }
+
+  static async load(
+    gguf: GgufFile,
+    device: Device,
+    options: LocalLoadOptions,
+  ): Promise<LocalModel> {
+    const own = describeModel(gguf);
+    const tokenizer = createTokenizer(gguf.metadata, checkpoint);
+    const assembly = await assemble(gguf, own, device, options);
+    const info = { ...own, sees: assembly.sight !== undefined };
+    const source = templateSource(gguf);
+    const template = source === undefined ? undefined : parseTemplate(source, tokenizer);
+    const answers = detectAnswerFormat(source);
+    const insertion = findInsertionTokens(gguf.metadata);
+    const context = { ...assembly, tokenizer, template, answers, insertion };
+    const warnings = [...options.warnings ?? [], ...info.sees ? [] : sightWarnings(gguf)];
+    return new LocalModel(info, context, device, warnings);
+  }
+
+  get tokenizer(): Tokenizer {
+    return this.#context.tokenizer;
+  }
+
+  get contextLength(): number {
+    return this.#context.contextLength;
+  }
+
+  get memory(): MemoryUse {
+    return memoryUse(this.#device, ...this.#context.sight?.encoder.devices ?? []);
+  }
+
+  generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
+    return generateSeeing(withWindow(this.#context, request), request);
+  }
+
+  chat(request: ChatRequest): AsyncIterable<ChatEvent> {
+    return chatSeeing(withWindow(this.#context, request), request);
+  }
+
+  renderChat(request: ChatRequest): Promise<string> {
+    return Promise.try(() => renderChat(withWindow(this.#context, request), request));
+  }
+
+  countTokens(request: ChatRequest): Promise<number> {
+    return Promise.try(() => countTokensSeeing(withWindow(this.#context, request), request));
+  }
+
+  async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
+    return (await this.embedWithUsage({ ...options, inputs })).embeddings;
+  }
+
+  embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
+    return Promise.try(() => embed(withWindow(this.#context, request), request));
+  }
+
+  embedImage(image: Uint8Array | string): Promise<ImageEmbedding> {
+    return embedImage(this.#context, image);
+  }
+
+  async logits(tokens: readonly PromptItem[], options?: { chunk?: number }): Promise<Float32Array> {
+    const [logits] = await this.batchLogits([tokens], options);
+    return logits;
+  }
+
+  async batchLogits(
+    sequences: readonly (readonly PromptItem[])[],
+    { chunk, prefix = [] }: { chunk?: number; prefix?: readonly PromptItem[] } = {},
+  ): Promise<Float32Array[]> {
+    // Each has to be a prompt by itself, and with the prefix.
+    for (const tokens of sequences) {
+      encodePrompt(this.#context, { prompt: [...prefix, ...tokens] });
+    }
+    return await this.#context.scheduler.evaluate({
+      sequences: sequences.map((prompt) => encodePrompt(this.#context, { prompt })),
+      prefix,
+      output: "logits",
+      wanted: "all",
+      chunk: Math.min(chunk ?? Infinity, this.#context.chunk),
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#context.scheduler.close();
+    this.#context.sight?.encoder[Symbol.dispose]();
+    this.#device[Symbol.dispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+function templateSource({ metadata }: GgufFile): string | undefined {
+  const source = metadata["tokenizer.chat_template"];
+  return typeof source === "string" && source !== "" ? source : undefined;
+}
+
+function parseTemplate(source: string, tokenizer: Tokenizer): ChatTemplate {
+  const pieceOf = (token: number | undefined) =>
+    token === undefined ? undefined : tokenizer.piece(token);
+  const [bos, eos] = [pieceOf(tokenizer.bosToken), pieceOf(tokenizer.eosToken)];
+  return createChatTemplate(source, {
+    ...(bos !== undefined ? { bos } : {}),
+    ...(eos !== undefined ? { eos } : {}),
+  });
+}

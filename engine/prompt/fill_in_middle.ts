@@ -1,0 +1,66 @@
+// Filling in the middle: the tokens by which a model is told what stands before a gap and what behind
+// it (Bavarian et al. 2022). The header names them, or the vocabulary has pieces that are known for it.
+
+import type { Metadata } from "../../tokenizer/mod.ts";
+
+/** The tokens around a gap: prefix text before, suffix text behind, middle where the answer begins. */
+export interface InsertionTokens {
+  readonly prefix: number;
+  readonly suffix: number;
+  readonly middle: number;
+}
+
+/** Where each token is named, the newer key first, and the pieces that families have for it. */
+const PLACES: Record<keyof InsertionTokens, { keys: string[]; pieces: string[] }> = {
+  prefix: {
+    keys: ["fim_pre_token_id", "prefix_token_id"],
+    pieces: [
+      "<|fim_prefix|>",
+      "<fim_prefix>",
+      "<fim-prefix>",
+      "<｜fim▁begin｜>",
+      "<|code_prefix|>",
+      "▁<PRE>",
+      "<PRE>",
+    ],
+  },
+  suffix: {
+    keys: ["fim_suf_token_id", "suffix_token_id"],
+    pieces: [
+      "<|fim_suffix|>",
+      "<fim_suffix>",
+      "<fim-suffix>",
+      "<｜fim▁hole｜>",
+      "<|code_suffix|>",
+      "▁<SUF>",
+      "<SUF>",
+    ],
+  },
+  middle: {
+    keys: ["fim_mid_token_id", "middle_token_id"],
+    pieces: [
+      "<|fim_middle|>",
+      "<fim_middle>",
+      "<fim-middle>",
+      "<｜fim▁end｜>",
+      "<|code_middle|>",
+      "▁<MID>",
+      "<MID>",
+    ],
+  },
+};
+
+/** The tokens of a vocabulary for filling gaps; undefined where one of them is missing. */
+export function findInsertionTokens(metadata: Metadata): InsertionTokens | undefined {
+  const list = metadata["tokenizer.ggml.tokens"];
+  const pieces: readonly unknown[] = Array.isArray(list) ? list : [];
+  const find = (name: keyof InsertionTokens): number | undefined => {
+    const named = PLACES[name].keys.map((key) => Number(metadata[`tokenizer.ggml.${key}`]));
+    const known = PLACES[name].pieces.map((piece) => pieces.indexOf(piece));
+    // Converters write 4294967295 or -1 for "none".
+    return [...named, ...known].find((token) => token >= 0 && token < pieces.length);
+  };
+  const [prefix, suffix, middle] = [find("prefix"), find("suffix"), find("middle")];
+  if (prefix === undefined || suffix === undefined || middle === undefined) return undefined;
+  return { prefix, suffix, middle };
+}

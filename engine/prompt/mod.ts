@@ -1,0 +1,23 @@
+// What a model reads: texts, tokens and images in order, how long they are and what of them fits the
+// window. Renders no templates.
+
+export { findInsertionTokens } from "./fill_in_middle.ts";
+export {
+  checkTokens,
+  encodePrompt,
+  type Prompt,
+  type PromptContext,
+  withWindow,
+} from "./prompt.ts";
+export {
+  type ImageLimits,
+  type ImageRun,
+  placeOf,
+  type PromptImage,
+  type PromptItem,
+  promptLength,
+  PromptRuns,
+  textTokens,
+  type TokenKey,
+  tokensOf,
+} from "./prompt_images.ts";

@@ -1,0 +1,148 @@
+// The tokens of a prompt: of its text, of a gap between two texts, and of what was said before; images
+// stand between them. Knows the vocabulary and the window; templates are chat.ts's business.
+
+import { cutText, TaintedText, type Text, type Tokenizer } from "../../tokenizer/mod.ts";
+import { ContextLengthError, RequestError } from "../errors.ts";
+import type { WindowOptions } from "../types.ts";
+import type { InsertionTokens } from "./fill_in_middle.ts";
+import {
+  type ImageLimits,
+  type PromptImage,
+  type PromptItem,
+  promptLength,
+} from "./prompt_images.ts";
+
+/** The parts of a model that prompts need. */
+export interface PromptContext {
+  readonly tokenizer: Tokenizer;
+  /** Window in tokens. */
+  readonly contextLength: number;
+  /** Undefined where the vocabulary has none. */
+  readonly insertion?: InsertionTokens | undefined;
+  /** Missing where a prompt can have no images. */
+  readonly images?: ImageLimits | undefined;
+}
+
+/**
+ * A text, or pieces of text, token ids and images in order. BOS is added to a text at the beginning.
+ * What is data in a text has no control tokens.
+ */
+export type Prompt = Text | readonly (Text | PromptItem)[];
+
+/** What a prompt is made of, as in GenerateRequest. */
+export interface PromptParts {
+  readonly prompt: Prompt;
+  readonly suffix?: string | undefined;
+  readonly context?: readonly number[] | undefined;
+}
+
+/** The context of a request, whose window may be smaller than the model's. */
+export function withWindow<T extends PromptContext>(
+  context: T,
+  { contextLength = Infinity }: WindowOptions,
+): T {
+  if (!(contextLength >= 1)) {
+    throw new RequestError(
+      `Cannot run in a window of ${contextLength} tokens: it has to be at least 1`,
+    );
+  }
+  if (contextLength >= context.contextLength) return context;
+  return { ...context, contextLength: Math.floor(contextLength) };
+}
+
+/** Texts up to here are encoded as a whole, whether they fit or not: then the error says how long they are. */
+const ENCODED_WHOLE = 1 << 20;
+
+/** A longer text is begun with so much of it per token of the window: few go on if that does not fit. */
+const UNITS_PER_TOKEN = 32;
+
+/**
+ * Refuses a text that is far too long without encoding all of it, which would take the model's time
+ * from everybody for seconds. Error: ContextLengthError with about as many tokens as there are.
+ */
+function refuseFarTooLong(text: Text, { tokenizer, contextLength }: PromptContext): void {
+  const begun = Math.max(ENCODED_WHOLE, UNITS_PER_TOKEN * contextLength);
+  if (text.length <= begun) return;
+  const { length } = tokenizer.encode(cutText(text, 0, begun));
+  // Where it is cut, a token or two may be other ones.
+  if (length < contextLength + 8) return;
+  throw new ContextLengthError(Math.round(length * (text.length / begun)), contextLength);
+}
+
+/** Token ids and images of a prompt. Errors: RequestError, ContextLengthError. */
+export function encodePrompt(context: PromptContext, parts: PromptParts): PromptItem[] {
+  const { tokenizer, contextLength } = context;
+  for (const piece of isText(parts.prompt) ? [parts.prompt] : parts.prompt) {
+    if (isText(piece)) refuseFarTooLong(piece, context);
+  }
+  const own = encodeOwn(context, parts);
+  const { context: before = [] } = parts;
+  // What begins a prompt has no place within one. Where prompts do not begin with BOS, a template may
+  // use the same token to begin a turn.
+  if (before.length > 0 && tokenizer.addBos && own[0] === tokenizer.bosToken) own.shift();
+  const items = [...before, ...own];
+  if (items.length === 0) {
+    throw new RequestError(
+      "Cannot generate: the prompt is empty and the vocabulary has no BOS token",
+    );
+  }
+  checkTokens(items.filter((item) => typeof item === "number"), tokenizer, "Cannot generate");
+  // First the length: an image of a prompt that is too long need not have been read.
+  const length = promptLength(items);
+  if (length >= contextLength) throw new ContextLengthError(length, contextLength);
+  for (const item of items) if (typeof item !== "number") checkImage(item, context.images);
+  return items;
+}
+
+function checkImage({ embeddings, tokens }: PromptImage, limits: ImageLimits | undefined): void {
+  const refuse = (state: string) => new RequestError(`Cannot read an image: ${state}`);
+  if (!limits) throw refuse("the model reads text alone");
+  if (tokens === 0 || embeddings.length !== tokens * limits.columns) {
+    const given = `it has ${embeddings.length} values in ${tokens} rows`;
+    throw refuse(`${given}, and the model takes rows of ${limits.columns}`);
+  }
+  if (tokens > limits.tokens) {
+    throw refuse(`it has ${tokens} tokens, and the model takes ${limits.tokens} at a time`);
+  }
+}
+
+/** Errors: RequestError where a token is none of the vocabulary; `attempt` begins its message. */
+export function checkTokens(
+  tokens: readonly number[],
+  { vocabularySize }: Tokenizer,
+  attempt: string,
+): void {
+  const isToken = (token: number) =>
+    Number.isInteger(token) && token >= 0 && token < vocabularySize;
+  const wrong = tokens.find((token) => !isToken(token));
+  if (wrong === undefined) return;
+  const state = `the vocabulary has ${vocabularySize} tokens`;
+  throw new RequestError(`${attempt}: token ${wrong} is out of range: ${state}`);
+}
+
+function isText(piece: Prompt | PromptItem): piece is Text {
+  return typeof piece === "string" || piece instanceof TaintedText;
+}
+
+function encodeOwn({ tokenizer, insertion }: PromptContext, parts: PromptParts): PromptItem[] {
+  const { suffix } = parts;
+  const pieces = isText(parts.prompt) ? [parts.prompt] : parts.prompt;
+  if (suffix === undefined) {
+    return pieces.flatMap((piece, i) =>
+      isText(piece) ? tokenizer.encode(piece, { bos: i === 0 }) : piece
+    );
+  }
+  if (!insertion) {
+    throw new RequestError("Cannot fill a gap: the vocabulary has no tokens for prefix and suffix");
+  }
+  // Around a gap all text is text, whatever it looks like.
+  const encode = (text: Text) => tokenizer.encode(text, { special: false });
+  return [
+    ...tokenizer.encode("", { bos: true }),
+    insertion.prefix,
+    ...pieces.flatMap((piece) => isText(piece) ? encode(piece) : piece),
+    insertion.suffix,
+    ...encode(suffix),
+    insertion.middle,
+  ];
+}

@@ -1,0 +1,132 @@
+// Lays out the rows of one step: which sequences decode, which prefill, in which rows and tiles.
+// Pure arithmetic on sequences; nothing here touches the GPU.
+
+import { type ImageRun, placeOf } from "../prompt/mod.ts";
+import type { Sequence } from "./sequence.ts";
+import type { StepPlan } from "./step_plan.ts";
+
+/** A sequence's part of a step. */
+export interface Share {
+  sequence: Sequence;
+  /** Tokens it feeds in this step: one in decode. */
+  count: number;
+  /** Whether the step gives it a token. */
+  output: boolean;
+}
+
+/** What a step has room for. */
+export interface StepRoom {
+  /** Rows that it should have at most. */
+  rows: number;
+  /** Rows that it can have, for an image that has to run in one step. */
+  most: number;
+  /** Whether images have to. */
+  wholeImages: boolean;
+}
+
+/** How many tokens each running sequence feeds, decoding ones first. At most `room.rows` in all. */
+export function shareOut(sequences: readonly Sequence[], room: StepRoom): Share[] {
+  const shares: Share[] = [];
+  let used = 0;
+  for (const sequence of sequences) {
+    if (!sequence.decoding || used >= room.rows) continue;
+    shares.push({ sequence, count: 1, output: true });
+    used++;
+  }
+  for (const sequence of sequences) {
+    if (sequence.decoding || used >= room.rows) continue;
+    const rows = room.rows - used;
+    const count = fittingTokens(sequence, { ...room, rows, most: room.most - used });
+    if (count > 0) shares.push({ sequence, count, output: count === sequence.unfed });
+    used += count;
+  }
+  return shares.sort(byRows);
+}
+
+/** The order of shares: single rows first, which attend as decoding rows do. */
+export function byRows(a: Share, b: Share): number {
+  return Math.min(a.count, 2) - Math.min(b.count, 2);
+}
+
+/** How many of its known tokens a sequence feeds, given what is left of the room of a step. */
+export function fittingTokens(sequence: Sequence, { rows, most, wholeImages }: StepRoom): number {
+  const { submitted, unfed, runs } = sequence;
+  const count = Math.min(unfed, rows);
+  const { image, first, end } = runs.at(submitted + count);
+  const isCut = image !== undefined && first < submitted + count;
+  if (!wholeImages || !isCut) return count;
+  if (first > submitted) return first - submitted;
+  return end - submitted <= most ? end - submitted : 0;
+}
+
+/** Rows of a sequence whose output is wanted. */
+export type WantedRows = "none" | "first" | "last" | "all";
+
+/** The plan of these shares. `wanted`: outputs of every row, of each sequence's first or last, or none. */
+export function layOut(
+  shares: readonly Share[],
+  tileRows: number,
+  wanted: WantedRows = "last",
+): StepPlan {
+  const rowCount = shares.reduce((sum, { count }) => sum + count, 0);
+  const rows = new Uint32Array(rowCount * 4);
+  const outputs: number[] = [];
+  const tiles: number[] = [];
+  const images: ImageRun[] = [];
+  const places: number[] = [];
+  const segments = new Uint32Array(shares.length * 4);
+  const shape = {
+    rows: rowCount,
+    sequences: shares.length,
+    imageRows: 0,
+    outputs: 0,
+    decodeRows: 0,
+    decodeContext: 0,
+    prefillTiles: 0,
+    prefillContext: 0,
+  };
+  let row = 0;
+  shares.forEach(({ sequence, count, output }, share) => {
+    const { slot, submitted, decoding, tokens, runs } = sequence;
+    const context = submitted + count;
+    segments.set([row, count], share * 4);
+    if (count === 1) {
+      shape.decodeRows++;
+      shape.decodeContext = Math.max(shape.decodeContext, context);
+    } else {
+      shape.prefillContext = Math.max(shape.prefillContext, context);
+    }
+    for (let position = submitted; position < context;) {
+      const run = runs.at(position);
+      const end = Math.min(context, run.end);
+      const { image, first, lag } = run;
+      if (image) images.push({ image, first: position - first, count: end - position });
+      for (let at = position; count > 1 && at < end; at += tileRows) {
+        const imageEnd = image ? run.end : 0;
+        tiles.push(row + at - position, Math.min(tileRows, end - at), context, imageEnd);
+      }
+      for (; position < end; position++, row++) {
+        if (decoding) rows.set([0, 0, slot, 2 * lag + 1], row * 4);
+        else if (image) {
+          rows.set([tokens[position] + places.length / 4, position, slot, 0], row * 4);
+          places.push(...placeOf(run, position));
+        } else rows.set([tokens[position], position, slot, 2 * lag], row * 4);
+        const isWanted = wanted === "all" || (wanted === "first" && position === 0) ||
+          (wanted === "last" && output && position === context - 1);
+        if (isWanted) outputs.push(row);
+      }
+    }
+  });
+  shape.imageRows = places.length / 4;
+  shape.outputs = outputs.length;
+  shape.prefillTiles = tiles.length / 4;
+  return {
+    rows,
+    images,
+    places: Uint32Array.from(places),
+    outputs: Uint32Array.from(outputs),
+    prefillTiles: Uint32Array.from(tiles),
+    segments,
+    shape,
+  };
+}

@@ -1,0 +1,390 @@
+// Runs sequences together (continuous batching, Yu et al. 2022): admits them to slots, feeds
+// prompts in chunks beside sequences that decode, submits several tokens at a time and reads them
+// while the next submit runs. Sequences whose tokens are restricted, or whose logits are wanted, take
+// a token at a time: its mask is made while the GPU runs the step. When the KV cache is full, the
+// youngest sequence steps back and is prefilled again later (Kwon et al. 2023). One loop, which ends
+// when there is nothing to do.
+
+import { NO_TOKEN } from "../../kernels/mod.ts";
+import { nextTask, untilAborted } from "../async.ts";
+import { cancellable, CancelledError } from "../cancellation.ts";
+import { ModelClosedError, NotFiniteError } from "../errors.ts";
+import { evaluate, type Evaluation, type TakeTurn } from "./evaluation.ts";
+import { PlanCache } from "./plan_cache.ts";
+import { type Share, shareOut } from "./planner.ts";
+import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
+import { SequencePool } from "./sequence_pool.ts";
+import type { Sampled, StepPlan } from "./step_plan.ts";
+import { MOST_REPEATS, type StepRunner } from "./step_runner.ts";
+import { Turns } from "./turns.ts";
+
+/** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
+const SUBMIT_MILLISECONDS = 40;
+
+/** Who waits is told at most so often how many come before it, in milliseconds. */
+const TELLING_INTERVAL = 500;
+
+interface Submit {
+  shares: Share[];
+  repeats: number;
+  read: () => Promise<Sampled>;
+}
+
+/** All sequences of a model. */
+export class Scheduler {
+  readonly #runner: StepRunner;
+  readonly #pool: SequencePool;
+  readonly #plans: PlanCache;
+  readonly #chunk: number;
+  #waiting: Sequence[] = [];
+  /** In order of admission. */
+  #running: Sequence[] = [];
+  #loop: Promise<void> | undefined;
+  /** Evaluations that run or wait. */
+  #evaluations = 0;
+  /** Settles when the last of the evaluations is over: they run one after the other. */
+  #evaluated = Promise.resolve();
+  /** Whether an evaluation waits for memory, so that nothing new gets any. */
+  #isShort = false;
+  /** Whether an evaluation has what the next sequence would need, so that the loop would go around idly. */
+  #isBlocked = false;
+  /** Settles when a sequence gives memory back. */
+  #freed = Promise.withResolvers<void>();
+  /** Of work between two steps. */
+  readonly #turns = new Turns();
+  #failure: ModelClosedError | undefined;
+  #stepMilliseconds = Infinity;
+
+  /** @param chunk most prompt tokens per step */
+  constructor(runner: StepRunner, cacheBlocks: number, chunk: number) {
+    this.#runner = runner;
+    this.#pool = new SequencePool(runner, cacheBlocks);
+    this.#plans = new PlanCache(runner.tileRows);
+    this.#chunk = chunk;
+  }
+
+  /** Sequences that run or wait. */
+  get load(): number {
+    return this.#running.length + this.#waiting.length;
+  }
+
+  /** Queues a sequence. Its `end` is called whatever happens. */
+  add(request: SequenceRequest): Sequence {
+    if (this.#failure) throw this.#failure;
+    const sequence = new Sequence(request);
+    this.#waiting.push(sequence);
+    // The step that runs now may take long: who cannot be next is told before it ends.
+    const isReading = this.#running.some(({ decoding }) => !decoding);
+    if (isReading || this.#waiting.length > 1 || this.#isShort || this.#isBlocked) {
+      this.#tellWaiting();
+    }
+    this.#wake();
+    return sequence;
+  }
+
+  /** Most rows and sequences of a step of an evaluation. */
+  get evaluationRoom(): { rows: number; sequences: number } {
+    const { rows, outputs, slots } = this.#runner.limits;
+    return { rows: Math.min(rows, outputs), sequences: slots };
+  }
+
+  /**
+   * Evaluates fresh sequences, whose rows share steps, between the steps of others. Errors: RangeError
+   * where they fit nowhere; ModelClosedError; the signal's reason.
+   */
+  async evaluate(evaluation: Evaluation): Promise<Float32Array[]> {
+    const { signal } = evaluation;
+    const before = this.#evaluated;
+    const ended = Promise.withResolvers<void>();
+    this.#evaluated = before.then(() => ended.promise);
+    this.#evaluations++;
+    try {
+      await untilAborted(before, signal);
+      const takeTurn: TakeTurn = (part) => this.#takeTurn(part, signal);
+      return await evaluate(this.#runner, this.#pool, evaluation, takeTurn);
+    } finally {
+      ended.resolve();
+      this.#evaluations--;
+      this.#isBlocked = false;
+      this.#wake();
+    }
+  }
+
+  async #takeTurn(part: () => Promise<boolean>, signal?: AbortSignal): Promise<void> {
+    const attempt = async () => {
+      const isDone = await part();
+      this.#plans.forget(); // Its rows were of another kind.
+      this.#isShort = !isDone;
+      if (isDone || this.#running.length > 0) return isDone;
+      throw new RangeError("Cannot evaluate: a sequence fits nowhere");
+    };
+    try {
+      for (;;) {
+        const { promise: freed } = this.#freed;
+        await nextTask(); // The driver may be done at once each time: an abort has to be heard.
+        if (await this.between(attempt, signal)) return;
+        await untilAborted(freed, signal);
+      }
+    } finally {
+      this.#isShort = false;
+    }
+  }
+
+  /** Runs work between two steps. Errors: its own; ModelClosedError; the signal's reason. */
+  async between<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.#failure) throw this.#failure;
+    const result = this.#turns.take(work, signal);
+    this.#wake();
+    return await result;
+  }
+
+  /** Ends every sequence with ModelClosedError, and refuses new ones. */
+  async close(cause?: unknown): Promise<void> {
+    const error = this.#fail(cause);
+    while (this.#loop) await this.#loop;
+    for (const sequence of [...this.#running, ...this.#waiting]) this.#end(sequence, { error });
+  }
+
+  #wake(): void {
+    if (this.#loop || this.#failure) return;
+    const canAdmit = this.#waiting.length > 0 && !this.#isShort && !this.#isBlocked;
+    if (this.#running.length === 0 && !canAdmit && !this.#turns.areWanted) return;
+    this.#loop = this.#run().finally(() => this.#rest());
+  }
+
+  #rest(): void {
+    this.#loop = undefined;
+    this.#wake();
+  }
+
+  async #run(): Promise<void> {
+    let before: { submit: Submit; sampled: Promise<Sampled> } | undefined;
+    try {
+      while (!this.#failure) {
+        if (before && this.#turns.areWanted) {
+          this.#collect(before.submit, await before.sampled);
+          before = undefined;
+        }
+        await this.#turns.give();
+        const started = performance.now(); // The time of others is no step's.
+        this.#dropAborted();
+        this.#admit();
+        this.#tellWaiting();
+        if (before && this.#running.some(({ awaitsToken }) => awaitsToken)) {
+          this.#collect(before.submit, await before.sampled);
+          before = undefined;
+        }
+        const submit = this.#submit();
+        if (before) this.#collect(before.submit, await before.sampled);
+        // Without an evaluation, what has just been given back is there for the next time around.
+        this.#isBlocked = this.#evaluations > 0 && this.load > 0 && !submit && !before;
+        if (!submit && !before) return;
+        // Reading begins only now: in Deno the call blocks until this submit is done, and its tail
+        // (a sleep) then overlaps the next one.
+        before = submit && { submit, sampled: submit.read() };
+        if (submit) this.#stepMilliseconds = (performance.now() - started) / submit.repeats;
+      }
+    } catch (cause) {
+      const error = this.#fail(cause);
+      for (const sequence of [...this.#running, ...this.#waiting]) this.#end(sequence, { error });
+    } finally {
+      // The GPU may still write what nobody waits for; its buffers must outlive that.
+      await before?.sampled.catch(() => {});
+    }
+  }
+
+  /** A model whose GPU failed is as good as closed: what it holds there is not to be trusted. */
+  #fail(cause: unknown): ModelClosedError {
+    const message = cause instanceof Error ? cause.message : "Cannot go on: the model was closed";
+    this.#failure ??= new ModelClosedError(message, { cause });
+    this.#turns.refuse(this.#failure);
+    this.#freed.resolve();
+    return this.#failure;
+  }
+
+  #dropAborted(): void {
+    for (const sequence of [...this.#running, ...this.#waiting]) {
+      const isCalledOff = sequence.request.flags?.some(({ isSet }) => isSet) ?? false;
+      if (sequence.aborted || isCalledOff) this.#end(sequence, "aborted");
+    }
+  }
+
+  /** What a request does for its sequence. Where it fails, that ends this sequence alone. */
+  #attempt<T>(sequence: Sequence, action: (request: SequenceRequest) => T): T | undefined {
+    const { request } = sequence;
+    try {
+      return cancellable(request.flags ?? [], () => action(request));
+    } catch (error) {
+      this.#end(sequence, error instanceof CancelledError ? "aborted" : { error });
+      return undefined;
+    }
+  }
+
+  /** None is admitted before there are rows for it: what others feed until then, it need not. */
+  #admit(): void {
+    let unfed = this.#running.reduce((sum, sequence) => sum + sequence.unfed, 0);
+    while (!this.#isShort && this.#waiting.length > 0 && unfed < this.#chunk) {
+      const [sequence] = this.#waiting;
+      if (sequence.underWay > 0 || !this.#pool.takeCached(sequence)) return;
+      this.#waiting.shift();
+      this.#running.push(sequence); // In either list at all times: whatever fails ends it.
+      this.#runner.assignSlot(sequence.slot, sequence.request.sampling);
+      unfed += sequence.unfed;
+      if (!sequence.begun) {
+        sequence.begun = true;
+        this.#attempt(sequence, (request) => request.begin?.(sequence.submitted));
+      }
+    }
+  }
+
+  /** Tells those that have not begun how many are read before them, or have to make room for them. */
+  #tellWaiting(): void {
+    const reading = this.#running.filter(({ decoding }) => !decoding).length;
+    const before = Math.max(reading, Math.min(1, this.#running.length));
+    const now = performance.now();
+    for (const [index, sequence] of this.#waiting.entries()) {
+      const ahead = before + index;
+      const { begun, ended, told } = sequence;
+      // The first of all begins at once, where no evaluation has what it needs.
+      const isNext = ahead === 0 && !this.#isShort && !this.#isBlocked;
+      if (begun || ended || isNext || told?.ahead === ahead) continue;
+      if (told && now < told.at + TELLING_INTERVAL) continue;
+      sequence.told = { ahead, at: now };
+      this.#attempt(sequence, (request) => request.wait?.(ahead));
+    }
+  }
+
+  /** Plans and submits the next step or steps; undefined where nothing can be done now. */
+  #submit(): Submit | undefined {
+    for (;;) {
+      const ready = this.#running.filter((sequence) =>
+        !sequence.decoding || this.#samplesLeft(sequence) > 0
+      );
+      const { limits: { rows: most }, wholeImages } = this.#runner;
+      const rows = Math.min(most, this.#chunk + ready.length);
+      const shares = shareOut(ready, { rows, most, wholeImages });
+      if (shares.length === 0) return undefined;
+      const repeats = this.#repeats(shares);
+      const short = shares.find(({ sequence, count }) =>
+        !this.#pool.grow(sequence, sequence.submitted + count * repeats)
+      );
+      if (short) {
+        this.#stepBack();
+        continue;
+      }
+      return this.#launch(shares, repeats);
+    }
+  }
+
+  #launch(shares: Share[], repeats: number): Submit {
+    const plan = this.#plans.layOut(shares);
+    plan.shape.decodeContext += repeats - 1;
+    const isStepwise = shares.some(({ sequence, output }) => output && sequence.isStepwise);
+    const read = isStepwise ? this.#submitStep(plan, shares) : this.#runner.submit(plan, repeats);
+    for (const { sequence, count, output } of shares) {
+      sequence.underWay++;
+      if (sequence.ended) continue; // Its mask could not be made.
+      sequence.submitted += count * repeats;
+      if (output) sequence.decoding = true;
+      this.#pool.publish(sequence);
+    }
+    return { shares, repeats, read };
+  }
+
+  /** Masks are made while the GPU runs the step, and others are heard before its tokens are read. */
+  #submitStep(plan: StepPlan, shares: Share[]): () => Promise<Sampled> {
+    this.#runner.forward(plan);
+    const masks = new Map<number, Uint32Array<ArrayBuffer>>();
+    const wanted = new Set<number>();
+    for (const { sequence, output } of shares) {
+      if (!output) continue;
+      const { constraint, wantsLogits } = sequence.request;
+      if (wantsLogits) wanted.add(sequence.slot);
+      const remaining = sequence.limit(this.#runner.limits.context) - sequence.tokens.length;
+      const mask = constraint && this.#attempt(sequence, () => constraint.mask(remaining));
+      if (mask) masks.set(sequence.slot, mask);
+    }
+    const read = this.#runner.sample(plan, masks, wanted);
+    return async () => {
+      await nextTask();
+      return await read();
+    };
+  }
+
+  #samplesLeft(sequence: Sequence): number {
+    return sequence.limit(this.#runner.limits.context) - (sequence.submitted + 1);
+  }
+
+  /** Tokens per submit: one while anything prefills, else as many as the time allows. */
+  #repeats(shares: Share[]): number {
+    const isFree = ({ sequence }: Share) => sequence.decoding && !sequence.isStepwise;
+    if (!shares.every(isFree)) return 1;
+    const wanted = Math.floor(SUBMIT_MILLISECONDS / this.#stepMilliseconds);
+    const left = shares.map(({ sequence }) => this.#samplesLeft(sequence));
+    return Math.max(1, Math.min(MOST_REPEATS, wanted, ...left));
+  }
+
+  /** The youngest sequence gives up its blocks and waits to be prefilled again. */
+  #stepBack(): void {
+    const sequence = this.#running.pop()!;
+    this.#release(sequence);
+    this.#waiting.unshift(sequence);
+  }
+
+  #collect({ shares, repeats }: Submit, { tokens, logits }: Sampled): void {
+    const givers = shares.filter(({ output }) => output);
+    for (const { sequence } of shares) sequence.underWay--;
+    for (let i = 0; i < repeats; i++) {
+      givers.forEach(({ sequence }, output) => {
+        this.#take(sequence, tokens[i * givers.length + output], logits.get(sequence.slot));
+        this.#takeForced(sequence);
+      });
+    }
+  }
+
+  #take(sequence: Sequence, token: number, logits?: Float32Array): void {
+    if (sequence.ended) return;
+    if (token === NO_TOKEN) return this.#end(sequence, { error: new NotFiniteError("logits") });
+    sequence.tokens.push(token);
+    const goesOn = this.#attempt(sequence, (request) => request.accept(token, logits));
+    if (goesOn === false) this.#end(sequence, "stop");
+    else if (sequence.tokens.length >= sequence.limit(this.#runner.limits.context)) {
+      this.#end(sequence, "length");
+    }
+  }
+
+  /**
+   * What can only come is fed as a prompt is, beside the token that has just been sampled. Where its
+   * logits are wanted, it is sampled like any other.
+   */
+  #takeForced(sequence: Sequence): void {
+    const { constraint, wantsLogits } = sequence.request;
+    if (!constraint || wantsLogits || sequence.ended) return;
+    const most = sequence.limit(this.#runner.limits.context) - sequence.tokens.length;
+    for (const token of this.#attempt(sequence, () => constraint.forced(most)) ?? []) {
+      this.#take(sequence, token);
+      sequence.decoding = false;
+    }
+  }
+
+  #end(sequence: Sequence, reason: SequenceEnd): void {
+    if (sequence.ended) return;
+    sequence.ended = true;
+    this.#waiting = this.#waiting.filter((other) => other !== sequence);
+    this.#running = this.#running.filter((other) => other !== sequence);
+    this.#release(sequence);
+    try {
+      sequence.request.end(reason);
+    } catch {
+      // There is nobody else to tell, and the others have to go on.
+    }
+  }
+
+  /** Tokens that came after the last launch may have filled blocks. */
+  #release(sequence: Sequence): void {
+    this.#pool.publish(sequence);
+    this.#pool.release(sequence);
+    this.#freed.resolve();
+    this.#freed = Promise.withResolvers();
+  }
+}

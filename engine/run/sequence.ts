@@ -1,0 +1,109 @@
+// One sequence of tokens on its way through the scheduler: what is known of it, what has been fed
+// to the model, which slot and blocks it holds.
+
+import type { ResolvedSampling } from "../../kernels/mod.ts";
+import type { CancelFlag } from "../cancellation.ts";
+import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/mod.ts";
+
+/** How a sequence ended. `aborted`: its owner went away. */
+export type SequenceEnd = "stop" | "length" | "aborted" | { error: unknown };
+
+/** What restricts the tokens of a sequence. */
+export interface TokenConstraint {
+  /**
+   * The tokens that may come next: bit t of word t >> 5 for token t, at least one.
+   * @param remaining tokens that may still come
+   */
+  mask(remaining: number): Uint32Array<ArrayBuffer>;
+  /** Tokens that have to come next, at most `most`: they are fed without being sampled. */
+  forced(most: number): readonly number[];
+}
+
+/** What a sequence is made for. What its callbacks throw ends it, and no other. */
+export interface SequenceRequest {
+  /** At least one token. */
+  prompt: readonly PromptItem[];
+  sampling: ResolvedSampling;
+  /** Most tokens to generate. */
+  maxTokens: number;
+  /** Undefined: any token may come. */
+  constraint?: TokenConstraint;
+  /** By which another thread calls it off. */
+  flags?: readonly CancelFlag[];
+  /** Whether accept() wants the logits of each token. */
+  wantsLogits?: boolean;
+  /** Called where it has to wait before that, and again when the number of those before it has changed. */
+  wait?(ahead: number): void;
+  /** Called once, when the prompt is about to run; so many tokens of it need not. */
+  begin?(cachedTokens: number): void;
+  /**
+   * Takes a token; false ends the sequence.
+   * @param logits [vocabulary] that it was chosen by, as the model gave them, where they are wanted
+   */
+  accept(token: number, logits?: Float32Array): boolean;
+  /** Called once, after the last token. */
+  end(reason: SequenceEnd): void;
+}
+
+/** A sequence and its place in the model. Fields are the scheduler's to change. */
+export class Sequence {
+  /** Prompt and what was generated, as far as the host knows; see tokensOf() for rows of images. */
+  readonly tokens: number[];
+  readonly runs: PromptRuns;
+  readonly promptLength: number;
+  /** Positions handed to the GPU, those under way included. */
+  submitted = 0;
+  /** Whether all known tokens are submitted, so that the next one comes from the GPU. */
+  decoding = false;
+  /** Submits under way that give it tokens. */
+  underWay = 0;
+  /** Slot in the step buffers while it runs. */
+  slot = -1;
+  /** KV blocks, in order of position. */
+  blocks: number[] = [];
+  /** The first so many of them are full, and known to the prefix cache: nobody writes to them. */
+  knownBlocks = 0;
+  /** Set by the owner; seen before the next step. */
+  aborted = false;
+  /** Whether it has run before. */
+  begun = false;
+  /** What was last told of how many come before it, and when. */
+  told: { ahead: number; at: number } | undefined;
+  ended = false;
+
+  constructor(readonly request: SequenceRequest) {
+    this.tokens = tokensOf(request.prompt);
+    this.runs = new PromptRuns(request.prompt);
+    this.promptLength = this.tokens.length;
+  }
+
+  /** Tokens generated so far. */
+  get generated(): number {
+    return this.tokens.length - this.promptLength;
+  }
+
+  /** Known tokens that are yet to be submitted. */
+  get unfed(): number {
+    return this.decoding ? 0 : this.tokens.length - this.submitted;
+  }
+
+  /** Whether the host has to do with every step that gives it a token. */
+  get isStepwise(): boolean {
+    return this.request.constraint !== undefined || (this.request.wantsLogits ?? false);
+  }
+
+  /** Whether its next token is under way, and the host has to see it before the step after. */
+  get awaitsToken(): boolean {
+    return this.isStepwise && this.decoding && this.underWay > 0;
+  }
+
+  /** What tells its tokens from `first` to `end` from those of others. */
+  keys(first: number, end: number): readonly TokenKey[] {
+    return this.runs.keysOf(this.tokens.slice(first, end), first);
+  }
+
+  /** Most tokens, the prompt included, given the window. */
+  limit(context: number): number {
+    return Math.min(context, this.promptLength + this.request.maxTokens);
+  }
+}

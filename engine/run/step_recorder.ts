@@ -1,0 +1,40 @@
+// The commands of steps without the choice of tokens, recorded ahead where the next step is known:
+// decoding goes on with the same rows and one position more.
+
+import type { Commands, Device } from "../../kernels/mod.ts";
+import type { Network, StepShape } from "../nn/mod.ts";
+import { isSameShape, type StepPlan } from "./step_plan.ts";
+
+/** Records steps of a network. */
+export class StepRecorder {
+  readonly #device: Device;
+  readonly #network: Network;
+  /** The step that is likely to follow the last one. */
+  #next: { rows: Uint32Array; shape: StepShape; commands: Commands } | undefined;
+
+  constructor(device: Device, network: Network) {
+    this.#device = device;
+    this.#network = network;
+  }
+
+  /** The commands of a plan; to be submitted once. */
+  take({ rows, shape }: StepPlan): Commands {
+    const next = this.#next;
+    this.#next = undefined;
+    const isReady = next?.rows === rows && isSameShape(next.shape, shape);
+    return isReady ? next.commands : this.#record(shape);
+  }
+
+  /** Records what will probably follow a plan, best done while the GPU runs it. */
+  prepare({ rows, shape }: StepPlan): void {
+    if (shape.prefillTiles > 0) return;
+    const next = { ...shape, decodeContext: shape.decodeContext + 1 };
+    this.#next = { rows, shape: next, commands: this.#record(next) };
+  }
+
+  #record(shape: StepShape): Commands {
+    const recorder = this.#device.record();
+    recorder.pass((pass) => this.#network.encode(pass, shape, "logits"));
+    return recorder.finish();
+  }
+}

@@ -1,0 +1,301 @@
+// Runs forward steps on the GPU: writes a step's rows, records the network and the sampler as often
+// as tokens are wanted per submit, and reads the sampled tokens back while the next submit runs.
+// Knows slots and rows, not requests; scheduler.ts decides what runs.
+
+import {
+  BLOCK,
+  type Buffer,
+  type Commands,
+  type Device,
+  type FloatRows,
+  hasPenalties,
+  packSampling,
+  type Readback,
+  type Recorder,
+  type ResolvedSampling,
+  type Sampler,
+  SAMPLING_BYTES,
+  type SamplingNeeds,
+} from "../../kernels/mod.ts";
+import { UnsupportedModelError } from "../errors.ts";
+import {
+  type Network,
+  type OutputKind,
+  RowReadback,
+  type StepLimits,
+  type StepState,
+} from "../nn/mod.ts";
+import { type Sampled, slotsOf, type StepPlan } from "./step_plan.ts";
+import { StepRecorder } from "./step_recorder.ts";
+
+/** Submits that may be under way: one running, one being read. */
+const IN_FLIGHT = 2;
+
+/** The largest number of tokens per submit. */
+export const MOST_REPEATS = 8;
+
+/** A model's steps, its slots and their sampling. */
+export class StepRunner {
+  readonly #device: Device;
+  readonly #network: Network;
+  readonly #state: StepState;
+  readonly #limits: StepLimits;
+  /** Missing where the model has no logits. */
+  readonly #sampler: Sampler | undefined;
+  readonly #sampled: Buffer;
+  readonly #sampling: Buffer;
+  /** [slots, vocabulary / 32]: the tokens that may come, for slots whose sampling is masked. */
+  #masks: Buffer | undefined;
+  readonly #options: (ResolvedSampling | undefined)[] = [];
+  readonly #readbacks: Readback[];
+  readonly #rowReadbacks = new Map<string, RowReadback>();
+  #turn = 0;
+  #written: Uint32Array | undefined;
+  /** What goes with the next submit. */
+  readonly #held: Commands[] = [];
+  readonly #recorder: StepRecorder;
+
+  constructor(
+    device: Device,
+    network: Network,
+    state: StepState,
+    limits: StepLimits,
+  ) {
+    this.#device = device;
+    this.#network = network;
+    this.#recorder = new StepRecorder(device, network);
+    this.#state = state;
+    this.#limits = limits;
+    const { outputs, slots } = limits;
+    this.#sampled = device.buffer("sampled", outputs * 4, "scratch");
+    this.#sampling = device.buffer("sampling", slots * SAMPLING_BYTES, "scratch");
+    const logits = network.outputRows("logits");
+    if (logits) this.#sampler = this.#createSampler(logits);
+    this.#readbacks = Array.from(
+      { length: IN_FLIGHT },
+      () => device.readback("tokens readback", MOST_REPEATS * outputs * 4),
+    );
+  }
+
+  /** Gives a slot to a sequence: how its tokens are chosen. */
+  assignSlot(slot: number, sampling: ResolvedSampling): void {
+    this.#options[slot] = sampling;
+    const data = packSampling(sampling);
+    this.#device.write(this.#sampling, slot * SAMPLING_BYTES, data);
+  }
+
+  /** Tells the GPU that blocks `first`, `first + 1`, ... of a slot's sequence are these. */
+  assignBlocks(slot: number, first: number, blocks: readonly number[]): void {
+    const offset = (slot * this.#state.maxBlocks + first) * 4;
+    this.#device.write(this.#state.table, offset, Uint32Array.from(blocks));
+  }
+
+  /** Notes the first tokens of a slot's sequence, which no step will: penalties see them. */
+  writeHistory(slot: number, tokens: readonly number[]): void {
+    const offset = slot * this.#limits.context * 4;
+    this.#device.write(this.#state.history, offset, Uint32Array.from(tokens));
+  }
+
+  /**
+   * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
+   * Call the result once, before the next-but-one submit.
+   * In Deno the call itself blocks until the GPU is done; see platform.ts.
+   */
+  submit(plan: StepPlan, repeats: number): () => Promise<Sampled> {
+    this.#device.check();
+    this.#write(plan);
+    const { shape } = plan;
+    const recorder = this.#device.record();
+    const readback = this.#readbacks[this.#turn++ % IN_FLIGHT];
+    const bytes = shape.outputs * 4;
+    for (let i = 0; i < repeats; i++) {
+      recorder.pass((pass) => {
+        this.#network.encode(pass, shape, "logits");
+        if (shape.outputs > 0) this.#sampler?.encode(pass, shape.outputs, this.#needs(plan));
+      });
+      if (bytes > 0) recorder.copy(this.#sampled, 0, readback.buffer, i * bytes, bytes);
+    }
+    this.#device.submit(recorder.finish());
+    return () => this.#read(readback, repeats * bytes);
+  }
+
+  /**
+   * Submits a plan without the choice of tokens; sample() is to follow. A driver on the CPU has
+   * nothing to do beside the host, and lets a second submit wait: it gets both at once.
+   */
+  forward(plan: StepPlan): void {
+    this.#device.check();
+    this.#write(plan);
+    const commands = this.#recorder.take(plan);
+    if (this.#device.profile.capabilities.software) this.#held.push(commands);
+    else this.#device.submit(commands);
+  }
+
+  /**
+   * Submits the choice of tokens for the plan that forward() was called with. The result resolves
+   * at once when the GPU is done.
+   *
+   * @param masks by slot, for those whose sampling is masked
+   * @param wanted slots whose logits are wanted too
+   */
+  sample(
+    plan: StepPlan,
+    masks: ReadonlyMap<number, Uint32Array<ArrayBuffer>>,
+    wanted: ReadonlySet<number>,
+  ): () => Promise<Sampled> {
+    for (const [slot, mask] of masks) {
+      const words = this.#masks!.size / 4 / this.#limits.slots;
+      this.#device.write(this.#masks!, slot * words * 4, mask.subarray(0, words));
+    }
+    const { outputs } = plan.shape;
+    const turn = this.#turn++ % IN_FLIGHT;
+    const readback = this.#readbacks[turn];
+    const recorder = this.#device.record();
+    // Copied first: penalties and masks are written into them.
+    const readLogits = this.#copyLogits(recorder, slotsOf(plan), wanted, turn);
+    recorder.pass((pass) => this.#sampler?.encode(pass, outputs, this.#needs(plan)));
+    recorder.copy(this.#sampled, 0, readback.buffer, 0, outputs * 4);
+    this.#device.submit(...this.#held.splice(0), recorder.finish());
+    // The GPU waits for the host after each token: the next step is recorded while this one runs.
+    this.#recorder.prepare(plan);
+    return async () => {
+      const tokens = new Uint32Array(await readback.readNow(outputs * 4));
+      return { tokens, logits: await readLogits() };
+    };
+  }
+
+  /** Records the copy of the wanted logits, by slot; `slots` are those of the outputs. */
+  #copyLogits(
+    recorder: Recorder,
+    slots: readonly number[],
+    wanted: ReadonlySet<number>,
+    turn: number,
+  ): () => Promise<Sampled["logits"]> {
+    const copied = slots.filter((slot) => wanted.has(slot));
+    if (copied.length === 0) return () => Promise.resolve(new Map());
+    const rows = this.#network.outputRows("logits")!;
+    const readback = this.#rowReadback(`sampled logits ${turn}`, rows, this.#limits.slots);
+    copied.forEach((slot, at) => readback.copy(recorder, slots.indexOf(slot), 1, at));
+    return async () => {
+      const values = await readback.read(copied.length);
+      const rowOf = (at: number) => values.subarray(at * rows.columns, (at + 1) * rows.columns);
+      return new Map(copied.map((slot, at) => [slot, rowOf(at)]));
+    };
+  }
+
+  #rowReadback(label: string, rows: FloatRows, most: number): RowReadback {
+    let readback = this.#rowReadbacks.get(label);
+    readback ??= new RowReadback(this.#device, label, rows, most);
+    this.#rowReadbacks.set(label, readback);
+    return readback;
+  }
+
+  /** Runs a plan and reads an output of it: [outputs, columns]. Nothing else may be under way. */
+  async evaluate(plan: StepPlan, output: OutputKind): Promise<Float32Array> {
+    this.#device.check();
+    this.#write(plan);
+    const rows = this.#network.outputRows(output);
+    if (!rows) throw new UnsupportedModelError(`Cannot read ${output}: the model has none`);
+    const { outputs } = plan.shape;
+    const readback = this.#rowReadback(output, rows, this.#limits.outputs);
+    const recorder = this.#device.record();
+    recorder.pass((pass) => this.#network.encode(pass, plan.shape, output));
+    readback.copy(recorder, 0, outputs);
+    this.#device.submit(recorder.finish());
+    if (outputs === 0) return new Float32Array(0);
+    // The host waits for each chunk, so there is nothing to overlap a sleep with.
+    return await readback.read(outputs);
+  }
+
+  /** Whether the model keeps states that cannot go back. */
+  get hasStates(): boolean {
+    return this.#network.memory.states.length > 0;
+  }
+
+  /** Whether an image has to run in one step. */
+  get wholeImages(): boolean {
+    return this.#network.images.areWhole;
+  }
+
+  /** Positions in a block of the KV cache. */
+  get blockSize(): number {
+    return BLOCK;
+  }
+
+  /** Copies what a slot remembers, its states and history, and the blocks `from` to those of `to`. */
+  copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]): void {
+    const recorder = this.#device.record();
+    const { memory, options } = this.#network;
+    // Within a buffer nothing can be copied: each piece goes by way of another one.
+    const copy = (buffer: Buffer, bytes: number, source: number, destination: number) => {
+      const between = memory.buffer(`copy ${bytes}`, bytes);
+      recorder.copy(buffer, source * bytes, between, 0, bytes);
+      recorder.copy(between, 0, buffer, destination * bytes, bytes);
+    };
+    for (const { keys, values } of memory.caches) {
+      for (const buffer of values ? [keys, values] : [keys]) {
+        const bytes = buffer.size / options.cacheBlocks;
+        from.forEach((block, i) => copy(buffer, bytes, block, to[i]));
+      }
+    }
+    for (const { buffer, floats } of memory.states) copy(buffer, floats * 4, slot, target);
+    copy(this.#state.history, this.#limits.context * 4, slot, target);
+    this.#device.submit(recorder.finish());
+  }
+
+  /** Blocks that `positions` positions need. */
+  blocksFor(positions: number): number {
+    return Math.ceil(positions / BLOCK);
+  }
+
+  get limits(): StepLimits {
+    return this.#limits;
+  }
+
+  /** Most consecutive rows of one sequence in a query tile. */
+  get tileRows(): number {
+    return this.#network.tileRows;
+  }
+
+  #createSampler({ floats: logits, columns: vocabulary }: FloatRows): Sampler {
+    const { slots, context } = this.#limits;
+    const { outputs, rows, history, slots: slotStates } = this.#state;
+    const mask = this.#device.buffer("mask", slots * Math.ceil(vocabulary / 32) * 4, "scratch");
+    this.#masks = mask;
+    const [sampling, sampled] = [this.#sampling, this.#sampled];
+    return this.#device.sampler({
+      buffers: { logits, outputs, rows, sampling, history, mask, sampled, slots: slotStates },
+      vocabulary,
+      context,
+      outputs: slots,
+    });
+  }
+
+  /** A decode step that follows one with the same plan needs nothing from the host. */
+  #write(plan: StepPlan): void {
+    if (plan.outputs === this.#written) return;
+    this.#device.write(this.#state.plan, 0, plan.rows);
+    this.#device.write(this.#state.outputs, 0, plan.outputs);
+    this.#device.write(this.#state.prefillTiles, 0, plan.prefillTiles);
+    this.#device.write(this.#state.segments, 0, plan.segments);
+    if (plan.images.length > 0) this.#network.images.write(plan.images, plan.places);
+    this.#written = plan.outputs;
+  }
+
+  #needs(plan: StepPlan): SamplingNeeds {
+    const options = slotsOf(plan).map((slot) => this.#options[slot]!);
+    return {
+      penalties: options.some(hasPenalties),
+      masks: options.some(({ masked }) => masked),
+      stochastic: options.some(({ temperature }) => temperature > 0),
+    };
+  }
+
+  async #read(readback: Readback, bytes: number): Promise<Sampled> {
+    const logits = new Map();
+    if (bytes > 0) return { tokens: new Uint32Array(await readback.read(bytes)), logits };
+    await this.#device.idle();
+    this.#device.check();
+    return { tokens: new Uint32Array(0), logits };
+  }
+}

@@ -1,0 +1,148 @@
+// LoRA adapters (Hu et al. 2021) from GGUF files: for a weight W the pair A [rank, in], B [out, rank]
+// as two small products beside it, so that W stays quantized as it is: y = W x + s * B (A x).
+
+import { type Device, type Matrix, quantFormat } from "../../kernels/mod.ts";
+import { AdapterError } from "../errors.ts";
+import {
+  type GgufFile,
+  MetadataReader,
+  readGguf,
+  type TensorBytes,
+  type TensorInfo,
+} from "../gguf/mod.ts";
+import { rangesOf, type Rows } from "./rows.ts";
+
+/** One weight's adapter on the GPU. */
+export interface LowRankPair {
+  /** A [rank, in]. */
+  readonly down: Matrix;
+  /** B [out, rank], scaled. */
+  readonly up: Matrix;
+}
+
+/** How to open an adapter. */
+export interface AdapterOptions {
+  /** Multiplies the adapter's own scale. */
+  scale: number;
+  /** Of the model that it is for. */
+  architecture: string;
+  openTensors: (gguf: GgufFile) => Promise<TensorBytes>;
+}
+
+/** An open adapter file. Dispose of it once the model is loaded. */
+export class Adapter implements Disposable {
+  readonly #gguf: GgufFile;
+  readonly #reader: TensorBytes;
+  readonly #scale: number;
+  readonly #alpha: number;
+  readonly #used = new Set<string>();
+
+  private constructor(gguf: GgufFile, reader: TensorBytes, scale: number) {
+    this.#gguf = gguf;
+    this.#reader = reader;
+    this.#scale = scale;
+    this.#alpha = new MetadataReader(gguf).optionalNumber("adapter.lora.alpha", 0);
+  }
+
+  /**
+   * Opens an adapter.
+   * @throws GgufError; AdapterError if it is none, or for another architecture
+   */
+  static async open(
+    path: string | URL,
+    { scale, architecture, openTensors }: AdapterOptions,
+  ): Promise<Adapter> {
+    const gguf = await readGguf(path);
+    const metadata = new MetadataReader(gguf);
+    const kind = metadata.optionalString("general.type", "model");
+    const type = metadata.optionalString("adapter.type", "");
+    if (kind !== "adapter" || type !== "lora") {
+      const state = kind !== "adapter" ? `it is a ${kind}, no adapter` : `its type is "${type}"`;
+      throw new AdapterError(gguf.path, `${state}; only LoRA adapters can be applied`);
+    }
+    const made = metadata.optionalString("general.architecture", architecture);
+    if (made !== architecture) {
+      throw new AdapterError(gguf.path, `it is for architecture "${made}", not "${architecture}"`);
+    }
+    return new Adapter(gguf, await openTensors(gguf), scale);
+  }
+
+  /** Whether it changes a weight. */
+  adapts(source: Rows): boolean {
+    return this.#gguf.tensors.has(`${source.name}.lora_a`);
+  }
+
+  /**
+   * The pairs for rows of a weight: one, or none where the adapter leaves the weight alone.
+   * @param columns of the weight
+   * @throws AdapterError if they do not fit it
+   */
+  pairsFor(
+    device: Device,
+    source: Rows,
+    { columns: width, gain }: { columns: number; gain: number },
+  ): LowRankPair[] {
+    const { name } = source;
+    const down = this.#gguf.tensors.get(`${name}.lora_a`);
+    const up = this.#gguf.tensors.get(`${name}.lora_b`);
+    if (!down || !up) return [];
+    this.#used.add(down.name).add(up.name);
+    const [columns, rank = 1] = down.shape;
+    const [inner, rows = 1] = up.shape;
+    const fits = inner === rank && columns === width && rows === source.rows;
+    if (!fits || [down, up].some((tensor) => tensor.shape.length > 2)) {
+      const [a, b, weight] = [down.shape, up.shape, [width, source.rows]]
+        .map((sizes) => `[${sizes.join(", ")}]`);
+      throw new AdapterError(
+        this.#gguf.path,
+        `its pair ${a}, ${b} for "${name}" does not fit the weight ${weight}`,
+      );
+    }
+    const scale = gain * this.#scale * (this.#alpha === 0 ? 1 : this.#alpha / rank);
+    const ranges = rangesOf(source);
+    const count = ranges.reduce((sum, [, size]) => sum + size, 0);
+    const upMatrix = this.#matrix(device, up, { rows: count, columns: rank }, ranges);
+    device.setAffine(upMatrix, {
+      scale: new Float32Array(count).fill(scale),
+      bias: new Float32Array(count),
+    });
+    return [{ down: this.#matrix(device, down, { rows: rank, columns }), up: upMatrix }];
+  }
+
+  /** @throws AdapterError naming a tensor that no weight of the model took */
+  checkAllUsed(): void {
+    const left = [...this.#gguf.tensors.keys()].find((name) => !this.#used.has(name));
+    if (left === undefined) return;
+    throw new AdapterError(
+      this.#gguf.path,
+      `its tensor "${left}" changes a weight that the model lacks or that cannot be adapted`,
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.#reader[Symbol.dispose]();
+  }
+
+  #matrix(
+    device: Device,
+    tensor: TensorInfo,
+    shape: { rows: number; columns: number },
+    ranges: readonly (readonly [number, number])[] = [[0, shape.rows]],
+  ): Matrix {
+    const format = quantFormat(tensor.type);
+    if (!format) {
+      throw new AdapterError(this.#gguf.path, `"${tensor.name}" is of type ${tensor.typeName}`);
+    }
+    const matrix = device.matrix(tensor.name, format, shape);
+    const writer = device.matrixWriter(matrix);
+    const rowBytes = tensor.byteLength / (tensor.shape[1] ?? 1);
+    for (const [first, count] of ranges) {
+      const [start, end] = [first * rowBytes, (first + count) * rowBytes];
+      for (const { bytes } of this.#reader.chunks(tensor, start, end, rowBytes)) {
+        writer.append(bytes);
+      }
+    }
+    writer.finish();
+    return matrix;
+  }
+}

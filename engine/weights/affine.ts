@@ -1,0 +1,68 @@
+// The affine part of weight rows: `<tensor>.scale` and `<tensor>.bias` of the GGUF file, and gains
+// of the architecture, which cost nothing when they ride along.
+
+import type { Matrix } from "../../kernels/mod.ts";
+import { baseOf, rangesOf, type Rows } from "./rows.ts";
+import type { TensorSource } from "./tensor_source.ts";
+
+/** How the scale and bias of a tensor are meant. */
+export interface StackOptions {
+  /** The scale multiplies the bias too, as GGUF has it in feed-forward blocks. */
+  biasFirst?: boolean;
+  /** Multiplies all outputs, biases included. */
+  gain?: number;
+  /** Whether the architecture always has biases, or some of its files. Default "optional". */
+  bias?: "required" | "optional";
+}
+
+/**
+ * Gives a matrix the scales and biases of its tensors, if there are any:
+ * y = gain * (scale * (w x) + bias), or with `biasFirst` gain * scale * (w x + bias).
+ * Tensors with experts have a scale for each of them.
+ * Errors: GgufError where one is missing, or of another shape than the rows have.
+ */
+export function loadAffine(
+  weights: TensorSource,
+  matrix: Matrix,
+  sources: readonly Rows[],
+  options: StackOptions,
+): void {
+  const { gain = 1 } = options;
+  const parts = sources.map((source) => readAffine(weights, source, options));
+  if (gain === 1 && parts.every(({ scales, biases }) => !scales && !biases)) return;
+  const scale = new Float32Array(matrix.rows * matrix.sides);
+  const bias = new Float32Array(matrix.rows * matrix.sides);
+  let row = 0;
+  for (const [i, source] of sources.entries()) {
+    const { scales = [1], biases } = parts[i];
+    for (const [first, count] of rangesOf(source)) {
+      for (let from = first; from < first + count; from++, row++) {
+        const factor = scales[Math.floor(from * scales.length / source.rows)];
+        scale[row] = gain * factor;
+        bias[row] = gain * (biases?.[from] ?? 0) * (options.biasFirst ? factor : 1);
+      }
+    }
+  }
+  weights.device.setAffine(matrix, { scale, bias });
+}
+
+function readAffine(
+  weights: TensorSource,
+  source: Rows,
+  { bias = "optional" }: StackOptions,
+): { scales?: Float32Array; biases?: Float32Array } {
+  const { rows, matrices = 1 } = source;
+  const base = baseOf(source);
+  const { inventory } = weights;
+  // Quantized to NVFP4, a weight has a scale, and one of its input; of another type it has none.
+  const { typeName } = inventory.find(source.name);
+  const hasScale = inventory.has(`${base}.scale`, typeName);
+  if (!hasScale && inventory.needsScale(base)) {
+    throw inventory.missing(`${base}.scale`, `although "${base}.input_scale" is there`);
+  }
+  const hasBias = bias === "required" || inventory.has(`${base}.bias`);
+  return {
+    ...hasScale && { scales: weights.values(`${base}.scale`, [matrices]) },
+    ...hasBias && { biases: weights.values(`${base}.bias`, [rows / matrices, matrices]) },
+  };
+}

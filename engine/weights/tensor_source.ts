@@ -1,0 +1,135 @@
+// The tensors of a GGUF file by name: small ones as numbers, large ones streamed to the GPU a few
+// megabytes at a time, so that a file is never held in memory.
+
+import {
+  type Buffer,
+  type Device,
+  GROUP,
+  type MatrixWriter,
+  padTo,
+  type QuantFormat,
+  quantFormat,
+} from "../../kernels/mod.ts";
+import { UnsupportedModelError } from "../errors.ts";
+import type { GgufFile, TensorBytes, TensorInfo } from "../gguf/mod.ts";
+import type { LoadProgress } from "../types.ts";
+import { rangesOf, type Rows, shapeOf } from "./rows.ts";
+import { TensorInventory } from "./tensor_inventory.ts";
+
+/** Bytes handed to the GPU before waiting for it, which bounds the staging memory. */
+const UPLOAD_WINDOW = 64 * 2 ** 20;
+
+/** What a source reports to and obeys. */
+export interface SourceOptions {
+  onProgress?: (progress: LoadProgress) => void;
+  signal?: AbortSignal;
+}
+
+/** Reads tensors by their GGUF names; each against the shape that the architecture gives it. */
+export class TensorSource {
+  readonly device: Device;
+  /** What of the file was asked for. */
+  readonly inventory: TensorInventory;
+  readonly #gguf: GgufFile;
+  readonly #reader: TensorBytes;
+  readonly #options: SourceOptions;
+  readonly #total: number;
+  #loaded = 0;
+  #inFlight = 0;
+
+  constructor(
+    device: Device,
+    gguf: GgufFile,
+    reader: TensorBytes,
+    options: SourceOptions = {},
+  ) {
+    this.device = device;
+    this.inventory = new TensorInventory(gguf);
+    this.#gguf = gguf;
+    this.#reader = reader;
+    this.#options = options;
+    this.#total = [...gguf.tensors.values()].reduce((sum, tensor) => sum + tensor.byteLength, 0);
+  }
+
+  /** File, for errors. */
+  get path(): string {
+    return this.#gguf.path;
+  }
+
+  /** Whether the file has an optional tensor. See {@linkcode TensorInventory.has}. */
+  has(name: string, kind?: string): boolean {
+    return this.inventory.has(name, kind);
+  }
+
+  /** A vector of f32 times `gain`, padded with zeros to whole groups of 32. Errors: GgufError. */
+  vector(name: string, shape: readonly number[], gain = 1): Buffer {
+    const values = this.values(name, shape);
+    const padded = new Float32Array(padTo(values.length, GROUP));
+    padded.set(gain === 1 ? values : values.map((value) => value * gain));
+    const buffer = this.device.buffer(name, padded.byteLength, "weights");
+    this.device.write(buffer, 0, padded);
+    return buffer;
+  }
+
+  /** A small tensor as numbers on the CPU. Errors: GgufError where it is missing or of another shape. */
+  values(name: string, shape: readonly number[]): Float32Array {
+    const tensor = this.inventory.take(name, shape);
+    const format = this.formatOf(name);
+    const bytes = new Uint8Array(tensor.byteLength);
+    this.#reader.read(tensor, 0, bytes);
+    this.#loaded += tensor.byteLength;
+    const values = format.dequantize(bytes, tensor.byteLength / format.blockBytes);
+    if (values.some(Number.isNaN)) throw this.inventory.notANumber(name);
+    return values;
+  }
+
+  /** Hands rows to a writer, in order, and reports progress. Errors: as of {@linkcode TensorSource.values}. */
+  async stream(rows: Rows, columns: number, writer: MatrixWriter): Promise<void> {
+    const tensor = this.inventory.take(rows.name, shapeOf(rows, columns));
+    const rowBytes = tensor.byteLength / rows.rows;
+    for (const [first, count] of rangesOf(rows)) {
+      await this.#streamRange(tensor, first * rowBytes, (first + count) * rowBytes, {
+        rowBytes,
+        writer,
+      });
+    }
+  }
+
+  async #streamRange(
+    tensor: TensorInfo,
+    start: number,
+    end: number,
+    { rowBytes, writer }: { rowBytes: number; writer: MatrixWriter },
+  ): Promise<void> {
+    // The chunks share a buffer: what is written to the GPU is copied when the call returns.
+    for (const { bytes } of this.#reader.chunks(tensor, start, end, rowBytes)) {
+      writer.append(bytes);
+      await this.#advance(bytes.length);
+    }
+  }
+
+  /** Reports progress, honours an abort, and bounds what waits in the queue's staging memory. */
+  async #advance(bytes: number): Promise<void> {
+    this.#options.signal?.throwIfAborted();
+    this.#loaded += bytes;
+    this.#inFlight += bytes;
+    this.device.submit();
+    if (this.#inFlight >= UPLOAD_WINDOW) {
+      await this.device.idle();
+      this.device.check();
+      this.#inFlight = 0;
+    }
+    this.#options.onProgress?.({ loaded: this.#loaded, total: this.#total });
+  }
+
+  /** The weight format of a tensor. Errors: UnsupportedModelError. */
+  formatOf(name: string): QuantFormat {
+    const tensor = this.inventory.find(name);
+    const format = quantFormat(tensor.type);
+    if (format) return format;
+    throw new UnsupportedModelError(
+      `Cannot load "${this.#gguf.path}": tensor "${name}" is of type ${tensor.typeName}, ` +
+        `which is not supported`,
+    );
+  }
+}

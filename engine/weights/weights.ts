@@ -1,0 +1,220 @@
+// Makes the matrices of a model from its tensors, on the GPU and in their own quantization.
+// Rows of several tensors that read the same input are stacked into one matrix, so that one
+// product serves them all; `<tensor>.scale` and `<tensor>.bias` go along as the rows' affine part,
+// and LoRA adapters as products beside them.
+
+import { type Device, GROUP, type Matrix, padTo } from "../../kernels/mod.ts";
+import { UnsupportedModelError } from "../errors.ts";
+import type { GgufFile, TensorBytes } from "../gguf/mod.ts";
+import type { Adapter, LowRankPair } from "./adapter.ts";
+import { loadAffine, type StackOptions } from "./affine.ts";
+import { baseOf, countOf, type Rows, shapeOf } from "./rows.ts";
+import { type SourceOptions, TensorSource } from "./tensor_source.ts";
+
+/** A matrix and the first of the output columns that it gives. */
+export interface StackedMatrix {
+  readonly matrix: Matrix;
+  readonly first: number;
+}
+
+/** Matrices that share their input; one product each. Their outputs lie side by side. */
+export interface Stack {
+  readonly parts: readonly StackedMatrix[];
+  /** Output columns of all parts. */
+  readonly columns: number;
+  /** LoRA: products that are added to the outputs from column `first` on. */
+  readonly adapters: readonly (LowRankPair & { readonly first: number })[];
+  /** All matrices that read the input. */
+  readonly readers: readonly Matrix[];
+}
+
+/** Gate and up projections of a feed-forward block: one paired matrix, or two stacked ones. */
+export type GatedStack =
+  | { readonly paired: Matrix; readonly columns: number; readonly readers: readonly Matrix[] }
+  | { readonly stack: Stack; readonly columns: number; readonly readers: readonly Matrix[] };
+
+/** What a loader reports to and obeys, and what it adds to the weights. */
+export interface WeightOptions extends SourceOptions {
+  adapters?: readonly Adapter[];
+}
+
+/** Loads weights by their GGUF names. */
+export class WeightLoader extends TensorSource {
+  readonly #adapters: readonly Adapter[];
+
+  constructor(
+    device: Device,
+    gguf: GgufFile,
+    reader: TensorBytes,
+    options: WeightOptions = {},
+  ) {
+    super(device, gguf, reader, options);
+    this.#adapters = options.adapters ?? [];
+  }
+
+  /**
+   * A table [rows, columns] to look rows up in; no adapter can change it.
+   * Errors: GgufError where it is missing or of another shape.
+   */
+  async table(rows: Rows, columns: number): Promise<Matrix> {
+    return await this.#matrix([rows], columns, {});
+  }
+
+  /** The rows of several tensors, in order; neighbours of one type become one matrix. */
+  async stack(
+    sources: readonly Rows[],
+    columns: number,
+    options: StackOptions = {},
+  ): Promise<Stack> {
+    const parts: StackedMatrix[] = [];
+    const adapters: (LowRankPair & { first: number })[] = [];
+    let first = 0;
+    this.#checkBiases(sources);
+    for (let from = 0, to = 0; from < sources.length; from = to) {
+      const type = this.#typeOf(sources[from]);
+      while (to < sources.length && this.#typeOf(sources[to]) === type) to++;
+      const members = sources.slice(from, to);
+      const matrix = await this.#matrix(members, columns, options);
+      parts.push({ matrix, first });
+      for (const member of members) {
+        for (const pair of this.#adaptersOf(member, columns, options.gain)) {
+          adapters.push({ ...pair, first });
+        }
+        first += countOf(member);
+      }
+    }
+    return { parts, columns: first, adapters, readers: readersOf(parts, adapters) };
+  }
+
+  /** Gate and up projections, paired where both are of one type and no adapter changes them. */
+  async gated(
+    gate: Rows,
+    up: Rows,
+    columns: number,
+    options: StackOptions = {},
+  ): Promise<GatedStack> {
+    this.#checkBiases([gate, up]);
+    const rows = countOf(gate);
+    const format = this.formatOf(gate.name);
+    const adapted = [gate, up].some((side) => this.#adapters.some((one) => one.adapts(side)));
+    const sameType = this.#typeOf(gate) === this.#typeOf(up);
+    if (adapted || !sameType || !this.device.canPair(format, rows, columns)) {
+      return this.#gatedApart(gate, up, columns, options);
+    }
+    const matrix = await this.#paired(gate, up, columns, options);
+    return { paired: matrix, columns: rows, readers: [matrix] };
+  }
+
+  /** The matrices of all experts [experts * rows, columns], each whole in one part. */
+  async experts(rows: Rows, columns: number, options: StackOptions = {}): Promise<Matrix> {
+    return await this.#matrix([rows], columns, { ...options, biasFirst: true }, rows.matrices);
+  }
+
+  /** Gate and up of all experts, paired; both of one type. Errors: UnsupportedModelError. */
+  async gatedExperts(
+    gate: Rows,
+    up: Rows,
+    columns: number,
+    options: StackOptions = {},
+  ): Promise<Matrix> {
+    this.#checkBiases([gate, up]);
+    this.#checkShapes([gate, up], columns);
+    const format = this.formatOf(gate.name);
+    const sameType = this.#typeOf(gate) === this.#typeOf(up);
+    if (!sameType || !this.device.canPair(format, countOf(gate), columns)) {
+      const state = sameType ? "have odd sizes" : "differ in type";
+      throw new UnsupportedModelError(
+        `Cannot load "${this.path}": "${gate.name}" and "${up.name}" ${state}`,
+      );
+    }
+    return await this.#paired(gate, up, columns, options, gate.matrices);
+  }
+
+  /** Two projections of one type, row beside row. */
+  async #paired(
+    gate: Rows,
+    up: Rows,
+    columns: number,
+    options: StackOptions,
+    experts = 0,
+  ): Promise<Matrix> {
+    const rows = countOf(gate);
+    const shape = {
+      rows,
+      columns,
+      sides: 2 as const,
+      ...(experts ? { unit: rows / experts } : {}),
+    };
+    this.#checkShapes([gate, up], columns);
+    const matrix = this.device.matrix(gate.name, this.formatOf(gate.name), shape);
+    for (const [side, source] of [gate, up].entries()) {
+      const writer = this.device.matrixWriter(matrix, side as 0 | 1);
+      await this.stream(source, columns, writer);
+      writer.finish();
+    }
+    loadAffine(this, matrix, [gate, up], { ...options, biasFirst: true });
+    return matrix;
+  }
+
+  async #gatedApart(
+    gate: Rows,
+    up: Rows,
+    columns: number,
+    options: StackOptions,
+  ): Promise<GatedStack> {
+    const rows = countOf(gate);
+    const [first, second] = [
+      await this.stack([gate], columns, { ...options, biasFirst: true }),
+      await this.stack([up], columns, { ...options, biasFirst: true }),
+    ];
+    const shifted = padTo(rows, GROUP);
+    const shift = <T extends { first: number }>(part: T) => ({ ...part, first: shifted });
+    const parts = [...first.parts, ...second.parts.map(shift)];
+    const adapters = [...first.adapters, ...second.adapters.map(shift)];
+    const readers = readersOf(parts, adapters);
+    return { stack: { parts, columns: shifted + rows, adapters, readers }, columns: rows, readers };
+  }
+
+  async #matrix(
+    members: readonly Rows[],
+    columns: number,
+    options: StackOptions,
+    experts = 0,
+  ): Promise<Matrix> {
+    this.#checkShapes(members, columns);
+    const rows = members.reduce((sum, member) => sum + countOf(member), 0);
+    const label = members[0].name;
+    const shape = { rows, columns, ...(experts ? { unit: rows / experts } : {}) };
+    const matrix = this.device.matrix(label, this.formatOf(label), shape);
+    const writer = this.device.matrixWriter(matrix);
+    for (const member of members) await this.stream(member, columns, writer);
+    writer.finish();
+    loadAffine(this, matrix, members, options);
+    return matrix;
+  }
+
+  #adaptersOf(source: Rows, columns: number, gain = 1): LowRankPair[] {
+    return this.#adapters.flatMap((one) => one.pairsFor(this.device, source, { columns, gain }));
+  }
+
+  #typeOf({ name }: Rows): number {
+    return this.inventory.find(name).type;
+  }
+
+  /** Before anything is allocated by the sizes that the metadata gives. */
+  #checkShapes(members: readonly Rows[], columns: number): void {
+    for (const rows of members) this.inventory.take(rows.name, shapeOf(rows, columns));
+  }
+
+  /** Tensors that read the same input have biases all of them, or none. */
+  #checkBiases(members: readonly Rows[]): void {
+    this.inventory.hasAll([...new Set(members.map((member) => `${baseOf(member)}.bias`))]);
+  }
+}
+
+function readersOf(
+  parts: readonly StackedMatrix[],
+  adapters: readonly LowRankPair[],
+): readonly Matrix[] {
+  return [...parts.map(({ matrix }) => matrix), ...adapters.map(({ down }) => down)];
+}

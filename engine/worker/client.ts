@@ -1,0 +1,356 @@
+// A model in a worker of its own, for programs that must not stand still while the GPU works, or in a
+// process of its own: the client's side of protocol.ts. Closing it, or a crash, ends the worker,
+// and with it all that the model held on the GPU.
+
+import { CancelFlag } from "../cancellation.ts";
+import { unpackError } from "../error_record.ts";
+import { EngineError, ModelClosedError, WorkerBusyError } from "../errors.ts";
+import { EventQueue } from "../generate/mod.ts";
+import type {
+  ChatEvent,
+  ChatModel,
+  ChatRequest,
+  EmbedInput,
+  EmbedOptions,
+  EmbedRequest,
+  EmbedResult,
+  GenerateEvent,
+  GenerateRequest,
+  ImageEmbedding,
+  LoadOptions,
+  MemoryUse,
+  ModelInfo,
+} from "../types.ts";
+import { ProcessHost, type ProcessOptions } from "./process_host.ts";
+import type {
+  HostListener,
+  LoadedModel,
+  Method,
+  ModelHost,
+  ToClient,
+  ToWorker,
+} from "./protocol.ts";
+
+/** How long a worker may take to do what it is told. */
+export interface Patience {
+  /**
+   * Until it has closed in good order, in milliseconds. One that takes longer is in the midst of work
+   * that does not look at its flags.
+   */
+  readonly close: number;
+  /** Until it says something after a call is cancelled, in milliseconds. A step can take seconds. */
+  readonly cancel: number;
+}
+
+const PATIENCE: Patience = { close: 3000, cancel: 10_000 };
+
+/**
+ * Loads a GGUF model in a worker. The stream of a call raises what went wrong at its first read.
+ *
+ * @param path a file path
+ * @throws as loadModel() does; files that cannot be opened: EngineError
+ */
+export async function openModelInWorker(
+  path: string,
+  options: LoadOptions = {},
+): Promise<ChatModel> {
+  options.signal?.throwIfAborted();
+  const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  return await openModelIn(new ThreadHost(worker), path, options);
+}
+
+/**
+ * Loads a GGUF model in a process of its own, which takes some 100 MB and a fraction of a second more
+ * than a worker. Whatever the model is at, closing it ends the process and frees its core.
+ *
+ * @param path a file path
+ * @throws as openModelInWorker() does; EngineError where no process can be started
+ */
+export async function openModelInProcess(
+  path: string,
+  { command, ...options }: LoadOptions & ProcessOptions = {},
+): Promise<ChatModel> {
+  options.signal?.throwIfAborted();
+  return await openModelIn(new ProcessHost(command && { command }), path, options);
+}
+
+/** Loads a GGUF model in a host that was just started. Errors: as of openModelInWorker(). */
+export async function openModelIn(
+  host: ModelHost,
+  path: string,
+  { onProgress, onBusy = () => {}, signal, ...options }: LoadOptions = {},
+  patience = PATIENCE,
+): Promise<ChatModel> {
+  const closing = new CancelFlag();
+  const { promise: loaded, resolve, reject } = Promise.withResolvers<LoadedModel>();
+  const gone = Promise.withResolvers<void>();
+  const abort = () => reject(signal?.reason);
+  signal?.addEventListener("abort", abort);
+  if (signal?.aborted) abort();
+  host.listen({
+    receive(message) {
+      if (message.kind === "progress") onProgress?.(message.progress);
+      if (message.kind === "loaded") resolve(message.model);
+      if (message.kind === "failed") reject(unpackError(message.error));
+      if (message.kind === "closed") gone.resolve();
+    },
+    crash(state) {
+      reject(new EngineError(`Cannot load "${path}": its worker crashed: ${state}`));
+      gone.resolve();
+    },
+  });
+  try {
+    host.send({ kind: "load", path, options, closing: closing.memory });
+    return new HostedModel(host, { closing, onBusy, patience }, await loaded);
+  } catch (error) {
+    // What is on the GPU already is given back by the thread itself.
+    if (signal?.aborted) await closeHost(host, { closing, gone, patience }).catch(onBusy);
+    else host.end();
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** A thread that takes the messages of a model's client. */
+export class ThreadHost implements ModelHost {
+  readonly #worker: Worker;
+
+  /** Takes the messages of one that was just made. */
+  constructor(worker: Worker) {
+    this.#worker = worker;
+  }
+
+  send(message: ToWorker): void {
+    this.#worker.postMessage(message);
+  }
+
+  listen({ receive, crash }: HostListener): void {
+    this.#worker.onmessage = ({ data }) => receive(data);
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      crash(event.message);
+    };
+  }
+
+  end(): void {
+    this.#worker.terminate();
+  }
+}
+
+/** An image to embed. */
+interface ImageRequest {
+  readonly image: Uint8Array | string;
+  readonly signal?: AbortSignal;
+}
+
+/** A call whose end is still to come. */
+interface Call {
+  readonly events: EventQueue<unknown>;
+  readonly cancelled: CancelFlag;
+  end(error?: Error): void;
+}
+
+/** How a hosted model is watched and closed. */
+interface HostedOptions {
+  readonly closing: CancelFlag;
+  readonly onBusy: (busy: WorkerBusyError) => void;
+  readonly patience: Patience;
+}
+
+class HostedModel implements ChatModel {
+  readonly info: ModelInfo;
+  readonly contextLength: number;
+  readonly warnings: readonly string[];
+  readonly #host: ModelHost;
+  readonly #options: HostedOptions;
+  #memory: MemoryUse;
+  readonly #calls = new Map<number, Call>();
+  /** Calls that were cancelled and whose end is still to come. */
+  readonly #cancelled = new Set<number>();
+  #silence: ReturnType<typeof setTimeout> | undefined;
+  /** Settled once a worker that was told of as busy is heard again. */
+  #busy: PromiseWithResolvers<void> | undefined;
+  readonly #gone = Promise.withResolvers<void>();
+  #lastId = 0;
+  #closing: Promise<void> | undefined;
+  /** Why there are no more answers. */
+  #closed: ModelClosedError | undefined;
+
+  constructor(
+    host: ModelHost,
+    options: HostedOptions,
+    { info, contextLength, memory, warnings }: LoadedModel,
+  ) {
+    this.#host = host;
+    this.#options = options;
+    this.info = info;
+    this.contextLength = contextLength;
+    this.#memory = memory;
+    this.warnings = warnings;
+    host.listen({
+      receive: (message) => this.#receive(message),
+      crash: (state) => {
+        this.#refuse(new ModelClosedError(`Cannot go on: the model's worker crashed: ${state}`));
+        this.#gone.resolve();
+        this.#setFree();
+      },
+    });
+  }
+
+  get memory(): MemoryUse {
+    return this.#memory;
+  }
+
+  generate(request: GenerateRequest): AsyncIterableIterator<GenerateEvent> {
+    return this.#call("generate", request);
+  }
+
+  chat(request: ChatRequest): AsyncIterableIterator<ChatEvent> {
+    return this.#call("chat", request);
+  }
+
+  async renderChat(request: ChatRequest): Promise<string> {
+    const { value } = await this.#call<string>("renderChat", request).next();
+    return value;
+  }
+
+  async countTokens(request: ChatRequest): Promise<number> {
+    const { value } = await this.#call<number>("countTokens", request).next();
+    return value;
+  }
+
+  async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
+    return (await this.embedWithUsage({ ...options, inputs })).embeddings;
+  }
+
+  async embedWithUsage(request: EmbedRequest): Promise<EmbedResult> {
+    const { value } = await this.#call<EmbedResult>("embedWithUsage", request).next();
+    request.signal?.throwIfAborted();
+    return value;
+  }
+
+  async embedImage(image: Uint8Array | string): Promise<ImageEmbedding> {
+    const { value } = await this.#call<ImageEmbedding>("embedImage", { image }).next();
+    return value;
+  }
+
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    const reason = this.#busy ? ", because its worker did not answer" : "";
+    this.#refuse(new ModelClosedError(`Cannot go on: the model was closed${reason}`));
+    clearTimeout(this.#silence);
+    const { closing, patience } = this.#options;
+    await closeHost(this.#host, { closing, gone: this.#gone, patience });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** A single result, such as a rendered prompt, is a stream of one event. */
+  #call<T>(
+    method: Method,
+    { signal, ...request }: GenerateRequest | ChatRequest | EmbedRequest | ImageRequest,
+  ): EventQueue<T> {
+    const id = ++this.#lastId;
+    const events = new EventQueue<T>(() => this.#cancel(id));
+    if (this.#closed || signal?.aborted) {
+      events.close({ error: this.#closed });
+      return events;
+    }
+    const cancelled = new CancelFlag();
+    this.#host.send({ kind: "call", id, method, request, cancelled: cancelled.memory });
+    // The worker's own end comes later, and finds the stream ended.
+    const abort = () => {
+      this.#cancel(id);
+      events.close();
+    };
+    signal?.addEventListener("abort", abort);
+    const end = (error?: Error) => {
+      this.#calls.delete(id);
+      this.#cancelled.delete(id);
+      signal?.removeEventListener("abort", abort);
+      events.close({ error });
+    };
+    this.#calls.set(id, { events, cancelled, end });
+    return events;
+  }
+
+  #cancel(id: number): void {
+    const call = this.#calls.get(id);
+    if (!call || this.#closed) return;
+    call.cancelled.set();
+    this.#host.send({ kind: "cancel", id });
+    this.#cancelled.add(id);
+    if (this.#silence === undefined) this.#watch();
+  }
+
+  #receive(message: ToClient): void {
+    if (message.kind === "event") this.#calls.get(message.id)?.events.push(message.event);
+    if (message.kind === "end") {
+      this.#memory = message.memory;
+      this.#calls.get(message.id)?.end(message.error && unpackError(message.error));
+    }
+    if (message.kind === "closed") this.#gone.resolve();
+    if (message.kind === "busy") return this.#setBusy(message.milliseconds);
+    this.#setFree();
+    if (this.#silence !== undefined) this.#watch();
+  }
+
+  /** Waits for what a worker says that has calls to cancel. */
+  #watch(): void {
+    clearTimeout(this.#silence);
+    const { cancel } = this.#options.patience;
+    this.#silence = this.#cancelled.size > 0 && !this.#closed
+      ? setTimeout(() => this.#setBusy(cancel), cancel)
+      : undefined;
+  }
+
+  #setBusy(milliseconds: number): void {
+    this.#busy ??= Promise.withResolvers();
+    this.#options.onBusy(new WorkerBusyError(milliseconds, this.#busy.promise));
+  }
+
+  #setFree(): void {
+    this.#busy?.resolve();
+    this.#busy = undefined;
+  }
+
+  /** Ends what runs and takes no more. */
+  #refuse(error: ModelClosedError): void {
+    this.#closed ??= error;
+    for (const { end } of [...this.#calls.values()]) end(error);
+  }
+}
+
+/**
+ * Has a worker give everything back, and ends it. Errors: WorkerBusyError if it does not in time; then a
+ * process is killed, while a thread goes on: terminate() would not end it, and nobody would hear of its end.
+ */
+async function closeHost(
+  host: ModelHost,
+  { closing, gone, patience }: {
+    closing: CancelFlag;
+    gone: PromiseWithResolvers<void>;
+    patience: Patience;
+  },
+): Promise<void> {
+  closing.set();
+  host.send({ kind: "close" });
+  const ended = gone.promise.then(() => host.end());
+  const grace = Promise.withResolvers<void>();
+  const timer = setTimeout(() => {
+    const consequence = host.kill && "its process is ended by force";
+    grace.reject(new WorkerBusyError(patience.close, ended, consequence));
+    host.kill?.();
+  }, patience.close);
+  try {
+    await Promise.race([ended, grace.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

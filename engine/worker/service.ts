@@ -1,0 +1,147 @@
+// A model behind a thread's messages: loads it and answers the calls of its client
+// (client.ts) in the words of protocol.ts. Which model it is comes with `load`.
+
+import { attachFlags, CancelFlag, cancellable, flagsOf } from "../cancellation.ts";
+import { packError } from "../error_record.ts";
+import { WorkerBusyError } from "../errors.ts";
+import type {
+  ChatEvent,
+  ChatModel,
+  ChatRequest,
+  EmbedRequest,
+  EmbedResult,
+  GenerateRequest,
+  ImageEmbedding,
+  LoadOptions,
+} from "../types.ts";
+import type { Method, ToClient, ToWorker } from "./protocol.ts";
+
+/** Loads the model of a path. */
+export type LoadModel = (path: string, options: LoadOptions) => Promise<ChatModel>;
+
+type LoadMessage = Extract<ToWorker, { kind: "load" }>;
+
+type CallMessage = Extract<ToWorker, { kind: "call" }>;
+
+/** What calls give: the events of a stream, or one result. */
+type Outcome = ChatEvent | EmbedResult | ImageEmbedding | string | number;
+
+/** What is used of a DedicatedWorkerGlobalScope, which not every program that imports us has types of. */
+export interface ModelThread {
+  postMessage(message: ToClient, transfer: Transferable[]): void;
+  addEventListener(type: "message", listener: (event: MessageEvent<ToWorker>) => void): void;
+}
+
+/** Answers the messages that come to a worker's thread. */
+export function serveModel(thread: ModelThread, load: LoadModel): void {
+  const service = new ModelService(load, (message, transfer = []) => {
+    thread.postMessage(message, transfer);
+  });
+  thread.addEventListener("message", ({ data }) => service.receive(data));
+}
+
+/** A model that is loaded and asked by messages. */
+export class ModelService {
+  readonly #load: LoadModel;
+  readonly #send: (message: ToClient, transfer?: Transferable[]) => void;
+  readonly #running = new Map<number, AbortController>();
+  readonly #closing = new AbortController();
+  #closingFlag = new CancelFlag();
+  #loading: Promise<void> | undefined;
+  #model: ChatModel | undefined;
+
+  /** Loads by `load`, and answers by `send`. */
+  constructor(load: LoadModel, send: (message: ToClient, transfer?: Transferable[]) => void) {
+    this.#load = load;
+    this.#send = send;
+  }
+
+  /** Does what a message asks for. */
+  async receive(message: ToWorker): Promise<void> {
+    switch (message.kind) {
+      case "load":
+        return await (this.#loading = this.#open(message));
+      case "call":
+        return await this.#answer(message);
+      case "cancel":
+        return this.#running.get(message.id)?.abort();
+      case "close":
+        this.#closing.abort();
+        await this.#loading;
+        try {
+          await this.#model?.close();
+        } catch (error) {
+          // Of a worker within this process. Who asked hears nothing, and ends the process.
+          if (error instanceof WorkerBusyError) return;
+          throw error;
+        }
+        return this.#send({ kind: "closed" });
+    }
+  }
+
+  async #open({ path, options, closing }: LoadMessage): Promise<void> {
+    this.#closingFlag = new CancelFlag(closing);
+    try {
+      const model = this.#model = await this.#load(path, {
+        ...options,
+        signal: this.#closing.signal,
+        onProgress: (progress) => this.#send({ kind: "progress", progress }),
+        onBusy: ({ milliseconds, ended }) => {
+          this.#send({ kind: "busy", milliseconds });
+          void ended.then(() => this.#send({ kind: "free" }));
+        },
+      });
+      const { info, contextLength, memory, warnings } = model;
+      this.#send({ kind: "loaded", model: { info, contextLength, memory, warnings } });
+    } catch (error) {
+      this.#send({ kind: "failed", error: packError(error) });
+    }
+  }
+
+  async #answer({ id, method, request, cancelled }: CallMessage): Promise<void> {
+    const model = this.#model!;
+    const abort = new AbortController();
+    attachFlags(abort.signal, [new CancelFlag(cancelled), this.#closingFlag]);
+    this.#running.set(id, abort);
+    try {
+      for await (const event of run(model, method, request, abort.signal)) {
+        this.#send({ kind: "event", id, event }, buffersOf(event));
+      }
+      this.#send({ kind: "end", id, memory: model.memory });
+    } catch (error) {
+      this.#send({ kind: "end", id, memory: model.memory, error: packError(error) });
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+}
+
+async function* run(
+  model: ChatModel,
+  method: Method,
+  request: unknown,
+  signal: AbortSignal,
+): AsyncGenerator<Outcome, void> {
+  // What a call does at once, it does without a pause.
+  const begin = <T>(call: () => T): T => cancellable(flagsOf(signal), call);
+  if (method === "generate") {
+    yield* begin(() => model.generate({ ...request as GenerateRequest, signal }));
+  } else if (method === "chat") {
+    yield* begin(() => model.chat({ ...request as ChatRequest, signal }));
+  } else if (method === "renderChat") {
+    yield await begin(() => model.renderChat({ ...request as ChatRequest, signal }));
+  } else if (method === "countTokens") {
+    yield await begin(() => model.countTokens({ ...request as ChatRequest, signal }));
+  } else if (method === "embedWithUsage") {
+    yield await begin(() => model.embedWithUsage({ ...request as EmbedRequest, signal }));
+  } else {
+    yield await begin(() => model.embedImage((request as { image: Uint8Array | string }).image));
+  }
+}
+
+/** The memory of an embedding's vectors, which is megabytes for many texts: moved, not copied. */
+function buffersOf(event: Outcome): ArrayBuffer[] {
+  if (typeof event !== "object" || !("embeddings" in event)) return [];
+  const vectors = Array.isArray(event.embeddings) ? event.embeddings : [event.embeddings];
+  return [...new Set(vectors.map(({ buffer }) => buffer as ArrayBuffer))];
+}

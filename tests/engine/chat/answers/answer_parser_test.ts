@@ -1,0 +1,254 @@
+// The streaming parser: thinking, text and calls at the seams between them, with the formats of the
+// families that show each.
+
+import { detectAnswerFormat, PLAIN_ANSWERS } from "../../../../engine/chat/answers/detect.ts";
+import { joined, parse, parsePieces, type StreamOptions, WEATHER } from "./streams.ts";
+import { assert, assertEquals } from "@std/assert";
+
+const HERMES = detectAnswerFormat('<think></think><tool_call>{"name": "", "arguments": {}}');
+
+const LLAMA = detectAnswerFormat('<|start_header_id|>ipython "parameters"');
+
+const MISTRAL = detectAnswerFormat("[TOOL_CALLS][ARGS][THINK][/THINK]");
+
+const ROME = '{"name": "get_weather", "arguments": {"city": "Rome"}}';
+
+const ROME_CALL = { name: "get_weather", json: '{"city":"Rome"}', arguments: { city: "Rome" } };
+
+const BEGUN = { prompt: "<|im_start|>assistant\n<think>\n" };
+
+const CASES: [
+  name: string,
+  format: typeof HERMES,
+  answer: string,
+  parts: unknown[],
+  options?: StreamOptions,
+][] = [
+  ["gives plain text as it is", PLAIN_ANSWERS, " a <think>b\n", [{ text: " a <think>b\n" }]],
+  ["gives nothing for nothing", HERMES, "", []],
+  ["keeps white space that no mark follows", HERMES, "\n\n a b \n", [{ text: "\n\n a b \n" }]],
+  ["keeps an answer of white space", HERMES, " \n", [{ text: " \n" }]],
+  [
+    "trims after the marks of thinking, as Ollama does",
+    HERMES,
+    " \n<think>\n\n I see\n</think>\n\nHello ",
+    [{ thinking: "I see\n" }, { text: "Hello " }],
+  ],
+  [
+    "begins in the thinking that the prompt began",
+    HERMES,
+    "I see\n</think>\n\nHello",
+    [{ thinking: "I see\n" }, { text: "Hello" }],
+    BEGUN,
+  ],
+  [
+    "takes an opening mark that the prompt has too",
+    HERMES,
+    "<think>\nI see</think>Hello",
+    [{ thinking: "I see" }, { text: "Hello" }],
+    BEGUN,
+  ],
+  ["takes empty thinking", HERMES, "<think>\n\n</think>\n\nHello", [{ text: "Hello" }]],
+  ["takes thinking without an end", HERMES, "<think>\nI see </thin", [
+    { thinking: "I see </thin" },
+  ]],
+  [
+    "takes a closing mark that nothing opened for text",
+    HERMES,
+    "I see</think>Hello",
+    [{ text: "I see</think>Hello" }],
+    { prompt: "What does <think> mean?<|im_end|>\n<|im_start|>assistant\n" },
+  ],
+  [
+    "takes an opening mark within text for text",
+    HERMES,
+    "The mark <think> opens",
+    [{ text: "The mark <think> opens" }],
+  ],
+  [
+    "reads calls after thinking and text, without the line breaks between",
+    HERMES,
+    `<think>\nHm\n</think>\n\nLet me see.\n\n<tool_call>\n${ROME}\n</tool_call>\n` +
+    `<tool_call>\n${ROME}\n</tool_call>\n`,
+    [{ thinking: "Hm\n" }, { text: "Let me see." }, ROME_CALL, ROME_CALL],
+  ],
+  [
+    "goes on with text after a call",
+    HERMES,
+    `<tool_call>${ROME}</tool_call>\n\nDone. `,
+    [ROME_CALL, { text: "Done. " }],
+  ],
+  [
+    "takes thinking after a call",
+    HERMES,
+    `<tool_call>${ROME}</tool_call>\n<think>\nHm</think>\nDone`,
+    [ROME_CALL, { thinking: "Hm" }, { text: "Done" }],
+  ],
+  ["reads a call without its closing mark", HERMES, `<tool_call>\n${ROME}`, [ROME_CALL]],
+  [
+    "reads calls of which one has no closing mark",
+    HERMES,
+    `<tool_call>\n${ROME}\n<tool_call>\n${ROME}\n</tool_call>`,
+    [ROME_CALL, ROME_CALL],
+  ],
+  [
+    "gives a call that cannot be read back whole",
+    HERMES,
+    "a \n<tool_call>\n{no\n}</tool_call>\n b",
+    [{ text: "a \n<tool_call>\n{no\n}</tool_call>\n b" }],
+  ],
+  [
+    "gives half a call back whole",
+    HERMES,
+    '<tool_call>\n{"name": "get_wea',
+    [{ text: '<tool_call>\n{"name": "get_wea' }],
+  ],
+  [
+    "reads a call after text that names its mark",
+    HERMES,
+    `Use <tool_call> so:\n<tool_call>\n${ROME}\n</tool_call>`,
+    [{ text: "Use <tool_call> so:" }, ROME_CALL],
+  ],
+  [
+    "takes a closing mark within a string for text",
+    HERMES,
+    '<tool_call>{"name": "get_weather", "arguments": {"city": "</tool_call>\\"}"}}</tool_call>',
+    [{
+      name: "get_weather",
+      json: '{"city":"</tool_call>\\"}"}',
+      arguments: { city: '</tool_call>"}' },
+    }],
+  ],
+  [
+    "finds the end of a call whose string has none",
+    HERMES,
+    `<tool_call>{"name": "get_weather", "arguments": {"city": "R\n</tool_call>\n<tool_call>${ROME}` +
+    "</tool_call>",
+    [
+      {
+        text: '<tool_call>{"name": "get_weather", "arguments": {"city": "R\n</tool_call>',
+      },
+      ROME_CALL,
+    ],
+  ],
+  [
+    "takes everything for text without tools",
+    HERMES,
+    `a\n<tool_call>${ROME}</tool_call>`,
+    [{ text: `a\n<tool_call>${ROME}</tool_call>` }],
+    { tools: [] },
+  ],
+  [
+    "gives JSON at the beginning back where it is no call",
+    LLAMA,
+    ' {"name": "other", "parameters": {}} {"city": 1}',
+    [{ text: ' {"name": "other", "parameters": {}} {"city": 1}' }],
+  ],
+  [
+    "gives JSON within text back",
+    LLAMA,
+    'So: {"name": "get_weather", "parameters": {}}',
+    [{ text: 'So: {"name": "get_weather", "parameters": {}}' }],
+  ],
+  [
+    "goes on with text after a call without a closing mark",
+    MISTRAL,
+    '[TOOL_CALLS]get_weather[ARGS]{"city": "Rome"} So [1]',
+    [ROME_CALL, { text: "So [1]" }],
+  ],
+];
+
+for (const [name, format, answer, parts, options] of CASES) {
+  Deno.test(`the answer parser ${name}`, () => {
+    assertEquals(parse(format, answer, options) as unknown[], parts);
+    assertEquals(joined(parsePieces(format, [...answer], options)) as unknown[], parts);
+  });
+}
+
+Deno.test("the answer parser gives arguments out as they come", () => {
+  const parser = HERMES.parser({ prompt: "", tools: [WEATHER], streaming: true });
+  const steps = [
+    "Hm\n<tool_call>\n{",
+    '"name": "get_weather", "arguments": ',
+    '{"ci',
+    'ty": "R}',
+    '"}',
+    "}\n</tool_call>",
+  ].map((piece) => parser.push(piece));
+  assertEquals(steps, [
+    [{ type: "text", text: "Hm" }],
+    [],
+    [{ type: "callStart", name: "get_weather" }, { type: "callArguments", json: '{"ci' }],
+    [{ type: "callArguments", json: 'ty": "R}' }],
+    [{ type: "callArguments", json: '"}' }, { type: "callEnd", arguments: { city: "R}" } }],
+    [],
+  ]);
+  assertEquals(parser.end(), []);
+});
+
+Deno.test("the answer parser ends a streamed call that is cut short", () => {
+  const answer = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "R';
+  const expected = [{ name: "get_weather", json: '{"city": "R', arguments: {} }];
+  assertEquals(parse(HERMES, answer, { streaming: true }) as unknown[], expected);
+});
+
+Deno.test("the answer parser streams no call of a tool that there is not", () => {
+  const answer = '<tool_call>\n{"name": "other", "arguments": {}}\n</tool_call>';
+  const parser = HERMES.parser({ prompt: "", tools: [WEATHER], streaming: true });
+  assertEquals(parser.push(answer.slice(0, -1)), []);
+  assertEquals(parser.push(">").length, 3);
+});
+
+Deno.test("the answer parser holds back no more than what may become a mark", () => {
+  const parser = HERMES.parser({ prompt: "", tools: [WEATHER] });
+  const texts = ["Hel", "lo <", "tool", "s> ", "x <tool_call", "er>"].map((piece) =>
+    parser.push(piece).map((event) => event.type === "text" ? event.text : event.type).join("|")
+  );
+  assertEquals(texts, ["Hel", "lo", "", " <tools>", " x", " <tool_caller>"]);
+});
+
+Deno.test("the answer parser gives a call that breaks off back at its closing mark", () => {
+  const answer = '<tool_call>{"name": "get_weather", "arguments": {"city": </tool_call>';
+  const parser = HERMES.parser({ prompt: "", tools: [WEATHER] });
+  assertEquals(parser.push(answer), [{ type: "text", text: answer }]);
+});
+
+Deno.test("the answer parser gives JSON that is no call out at once", () => {
+  const parser = LLAMA.parser({ prompt: "", tools: [WEATHER] });
+  assertEquals(parser.push('{"ci'), []);
+  assertEquals(parser.push('ty":'), [{ type: "text", text: '{"city":' }]);
+});
+
+Deno.test("the answer parser never gives out half a character", () => {
+  const parser = PLAIN_ANSWERS.parser({ prompt: "", tools: [] });
+  assertEquals(parser.push("a\ud83c"), [{ type: "text", text: "a" }]);
+  assertEquals(parser.push("\udf27b"), [{ type: "text", text: "\u{1f327}b" }]);
+});
+
+const MEGABYTE = 1_000_000;
+
+/** Answers of a megabyte that make a parser slow which looks at anything twice. */
+const LONG: [name: string, format: typeof HERMES, answer: string][] = [
+  ["text", HERMES, "word ".repeat(MEGABYTE / 5)],
+  ["white space", HERMES, "a" + " ".repeat(MEGABYTE)],
+  ["white space at the beginning", HERMES, "\n".repeat(MEGABYTE)],
+  ["thinking", HERMES, `<think>${"</thin ".repeat(MEGABYTE / 7)}`],
+  ["beginnings of marks", HERMES, "<tool_cal".repeat(MEGABYTE / 9)],
+  ["a call without an end", HERMES, `<tool_call>${"x".repeat(MEGABYTE)}`],
+  ["openings", HERMES, "<tool_call>".repeat(MEGABYTE / 11)],
+  ["calls", HERMES, `<tool_call>${ROME}</tool_call>\n`.repeat(MEGABYTE / 78)],
+  ["long arguments", HERMES, `<tool_call>${ROME.replace("Rome", "R{".repeat(MEGABYTE / 2))}`],
+  ["a JSON answer", LLAMA, `{"a": "${"b".repeat(MEGABYTE)}"}`],
+  ["open brackets", LLAMA, `{"name": [${"[".repeat(MEGABYTE)}`],
+  ["arguments without an end", MISTRAL, `[TOOL_CALLS]get_weather[ARGS]${"{".repeat(MEGABYTE)}`],
+];
+
+for (const [name, format, answer] of LONG) {
+  Deno.test(`the answer parser takes a megabyte of ${name} byte by byte within two seconds`, () => {
+    const pieces = [...answer];
+    const start = performance.now();
+    parsePieces(format, pieces);
+    const milliseconds = performance.now() - start;
+    assert(milliseconds < 2000, `It took ${milliseconds} ms`);
+  });
+}

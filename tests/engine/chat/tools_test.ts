@@ -1,0 +1,166 @@
+// Tools, thinking and formats together, on a model with random weights: whatever it would say, its
+// answers are what the request asks for.
+
+import { ChatTools } from "../../../engine/chat/chat_tools.ts";
+import { type ChatRequest, loadModel, SchemaError, type Tool } from "../../../engine/mod.ts";
+import { TOOL_TEMPLATE, writeTinyLlama } from "../../tiny_model.ts";
+import { folder, readAnswer, tinyLoad } from "../harness.ts";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+
+const path = `${folder}/tools.gguf`;
+
+await writeTinyLlama(path, { template: TOOL_TEMPLATE, context: 1024 });
+
+const model = await loadModel(path, { ...tinyLoad, contextLength: 1024 });
+globalThis.addEventListener("unload", () => void model.close());
+
+const city = { type: "string", maxLength: 12 };
+
+const weather: Tool = {
+  type: "function",
+  function: {
+    name: "weather",
+    description: "Weather of a city",
+    parameters: { type: "object", properties: { city }, required: ["city"] },
+  },
+};
+
+const clock: Tool = {
+  type: "function",
+  function: {
+    name: "clock",
+    parameters: {
+      type: "object",
+      properties: { zone: { enum: ["UTC", "CET"] }, seconds: { type: "boolean" } },
+      required: ["zone"],
+      additionalProperties: false,
+    },
+  },
+};
+
+function ask(seed: number, request: Partial<ChatRequest>) {
+  const messages: ChatRequest["messages"] = [{ role: "user", content: "Hi" }];
+  return readAnswer(
+    model.chat({ messages, temperature: 1, maxTokens: 160, think: false, seed, ...request }),
+  );
+}
+
+function checkCall({ name, arguments: values }: { name: string; arguments: object }): void {
+  if (name === "weather") assert("city" in values && typeof values.city === "string", name);
+  else assertMatch(JSON.stringify(values), /^\{"zone":"(UTC|CET)"(,"seconds":(true|false))?\}$/);
+}
+
+Deno.test("the file tells that the model calls tools and thinks", () => {
+  assertEquals([model.info.callsTools, model.info.thinks], [true, true]);
+});
+
+Deno.test("a call that is required comes, with a name and arguments that fit", async () => {
+  for (let seed = 1; seed <= 4; seed++) {
+    const tools = [weather, clock];
+    const some = await ask(seed, { tools, toolChoice: "required", parallelToolCalls: false });
+    assertEquals([some.calls.length, some.text, some.done?.reason], [1, "", "stop"]);
+    checkCall(some.calls[0]);
+    const named = await ask(seed, {
+      tools,
+      toolChoice: { name: "clock" },
+      parallelToolCalls: false,
+    });
+    assertEquals(named.calls.map(({ name }) => name), ["clock"]);
+    checkCall(named.calls[0]);
+  }
+  assertThrows(
+    () => model.chat({ messages: [], tools: [clock], toolChoice: { name: "cloak" } }),
+    Error,
+    '"cloak": no tool of that name',
+  );
+});
+
+Deno.test("with tools and a format an answer is calls or a document", async () => {
+  let documents = 0;
+  for (let seed = 1; seed <= 8; seed++) {
+    const schema = {
+      type: "object",
+      properties: { ok: { type: "boolean" } },
+      required: ["ok"],
+      additionalProperties: false,
+    };
+    const { text, calls } = await ask(seed, {
+      tools: [clock],
+      format: { schema },
+      parallelToolCalls: false,
+    });
+    calls.forEach(checkCall);
+    assertEquals(calls.length, text === "" ? 1 : 0);
+    if (calls.length === 0) documents++;
+    if (calls.length === 0) assertMatch(text, /^\{"ok": ?(true|false)\}$/);
+  }
+  assert(documents > 0 && documents < 8, `${documents} of 8 answers were documents`);
+});
+
+Deno.test("thinking is free, and the format holds after it", async () => {
+  const format = { schema: { type: "integer", minimum: 10, maximum: 99 } };
+  const { text, thinking } = await ask(3, { think: true, format, maxTokens: 60 });
+  assertMatch(text, /^[1-9][0-9]$/);
+  assert(thinking.length > 5, thinking);
+  const { text: only, thinking: none } = await ask(3, { format });
+  assertMatch(only, /^[1-9][0-9]$/);
+  assertEquals(none, "");
+});
+
+Deno.test("calls stream: the start, pieces of JSON, then all arguments", async () => {
+  const messages: ChatRequest["messages"] = [{ role: "user", content: "Hi" }];
+  const request: ChatRequest = { messages, tools: [weather], toolChoice: "required", think: false };
+  let json = "";
+  let pieces = 0;
+  let ended: unknown;
+  for await (
+    const event of model.chat({ ...request, seed: 5, maxTokens: 120, parallelToolCalls: false })
+  ) {
+    if (event.type === "callStart") assertEquals([event.name, json], ["weather", ""]);
+    if (event.type === "callArguments") {
+      json += event.json;
+      pieces++;
+    }
+    if (event.type === "callEnd") ended = event.arguments;
+  }
+  assertEquals(JSON.parse(json), ended);
+  assert(pieces > 2, `${pieces} pieces`);
+});
+
+Deno.test("what is left out of a tool's schema leaves the rest as it was", () => {
+  // JSON Schema looks at neither of these members.
+  let deep: unknown = [];
+  for (let i = 0; i < 400; i++) deep = [deep];
+  const pattern = "^(a+)\\1$";
+  const parameters = {
+    properties: { a: { type: "string", pattern }, b: { type: "integer" } },
+    "x-deep": deep,
+  };
+  const tool = { type: "function" as const, function: { name: "f", parameters } };
+  const tools = new ChatTools([tool], model.tokenizer);
+  assertEquals(tools.notes.length > 0, true);
+  const { properties } = tools.callable[0].parameters as typeof parameters;
+  assertEquals<unknown>(properties, { a: { type: "string" }, b: { type: "integer" } });
+  assertEquals(parameters.properties.a.pattern, pattern);
+});
+
+Deno.test("what a tool asks for beyond the mask is left out and told, unless it is strict", async () => {
+  const parameters = {
+    type: "object",
+    properties: { digits: { type: "string", pattern: "^(a+)\\1$", maxLength: 4 } },
+    required: ["digits"],
+  };
+  const tool = (strict: boolean): Tool => ({
+    type: "function",
+    function: { name: "dial", parameters, strict },
+  });
+  const answer = await ask(1, { tools: [tool(false)], toolChoice: "required" });
+  assertEquals(answer.calls[0]?.name, "dial");
+  const notes = answer.done?.notes?.join("\n") ?? "";
+  assertMatch(notes, /tool "dial" at .*digits.*pattern/);
+  const error = assertThrows(
+    () => model.chat({ messages: [], tools: [tool(true)], think: false }),
+    SchemaError,
+  );
+  assertEquals([error.pointer, error.keyword], ["/properties/digits", "pattern"]);
+});

@@ -1,0 +1,121 @@
+// Answers under a format, on a real model: they are whole documents, alone and beside others, with
+// few tokens and with many, and a schema that cannot be enforced is refused before anything runs.
+
+import { compileSchema, EngineError, loadModel, SchemaError } from "../../../engine/mod.ts";
+import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+
+const schema = {
+  type: "object",
+  properties: {
+    name: { type: "string", maxLength: 20 },
+    age: { type: "integer", minimum: 0, maximum: 150 },
+    tags: { type: "array", items: { enum: ["red", "green", "blue"] }, maxItems: 3 },
+  },
+  required: ["name", "age", "tags"],
+};
+
+const model = await loadModel(tinyPath, tinyLoad);
+globalThis.addEventListener("unload", () => model.close());
+
+function answer(seed: number, maxTokens: number, finish = true) {
+  return readAnswer(model.generate({
+    prompt: "hello",
+    format: { schema },
+    temperature: 1,
+    seed,
+    maxTokens,
+    finish,
+  }));
+}
+
+/** Fails unless a text is a document of the schema, written in its order. */
+function checkDocument(text: string): void {
+  const { name, age, tags, ...rest } = JSON.parse(text);
+  assertEquals(rest, {});
+  assert(typeof name === "string" && [...name].length <= 20, text);
+  assert(Number.isInteger(age) && age >= 0 && age <= 150, text);
+  assert(tags.length <= 3 && tags.every((tag: string) => /^(red|green|blue)$/.test(tag)), text);
+  assert(/^\{"name":.*, ?"age":.*, ?"tags":.*\}$/s.test(text), text);
+}
+
+Deno.test("answers of a schema are its documents, and end where nothing may follow", async () => {
+  for (let seed = 1; seed <= 5; seed++) {
+    const { text, tokens, done } = await answer(seed, 100);
+    checkDocument(text);
+    assertEquals(done?.reason, "stop");
+    assertEquals(done?.usage.completionTokens, tokens.length);
+    assertEquals(text, model.tokenizer.decode(tokens));
+  }
+});
+
+Deno.test("an answer that runs out of tokens is led to its end, unless that is turned off", async () => {
+  // The shortest document has 31 bytes, which are as many tokens.
+  const shortest = '{"name":"","age":0,"tags":[]}'.length;
+  for (let seed = 1; seed <= 5; seed++) {
+    for (const room of [2, 5, 9]) checkDocument((await answer(seed, shortest + room)).text);
+  }
+  const { text, done } = await answer(3, 20, false);
+  assertEquals(done?.reason, "length");
+  assertThrows(() => JSON.parse(text), SyntaxError);
+});
+
+Deno.test("an answer is the same alone and beside others, with a format and without", async () => {
+  const alone = [(await answer(1, 60)).text, (await answer(2, 60)).text];
+  const free = { prompt: "hello", temperature: 1, seed: 3, maxTokens: 40 };
+  const { text } = await readAnswer(model.generate(free));
+  const [first, other, second] = await Promise.all([
+    answer(1, 60),
+    readAnswer(model.generate(free)),
+    answer(2, 60),
+  ]);
+  assertEquals([first.text, second.text, other.text], [...alone, text]);
+});
+
+Deno.test('"json" is any object, and an abort ends an answer of a format too', async () => {
+  const request = { prompt: "hello", format: "json", temperature: 1, seed: 4 } as const;
+  const { text } = await readAnswer(model.generate({ ...request, maxTokens: 40 }));
+  assertEquals(JSON.parse(text).constructor, Object);
+  const abort = new AbortController();
+  const stream = readAnswer(model.generate({
+    ...request,
+    format: { schema: { type: "string", minLength: 100 } },
+    signal: abort.signal,
+  }));
+  setTimeout(() => abort.abort(), 20);
+  assertEquals((await stream).done, undefined);
+});
+
+Deno.test("a schema that has no value or cannot be enforced is refused at once", () => {
+  const impossible = { type: "number", minimum: 2, maximum: 1 };
+  for (const schema of [impossible, { type: "string", pattern: "(" }, { type: "nonsense" }]) {
+    const error = assertThrows(
+      () => model.generate({ prompt: "hello", format: { schema } }),
+      SchemaError,
+    );
+    assert(error.message.length > 20 && typeof error.pointer === "string");
+  }
+});
+
+Deno.test("a constraint that fails ends its own answer alone", async () => {
+  const free = { prompt: "hello", temperature: 0, maxTokens: 12 };
+  const { text } = await readAnswer(model.generate(free));
+  const matcher = compileSchema({ type: "string" }, model.tokenizer).matcher();
+  const make = Object.getPrototypeOf(matcher).mask;
+  let left = 3;
+  Object.getPrototypeOf(matcher).mask = function (...args: unknown[]) {
+    if (left-- > 0) return make.apply(this, args);
+    throw new EngineError("Cannot go on: too many ways");
+  };
+  try {
+    const format = { schema: { type: "string", minLength: 50 } };
+    const [other, failed] = await Promise.all([
+      readAnswer(model.generate(free)),
+      readAnswer(model.generate({ ...free, format })).then(() => undefined, (error) => error),
+    ]);
+    assertEquals([other.text, failed?.message], [text, "Cannot go on: too many ways"]);
+  } finally {
+    Object.getPrototypeOf(matcher).mask = make;
+  }
+  assertEquals((await readAnswer(model.generate(free))).text, text);
+});

@@ -1,0 +1,19 @@
+// The registry of architectures: names that are not there are refused with those that are, and README
+// lists what is.
+
+import { withArchitectureTable } from "../../../bench/readme.ts";
+import { UnsupportedModelError } from "../../../engine/errors.ts";
+import { architectureOf, architectures } from "../../../engine/models/registry.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+
+Deno.test("architectureOf() names what it does not know and lists what it does", () => {
+  const error = assertThrows(() => architectureOf("gpt-9"), UnsupportedModelError);
+  assert(error.message.includes('"gpt-9"'), error.message);
+  for (const name of architectures.keys()) assert(error.message.includes(name), name);
+  assertThrows(() => architectureOf("constructor"), UnsupportedModelError);
+});
+
+Deno.test("README has the table of the registry", async () => {
+  const readme = await Deno.readTextFile(new URL("../../../README.md", import.meta.url));
+  assertEquals(readme, withArchitectureTable(readme), "run `deno task readme`");
+});

@@ -1,0 +1,104 @@
+// Evaluations on the scheduler beside sequences that decode: each step of one is a turn, memory is
+// shared with whoever runs, and whatever comes in between, all get what they would get alone.
+
+import { ModelClosedError } from "../../../engine/errors.ts";
+import type { Scheduler } from "../../../engine/run/scheduler.ts";
+import { until } from "../harness.ts";
+import { continuation, nextToken } from "./fake_runner.ts";
+import { add, promptOf, start } from "./scheduler_runs.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+
+const promptsOf = (count: number, length: number, seed = 100) =>
+  Array.from({ length: count }, (_, i) => promptOf(1 + (length + 7 * i) % 60, seed + i));
+
+/** Evaluates the last positions of sequences, and checks what comes back. */
+async function check(scheduler: Scheduler, sequences: number[][], signal?: AbortSignal) {
+  const outputs = await scheduler.evaluate({ sequences, output: "hidden", wanted: "last", signal });
+  assertEquals(outputs.map(([value]) => value), sequences.map(nextToken));
+}
+
+Deno.test("an evaluation runs beside sequences that go on and sequences that come", async () => {
+  const { scheduler, runner } = start({ slots: 4, blocks: 30 });
+  const long = add(scheduler, promptOf(20), Infinity);
+  await until(() => long.tokens.length > 3);
+  /** How far the long one is at each step of the evaluation. */
+  const lengths: number[] = [];
+  runner.onEvaluation = () => lengths.push(long.tokens.length);
+  let isOver = false;
+  const evaluation = check(scheduler, promptsOf(60, 40)).finally(() => isOver = true);
+  const late = add(scheduler, promptOf(30, 2), 5);
+  assertEquals(await late.ended, "length");
+  assertEquals(isOver, false, "the late one waited for all of the evaluation");
+  await evaluation;
+  const before = lengths.filter((length) => length < 256 - 20);
+  assert(before.length > 3, lengths.join());
+  assert(before.every((length, i) => i === 0 || length > before[i - 1]), lengths.join());
+  assertEquals(late.tokens, continuation(promptOf(30, 2), 5));
+  assertEquals(await long.ended, "length");
+  assertEquals(long.tokens, continuation(promptOf(20), 256 - 20));
+});
+
+Deno.test("an evaluation that finds no slot gets the next one", async () => {
+  const { scheduler, runner } = start({ slots: 2, blocks: 16 });
+  const runs = [1, 2, 3, 4].map((seed) => add(scheduler, promptOf(20, seed), 40 * seed));
+  await until(() => runs[1].tokens.length > 0);
+  const begun: boolean[][] = [];
+  runner.onEvaluation = () => begun.push(runs.map(({ tokens }) => tokens.length > 0));
+  await check(scheduler, promptsOf(5, 40));
+  assertEquals(begun[0], [true, true, false, false]);
+  for (const [i, run] of runs.entries()) {
+    assertEquals(await run.ended, "length");
+    assertEquals(run.tokens, continuation(promptOf(20, i + 1), 40 * (i + 1)));
+  }
+});
+
+Deno.test("evaluations and sequences in a small cache all come to their end", async () => {
+  const { scheduler } = start({ slots: 3, blocks: 8, context: 128 });
+  const runs = Array.from({ length: 12 }, (_, i) => add(scheduler, promptOf(5 + 9 * i, i), 20));
+  const evaluations = [1, 2, 3].map((i) => check(scheduler, promptsOf(9, 50, 50 * i)));
+  const prefix = promptOf(40, 77);
+  const forked = scheduler.evaluate({
+    sequences: [[1], [2], [3]],
+    prefix,
+    output: "hidden",
+    wanted: "last",
+  });
+  for (const [i, run] of runs.entries()) {
+    assertEquals(await run.ended, "length");
+    assertEquals(run.tokens, continuation(promptOf(5 + 9 * i, i), 20));
+  }
+  await Promise.all(evaluations);
+  const outputs = await forked;
+  assertEquals(outputs.map(([value]) => value), [1, 2, 3].map((t) => nextToken([...prefix, t])));
+  assertEquals(scheduler.load, 0);
+});
+
+Deno.test("an abort ends an evaluation that runs and one that waits, and gives memory back", async () => {
+  const { scheduler, runner } = start({ slots: 2, blocks: 16 });
+  const abort = new AbortController();
+  const reason = new Error("changed my mind");
+  let steps = 0;
+  runner.onEvaluation = () => steps++;
+  const ends = [1, 2].map(() =>
+    assertRejects(() => check(scheduler, promptsOf(100, 40), abort.signal))
+  );
+  await until(() => steps > 2);
+  abort.abort(reason);
+  assertEquals(await Promise.all(ends), [reason, reason]);
+  assert(steps < 10, `${steps} steps`);
+  await check(scheduler, promptsOf(5, 40));
+});
+
+Deno.test("what fits nowhere is refused; a close and a failure of the GPU end an evaluation", async () => {
+  const { scheduler } = start({ slots: 2, blocks: 3 });
+  await assertRejects(() => check(scheduler, [promptOf(200)]), RangeError, "fits nowhere");
+  await check(scheduler, [promptOf(90)]);
+  const evaluation = assertRejects(() => check(scheduler, promptsOf(100, 40)), ModelClosedError);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  await scheduler.close();
+  await evaluation;
+
+  const { scheduler: other, runner } = start();
+  runner.failure = new Error("Cannot use the GPU: device lost");
+  assertEquals(await assertRejects(() => check(other, [promptOf(9)])), runner.failure);
+});

@@ -1,0 +1,210 @@
+// A step runner without a GPU. It keeps the paged KV cache and the history as plain memory, and what
+// a step samples depends on every token that it reads back from both: a block that is handed out
+// twice, a step that is laid out wrong or a token that is lost changes the text. For rows of images
+// the cache has numbers of their own, and the history what is no token.
+
+import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
+import type { Sampled, StepPlan } from "../../../engine/run/step_plan.ts";
+import type { StepRunner } from "../../../engine/run/step_runner.ts";
+import { IMAGE_TOKEN, NO_TOKEN } from "../../../kernels/mod.ts";
+
+const BLOCK = 32;
+
+/** The tokens of the tiny model that are bytes: none of them ends a text. */
+const VOCABULARY = 256;
+
+/** Sizes of the fake model. */
+export interface FakeRunnerOptions {
+  slots: number;
+  context: number;
+  blocks: number;
+  chunk: number;
+}
+
+/** The token that follows these. */
+export function nextToken(tokens: readonly number[]): number {
+  let hash = 17;
+  for (const token of tokens) hash = Math.imul(hash ^ token, 0x01000193) >>> 0;
+  return hash % VOCABULARY;
+}
+
+/** The first token from `token` on, and around, that a mask allows. */
+export function allowedFrom(token: number, mask: Uint32Array): number {
+  while ((mask[token >>> 5]! >>> (token & 31) & 1) === 0) token = (token + 1) % VOCABULARY;
+  return token;
+}
+
+/** What the cache has for a row of an image: a number of its own. */
+function imageRow(key: string, row: number): number {
+  return -1 - nextToken(Array.from(key, (letter) => letter.charCodeAt(0))) * 1000 - row;
+}
+
+/** The tokens that a model alone would give. */
+export function continuation(prompt: readonly PromptItem[], count: number): number[] {
+  const tokens = prompt.flatMap((item) =>
+    typeof item === "number"
+      ? item
+      : Array.from({ length: item.tokens }, (_, row) => imageRow(item.key, row))
+  );
+  const { length } = tokens;
+  for (let i = 0; i < count; i++) tokens.push(nextToken(tokens));
+  return tokens.slice(length);
+}
+
+/** The runner; `asStepRunner` is what a scheduler takes. */
+export class FakeRunner {
+  readonly limits;
+  readonly tileRows = 4;
+  /** How often a sequence was given a slot. */
+  admissions = 0;
+  /** Steps so far: each gives a token to every output. */
+  steps = 0;
+  /** Rows of all steps. */
+  rowsFed = 0;
+  /** Whether sequences cannot go back. */
+  hasStates = false;
+  /** Whether images have to run in one step, and the most rows of one that did. */
+  wholeImages = false;
+  longestImage = 0;
+  /** A token after which the model's numbers are none. */
+  poison = -1;
+  /** Raised by the next step, or when a sequence is given its slot. */
+  failure: Error | undefined;
+  readonly #cache: Int32Array;
+  readonly #table: number[][];
+  readonly #history: number[][];
+  #masks: ReadonlyMap<number, Uint32Array> = new Map();
+  readonly #slots: { token: number; position: number }[];
+
+  constructor({ slots, context, blocks, chunk }: FakeRunnerOptions) {
+    this.limits = { rows: chunk + slots, outputs: slots, slots, context };
+    this.#cache = new Int32Array(blocks * BLOCK).fill(-1);
+    this.#table = Array.from({ length: slots }, () => []);
+    this.#history = Array.from({ length: slots }, () => []);
+    this.#slots = Array.from({ length: slots }, () => ({ token: -1, position: -1 }));
+  }
+
+  get asStepRunner(): StepRunner {
+    return this as unknown as StepRunner;
+  }
+
+  blocksFor(positions: number): number {
+    return Math.ceil(positions / BLOCK);
+  }
+
+  get blockSize(): number {
+    return BLOCK;
+  }
+
+  copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]) {
+    this.#history[target] = [...this.#history[slot]];
+    from.forEach((block, i) => {
+      this.#cache.copyWithin(to[i] * BLOCK, block * BLOCK, (block + 1) * BLOCK);
+    });
+  }
+
+  assignSlot(slot: number): void {
+    if (this.failure) throw this.failure;
+    this.admissions++;
+    this.#slots[slot] = { token: -1, position: -1 };
+  }
+
+  assignBlocks(slot: number, first: number, blocks: readonly number[]): void {
+    blocks.forEach((block, i) => this.#table[slot][first + i] = block);
+  }
+
+  writeHistory(slot: number, tokens: readonly number[]): void {
+    this.#history[slot].splice(0, tokens.length, ...tokens);
+  }
+
+  /** Steps whose tokens were chosen under masks. */
+  maskedSteps = 0;
+  #forwarded: (() => number[]) | undefined;
+
+  forward(plan: StepPlan): void {
+    this.#forwarded = () => this.#step(plan);
+  }
+
+  sample(
+    plan: StepPlan,
+    masks: ReadonlyMap<number, Uint32Array<ArrayBuffer>>,
+    wanted: ReadonlySet<number>,
+  ): () => Promise<Sampled> {
+    this.maskedSteps++;
+    this.#masks = masks;
+    const sampled = this.#forwarded!();
+    this.#masks = new Map();
+    const tokens = Uint32Array.from(sampled);
+    // Logits by which the sampled token is the likeliest.
+    const logits = new Map(
+      [...plan.outputs].map((row, output) => {
+        const values = new Float32Array(VOCABULARY);
+        values[sampled[output]!] = 1;
+        return [plan.rows[row * 4 + 2]!, values] as const;
+      }).filter(([slot]) => wanted.has(slot)),
+    );
+    return () => Promise.resolve({ tokens, logits });
+  }
+
+  submit(plan: StepPlan, repeats: number): () => Promise<Sampled> {
+    if (this.failure) throw this.failure;
+    const sampled: number[] = [];
+    for (let i = 0; i < repeats; i++) sampled.push(...this.#step(plan));
+    return async () => {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      return { tokens: Uint32Array.from(sampled), logits: new Map() };
+    };
+  }
+
+  /** Called with each step of an evaluation. */
+  onEvaluation = () => {};
+
+  /** [outputs, 1]: the token that would follow. */
+  async evaluate(plan: StepPlan): Promise<Float32Array> {
+    if (this.failure) throw this.failure;
+    const following = this.#step(plan);
+    this.onEvaluation();
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    return Float32Array.from(following);
+  }
+
+  /** All rows write before any reads, as a layer does. */
+  #step({ rows, outputs, images }: StepPlan): number[] {
+    this.steps++;
+    const imageRows = images.flatMap(({ image, first, count }) =>
+      Array.from({ length: count }, (_, i) => imageRow(image.key, first + i))
+    );
+    this.longestImage = Math.max(this.longestImage, ...images.map(({ count }) => count));
+    const at = (row: number) => {
+      const [token, position, slot, flags] = rows.subarray(row * 4, row * 4 + 4);
+      if (flags % 2 === 1) return { ...this.#slots[slot], slot };
+      return { token: imageRows[token - IMAGE_TOKEN] ?? token, position, slot };
+    };
+    const all = Array.from({ length: rows.length / 4 }, (_, row) => at(row));
+    this.rowsFed += all.length;
+    for (const { token, position, slot } of all) {
+      this.#cache[this.#address(slot, position)] = token;
+      this.#history[slot][position] = token < 0 ? IMAGE_TOKEN : token;
+    }
+    return [...outputs].map((row) => {
+      const { position, slot } = all[row];
+      const tokens = Array.from(
+        { length: position + 1 },
+        (_, i) => this.#cache[this.#address(slot, i)],
+      );
+      const isNoted = tokens.every((token, i) =>
+        this.#history[slot][i] === (token < 0 ? IMAGE_TOKEN : token)
+      );
+      const next = isNoted ? nextToken(tokens) : -1;
+      const mask = this.#masks.get(slot);
+      const token = mask ? allowedFrom(next, mask) : next;
+      const isFinite = !tokens.includes(this.poison);
+      this.#slots[slot] = { token: isFinite ? token : 0, position: position + 1 };
+      return isFinite ? token : NO_TOKEN;
+    });
+  }
+
+  #address(slot: number, position: number): number {
+    return this.#table[slot][Math.floor(position / BLOCK)] * BLOCK + position % BLOCK;
+  }
+}

@@ -1,0 +1,22 @@
+// A program that isolates a model, gets it stuck, says the number of its process, and waits.
+
+import { openModelIn } from "../../../engine/worker/client.ts";
+import { ProcessHost } from "../../../engine/worker/process_host.ts";
+
+const module = new URL("./busy_process.ts", import.meta.url).href;
+
+const command = [Deno.execPath(), "run", "-A", "--no-lock", "--quiet", module];
+
+const host = new ProcessHost({ command });
+
+const model = await openModelIn(host, "any.gguf");
+
+await model.embed(["quick"]);
+
+const stuck = model.embed(["stuck"]);
+
+await new Promise((resolve) => setTimeout(resolve, 300));
+
+Deno.stdout.writeSync(new TextEncoder().encode(`${host.pid}\n`));
+
+await stuck;
