@@ -4,7 +4,7 @@
 // default: all shapes. `--summary` prints a line per model instead.
 
 import { parseArgs } from "node:util";
-import { loadModel } from "../engine/model.ts";
+import { loadModel } from "../engine/model/model.ts";
 import { type WritableMetadata, type WritableTensor, writeGguf } from "../engine/gguf/mod.ts";
 import { OperationClock, type OperationTime } from "../kernels/mod.ts";
 import { randomWeights } from "./random_weights.ts";
