@@ -63,3 +63,8 @@ function printable(text: string): string {
       return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
     });
 }
+
+/** What an error says: in an answer, a line of the log, or on the terminal. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

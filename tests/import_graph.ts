@@ -52,3 +52,41 @@ export function findCycle(imports: Import[]): string[] | undefined {
   }
   return undefined;
 }
+
+/**
+ * The first cycle between the things that lie side by side in a folder, at any depth below a layer:
+ * there a folder counts as one thing with all that is in it. The names along the cycle with the first
+ * one repeated, after the folder that they lie in; undefined for none.
+ */
+export function findFolderCycle(imports: readonly Import[], layer: string): string[] | undefined {
+  const inside = imports.filter(({ from, to }) => isBelow(layer, from) && isBelow(layer, to));
+  const folders = new Set(inside.flatMap(({ from, to }) => [...foldersOf(from), ...foldersOf(to)]));
+  for (const folder of [...folders].filter((each) => isBelow(layer, `${each}/`)).sort()) {
+    const links = inside
+      .filter(({ from, to }) => isBelow(folder, from) && isBelow(folder, to))
+      .map(({ from, to }) => ({
+        from: childOf(folder, from),
+        to: childOf(folder, to),
+        isDynamic: false,
+      }))
+      .filter(({ from, to }) => from !== to);
+    const cycle = findCycle(links);
+    if (cycle) return [folder, ...cycle];
+  }
+  return undefined;
+}
+
+function isBelow(folder: string, path: string): boolean {
+  return path.startsWith(`${folder}/`);
+}
+
+/** Every folder that a file lies in, the outermost first. */
+function foldersOf(path: string): string[] {
+  const parts = path.split("/").slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+}
+
+/** The file or the folder right in a folder that leads to a path. */
+function childOf(folder: string, path: string): string {
+  return path.slice(folder.length + 1).split("/")[0]!;
+}

@@ -2,7 +2,7 @@
 // engine stands on both, server stands on engine, and mod.ts is the only way into the server.
 
 import { assertEquals } from "@std/assert";
-import { findCycle, type Import, readImports } from "./import_graph.ts";
+import { findCycle, findFolderCycle, type Import, readImports } from "./import_graph.ts";
 import { listSourceFiles, readSource } from "./source_files.ts";
 
 /** Which layers each part may import, besides itself; bench and tests may look inside them. */
@@ -16,6 +16,9 @@ const REACH: Record<string, string[]> = {
 };
 
 const LAYERS = ["kernels", "tokenizer", "engine", "server"];
+
+/** Files that may lie in the folder of a layer itself, beside its rooms. */
+const MOST_LOOSE = 8;
 
 /** Where each package may be imported. */
 const PACKAGE_HOMES: Record<string, string[]> = {
@@ -134,6 +137,74 @@ Deno.test("no files import each other in a cycle", () => {
   assertEquals(findCycle(imports), undefined);
 });
 
+/** The layers whose folders are ordered: none needs, by whatever way, one that needs it. */
+const ORDERED = ["server"];
+
+for (const layer of ORDERED) {
+  Deno.test(`no folders of ${layer} import each other in a cycle`, () => {
+    assertEquals(findFolderCycle(imports, layer), undefined);
+  });
+}
+
+/** The doors between the two programs of the server: who may enter, and by which file. */
+const DOORS: Record<string, string[]> = {
+  "server/http/mod.ts": [
+    "server/mod.ts",
+    "server/cli/client/",
+    "server/cli/commands/serve.ts",
+    "server/cli/dependencies.ts",
+  ],
+  "server/cli/main.ts": ["server/mod.ts"],
+  "server/cli/dependencies.ts": ["server/mod.ts"],
+};
+
+/** Imports across the border of a program of the server that do not go through a door. */
+function trespassesOf(imports: readonly Import[]): string[] {
+  return ["server/http/", "server/cli/"].flatMap((program) =>
+    imports
+      .filter(({ from, to }) =>
+        from.startsWith("server/") && to.startsWith(program) && !from.startsWith(program) &&
+        !DOORS[to]?.some((guest) => from.startsWith(guest))
+      )
+      .map(({ from, to }) => `${from} imports ${to}`)
+  );
+}
+
+Deno.test("the command line and the HTTP server meet only at their doors", () => {
+  assertEquals(trespassesOf(imports), []);
+});
+
+Deno.test("trespassesOf() finds who enters elsewhere", () => {
+  const link = (from: string, to: string) => ({ from, to, isDynamic: false });
+  const found = trespassesOf([
+    link("server/http/app.ts", "server/cli/terminal/mod.ts"),
+    link("server/cli/repl/repl.ts", "server/http/errors.ts"),
+    link("server/cli/repl/repl.ts", "server/http/mod.ts"),
+    link("server/cli/client/connect.ts", "server/http/mod.ts"),
+    link("server/cli/repl/repl.ts", "server/cli/client/mod.ts"),
+  ]);
+  assertEquals(found.length, 3);
+});
+
+/** How a program writes to the terminal that it was started from. */
+const CONSOLE = /\bconsole\.|\bDeno\.(?:stdout|stderr)\b|(?<![.#])\bprocess\.(?:stdout|stderr)\b/;
+
+/** Who may: the command line, and a model's process, whose standard output is its way to its parent. */
+const WRITES = /^server\/cli\/|(?:^|\/)model_process\.ts$/;
+
+Deno.test("nobody but the command line writes to the console", () => {
+  const writers = listSourceFiles([".ts"]).filter((path) =>
+    [...SHIPPED, "mod.ts"].includes(path.split("/")[0]!) && !WRITES.test(path) &&
+    CONSOLE.test(readSource(path).replaceAll(/\/\/.*|\/\*[^]*?\*\//g, ""))
+  );
+  assertEquals(writers, []);
+});
+
+Deno.test("few files lie loose in server/", () => {
+  const loose = listSourceFiles([".ts"]).filter((path) => /^server\/[^/]+$/.test(path));
+  assertEquals(loose.length <= MOST_LOOSE, true, loose.join(", "));
+});
+
 Deno.test("readImports() finds every form of import and skips comments", () => {
   const text = [
     'import { a } from "./a.ts";',
@@ -195,4 +266,20 @@ Deno.test("findCycle() names the files of a cycle", () => {
   const links = chain.slice(1).map((to, index) => ({ from: chain[index]!, to, isDynamic: false }));
   assertEquals(findCycle(links), ["b.ts", "c.ts", "b.ts"]);
   assertEquals(findCycle(links.slice(0, 2)), undefined);
+});
+
+Deno.test("findFolderCycle() takes a folder for one thing, at every depth", () => {
+  const links = (...pairs: [from: string, to: string][]) =>
+    pairs.map(([from, to]) => ({ from, to, isDynamic: false }));
+  const circle = links(["l/x/a/one.ts", "l/x/b/two.ts"], ["l/x/b/three.ts", "l/x/a/four.ts"]);
+  assertEquals(findFolderCycle(circle, "l"), ["l/x", "a", "b", "a"]);
+  assertEquals(findFolderCycle(circle, "other"), undefined);
+  const loose = links(["l/mod.ts", "l/x/a.ts"], ["l/x/a.ts", "l/errors.ts"]);
+  assertEquals(findFolderCycle(loose, "l"), undefined);
+  assertEquals(findFolderCycle([...loose, ...links(["l/errors.ts", "l/x/b.ts"])], "l"), [
+    "l",
+    "x",
+    "errors.ts",
+    "x",
+  ]);
 });

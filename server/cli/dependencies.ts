@@ -1,29 +1,12 @@
 // What the commands get from outside: the engine, the terminal, the environment, the network.
 
-import type {
-  BudgetOptions,
-  ChatModel,
-  FileSource,
-  GpuExamination,
-  ManagerOptions,
-  MemoryBudget,
-  ModelInfo,
-  OpenOptions,
-} from "../../engine/mod.ts";
+import type { GpuExamination } from "../../engine/mod.ts";
+import type { AssembleDependencies } from "../http/mod.ts";
 import type { Environment } from "../settings/environment.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
-/** The world of a command. */
-export interface CliDependencies {
-  /** Loads the model of its files. */
-  open: (source: FileSource, options: OpenOptions) => Promise<ChatModel>;
-  /** Reads the header of a file. */
-  inspect: (path: string) => Promise<ModelInfo>;
-  /** How much memory there is, and what models will take; absent, everything fits. */
-  memory?: {
-    estimate: NonNullable<ManagerOptions["estimate"]>;
-    budget: (options: BudgetOptions) => Promise<MemoryBudget>;
-  };
+/** The world of a command; what it shares with a server is what one in this process is made from. */
+export interface CliDependencies extends AssembleDependencies {
   /** What the GPU is, and how fast it reads, in bytes per second; absent, it is not looked at. */
   gpu?: {
     examine: () => Promise<GpuExamination>;
@@ -31,5 +14,4 @@ export interface CliDependencies {
   };
   terminal: Terminal;
   environment: Environment;
-  fetch: typeof globalThis.fetch;
 }

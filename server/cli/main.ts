@@ -20,7 +20,7 @@ import { defineServe } from "./commands/define_serve.ts";
 import type { Definition } from "./commands/definition.ts";
 import type { CliDependencies } from "./dependencies.ts";
 import { environmentHelp } from "./commands/environment_help.ts";
-import { messageOf } from "../http/errors.ts";
+import { messageOf } from "../log.ts";
 import { VERSION, type VersionAnswer } from "../version.ts";
 
 /** In the order of the help text. */

@@ -2,9 +2,8 @@
 // /api/show. Pure.
 
 import { padEnd, type Style, widthOf } from "./terminal/mod.ts";
-import type { OllamaShow } from "../http/api/models/types.ts";
+import type { OllamaDetails, OllamaShow } from "./client/mod.ts";
 import { formatCount } from "../../engine/mod.ts";
-import type { OllamaDetails } from "../http/api/ollama/types.ts";
 
 /** What is printed of an answer of /api/show, whose empty members servers leave out. */
 export type ShowAnswer = Partial<Omit<OllamaShow, "details" | "messages">> & {

@@ -3,22 +3,45 @@
 
 import { join } from "node:path";
 import type { Hono } from "../dependencies.ts";
-import { BOX_MODEL, ModelManager, ModelStore } from "../../engine/mod.ts";
+import {
+  BOX_MODEL,
+  type BudgetOptions,
+  type ChatModel,
+  type FileSource,
+  type ManagerOptions,
+  type MemoryBudget,
+  type ModelInfo,
+  ModelManager,
+  ModelStore,
+  type OpenOptions,
+} from "../../engine/mod.ts";
 import type { AppEnvironment } from "./app_types.ts";
 import { createApp } from "./app.ts";
-import type { CliDependencies } from "../cli/dependencies.ts";
 import type { Drain } from "./drain.ts";
-import { messageOf } from "./errors.ts";
+import { type Log, messageOf } from "../log.ts";
 import { isLoopback } from "../network/host.ts";
-import type { Log } from "../log.ts";
 import { ResponseStore } from "./response_store.ts";
 import { RemoteModels } from "../remote/mod.ts";
 import type { Settings } from "../settings/settings.ts";
 import { VERSION } from "../version.ts";
 
+/** What a server gets from outside: the engine's ways to load models, and the network. */
+export interface AssembleDependencies {
+  /** Loads the model of its files. */
+  open: (source: FileSource, options: OpenOptions) => Promise<ChatModel>;
+  /** Reads the header of a file. */
+  inspect: (path: string) => Promise<ModelInfo>;
+  /** How much memory there is, and what models will take; absent, everything fits. */
+  memory?: {
+    estimate: NonNullable<ManagerOptions["estimate"]>;
+    budget: (options: BudgetOptions) => Promise<MemoryBudget>;
+  };
+  fetch: typeof globalThis.fetch;
+}
+
 /** What a server is made from. */
 export interface AssembleOptions {
-  dependencies: Pick<CliDependencies, "open" | "inspect" | "memory" | "fetch">;
+  dependencies: AssembleDependencies;
   settings: Settings;
   log: Log;
   /** How others reach the server; absent for one that only this process asks. */

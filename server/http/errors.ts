@@ -94,8 +94,3 @@ export function headersOf(error: unknown): Record<string, string> {
     ...(retryAfter !== undefined && { "retry-after": retryAfter }),
   };
 }
-
-/** The sentence that the client reads. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

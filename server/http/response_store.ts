@@ -8,6 +8,7 @@
 
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
+import type { ResponseBounds } from "../settings/settings.ts";
 import { entriesOf, readIfThere, removeIfThere } from "../../engine/mod.ts";
 
 /** 12 digits of the time in milliseconds, and 144 random bits, which nobody guesses. */
@@ -24,15 +25,6 @@ const STALE_PART = 600_000;
 const LINE_BYTES = 65;
 /** Bytes before the content: two such lines. */
 const HEAD_BYTES = 2 * LINE_BYTES;
-
-/** How much is kept. */
-export interface ResponseBounds {
-  count: number;
-  /** Of all files. */
-  bytes: number;
-  /** In milliseconds. */
-  age: number;
-}
 
 /** What a store of responses needs. */
 export interface ResponseStoreOptions extends ResponseBounds {

@@ -9,7 +9,15 @@ import { type Environment, readVariable } from "./environment.ts";
 import { type HostAddress, parseHost } from "../network/host.ts";
 import type { LogFormat } from "../log.ts";
 import type { RemoteApi } from "../remote/mod.ts";
-import type { ResponseBounds } from "../http/response_store.ts";
+
+/** How much is kept of what /v1/responses answered. */
+export interface ResponseBounds {
+  count: number;
+  /** Of all files. */
+  bytes: number;
+  /** In milliseconds. */
+  age: number;
+}
 
 /** What the environment says. Durations in milliseconds; absent is "as the engine sees fit". */
 export interface Settings {

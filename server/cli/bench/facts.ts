@@ -2,9 +2,7 @@
 // much of that it takes, how large its weights are.
 
 import { isModelPath, ModelName } from "../../../engine/mod.ts";
-import type { Api } from "../client/mod.ts";
-import type { OllamaShow } from "../../http/api/models/types.ts";
-import type { OllamaProcess, OllamaTag } from "../../http/api/ollama/types.ts";
+import type { Api, OllamaProcess, OllamaShow, OllamaTag } from "../client/mod.ts";
 
 /** Facts of a model that is not loaded for them. */
 export interface ModelFacts {

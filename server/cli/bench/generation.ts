@@ -1,8 +1,7 @@
 // One generation, or several at the same time, with the times that the server counts and those that a
 // client sees. The text itself is of no interest.
 
-import type { Api } from "../client/mod.ts";
-import type { OllamaRecord } from "../../http/api/ollama/types.ts";
+import type { Api, OllamaRecord } from "../client/mod.ts";
 
 /** What to generate. */
 export interface GenerationRequest {

@@ -1,7 +1,7 @@
 // The HTTP API as the commands use it: requests, JSON answers, and NDJSON streams whose faults become
 // errors. It does not know where the server is; connect.ts finds it, or makes one in this process.
 
-import { messageOf } from "../../http/errors.ts";
+import { messageOf } from "../../log.ts";
 
 /** An answer that refuses the request, in the server's own words. */
 export class ApiError extends Error {

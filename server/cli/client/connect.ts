@@ -1,7 +1,7 @@
 // Finds the server that a command talks to: the one at OLLAMA_HOST, or, where nothing listens on this
 // machine, an application in this process, whose handler is called without a port.
 
-import { assemble } from "../../http/assemble.ts";
+import { assemble } from "../../http/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
 import { clientUrl, type HostAddress, isLoopback } from "../../network/host.ts";
 import type { Log } from "../../log.ts";

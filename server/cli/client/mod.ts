@@ -1,4 +1,14 @@
-// What the commands may use of the client.
+// What the commands may use of the client: the way to a server, and the types of its answers.
 
+export type {
+  OllamaDetails,
+  OllamaMessage,
+  OllamaMetrics,
+  OllamaProcess,
+  OllamaRecord,
+  OllamaShow,
+  OllamaTag,
+  OllamaToolCall,
+} from "../../http/mod.ts";
 export { type Api, ApiError, ConnectionError, refusalOf, type RequestOptions } from "./api.ts";
 export { connect, type ConnectOptions } from "./connect.ts";

@@ -1,7 +1,7 @@
 // `quern cp SOURCE DESTINATION` and `quern rm MODEL...`: names of the store given and taken away.
 
 import { connect } from "../client/mod.ts";
-import { messageOf } from "../../http/errors.ts";
+import { messageOf } from "../../log.ts";
 import type { CliDependencies } from "../dependencies.ts";
 
 /** Gives a model a second name, which takes no second room. */

@@ -1,8 +1,7 @@
 // `quern list`: the models of the store.
 
-import { connect } from "../client/mod.ts";
+import { connect, type OllamaTag } from "../client/mod.ts";
 import { formatBytes, formatRelative, formatTable } from "../terminal/mod.ts";
-import type { OllamaTag } from "../../http/api/ollama/types.ts";
 import type { CliDependencies } from "../dependencies.ts";
 
 /** Prints a table of the models whose name begins with the filter, if there is one. */

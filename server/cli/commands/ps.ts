@@ -1,9 +1,8 @@
 // `quern ps` and `quern stop MODEL`: the models that the server at OLLAMA_HOST has in memory. Without
 // a server there are none, so neither starts one.
 
-import { ApiError, connect } from "../client/mod.ts";
+import { ApiError, connect, type OllamaProcess } from "../client/mod.ts";
 import { formatBytes, formatRelative, formatTable } from "../terminal/mod.ts";
-import type { OllamaProcess } from "../../http/api/ollama/types.ts";
 import type { CliDependencies } from "../dependencies.ts";
 
 /** Prints a table of the loaded models. */

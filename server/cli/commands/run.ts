@@ -14,7 +14,7 @@ import {
   Session,
   systemKeyboard,
 } from "../repl/mod.ts";
-import { messageOf } from "../../http/errors.ts";
+import { messageOf } from "../../log.ts";
 import type { Terminal } from "../terminal/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
 import { interruptible } from "../terminal/interrupt.ts";

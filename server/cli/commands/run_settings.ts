@@ -1,6 +1,6 @@
 // The options of `quern run`, and what requests of the API make of them.
 
-import { messageOf } from "../../http/errors.ts";
+import { messageOf } from "../../log.ts";
 import type { RequestSettings } from "../repl/mod.ts";
 
 /** Options of the command line. */

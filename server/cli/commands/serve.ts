@@ -1,12 +1,9 @@
 // `quern serve`: store, manager and HTTP application behind a port, until a signal comes.
 
 import type { ModelStore } from "../../../engine/mod.ts";
-import { assemble } from "../../http/assemble.ts";
-import { Drain } from "../../http/drain.ts";
-import { messageOf } from "../../http/errors.ts";
+import { assemble, Drain, type Handler, HttpServer } from "../../http/mod.ts";
+import { createLog, type Log, messageOf } from "../../log.ts";
 import type { HostAddress } from "../../network/host.ts";
-import { type Handler, HttpServer } from "../../http/connection/mod.ts";
-import { createLog, type Log } from "../../log.ts";
 import { readSettings } from "../../settings/settings.ts";
 import { formatBytes, formatDuration, type Terminal } from "../terminal/mod.ts";
 import { VERSION } from "../../version.ts";

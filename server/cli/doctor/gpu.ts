@@ -3,7 +3,7 @@
 
 import type { Capabilities, DeviceProfile, GpuExamination } from "../../../engine/mod.ts";
 import { formatSize } from "../../../engine/mod.ts";
-import { messageOf } from "../../http/errors.ts";
+import { messageOf } from "../../log.ts";
 import type { Environment } from "../../settings/environment.ts";
 import type { Host } from "../setup/host.ts";
 import { formatDuration } from "../terminal/mod.ts";

@@ -2,7 +2,7 @@
 // sizes of models fit.
 
 import { formatSize, type MemoryBudget } from "../../../engine/mod.ts";
-import type { OllamaProcess } from "../../http/api/ollama/types.ts";
+import type { OllamaProcess } from "../client/mod.ts";
 import { type SizeRow, tableOfSizes, WINDOW } from "./model_sizes.ts";
 import type { Finding, Section } from "./types.ts";
 

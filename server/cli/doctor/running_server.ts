@@ -4,7 +4,7 @@
 import { clientUrl, isLoopback } from "../../network/host.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { VERSION, type VersionAnswer } from "../../version.ts";
-import type { OllamaProcess } from "../../http/api/ollama/types.ts";
+import type { OllamaProcess } from "../client/mod.ts";
 import type { Finding, Machine, Section, Todo } from "./types.ts";
 
 const ANSWER_MILLISECONDS = 5000;

@@ -3,7 +3,7 @@
 
 import { dirname, join, resolve } from "node:path";
 import { type ModelInfo, ModelStore } from "../../../engine/mod.ts";
-import { messageOf } from "../../http/errors.ts";
+import { messageOf } from "../../log.ts";
 import type { FreeBytes } from "../../registry/disk_space.ts";
 import { formatBytes } from "../terminal/mod.ts";
 import type { Finding, Section, Todo } from "./types.ts";

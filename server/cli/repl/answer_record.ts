@@ -1,6 +1,6 @@
 // What a record of an answer adds to it, whichever endpoint it is from.
 
-import type { OllamaRecord, OllamaToolCall } from "../../http/api/ollama/types.ts";
+import type { OllamaRecord, OllamaToolCall } from "../client/mod.ts";
 
 /** The parts of a record; absent ones are empty. */
 export interface RecordParts {

@@ -1,8 +1,7 @@
 // A conversation with a model over the HTTP API: what has been said, and the requests that go on from
 // it. What a cut answer had said stays; a turn without any answer is taken back.
 
-import type { Api } from "../client/mod.ts";
-import type { OllamaMessage, OllamaRecord } from "../../http/api/ollama/types.ts";
+import type { Api, OllamaMessage, OllamaRecord } from "../client/mod.ts";
 import { partsOf } from "./answer_record.ts";
 import { can, knowsTurns, type ModelFacts } from "./model_facts.ts";
 

@@ -1,10 +1,9 @@
 // What the server says about a model before it runs; a model that is not there is pulled first.
 
-import { type Api, ApiError } from "../client/mod.ts";
+import { type Api, ApiError, type OllamaMessage } from "../client/mod.ts";
 import type { ShowAnswer } from "../model_sections.ts";
 import type { Environment } from "../../settings/environment.ts";
 import { type ProgressRecord, showProgress, type Terminal } from "../terminal/mod.ts";
-import type { OllamaMessage } from "../../http/api/ollama/types.ts";
 import { suggest } from "./suggest.ts";
 
 /** Models that are named in place of one that is not there. */

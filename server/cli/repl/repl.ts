@@ -2,7 +2,7 @@
 // of them ends the session; `/bye`, Ctrl-D and a request to terminate do.
 
 import { INTERRUPTED } from "../terminal/interrupt.ts";
-import { messageOf } from "../../http/errors.ts";
+import { messageOf } from "../../log.ts";
 import { movesCursor, styleFor } from "../terminal/mod.ts";
 import type { CommandOutcome } from "./command.ts";
 import { isCommand, runCommand } from "./commands.ts";

@@ -1,10 +1,9 @@
 // A run at work: one conversation with its looks and settings, and how an answer is shown. The
 // commands change it, the REPL and one-shot runs talk through it.
 
-import type { Api } from "../client/mod.ts";
+import type { Api, OllamaRecord } from "../client/mod.ts";
 import type { Environment } from "../../settings/environment.ts";
 import { movesCursor, type Terminal } from "../terminal/mod.ts";
-import type { OllamaRecord } from "../../http/api/ollama/types.ts";
 import { type AnswerLook, AnswerPrinter } from "./answer_printer.ts";
 import { partsOf } from "./answer_record.ts";
 import { withoutControls } from "./control_characters.ts";

@@ -1,7 +1,7 @@
 // Counts, times and rates of an answer, as `--verbose` prints them. Pure.
 
 import { formatDuration } from "../terminal/mod.ts";
-import type { OllamaMetrics } from "../../http/api/ollama/types.ts";
+import type { OllamaMetrics } from "../client/mod.ts";
 
 /** The table, from the members of a final record; times there are nanoseconds. */
 export function formatStatistics(metrics: OllamaMetrics): string {

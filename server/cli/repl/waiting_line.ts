@@ -1,10 +1,9 @@
 // The line that a person looks at until an answer comes: a spinner, how far the server has loaded the
 // model, how many requests it answers first. It goes away with the wait.
 
-import type { Api } from "../client/mod.ts";
+import type { Api, OllamaProcess } from "../client/mod.ts";
 import { LiveLines } from "../terminal/live_lines.ts";
 import type { ProgressRecord, Terminal } from "../terminal/mod.ts";
-import type { OllamaProcess } from "../../http/api/ollama/types.ts";
 
 /** How often the server is asked how far it is, in milliseconds. */
 const INTERVAL = 250;

@@ -2,7 +2,7 @@
 // sentences are the same in all of them (errors.ts).
 
 import type { ContentfulStatusCode } from "../../dependencies.ts";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../../log.ts";
 import { json } from "../stream/json.ts";
 import { anthropicError } from "./anthropic/errors.ts";
 import { newId } from "./anthropic/ids.ts";

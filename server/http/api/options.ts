@@ -9,7 +9,61 @@ import type {
 } from "../../../engine/mod.ts";
 import { parseDuration } from "../../settings/duration.ts";
 import { HttpError } from "../errors.ts";
-import type { OllamaOptions } from "./ollama/types.ts";
+
+const flag = { type: ["boolean", "null"] };
+const number = { type: ["number", "null"] };
+const integer = { type: ["integer", "null"] };
+const texts = { type: ["array", "null"], items: { type: "string" } };
+
+const OPEN_OBJECTS =
+  "Let objects have keys that their schema says nothing of, as JSON Schema has it, " +
+  "also where it declares others. Default false: only keys that it declares or allows.";
+
+/** `options`, which the other APIs take too. */
+export const options = {
+  type: ["object", "null"],
+  properties: {
+    temperature: number,
+    top_k: integer,
+    top_p: number,
+    min_p: number,
+    seed: integer,
+    num_predict: integer,
+    num_ctx: integer,
+    repeat_penalty: number,
+    repeat_last_n: integer,
+    presence_penalty: number,
+    frequency_penalty: number,
+    stop: texts,
+    ignore_eos: { ...flag, description: "Go on where the model ends, up to num_predict." },
+    open_objects: { ...flag, description: OPEN_OBJECTS },
+  },
+};
+
+/** `open_objects`, which may also stand beside a format, in every API. */
+export const openObjects = { ...flag, description: OPEN_OBJECTS };
+
+/** A member that may be left out or null, both meaning "not given". */
+export type Given<T> = T | null | undefined;
+
+/** Sampling and loading parameters; keys that are not listed here are ignored. */
+export interface OllamaOptions {
+  temperature?: Given<number>;
+  top_k?: Given<number>;
+  top_p?: Given<number>;
+  min_p?: Given<number>;
+  seed?: Given<number>;
+  num_predict?: Given<number>;
+  num_ctx?: Given<number>;
+  repeat_penalty?: Given<number>;
+  repeat_last_n?: Given<number>;
+  presence_penalty?: Given<number>;
+  frequency_penalty?: Given<number>;
+  stop?: Given<string[]>;
+  ignore_eos?: Given<boolean>;
+  open_objects?: Given<boolean>;
+  [other: string]: unknown;
+}
 
 /** The options that the engine takes, under its names. */
 export type EngineOptions = SamplingOptions & LimitOptions & FormatOptions & ReportOptions;

@@ -2,8 +2,6 @@
 // other, so that nobody else waits for them; what a body may hold is bounded while it is parsed.
 
 import { TimeSlice } from "../../../engine/mod.ts";
-import type { Context } from "../../dependencies.ts";
-import type { AppEnvironment } from "../app_types.ts";
 import { type BodyAllowance, readBody } from "./bodies.ts";
 import { HttpError } from "../errors.ts";
 import {
@@ -33,10 +31,13 @@ let turn: Promise<void> = Promise.resolve();
 /**
  * The JSON value of a request body, whatever its content type says.
  *
+ * @param context that of a route
  * @throws {HttpError} 400 if there is none or it is no JSON, 413 if it is too much; what `readBody`
  *   throws
  */
-export async function readJson({ req, var: { body } }: Context<AppEnvironment>): Promise<unknown> {
+export async function readJson(
+  { req, var: { body } }: { req: { raw: Request }; var: { body: BodyAllowance } },
+): Promise<unknown> {
   return await parseBytes(await readBody(req.raw, body), body);
 }
 

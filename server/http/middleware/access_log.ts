@@ -3,9 +3,9 @@
 
 import type { MiddlewareHandler } from "../../dependencies.ts";
 import type { Usage } from "../../../engine/mod.ts";
-import { CLIENT_CLOSED_REQUEST, messageOf, statusOf } from "../errors.ts";
+import { CLIENT_CLOSED_REQUEST, statusOf } from "../errors.ts";
+import { type Log, type LogFields, messageOf } from "../../log.ts";
 import type { Generation } from "../generation/generation.ts";
-import type { Log, LogFields } from "../../log.ts";
 import { decodeRate, prefillRate } from "../metrics/rates.ts";
 
 /** What routes leave in the context for the access log and the metrics. */

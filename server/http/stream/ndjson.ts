@@ -1,7 +1,7 @@
 // A stream of records as a response: one JSON value per line, written as they come, each a chunk of
 // its own. The reader sets the pace; when it goes away, `cancel` ends the source.
 
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../../log.ts";
 import { spaced } from "./spaced.ts";
 
 /** What a stream of records needs. */

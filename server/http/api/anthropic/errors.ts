@@ -1,7 +1,8 @@
 // Errors in Anthropic's shape and words: https://docs.anthropic.com/en/api/errors. Pure.
 
 import { ContextLengthError } from "../../../../engine/mod.ts";
-import { HttpError, messageOf, statusOf } from "../../errors.ts";
+import { HttpError, statusOf } from "../../errors.ts";
+import { messageOf } from "../../../log.ts";
 
 /** Kinds of error by status; any other is the server's fault. */
 const TYPES: Record<number, string> = {

@@ -2,7 +2,7 @@
 // from a list; what a block needs is checked where it is read. null is "not given" almost everywhere;
 // members without an entry here are ignored.
 
-import { openObjects, options } from "../ollama/schema.ts";
+import { openObjects, options } from "../options.ts";
 
 const text = { type: ["string", "null"] };
 const flag = { type: ["boolean", "null"] };

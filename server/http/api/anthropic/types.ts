@@ -1,7 +1,7 @@
 // What Anthropic's Messages API has on the wire, as far as it is read or written here.
 // Format: https://docs.anthropic.com/en/api/messages. Members that are not named are let pass.
 
-import type { OllamaOptions } from "../ollama/types.ts";
+import type { OllamaOptions } from "../options.ts";
 
 /** A piece of a message. Which members a type needs is checked where it is read. */
 export interface AnthropicBlock {

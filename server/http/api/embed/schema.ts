@@ -1,7 +1,7 @@
 // JSON Schemas of the bodies of embedding requests, native and OpenAI's. As in ollama.ts they fix
 // types only; `input` has messages of its own, so it is checked where it is read.
 
-import { options } from "../ollama/schema.ts";
+import { options } from "../options.ts";
 
 const text = { type: ["string", "null"] };
 const texts = { description: "A text, or an array of texts." };

@@ -1,7 +1,7 @@
 // The bodies of embedding requests and their answers as TypeScript types. The schemas in
 // schemas/embed.ts see to it that a request is what its type says.
 
-import type { Given } from "../ollama/types.ts";
+import type { Given } from "../options.ts";
 
 /** What all embedding requests share. */
 export interface EmbedBody {

@@ -1,7 +1,7 @@
 // JSON Schemas of the native request bodies about keeping models. As in ollama.ts they fix types
 // only, null is "not given", and members without an entry here are ignored.
 
-import { options } from "../ollama/schema.ts";
+import { options } from "../options.ts";
 
 const text = { type: ["string", "null"] };
 const flag = { type: ["boolean", "null"] };

@@ -10,7 +10,7 @@ import {
 } from "../../../../engine/mod.ts";
 import { templateOf } from "../defaults.ts";
 import { capabilitiesOf, toDetails } from "./lists.ts";
-import type { Given, OllamaOptions } from "../ollama/types.ts";
+import type { Given, OllamaOptions } from "../options.ts";
 import type { OllamaShow } from "./types.ts";
 
 /** Body of POST /api/show. */

@@ -1,7 +1,8 @@
 // The bodies of the native API that are about keeping models, as TypeScript types. The schemas in
 // schemas/models.ts see to it that a request is what its type says.
 
-import type { Given, OllamaDetails } from "../ollama/types.ts";
+import type { OllamaDetails } from "../ollama/types.ts";
+import type { Given } from "../options.ts";
 
 /** A request about one model; `name` is the older word for it. */
 export interface ModelBody {

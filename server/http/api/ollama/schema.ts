@@ -1,40 +1,13 @@
 // JSON Schemas of the native request bodies. They fix types only; what values mean is checked where
 // they are used. null is "not given" everywhere; members without an entry here are ignored.
 
+import { openObjects, options } from "../options.ts";
+
 const text = { type: ["string", "null"] };
 const flag = { type: ["boolean", "null"] };
-const number = { type: ["number", "null"] };
 const integer = { type: ["integer", "null"] };
 const texts = { type: ["array", "null"], items: { type: "string" } };
 const images = { ...texts, description: "PNG, JPEG, WebP, GIF or BMP files as base64." };
-
-const OPEN_OBJECTS =
-  "Let objects have keys that their schema says nothing of, as JSON Schema has it, " +
-  "also where it declares others. Default false: only keys that it declares or allows.";
-
-/** `options`, which the other APIs take too. */
-export const options = {
-  type: ["object", "null"],
-  properties: {
-    temperature: number,
-    top_k: integer,
-    top_p: number,
-    min_p: number,
-    seed: integer,
-    num_predict: integer,
-    num_ctx: integer,
-    repeat_penalty: number,
-    repeat_last_n: integer,
-    presence_penalty: number,
-    frequency_penalty: number,
-    stop: texts,
-    ignore_eos: { ...flag, description: "Go on where the model ends, up to num_predict." },
-    open_objects: { ...flag, description: OPEN_OBJECTS },
-  },
-};
-
-/** `open_objects`, which may also stand beside a format, in every API. */
-export const openObjects = { ...flag, description: OPEN_OBJECTS };
 
 /** Members that chat and generate share. `think` and `format` have messages of their own. */
 const common = {

@@ -2,28 +2,7 @@
 // The schemas in schemas/ollama.ts see to it that a request is what its type says.
 
 import type { WireLogprob } from "../logprobs.ts";
-
-/** A member that may be left out or null, both meaning "not given". */
-export type Given<T> = T | null | undefined;
-
-/** Sampling and loading parameters; keys that are not listed here are ignored. */
-export interface OllamaOptions {
-  temperature?: Given<number>;
-  top_k?: Given<number>;
-  top_p?: Given<number>;
-  min_p?: Given<number>;
-  seed?: Given<number>;
-  num_predict?: Given<number>;
-  num_ctx?: Given<number>;
-  repeat_penalty?: Given<number>;
-  repeat_last_n?: Given<number>;
-  presence_penalty?: Given<number>;
-  frequency_penalty?: Given<number>;
-  stop?: Given<string[]>;
-  ignore_eos?: Given<boolean>;
-  open_objects?: Given<boolean>;
-  [other: string]: unknown;
-}
+import type { Given, OllamaOptions } from "../options.ts";
 
 /** What chat and generate requests share. */
 export interface OllamaRequest {

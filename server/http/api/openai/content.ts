@@ -3,7 +3,7 @@
 
 import { composeContent, type ComposedContent, type ContentPiece } from "../../../image_mark.ts";
 import type { ReadImage } from "../images.ts";
-import type { Given } from "../ollama/types.ts";
+import type { Given } from "../options.ts";
 import { refusal } from "./error.ts";
 import type { Content, ContentPart } from "./types.ts";
 

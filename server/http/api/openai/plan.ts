@@ -9,8 +9,7 @@ import type {
   ReportOptions,
 } from "../../../../engine/mod.ts";
 import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
-import type { Given } from "../ollama/types.ts";
-import { type EngineOptions, readKeepAlive, readOptions } from "../options.ts";
+import { type EngineOptions, type Given, readKeepAlive, readOptions } from "../options.ts";
 import { refusal } from "./error.ts";
 import type { OpenAiBody, ResponseFormat, SamplingBody } from "./types.ts";
 

@@ -6,7 +6,7 @@ import type { ChatEvent, ChatModel, ModelInfo } from "../../../../engine/mod.ts"
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { mergeChoices } from "../../generation/choices.ts";
 import { completed, effectiveInfo, withParameters } from "../defaults.ts";
-import { messageOf } from "../../errors.ts";
+import { messageOf } from "../../../log.ts";
 import { type AnswerEvent, Generation, type Waiting } from "../../generation/generation.ts";
 import { readJson } from "../../body/json_body.ts";
 import { requireModelName } from "../model_name.ts";

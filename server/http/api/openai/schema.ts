@@ -1,7 +1,7 @@
 // JSON Schemas of the bodies of OpenAI's chat completions, completions and responses. As in ollama.ts
 // they fix types, here also words; null is "not given" everywhere; other members are ignored.
 
-import { openObjects, options } from "../ollama/schema.ts";
+import { openObjects, options } from "../options.ts";
 
 const text = { type: ["string", "null"] };
 const flag = { type: ["boolean", "null"] };

@@ -2,7 +2,7 @@
 // one wraps a function in "function", the other does not. Pure.
 
 import type { ChatRequest, ModelInfo, Tool } from "../../../../engine/mod.ts";
-import type { Given } from "../ollama/types.ts";
+import type { Given } from "../options.ts";
 import { refusal } from "./error.ts";
 import type { OpenAiBody, WireFunction } from "./types.ts";
 

@@ -2,7 +2,7 @@
 // schemas/openai.ts see to it that a request is what its type says; members that are not listed here
 // have no effect. Format: https://platform.openai.com/docs/api-reference
 
-import type { Given, OllamaOptions } from "../ollama/types.ts";
+import type { Given, OllamaOptions } from "../options.ts";
 
 /** What all requests share. `options` and `keep_alive` are Ollama's. */
 export interface OpenAiBody {

@@ -2,7 +2,7 @@
 // The engine knows no namespaces: a function in one is offered as namespace__name, and a call of it is
 // told as the two. Pure. Format: https://platform.openai.com/docs/api-reference/responses/create
 
-import type { Given } from "../../ollama/types.ts";
+import type { Given } from "../../options.ts";
 import { refusal } from "../error.ts";
 import type { WireFunction } from "../types.ts";
 import type { ResponsesBody, ResponseTool } from "./types.ts";

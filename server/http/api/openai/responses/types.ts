@@ -1,7 +1,7 @@
 // The body of POST /v1/responses and the items of its answers as TypeScript types. Members that are not
 // listed here have no effect. Format: https://platform.openai.com/docs/api-reference/responses
 
-import type { Given } from "../../ollama/types.ts";
+import type { Given } from "../../options.ts";
 import type { Content, OpenAiBody, ResponseFormat, WireFunction } from "../types.ts";
 
 /** Something that was said or done earlier; which members count is a matter of its type. */

@@ -1,0 +1,18 @@
+// The HTTP server's door, by which the command line enters: a server put together from settings, the
+// port that it listens on, its end in good order, and the types of what Ollama's API answers.
+
+export type {
+  OllamaDetails,
+  OllamaMessage,
+  OllamaMetrics,
+  OllamaProcess,
+  OllamaRecord,
+  OllamaTag,
+  OllamaToolCall,
+} from "./api/ollama/types.ts";
+export type { OllamaShow } from "./api/models/types.ts";
+export { createApp } from "./app.ts";
+export type { AppOptions } from "./app_types.ts";
+export { assemble, type AssembleDependencies, type ServerParts } from "./assemble.ts";
+export { type Handler, HttpServer } from "./connection/mod.ts";
+export { Drain } from "./drain.ts";
