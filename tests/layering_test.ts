@@ -133,6 +133,28 @@ Deno.test("no file but those of its device names a type of WebGPU", () => {
   assertEquals(named, []);
 });
 
+/** What of the layers below the server works with this machine: a browser needs none of it. */
+const KNOW_THE_MACHINE = [
+  "engine/create/",
+  "engine/gguf/local_files.ts",
+  "engine/gguf/writer.ts",
+  "engine/manager/",
+  "engine/memory/",
+  "engine/store/",
+  "engine/worker/",
+];
+
+Deno.test("what reads and runs models calls Deno for nothing: a browser could run it", () => {
+  const shipped = listSourceFiles([".ts"]).filter((path) =>
+    ["kernels", "tokenizer", "engine"].includes(path.split("/")[0]!) &&
+    !KNOW_THE_MACHINE.some((known) => path.startsWith(known))
+  );
+  const calling = shipped.filter((path) =>
+    /\bDeno\./.test(readSource(path).replaceAll(/\/\/.*|\/\*[^]*?\*\//g, ""))
+  );
+  assertEquals(calling, []);
+});
+
 Deno.test("no files import each other in a cycle", () => {
   assertEquals(findCycle(imports), undefined);
 });

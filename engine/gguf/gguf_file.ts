@@ -1,6 +1,7 @@
 // What is known of a GGUF file, or of the files of a split model, once their headers are read.
 // The format: docs/gguf.md of the ggml project.
 
+import type { ByteSources } from "./byte_source.ts";
 import type { TensorInfo } from "./tensor_table.ts";
 import type { MetadataValue } from "./value_types.ts";
 
@@ -10,6 +11,8 @@ export interface GgufFile {
   readonly path: string;
   /** All its files in order: itself, or the shards of a split model. */
   readonly shards: readonly string[];
+  /** Where they are opened. */
+  readonly files: ByteSources;
   /** Of the format. */
   readonly version: 2 | 3;
   /** In the order of the file, without a prototype. */

@@ -3,6 +3,7 @@
 // against the bytes that are left in the file before anything is allocated for it.
 
 import { GgufError } from "../errors.ts";
+import type { ByteSource } from "./byte_source.ts";
 import { decodeText, StringBatch } from "./string_batch.ts";
 import { NUMBER_ARRAYS, type NumberArray, type NumberTypeName } from "./value_types.ts";
 
@@ -29,9 +30,8 @@ export class HeaderReader {
   /** What is being read, as errors name it. */
   field = "header";
 
-  readonly #file: Deno.FsFile;
+  readonly #source: ByteSource;
   readonly #path: string;
-  readonly #fileSize: number;
   #window: Uint8Array<ArrayBuffer>;
   #view: DataView;
   /** Values of arrays that were announced so far. */
@@ -42,12 +42,11 @@ export class HeaderReader {
   #start = 0;
   #end = 0;
 
-  /** @param file open at its first byte @param path for error messages @param fileSize in bytes */
-  constructor(file: Deno.FsFile, path: string, fileSize: number) {
-    this.#file = file;
+  /** @param source a file @param path for error messages */
+  constructor(source: ByteSource, path: string) {
+    this.#source = source;
     this.#path = path;
-    this.#fileSize = fileSize;
-    this.#window = new Uint8Array(Math.min(WINDOW_BYTES, fileSize));
+    this.#window = new Uint8Array(Math.min(WINDOW_BYTES, source.size));
     this.#view = new DataView(this.#window.buffer);
   }
 
@@ -144,10 +143,9 @@ export class HeaderReader {
   }
 
   #require(length: number): void {
-    if (length > this.#fileSize - this.position) {
-      throw this.error(
-        `${length} bytes are needed at byte ${this.position}, the file has ${this.#fileSize}`,
-      );
+    const { size } = this.#source;
+    if (length > size - this.position) {
+      throw this.error(`${length} bytes are needed at byte ${this.position}, the file has ${size}`);
     }
   }
 
@@ -167,8 +165,9 @@ export class HeaderReader {
     this.#start = 0;
     this.#end = unread.length;
     while (this.#end < length) {
-      const read = this.#file.readSync(this.#window.subarray(this.#end));
-      if (read === null) throw this.error("the file ends before its size");
+      const offset = this.#windowOffset + this.#end;
+      const read = this.#source.read(offset, this.#window.subarray(this.#end));
+      if (read === 0) throw this.error("the file ends before its size");
       this.#end += read;
     }
   }

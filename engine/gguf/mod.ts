@@ -2,6 +2,7 @@
 // What the metadata means is not known here. The format: docs/gguf.md of the ggml project.
 
 export { readGguf } from "./read_gguf.ts";
+export type { ByteSource, ByteSources } from "./byte_source.ts";
 export type { GgufFile } from "./gguf_file.ts";
 export type { TensorInfo } from "./tensor_table.ts";
 export { parseShardName, type ShardName, shardPath } from "./shard_name.ts";

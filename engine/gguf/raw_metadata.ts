@@ -2,9 +2,10 @@
 // would lose their types. What the values are is metadata.ts.
 
 import { inSlices } from "../async.ts";
+import { fill } from "./byte_source.ts";
 import { HeaderReader, type Steps } from "./header_reader.ts";
+import { localFiles } from "./local_files.ts";
 import { readMetadata } from "./metadata.ts";
-import { openFile } from "./open_file.ts";
 
 /** A value as another file has it: the id of its type, then what follows it. */
 export interface RawValue {
@@ -20,16 +21,11 @@ const LENGTH_BYTES = 8;
  * @throws GgufError naming the file and the key at fault
  */
 export async function readRawMetadata(path: string): Promise<Map<string, RawValue>> {
-  using file = await openFile(path);
-  const header = new HeaderReader(file, path, (await file.stat()).size);
+  using file = await localFiles.open(path);
+  const header = new HeaderReader(file, path);
   const ends = await inSlices(readEnds(header));
   const pairs = new Uint8Array(header.position);
-  await file.seek(0, Deno.SeekMode.Start);
-  for (let filled = 0; filled < pairs.length;) {
-    const read = await file.read(pairs.subarray(filled));
-    if (read === null) throw header.error("the file has become shorter");
-    filled += read;
-  }
+  if (fill(file, 0, pairs) < pairs.length) throw header.error("the file has become shorter");
   return new Map(valuesOf(pairs, ends));
 }
 

@@ -4,12 +4,13 @@
 
 import { fileURLToPath } from "node:url";
 import { GgufError } from "../errors.ts";
-import type { GgufFile } from "./gguf_file.ts";
 import { inSlices } from "../async.ts";
+import type { ByteSources } from "./byte_source.ts";
+import type { GgufFile } from "./gguf_file.ts";
 import { HeaderReader, MIN_STRING_BYTES, type Steps } from "./header_reader.ts";
 import { readMetadata } from "./metadata.ts";
 import { MetadataReader } from "./metadata_reader.ts";
-import { openFile } from "./open_file.ts";
+import { localFiles } from "./local_files.ts";
 import { joinShards } from "./shards.ts";
 import { placeTensors, readTensorTable } from "./tensor_table.ts";
 import type { MetadataValue } from "./value_types.ts";
@@ -21,24 +22,33 @@ const DEFAULT_ALIGNMENT = 32;
 const MAX_ALIGNMENT = 2 ** 31;
 
 /**
- * Reads the header of a local GGUF file; of a split model's first shard, those of all shards.
+ * Reads the header of a GGUF file; of a split model's first shard, those of all shards.
+ *
+ * @param files where the file and its shards are opened
  * @throws GgufError naming the file and the field, if anything in a header is not sound, or a shard
  *   is missing or not the first
  * @throws Deno.errors.NotFound and its like, if the file cannot be opened
  */
-export async function readGguf(path: string | URL): Promise<GgufFile> {
-  const file = await readHeader(path instanceof URL ? fileURLToPath(path) : path);
+export async function readGguf(
+  path: string | URL,
+  files: ByteSources = localFiles,
+): Promise<GgufFile> {
+  const file = await readHeader(path instanceof URL ? fileURLToPath(path) : path, files);
   return joinShards(file, readHeader);
 }
 
 /** Reads the header of one file. */
-async function readHeader(path: string): Promise<GgufFile> {
-  using file = await openFile(path);
-  const { size } = await file.stat();
-  return await inSlices(readSteps(new HeaderReader(file, path, size), path, size));
+async function readHeader(path: string, files: ByteSources): Promise<GgufFile> {
+  using source = await files.open(path);
+  const file = await inSlices(readSteps(new HeaderReader(source, path), path, source.size));
+  return { ...file, files };
 }
 
-function* readSteps(header: HeaderReader, path: string, size: number): Steps<GgufFile> {
+function* readSteps(
+  header: HeaderReader,
+  path: string,
+  size: number,
+): Steps<Omit<GgufFile, "files">> {
   const version = readVersion(header);
   header.field = "tensor count";
   const tensorCount = header.count(MIN_TENSOR_BYTES);

@@ -4,6 +4,7 @@
 
 import { basename } from "node:path";
 import { GgufError } from "../errors.ts";
+import type { ByteSources } from "./byte_source.ts";
 import type { GgufFile } from "./gguf_file.ts";
 import { MetadataReader } from "./metadata_reader.ts";
 import { parseShardName, type ShardName, shardPath } from "./shard_name.ts";
@@ -19,13 +20,15 @@ const MAX_NAMED = 8;
  */
 export async function joinShards(
   file: GgufFile,
-  read: (path: string) => Promise<GgufFile>,
+  read: (path: string, files: ByteSources) => Promise<GgufFile>,
 ): Promise<GgufFile> {
   const count = new MetadataReader(file).optionalCount("split.count", 1);
   if (count <= 1) return file;
   const name = firstShardName(file, count);
   const shards = [file];
-  for (const path of await otherShards(file, name)) shards.push(await read(path));
+  for (const path of await otherShards(file, name)) {
+    shards.push(await read(path, file.files));
+  }
   for (const [index, shard] of shards.entries()) checkPlace(shard, index, count);
   const tensors = joinTensors(shards);
   for (const shard of shards) checkTensorCount(shard, tensors.size);
@@ -54,7 +57,7 @@ function firstShardName(file: GgufFile, count: number): ShardName {
 /** Paths of the shards after the first, all of which are there. */
 async function otherShards(first: GgufFile, name: ShardName): Promise<string[]> {
   const paths = Array.from({ length: name.count - 1 }, (_, index) => shardPath(name, index + 2));
-  const found = await Promise.all(paths.map(exists));
+  const found = await Promise.all(paths.map((path) => first.files.has(path)));
   const missing = paths.filter((_, index) => !found[index]).map((path) => basename(path));
   if (missing.length === 0) return paths;
   const named = missing.slice(0, MAX_NAMED).join(", ") + (missing.length > MAX_NAMED ? ", …" : "");
@@ -64,16 +67,6 @@ async function otherShards(first: GgufFile, name: ShardName): Promise<string[]> 
     `${missing.length} of its ${name.count} shards are not beside it; ` +
       `fetch from where this file came: ${named}`,
   );
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.stat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }
 
 function checkPlace(shard: GgufFile, index: number, count: number): void {

@@ -2,8 +2,8 @@
 // buffer, so that a model never has to fit in memory. It does not decode them.
 
 import { GgufError } from "../errors.ts";
+import { type ByteSource, fill } from "./byte_source.ts";
 import type { GgufFile } from "./gguf_file.ts";
-import { openFile } from "./open_file.ts";
 import type { TensorInfo } from "./tensor_table.ts";
 import { tensorTypeById } from "./tensor_types.ts";
 
@@ -31,7 +31,7 @@ const CHUNK_BYTES = 8 << 20;
 /** The open files of a model. Dispose of it with `using` or `close()`. */
 export class TensorReader implements Disposable {
   readonly #paths: readonly string[];
-  readonly #files: Deno.FsFile[] = [];
+  readonly #files: ByteSource[] = [];
   readonly #buffer: Uint8Array<ArrayBuffer>;
 
   private constructor(paths: readonly string[], chunkBytes: number) {
@@ -43,10 +43,10 @@ export class TensorReader implements Disposable {
    * Opens the files that a header was read from.
    * @param chunkBytes the most bytes in memory at a time
    */
-  static async open({ shards }: GgufFile, chunkBytes = CHUNK_BYTES): Promise<TensorReader> {
+  static async open({ shards, files }: GgufFile, chunkBytes = CHUNK_BYTES): Promise<TensorReader> {
     const reader = new TensorReader(shards, chunkBytes);
     try {
-      for (const path of shards) reader.#files.push(await openFile(path));
+      for (const path of shards) reader.#files.push(await files.open(path));
       return reader;
     } catch (error) {
       reader.close();
@@ -92,21 +92,15 @@ export class TensorReader implements Disposable {
           `are not within its ${tensor.byteLength}`,
       );
     }
-    const file = this.#files[tensor.shard];
-    file.seekSync(tensor.offset + start, Deno.SeekMode.Start);
-    for (let filled = 0; filled < target.length;) {
-      const count = file.readSync(target.subarray(filled));
-      if (count === null) {
-        const path = this.#paths[tensor.shard];
-        throw new GgufError(path, `tensor "${tensor.name}"`, "the file has become shorter");
-      }
-      filled += count;
-    }
+    const read = fill(this.#files[tensor.shard], tensor.offset + start, target);
+    if (read === target.length) return;
+    const path = this.#paths[tensor.shard];
+    throw new GgufError(path, `tensor "${tensor.name}"`, "the file has become shorter");
   }
 
   /** Closes the files. */
   close(): void {
-    for (const file of this.#files) file.close();
+    for (const file of this.#files) file[Symbol.dispose]();
   }
 
   /** Closes the files. */

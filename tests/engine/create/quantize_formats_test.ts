@@ -5,6 +5,7 @@ import { encoderOf } from "../../../engine/create/quantize/encoder.ts";
 import type { QuantizationName } from "../../../engine/create/quantize/mod.ts";
 import { chooseFormats } from "../../../engine/create/quantize/tensor_formats.ts";
 import { type GgufFile, readGguf, TensorReader } from "../../../engine/gguf/mod.ts";
+import { localFiles } from "../../../engine/gguf/local_files.ts";
 import { quantFormat } from "../../../kernels/quants/mod.ts";
 import { nmse } from "../../gpu.ts";
 
@@ -49,6 +50,7 @@ function fileOf(shape: Shape): GgufFile {
   return {
     path: "model.gguf",
     shards: ["model.gguf"],
+    files: localFiles,
     version: 3,
     metadata: {
       "general.architecture": architecture,
