@@ -1,13 +1,18 @@
 // The devices that kernel tests run on: Deno's own WebGPU, the same without subgroups and packed
 // dot products, and Dawn through the npm package `webgpu` where it loads. Opened once per file.
 
-import type { Buffer, Pass } from "../kernels/mod.ts";
-import type { DeviceOptions } from "../kernels/mod.ts";
+import {
+  type Buffer,
+  type Device,
+  type DeviceOptions,
+  openDevice,
+  type Pass,
+} from "../kernels/mod.ts";
 import { WebGpuDevice } from "../kernels/webgpu/mod.ts";
 
 /** Read a buffer back as f32 values. */
 export async function readFloats(
-  device: WebGpuDevice,
+  device: Device,
   buffer: Buffer,
   count: number,
 ): Promise<Float32Array> {
@@ -16,56 +21,47 @@ export async function readFloats(
 
 /** Read a buffer back as u32 values. */
 export async function readWords(
-  device: WebGpuDevice,
+  device: Device,
   buffer: Buffer,
   count: number,
 ): Promise<Uint32Array> {
   return new Uint32Array(await readBytes(device, buffer, count * 4));
 }
 
-async function readBytes(
-  device: WebGpuDevice,
-  buffer: Buffer,
-  bytes: number,
-): Promise<ArrayBuffer> {
-  const usage = 1 | 8; // MAP_READ | COPY_DST
-  const staging = device.gpu.createBuffer({ size: Math.max(4, bytes), usage });
-  const encoder = device.gpu.createCommandEncoder();
-  encoder.copyBufferToBuffer(buffer as GPUBuffer, 0, staging, 0, bytes);
-  device.gpu.queue.submit([encoder.finish()]);
-  await staging.mapAsync(1);
-  const copy = staging.getMappedRange().slice(0, bytes);
-  staging.destroy();
+async function readBytes(device: Device, buffer: Buffer, bytes: number): Promise<ArrayBuffer> {
+  const readback = device.readback("test", bytes);
+  const recorder = device.record();
+  recorder.copy(buffer, 0, readback.buffer, 0, bytes);
+  device.submit(recorder.finish());
+  const copy = await readback.read(bytes);
+  readback.free();
   device.check();
   return copy;
 }
 
 /** Writes values into a buffer. */
-export function write(
-  device: WebGpuDevice,
-  buffer: Buffer,
-  data: Float32Array | Uint32Array,
-): void {
+export function write(device: Device, buffer: Buffer, data: Float32Array | Uint32Array): void {
   device.write(buffer, 0, data);
 }
 
 /** A new storage buffer with these values. */
-export function upload(device: WebGpuDevice, data: Float32Array | Uint32Array): GPUBuffer {
+export function upload<D extends Device>(
+  device: D,
+  data: Float32Array | Uint32Array,
+): ReturnType<D["buffer"]> {
   const buffer = device.buffer("test", data.byteLength, "test");
   write(device, buffer, data);
-  return buffer;
+  return buffer as ReturnType<D["buffer"]>;
 }
 
 /** Records commands in one pass and submits them. */
 export function submit(
-  device: WebGpuDevice,
+  device: Device,
   record: (pass: GPUComputePassEncoder & Pass) => void,
 ): void {
-  const encoder = device.gpu.createCommandEncoder();
-  const pass = encoder.beginComputePass();
-  record(pass as GPUComputePassEncoder & Pass);
-  pass.end();
-  device.gpu.queue.submit([encoder.finish()]);
+  const recorder = device.record();
+  recorder.pass((pass) => record(pass as GPUComputePassEncoder & Pass));
+  device.submit(recorder.finish());
 }
 
 /** Seeded uniform values in [-1, 1), with an outlier here and there. */
@@ -148,6 +144,42 @@ export function gpuTest(
       if (!opened.has(on)) opened.set(on, WebGpuDevice.open(options));
       const device = await opened.get(on)!;
       await device.scoped(`run "${name}"`, () => run(device));
+    });
+  }
+}
+
+/** The CPU, alone and shared out among threads. */
+const CPUS = [1, 3].map((threads) => ({
+  name: threads === 1 ? "CPU" : `CPU, ${threads} threads`,
+  options: { kind: "cpu", threads } as const,
+}));
+
+/** Opened once per file. */
+const openedCpus = new Map<string, Promise<Device>>();
+
+/** Registers a test once per device: those of gpuTest(), and the CPU. */
+export function deviceTest(name: string, run: (device: Device) => Promise<void>): void {
+  gpuTest(name, run);
+  cpuTest(name, run);
+}
+
+/** Registers a test of the CPU device, with one thread and with several. */
+export function cpuTest(name: string, run: (device: Device) => Promise<void>): void {
+  for (const { name: on, options } of CPUS) {
+    Deno.test({
+      name: `${name} (${on})`,
+      // Threads stay for the tests that follow.
+      sanitizeResources: false,
+      sanitizeOps: false,
+      async fn() {
+        if (!openedCpus.has(on)) openedCpus.set(on, openDevice(options));
+        const device = await openedCpus.get(on)!;
+        await run(device);
+        if (options.threads === 1) return;
+        // Threads have what the host's thread has run so far.
+        await device.prepare();
+        await run(device);
+      },
     });
   }
 }

@@ -55,11 +55,11 @@ import * as attentions from "./plain/attention.ts";
 import { embed } from "./plain/embed.ts";
 import * as experts from "./plain/experts.ts";
 import * as recurrent from "./plain/recurrent.ts";
-import { sample } from "./plain/sampling.ts";
 import * as vectors from "./plain/vectors.ts";
 import { expertLinear, linear } from "./products.ts";
 import { rowNorm } from "./norms.ts";
 import { rotate } from "./rotate.ts";
+import { createSampler } from "./sampler.ts";
 
 /** ggml_type of f32. */
 const F32 = 0;
@@ -365,15 +365,12 @@ export class CpuDevice implements Device {
   }
 
   sampler(options: SamplerOptions): Sampler {
-    const run = sample(options);
+    const { run, buffers } = createSampler(this.#core, this, options);
     return {
-      encode: (pass, outputs) => {
-        (pass as Call[]).push(this.#timed("sample", () => {
-          this.#core.flush();
-          run(outputs);
-        }));
+      encode: (pass, outputs, needs) => {
+        (pass as Call[]).push(this.#timed("sample", () => run(outputs, needs)));
       },
-      [Symbol.dispose]() {},
+      [Symbol.dispose]: () => buffers.forEach((buffer) => this.free(buffer)),
     };
   }
 

@@ -38,7 +38,8 @@ export class SharedMemory {
       return address;
     }
     const address = this.#end;
-    const pages = Math.ceil((address + bytes) / PAGE);
+    // Kernels read whole vectors where the last one is only partly theirs.
+    const pages = Math.ceil((address + bytes + LINE) / PAGE);
     const missing = pages - this.memory.buffer.byteLength / PAGE;
     // The last page stays unused: lengths and ends of pieces fit 32 bits.
     if (pages >= MOST_PAGES || (missing > 0 && !this.#grow(missing))) return undefined;

@@ -25,6 +25,15 @@ export function panelMemory(): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: PANEL_PAGES, maximum: PANEL_PAGES });
 }
 
+/** A module of kernels that work in the working memory alone. */
+export function workModule(
+  add: (module: ModuleBuilder, work: Memory) => void,
+): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder();
+  add(module, module.importMemory(WORK));
+  return module.bytes();
+}
+
 /** A module of kernels that work in the working memory and a panel. */
 export function panelModule(
   add: (module: ModuleBuilder, work: Memory, panel: Memory) => void,

@@ -45,6 +45,11 @@ export function float32(value: number): Bytes {
   return [...new Uint8Array(Float32Array.of(value).buffer)];
 }
 
+/** The eight bytes of a double. */
+export function float64(value: number): Bytes {
+  return [...new Uint8Array(Float64Array.of(value).buffer)];
+}
+
 /** A vector: how many elements there are, and the elements. */
 export function vector(elements: readonly Bytes[]): Bytes {
   return [...unsigned(elements.length), ...elements.flat()];

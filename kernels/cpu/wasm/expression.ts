@@ -2,7 +2,7 @@
 // An expression is code, not a value: used twice, it is computed twice. What is to be computed once
 // goes into a local (FunctionBuilder.let).
 
-import { type Bytes, float32, signed, unsigned, type ValueType } from "./encoding.ts";
+import { type Bytes, float32, float64, signed, unsigned, type ValueType } from "./encoding.ts";
 
 /** Instructions that leave one value of a type on the stack. */
 export interface Expression<T extends ValueType = ValueType> {
@@ -36,6 +36,16 @@ export function constI32(value: number): Expression<"i32"> {
 /** A constant float. */
 export function constF32(value: number): Expression<"f32"> {
   return { type: "f32", code: [0x43, ...float32(value)] };
+}
+
+/** A constant of 64 bits. */
+export function constI64(value: number | bigint): Expression<"i64"> {
+  return { type: "i64", code: [0x42, ...signed(BigInt.asIntN(64, BigInt(value)))] };
+}
+
+/** A constant double. */
+export function constF64(value: number): Expression<"f64"> {
+  return { type: "f64", code: [0x44, ...float64(value)] };
 }
 
 /** The expression that an operand stands for. */

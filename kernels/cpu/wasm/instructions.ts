@@ -5,7 +5,9 @@
 import {
   binary,
   constF32,
+  constF64,
   constI32,
+  constI64,
   type Expression,
   SIMD,
   unary,
@@ -42,6 +44,20 @@ export const i32 = {
   shr_u: binary("i32", "i32", 0x76),
   trunc_sat_f32_s: unary("f32", "i32", 0x00, 0xfc),
   reinterpret_f32: unary("f32", "i32", 0xbc),
+  wrap_i64: unary("i64", "i32", 0xa7),
+};
+
+/** 64-bit integers. */
+export const i64 = {
+  const: constI64,
+  add: binary("i64", "i64", 0x7c),
+  sub: binary("i64", "i64", 0x7d),
+  mul: binary("i64", "i64", 0x7e),
+  and: binary("i64", "i64", 0x83),
+  or: binary("i64", "i64", 0x84),
+  shr_u: binary("i64", "i64", 0x88),
+  extend_i32_u: unary("i32", "i64", 0xad),
+  reinterpret_f64: unary("f64", "i64", 0xbd),
 };
 
 /** Floats. */
@@ -51,6 +67,7 @@ export const f32 = {
   ne: binary("f32", "i32", 0x5c),
   lt: binary("f32", "i32", 0x5d),
   gt: binary("f32", "i32", 0x5e),
+  ge: binary("f32", "i32", 0x60),
   abs: unary("f32", "f32", 0x8b),
   neg: unary("f32", "f32", 0x8c),
   nearest: unary("f32", "f32", 0x90),
@@ -63,6 +80,28 @@ export const f32 = {
   max: binary("f32", "f32", 0x97),
   convert_i32_s: unary("i32", "f32", 0xb2),
   reinterpret_i32: unary("i32", "f32", 0xbe),
+  demote_f64: unary("f64", "f32", 0xb6),
+};
+
+/** Doubles. */
+export const f64 = {
+  const: constF64,
+  eq: binary("f64", "i32", 0x61),
+  lt: binary("f64", "i32", 0x63),
+  gt: binary("f64", "i32", 0x64),
+  ge: binary("f64", "i32", 0x66),
+  neg: unary("f64", "f64", 0x9a),
+  sqrt: unary("f64", "f64", 0x9f),
+  add: binary("f64", "f64", 0xa0),
+  sub: binary("f64", "f64", 0xa1),
+  mul: binary("f64", "f64", 0xa2),
+  div: binary("f64", "f64", 0xa3),
+  min: binary("f64", "f64", 0xa4),
+  max: binary("f64", "f64", 0xa5),
+  convert_i32_s: unary("i32", "f64", 0xb7),
+  convert_i32_u: unary("i32", "f64", 0xb8),
+  promote_f32: unary("f32", "f64", 0xbb),
+  reinterpret_i64: unary("i64", "f64", 0xbf),
 };
 
 /** Vectors of 128 bits, whatever their lanes are. */
@@ -78,6 +117,7 @@ export const v128 = {
   or: vector2(80),
   xor: vector2(81),
   bitselect: vector3(82),
+  any_true: unary("v128", "i32", 83, SIMD),
 };
 
 /** Lanes of bytes. */
@@ -129,6 +169,7 @@ export const i32x4 = {
   lt_s: vector2(57),
   gt_s: vector2(59),
   extadd_pairwise_i16x8_s: vector1(126),
+  bitmask: unary("v128", "i32", 164, SIMD),
   extend_low_i16x8_s: vector1(167),
   extend_high_i16x8_s: vector1(168),
   extend_low_i16x8_u: vector1(169),
@@ -159,6 +200,7 @@ export const f32x4 = {
   lt: vector2(67),
   gt: vector2(68),
   le: vector2(69),
+  ge: vector2(70),
   nearest: vector1(106),
   abs: vector1(224),
   neg: vector1(225),

@@ -13,7 +13,10 @@ import {
   type V128,
 } from "./expression.ts";
 
-type Load<T extends "i32" | "f32" | "v128"> = (address: I32, offset?: number) => Expression<T>;
+/** Types that are loaded and stored. */
+type Stored = "i32" | "f32" | "f64" | "v128";
+
+type Load<T extends Stored> = (address: I32, offset?: number) => Expression<T>;
 
 /** Prefix of atomic instructions. */
 const ATOMIC = 0xfe;
@@ -59,6 +62,12 @@ export class Memory {
     store: this.#store<F32>("f32", 0x38),
   };
 
+  /** Loads and stores of doubles. */
+  readonly f64 = {
+    load: this.#load("f64", 0x2b),
+    store: this.#store<Expression<"f64">>("f64", 0x39),
+  };
+
   /** Loads and stores of vectors. */
   readonly v128 = {
     load: this.#load("v128", 0, SIMD),
@@ -88,7 +97,7 @@ export class Memory {
     return [...opcode(op, prefix), ...memory, ...unsigned(this.#start + offset)];
   }
 
-  #load<T extends "i32" | "f32" | "v128">(
+  #load<T extends Stored>(
     type: T,
     op: number,
     prefix?: number,
@@ -100,8 +109,8 @@ export class Memory {
     });
   }
 
-  #store<V extends I32 | F32 | V128>(
-    type: "i32" | "f32" | "v128",
+  #store<V extends I32 | F32 | Expression<"f64"> | V128>(
+    type: Stored,
     op: number,
     prefix?: number,
   ): (address: I32, value: V, offset?: number) => Statement {

@@ -1,14 +1,14 @@
 // Runs the sampling kernels over a batch of independent cases and reads the choices back, on every
-// implementation of WebGPU that is to be tested.
+// device that is to be tested.
 
-import type { Pass } from "../../../kernels/mod.ts";
+import { type Device, openDevice } from "../../../kernels/mod.ts";
 import {
   hasPenalties,
   packSampling,
   SAMPLING_BYTES,
   type SamplingOptions,
 } from "../../../kernels/ops/sampling/mod.ts";
-import { GpuSampler, WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
+import { readWords, submit } from "../../gpu.ts";
 import type { Case } from "./cases.ts";
 
 /** What a batch left behind. */
@@ -19,18 +19,15 @@ export interface Result {
   readonly slots: [number, number][];
 }
 
-/** The implementations of WebGPU under test. */
-export function implementations(): { name: string; gpu: GPU }[] {
-  return [{ name: "navigator.gpu", gpu: navigator.gpu }];
-}
-
-/** Opens a device on each implementation. */
-export function openDevices(): Promise<{ name: string; device: WebGpuDevice }[]> {
+/** The devices under test. */
+export function openDevices(): Promise<{ name: string; device: Device }[]> {
+  const kinds = [
+    { name: "WebGPU", options: {} },
+    { name: "the CPU", options: { kind: "cpu", threads: 1 } },
+    { name: "the CPU with 3 threads", options: { kind: "cpu", threads: 3 } },
+  ] as const;
   return Promise.all(
-    implementations().map(async ({ name, gpu }) => ({
-      name,
-      device: await WebGpuDevice.open({ gpu }),
-    })),
+    kinds.map(async ({ name, options }) => ({ name, device: await openDevice(options) })),
   );
 }
 
@@ -40,7 +37,7 @@ const slotOf = (index: number, count: number) => (index + 1) % count;
 
 /** Runs `cases`, all of one vocabulary, as one batch; `times` over, each from the same logits. */
 export async function runBatch(
-  device: WebGpuDevice,
+  device: Device,
   cases: readonly Case[],
   times = 1,
 ): Promise<Result> {
@@ -66,7 +63,7 @@ export async function runBatch(
   });
   const upload = (label: string, data: ArrayBufferView<ArrayBuffer>) => {
     const buffer = device.buffer(label, data.byteLength, "test");
-    device.gpu.queue.writeBuffer(buffer, 0, data);
+    device.write(buffer, 0, data);
     return buffer;
   };
   const buffers = {
@@ -80,22 +77,20 @@ export async function runBatch(
     slots: device.buffer("slots", 8 * count, "test"),
   };
   try {
-    using sampler = new GpuSampler(device, { buffers, vocabulary, context, outputs: count });
+    using sampler = device.sampler({ buffers, vocabulary, context, outputs: count });
+    await device.prepare();
     for (let time = 0; time < times; time++) {
-      device.gpu.queue.writeBuffer(buffers.logits, 0, logits);
-      const encoder = device.gpu.createCommandEncoder();
-      const pass = encoder.beginComputePass();
-      sampler.encode(pass as Pass, count, {
-        penalties: cases.some(({ options }) => hasPenalties(options)),
-        masks: cases.some(({ options }) => options.masked),
-        stochastic: cases.some(({ options }) => options.temperature > 0),
-      });
-      pass.end();
-      device.gpu.queue.submit([encoder.finish()]);
+      device.write(buffers.logits, 0, logits);
+      submit(device, (pass) =>
+        sampler.encode(pass, count, {
+          penalties: cases.some(({ options }) => hasPenalties(options)),
+          masks: cases.some(({ options }) => options.masked),
+          stochastic: cases.some(({ options }) => options.temperature > 0),
+        }));
     }
     const [sampled, slots] = await Promise.all([
-      download(device, buffers.sampled),
-      download(device, buffers.slots),
+      readWords(device, buffers.sampled, count),
+      readWords(device, buffers.slots, 2 * count),
     ]);
     return {
       tokens: Array.from(sampled.subarray(0, count)),
@@ -109,22 +104,9 @@ export async function runBatch(
   }
 }
 
-async function download(device: WebGpuDevice, source: GPUBuffer): Promise<Uint32Array> {
-  const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
-  const staging = device.gpu.createBuffer({ size: source.size, usage });
-  const encoder = device.gpu.createCommandEncoder();
-  encoder.copyBufferToBuffer(source, 0, staging, 0, source.size);
-  device.gpu.queue.submit([encoder.finish()]);
-  await staging.mapAsync(GPUMapMode.READ);
-  const words = new Uint32Array(staging.getMappedRange().slice(0));
-  staging.destroy();
-  device.check();
-  return words;
-}
-
 /** The tokens that 500 draws from `logits` yield, in order. */
 export async function drawn(
-  device: WebGpuDevice,
+  device: Device,
   logits: Float32Array,
   options: SamplingOptions,
   mask?: Uint32Array,
