@@ -8,12 +8,12 @@ import { LoopState } from "./loop.ts";
 import { getAttribute, getItem, getSlice } from "./members.ts";
 import { applyOperator, applySign } from "./operators.ts";
 import type { Scope } from "./scope.ts";
-import type { Call, Expression, Identifier } from "./syntax.ts";
+import type { Argument, Comparison, Expression, Filter } from "./syntax.ts";
+import { passesTest } from "./tests.ts";
 import { toText } from "./text.ts";
 import {
   CallArguments,
   Dictionary,
-  Float,
   isTruthy,
   iterate,
   Tuple,
@@ -26,45 +26,64 @@ import {
 export function evaluate(node: Expression, scope: Scope): Value {
   countSteps();
   switch (node.type) {
-    case "Identifier":
-      return scope.get(node.value);
-    case "StringLiteral":
-    case "IntegerLiteral":
+    case "literal":
       return node.value;
-    case "FloatLiteral":
-      return new Float(node.value);
-    case "ArrayLiteral":
-      countObjects(1);
-      return node.value.map((item) => evaluate(item, scope));
-    case "TupleLiteral":
-      countObjects(1);
-      return Tuple.from(node.value.map((item) => evaluate(item, scope)));
-    case "ObjectLiteral":
-      return evaluateDictionary(node.value, scope);
-    case "MemberExpression":
-      return evaluateMember(node, scope);
-    case "CallExpression":
-      return call(evaluate(node.callee, scope), evaluateArguments(node.args, scope));
-    case "FilterExpression":
-      return filterValue(evaluate(node.operand, scope), node.filter, scope);
-    case "BinaryExpression":
-      return evaluateBinary(node.operator.value, node.left, node.right, scope);
-    case "UnaryExpression": {
-      const value = evaluate(node.argument, scope);
-      const sign = node.operator.value;
-      return sign === "not" ? !isTruthy(value) : applySign(sign, value);
+    case "name":
+      return scope.get(node.name);
+    case "attribute":
+      return getAttribute(evaluate(node.object, scope), node.name);
+    case "item":
+      return getItem(evaluate(node.object, scope), evaluate(node.key, scope));
+    case "slice": {
+      const object = evaluate(node.object, scope);
+      const [start, stop, step] = [node.start, node.stop, node.step]
+        .map((bound) => bound ? evaluate(bound, scope) : null);
+      return getSlice(object, start!, stop!, step!);
     }
-    case "Ternary":
-      return evaluate(
-        isTruthy(evaluate(node.condition, scope)) ? node.trueExpr : node.falseExpr,
-        scope,
-      );
-    case "SelectExpression":
-      return isTruthy(evaluate(node.test, scope))
-        ? evaluate(node.lhs, scope)
+    case "call":
+      return call(evaluate(node.callee, scope), evaluateArguments(node.args, scope));
+    case "filter":
+      return filterValue(evaluate(node.operand, scope), node.filter, scope);
+    case "test": {
+      const value = evaluate(node.operand, scope);
+      const { name, args } = node.test;
+      return passesTest(name, value, evaluateArguments(args, scope)) !== node.isNegated;
+    }
+    case "conditional":
+      if (isTruthy(evaluate(node.condition, scope))) return evaluate(node.then, scope);
+      return node.otherwise
+        ? evaluate(node.otherwise, scope)
         : new Undefined("the condition is false and there is no else");
-    default:
-      throw new JinjaError(`${node.type} has no value here`);
+    case "and": {
+      const value = evaluate(node.left, scope);
+      return isTruthy(value) ? evaluate(node.right, scope) : value;
+    }
+    case "or": {
+      const value = evaluate(node.left, scope);
+      return isTruthy(value) ? value : evaluate(node.right, scope);
+    }
+    case "not":
+      return !isTruthy(evaluate(node.operand, scope));
+    case "sign":
+      return applySign(node.sign, evaluate(node.operand, scope));
+    case "binary":
+      return applyOperator(node.operator, evaluate(node.left, scope), evaluate(node.right, scope));
+    case "comparison":
+      return evaluateComparison(node, scope);
+    case "list":
+      countObjects(1);
+      return node.items.map((item) => evaluate(item, scope));
+    case "tuple":
+      countObjects(1);
+      return Tuple.from(node.items.map((item) => evaluate(item, scope)));
+    case "dictionary": {
+      const result = new Dictionary();
+      countObjects(1 + node.entries.length);
+      for (const [key, value] of node.entries) {
+        result.put(evaluate(key, scope), evaluate(value, scope));
+      }
+      return result;
+    }
   }
 }
 
@@ -77,68 +96,42 @@ export function call(callee: Value, args: CallArguments): Value {
   );
 }
 
-/** Applies the filter of a node, a name or a name with arguments. Error: JinjaError. */
-export function filterValue(value: Value, filter: Identifier | Call, scope: Scope): Value {
-  if (filter.type === "Identifier") return applyFilter(filter.value, value, new CallArguments());
-  if (filter.callee.type !== "Identifier") throw new JinjaError("a filter has no name");
-  return applyFilter(filter.callee.value, value, evaluateArguments(filter.args, scope));
+/** Applies a filter with its arguments. Error: JinjaError. */
+export function filterValue(value: Value, { name, args }: Filter, scope: Scope): Value {
+  return applyFilter(name, value, evaluateArguments(args, scope));
 }
 
 /** Evaluates the arguments of a call. Error: JinjaError. */
-export function evaluateArguments(nodes: readonly Expression[], scope: Scope): CallArguments {
+export function evaluateArguments(nodes: readonly Argument[], scope: Scope): CallArguments {
+  if (nodes.length === 0) return new CallArguments();
   const positional: Value[] = [];
   const keywords = new Dictionary();
   for (const node of nodes) {
-    if (node.type === "KeywordArgumentExpression") {
-      keywords.set(node.key.value, evaluate(node.value, scope));
-    } else if (node.type === "SpreadExpression") {
-      for (const item of iterate(evaluate(node.argument, scope))) positional.push(item);
-    } else if (node.type === "KeywordSpreadExpression") {
-      const more = evaluate(node.argument, scope);
-      if (!(more instanceof Dictionary)) {
+    const value = evaluate(node.value, scope);
+    if (node.kind === "positional") positional.push(value);
+    else if (node.kind === "keyword") keywords.set(node.name, value);
+    else if (node.kind === "spread") {
+      for (const item of iterate(value)) positional.push(item);
+    } else {
+      if (!(value instanceof Dictionary)) {
         throw new JinjaError("argument after ** must be a mapping");
       }
-      countObjects(more.size);
-      for (const [name, value] of more.pairs()) keywords.put(toText(name!), value!);
-    } else {
-      positional.push(evaluate(node, scope));
+      countObjects(value.size);
+      for (const [name, more] of value.pairs()) keywords.put(toText(name!), more!);
     }
   }
   return new CallArguments(positional, keywords);
 }
 
-function evaluateDictionary(
-  entries: ReadonlyMap<Expression, Expression>,
-  scope: Scope,
-): Dictionary {
-  const result = new Dictionary();
-  countObjects(1 + entries.size);
-  for (const [key, value] of entries) result.put(evaluate(key, scope), evaluate(value, scope));
-  return result;
-}
-
-function evaluateBinary(
-  operator: string,
-  left: Expression,
-  right: Expression,
-  scope: Scope,
-): Value {
-  const value = evaluate(left, scope);
-  if (operator === "and") return isTruthy(value) ? evaluate(right, scope) : value;
-  if (operator === "or") return isTruthy(value) ? value : evaluate(right, scope);
-  return applyOperator(operator, value, evaluate(right, scope));
-}
-
-function evaluateMember(
-  { object, property, computed }: Expression & { type: "MemberExpression" },
-  scope: Scope,
-): Value {
-  const target = evaluate(object, scope);
-  if (property.type === "SliceExpression") {
-    const [start, stop, step] = [property.start, property.stop, property.step]
-      .map((bound) => bound ? evaluate(bound, scope) : null);
-    return getSlice(target, start ?? null, stop ?? null, step ?? null);
+/** Whether each value compares with the next one as asked; those behind a no are not evaluated. */
+function evaluateComparison({ first, others }: Comparison, scope: Scope): Value {
+  let left = evaluate(first, scope);
+  let result: Value = true;
+  for (const { operator, operand } of others) {
+    const right = evaluate(operand, scope);
+    result = applyOperator(operator, left, right);
+    if (result !== true) break;
+    left = right;
   }
-  if (!computed && property.type === "Identifier") return getAttribute(target, property.value);
-  return getItem(target, evaluate(property, scope));
+  return result;
 }

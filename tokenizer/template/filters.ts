@@ -6,7 +6,6 @@ import type { Text } from "../tainted_text.ts";
 import { JinjaError } from "./errors.ts";
 import { fromJson, toJson } from "./json.ts";
 import { getPath } from "./members.ts";
-import { RECURSIVE, TEST_PREFIX, TUPLE } from "./rewrite.ts";
 import { type Filter, sequenceFilters } from "./sequence_filters.ts";
 import { passesTest } from "./tests.ts";
 import { toText } from "./text.ts";
@@ -17,7 +16,6 @@ import {
   Generator,
   isTruthy,
   iterate,
-  Tuple,
   Undefined,
   type Value,
 } from "./values.ts";
@@ -25,10 +23,6 @@ import {
 /** Applies a filter. Error: JinjaError where there is none of that name, and the filter's own. */
 export function applyFilter(name: string, value: Value, args: CallArguments): Value {
   countSteps();
-  if (name.startsWith(TEST_PREFIX)) {
-    return passesTest(name.slice(TEST_PREFIX.length), value, args);
-  }
-  if (name.startsWith(`not ${TEST_PREFIX}`)) return !applyFilter(name.slice(4), value, args);
   if (!Object.hasOwn(filters, name)) throw new JinjaError(`No filter named '${name}'.`);
   return filters[name]!(value, args);
 }
@@ -99,6 +93,4 @@ const filters: Readonly<Record<string, Filter>> = {
   selectattr: choose(true, true),
   string: toString,
   tojson: toJson,
-  [TUPLE]: (value) => Tuple.from(iterate(value)),
-  [RECURSIVE]: (value) => value,
 };

@@ -3,7 +3,6 @@
 
 import { countItems, countObjects, countSteps } from "../render_budget.ts";
 import { JinjaError } from "./errors.ts";
-import { WITH } from "./rewrite.ts";
 import { type CallArguments, Dictionary, iterate, Namespace, type Value } from "./values.ts";
 
 /** A model's file may hold any template: none may make a list that fills the memory. */
@@ -61,19 +60,8 @@ function joiner(args: CallArguments): Value {
 
 /** Names and what they stand for. */
 export const globals: ReadonlyMap<string, Value> = new Map<string, Value>([
-  ["true", true],
-  ["false", false],
-  ["none", null],
-  ["True", true],
-  ["False", false],
-  ["None", null],
   ["range", range],
   ["dict", dictionary],
   ["namespace", namespace],
   ["joiner", joiner],
-  [WITH, (args) => {
-    const block = args.require(0, "caller");
-    if (typeof block !== "function") throw new JinjaError("with has no block");
-    return block(args.after(1));
-  }],
 ]);

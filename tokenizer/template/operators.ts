@@ -55,7 +55,10 @@ export function contains(container: Value, item: Value): boolean {
     }
     throw new JinjaError(`'in <string>' requires string as left operand, not ${typeName(item)}`);
   }
-  if (container instanceof Dictionary) return container.has(toKey(item));
+  // Tuples can be keys in Python, but no dictionary here has one.
+  if (container instanceof Dictionary) {
+    return !(item instanceof Tuple) && container.has(toKey(item));
+  }
   if (container === null || toNumber(container) !== undefined) {
     throw new JinjaError(`argument of type '${typeName(container)}' is not iterable`);
   }
@@ -154,7 +157,8 @@ function repeat(value: Value, times: number): Value {
   if (!Array.isArray(value)) throw unsupported("*", value, times);
   const count = value.length === 0 ? 0 : Math.max(0, Math.trunc(times)) || 0;
   countItems(2 * value.length * count);
-  return Array.from({ length: count }, () => value).flat(1) as Value[];
+  const items = Array.from({ length: count }, () => value).flat(1) as Value[];
+  return value instanceof Tuple ? Tuple.from(items) : items;
 }
 
 function unsupported(operator: string, left: Value, right: Value): JinjaError {

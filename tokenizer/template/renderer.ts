@@ -9,14 +9,7 @@ import { call, evaluate, evaluateArguments, filterValue } from "./expressions.ts
 import { globals } from "./globals.ts";
 import { LoopState } from "./loop.ts";
 import { ForgivingScope, Scope } from "./scope.ts";
-import type {
-  CallStatement,
-  Expression,
-  For,
-  Parameter,
-  SetStatement,
-  Statement,
-} from "./syntax.ts";
+import type { CallBlock, Filter, For, Parameter, Statement, Target } from "./syntax.ts";
 import { toText } from "./text.ts";
 import {
   type Callable,
@@ -105,72 +98,79 @@ class Renderer {
 
   #execute(node: Statement, scope: Scope): Completion {
     switch (node.type) {
-      case "If":
-        return this.#run(isTruthy(evaluate(node.test, scope)) ? node.body : node.alternate, scope);
-      case "For":
-        this.#loop(node, scope);
+      case "text":
+        this.#print(node.text);
         break;
-      case "Set":
-        this.#set(node, scope);
+      case "print":
+        this.#print(toText(evaluate(node.value, scope)));
         break;
-      case "Macro":
-        scope.set(node.name.value, this.#macro(node.args, node.body, scope));
+      case "if": {
+        const chosen = node.branches.find(({ condition }) => isTruthy(evaluate(condition, scope)));
+        return this.#run(chosen ? chosen.body : node.otherwise, scope);
+      }
+      case "for":
+        this.#visit(node, evaluate(node.iterable, scope), scope, 0);
         break;
-      case "CallStatement":
+      case "set":
+        assign(node.target, evaluate(node.value, scope), scope);
+        break;
+      case "setBlock":
+        assign(node.target, this.#filtered(node, scope), scope);
+        break;
+      case "do":
+        evaluate(node.value, scope);
+        break;
+      case "with": {
+        const inner = new Scope(scope);
+        for (const { target, value } of node.values) assign(target, evaluate(value, scope), inner);
+        return this.#run(node.body, inner);
+      }
+      case "macro":
+        scope.set(node.name, this.#macro(node.parameters, node.body, scope));
+        break;
+      case "callBlock":
         this.#callWithBlock(node, scope);
         break;
-      case "FilterStatement":
-        this.#print(
-          toText(filterValue(this.capture(node.body, new Scope(scope)), node.filter, scope)),
-        );
+      case "filterBlock":
+        this.#print(toText(this.#filtered(node, scope)));
         break;
-      case "Break":
-        return "break";
-      case "Continue":
-        return "continue";
-      case "Comment":
-        break;
-      default:
-        this.#print(toText(evaluate(node, scope)));
+      case "break":
+      case "continue":
+        return node.type;
     }
     return "normal";
   }
 
-  #set({ assignee, value, body }: SetStatement, scope: Scope): void {
-    if (value) return assign(assignee, evaluate(value, scope), scope);
-    const text = this.capture(body, new Scope(scope));
-    if (assignee.type !== "FilterExpression") return assign(assignee, text, scope);
-    assign(assignee.operand, filterValue(text, assignee.filter, scope), scope);
+  /** What a block prints, through filters. */
+  #filtered({ body, filters }: { body: Statement[]; filters: Filter[] }, scope: Scope): Value {
+    return filters.reduce<Value>(
+      (value, filter) => filterValue(value, filter, scope),
+      this.capture(body, new Scope(scope)),
+    );
   }
 
-  #loop(node: For, scope: Scope): void {
-    const { iterable } = node;
-    if (iterable.type === "SelectExpression") {
-      this.#visit(node, evaluate(iterable.lhs, scope), iterable.test, scope, 0);
-    } else {
-      this.#visit(node, evaluate(iterable, scope), undefined, scope, 0);
-    }
-  }
-
-  #visit(node: For, value: Value, test: Expression | undefined, scope: Scope, depth: number): void {
+  #visit(node: For, value: Value, scope: Scope, depth: number): void {
+    const { target, condition, body, otherwise } = node;
     const enter = (item: Value) => {
       countSteps(2);
       const inner = new Scope(scope);
-      assign(node.loopvar, item, inner);
+      assign(target, item, inner);
       return inner;
     };
     const all = iterate(value);
     countItems(all.length);
-    const items = test ? all.filter((item) => isTruthy(evaluate(test, enter(item)))) : [...all];
-    if (items.length === 0) this.#run(node.defaultBlock, new Scope(scope));
+    const items = condition
+      ? all.filter((item) => isTruthy(evaluate(condition, enter(item))))
+      : [...all];
+    if (items.length === 0) this.#run(otherwise, new Scope(scope));
     const visitChildren: Callable = (args) =>
-      this.#captured(() => this.#visit(node, args.require(0), test, scope, depth + 1));
+      this.#captured(() => this.#visit(node, args.require(0), scope, depth + 1));
     const state = new LoopState(items, depth, visitChildren);
     for (const [index, item] of items.entries()) {
       state.moveTo(index);
       const inner = enter(item);
       inner.set("loop", state);
-      if (this.#run(node.body, inner) === "break") return;
+      if (this.#run(body, inner) === "break") return;
     }
   }
 
@@ -179,28 +179,25 @@ class Renderer {
     countObjects(4);
     return ({ positional, keywords }) => {
       const inner = new Scope(this.#isForgiving ? this.#current : scope);
-      const names = parameters.map((one) => one.type === "Identifier" ? one.value : one.key.value);
-      inner.set("varargs", Tuple.from(positional.slice(names.length)));
+      inner.set("varargs", Tuple.from(positional.slice(parameters.length)));
       countSteps(6 + positional.length + keywords.size + parameters.length);
       const others = new Dictionary(keywords);
-      for (const name of names) others.delete(name);
+      for (const { name } of parameters) others.delete(name);
       inner.set("kwargs", others);
       const caller = keywords.get("caller");
       if (caller !== undefined) inner.set("caller", caller);
-      for (const [index, parameter] of parameters.entries()) {
-        const name = names[index]!;
+      for (const [index, { name, fallback }] of parameters.entries()) {
         const given = index < positional.length ? positional[index] : keywords.get(name);
         if (given !== undefined) inner.set(name, given);
-        else if (parameter.type === "Identifier") {
-          inner.set(name, new Undefined(`parameter '${name}' was not provided`));
-        } else inner.set(name, evaluate(parameter.value, inner));
+        else if (fallback) inner.set(name, evaluate(fallback, inner));
+        else inner.set(name, new Undefined(`parameter '${name}' was not provided`));
       }
       return this.capture(body, inner);
     };
   }
 
-  #callWithBlock({ call: { callee, args }, callerArgs, body }: CallStatement, scope: Scope): void {
-    const block = this.#macro(callerArgs ?? [], body, scope);
+  #callWithBlock({ call: { callee, args }, parameters, body }: CallBlock, scope: Scope): void {
+    const block = this.#macro(parameters, body, scope);
     const { positional, keywords } = evaluateArguments(args, scope);
     const withBlock = new Dictionary(keywords);
     withBlock.set("caller", block);
@@ -213,23 +210,19 @@ class Renderer {
  * Gives a name, several names or an attribute of a namespace a value; dictionaries take one, too,
  * which Jinja refuses and templates made with llama.cpp do. Error: JinjaError.
  */
-function assign(target: Expression, value: Value, scope: Scope): void {
-  if (target.type === "Identifier") return scope.set(target.value, value);
-  if (target.type === "TupleLiteral") {
+function assign(target: Target, value: Value, scope: Scope): void {
+  if (target.type === "name") return scope.set(target.name, value);
+  if (target.type === "tuple") {
     const items = iterate(value);
-    if (items.length !== target.value.length) {
-      throw new JinjaError(`cannot unpack ${items.length} values into ${target.value.length}`);
+    if (items.length !== target.items.length) {
+      throw new JinjaError(`cannot unpack ${items.length} values into ${target.items.length}`);
     }
-    return target.value.forEach((part, i) => assign(part, items[i]!, scope));
+    return target.items.forEach((part, i) => assign(part, items[i]!, scope));
   }
-  const object = target.type === "MemberExpression" ? evaluate(target.object, scope) : null;
-  const isOpen = object instanceof Namespace || object instanceof Dictionary;
-  if (target.type !== "MemberExpression" || !isOpen) {
-    throw new JinjaError("cannot assign attribute on non-namespace object");
-  }
-  const { property } = target;
-  const name = property.type === "Identifier" ? property.value : toText(evaluate(property, scope));
+  const object = evaluate(target.object, scope);
+  const name = target.type === "attribute" ? target.name : toText(evaluate(target.key, scope));
   countObjects(1);
   if (object instanceof Dictionary) object.put(name, value);
-  else object.set(plain(name), value);
+  else if (object instanceof Namespace) object.set(plain(name), value);
+  else throw new JinjaError("cannot assign attribute on non-namespace object");
 }

@@ -1,116 +1,131 @@
-// The syntax tree of a template, as far as rendering reads it. The library's parser makes it; these
-// types name what its package does not export.
+// The syntax tree of a template, as parser.ts makes it and renderer.ts and expressions.ts run it.
 
-import { parse } from "../dependencies.ts";
-import { JinjaError } from "./errors.ts";
-import { type Token, tokenizeTemplate } from "./tokens.ts";
-
-/** A name. */
-export interface Identifier {
-  type: "Identifier";
-  value: string;
-}
-
-/** A call, and a filter with arguments. */
-export interface Call {
-  type: "CallExpression";
-  callee: Expression;
-  args: Expression[];
-}
-
-/** A parameter of a macro, perhaps with a default; also a named argument of a call. */
-export interface KeywordArgument {
-  type: "KeywordArgumentExpression";
-  key: Identifier;
-  value: Expression;
-}
-
-/** A parameter of a macro. */
-export type Parameter = Identifier | KeywordArgument;
+import type { Float } from "./values.ts";
 
 /** What has a value. */
 export type Expression =
-  | Identifier
+  | { type: "literal"; value: null | boolean | number | string | Float }
+  | Name
+  | { type: "list"; items: Expression[] }
+  | TupleExpression
+  | { type: "dictionary"; entries: [key: Expression, value: Expression][] }
+  | Attribute
+  | Item
+  | { type: "slice"; object: Expression; start?: Expression; stop?: Expression; step?: Expression }
   | Call
-  | KeywordArgument
-  | { type: "IntegerLiteral" | "FloatLiteral"; value: number }
-  | { type: "StringLiteral"; value: string }
-  | { type: "ArrayLiteral" | "TupleLiteral"; value: Expression[] }
-  | { type: "ObjectLiteral"; value: Map<Expression, Expression> }
-  | { type: "MemberExpression"; object: Expression; property: Expression; computed: boolean }
-  | { type: "SliceExpression"; start?: Expression; stop?: Expression; step?: Expression }
-  | { type: "BinaryExpression"; operator: Token; left: Expression; right: Expression }
-  | { type: "UnaryExpression"; operator: Token; argument: Expression }
-  | FilterExpression
-  | { type: "TestExpression"; operand: Expression; negate: boolean; test: Identifier }
-  | SelectExpression
-  | { type: "Ternary"; condition: Expression; trueExpr: Expression; falseExpr: Expression }
-  | { type: "SpreadExpression" | "KeywordSpreadExpression"; argument: Expression };
+  | { type: "filter"; operand: Expression; filter: Filter }
+  | { type: "test"; operand: Expression; test: Filter; isNegated: boolean }
+  | { type: "and" | "or"; left: Expression; right: Expression }
+  | { type: "not"; operand: Expression }
+  | { type: "sign"; sign: string; operand: Expression }
+  | { type: "binary"; operator: string; left: Expression; right: Expression }
+  | Comparison
+  | Conditional;
 
-/** `operand | filter`. */
-export interface FilterExpression {
-  type: "FilterExpression";
-  operand: Expression;
-  filter: Identifier | Call;
+/** A name. */
+export interface Name {
+  type: "name";
+  name: string;
 }
 
-/** `lhs if test` without an else: a condition, or the filter of a loop. */
-export interface SelectExpression {
-  type: "SelectExpression";
-  lhs: Expression;
-  test: Expression;
+/** `(a, b)`, in some places without the parentheses. */
+export interface TupleExpression {
+  type: "tuple";
+  items: Expression[];
 }
 
-/** A loop. */
-export interface For {
-  type: "For";
-  loopvar: Expression;
-  iterable: Expression;
-  body: Statement[];
-  defaultBlock: Statement[];
+/** `object.name`. */
+export interface Attribute {
+  type: "attribute";
+  object: Expression;
+  name: string;
 }
 
-/** An assignment, of a value or of what a block prints. */
-export interface SetStatement {
-  type: "Set";
-  assignee: Expression;
-  value: Expression | null;
-  body: Statement[];
+/** `object[key]`. */
+export interface Item {
+  type: "item";
+  object: Expression;
+  key: Expression;
 }
 
-/** A macro. */
-export interface Macro {
-  type: "Macro";
-  name: Identifier;
-  args: Parameter[];
-  body: Statement[];
+/** `callee(args)`. */
+export interface Call {
+  type: "call";
+  callee: Expression;
+  args: Argument[];
 }
 
-/** A call that is given a block. */
-export interface CallStatement {
-  type: "CallStatement";
-  call: Call;
-  callerArgs: Parameter[] | null;
-  body: Statement[];
+/** `a < b <= c`: true where all of them are. */
+export interface Comparison {
+  type: "comparison";
+  first: Expression;
+  others: { operator: string; operand: Expression }[];
 }
 
-/** What prints or acts; an expression prints its value. */
+/** `then if condition else otherwise`; without the else it may be undefined. */
+export interface Conditional {
+  type: "conditional";
+  condition: Expression;
+  then: Expression;
+  otherwise?: Expression;
+}
+
+/** An argument of a call: `value`, `name=value`, `*value` or `**value`. */
+export type Argument =
+  | { kind: "positional" | "spread" | "keywordSpread"; value: Expression }
+  | { kind: "keyword"; name: string; value: Expression };
+
+/** The name of a filter or a test, and what it is called with besides its operand. */
+export interface Filter {
+  name: string;
+  args: Argument[];
+}
+
+/** What can be assigned to. */
+export type Target = Name | Attribute | Item | { type: "tuple"; items: Target[] };
+
+/** A parameter of a macro or of a block that is handed to one. */
+export interface Parameter {
+  name: string;
+  fallback?: Expression;
+}
+
+/** What prints or acts. */
 export type Statement =
-  | Expression
+  | { type: "text"; text: string }
+  | { type: "print"; value: Expression }
+  | If
   | For
-  | SetStatement
-  | Macro
-  | CallStatement
-  | { type: "If"; test: Expression; body: Statement[]; alternate: Statement[] }
-  | { type: "FilterStatement"; filter: Identifier | Call; body: Statement[] }
-  | { type: "Break" | "Continue" | "Comment" };
+  | { type: "set"; target: Target; value: Expression }
+  | { type: "setBlock"; target: Target; filters: Filter[]; body: Statement[] }
+  | { type: "do"; value: Expression }
+  | { type: "with"; values: { target: Target; value: Expression }[]; body: Statement[] }
+  | { type: "macro"; name: string; parameters: Parameter[]; body: Statement[] }
+  | CallBlock
+  | { type: "filterBlock"; filters: Filter[]; body: Statement[] }
+  | { type: "break" | "continue" };
 
-/** Parses a template. Error: JinjaError. */
-export function parseTemplate(source: string): Statement[] {
-  try {
-    return parse(tokenizeTemplate(source)).body as unknown as Statement[];
-  } catch (error) {
-    if (error instanceof JinjaError) throw error;
-    throw new JinjaError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
+/** The first branch whose condition is true runs, or else `otherwise`. */
+export interface If {
+  type: "if";
+  branches: { condition: Expression; body: Statement[] }[];
+  otherwise: Statement[];
+}
+
+/** A loop over those items for which `condition` is true; `otherwise` runs where there is none. */
+export interface For {
+  type: "for";
+  target: Target;
+  iterable: Expression;
+  condition?: Expression;
+  body: Statement[];
+  otherwise: Statement[];
+}
+
+/** A call that is given a block, which the callee knows as `caller`. */
+export interface CallBlock {
+  type: "callBlock";
+  call: Call;
+  parameters: Parameter[];
+  body: Statement[];
 }

@@ -57,7 +57,7 @@ const tests: Readonly<Record<string, Test>> = {
   boolean: (value) => typeof value === "boolean",
   callable: (value) => typeof value === "function",
   defined: (value) => !(value instanceof Undefined),
-  divisibleby: (value, args) => applyOperator("%", value, args.require(0)) === 0,
+  divisibleby: (value, args) => toNumber(applyOperator("%", value, args.require(0))) === 0,
   "==": equal,
   eq: equal,
   equalto: equal,

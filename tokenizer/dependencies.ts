@@ -1,4 +1,0 @@
-// The packages of this layer, with their versions. Whoever imports the library from elsewhere has
-// another import map or none, so that names in deno.json would lead nowhere there.
-
-export { parse, tokenize } from "npm:@huggingface/jinja@0.5.11";
