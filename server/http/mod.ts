@@ -3,13 +3,13 @@
 
 export type {
   OllamaDetails,
-  OllamaMessage,
   OllamaMetrics,
   OllamaProcess,
   OllamaRecord,
   OllamaTag,
   OllamaToolCall,
 } from "./api/ollama/types.ts";
+export type { OllamaMessage } from "./api/ollama/schema.ts";
 export type { OllamaShow } from "./api/models/types.ts";
 export { createApp } from "./app.ts";
 export type { AppOptions } from "./app_types.ts";

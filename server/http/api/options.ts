@@ -1,6 +1,7 @@
 // `options` and `keep_alive` of a native request -> the engine's sampling, limits, window and stay.
 // Types have been checked by the schema; ranges are the engine's business.
 
+import { type BodyOf, flag, integer, number, texts } from "../body/schema.ts";
 import type {
   FormatOptions,
   LimitOptions,
@@ -9,11 +10,6 @@ import type {
 } from "../../../engine/mod.ts";
 import { parseDuration } from "../../settings/duration.ts";
 import { HttpError } from "../errors.ts";
-
-const flag = { type: ["boolean", "null"] };
-const number = { type: ["number", "null"] };
-const integer = { type: ["integer", "null"] };
-const texts = { type: ["array", "null"], items: { type: "string" } };
 
 const OPEN_OBJECTS =
   "Let objects have keys that their schema says nothing of, as JSON Schema has it, " +
@@ -38,32 +34,13 @@ export const options = {
     ignore_eos: { ...flag, description: "Go on where the model ends, up to num_predict." },
     open_objects: { ...flag, description: OPEN_OBJECTS },
   },
-};
+} as const;
 
 /** `open_objects`, which may also stand beside a format, in every API. */
-export const openObjects = { ...flag, description: OPEN_OBJECTS };
+export const openObjects = { ...flag, description: OPEN_OBJECTS } as const;
 
-/** A member that may be left out or null, both meaning "not given". */
-export type Given<T> = T | null | undefined;
-
-/** Sampling and loading parameters; keys that are not listed here are ignored. */
-export interface OllamaOptions {
-  temperature?: Given<number>;
-  top_k?: Given<number>;
-  top_p?: Given<number>;
-  min_p?: Given<number>;
-  seed?: Given<number>;
-  num_predict?: Given<number>;
-  num_ctx?: Given<number>;
-  repeat_penalty?: Given<number>;
-  repeat_last_n?: Given<number>;
-  presence_penalty?: Given<number>;
-  frequency_penalty?: Given<number>;
-  stop?: Given<string[]>;
-  ignore_eos?: Given<boolean>;
-  open_objects?: Given<boolean>;
-  [other: string]: unknown;
-}
+/** Sampling and loading parameters; keys that the schema does not name are ignored. */
+export type OllamaOptions = NonNullable<BodyOf<typeof options>>;
 
 /** The options that the engine takes, under its names. */
 export type EngineOptions = SamplingOptions & LimitOptions & FormatOptions & ReportOptions;
@@ -83,7 +60,7 @@ const ENGINE_NAMES: Record<string, keyof EngineOptions> = {
   stop: "stop",
   ignore_eos: "ignoreEnd",
   open_objects: "openObjects",
-};
+} as const;
 
 /** The smallest window that Ollama loads a model with. */
 const SMALLEST_WINDOW = 4;

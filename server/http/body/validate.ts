@@ -3,6 +3,7 @@
 
 import { Ajv, type ErrorObject, type ValidateFunction } from "../../dependencies.ts";
 import { HttpError } from "../errors.ts";
+import type { BodyOf } from "./schema.ts";
 
 /** JSON has no infinity, but 1e999 reads as one. */
 const ajv = new Ajv({ strict: false, strictNumbers: true });
@@ -11,10 +12,12 @@ const ajv = new Ajv({ strict: false, strictNumbers: true });
  * A function that returns the body as the type that the schema describes.
  * It throws an HttpError 400 where the body does not fit.
  */
-export function createValidator<T>(schema: object): (body: unknown) => T {
-  let validate: ValidateFunction<T> | undefined;
+export function createValidator<const Schema extends object>(
+  schema: Schema,
+): (body: unknown) => BodyOf<Schema> {
+  let validate: ValidateFunction<BodyOf<Schema>> | undefined;
   return (body) => {
-    validate ??= ajv.compile<T>(schema);
+    validate ??= ajv.compile<BodyOf<Schema>>(schema);
     if (validate(body)) return body;
     const error = validate.errors![0]!;
     throw new HttpError(400, describe(error), memberName(pathOf(error)));

@@ -6,7 +6,7 @@ import { readKeepAlive, readOptions } from "../options.ts";
 import { ThreadError } from "./errors.ts";
 import { toToolOptions } from "./tools.ts";
 import { toTurns } from "./turns.ts";
-import type { AnthropicRequest } from "./types.ts";
+import type { AnthropicRequest } from "./schema.ts";
 
 /** A request, translated. */
 export interface MessagesPlan {

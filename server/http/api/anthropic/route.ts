@@ -23,10 +23,10 @@ import { anthropicError } from "./errors.ts";
 import { AnswerCollector, AnswerWriter } from "./events.ts";
 import { newId } from "./ids.ts";
 import { instructionsAsUser, laterInstructions } from "./system_turns.ts";
-import type { AnthropicEvent, AnthropicRequest } from "./types.ts";
+import type { AnthropicEvent } from "./types.ts";
 import { json } from "../../stream/json.ts";
 
-const validate = createValidator<AnthropicRequest>(messagesSchema);
+const validate = createValidator(messagesSchema);
 
 /** Routes of Anthropic's Messages API. */
 export function anthropicRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {

@@ -2,15 +2,22 @@
 // from a list; what a block needs is checked where it is read. null is "not given" almost everywhere;
 // members without an entry here are ignored.
 
+import {
+  type BodyOf,
+  flag,
+  integer,
+  keepAlive,
+  number,
+  type Refused,
+  text,
+} from "../../body/schema.ts";
 import { openObjects, options } from "../options.ts";
 
-const text = { type: ["string", "null"] };
-const flag = { type: ["boolean", "null"] };
-const number = { type: ["number", "null"] };
-const integer = { type: ["integer", "null"] };
-
 /** Text or blocks, which may hold text or blocks in turn. */
-const content = { type: ["string", "array", "null"], items: { $ref: "#/$defs/ContentBlock" } };
+const content = {
+  type: ["string", "array", "null"],
+  items: { $ref: "#/$defs/ContentBlock" },
+} as const;
 
 const block = {
   type: "object",
@@ -31,7 +38,7 @@ const block = {
       properties: { type: { type: "string" }, media_type: text, data: text, content },
     },
   },
-};
+} as const;
 
 const message = {
   type: "object",
@@ -40,13 +47,21 @@ const message = {
     role: { type: "string" },
     content: { type: ["string", "array"], items: { $ref: "#/$defs/ContentBlock" } },
   },
-};
+} as const;
 
 const tool = {
   type: "object",
   required: ["name"],
-  properties: { type: text, name: { type: "string" }, description: text, strict: flag },
-};
+  properties: {
+    type: text,
+    name: { type: "string" },
+    description: text,
+    input_schema: { description: "A JSON Schema of an object." },
+    strict: flag,
+  },
+} as const;
+
+export type AnthropicTool = BodyOf<typeof tool>;
 
 const toolChoice = {
   type: ["object", "null"],
@@ -56,13 +71,15 @@ const toolChoice = {
     name: text,
     disable_parallel_tool_use: flag,
   },
-};
+} as const;
+
+export type AnthropicToolChoice = NonNullable<BodyOf<typeof toolChoice>>;
 
 const thinking = {
   type: ["object", "null"],
   required: ["type"],
   properties: { type: { enum: ["enabled", "disabled", "adaptive"] } },
-};
+} as const;
 
 const outputConfig = {
   type: ["object", "null"],
@@ -74,7 +91,7 @@ const outputConfig = {
       properties: { type: { enum: ["json_schema"] }, schema: { type: ["object", "boolean"] } },
     },
   },
-};
+} as const;
 
 /** Body of POST /v1/messages, and of POST /v1/messages/count_tokens, which needs no limit. */
 export const messagesSchema = {
@@ -95,7 +112,20 @@ export const messagesSchema = {
     output_config: outputConfig,
     options,
     open_objects: openObjects,
-    keep_alive: { type: ["string", "number", "null"] },
+    keep_alive: keepAlive,
   },
   $defs: { ContentBlock: block },
-};
+} as const;
+
+/** The body, with what asks for things that only Anthropic's servers have. */
+export type AnthropicRequest =
+  & BodyOf<typeof messagesSchema>
+  & Refused<"thread" | "mcp_servers" | "container">;
+
+/** A piece of a message. Which members a type needs is checked where it is read. */
+export type AnthropicBlock = BodyOf<typeof block, typeof messagesSchema.$defs>;
+
+/** Where an image or a document comes from. */
+export type AnthropicSource = NonNullable<AnthropicBlock["source"]>;
+
+export type AnthropicMessage = BodyOf<typeof message, typeof messagesSchema.$defs>;

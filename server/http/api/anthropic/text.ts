@@ -4,7 +4,7 @@
 import { HttpError } from "../../errors.ts";
 import { composeContent, type ComposedContent, type ContentPiece } from "../../../image_mark.ts";
 import type { ReadImage } from "../images.ts";
-import type { AnthropicBlock, AnthropicSource } from "./types.ts";
+import type { AnthropicBlock, AnthropicSource } from "./schema.ts";
 
 /** Joins texts; where none of two has white space between them, a line break comes in. */
 export function joinTexts(texts: readonly string[]): string {

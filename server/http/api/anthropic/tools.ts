@@ -3,7 +3,7 @@
 
 import type { ChatRequest, Tool } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
-import type { AnthropicRequest, AnthropicTool, AnthropicToolChoice } from "./types.ts";
+import type { AnthropicRequest, AnthropicTool, AnthropicToolChoice } from "./schema.ts";
 
 /** What of a request concerns tools. */
 export type ToolOptions = Pick<ChatRequest, "tools" | "toolChoice" | "parallelToolCalls">;

@@ -7,7 +7,7 @@ import { toEngineId } from "./ids.ts";
 import { composeContent, type ContentPiece } from "../../../image_mark.ts";
 import { imageReader, type ReadImage } from "../images.ts";
 import { joinTexts, readBlock, readContent } from "./text.ts";
-import type { AnthropicBlock, AnthropicMessage, AnthropicRequest } from "./types.ts";
+import type { AnthropicBlock, AnthropicMessage, AnthropicRequest } from "./schema.ts";
 
 /** A line that Claude Code puts first and changes with every request: no cache would ever match. */
 const BILLING_LINE = /^x-anthropic-billing-header:.*\n?/;

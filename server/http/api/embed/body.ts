@@ -11,14 +11,8 @@ import {
   ModelNotFoundError,
 } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
-import type {
-  EmbedBody,
-  LegacyEmbedBody,
-  OllamaEmbedAnswer,
-  OllamaEmbedBody,
-  OpenAiEmbedAnswer,
-  OpenAiEmbedBody,
-} from "./types.ts";
+import type { OllamaEmbedAnswer, OpenAiEmbedAnswer } from "./types.ts";
+import type { EmbedBody, LegacyEmbedBody, OllamaEmbedBody, OpenAiEmbedBody } from "./schema.ts";
 import { nanoseconds, readKeepAlive, readOptions } from "../options.ts";
 
 /** An embedding request, translated. */

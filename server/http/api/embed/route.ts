@@ -8,7 +8,15 @@ import { withParameters } from "../defaults.ts";
 import { readJson } from "../../body/json_body.ts";
 import { loadOrUnload, withModel } from "../../generation/lending.ts";
 import { requireModelName } from "../model_name.ts";
-import { embedSchema, legacyEmbedSchema, openAiEmbedSchema } from "./schema.ts";
+import {
+  type EmbedBody,
+  embedSchema,
+  type LegacyEmbedBody,
+  legacyEmbedSchema,
+  type OllamaEmbedBody,
+  type OpenAiEmbedBody,
+  openAiEmbedSchema,
+} from "./schema.ts";
 import { createValidator } from "../../body/validate.ts";
 import {
   embedAnswer,
@@ -22,7 +30,6 @@ import {
   planOpenAiEmbed,
   refuseTooMany,
 } from "./body.ts";
-import type { EmbedBody, LegacyEmbedBody, OllamaEmbedBody, OpenAiEmbedBody } from "./types.ts";
 import { longJson } from "../../stream/json.ts";
 
 /** How one of the endpoints reads and writes. */

@@ -1,32 +1,48 @@
 // JSON Schemas of the bodies of embedding requests, native and OpenAI's. As in ollama.ts they fix
 // types only; `input` has messages of its own, so it is checked where it is read.
 
+import { type BodyOf, keepAlive, text } from "../../body/schema.ts";
 import { options } from "../options.ts";
 
-const text = { type: ["string", "null"] };
-const texts = { description: "A text, or an array of texts." };
-const inputs = { description: "A text, an array of texts, token ids, or an array of those." };
-const dimensions = { type: ["integer", "null"], minimum: 0 };
+const texts = { description: "A text, or an array of texts." } as const;
+const inputs = {
+  description: "A text, an array of texts, token ids, or an array of those.",
+} as const;
+const dimensions = { type: ["integer", "null"], minimum: 0 } as const;
 
 /** Members that all of them share, those of Ollama on OpenAI's path included. */
 const common = {
   model: text,
   options,
-  keep_alive: { type: ["string", "number", "null"] },
+  keep_alive: keepAlive,
   truncate: { type: ["boolean", "null"] },
-};
+} as const;
+
+const request = { type: "object", properties: common } as const;
+
+/** What all embedding requests share. Of the options only num_ctx has an effect. */
+export type EmbedBody = BodyOf<typeof request>;
 
 /** Body of POST /api/embed. */
 export const embedSchema = {
   type: "object",
   properties: { ...common, input: texts, dimensions },
-};
+} as const;
+
+export type OllamaEmbedBody = BodyOf<typeof embedSchema>;
 
 /** Body of POST /api/embeddings. */
-export const legacyEmbedSchema = { type: "object", properties: { ...common, prompt: text } };
+export const legacyEmbedSchema = {
+  type: "object",
+  properties: { ...common, prompt: text },
+} as const;
+
+export type LegacyEmbedBody = BodyOf<typeof legacyEmbedSchema>;
 
 /** Body of POST /v1/embeddings. */
 export const openAiEmbedSchema = {
   type: "object",
   properties: { ...common, input: inputs, dimensions, encoding_format: text },
-};
+} as const;
+
+export type OpenAiEmbedBody = BodyOf<typeof openAiEmbedSchema>;

@@ -1,41 +1,4 @@
-// The bodies of embedding requests and their answers as TypeScript types. The schemas in
-// schemas/embed.ts see to it that a request is what its type says.
-
-import type { Given } from "../options.ts";
-
-/** What all embedding requests share. */
-export interface EmbedBody {
-  model?: Given<string>;
-  /** Only num_ctx has an effect. */
-  options?: Given<Record<string, unknown> & { num_ctx?: Given<number> }>;
-  /** Duration such as "5m", or seconds. */
-  keep_alive?: Given<string | number>;
-  /** Default true. */
-  truncate?: Given<boolean>;
-}
-
-/** Body of POST /api/embed. */
-export interface OllamaEmbedBody extends EmbedBody {
-  /** A string or an array of strings. */
-  input?: unknown;
-  /** 0 is "not given". */
-  dimensions?: Given<number>;
-}
-
-/** Body of POST /api/embeddings, the older endpoint. */
-export interface LegacyEmbedBody extends EmbedBody {
-  prompt?: Given<string>;
-}
-
-/** Body of POST /v1/embeddings. */
-export interface OpenAiEmbedBody extends EmbedBody {
-  /** A string, an array of strings, token ids, or an array of those. */
-  input?: unknown;
-  /** 0 is "not given". */
-  dimensions?: Given<number>;
-  /** "float" or "base64". Default "float". */
-  encoding_format?: Given<string>;
-}
+// What the embedding endpoints answer, as TypeScript types.
 
 /** Answer of POST /api/embed; vectors as they are made, times in integer nanoseconds, zeros left out. */
 export interface OllamaEmbedAnswer {

@@ -7,10 +7,9 @@ import { HttpError } from "../../errors.ts";
 import { readJson } from "../../body/json_body.ts";
 import { copySchema, deleteSchema } from "./schema.ts";
 import { createValidator } from "../../body/validate.ts";
-import type { CopyBody, ModelBody } from "./types.ts";
 
-const validateCopy = createValidator<CopyBody>(copySchema);
-const validateDelete = createValidator<ModelBody>(deleteSchema);
+const validateCopy = createValidator(copySchema);
+const validateDelete = createValidator(deleteSchema);
 
 /** Routes that copy and remove models. Their answers have no body. */
 export function copyDeleteRoutes({ store, manager }: AppDependencies): Hono<AppEnvironment> {

@@ -3,7 +3,7 @@
 
 import type { CreateRequest } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
-import type { CreateBody } from "./types.ts";
+import type { CreateBody } from "./schema.ts";
 
 /**
  * Translates the body.

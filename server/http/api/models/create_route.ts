@@ -9,9 +9,8 @@ import { progressResponse } from "../../stream/progress.ts";
 import { createSchema } from "./schema.ts";
 import { createValidator } from "../../body/validate.ts";
 import { toCreateRequest } from "./create.ts";
-import type { CreateBody } from "./types.ts";
 
-const validate = createValidator<CreateBody>(createSchema);
+const validate = createValidator(createSchema);
 
 /** The route that makes a model. */
 export function createRoutes({ store, registry }: AppDependencies): Hono<AppEnvironment> {

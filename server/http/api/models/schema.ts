@@ -1,24 +1,27 @@
 // JSON Schemas of the native request bodies about keeping models. As in ollama.ts they fix types
 // only, null is "not given", and members without an entry here are ignored.
 
+import { type BodyOf, flag, object, text } from "../../body/schema.ts";
 import { options } from "../options.ts";
 
-const text = { type: ["string", "null"] };
-const flag = { type: ["boolean", "null"] };
-const object = { type: ["object", "null"] };
 const digests = {
   type: ["object", "null"],
   additionalProperties: { type: "string" },
   description: "Digests of uploaded blobs by file name.",
-};
+} as const;
 
-const name = { model: text, name: { ...text, description: "The older word for `model`." } };
+const name = {
+  model: text,
+  name: { ...text, description: "The older word for `model`." },
+} as const;
 
 /** Body of POST /api/show. */
 export const showSchema = {
   type: "object",
   properties: { ...name, verbose: flag, system: text, options },
-};
+} as const;
+
+export type ShowBody = BodyOf<typeof showSchema>;
 
 /** Body of POST /api/create. */
 export const createSchema = {
@@ -50,16 +53,27 @@ export const createSchema = {
     remote_host: { ...text, description: "Server that has the model `from`." },
     stream: flag,
   },
-};
+} as const;
+
+export type CreateBody = BodyOf<typeof createSchema>;
 
 /** Body of POST /api/copy. */
-export const copySchema = { type: "object", properties: { source: text, destination: text } };
+export const copySchema = {
+  type: "object",
+  properties: { source: text, destination: text },
+} as const;
+
+export type CopyBody = BodyOf<typeof copySchema>;
 
 /** Body of DELETE /api/delete. */
-export const deleteSchema = { type: "object", properties: name };
+export const deleteSchema = { type: "object", properties: name } as const;
+
+export type ModelBody = BodyOf<typeof deleteSchema>;
 
 /** Body of POST /api/pull and /api/push. */
 export const transferSchema = {
   type: "object",
   properties: { ...name, insecure: flag, stream: flag },
-};
+} as const;
+
+export type TransferBody = BodyOf<typeof transferSchema>;

@@ -10,20 +10,8 @@ import {
 } from "../../../../engine/mod.ts";
 import { templateOf } from "../defaults.ts";
 import { capabilitiesOf, toDetails } from "./lists.ts";
-import type { Given, OllamaOptions } from "../options.ts";
+import type { ShowBody } from "./schema.ts";
 import type { OllamaShow } from "./types.ts";
-
-/** Body of POST /api/show. */
-export interface ShowBody {
-  model?: Given<string>;
-  name?: Given<string>;
-  /** Whether long arrays of the header are shown. */
-  verbose?: Given<boolean>;
-  /** In place of the model's own. */
-  system?: Given<string>;
-  /** Over the model's own. */
-  options?: Given<OllamaOptions>;
-}
 
 /** Headers of the files of a model that are shown. */
 export interface ShownHeaders {

@@ -7,13 +7,13 @@ import { readJson } from "../../body/json_body.ts";
 import { requireModelName } from "../model_name.ts";
 import { showSchema } from "./schema.ts";
 import { createValidator } from "../../body/validate.ts";
-import { type ShowBody, type ShownHeaders, toShow } from "./show.ts";
+import { type ShownHeaders, toShow } from "./show.ts";
 import { longJson } from "../../stream/json.ts";
 
 /** Arrays with more elements are shown only on request. */
 const LONGEST_ARRAY = 5;
 
-const validate = createValidator<ShowBody>(showSchema);
+const validate = createValidator(showSchema);
 
 /** The route that shows a model. */
 export function showRoutes({ store }: AppDependencies): Hono<AppEnvironment> {

@@ -8,9 +8,8 @@ import { readJson } from "../../body/json_body.ts";
 import { progressResponse } from "../../stream/progress.ts";
 import { transferSchema } from "./schema.ts";
 import { createValidator } from "../../body/validate.ts";
-import type { TransferBody } from "./types.ts";
 
-const validate = createValidator<TransferBody>(transferSchema);
+const validate = createValidator(transferSchema);
 
 /** Routes that fetch and send models. */
 export function transferRoutes({ store, registry }: AppDependencies): Hono<AppEnvironment> {

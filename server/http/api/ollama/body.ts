@@ -17,7 +17,7 @@ import type {
   OllamaMessage,
   OllamaRequest,
   OllamaTool,
-} from "./types.ts";
+} from "./schema.ts";
 import { type EngineOptions, readKeepAlive, readOptions } from "../options.ts";
 import { refuseEmbeddingModel, refuseInChat, refuseInGenerate } from "./refusals.ts";
 

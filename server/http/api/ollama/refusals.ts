@@ -4,9 +4,9 @@
 import type { ModelInfo } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
-import type { OllamaChatRequest, OllamaGenerateRequest, OllamaRequest } from "./types.ts";
+import type { OllamaChatRequest, OllamaGenerateRequest, OllamaRequest } from "./schema.ts";
 
-const THINK_VALUES = ["high", "medium", "low", "max", true, false];
+const THINK_VALUES: unknown[] = ["high", "medium", "low", "max", true, false];
 
 /** @throws {HttpError} 400 for what is wrong or not to be had in a chat */
 export function refuseInChat(body: OllamaChatRequest, info: ModelInfo): void {

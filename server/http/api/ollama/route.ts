@@ -10,7 +10,13 @@ import { readJson } from "../../body/json_body.ts";
 import { loadOrUnload, withModel } from "../../generation/lending.ts";
 import { requireModelName } from "../model_name.ts";
 import { ndjsonResponse } from "../../stream/ndjson.ts";
-import { chatSchema, generateSchema } from "./schema.ts";
+import {
+  chatSchema,
+  generateSchema,
+  type OllamaChatRequest,
+  type OllamaGenerateRequest,
+  type OllamaRequest,
+} from "./schema.ts";
 import { createValidator } from "../../body/validate.ts";
 import { type Plan, planChat, planGenerate, type Task } from "./body.ts";
 import {
@@ -24,13 +30,7 @@ import {
   toExtras,
   waitingRecord,
 } from "./events.ts";
-import type {
-  OllamaChatRequest,
-  OllamaGenerateRequest,
-  OllamaRecord,
-  OllamaRequest,
-  OllamaText,
-} from "./types.ts";
+import type { OllamaRecord, OllamaText } from "./types.ts";
 import { json } from "../../stream/json.ts";
 
 /** How one of the two endpoints reads and writes. */

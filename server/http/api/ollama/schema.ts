@@ -1,13 +1,10 @@
 // JSON Schemas of the native request bodies. They fix types only; what values mean is checked where
 // they are used. null is "not given" everywhere; members without an entry here are ignored.
 
+import { type BodyOf, flag, integer, keepAlive, text, texts } from "../../body/schema.ts";
 import { openObjects, options } from "../options.ts";
 
-const text = { type: ["string", "null"] };
-const flag = { type: ["boolean", "null"] };
-const integer = { type: ["integer", "null"] };
-const texts = { type: ["array", "null"], items: { type: "string" } };
-const images = { ...texts, description: "PNG, JPEG, WebP, GIF or BMP files as base64." };
+const images = { ...texts, description: "PNG, JPEG, WebP, GIF or BMP files as base64." } as const;
 
 /** Members that chat and generate share. `think` and `format` have messages of their own. */
 const common = {
@@ -17,13 +14,18 @@ const common = {
   open_objects: openObjects,
   think: { description: 'true, false, "low", "medium", "high" or "max".' },
   options,
-  keep_alive: { type: ["string", "number", "null"] },
+  keep_alive: keepAlive,
   truncate: flag,
   shift: flag,
   logprobs: flag,
   top_logprobs: integer,
   _debug_render_only: flag,
-};
+} as const;
+
+const request = { type: "object", properties: common } as const;
+
+/** What chat and generate requests share. */
+export type OllamaRequest = BodyOf<typeof request>;
 
 const toolCall = {
   type: "object",
@@ -36,7 +38,7 @@ const toolCall = {
       properties: { name: { type: "string" }, arguments: { type: ["object", "null"] } },
     },
   },
-};
+} as const;
 
 const message = {
   type: "object",
@@ -50,7 +52,10 @@ const message = {
     tool_name: text,
     tool_call_id: text,
   },
-};
+} as const;
+
+/** One turn of a conversation. */
+export type OllamaMessage = BodyOf<typeof message>;
 
 const tool = {
   type: "object",
@@ -68,7 +73,10 @@ const tool = {
       },
     },
   },
-};
+} as const;
+
+/** A tool that the model may call; its parameters are a JSON Schema. */
+export type OllamaTool = BodyOf<typeof tool>;
 
 /** Body of POST /api/chat. */
 export const chatSchema = {
@@ -78,7 +86,9 @@ export const chatSchema = {
     messages: { type: ["array", "null"], items: message },
     tools: { type: ["array", "null"], items: tool },
   },
-};
+} as const;
+
+export type OllamaChatRequest = BodyOf<typeof chatSchema>;
 
 /** Body of POST /api/generate. */
 export const generateSchema = {
@@ -93,4 +103,6 @@ export const generateSchema = {
     context: { type: ["array", "null"], items: { type: "integer" } },
     images,
   },
-};
+} as const;
+
+export type OllamaGenerateRequest = BodyOf<typeof generateSchema>;

@@ -3,9 +3,9 @@
 
 import { composeContent, type ComposedContent, type ContentPiece } from "../../../image_mark.ts";
 import type { ReadImage } from "../images.ts";
-import type { Given } from "../options.ts";
+import type { Given } from "../../body/schema.ts";
 import { refusal } from "./error.ts";
-import type { Content, ContentPart } from "./types.ts";
+import type { Content, ContentPart } from "./schema.ts";
 
 const TEXT_TYPES = ["text", "input_text", "output_text", "summary_text", "reasoning_text"];
 

@@ -9,9 +9,10 @@ import type {
   ReportOptions,
 } from "../../../../engine/mod.ts";
 import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
-import { type EngineOptions, type Given, readKeepAlive, readOptions } from "../options.ts";
+import { type EngineOptions, readKeepAlive, readOptions } from "../options.ts";
+import type { Given } from "../../body/schema.ts";
 import { refusal } from "./error.ts";
-import type { OpenAiBody, ResponseFormat, SamplingBody } from "./types.ts";
+import type { FormatType, OpenAiBody, SamplingBody } from "./schema.ts";
 
 /** One thing for the engine to do. */
 export type Task =
@@ -76,7 +77,7 @@ function given(members: Record<string, unknown>): Record<string, unknown> {
  * @throws {HttpError} 400 if there is a format of a schema without one
  */
 export function readFormat(
-  type: ResponseFormat["type"] | undefined,
+  type: FormatType | undefined,
   schema: unknown,
   param: string,
 ): FormatOptions {

@@ -10,7 +10,13 @@ import { messageOf } from "../../../log.ts";
 import { type AnswerEvent, Generation, type Waiting } from "../../generation/generation.ts";
 import { readJson } from "../../body/json_body.ts";
 import { requireModelName } from "../model_name.ts";
-import { openAiChatSchema, openAiCompletionSchema } from "./schema.ts";
+import {
+  type ChatBody,
+  type CompletionBody,
+  type OpenAiBody,
+  openAiChatSchema,
+  openAiCompletionSchema,
+} from "./schema.ts";
 import {
   type ServerSentEvent,
   type SseComment,
@@ -25,7 +31,6 @@ import { echoedPrompts, planCompletion } from "./completion/body.ts";
 import { CompletionAnswer } from "./completion/events.ts";
 import { withParam } from "./error.ts";
 import type { Plan, Task } from "./plan.ts";
-import type { ChatBody, CompletionBody, OpenAiBody } from "./types.ts";
 import { json } from "../../stream/json.ts";
 
 /** How one of the endpoints reads and writes. */
@@ -40,14 +45,14 @@ export interface Endpoint<T extends OpenAiBody, A extends OpenAiAnswer = OpenAiA
   finish?: (id: string, answer: A) => Promise<void>;
 }
 
-const validateChat = createValidator<ChatBody>(openAiChatSchema);
+const validateChat = createValidator(openAiChatSchema);
 const chat: Endpoint<ChatBody> = {
   plan: planChat,
   answer: (head, body) => new ChatAnswer(head, body.stream_options?.include_usage ?? false),
   format: "response_format",
 };
 
-const validateCompletion = createValidator<CompletionBody>(openAiCompletionSchema);
+const validateCompletion = createValidator(openAiCompletionSchema);
 const completion: Endpoint<CompletionBody> = {
   plan: planCompletion,
   answer: (head, body, { tasks }) =>

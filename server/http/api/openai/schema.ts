@@ -1,12 +1,17 @@
 // JSON Schemas of the bodies of OpenAI's chat completions, completions and responses. As in ollama.ts
 // they fix types, here also words; null is "not given" everywhere; other members are ignored.
 
+import {
+  type BodyOf,
+  flag,
+  type Given,
+  integer,
+  keepAlive,
+  number,
+  type Refused,
+  text,
+} from "../../body/schema.ts";
 import { openObjects, options } from "../options.ts";
-
-const text = { type: ["string", "null"] };
-const flag = { type: ["boolean", "null"] };
-const number = { type: ["number", "null"] };
-const integer = { type: ["integer", "null"] };
 
 /** Members that all requests share. */
 const common = {
@@ -16,8 +21,13 @@ const common = {
   top_p: number,
   options,
   open_objects: openObjects,
-  keep_alive: { type: ["string", "number", "null"] },
-};
+  keep_alive: keepAlive,
+} as const;
+
+const request = { type: "object", properties: common } as const;
+
+/** What all requests share. `options` and `keep_alive` are Ollama's. */
+export type OpenAiBody = BodyOf<typeof request>;
 
 /** Members of both kinds of completions. */
 const sampling = {
@@ -29,7 +39,12 @@ const sampling = {
   frequency_penalty: number,
   n: integer,
   logit_bias: { type: ["object", "null"] },
-};
+} as const;
+
+const completion = { type: "object", properties: { ...common, ...sampling } } as const;
+
+/** What both kinds of completions share. */
+export type SamplingBody = BodyOf<typeof completion>;
 
 const part = {
   type: "object",
@@ -44,10 +59,15 @@ const part = {
       properties: { url: text },
     },
   },
-};
+} as const;
+
+/** A part of a message's content. */
+export type ContentPart = BodyOf<typeof part>;
 
 /** A text, or parts of one. */
-const content = { type: ["string", "array", "null"], items: part };
+const content = { type: ["string", "array", "null"], items: part } as const;
+
+export type Content = Given<BodyOf<typeof content>>;
 
 const toolCall = {
   type: "object",
@@ -60,7 +80,7 @@ const toolCall = {
       properties: { name: { type: "string" }, arguments: { type: ["string", "object", "null"] } },
     },
   },
-};
+} as const;
 
 const message = {
   type: "object",
@@ -75,14 +95,22 @@ const message = {
     tool_calls: { type: ["array", "null"], items: toolCall },
     tool_call_id: text,
   },
-};
+} as const;
+
+/** One turn of a conversation. */
+export type WireMessage = BodyOf<typeof message>;
 
 const functionMembers = {
   name: { type: "string" },
   description: text,
   parameters: { type: ["object", "null"] },
   strict: flag,
-};
+} as const;
+
+const functionSchema = { type: "object", required: ["name"], properties: functionMembers } as const;
+
+/** A function that the model may call; its parameters are a JSON Schema. */
+export type WireFunction = BodyOf<typeof functionSchema>;
 
 /** A tool of a chat. That it is a function goes without saying. */
 const tool = {
@@ -91,11 +119,15 @@ const tool = {
     type: text,
     function: { type: "object", required: ["name"], properties: functionMembers },
   },
-};
+} as const;
 
-const formatType = { enum: ["text", "json_object", "json_schema"] };
-const effort = { type: ["object", "null"], properties: { effort: text, summary: text } };
-const choice = { type: ["string", "object", "null"] };
+const formatType = { enum: ["text", "json_object", "json_schema"] } as const;
+
+/** What an answer must be. */
+export type FormatType = BodyOf<typeof formatType>;
+
+const effort = { type: ["object", "null"], properties: { effort: text, summary: text } } as const;
+const choice = { type: ["string", "object", "null"] } as const;
 
 /** Body of POST /v1/chat/completions. */
 export const openAiChatSchema = {
@@ -120,7 +152,11 @@ export const openAiChatSchema = {
     top_logprobs: integer,
     functions: { type: ["array", "null"] },
   },
-};
+} as const;
+
+export type ChatBody =
+  & BodyOf<typeof openAiChatSchema>
+  & Refused<"audio" | "web_search_options">;
 
 /** Body of POST /v1/completions. `prompt` has messages of its own. */
 export const openAiCompletionSchema = {
@@ -135,7 +171,9 @@ export const openAiCompletionSchema = {
     logprobs: integer,
     raw: flag,
   },
-};
+} as const;
+
+export type CompletionBody = BodyOf<typeof openAiCompletionSchema>;
 
 /** Something said or done earlier. Which members count is a matter of its type. */
 const inputItem = {
@@ -152,14 +190,19 @@ const inputItem = {
     arguments: text,
     output: content,
   },
-};
+} as const;
+
+export type InputItem = BodyOf<typeof inputItem>;
 
 /** A tool: a function, or with `tools` a namespace of functions. */
 const responseTool = {
   type: "object",
   required: ["type"],
   properties: { type: { type: "string" }, ...functionMembers, external_web_access: flag },
-};
+} as const;
+
+/** A function, a namespace of some in `tools`, or a tool of another kind, which is refused. */
+export type ResponseTool = BodyOf<typeof responseTool> & { tools?: Given<ResponseTool[]> };
 
 /** Body of POST /v1/responses. */
 export const openAiResponsesSchema = {
@@ -188,7 +231,7 @@ export const openAiResponsesSchema = {
         format: {
           type: ["object", "null"],
           required: ["type"],
-          properties: { type: formatType },
+          properties: { type: formatType, schema: { description: "A JSON Schema." } },
         },
       },
     },
@@ -202,4 +245,8 @@ export const openAiResponsesSchema = {
     store: { ...flag, description: "Whether the response is kept. Default true." },
     background: flag,
   },
-};
+} as const;
+
+export type ResponsesBody =
+  & BodyOf<typeof openAiResponsesSchema>
+  & Refused<"conversation" | "prompt">;

@@ -2,9 +2,9 @@
 // one wraps a function in "function", the other does not. Pure.
 
 import type { ChatRequest, ModelInfo, Tool } from "../../../../engine/mod.ts";
-import type { Given } from "../options.ts";
+import type { Given } from "../../body/schema.ts";
 import { refusal } from "./error.ts";
-import type { OpenAiBody, WireFunction } from "./types.ts";
+import type { OpenAiBody, WireFunction } from "./schema.ts";
 
 /** What tools come to for the engine. */
 export type ToolOptions = Pick<ChatRequest, "tools" | "toolChoice" | "parallelToolCalls">;

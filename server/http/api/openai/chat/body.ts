@@ -13,7 +13,7 @@ import {
   readFormat,
   refuseInCompletions,
 } from "../plan.ts";
-import type { ChatBody, WireMessage } from "../types.ts";
+import type { ChatBody, WireMessage } from "../schema.ts";
 import { readTools, refuseOtherTools } from "../tools.ts";
 
 /** The engine's role of each role on the wire; "function" is the forerunner of "tool". */

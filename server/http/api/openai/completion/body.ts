@@ -12,7 +12,7 @@ import {
   refuseInCompletions,
   type Task,
 } from "../plan.ts";
-import type { CompletionBody } from "../types.ts";
+import type { CompletionBody } from "../schema.ts";
 
 /** Most prompts of one request. */
 const MOST_PROMPTS = 256;

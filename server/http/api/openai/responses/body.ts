@@ -5,7 +5,7 @@ import type { ModelInfo } from "../../../../../engine/mod.ts";
 import { refusal } from "../error.ts";
 import { type Plan, readCommon, readEffort, readFormat } from "../plan.ts";
 import { readInput } from "./input.ts";
-import type { InputItem, ResponsesBody } from "./types.ts";
+import type { InputItem, ResponsesBody } from "../schema.ts";
 import { functionsOf } from "./tools.ts";
 import { readTools } from "../tools.ts";
 

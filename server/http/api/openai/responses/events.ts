@@ -7,7 +7,8 @@ import { type AnswerHead, type ChoiceEvent, type OpenAiAnswer, toDropped } from 
 import { toResponseId } from "./kept_items.ts";
 import { CallItem, type GrowingItem, MessageItem, ReasoningItem } from "./items.ts";
 import { type CalledFunction, namespacedFunctions, toolsTold } from "./tools.ts";
-import type { OutputItem, ResponseEvent, ResponsesBody, Status, WholeResponse } from "./types.ts";
+import type { OutputItem, ResponseEvent, Status, WholeResponse } from "./types.ts";
+import type { ResponsesBody } from "../schema.ts";
 
 /** A response. */
 export class ResponsesAnswer implements OpenAiAnswer {

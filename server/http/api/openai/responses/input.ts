@@ -6,7 +6,7 @@ import { imageReader, type ReadImage } from "../../images.ts";
 import { readArguments, readContent } from "../content.ts";
 import { refusal } from "../error.ts";
 import { engineName } from "./tools.ts";
-import type { InputItem, ResponsesBody } from "./types.ts";
+import type { InputItem, ResponsesBody } from "../schema.ts";
 
 const ROLES: Record<string, ChatMessage["role"]> = {
   system: "system",

@@ -3,8 +3,8 @@
 // is found by its id alone. Pure. Format: https://platform.openai.com/docs/api-reference/responses
 
 import { refusal } from "../error.ts";
-import type { Content, ContentPart } from "../types.ts";
-import type { InputItem, KeptItem, KeptPart, ResponsesBody } from "./types.ts";
+import type { Content, ContentPart, InputItem, ResponsesBody } from "../schema.ts";
+import type { KeptItem, KeptPart } from "./types.ts";
 
 /** Before the id of a response. */
 const RESPONSE_PREFIX = "resp_";

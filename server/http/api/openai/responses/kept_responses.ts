@@ -17,7 +17,8 @@ import {
   toResponseId,
   withoutCutCalls,
 } from "./kept_items.ts";
-import type { InputItem, KeptItem, KeptResponse, ResponsesBody, WholeResponse } from "./types.ts";
+import type { KeptItem, KeptResponse, WholeResponse } from "./types.ts";
+import type { InputItem, ResponsesBody } from "../schema.ts";
 
 const DAY = 86_400_000;
 

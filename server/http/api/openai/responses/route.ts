@@ -12,11 +12,10 @@ import { createValidator } from "../../../body/validate.ts";
 import { planResponse } from "./body.ts";
 import { ResponsesAnswer } from "./events.ts";
 import { toItemList } from "./kept_items.ts";
-import type { ResponsesBody } from "./types.ts";
 import { json } from "../../../stream/json.ts";
 import { answer } from "../route.ts";
 
-const validate = createValidator<ResponsesBody>(openAiResponsesSchema);
+const validate = createValidator(openAiResponsesSchema);
 
 /** Routes of OpenAI's responses. */
 export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {

@@ -2,10 +2,9 @@
 // The engine knows no namespaces: a function in one is offered as namespace__name, and a call of it is
 // told as the two. Pure. Format: https://platform.openai.com/docs/api-reference/responses/create
 
-import type { Given } from "../../options.ts";
+import type { Given } from "../../../body/schema.ts";
 import { refusal } from "../error.ts";
-import type { WireFunction } from "../types.ts";
-import type { ResponsesBody, ResponseTool } from "./types.ts";
+import type { ResponsesBody, ResponseTool, WireFunction } from "../schema.ts";
 import { refuseOtherTools } from "../tools.ts";
 
 /** How a call names its function on the wire. */

@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import type { ChatMessage, ChatRequest } from "../../../../../engine/types.ts";
 import { planCount, planMessages } from "../../../../../server/http/api/anthropic/body.ts";
-import type { AnthropicRequest } from "../../../../../server/http/api/anthropic/types.ts";
+import type { AnthropicRequest } from "../../../../../server/http/api/anthropic/schema.ts";
 import { fakeInfo } from "../../../fake_model.ts";
 
 const info = { ...fakeInfo, callsTools: true, thinks: true };

@@ -1,0 +1,69 @@
+// What the schemas of request bodies are made of, and the TypeScript types that follow from them: a
+// body is declared once, as the JSON Schema that it is checked against and that /openapi.json shows.
+// Schemas fix types only; what values mean is checked where they are used. null means "not given"
+// almost everywhere, and members that a schema does not name are let pass.
+
+/** The types that JSON Schema names, apart from arrays and objects. */
+interface Scalars {
+  string: string;
+  number: number;
+  integer: number;
+  boolean: boolean;
+  null: null;
+}
+
+/**
+ * The type of the values that fit a schema, which is declared `as const`. Reads the keywords `type`,
+ * `enum`, `items`, `properties`, `required`, `additionalProperties`, and references to `$defs`; what has
+ * none of them may be anything.
+ *
+ * @template Definitions what references lead to
+ */
+export type BodyOf<Schema, Definitions = Schema extends { $defs: infer Defs } ? Defs : unknown> =
+  Schema extends { $ref: `#/$defs/${infer Name}` }
+    ? Name extends keyof Definitions ? BodyOf<Definitions[Name], Definitions> : never
+    : Schema extends { enum: readonly (infer Value)[] } ? Value
+    : Schema extends { type: readonly (infer Type)[] } ? ValueOf<Type, Schema, Definitions>
+    : Schema extends { type: infer Type } ? ValueOf<Type, Schema, Definitions>
+    : unknown;
+
+/** The values of one type, of each of several types in turn. */
+type ValueOf<Type, Schema, Definitions> = Type extends keyof Scalars ? Scalars[Type]
+  : Type extends "array"
+    ? Schema extends { items: infer Items } ? BodyOf<Items, Definitions>[] : unknown[]
+  : Type extends "object"
+    ? Schema extends { properties: infer Members }
+      ? MembersOf<Members, RequiredOf<Schema> & keyof Members, Definitions>
+    : Schema extends { additionalProperties: infer Each }
+      ? Record<string, BodyOf<Each, Definitions>>
+    : Record<string, unknown>
+  : never;
+
+type RequiredOf<Schema> = Schema extends { required: readonly (infer Name)[] } ? Name : never;
+
+/** An object with these members, those that are not required left out, undefined, or there. */
+type MembersOf<Members, Required extends keyof Members, Definitions> =
+  & { -readonly [Name in Required]: BodyOf<Members[Name], Definitions> }
+  & {
+    -readonly [Name in Exclude<keyof Members, Required>]?:
+      | BodyOf<Members[Name], Definitions>
+      | undefined;
+  };
+
+/** Members that no schema names since nothing can be done with them: who sends one is refused. */
+export type Refused<Name extends string> = { [Each in Name]?: unknown };
+
+/** A member that may be left out or null, both meaning "not given". */
+export type Given<T> = T | null | undefined;
+
+export const text = { type: ["string", "null"] } as const;
+export const flag = { type: ["boolean", "null"] } as const;
+export const number = { type: ["number", "null"] } as const;
+export const integer = { type: ["integer", "null"] } as const;
+export const texts = { type: ["array", "null"], items: { type: "string" } } as const;
+
+/** Any object. */
+export const object = { type: ["object", "null"] } as const;
+
+/** How long the model stays: a duration such as "5m", or seconds. */
+export const keepAlive = { type: ["string", "number", "null"] } as const;
