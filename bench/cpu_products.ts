@@ -96,7 +96,7 @@ class Products {
     products.#kernels = {};
     for (const bytes of [commonModule(), formatModule(format, machine)]) {
       const module = await WebAssembly.compile(bytes);
-      Object.assign(products.#kernels, await products.#pool.load({ module, memories }));
+      Object.assign(products.#kernels, products.#pool.load({ module, memories }));
     }
     products.#fill();
     return products;

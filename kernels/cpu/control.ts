@@ -17,8 +17,10 @@ export const Word = {
   Phase: 5,
   /** Phases of the step. */
   Phases: 6,
-  /** Threads whose kernels threw. */
+  /** Threads whose kernels threw, or that could not load them. */
   Faults: 7,
+  /** Threads that have loaded a module; the caller waits for all. */
+  Loaded: 8,
 } as const;
 
 /** Commands. */

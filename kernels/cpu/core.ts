@@ -60,6 +60,8 @@ export interface KernelCall {
   /** Its arguments, words in memory. */
   readonly arguments: readonly number[];
   readonly items: number;
+  /** How many items a thread takes at once; by default a part of its share. */
+  readonly grain?: number;
 }
 
 /** The parts of an open device. */
@@ -68,6 +70,8 @@ export class CpuCore implements Quantizer, Packer {
   readonly machine: DotProduct = probeDotProduct();
   readonly #weights: SharedMemory[] = [];
   readonly #modules = new Map<string, Kernels>();
+  /** Kernels that threads do not have yet. */
+  readonly #unloaded: Kernels[] = [];
   /** What `commonModule` makes. */
   readonly common: Kernels;
   readonly #record: CpuBuffer;
@@ -95,12 +99,12 @@ export class CpuCore implements Quantizer, Packer {
     this.pool = await ThreadPool.open(threads);
   }
 
-  /** Gives threads the kernels of formats that have come since. */
-  async loadKernels(): Promise<void> {
-    for (const kernels of this.#modules.values()) {
-      if (kernels.inThreads || !this.pool) continue;
+  /** Gives threads the kernels that they do not have yet. */
+  loadKernels(): void {
+    if (!this.pool) return;
+    for (const kernels of this.#unloaded.splice(0)) {
       const { module, memories } = kernels;
-      kernels.inThreads = await this.pool.load({ module, memories });
+      kernels.inThreads = this.pool.load({ module, memories });
     }
   }
 
@@ -180,6 +184,7 @@ export class CpuCore implements Quantizer, Packer {
       const memories = { [WORK]: this.work.memory, ...others };
       const here = instantiate(module, { ...memories, [PANEL]: this.#panel });
       this.#modules.set(key, kernels = { module, memories, here });
+      this.#unloaded.push(kernels);
     }
     return kernels;
   }
@@ -225,12 +230,14 @@ export class CpuCore implements Quantizer, Packer {
   }
 
   #runPhases(phases: readonly (readonly (KernelCall & { record: number })[])[]): void {
-    if (this.pool && phases.flat().every(({ kernels }) => kernels.inThreads)) {
+    if (this.pool) {
+      this.loadKernels(); // of operations that were bound after `prepare`
       this.pool.run(phases.map((calls) =>
-        calls.map(({ kernels, name, record, items }) => ({
+        calls.map(({ kernels, name, record, items, grain }) => ({
           kernel: kernels.inThreads![name]!,
           record,
           items,
+          ...(grain ? { grain } : {}),
         }))
       ));
       return;

@@ -167,9 +167,10 @@ export class CpuDevice implements Device {
     return tableOf(rows, { rows: count, first, format: quantFormat(F32)! });
   }
 
-  async prepare(): Promise<void> {
-    await this.#core.loadKernels();
+  prepare(): Promise<void> {
+    this.#core.loadKernels();
     for (const matrix of this.#matrices) matrix.release();
+    return Promise.resolve();
   }
 
   record(): Recorder {

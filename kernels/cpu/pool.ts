@@ -62,11 +62,18 @@ export class ThreadPool {
     return pool;
   }
 
-  /** Gives all threads a module's kernels; returns their numbers by name. */
-  async load(message: ModuleMessage): Promise<Record<string, number>> {
-    if (this.#isServing) await this.#command(Task.Listen);
+  /** Gives all threads a module's kernels, blocking; returns their numbers by name. Errors: CpuError. */
+  load(message: ModuleMessage): Record<string, number> {
+    const control = this.#control;
+    if (this.#isServing) this.#commandNow(Task.Listen);
     this.#isServing = false;
-    await this.#tell(message);
+    control[Word.Faults] = 0;
+    control[Word.Loaded] = 0;
+    for (const worker of this.#workers) worker.postMessage(message);
+    for (let loaded; (loaded = Atomics.load(control, Word.Loaded)) < this.threads;) {
+      Atomics.wait(control, Word.Loaded, loaded);
+    }
+    if (control[Word.Faults] > 0) throw new CpuError("Cannot load kernels: a thread refused them");
     const names = WebAssembly.Module.exports(message.module).map(({ name }) => name).sort();
     return Object.fromEntries(names.map((name) => [name, this.#kernels++]));
   }
@@ -81,11 +88,7 @@ export class ThreadPool {
   /** The same, blocking the caller's thread: a step of microseconds is not worth an await. */
   run(step: Step): boolean {
     this.#begin(step);
-    this.#start(Task.Run);
-    const control = this.#control;
-    for (let done; (done = control[Word.Done]) !== control[Word.Command];) {
-      Atomics.wait(control, Word.Done, done);
-    }
+    this.#commandNow(Task.Run);
     return this.#end();
   }
 
@@ -145,6 +148,14 @@ export class ThreadPool {
     advance(this.#control, Word.Command);
   }
 
+  #commandNow(task: number): void {
+    this.#start(task);
+    const control = this.#control;
+    for (let done; (done = Atomics.load(control, Word.Done)) !== control[Word.Command];) {
+      Atomics.wait(control, Word.Done, done);
+    }
+  }
+
   async #command(task: number): Promise<void> {
     this.#start(task);
     const control = this.#control;
@@ -153,8 +164,8 @@ export class ThreadPool {
     }
   }
 
-  /** Sends each thread a message and waits until all have taken it. */
-  async #tell(message: ThreadOptions | ModuleMessage): Promise<void> {
+  /** Sends each thread what it starts with and waits until all have taken it. */
+  async #tell(message: ThreadOptions): Promise<void> {
     await Promise.all(this.#workers.map((worker) =>
       new Promise<void>((resolve, reject) => {
         worker.onmessage = ({ data }) => {

@@ -27,15 +27,22 @@ let options: ThreadOptions;
 
 scope.onmessage = ({ data }: MessageEvent<Message>) => {
   if (data === "serve") return serve();
-  if ("module" in data) load(data);
-  else options = data;
+  if ("module" in data) return load(data);
+  options = data;
   scope.postMessage("ready");
 };
 
 function load({ module, memories }: ModuleMessage): void {
-  const imports = { ...memories, [PANEL]: panel };
-  const { exports } = new WebAssembly.Instance(module, { [IMPORTS]: imports });
-  for (const name of Object.keys(exports).sort()) kernels.push(exports[name] as Kernel);
+  const { control } = options;
+  try {
+    const imports = { ...memories, [PANEL]: panel };
+    const { exports } = new WebAssembly.Instance(module, { [IMPORTS]: imports });
+    for (const name of Object.keys(exports).sort()) kernels.push(exports[name] as Kernel);
+  } catch (error) {
+    Atomics.add(control, Word.Faults, 1);
+    scope.postMessage({ fault: String(error) });
+  }
+  advance(control, Word.Loaded);
 }
 
 /** Does what is commanded until it is to listen or to close. */

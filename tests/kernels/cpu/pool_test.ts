@@ -26,7 +26,7 @@ function testModule(): WebAssembly.Module {
 async function open(threads: number) {
   const work = new WebAssembly.Memory({ initial: 16, maximum: 65536, shared: true });
   const pool = await ThreadPool.open(threads);
-  const kernels = await pool.load({ module: testModule(), memories: { work } });
+  const kernels = pool.load({ module: testModule(), memories: { work } });
   return { pool, kernels, items: new Int32Array(work.buffer) };
 }
 
@@ -51,7 +51,7 @@ Deno.test("kernels may be loaded between steps", async () => {
   const { pool, kernels, items } = await open(2);
   pool.run([[{ kernel: kernels.double, record: 0, items: 4 }]]);
   const work = new WebAssembly.Memory({ initial: 16, maximum: 65536, shared: true });
-  const more = await pool.load({ module: testModule(), memories: { work } });
+  const more = pool.load({ module: testModule(), memories: { work } });
   pool.run([[{ kernel: more.double, record: 0, items: 2 }]]);
   assertEquals([...items.subarray(0, 5)], [1, 1, 1, 1, 0]);
   assertEquals([...new Int32Array(work.buffer, 0, 3)], [1, 1, 0]);

@@ -1,0 +1,42 @@
+// What the operations of a CPU device share.
+
+import { assertEquals } from "@std/assert";
+import { CpuCore, type Kernels } from "../../../kernels/cpu/core.ts";
+import { WORK } from "../../../kernels/cpu/modules.ts";
+import { i32, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
+
+/** A kernel that adds one to each item. */
+function counter(): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder();
+  const memory = module.importMemory(WORK);
+  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
+  module.function("count", parameters, (f, { record, first, last }) => {
+    const items = f.let(memory.i32.load(record));
+    const item = f.let(first);
+    f.forUpTo(item, last, 1, () => {
+      const at = i32.add(items, i32.mul(item, 4));
+      f.do(memory.i32.store(at, i32.add(memory.i32.load(at), 1)));
+    });
+  });
+  return module.bytes();
+}
+
+Deno.test("kernels that come after the first step run on the threads, and those beside them", async () => {
+  const core = new CpuCore();
+  await core.startThreads(2);
+  core.loadKernels();
+  const items = core.kept("items", 4 * 100);
+  const run = (kernels: Kernels) =>
+    core.run([{ kernels, name: "count", arguments: [items.address], items: 100 }]);
+  const early = core.kernels("early", counter);
+  run(early);
+  const late = core.kernels("late", counter);
+  core.together(() => {
+    run(early);
+    run(late);
+  });
+  assertEquals(Object.keys(early.inThreads!), ["count"]);
+  assertEquals(Object.keys(late.inThreads!), ["count"]);
+  assertEquals([...items.words.subarray(0, 100)], new Array(100).fill(3));
+  await core.pool!.close();
+});
