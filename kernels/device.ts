@@ -159,7 +159,10 @@ export interface Device extends Allocator, Disposable {
   /** Rows of f32 as a table to look up, whose first row is that of token `first`. */
   tableOf(rows: FloatRows, count: number, first: number): Matrix;
 
-  /** Makes ready what operations that were bound need, so that the first step is as fast as others. */
+  /**
+   * Makes ready what was bound until now, so that its first step is as fast as others. Operations with
+   * variants for few rows and for many bind them in `Operation.prepare()`, which is to come before.
+   */
   prepare(): Promise<void>;
 
   /** Begins commands. */

@@ -39,6 +39,11 @@ export interface Operation {
   readonly reads: readonly Buffer[];
   /** Those that it writes. What it adds to, or changes in place, stands in both. */
   readonly writes: readonly Buffer[];
+  /**
+   * Binds every variant that encode() can want with counts up to these, so that `Device.prepare()`
+   * makes them ready. Missing: there is one variant for all counts.
+   */
+  prepare?(...most: number[]): void;
   /** Encodes it. @param counts what its description says; most take a number of rows */
   encode(pass: Pass, ...counts: number[]): void;
 }

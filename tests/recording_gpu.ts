@@ -72,6 +72,7 @@ function recordingDevice(limits: GPUSupportedLimits, features: Set<string>, kern
     createBindGroupLayout: nothing,
     createPipelineLayout: nothing,
     createComputePipeline: nothing,
+    createComputePipelineAsync: () => Promise.resolve({}),
     createBindGroup: nothing,
     pushErrorScope() {},
     popErrorScope: () => Promise.resolve(null),

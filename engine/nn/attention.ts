@@ -182,7 +182,7 @@ export function attend(
   };
   const { heads, headDim, valueDim = headDim } = options;
   return network.produce("attended", heads * valueDim, reader, (y) => {
-    // Compiled when first used: a model that never decodes two ways never pays for both.
+    // Bound when first used: an encoder that decodes nothing never pays for both.
     const lazily = (tiling: () => AttentionTiling, own = options) => {
       let attention: Operation | undefined;
       return () => attention ??= device.attention(queries, cache, state, y, own, tiling());
@@ -207,6 +207,10 @@ export function attend(
       name: "attention",
       reads: [queries.floats, cache.keys, ...cache.values ? [cache.values] : []],
       writes: [bufferOf(y), decodePartials, prefillPartials],
+      prepare: () => {
+        decode();
+        prefill();
+      },
       encode: (pass, step) => {
         if (step.decodeRows > 0) decode().encode(pass, step.decodeRows, step.decodeContext);
         if (step.prefillTiles > 0) prefill().encode(pass, step.prefillTiles, step.prefillContext);

@@ -80,6 +80,13 @@ export class Network {
     this.#tileRows = Math.min(this.#tileRows, most);
   }
 
+  /** Makes all that steps can want ready, so that the first is as fast as others. Errors: GpuError. */
+  async prepare(): Promise<void> {
+    const operations = new Set([...this.operations("logits"), ...this.operations("hidden")]);
+    for (const operation of operations) operation.prepare?.(this.options.limits);
+    await this.device.prepare();
+  }
+
   /** Records all operations of one step. */
   encode(pass: Pass, step: StepShape, output: OutputKind): void {
     for (const operation of this.#operations) operation.encode(pass, step);
@@ -300,9 +307,10 @@ export class Network {
 
 /** The same operation over the rows that are asked for. */
 function overOutputs(operation: StepOperation): StepOperation {
-  const { encode } = operation;
+  const { prepare, encode } = operation;
   return {
     ...operation,
+    prepare: (most) => prepare?.({ ...most, rows: most.outputs }),
     encode: (pass, step) => encode(pass, { ...step, rows: step.outputs }),
   };
 }

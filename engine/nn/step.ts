@@ -37,12 +37,17 @@ export interface StepShape {
 export interface StepOperation extends Pick<Operation, "name" | "reads" | "writes"> {
   /** The layer that it belongs to; missing: it belongs to none. */
   readonly layer?: number | undefined;
+  /** Binds what steps within these limits can want; see `Operation.prepare`. */
+  readonly prepare?: (most: StepLimits) => void;
   readonly encode: (pass: Pass, step: StepShape) => void;
 }
 
 /** An operation over all rows of a step. */
 export function overRows(operation: Operation): StepOperation {
-  return stepOperation(operation, (pass, step) => operation.encode(pass, step.rows));
+  return {
+    ...stepOperation(operation, (pass, step) => operation.encode(pass, step.rows)),
+    prepare: ({ rows }) => operation.prepare?.(rows),
+  };
 }
 
 /** An operation whose counts are other numbers of a step. */

@@ -104,11 +104,6 @@ export class WebGpuDevice extends Gpu implements Device {
     };
   }
 
-  /** Pipelines are made when they are first used. */
-  prepare(): Promise<void> {
-    return Promise.resolve();
-  }
-
   record(): Recorder {
     const encoder = this.gpu.createCommandEncoder();
     return {
@@ -296,12 +291,14 @@ export class WebGpuDevice extends Gpu implements Device {
 
 /** A bound operation of this folder. */
 interface Encodable {
+  prepare?(...most: number[]): void;
   encode(pass: GPUComputePassEncoder, ...counts: number[]): void;
 }
 
 function bound(described: Described, operation: Encodable): Operation {
   return {
     ...described,
+    prepare: (...most) => operation.prepare?.(...most),
     encode: (pass, ...counts) => operation.encode(pass as GPUComputePassEncoder, ...counts),
   };
 }

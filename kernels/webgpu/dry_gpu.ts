@@ -13,7 +13,11 @@ export function createDryGpu(limits: GPUSupportedLimits): GPUDevice {
     createShaderModule: nothing,
     createBindGroupLayout: nothing,
     createPipelineLayout: nothing,
-    createComputePipeline: nothing,
+    createComputePipelineAsync: () => Promise.resolve({}),
+    createCommandEncoder: () => ({
+      beginComputePass: () => ({ setPipeline() {}, setBindGroup() {}, dispatchWorkgroups() {}, end() {} }),
+      finish: nothing,
+    }),
     createBindGroup: nothing,
     pushErrorScope() {},
     popErrorScope: () => Promise.resolve(null),

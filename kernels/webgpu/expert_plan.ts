@@ -6,7 +6,7 @@ import type { Buffer, Pass } from "../operation.ts";
 import type { ExpertPlan, ExpertPlanOptions, Routing } from "../ops/experts.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
-import { chooseTile, columnsOf } from "./tile.ts";
+import { chooseTile, columnsOf, tokenClass, tokenClasses } from "./tile.ts";
 
 /** The widest tile. */
 const MOST_COLUMNS = 64;
@@ -35,6 +35,8 @@ export class GpuExpertPlan implements ExpertPlan {
   readonly #device: Gpu;
   readonly #cols: number | undefined;
   readonly #dispatches = new Map<number, Dispatch>();
+  /** By class of densities. */
+  readonly #columns: number[] = [];
 
   /**
    * @param rows the most there are
@@ -61,24 +63,41 @@ export class GpuExpertPlan implements ExpertPlan {
     return density < (software ? PLANNED_PAIRS_SOFTWARE : PLANNED_PAIRS) ? 1 : density;
   }
 
+  /** Pairs in a tile where so many share an expert. */
+  columns(density: number): number {
+    // Products of all kinds share the plan: the width is one that the most demanding can have.
+    const most = { sides: 2, integer: false, quantized: true } as const;
+    return this.#columns[tokenClass(density)] ??= this.#cols ??
+      columnsOf(chooseTile(this.#device.profile, density, most));
+  }
+
   /** How the pairs of `rows` rows are tiled. */
   tiling(rows: number): ExpertTiling {
     const { experts, choices } = this.routing;
-    // Products of all kinds share the plan: the width is one that the most demanding can have.
-    const most = { sides: 2, integer: false, quantized: true } as const;
-    const cols = this.#cols ??
-      columnsOf(chooseTile(this.#device.profile, this.density(rows), most));
+    const cols = this.columns(this.density(rows));
     const pairs = rows * choices;
     return { cols, tiles: cols === 1 ? pairs : Math.floor(pairs / cols) + experts };
+  }
+
+  /** Binds the grouping for up to `most` rows. */
+  prepare(most: number): void {
+    for (const density of tokenClasses(this.density(most))) this.#dispatch(this.columns(density));
   }
 
   /** Records the grouping of what {@linkcode Route} chose for `rows` rows, if there is any. */
   encode(pass: Pass, rows: number): void {
     const { cols } = this.tiling(rows);
-    if (cols === 1) return;
+    const dispatch = this.#dispatch(cols);
+    if (!dispatch) return;
+    encodeDispatch(pass as GPUComputePassEncoder, dispatch, [this.routing.experts]);
+  }
+
+  /** Undefined where pairs stay as they are. */
+  #dispatch(cols: number): Dispatch | undefined {
+    if (cols === 1) return undefined;
     let dispatch = this.#dispatches.get(cols);
     if (!dispatch) this.#dispatches.set(cols, dispatch = this.#bind(cols));
-    encodeDispatch(pass as GPUComputePassEncoder, dispatch, [this.routing.experts]);
+    return dispatch;
   }
 
   #bind(cols: number): Dispatch {

@@ -24,7 +24,7 @@ export class ExpertLinear {
   readonly #product: Product;
   readonly #options: GpuExpertOptions;
   readonly #rows: number;
-  readonly #variants = new Variants();
+  readonly #variants: Variants;
 
   /**
    * @param matrix [experts * rows, columns], allocated with `unit` = rows
@@ -44,6 +44,10 @@ export class ExpertLinear {
     this.#product = { matrix, x, y, ...options };
     this.#options = options;
     this.#rows = matrix.rows / plan.routing.experts;
+    this.#variants = new Variants({
+      choose: (density) => options.tile ?? this.#chooseTile(density),
+      bind: (tile) => matrix.parts.map((part) => this.#bind(part, tile)),
+    });
     const broken = matrix.parts.find((part) => part.rows % this.#rows !== 0);
     if (broken) {
       const state = `a part has ${broken.rows} rows, an expert ${this.#rows}`;
@@ -51,14 +55,16 @@ export class ExpertLinear {
     }
   }
 
+  /** Binds the variants for up to `most` rows. Errors: GpuError, see `tile`. */
+  prepare(most: number): void {
+    this.#variants.prepare(this.#plan.density(most));
+  }
+
   /** Records the product for the pairs of the first `rows` rows. Errors: GpuError, see `tile`. */
   encode(pass: GPUComputePassEncoder, rows: number): void {
     const { matrix } = this.#product;
     const { cols, tiles } = this.#plan.tiling(rows);
-    const { tile, dispatches } = this.#variants.for(rows, {
-      choose: () => this.#options.tile ?? this.#chooseTile(rows, cols),
-      bind: (tile) => matrix.parts.map((part) => this.#bind(part, tile)),
-    });
+    const { tile, dispatches } = this.#variants.for(this.#plan.density(rows));
     if (columnsOf(tile) !== cols) {
       const state = `a tile has ${columnsOf(tile)} columns, the plan ${cols}`;
       throw new GpuError(`Cannot multiply by the experts of ${matrix.label}: ${state}`);
@@ -69,9 +75,9 @@ export class ExpertLinear {
   }
 
   /** The best tile of those as wide as the plan's. */
-  #chooseTile(rows: number, cols: number): Tile {
-    const use = { ...useOf(this.#product), cols };
-    return chooseTile(this.#device.profile, this.#plan.density(rows), use);
+  #chooseTile(density: number): Tile {
+    const use = { ...useOf(this.#product), cols: this.#plan.columns(density) };
+    return chooseTile(this.#device.profile, density, use);
   }
 
   #bind(part: MatrixPart, tile: Tile): Dispatch {

@@ -28,6 +28,8 @@ export class Gpu implements Disposable {
   /** Bytes in live buffers, by the purpose given to {@linkcode Gpu.buffer}. */
   readonly allocated = new Map<string, number>();
   readonly #kernels = new Map<string, Kernel>();
+  /** Numbers of the texts that kernels are made of. */
+  readonly #texts = new Map<string, number>();
   readonly #purposes = new Map<GPUBuffer, string>();
   #lost: DeviceLostError | undefined;
   #uncaptured: GpuError | undefined;
@@ -191,13 +193,40 @@ export class Gpu implements Disposable {
     return created.value;
   }
 
-  /** The compiled kernel of this source and these constants; compiled once per device. */
+  /**
+   * The kernel of this source and these constants, one per device. It is compiled by
+   * {@linkcode Gpu.prepare}, or else when it is first used.
+   */
   kernel(source: KernelSource): Kernel {
-    const { name, constants, snippets } = source;
-    const key = JSON.stringify([name, constants, snippets, source.source]);
+    const { name, constants, snippets = [] } = source;
+    const texts = [source.source, ...snippets].map((text) => this.#idOf(text));
+    const key = JSON.stringify([name, constants, texts]);
     let kernel = this.#kernels.get(key);
     if (!kernel) this.#kernels.set(key, kernel = new Kernel(this, source));
     return kernel;
+  }
+
+  #idOf(text: string): number {
+    let id = this.#texts.get(text);
+    if (id === undefined) this.#texts.set(text, id = this.#texts.size);
+    return id;
+  }
+
+  /**
+   * Compiles the kernels that were asked for until now, side by side where the implementation does so.
+   * Drivers that run on the CPU compile for the machine when a kernel is first dispatched, of whatever
+   * size; so there all of them are dispatched once, with no workgroups. Errors: GpuError.
+   */
+  async prepare(): Promise<void> {
+    const kernels = [...this.#kernels.values()].filter(({ isReady }) => !isReady);
+    await Promise.all(kernels.map((kernel) => kernel.prepare()));
+    if (!this.capabilities.software) return;
+    const encoder = this.gpu.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    for (const kernel of kernels) kernel.encodeNothing(pass);
+    pass.end();
+    this.gpu.queue.submit([encoder.finish()]);
+    await this.gpu.queue.onSubmittedWorkDone();
   }
 
   /** Destroys all its buffers, and the GPU's device with them where it is its own. */

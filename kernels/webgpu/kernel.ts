@@ -52,13 +52,16 @@ const TYPES: Record<string, GPUBufferBindingType> = {
 /** A pipeline with the layout that its WGSL declares. Get one from {@linkcode Gpu.kernel}. */
 export class Kernel {
   readonly name: string;
-  readonly pipeline: GPUComputePipeline;
   /** The WGSL after expansion, for people who debug it. */
   readonly code: string;
   readonly #device: KernelHost;
   readonly #layout: GPUBindGroupLayout;
   readonly #bindings = new Map<string, number>();
   readonly #params: Member[];
+  readonly #descriptor: GPUComputePipelineDescriptor;
+  #pipeline: GPUComputePipeline | undefined;
+  /** That of the first dispatch. */
+  #bindGroup: GPUBindGroup | undefined;
 
   /** Errors: GpuError for members of `Params` that are not one word each. */
   constructor(device: KernelHost, { name, source, constants = {}, snippets = [] }: KernelSource) {
@@ -77,14 +80,41 @@ export class Kernel {
     this.#params = parseParams(name, this.code);
     const { gpu } = device;
     this.#layout = gpu.createBindGroupLayout({ label: name, entries });
-    this.pipeline = gpu.createComputePipeline({
+    this.#descriptor = {
       label: name,
       layout: gpu.createPipelineLayout({ bindGroupLayouts: [this.#layout] }),
       compute: {
         module: gpu.createShaderModule({ label: name, code: this.code }),
         entryPoint: "main",
       },
-    });
+    };
+  }
+
+  /** What it runs as, compiled here if prepare() has not done so. */
+  get pipeline(): GPUComputePipeline {
+    return this.#pipeline ??= this.#device.gpu.createComputePipeline(this.#descriptor);
+  }
+
+  /** Whether it is compiled. */
+  get isReady(): boolean {
+    return this.#pipeline !== undefined;
+  }
+
+  /** Compiles it, beside others where the implementation does so. Errors: GpuError. */
+  async prepare(): Promise<void> {
+    try {
+      this.#pipeline = await this.#device.gpu.createComputePipelineAsync(this.#descriptor);
+    } catch (error) {
+      throw new GpuError(`Cannot compile ${this.name}: ${(error as Error).message}`);
+    }
+  }
+
+  /** Records a dispatch of no workgroups, once it was bound. */
+  encodeNothing(pass: GPUComputePassEncoder): void {
+    if (!this.#bindGroup) return;
+    pass.setPipeline(this.pipeline);
+    pass.setBindGroup(0, this.#bindGroup);
+    pass.dispatchWorkgroups(0);
   }
 
   /**
@@ -111,6 +141,7 @@ export class Kernel {
       layout: this.#layout,
       entries,
     });
+    this.#bindGroup ??= bindGroup;
     return { kernel: this, bindGroup };
   }
 

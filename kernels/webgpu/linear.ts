@@ -25,7 +25,10 @@ import {
   stagedGroups,
   type Tile,
   tileFault,
+  tileName,
   type TileUse,
+  tokenClass,
+  tokenClasses,
   usesSubgroups,
 } from "./tile.ts";
 
@@ -40,7 +43,7 @@ export class Linear {
   readonly #device: Gpu;
   readonly #product: Product;
   readonly #options: GpuLinearOptions;
-  readonly #variants = new Variants();
+  readonly #variants: Variants;
 
   /** @param x [tokens, columns] @param y [tokens, rows] or wider, see {@linkcode LinearOptions} */
   constructor(
@@ -53,16 +56,21 @@ export class Linear {
     this.#device = device;
     this.#product = { matrix, x, y, ...options };
     this.#options = options;
+    this.#variants = new Variants({
+      choose: (tokens) => options.tile ?? chooseTile(device.profile, tokens, useOf(this.#product)),
+      bind: (tile) => matrix.parts.map((part) => this.#bind(part, tile)),
+    });
+  }
+
+  /** Binds the variants for up to `most` rows of x. Errors: GpuError, see `tile`. */
+  prepare(most: number): void {
+    this.#variants.prepare(most);
   }
 
   /** Records the product for the first `tokens` rows of x. Errors: GpuError, see `tile`. */
   encode(pass: GPUComputePassEncoder, tokens: number): void {
     const { matrix } = this.#product;
-    const variant = this.#variants.for(tokens, {
-      choose: () =>
-        this.#options.tile ?? chooseTile(this.#device.profile, tokens, useOf(this.#product)),
-      bind: (tile) => matrix.parts.map((part) => this.#bind(part, tile)),
-    });
+    const variant = this.#variants.for(tokens);
     const tokenTiles = Math.ceil(tokens / columnsOf(variant.tile));
     variant.dispatches.forEach((dispatch, i) => {
       const rowTiles = matrix.parts[i].rows / rowsOf(variant.tile, matrix);
@@ -85,23 +93,38 @@ export interface Variant {
   readonly dispatches: readonly Dispatch[];
 }
 
-/** The variants that a product was used in so far. */
-export class Variants {
-  readonly #byTile = new Map<string, Variant>();
-  readonly #byTokens = new Map<number, Variant>();
+/** How a product's variants are made. */
+export interface VariantMaker {
+  /** The tile for a number of tokens. */
+  choose(tokens: number): Tile;
+  bind(tile: Tile): readonly Dispatch[];
+}
 
-  /** The variant for a number of tokens; chosen and bound when first asked for. */
-  for(
-    tokens: number,
-    { choose, bind }: { choose: () => Tile; bind: (tile: Tile) => readonly Dispatch[] },
-  ): Variant {
-    let variant = this.#byTokens.get(tokens);
-    if (variant) return variant;
-    const tile = choose();
-    const key = JSON.stringify(tile);
-    variant = this.#byTile.get(key) ?? { tile, dispatches: bind(tile) };
-    this.#byTile.set(key, variant);
-    this.#byTokens.set(tokens, variant);
+/** The variants of a product: one for each class of token counts, bound once for each tile. */
+export class Variants {
+  readonly #maker: VariantMaker;
+  readonly #byTile = new Map<string, Variant>();
+  readonly #byClass: Variant[] = [];
+
+  constructor(maker: VariantMaker) {
+    this.#maker = maker;
+  }
+
+  /** The variant for a number of tokens. */
+  for(tokens: number): Variant {
+    return this.#byClass[tokenClass(tokens)] ??= this.#make(tokens);
+  }
+
+  /** Binds those for up to `most` tokens. */
+  prepare(most: number): void {
+    for (const tokens of tokenClasses(most)) this.for(tokens);
+  }
+
+  #make(tokens: number): Variant {
+    const tile = this.#maker.choose(tokens);
+    const name = tileName(tile);
+    let variant = this.#byTile.get(name);
+    if (!variant) this.#byTile.set(name, variant = { tile, dispatches: this.#maker.bind(tile) });
     return variant;
   }
 }
@@ -158,7 +181,7 @@ export function bindProduct(
       : undefined);
   if (fault) {
     throw new GpuError(
-      `Cannot multiply by ${matrix.label} in tiles ${JSON.stringify(tile)}: ${fault}`,
+      `Cannot multiply by ${matrix.label} in tiles ${tileName(tile)}: ${fault}`,
     );
   }
   const { format, sides } = matrix;

@@ -54,6 +54,25 @@ const MOST_INVOCATIONS = 512;
 /** Bytes of workgroup memory beyond which a GPU runs too few teams at a time. */
 const MOST_TEAM_BYTES = 20 * 1024;
 
+/** Token counts up to which the best tile is the same: what a product has variants for. */
+const CLASS_BOUNDS = [1, 2, 4, PREFILL_TOKENS - 1, STAGED_TOKENS - 1, Infinity] as const;
+
+/** The class of a token count: counts of one class have the same best tile. */
+export function tokenClass(tokens: number): number {
+  return CLASS_BOUNDS.findIndex((bound) => tokens <= bound);
+}
+
+/** One token count of each class, up to that of `most`. */
+export function tokenClasses(most: number): number[] {
+  return CLASS_BOUNDS.slice(0, tokenClass(most) + 1).map((bound) => Math.min(bound, most));
+}
+
+/** A name that no other tile has. */
+export function tileName(tile: Tile): string {
+  if (tile === STAGED) return tile;
+  return `${tile.rows}x${tile.cols}, ${tile.lanes} of ${tile.workgroup}`;
+}
+
 /** Rows of each side that one workgroup of a tile makes. */
 export function rowsOf(tile: Tile, { sides }: { sides: 1 | 2 }): number {
   return tile === STAGED ? STAGED_SIZE / sides : tile.rows * tile.workgroup / tile.lanes;
