@@ -60,15 +60,17 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   // Splits of the tile, not of the row: a split of which the row sees nothing has sum 0.
   let seen = seen_by_tile(tile, rows[tile.x].y);
   let splits = (seen.y - seen.x + params.split - 1u) / params.split;
-  #for j in 0..8
-  let x$j = merged(row, group * 8u + $j, splits);
-  #end
-  #if QUANTIZED_OUTPUT
+  // A loop, not eight copies of merged(): drivers would take several times as long to compile it.
+  var x: array<vec4<f32>, 8>;
+  for (var j = 0u; j < 8u; j++) {
+    x[j] = merged(row, group * 8u + j, splits);
+  }
   let at = row * params.groups + group;
-  y[at] = quantize_group(x0, x1, x2, x3, x4, x5, x6, x7);
+  #if QUANTIZED_OUTPUT
+  y[at] = quantize_group(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
   #else
   #for j in 0..8
-  y[(row * params.groups + group) * 8u + $j] = x$j;
+  y[at * 8u + $j] = x[$j];
   #end
   #end
 }

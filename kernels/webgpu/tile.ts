@@ -151,9 +151,11 @@ function* candidates(device: TileDevice, tokens: number, use: TileUse): Generato
   const { software, subgroupSize } = device.capabilities;
   if (software) {
     // No barriers and no idle lanes: each invocation owns its rows whole. Wider tiles run up to 1.5
-    // times faster, but LLVM compiles them for tens of seconds.
-    const rows = tokens === 1 ? 2 : (use.integer ? 4 : 2) / use.sides;
-    yield { rows, cols: Math.min(4, cols), lanes: 1, workgroup: GROUP / rows };
+    // times faster, but LLVM compiles them for tens of seconds. Two tokens take two tiles of one: a
+    // tile of two is hardly faster, and every load would compile it.
+    const isSingle = tokens <= 2;
+    const rows = isSingle ? 2 : (use.integer ? 4 : 2) / use.sides;
+    yield { rows, cols: isSingle ? 1 : 4, lanes: 1, workgroup: GROUP / rows };
     return;
   }
   if (tokens >= STAGED_TOKENS) yield STAGED;

@@ -47,21 +47,22 @@ fn workgroup_best(mine: vec2<u32>, thread: u32) -> vec2<u32> {
 /** Draws one of the tokens that all filters keep. At least one token is allowed. */
 fn draw(options: Sampling, best: vec2<u32>, output: u32, position: u32, thread: u32) -> u32 {
   let strips = Place(STRIPS, params.strips, output, best.x);
-  var last = vec2(best.x - DISALLOWED - 1u, NONE);
+  let all = vec2(best.x - DISALLOWED - 1u, NONE);
 
-  // At least k tokens reach the best of the k-th best strip: none below it is in the top k. With
-  // fewer strips than k nothing is known, and the bound stays.
-  var bound = last;
-  if (options.top_k > 0u) {
-    bound = vec2(select_first(strips, last, options.top_k, 0.0, thread).x, NONE);
-  }
-  let place = collect(strips, bound, thread);
-
-  if (options.top_k > 0u) {
-    last = select_first(place, last, options.top_k, 0.0, thread);
-  }
-  if (options.top_p < 1.0) {
-    last = select_first(place, last, 0u, options.top_p, thread);
+  // Round 0 bounds where to look: at least k tokens reach the best of the k-th best strip, so none
+  // below it is in the top k. With fewer strips than k nothing is known, and all are looked at. Round 1
+  // is top_k, round 2 is top_p. A loop, not three copies: drivers compile it three times as fast.
+  var place = strips;
+  var last = all;
+  for (var round = 0u; round < 3u; round++) {
+    if (select(options.top_k > 0u, options.top_p < 1.0, round == 2u)) {
+      let count = select(options.top_k, 0u, round == 2u);
+      last = select_first(place, last, count, options.top_p, thread);
+    }
+    if (round == 0u) {
+      place = collect(strips, vec2(last.x, NONE), thread);
+      last = all;
+    }
   }
   if (options.min_p > 0.0) {
     let least = key_of(bitcast<u32>(logit_of(best.x) + ln(options.min_p)));
