@@ -118,7 +118,7 @@ export async function assemble(
     largestImage: options.largestImage ?? false,
     ...(options.signal && { signal: options.signal }),
   });
-  await runner.prepare();
+  await network.prepare();
   return {
     scheduler,
     config,

@@ -79,7 +79,10 @@ export async function loadModel(
   const gguf = viewAsDecoder(await readGguf(path));
   const device = await openDevice(options.device);
   try {
-    return await device.scoped(`load "${gguf.path}"`, () => LocalModel.load(gguf, device, options));
+    const create = () => LocalModel.load(gguf, device, options);
+    const model = await device.scoped(`load "${gguf.path}"`, create);
+    await model.warmUp(options.signal);
+    return model;
   } catch (error) {
     device[Symbol.dispose]();
     throw error;
@@ -122,6 +125,25 @@ class LocalModel implements Model {
     const context = { ...assembly, tokenizer, template, answers, insertion };
     const warnings = [...options.warnings ?? [], ...info.sees ? [] : sightWarnings(gguf)];
     return new LocalModel(info, context, device, warnings);
+  }
+
+  /**
+   * Answers a request for nothing: devices clear memory when it is first used, and code is compiled
+   * while it runs; the first request of a user shall be as fast as later ones. What fails here fails
+   * there too, and is told there. Errors: the signal's reason.
+   */
+  async warmUp(signal?: AbortSignal): Promise<void> {
+    const prompt = "Hello there";
+    const options = signal ? { signal } : {};
+    try {
+      if (this.#context.encoder) await this.embed([prompt], options);
+      else {
+        const request = { prompt, maxTokens: 2, sampling: { temperature: 0 }, ...options };
+        for await (const _ of this.generate(request));
+      }
+    } catch {
+      signal?.throwIfAborted();
+    }
   }
 
   get tokenizer(): Tokenizer {

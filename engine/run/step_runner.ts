@@ -77,38 +77,6 @@ export class StepRunner {
     );
   }
 
-  /**
-   * Makes all that steps can want ready, then runs one for nothing: devices fill memory with zeros when
-   * it is first used, and compile some of what they run meanwhile. No sequence may have been begun.
-   */
-  async prepare(): Promise<void> {
-    await this.#network.prepare();
-    const { rows, outputs } = this.#limits;
-    const shape = {
-      rows: 2,
-      sequences: 1,
-      imageRows: 0,
-      outputs: 1,
-      decodeRows: 0,
-      decodeContext: 0,
-      prefillTiles: 1,
-      prefillContext: 2,
-    };
-    // Rows and outputs that are all zeros say: token 0 of slot 0 at position 0, whose block is 0.
-    if (rows < shape.rows || outputs < 1) return;
-    this.#device.write(this.#state.prefillTiles, 0, Uint32Array.of(0, shape.rows, shape.rows, 0));
-    this.#device.write(this.#state.segments, 0, Uint32Array.of(0, shape.rows));
-    const needs = { penalties: false, masks: false, stochastic: false };
-    const recorder = this.#device.record();
-    recorder.pass((pass) => {
-      this.#network.encode(pass, shape, this.#sampler ? "logits" : "hidden");
-      this.#sampler?.encode(pass, 1, needs);
-    });
-    this.#device.submit(recorder.finish());
-    await this.#device.idle();
-    this.#device.check();
-  }
-
   /** Gives a slot to a sequence: how its tokens are chosen. */
   assignSlot(slot: number, sampling: ResolvedSampling): void {
     this.#options[slot] = sampling;
