@@ -138,7 +138,7 @@ class LocalModel implements Model {
     try {
       if (this.#context.encoder) await this.embed([prompt], options);
       else {
-        const request = { prompt, maxTokens: 2, sampling: { temperature: 0 }, ...options };
+        const request = { prompt, maxTokens: 2, temperature: 0, ...options };
         for await (const _ of this.generate(request));
       }
     } catch {

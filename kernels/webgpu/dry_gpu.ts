@@ -15,7 +15,12 @@ export function createDryGpu(limits: GPUSupportedLimits): GPUDevice {
     createPipelineLayout: nothing,
     createComputePipelineAsync: () => Promise.resolve({}),
     createCommandEncoder: () => ({
-      beginComputePass: () => ({ setPipeline() {}, setBindGroup() {}, dispatchWorkgroups() {}, end() {} }),
+      beginComputePass: () => ({
+        setPipeline() {},
+        setBindGroup() {},
+        dispatchWorkgroups() {},
+        end() {},
+      }),
       finish: nothing,
     }),
     createBindGroup: nothing,
