@@ -70,7 +70,9 @@ export class StepRunner {
     this.#sampled = device.buffer("sampled", outputs * 4, "scratch");
     this.#sampling = device.buffer("sampling", slots * SAMPLING_BYTES, "scratch");
     const logits = network.outputRows("logits");
+    const hidden = network.outputRows("hidden");
     if (logits) this.#sampler = this.#createSampler(logits);
+    else if (hidden) this.#rowReadback("hidden", hidden, outputs);
     this.#readbacks = Array.from(
       { length: IN_FLIGHT },
       () => device.readback("tokens readback", MOST_REPEATS * outputs * 4),
