@@ -73,13 +73,11 @@ export {
   readMemoryBudget,
 } from "./memory/mod.ts";
 export { loadModel, type LocalLoadOptions, type Model } from "./model/mod.ts";
-export { IMAGE_PLACE } from "./image_marks.ts";
-export type { PromptImage, PromptItem } from "./prompt/mod.ts";
-export { usableProjector } from "./sight.ts";
+export { IMAGE_PLACE, type PromptImage, type PromptItem } from "./prompt/mod.ts";
 export * from "./store/mod.ts";
 export { TimeSlice } from "./async.ts";
 export type * from "./types.ts";
-export { ImageError } from "./vision/mod.ts";
+export { ImageError, usableProjector } from "./vision/mod.ts";
 export {
   openModelInProcess,
   openModelInWorker,

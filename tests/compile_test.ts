@@ -58,7 +58,7 @@ Deno.test("deno task compile embeds the workers, every shader and the packages",
       "worker",
       "create/file_worker",
       "memory/estimate_worker",
-      "vision/prepare_worker",
+      "vision/reader/prepare_worker",
     ]
       .map((name) => `engine/${name}.ts`);
     const parts = ["mod.ts", "server/cli/main.ts", ...workers, ...listSourceFiles([".wgsl"])];

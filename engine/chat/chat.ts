@@ -15,8 +15,13 @@ import { checkpoint } from "../cancellation.ts";
 import { ContextLengthError, RequestError } from "../errors.ts";
 import { generate, type GenerateContext } from "../generate/mod.ts";
 import { createGoTemplate, GoTemplateError, renderGoChatText } from "../go_template/mod.ts";
-import { ImageMarks } from "../image_marks.ts";
-import { encodePrompt, type Prompt, type PromptItem, promptLength } from "../prompt/mod.ts";
+import {
+  encodePrompt,
+  ImageMarks,
+  type Prompt,
+  type PromptItem,
+  promptLength,
+} from "../prompt/mod.ts";
 import type {
   ChatEvent,
   ChatMessage,

@@ -7,8 +7,8 @@ import { architectureOf } from "../models/registry.ts";
 import { allocateStep, checkLayers, Config, ModelBuilder, Network, poolingOf } from "../nn/mod.ts";
 import type { ImageLimits } from "../prompt/mod.ts";
 import { chooseCacheSize, Scheduler, StepRunner, tokenBytes } from "../run/mod.ts";
-import { findSight, loadSight, type Sight } from "../sight.ts";
 import type { LoadOptions, ModelInfo } from "../types.ts";
+import { findSight, loadSight, type Sight } from "../vision/mod.ts";
 import { Adapter, WeightLoader } from "../weights/mod.ts";
 
 /** Window of encoders: a text runs in one step, so that all activations grow with it. */

@@ -4,10 +4,9 @@
 import { type Device, type DeviceProfile, openDryDevice } from "../../kernels/mod.ts";
 import { assemble, describeModel } from "../load/mod.ts";
 import { type GgufFile, noTensorBytes, readGguf } from "../gguf/mod.ts";
-import { usableProjector } from "../sight.ts";
 import type { ModelSource } from "../store/types.ts";
 import type { LoadOptions, MemoryUse } from "../types.ts";
-import { viewAsDecoder } from "../vision/mod.ts";
+import { usableProjector, viewAsDecoder } from "../vision/mod.ts";
 import { gpuProfile } from "./gpu_profile.ts";
 
 /** The files of a model. */

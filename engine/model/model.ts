@@ -20,8 +20,7 @@ import {
   embedImage,
   generateSeeing,
   type SeeingContext,
-} from "../seeing.ts";
-import { sightWarnings } from "../sight.ts";
+} from "./image_requests.ts";
 import type {
   ChatEvent,
   ChatModel,
@@ -37,7 +36,7 @@ import type {
   MemoryUse,
   ModelInfo,
 } from "../types.ts";
-import { viewAsDecoder } from "../vision/mod.ts";
+import { sightWarnings, viewAsDecoder } from "../vision/mod.ts";
 import { embed } from "./embed.ts";
 
 /** A model in this process, with what experiments need beyond {@linkcode ChatModel}. */

@@ -2,6 +2,7 @@
 // window. Renders no templates.
 
 export { findInsertionTokens } from "./fill_in_middle.ts";
+export { IMAGE_PLACE, ImageMarks } from "./image_marks.ts";
 export {
   checkTokens,
   encodePrompt,
@@ -10,6 +11,7 @@ export {
   withWindow,
 } from "./prompt.ts";
 export {
+  type ImageData,
   type ImageLimits,
   type ImageRun,
   placeOf,
@@ -17,6 +19,7 @@ export {
   type PromptItem,
   promptLength,
   PromptRuns,
+  type ReadImage,
   textTokens,
   type TokenKey,
   tokensOf,

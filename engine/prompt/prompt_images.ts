@@ -20,6 +20,17 @@ export interface PromptImage {
   readonly grid?: { readonly rows: number; readonly columns: number };
 }
 
+/** The bytes of a picture's file, or their base64. */
+export type ImageData = Uint8Array | string;
+
+/** A picture as it stands in a prompt: an image, or its tiles, and the texts around them. */
+export interface ReadImage {
+  /** The image, or its tiles in the order of the prompt. */
+  readonly parts: readonly PromptImage[];
+  /** One more than there are parts: before the first, between two, after the last. */
+  readonly texts: readonly string[];
+}
+
 /** Which images a model takes. */
 export interface ImageLimits {
   /** Floats of a row: the width of the model, and as much for each layer that adds some. */

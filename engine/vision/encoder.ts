@@ -7,14 +7,14 @@ import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from ".
 import { nextTask } from "../async.ts";
 import { RowReadback } from "../nn/mod.ts";
 import type { LoadProgress } from "../types.ts";
-import { ImageBuilder } from "./builder.ts";
-import { checkEncoder, MOST_PATCHES } from "./check_encoder.ts";
-import { familyOf } from "./encoders/registry.ts";
-import type { BuiltEncoder, EncoderFamily } from "./family.ts";
-import { readEncoderHeader } from "./header.ts";
-import { type ImageSize, PatchGrid, type PatchLayout } from "./patch_grid.ts";
-import { VisionConfig } from "./vision_config.ts";
-import { VisionWeights } from "./vision_weights.ts";
+import { ImageBuilder } from "./network/builder.ts";
+import { checkEncoder, MOST_PATCHES } from "./network/check_encoder.ts";
+import { familyOf } from "./families/mod.ts";
+import type { BuiltEncoder, EncoderFamily } from "./network/family.ts";
+import { readEncoderHeader } from "./files/encoder_file.ts";
+import { type ImageSize, PatchGrid, type PatchLayout } from "./network/patch_grid.ts";
+import { VisionConfig } from "./network/config.ts";
+import { VisionWeights } from "./network/weights.ts";
 
 /** Patches that there is room for at first where images have any size. */
 const FIRST_PATCHES = 1024;

@@ -4,9 +4,9 @@
 import { GgufError, UnsupportedModelError } from "../errors.ts";
 import { type GgufFile, MetadataReader } from "../gguf/mod.ts";
 import { Config } from "../nn/mod.ts";
-import { viewAsDecoder } from "./all_in_one_decoder.ts";
-import { familyOf } from "./encoders/registry.ts";
-import { readEncoderHeader } from "./header.ts";
+import { viewAsDecoder } from "./files/decoder_file.ts";
+import { familyOf } from "./families/mod.ts";
+import { readEncoderHeader } from "./files/encoder_file.ts";
 import {
   mostPatches,
   type PreprocessingConfig,

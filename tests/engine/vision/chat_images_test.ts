@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { readGguf } from "../../../engine/gguf/mod.ts";
-import { IMAGE_PLACE, ImageMarks } from "../../../engine/image_marks.ts";
+import { IMAGE_PLACE, ImageMarks } from "../../../engine/prompt/image_marks.ts";
 import {
   type ChatRequest,
   ContextLengthError,

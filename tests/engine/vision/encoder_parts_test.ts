@@ -4,8 +4,8 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { readGguf } from "../../../engine/gguf/mod.ts";
 import { loadImageEncoder } from "../../../engine/vision/mod.ts";
-import { PatchGrid } from "../../../engine/vision/patch_grid.ts";
-import { gridTurns } from "../../../engine/vision/rotary.ts";
+import { PatchGrid } from "../../../engine/vision/network/patch_grid.ts";
+import { gridTurns } from "../../../engine/vision/network/rotary.ts";
 import {
   activateReference,
   attentionReference,

@@ -1,7 +1,8 @@
 // Images that are remembered, and what becomes of those that are given up while they are read.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { ImageCache, type ReadImage } from "../../../engine/vision/image_cache.ts";
+import type { ReadImage } from "../../../engine/prompt/mod.ts";
+import { ImageCache } from "../../../engine/vision/reader/image_cache.ts";
 
 const IMAGE: ReadImage = {
   parts: [{ key: "a", tokens: 1, embeddings: new Float32Array(4) }],

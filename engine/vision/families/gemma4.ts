@@ -1,0 +1,72 @@
+// The encoder of Gemma 4 (Gemma Team 2026): RMSNorm before and after each block, norms of queries,
+// keys and values, GeGLU, rotary positions of columns and rows on top of learned ones, which have a
+// table for each axis. Squares of patches are averaged. Matrices may have bounds.
+
+import { meanVector } from "../network/blocks.ts";
+import type { ImageBuilder, RowValues } from "../network/builder.ts";
+import { type EncoderFamily, outputsOf } from "../network/family.ts";
+import { loadProjection } from "../network/projection.ts";
+
+/** Gemma 4. */
+export const gemma4v: EncoderFamily = {
+  anySize: true,
+  merge: (config) => config.countOr("projector.scale_factor", 3),
+  columns: outputsOf("mm.input_projection.weight"),
+  pixels: { scale: 2, offset: -1 },
+  async build(image) {
+    const { top, config, weights } = image;
+    const { headDim } = config.heads();
+    const base = config.numberOr("rope.freq_base", 100);
+    const turns = image.turns({ headDim, base, first: "column", distance: headDim / 4 });
+    const x = await image.patches(axisPositions(image));
+    image.normalizeIfThere(x, "v.pre_ln", "rms");
+    for (const layer of image.layers()) {
+      await image.transform(layer, x, {
+        norm: "rms",
+        gated: true,
+        postNorms: true,
+        turns,
+        scale: 1,
+        valueNorm: true,
+      });
+    }
+    image.normalizeIfThere(x, "v.post_ln", "rms");
+    const { network, x: joined } = image.tokens(x);
+    const rows = meanVector(network, joined, config.width);
+    network.elementwise("scale", { rows }, { factor: Math.sqrt(config.width) });
+    if (top.hasAll(["v.std_bias", "v.std_scale"])) {
+      const valuesOf = (name: string) => weights.values(name, [config.width]);
+      const row = (name: string) => ({ rows: network.memory.rows(name, valuesOf(name)) });
+      const bias = { x: row("v.std_bias"), broadcast: true, factor: -1 };
+      network.elementwise("add", { rows }, bias);
+      network.elementwise("multiply", { rows }, { x: row("v.std_scale"), broadcast: true });
+    }
+    const name = "mm.input_projection.weight";
+    const matrix = top.all(name, top.size(0, [[name, 1]]));
+    const projection = await loadProjection(top, [matrix], config.width, network);
+    const norm = { kind: "rms", epsilon: config.epsilon() } as const;
+    const output = network.memory.floats("embeddings", projection.columns);
+    projection.run(network.norm(rows, norm, projection), output);
+    return { output };
+  },
+};
+
+/** v.position_embd: a table for the columns of an image and one for its rows. */
+function axisPositions({ top, weights, config: { width } }: ImageBuilder): RowValues {
+  const size = top.size(0, [["v.position_embd.weight", 1]]);
+  const table = weights.values("v.position_embd.weight", [width, size, 2]);
+  return (grid, rows) => {
+    if (Math.max(grid.columns, grid.rows) > size) {
+      throw new RangeError(
+        `Cannot encode an image of ${grid.columns} x ${grid.rows} patches: ` +
+          `this encoder takes at most ${size} on each side`,
+      );
+    }
+    const values = new Float32Array(rows * width);
+    for (let row = 0; row < grid.patches; row++) {
+      const [x, y] = [grid.xs[row] * width, (size + grid.ys[row]) * width];
+      for (let i = 0; i < width; i++) values[row * width + i] = table[x + i] + table[y + i];
+    }
+    return values;
+  };
+}

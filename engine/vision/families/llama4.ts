@@ -1,0 +1,35 @@
+// The encoder of Llama 4 (Meta 2025): LayerNorm, GELU, learned positions and rotary ones of columns
+// and rows, which count from one, for a class token is at the origin. Squares of patches become
+// tokens, which go down the columns; that is pixel shuffle.
+
+import { learnedPositions, loadTwice } from "../network/blocks.ts";
+import { type EncoderFamily, outputsOf } from "../network/family.ts";
+
+/** Llama 4. */
+export const llama4: EncoderFamily = {
+  merge: (config) => config.countOr("projector.scale_factor", 1),
+  columnsFirst: true,
+  classToken: () => true,
+  columns: outputsOf("mm.model.fc.weight"),
+  async build(image) {
+    const { top, config } = image;
+    const { headDim } = config.heads();
+    const base = config.numberOr("rope.freq_base", 10000);
+    const turns = image.turns({ headDim, base, first: "column", distance: 1, origin: 1 });
+    const x = await image.patches(learnedPositions(image, { classToken: "last" }));
+    image.normalize(x, "v.pre_ln");
+    for (const layer of image.layers()) await image.transform(layer, x, { turns });
+    image.normalize(x, "v.post_ln");
+    const { network, x: joined } = image.tokens(x);
+    const names = ["mm.model.mlp.1.weight", "mm.model.mlp.2.weight"] as const;
+    const [first, second] = await loadTwice(top, names, joined.columns);
+    const last = "mm.model.fc.weight";
+    const outputs = top.size(0, [[last, 1]]);
+    const projection = await top.matrix(last, outputs, second.columns);
+    const hidden = network.linear(network.input(joined, first), first, "first");
+    const activated = network.activate(hidden, first.columns, "gelu", second);
+    const adapted = network.linear(activated, second, "second");
+    const input = network.activate(adapted, second.columns, "gelu", projection);
+    return { output: network.linear(input, projection, "embeddings") };
+  },
+};

@@ -1,0 +1,56 @@
+// CLIP (Radford et al. 2021) with an MLP, as in LLaVA (Liu et al. 2023): a vision transformer with a
+// class token, learned positions and LayerNorm, of which blocks before the last are read. Positions
+// begin with the class token's, and no token is made of it, as in the original model.
+
+import type { FloatRows } from "../../../kernels/mod.ts";
+import { learnedPositions, loadTwice, projectTwice } from "../network/blocks.ts";
+import type { ImageBuilder } from "../network/builder.ts";
+import { type EncoderFamily, outputsOf } from "../network/family.ts";
+
+/** LLaVA. */
+export const llava: EncoderFamily = {
+  // Those with SigLIP in place of CLIP have none.
+  classToken: ({ tensors }, { usualPatches }) =>
+    tensors.has("v.class_embd") ||
+    tensors.get("v.position_embd.weight")?.shape[1] === usualPatches + 1,
+  readsSomeLayers: true,
+  merge: () => 1,
+  columns: outputsOf("mm.2.weight"),
+  async build(image) {
+    const { network, top } = image;
+    const features = await readFeatures(image);
+    const names = ["mm.0.weight", "mm.2.weight"] as const;
+    const [first, second] = await loadTwice(top, names, features.columns);
+    return { output: projectTwice(network, network.input(features, first), first, second) };
+  },
+};
+
+/** What the blocks that are read give, side by side. */
+async function readFeatures(image: ImageBuilder): Promise<FloatRows> {
+  const { network, config } = image;
+  const { layers: count, width } = config;
+  // Numbers of blocks that have run; without any, all blocks but the last run.
+  const wanted = [...new Set(config.numbers("feature_layer"))]
+    .map((block) => block < 0 ? count + 1 + block : block)
+    .sort((a, b) => a - b);
+  const last = wanted.at(-1) ?? count - 1;
+  const x = await image.patches(
+    learnedPositions(image, image.options.extraRows > 0 ? { classToken: "first" } : {}),
+  );
+  image.normalizeIfThere(x, "v.pre_ln");
+  const features = wanted.length > 1 ? network.memory.floats("features", wanted.length * width) : x;
+  const read = (block: number) => {
+    const at = wanted.indexOf(block);
+    if (features === x || at < 0) return;
+    network.elementwise("copy", { rows: features, first: at * width, columns: width }, {
+      x: { rows: x },
+    });
+  };
+  for (const layer of image.layers(last)) {
+    read(layer.index);
+    await image.transform(layer, x);
+  }
+  image.normalizeIfThere(x, "v.post_ln");
+  read(last);
+  return features;
+}

@@ -1,0 +1,68 @@
+// Pixtral (Agrawal et al. 2024) and the encoder of Mistral Small 3.1: RMSNorm, SwiGLU, rotary
+// positions of rows and columns whose frequencies take turns. Mistral 3 joins squares of patches. A
+// break token ends every row of tokens but the last.
+
+import { LINE_BREAK, loadTwice, projectTwice } from "../network/blocks.ts";
+import { type EncoderFamily, outputsOf } from "../network/family.ts";
+import type { PatchGrid } from "../network/patch_grid.ts";
+
+/** Pixtral and Mistral 3. */
+export const pixtral: EncoderFamily = {
+  anySize: true,
+  merge: (config) => config.countOr("spatial_merge_size", 1),
+  columns: outputsOf("mm.2.weight"),
+  async build(image) {
+    const { top, config, weights, options: { merge } } = image;
+    const { headDim } = config.heads();
+    const base = config.numberOr("rope.freq_base", 10000);
+    const distance = config.stringOr("rope.pairs", "adjacent") === "half" ? headDim / 2 : 1;
+    const turns = image.turns({ headDim, base, first: "row", distance, interleaved: true });
+    const x = await image.patches();
+    image.normalize(x, "v.pre_ln", "rms");
+    for (const layer of image.layers()) {
+      await image.transform(layer, x, { norm: "rms", gated: true, turns });
+    }
+    image.normalizeIfThere(x, "v.post_ln", "rms");
+    const isMerged = top.hasAll(["mm.input_norm.weight", "mm.patch_merger.weight"]);
+    if (isMerged) image.normalize(x, "mm.input_norm", "rms");
+    const { network, x: joined } = image.tokens(x);
+    let patches = joined;
+    if (isMerged) {
+      // The columns of the file are a channel's patches side by side; here a patch's channels are.
+      const size = merge ** 2;
+      const merger = weights.derived(
+        "mm.patch_merger.weight",
+        [joined.columns, config.width],
+        { rows: config.width, columns: joined.columns },
+        (values, row, column) => {
+          const [patch, channel] = [Math.floor(column / config.width), column % config.width];
+          return values[row * joined.columns + channel * size + patch];
+        },
+      );
+      patches = network.linear(network.input(joined, merger), merger, "merged");
+    }
+    const names = ["mm.1.weight", "mm.2.weight"] as const;
+    const [first, second] = await loadTwice(top, names, patches.columns);
+    const output = projectTwice(network, network.input(patches, first), first, second);
+    const lineBreak = weights.values(LINE_BREAK, [second.columns]);
+    return {
+      output,
+      breaksLines: true,
+      finish: (tokens, grid) => breakLines(tokens, grid, lineBreak),
+    };
+  },
+};
+
+/** The rows of tokens with a break after each but the last. */
+function breakLines(tokens: Float32Array, grid: PatchGrid, lineBreak: Float32Array): Float32Array {
+  const { merge } = grid.layout;
+  const lines = grid.rows / merge;
+  const length = grid.columns / merge * lineBreak.length;
+  const broken = new Float32Array(tokens.length + (lines - 1) * lineBreak.length);
+  for (let line = 0; line < lines; line++) {
+    const to = line * (length + lineBreak.length);
+    broken.set(tokens.subarray(line * length, (line + 1) * length), to);
+    if (line < lines - 1) broken.set(lineBreak, to + length);
+  }
+  return broken;
+}

@@ -1,0 +1,99 @@
+// Qwen3-VL (Qwen Team 2025): LayerNorm, GELU, rotary positions on top of learned ones that are
+// stretched to the image. Some blocks give features to early layers of the decoder (DeepStack, Meng
+// et al. 2024): a row of the output is a token's embedding and then one slice for each of these.
+
+import type { FloatRows } from "../../../kernels/mod.ts";
+import { loadTwice, projectTwice } from "../network/blocks.ts";
+import type { ImageBuilder, RowValues } from "../network/builder.ts";
+import { type EncoderFamily, outputsOf } from "../network/family.ts";
+import { shifted } from "../network/projection.ts";
+import { mergeOf, ropeOf } from "./qwen2_5_vl.ts";
+
+/** What each block has that gives features to the decoder. */
+const DEEP = /^v\.deepstack\.(\d+)\./;
+
+/** Qwen3-VL. */
+export const qwen3vl: EncoderFamily = {
+  anySize: true,
+  merge: mergeOf,
+  columns(gguf) {
+    const blocks = [...gguf.tensors.keys()].flatMap((name) => DEEP.exec(name)?.[1] ?? []);
+    return outputsOf("mm.2.weight")(gguf) * (1 + new Set(blocks).size);
+  },
+  async build(image) {
+    const { top, config, network } = image;
+    const width = top.size(0, [["mm.2.weight", 1], ["mm.2.bias", 0]]);
+    const parts = ["norm", "fc1", "fc2"].flatMap((part) => [`${part}.weight`, `${part}.bias`]);
+    const isDeep = (block: number) =>
+      top.hasAny(parts.map((part) => `v.deepstack.${block}.${part}`));
+    const deep = Array.from({ length: config.layers }, (_, block) => block).filter(isDeep);
+    const output = network.memory.floats("output", width * (1 + deep.length), image.mostTokens);
+    const turns = image.turns(ropeOf(config));
+    const x = await image.patches(stretchedPositions(image), {
+      frames: 2,
+      bias: "required",
+    });
+    for (const layer of image.layers()) {
+      await image.transform(layer, x, { turns });
+      const slice = 1 + deep.indexOf(layer.index);
+      if (slice === 0) continue;
+      const name = `v.deepstack.${layer.index}`;
+      const names = [`${name}.fc1.weight`, `${name}.fc2.weight`] as const;
+      await mergePatches(image, x, { names, norm: `${name}.norm` }, output, slice * width);
+    }
+    image.normalize(x, "v.post_ln");
+    const names = ["mm.0.weight", "mm.2.weight"] as const;
+    await mergePatches(image, x, { names }, output, 0);
+    return { output, width };
+  },
+};
+
+/** From column `to` on, output = second(gelu(first(norm(x)))) of the patches that become a token. */
+async function mergePatches(
+  image: ImageBuilder,
+  x: FloatRows,
+  weights: { norm?: string; names: readonly [first: string, second: string] },
+  output: FloatRows,
+  to: number,
+): Promise<void> {
+  const { network, x: joined } = image.tokens(x);
+  const { top } = image;
+  const [first, second] = await loadTwice(top, weights.names, joined.columns, "required");
+  const options = { shape: [joined.columns], bias: "required" } as const;
+  const norm = weights.norm && top.norm(weights.norm, "layer", options);
+  const input = norm ? network.norm(joined, norm, first) : network.input(joined, first);
+  projectTwice(network, input, first, shifted(second, to), output);
+}
+
+/** v.position_embd, a square of positions, between which those of the patches lie. */
+function stretchedPositions({ top, weights, config }: ImageBuilder): RowValues {
+  const { width } = config;
+  const places = top.size(config.usualPatches, [["v.position_embd.weight", 1]]);
+  const table = weights.values("v.position_embd.weight", [width, places]);
+  const side = Math.sqrt(places);
+  /** The neighbours of a patch on one axis and how far it is from the first of them. */
+  const between = (index: number, count: number) => {
+    const at = count > 1 ? index * (side - 1) / (count - 1) : 0;
+    const low = Math.min(Math.floor(at), side - 1);
+    return { low, high: Math.min(low + 1, side - 1), share: at - low };
+  };
+  return (grid, rows) => {
+    const values = new Float32Array(rows * width);
+    for (let row = 0; row < grid.patches; row++) {
+      const y = between(grid.ys[row], grid.rows);
+      const x = between(grid.xs[row], grid.columns);
+      const corners = [
+        [y.low, x.low, (1 - y.share) * (1 - x.share)],
+        [y.low, x.high, (1 - y.share) * x.share],
+        [y.high, x.low, y.share * (1 - x.share)],
+        [y.high, x.high, y.share * x.share],
+      ];
+      for (const [line, column, weight] of corners) {
+        if (weight === 0) continue;
+        const from = (line * side + column) * width;
+        for (let i = 0; i < width; i++) values[row * width + i] += weight * table[from + i];
+      }
+    }
+    return values;
+  };
+}

@@ -1,0 +1,93 @@
+// By what a model sees: the image encoder of its projector, or of its own file, beside the decoder on
+// one GPU. What it takes from headers and what from weights is kept apart, so that rooms can be
+// planned before anything is loaded.
+
+import type { Device } from "../../kernels/mod.ts";
+import { UnsupportedModelError } from "../errors.ts";
+import { type GgufFile, readGguf } from "../gguf/mod.ts";
+import type { Scheduler } from "../run/mod.ts";
+import type { LoadOptions } from "../types.ts";
+import { type ImageEncoder, type ImageEncoderOptions, loadImageEncoder } from "./encoder.ts";
+import { type Between, ImageReader } from "./reader/image_reader.ts";
+import { readVisionOf, type Vision, visionFault } from "./vision.ts";
+
+/** A loaded encoder, and what reads images with it. */
+export interface Sight {
+  readonly encoder: ImageEncoder;
+  readonly reader: ImageReader;
+}
+
+/** A file with an encoder, and what its header says of that. */
+export interface FoundSight extends Vision {
+  readonly file: GgufFile;
+}
+
+/** What an encoder is loaded for. */
+export interface SightOptions extends Pick<ImageEncoderOptions, "openTensors" | "signal"> {
+  readonly scheduler: Scheduler;
+  /** Makes room for the largest image at once. */
+  readonly largestImage: boolean;
+}
+
+/**
+ * The encoder of a model: of the projector that was named, or of its own file.
+ *
+ * @param info isEncoder: whether the model itself is one, of texts
+ * @throws {UnsupportedModelError} if the projector that was named has none that runs, or none that
+ * fits the model
+ */
+export async function findSight(
+  gguf: GgufFile,
+  { sees, isEncoder }: { sees: boolean; isEncoder: boolean },
+  { projector, ...limits }: LoadOptions,
+): Promise<FoundSight | undefined> {
+  if (projector === undefined && !sees) return undefined;
+  if (isEncoder) {
+    throw new UnsupportedModelError(
+      `Cannot see with "${projector}": "${gguf.path}" reads text alone; load it without a projector`,
+    );
+  }
+  const file = projector === undefined ? gguf : await readGguf(projector);
+  return { ...readVisionOf(gguf, file, limits), file };
+}
+
+/**
+ * How to load a model with the projector that was found for it.
+ *
+ * @param gguf the model's header, if it has been read
+ * @throws {GgufError} if a header is not what it should be
+ */
+export async function usableProjector(
+  { path, projector }: { path: string; projector?: string },
+  gguf?: GgufFile,
+): Promise<Pick<LoadOptions, "projector" | "warnings">> {
+  if (projector === undefined) return {};
+  const fault = visionFault(gguf ?? await readGguf(path), await readGguf(projector));
+  return fault === undefined ? { projector } : { warnings: [withoutImages(fault)] };
+}
+
+/** What is to be said of a model that has an encoder in its own file and does not see. */
+export function sightWarnings(gguf: GgufFile): string[] {
+  if (!gguf.tensors.keys().some((name) => name.startsWith("v."))) return [];
+  const fault = visionFault(gguf, gguf);
+  return fault === undefined ? [] : [withoutImages(fault)];
+}
+
+function withoutImages(fault: string): string {
+  return `the model reads text alone, no images: ${fault}`;
+}
+
+/** Loads an encoder. Errors: as of loadImageEncoder(). */
+export async function loadSight(
+  vision: FoundSight,
+  device: Device,
+  { scheduler, largestImage, ...options }: SightOptions,
+): Promise<Sight> {
+  const encoder = await loadImageEncoder(vision.file, device, {
+    ...options,
+    most: vision.mostPatches,
+    ...(largestImage && { patches: vision.mostPatches }),
+  });
+  const between: Between = (work, signal) => scheduler.between(work, signal);
+  return { encoder, reader: new ImageReader(vision, encoder, between) };
+}

@@ -1,0 +1,137 @@
+// The attention of image encoders: every patch sees all others of its window, in both directions.
+// Projections, norms of queries and keys, and output as in the attention of texts; positions are
+// angles of each row, for they have two axes.
+
+import {
+  type AttentionTiling,
+  type Buffer,
+  type FloatRows,
+  type Norm,
+  partialBytes,
+} from "../../../kernels/mod.ts";
+import { type Heads, type Input, type Layer, type Network, stepOperation } from "../../nn/mod.ts";
+import { loadProjection, type Projection } from "./projection.ts";
+import type { Windows } from "./windows.ts";
+
+/** How far the pairs of each row turn: [rows, headDim / 2] of (cos, sin), see RotateRows. */
+export interface Turns {
+  readonly buffer: Buffer;
+  /** From an element to its partner. */
+  readonly distance: number;
+}
+
+/** How a layer attends. */
+export interface ImageAttentionConfig extends Heads {
+  /** Which rows see each other. */
+  windows: Windows;
+  /** Missing: no rotation. */
+  turns?: Turns | undefined;
+  /** Default 1 / sqrt(headDim). */
+  scale?: number;
+  /** Norms each head of the values without weights. */
+  valueNorm?: boolean;
+}
+
+/** An attention layer with its weights. */
+export class ImageAttention {
+  readonly readers: Projection["readers"];
+  readonly readsFloats: boolean;
+
+  constructor(
+    readonly network: Network,
+    readonly config: ImageAttentionConfig,
+    readonly weights: {
+      projection: Projection;
+      output: Projection;
+      queryNorm?: Norm | undefined;
+      keyNorm?: Norm | undefined;
+      valueNorm?: Norm | undefined;
+    },
+  ) {
+    this.readers = weights.projection.readers;
+    this.readsFloats = weights.projection.readsFloats;
+  }
+
+  /** y += attention(x), or y += norm(attention(x)). */
+  add(x: Input, y: FloatRows, postNorm?: Norm): void {
+    const { network, config } = this;
+    const { projection, output, queryNorm, keyNorm, valueNorm } = this.weights;
+    const { heads, headDim: columns } = config;
+    const qkv = network.memory.floats("qkv", projection.columns); // [rows, q, k and v heads]
+    projection.run(x, qkv);
+    const normHeads = (norm: Norm | undefined, part: number) => {
+      const first = part * heads * columns;
+      if (norm) network.normVectors(qkv, norm, { first, count: heads, columns });
+    };
+    normHeads(queryNorm, 0);
+    normHeads(keyNorm, 1);
+    normHeads(valueNorm, 2);
+    this.#rotateAndStore(qkv);
+    output.add(this.#attend(qkv), y, postNorm);
+  }
+
+  #rotateAndStore(qkv: FloatRows): void {
+    const { device } = this.network;
+    const { heads, headDim, windows, turns } = this.config;
+    if (turns) {
+      const { buffer, distance } = turns;
+      const options = { heads: 2 * heads, headDim, distance };
+      this.network.addRows(device.rotateRows(qkv, buffer, options));
+    }
+    const store = device.rotate(qkv, windows.cache, windows.state, {
+      heads: 0,
+      kvHeads: heads,
+      headDim,
+      first: heads * headDim,
+      rotary: 0,
+      halfPairs: false,
+    });
+    this.network.addRows(store);
+  }
+
+  /** softmax(q k^T * scale) v within each window. */
+  #attend(qkv: FloatRows): Input {
+    const { device, memory, options: { limits } } = this.network;
+    const { heads, headDim, windows, scale = 1 / Math.sqrt(headDim) } = this.config;
+    const shape = { heads, kvHeads: heads, headDim };
+    const tiling: AttentionTiling = {
+      tileRows: windows.tileRows,
+      split: limits.rows,
+      maxSplits: 1,
+      tiles: windows.state.prefillTiles,
+      partials: memory.buffer("partials", partialBytes(shape, limits.rows, 1)),
+    };
+    return this.network.produce("attended", heads * headDim, this.weights.output, (y) => {
+      const options = { ...shape, scale, causal: false };
+      const { cache, state } = windows;
+      const attention = device.attention(qkv, cache, state, y, options, tiling);
+      return stepOperation(
+        attention,
+        (pass) => attention.encode(pass, windows.tiles, windows.longest),
+      );
+    });
+  }
+}
+
+/** Loads attn_q, attn_k and attn_v, or attn_qkv; attn_out; norms where they are. Errors: GgufError. */
+export async function loadImageAttention(
+  layer: Layer,
+  config: ImageAttentionConfig,
+): Promise<ImageAttention> {
+  const { heads, headDim } = config;
+  const channels = heads * headDim;
+  const { width } = layer.config;
+  const apart = ["attn_q.weight", "attn_k.weight", "attn_v.weight"];
+  const inputs = layer.choose([["attn_qkv.weight"], apart]);
+  const rows = 3 * channels / inputs.length;
+  const hasNorms = layer.hasAll(["attn_q_norm.weight", "attn_k_norm.weight"]);
+  const normOf = (name: string) =>
+    hasNorms ? layer.norm(name, "rms", { shape: [headDim] }) : undefined;
+  return new ImageAttention(layer.network, config, {
+    projection: await loadProjection(layer, inputs.map((name) => layer.all(name, rows)), width),
+    output: await loadProjection(layer, [layer.all("attn_out.weight", width)], channels),
+    queryNorm: normOf("attn_q_norm"),
+    keyNorm: normOf("attn_k_norm"),
+    valueNorm: config.valueNorm ? { kind: "rms", epsilon: layer.config.epsilon("rms") } : undefined,
+  });
+}

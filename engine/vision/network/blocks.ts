@@ -1,0 +1,96 @@
+// What several families of image encoders share: learned positions, the mean of patches, and
+// projectors of two matrices.
+
+import type { FloatRows } from "../../../kernels/mod.ts";
+import type { Input, Layer, Network } from "../../nn/mod.ts";
+import type { Stack } from "../../weights/mod.ts";
+import type { ImageBuilder, RowValues } from "./builder.ts";
+
+/**
+ * The rows of v.position_embd, those of patches from left to right and top to bottom. A class token
+ * goes after the patches, for attention does not mind its place; its row is v.class_embd plus the
+ * first of the positions, or the last: `classToken`. Errors: GgufError.
+ */
+export function learnedPositions(
+  { top, weights, config }: ImageBuilder,
+  { classToken }: { classToken?: "first" | "last" } = {},
+): RowValues {
+  const { width, usualPatches } = config;
+  const said = usualPatches && usualPatches + (classToken ? 1 : 0);
+  const places = top.size(said, [["v.position_embd.weight", 1]]);
+  const table = weights.values("v.position_embd.weight", [width, places]);
+  const classEmbedding = classToken && weights.values("v.class_embd", [width]);
+  const bias = weights.has("v.patch_embd.bias")
+    ? weights.values("v.patch_embd.bias", [width])
+    : undefined;
+  const isFirst = classToken === "first";
+  const positionOf = (row: number) => table.subarray(row * width, (row + 1) * width);
+  return (grid, rows) => {
+    if (rows * width !== table.length) {
+      throw new RangeError(
+        `Cannot encode an image of ${grid.columns} x ${grid.rows} patches: ` +
+          `this encoder takes ${table.length / width - (rows - grid.patches)}`,
+      );
+    }
+    const values = new Float32Array(rows * width);
+    for (let row = 0; row < grid.patches; row++) {
+      const place = grid.ys[row] * grid.columns + grid.xs[row];
+      values.set(positionOf(isFirst ? place + 1 : place), row * width);
+    }
+    // The patch embedding of a class token's row is the bias alone, which it should not have.
+    const position = positionOf(isFirst ? 0 : grid.patches);
+    classEmbedding?.forEach((value, column) => {
+      values[grid.patches * width + column] = value + position[column] - (bias?.[column] ?? 0);
+    });
+    return values;
+  };
+}
+
+/** The embedding that ends a row of tokens, in files that have one. */
+export const LINE_BREAK = "v.token_embd.img_break";
+
+/** The matrices of a projector by the names of their weights. Errors: GgufError. */
+export async function loadTwice(
+  top: Layer,
+  [first, second]: readonly [first: string, second: string],
+  columns: number,
+  bias: "required" | "optional" = "optional",
+): Promise<readonly [first: Stack, second: Stack]> {
+  const biasOf = (name: string) => name.replace(/weight$/, "bias");
+  if (bias === "optional") top.hasAll([first, second].map(biasOf));
+  const hidden = top.size(0, [[first, 1], [biasOf(first), 0], [second, 0]]);
+  // What files without biases say there need not be so.
+  const said = bias === "required" ? top.config.countOr("projection_dim", 0) : 0;
+  const outputs = top.size(said, [[second, 1], [biasOf(second), 0], [LINE_BREAK, 0]]);
+  return [
+    await top.matrix(first, hidden, columns, { bias }),
+    await top.matrix(second, outputs, hidden, { bias }),
+  ];
+}
+
+/** y = second(gelu(first(x))), by default as new rows. */
+export function projectTwice(
+  network: Network,
+  x: Input,
+  first: Stack,
+  second: Stack,
+  y = network.memory.floats("embeddings", second.columns),
+): FloatRows {
+  const rows = network.linear(x, first, "projector");
+  network.project(network.activate(rows, first.columns, "gelu", second), second, y);
+  return y;
+}
+
+/** The mean of the vectors side by side in each row. */
+export function meanVector(network: Network, x: FloatRows, columns: number): FloatRows {
+  const count = x.columns / columns;
+  const y = network.memory.floats("mean", columns);
+  network.elementwise("copy", { rows: y }, { x: { rows: x }, factor: 1 / count });
+  if (count === 1) return y;
+  const shares = network.memory.rows("shares", new Float32Array(count - 1).fill(1 / count));
+  const others = { rows: x, first: columns, step: columns };
+  const options = { inputs: count - 1, outputs: 1 };
+  const weights = { ...shares, stride: 0 };
+  network.addRows(network.device.mix(weights, others, { rows: y }, options));
+  return y;
+}

@@ -1,0 +1,237 @@
+// What an encoder family's file is written with: the network over patches, its layers and inputs, and
+// networks over tokens, which are some patches joined. A network is built for a number of patches;
+// what depends on the shape of an image is computed on the CPU and written when it changes.
+
+import {
+  type Device,
+  type FloatRows,
+  GROUP,
+  type Norm,
+  padTo,
+  type Pass,
+} from "../../../kernels/mod.ts";
+import { Layer, Network, type NetworkOptions, type StepShape } from "../../nn/mod.ts";
+import { type ImageAttentionConfig, loadImageAttention, type Turns } from "./attention.ts";
+import { DividedNetwork } from "./divided_network.ts";
+import { loadImageFeedForward } from "./feed_forward.ts";
+import { loadPatchEmbedding, type PatchEmbeddingConfig } from "./patch_embedding.ts";
+import type { PatchGrid } from "./patch_grid.ts";
+import { type GridRope, gridTurns } from "./rotary.ts";
+import type { VisionConfig } from "./config.ts";
+import { layerOf, OF_TILES } from "../../weights/mod.ts";
+import type { VisionWeights } from "./weights.ts";
+import { Windows, type WindowSizes } from "./windows.ts";
+
+/** How a network is built. */
+export interface ImageBuilderOptions {
+  /** f32 activations, keys and values. */
+  exact: boolean;
+  /** Most patches of an image. */
+  patches: number;
+  /** Patches on each side of a token. */
+  merge: number;
+  /** Rows after those of the patches: 1 for a class token. */
+  extraRows: number;
+}
+
+/** How the layers of a vision transformer differ. */
+export interface VisionLayerConfig extends Partial<ImageAttentionConfig> {
+  /** Default "layer", with biases. */
+  norm?: Norm["kind"];
+  /** Whether the feed-forward blocks have a gate. Default false. */
+  gated?: boolean;
+  /** Whether what a block adds is normed: attn_post_norm, ffn_post_norm. Default false. */
+  postNorms?: boolean;
+}
+
+/** What is computed of each row for a shape of image: [rows, columns]. */
+export type RowValues = (grid: PatchGrid, rows: number) => Float32Array;
+
+/** An encoder while it is built. */
+export class ImageBuilder {
+  /** Each layer is a part of it. */
+  readonly network: DividedNetwork;
+  /** Tensors that belong to no layer, by their full names. */
+  readonly top: Layer;
+  /** Where the pixels of patches go: [rows, 3 * patchSize^2]. */
+  readonly pixels: FloatRows;
+  readonly #whole: Windows;
+  readonly #rows: number;
+  #layers = 0;
+  readonly #inputs: ((grid: PatchGrid, rows: number) => void)[] = [];
+
+  constructor(
+    readonly device: Device,
+    readonly weights: VisionWeights,
+    readonly config: VisionConfig,
+    readonly options: ImageBuilderOptions,
+  ) {
+    this.#rows = options.patches + options.extraRows;
+    const sizes = { largest: this.#rows, smallest: this.#rows };
+    this.#whole = this.windows(sizes, () => 0);
+    this.network = new DividedNetwork(device, this.#whole.state, this.#optionsFor(this.#rows));
+    this.top = new Layer(this.network, weights, config, -1, "");
+    this.pixels = this.network.memory.floats("pixels", 3 * config.patchSize ** 2);
+  }
+
+  /** Most tokens of an image. */
+  get mostTokens(): number {
+    return Math.ceil(this.options.patches / this.options.merge ** 2);
+  }
+
+  /** The layers in order, or the first `count`. */
+  *layers(count = this.config.layers): Generator<Layer> {
+    this.#layers = count;
+    for (let i = 0; i < count; i++) {
+      this.network.divide();
+      yield new Layer(this.network, this.weights, this.config, i, `v.blk.${i}.`);
+    }
+  }
+
+  /** Windows of the image: those patches see each other that `windowOf` gives the same number. */
+  windows(sizes: WindowSizes, windowOf: (grid: PatchGrid, row: number) => number): Windows {
+    const { device, config, options } = this;
+    const windows = new Windows(device, this.#rows, sizes, config.heads(), !options.exact);
+    this.#inputs.push((grid, rows) => {
+      windows.write(Uint32Array.from({ length: rows }, (_, row) => windowOf(grid, row)));
+    });
+    return windows;
+  }
+
+  /** The turns of a rotary embedding, for {@linkcode ImageBuilder.transform}. */
+  turns(rope: GridRope): Turns {
+    const buffer = this.device.buffer("turns", this.#rows * rope.headDim * 4, "scratch");
+    this.#inputs.push((grid, rows) => this.device.write(buffer, 0, gridTurns(rope, grid, rows)));
+    return { buffer, distance: rope.distance };
+  }
+
+  /** The residual stream: v.patch_embd of the patches, on top of `positions`. Errors: GgufError. */
+  async patches(
+    positions?: RowValues,
+    embedding: PatchEmbeddingConfig = {},
+  ): Promise<FloatRows> {
+    const { network, top, config: { width } } = this;
+    const x = network.memory.floats("residual", width);
+    if (positions) {
+      const rows = network.memory.floats("positions", width);
+      this.#inputs.push((grid, count) => {
+        this.device.write(rows.floats, 0, padColumns(positions(grid, count), width));
+      });
+      network.elementwise("copy", { rows: x }, { x: { rows } });
+    }
+    const stacks = await loadPatchEmbedding(top, this.weights, this.pixels.columns, embedding);
+    for (const [i, stack] of stacks.entries()) {
+      const accumulate = i > 0 || positions !== undefined;
+      network.project(network.input(this.pixels, stack), stack, x, { accumulate });
+    }
+    return x;
+  }
+
+  /** x += attention(norm(x)); x += feedForward(norm(x)): ln1, attn_*, ln2, ffn_*. Errors: GgufError. */
+  async transform(layer: Layer, x: FloatRows, options: VisionLayerConfig = {}): Promise<void> {
+    const { network, config } = this;
+    const { norm: kind = "layer", gated = false, postNorms = false, ...attention } = options;
+    const heads = config.heads();
+    const attend = await loadImageAttention(layer, {
+      windows: this.#whole,
+      ...heads,
+      ...attention,
+    });
+    const feedForward = await loadImageFeedForward(layer, config.activation, gated);
+    const normOf = (name: string) => this.#norm(layer, name, kind);
+    const postNorm = (name: string) => postNorms ? normOf(name) : undefined;
+    attend.add(network.norm(x, normOf("ln1"), attend), x, postNorm("attn_post_norm"));
+    const normed = network.norm(x, normOf("ln2"), feedForward);
+    feedForward.add(normed, x, postNorm("ffn_post_norm"));
+  }
+
+  /** x = norm(x). Errors: GgufError. */
+  normalize(x: FloatRows, name: string, kind: Norm["kind"] = "layer"): void {
+    this.network.normInto(x, x, this.#norm(this.top, name, kind));
+  }
+
+  /** x = norm(x) where the file has such a norm. Errors: GgufError. */
+  normalizeIfThere(x: FloatRows, name: string, kind: Norm["kind"] = "layer"): void {
+    const parts = kind === "layer" ? ["weight", "bias"] : ["weight"];
+    if (this.top.hasAll(parts.map((part) => `${name}.${part}`))) this.normalize(x, name, kind);
+  }
+
+  #norm(layer: Layer, name: string, kind: Norm["kind"]): Norm {
+    return kind === "layer" ? layer.layerNorm(name) : layer.norm(name, kind);
+  }
+
+  /** A network over tokens, and x as it reads it: [tokens, merge^2 patches side by side]. */
+  tokens(x: FloatRows): { network: Network; x: FloatRows } {
+    const size = this.options.merge ** 2;
+    const options = this.#optionsFor(this.mostTokens);
+    const network = new Network(this.device, this.#whole.state, options);
+    this.network.add({
+      name: "tokens",
+      reads: [x.floats],
+      writes: [],
+      encode: (pass, step) => {
+        network.encode(pass, { ...step, rows: step.outputs / size }, "hidden");
+      },
+    });
+    const joined = { columns: size * x.stride, stride: size * x.stride, floats: x.floats };
+    if (x.stride === x.columns) return { network, x: joined };
+    const packed = network.memory.floats("joined", size * x.columns);
+    const to = { rows: packed, columns: x.columns, step: x.columns };
+    network.elementwise("copy", to, { count: size, x: { rows: joined, step: x.stride } });
+    return { network, x: packed };
+  }
+
+  /**
+   * Ends the load: all of the file was read, or is known to be of no use. Errors: GgufError.
+   *
+   * @param someLayers leaves those after the last one that was read alone
+   */
+  checkAllTaken(someLayers: boolean): void {
+    this.weights.inventory.checkAllTaken((name) =>
+      (someLayers && layerOf(name, "v.blk.") >= this.#layers) ||
+      OF_TILES.some((names) => names.test(name))
+    );
+  }
+
+  /** Writes what depends on the shape of an image. */
+  prepare(grid: PatchGrid): void {
+    for (const write of this.#inputs) write(grid, grid.patches + this.options.extraRows);
+  }
+
+  /** What records the parts of the network for the image that was prepared and whose pixels were written. */
+  parts(grid: PatchGrid): Iterable<(pass: Pass) => void> {
+    const step: StepShape = {
+      rows: grid.patches + this.options.extraRows,
+      imageRows: 0,
+      sequences: 1,
+      outputs: grid.patches,
+      decodeRows: 0,
+      decodeContext: 0,
+      prefillTiles: this.#whole.tiles,
+      prefillContext: this.#whole.longest,
+    };
+    return this.network.parts(step);
+  }
+
+  #optionsFor(rows: number): NetworkOptions {
+    const { exact } = this.options;
+    return {
+      limits: { rows, outputs: 1, slots: 1, context: rows },
+      integer: !exact && this.device.profile.capabilities.packedDot,
+      halfCache: !exact,
+      cacheBlocks: 0,
+    };
+  }
+}
+
+/** Rows with zeros up to whole groups. */
+function padColumns(values: Float32Array, columns: number): Float32Array {
+  const stride = padTo(columns, GROUP);
+  if (stride === columns) return values;
+  const rows = values.length / columns;
+  const padded = new Float32Array(rows * stride);
+  for (let row = 0; row < rows; row++) {
+    padded.set(values.subarray(row * columns, (row + 1) * columns), row * stride);
+  }
+  return padded;
+}

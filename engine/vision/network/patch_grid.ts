@@ -1,0 +1,95 @@
+// The patches of an image in the order of the network's rows: patches that become one token follow
+// one another, so that joining them is only another view of the same memory.
+
+import { GROUP, padTo } from "../../../kernels/mod.ts";
+
+/** Red, green and blue. */
+export const CHANNELS = 3;
+
+/** Sides of an image in pixels. */
+export interface ImageSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** How an encoder cuts images up. */
+export interface PatchLayout {
+  /** Side of a patch in pixels. */
+  readonly patchSize: number;
+  /** Patches on each side of the square that becomes one token. */
+  readonly merge: number;
+  /** Whether tokens go down the columns instead of along the rows. */
+  readonly columnsFirst?: boolean;
+}
+
+/** The patches of an image of some size. */
+export class PatchGrid {
+  /** Patches from left to right. */
+  readonly columns: number;
+  /** Patches from top to bottom. */
+  readonly rows: number;
+  /** Column of each patch, in the order of the network's rows. */
+  readonly xs: Uint32Array;
+  /** Row of each patch in the image, likewise. */
+  readonly ys: Uint32Array;
+
+  /** Errors: RangeError where the sides are no multiples of a token's. */
+  constructor({ width, height }: ImageSize, readonly layout: PatchLayout) {
+    const { patchSize, merge, columnsFirst = false } = layout;
+    const side = patchSize * merge;
+    if (!(width > 0 && height > 0 && width % side === 0 && height % side === 0)) {
+      throw new RangeError(
+        `Cannot encode an image of ${width} x ${height} pixels: ` +
+          `this encoder takes sides that are multiples of ${side}`,
+      );
+    }
+    this.columns = width / patchSize;
+    this.rows = height / patchSize;
+    this.xs = new Uint32Array(this.patches);
+    this.ys = new Uint32Array(this.patches);
+    const tokensOf = (patches: number) => patches / merge;
+    const inner = tokensOf(columnsFirst ? this.rows : this.columns);
+    for (let row = 0; row < this.patches; row++) {
+      const [token, part] = [Math.floor(row / merge ** 2), row % merge ** 2];
+      const [outer, within] = [Math.floor(token / inner), token % inner];
+      this.xs[row] = (columnsFirst ? outer : within) * merge + part % merge;
+      this.ys[row] = (columnsFirst ? within : outer) * merge + Math.floor(part / merge);
+    }
+  }
+
+  /** How many. */
+  get patches(): number {
+    return this.columns * this.rows;
+  }
+
+  /** Tokens that they become. */
+  get tokens(): number {
+    return this.patches / this.layout.merge ** 2;
+  }
+
+  /**
+   * The pixels of each patch as a row, channel after channel: [rows, stride], padded with zeros to
+   * whole groups.
+   * @param pixels [height, width, 3]
+   * @param rows at least as many as patches; those after them are zero
+   */
+  cut(pixels: Float32Array, rows: number): Float32Array<ArrayBuffer> {
+    const { patchSize } = this.layout;
+    const width = this.columns * patchSize;
+    const stride = padTo(3 * patchSize ** 2, GROUP);
+    const cut = new Float32Array(rows * stride);
+    for (let row = 0; row < this.patches; row++) {
+      for (let y = 0; y < patchSize; y++) {
+        const line = (this.ys[row] * patchSize + y) * width + this.xs[row] * patchSize;
+        let to = row * stride + y * patchSize;
+        for (let x = 0; x < patchSize; x++, to++) {
+          const from = 3 * (line + x);
+          cut[to] = pixels[from];
+          cut[to + patchSize ** 2] = pixels[from + 1];
+          cut[to + 2 * patchSize ** 2] = pixels[from + 2];
+        }
+      }
+    }
+    return cut;
+  }
+}

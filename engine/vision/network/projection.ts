@@ -1,0 +1,112 @@
+// Matrices that share their input. Gemma 4 bounds what goes into a matrix and what comes out of it
+// (`input_min`, `input_max`, `output_min`, `output_max` beside the weight); a bounded one is a product
+// of its own, the others are stacked into one.
+
+import type { FloatRows, Norm } from "../../../kernels/mod.ts";
+import type { Input, Layer, Network } from "../../nn/mod.ts";
+import { baseOf, type Rows, type Stack } from "../../weights/mod.ts";
+
+/** The largest f32: shaders need not know infinity. */
+const LARGEST = (2 - 2 ** -23) * 2 ** 127;
+
+type Bounds = readonly [least: number, most: number];
+
+/** Matrices that give neighbouring columns. */
+interface Member {
+  readonly stack: Stack;
+  /** Column of the first output. */
+  readonly first: number;
+  readonly input?: Bounds | undefined;
+  readonly output?: Bounds | undefined;
+}
+
+/** y = x W^T for all of them, side by side. */
+export class Projection {
+  readonly readers: Stack["readers"];
+  /** Bounds are for floats. */
+  readonly readsFloats: boolean;
+  readonly columns: number;
+  readonly #network: Network;
+  readonly #members: readonly Member[];
+
+  constructor(network: Network, members: readonly Member[]) {
+    this.#network = network;
+    this.#members = members;
+    this.readers = members.flatMap(({ stack }) => stack.readers);
+    this.readsFloats = members.some(({ input }) => input);
+    this.columns = members.reduce((sum, { stack }) => sum + stack.columns, 0);
+  }
+
+  /** y = x W^T. */
+  run(x: Input, y: FloatRows): void {
+    for (const { stack, first, input, output } of this.#members) {
+      this.#network.project(input ? this.#bounded(x, input, stack) : x, shifted(stack, first), y);
+      if (output) this.#bound(y, output, first, stack.columns);
+    }
+  }
+
+  /** y += x W^T, or y += norm(x W^T). */
+  add(x: Input, y: FloatRows, postNorm?: Norm): void {
+    const network = this.#network;
+    const [{ stack, input, output }, ...others] = this.#members;
+    if (others.length === 0 && !input && !output) return network.addLinear(x, stack, y, postNorm);
+    const rows = network.memory.floats("projected", this.columns);
+    this.run(x, rows);
+    if (postNorm) network.normInto(rows, y, postNorm, { accumulate: true });
+    else network.elementwise("add", { rows: y }, { x: { rows } });
+  }
+
+  #bounded(x: Input, bounds: Bounds, reader: Stack): Input {
+    const copy = this.#network.memory.floats("bounded", x.columns);
+    this.#network.elementwise("copy", { rows: copy }, { x: { rows: x.floats! } });
+    this.#bound(copy, bounds, 0, x.columns);
+    return this.#network.input(copy, reader, "bounded");
+  }
+
+  #bound(rows: FloatRows, [least, most]: Bounds, first: number, columns: number): void {
+    const y = { rows, first, columns };
+    this.#network.elementwise("at_least", y, { factor: least });
+    this.#network.elementwise("at_most", y, { factor: most });
+  }
+}
+
+/** The same with its outputs further right. */
+export function shifted(stack: Stack, by: number): Stack {
+  const shift = <T extends { first: number }>(part: T) => ({ ...part, first: part.first + by });
+  return { ...stack, parts: stack.parts.map(shift), adapters: stack.adapters.map(shift) };
+}
+
+/** Loads weights with their biases and bounds, all from one input. Errors: GgufError. */
+export async function loadProjection(
+  layer: Layer,
+  weights: readonly Rows[],
+  columns: number,
+  network: Network = layer.network,
+): Promise<Projection> {
+  const bounded = weights.map((rows) => ({
+    rows,
+    input: readBounds(layer, rows, "input"),
+    output: readBounds(layer, rows, "output"),
+  }));
+  if (!bounded.some(({ input, output }) => input || output)) {
+    const stack = await layer.stack(weights, columns);
+    return new Projection(network, [{ stack, first: 0 }]);
+  }
+  const members: Member[] = [];
+  let first = 0;
+  for (const { rows, ...limits } of bounded) {
+    const stack = await layer.stack([rows], columns);
+    members.push({ stack, first, ...limits });
+    first += stack.columns;
+  }
+  return new Projection(network, members);
+}
+
+/** What bounds go with a weight: a least and a most, or neither. */
+function readBounds({ weights }: Layer, rows: Rows, side: "input" | "output"): Bounds | undefined {
+  const names = ["min", "max"].map((part) => `${baseOf(rows)}.${side}_${part}`);
+  if (!weights.inventory.hasAll(names)) return undefined;
+  const [least, most] = names.map((name) => weights.values(name, [1])[0]);
+  const isOpen = least <= -LARGEST && most >= LARGEST;
+  return isOpen ? undefined : [Math.max(-LARGEST, least), Math.min(LARGEST, most)];
+}

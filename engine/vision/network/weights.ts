@@ -1,0 +1,79 @@
+// The weights of an image encoder. Its network is built anew where a larger image needs larger
+// buffers; the weights stay, so what was loaded once is given again.
+
+import { type Buffer, quantFormat } from "../../../kernels/mod.ts";
+import {
+  type GatedStack,
+  loadAffine,
+  type Rows,
+  type Stack,
+  type StackOptions,
+  WeightLoader,
+} from "../../weights/mod.ts";
+
+/** GGML's number of f32. */
+const F32 = 0;
+
+/** A loader that loads everything once. */
+export class VisionWeights extends WeightLoader {
+  readonly #known = new Map<string, unknown>();
+
+  override values(name: string, shape: readonly number[]): Float32Array {
+    return this.#once(["values", name], () => super.values(name, shape));
+  }
+
+  override vector(name: string, shape: readonly number[], gain = 1): Buffer {
+    return this.#once(["vector", name, gain], () => super.vector(name, shape, gain));
+  }
+
+  override stack(rows: readonly Rows[], columns: number, options?: StackOptions): Promise<Stack> {
+    const key = ["stack", rows, columns, options];
+    return this.#once(key, () => super.stack(rows, columns, options));
+  }
+
+  override gated(
+    gate: Rows,
+    up: Rows,
+    columns: number,
+    options?: StackOptions,
+  ): Promise<GatedStack> {
+    const key = ["gated", gate, up, columns, options];
+    return this.#once(key, () => super.gated(gate, up, columns, options));
+  }
+
+  /**
+   * A matrix [rows, columns] whose values follow from a tensor's, as f32: no format could keep its
+   * blocks. With the tensor's bias, if it has one. Errors: GgufError.
+   *
+   * @param from shape of the tensor, the length of a row first
+   */
+  derived(
+    name: string,
+    from: readonly number[],
+    shape: { rows: number; columns: number },
+    valueAt: (values: Float32Array, row: number, column: number) => number,
+  ): Stack {
+    return this.#once(["derived", name], () => {
+      const { rows, columns } = shape;
+      const values = super.values(name, from);
+      const derived = new Float32Array(rows * columns);
+      for (let row = 0, at = 0; row < rows; row++) {
+        for (let column = 0; column < columns; column++) {
+          derived[at++] = valueAt(values, row, column);
+        }
+      }
+      const matrix = this.device.matrix(name, quantFormat(F32)!, shape);
+      const writer = this.device.matrixWriter(matrix);
+      writer.append(new Uint8Array(derived.buffer));
+      writer.finish();
+      loadAffine(this, matrix, [{ name, rows }], {});
+      return { parts: [{ matrix, first: 0 }], columns: rows, adapters: [], readers: [matrix] };
+    });
+  }
+
+  #once<T>(key: unknown, load: () => T): T {
+    const text = JSON.stringify(key);
+    if (!this.#known.has(text)) this.#known.set(text, load());
+    return this.#known.get(text) as T;
+  }
+}

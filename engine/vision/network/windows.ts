@@ -1,0 +1,85 @@
+// The parts of an image whose patches see each other: all of it, or windows. To attention a part is
+// what a sequence is in a text, seen whole by each of its rows, with keys and values in the paged
+// cache, which all layers share, for an image is encoded in one step.
+
+import { BLOCK, type Device, type LayerCache, layerCacheBytes } from "../../../kernels/mod.ts";
+import { allocateStep, type Heads, type StepState } from "../../nn/mod.ts";
+
+/** How large the windows of an image can be, in rows. */
+export interface WindowSizes {
+  largest: number;
+  /** What all but one have at least. */
+  smallest: number;
+}
+
+/** The windows of an image. */
+export class Windows {
+  readonly state: StepState;
+  readonly cache: LayerCache;
+  /** Query tiles of the image that was written last. */
+  tiles = 0;
+  /** Rows of its largest window. */
+  longest = 0;
+  /** Most query rows of a tile. */
+  readonly tileRows: number;
+  readonly #device: Device;
+
+  /**
+   * @param rows most rows of an image
+   * @param half f16 keys and values
+   */
+  constructor(
+    device: Device,
+    rows: number,
+    { largest, smallest }: WindowSizes,
+    heads: Heads,
+    half: boolean,
+  ) {
+    this.#device = device;
+    this.tileRows = device.mostTileRows(heads);
+    const slots = Math.floor(rows / smallest) + 1;
+    this.state = allocateStep(device, { rows, outputs: 1, slots, context: largest });
+    const blocks = Math.ceil(rows / Math.min(smallest, BLOCK)) + 1;
+    const buffer = (part: "keys" | "values") =>
+      device.buffer(part, layerCacheBytes(heads, blocks, half, part), "cache");
+    this.cache = { keys: buffer("keys"), values: buffer("values"), half };
+  }
+
+  /** Takes the windows of an image: the number of each row's, counted from 0. */
+  write(windowOf: ArrayLike<number>): void {
+    const rows = new Uint32Array(4 * windowOf.length); // token, position, slot, 0
+    const tiles: number[] = []; // first row, rows, positions of the window, 0
+    const sizes: number[] = [];
+    for (let row = 0; row < windowOf.length; row++) {
+      const window = windowOf[row];
+      const position = sizes[window] ?? 0;
+      sizes[window] = position + 1;
+      rows.set([0, position, window], 4 * row);
+      const last = tiles.length - 4;
+      const continues = row > 0 && windowOf[row - 1] === window && tiles[last + 1] < this.tileRows;
+      if (continues) tiles[last + 1]++;
+      else tiles.push(row, 1, 0, 0);
+    }
+    for (let tile = 0; tile < tiles.length; tile += 4) {
+      tiles[tile + 2] = sizes[windowOf[tiles[tile]]];
+    }
+    this.tiles = tiles.length / 4;
+    this.longest = sizes.reduce((most, size) => Math.max(most, size), 0);
+    this.#device.write(this.state.rows, 0, rows);
+    this.#device.write(this.state.prefillTiles, 0, Uint32Array.from(tiles));
+    this.#device.write(this.state.table, 0, this.#blocksOf(sizes));
+  }
+
+  /** The blocks of each window, one window after the other: [windows, maxBlocks]. */
+  #blocksOf(sizes: readonly number[]): Uint32Array {
+    const { maxBlocks } = this.state;
+    const table = new Uint32Array(sizes.length * maxBlocks);
+    let next = 0;
+    sizes.forEach((size, window) => {
+      for (let block = 0; block < Math.ceil(size / BLOCK); block++) {
+        table[window * maxBlocks + block] = next++;
+      }
+    });
+    return table;
+  }
+}

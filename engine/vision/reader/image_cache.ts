@@ -1,0 +1,78 @@
+// Images that were encoded, by the hash of their bytes: what stands in the history of a conversation
+// comes with every turn of it. Those that were not asked for longest go first. Who waits for an image
+// may give up; when nobody waits any more, its reading ends and nothing of it is kept.
+
+import type { ReadImage } from "../../prompt/mod.ts";
+import { untilAborted } from "../../async.ts";
+
+interface Entry {
+  readonly image: Promise<ReadImage>;
+  /** Ends the reading. */
+  readonly abort: AbortController;
+  /** Who waits for it. */
+  waiting: number;
+  /** Of its embeddings; 0 until they are there. */
+  bytes: number;
+}
+
+/** Remembers as many images as fit; those that are being read count as nothing. */
+export class ImageCache {
+  /** The one that was asked for last is last. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #capacity: number;
+
+  /** @param capacity bytes of embeddings */
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /**
+   * The image of a key, read if it is not known. One that could not be read is not remembered.
+   *
+   * @param read reads it; its signal is aborted when nobody waits any more
+   * @throws what `read` throws; the reason of `signal`, at once
+   */
+  async get(
+    key: string,
+    read: (signal: AbortSignal) => Promise<ReadImage>,
+    signal?: AbortSignal,
+  ): Promise<ReadImage> {
+    signal?.throwIfAborted();
+    const entry = this.#entries.get(key) ?? this.#begin(key, read);
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    entry.waiting++;
+    try {
+      const image = await untilAborted(entry.image, signal);
+      entry.bytes = image.parts.reduce((sum, { embeddings }) => sum + embeddings.byteLength, 0);
+      return image;
+    } finally {
+      entry.waiting--;
+      if (entry.bytes > 0) this.#trim();
+      else if (entry.waiting === 0) this.#drop(key, entry);
+    }
+  }
+
+  #begin(key: string, read: (signal: AbortSignal) => Promise<ReadImage>): Entry {
+    const abort = new AbortController();
+    const entry: Entry = { image: read(abort.signal), abort, waiting: 0, bytes: 0 };
+    entry.image.catch(() => this.#drop(key, entry));
+    return entry;
+  }
+
+  /** Forgets an image that could not be read, or for which nobody waits. */
+  #drop(key: string, entry: Entry): void {
+    entry.abort.abort();
+    if (this.#entries.get(key) === entry) this.#entries.delete(key);
+  }
+
+  #trim(): void {
+    let total = this.#entries.values().reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const [key, { bytes }] of this.#entries) {
+      if (total <= this.#capacity) return;
+      if (bytes === 0) continue;
+      this.#entries.delete(key);
+      total -= bytes;
+    }
+  }
+}

@@ -1,0 +1,125 @@
+// From the bytes of a picture to what stands for it in a prompt: decoded, prepared, encoded, with the
+// model's markers; and how much that will be, told by its header alone. Where it stands is the prompt's business (prompt/image_marks.ts).
+
+import { RequestError } from "../../errors.ts";
+import type { ImageData, PromptImage, ReadImage } from "../../prompt/mod.ts";
+import type { ImageEncoder } from "../encoder.ts";
+import { ImageError, measureImage, type Size } from "../image/mod.ts";
+import { ImageCache } from "./image_cache.ts";
+import { textsAround } from "../markers.ts";
+import { ImagePreparer } from "./preparer.ts";
+import { layOut, normalize, type PreparedImage } from "../preprocess/mod.ts";
+import type { Vision } from "../vision.ts";
+
+/** Bytes of embeddings that are remembered. */
+const CACHE_BYTES = 64 * 2 ** 20;
+
+/** Projectors whose decoders place the rows of an image in a grid (M-RoPE). */
+const GRIDS = ["qwen2.5vl_merger", "qwen3vl_merger"];
+
+/** Runs work while nothing else uses the encoder's GPU; with the signal, waiting for that ends. */
+export type Between = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
+
+/** Reads the images of a model's prompts. */
+export class ImageReader {
+  readonly #vision: Vision;
+  readonly #encoder: ImageEncoder;
+  readonly #between: Between;
+  readonly #cache = new ImageCache(CACHE_BYTES);
+  readonly #preparer = new ImagePreparer();
+
+  /** Reads as `vision` says, on the GPU when it is its turn. */
+  constructor(vision: Vision, encoder: ImageEncoder, between: Between) {
+    this.#vision = vision;
+    this.#encoder = encoder;
+    this.#between = between;
+  }
+
+  /** To be held by who reads several images: what reads them need not begin anew for each. */
+  begin(): Disposable {
+    return this.#preparer.use();
+  }
+
+  /**
+   * An image as it will be read, its rows without values.
+   *
+   * @throws {ImageError} if its header says that it cannot be read
+   */
+  plan(data: ImageData): ReadImage {
+    const { preprocessing, projectorType } = this.#vision;
+    const layout = layOut(measureImage(bytesOf(data)), preprocessing);
+    const parts = layout.images.map((size, i) => ({
+      ...this.#describe(size),
+      key: `planned ${i}`,
+      embeddings: new Float32Array(),
+    }));
+    return { parts, texts: textsAround(projectorType, layout) };
+  }
+
+  /**
+   * Reads an image; one that is remembered is not encoded again.
+   *
+   * @param signal ends it: at once for who waits, and between two blocks of the encoder or two tiles
+   * for the work, if nobody else waits for the same image
+   * @throws {ImageError} if it is none, or one that cannot be read
+   * @throws {RequestError} if it does not fit the encoder
+   */
+  async read(data: ImageData, signal?: AbortSignal): Promise<ReadImage> {
+    const bytes = bytesOf(data);
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+    return await this.#cache.get(hash, (signal) => this.#read(bytes, hash, signal), signal);
+  }
+
+  async #read(
+    bytes: Uint8Array<ArrayBuffer>,
+    hash: string,
+    signal: AbortSignal,
+  ): Promise<ReadImage> {
+    const { preprocessing, projectorType } = this.#vision;
+    const prepared = await this.#preparer.prepare(bytes, preprocessing, signal);
+    const parts: PromptImage[] = [];
+    for (const [i, image] of prepared.images.entries()) {
+      parts.push(await this.#encode(image, `${hash} ${i}`, signal));
+    }
+    return { parts, texts: textsAround(projectorType, prepared) };
+  }
+
+  async #encode(image: PreparedImage, key: string, signal: AbortSignal): Promise<PromptImage> {
+    const { preprocessing } = this.#vision;
+    const pixels = normalize(image, preprocessing);
+    const { width, height } = image;
+    const embeddings = await this.#between(async () => {
+      try {
+        return await this.#encoder.encode(pixels, { width, height }, signal);
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        throw new RequestError(error.message, { cause: error });
+      }
+    }, signal);
+    const tokens = embeddings.length / this.#encoder.columns;
+    return { ...this.#describe(image), key, tokens, embeddings };
+  }
+
+  /** What of an image follows from its size once it is prepared. */
+  #describe({ width, height }: Size): Pick<PromptImage, "tokens" | "grid"> {
+    const { preprocessing: { patchSize, merge }, projectorType } = this.#vision;
+    const side = patchSize * merge;
+    return {
+      tokens: this.#encoder.tokensOf({ width, height }),
+      ...(GRIDS.includes(projectorType) && {
+        grid: { rows: height / side, columns: width / side },
+      }),
+    };
+  }
+}
+
+function bytesOf(data: ImageData): Uint8Array<ArrayBuffer> {
+  if (typeof data !== "string") return new Uint8Array(data);
+  try {
+    return Uint8Array.fromBase64(data);
+  } catch {
+    throw new ImageError(
+      "its text is no base64; send the bytes of a file in base64, no URL or path",
+    );
+  }
+}

@@ -1,0 +1,25 @@
+// The thread in which large images are decoded and scaled: it takes seconds, and the thread of the
+// model has other answers to go on with. One image at a time; preparer.ts is the other side.
+
+import { CancelFlag } from "../../cancellation.ts";
+import { prepareImage } from "./prepare.ts";
+import type { PrepareAnswer, PrepareRequest } from "./preparer.ts";
+import { ImageError } from "../image/mod.ts";
+
+const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
+
+scope.onmessage = async ({ data }: MessageEvent<PrepareRequest>) => {
+  const { bytes, config, cancelled } = data;
+  try {
+    const prepared = await prepareImage(bytes, config, [new CancelFlag(cancelled)]);
+    const buffers = new Set(prepared.images.map(({ pixels }) => pixels.buffer as ArrayBuffer));
+    answer({ prepared }, [...buffers]);
+  } catch (error) {
+    if (error instanceof ImageError) answer({ fault: error.state });
+    else answer({ failure: String(error) });
+  }
+};
+
+function answer(message: PrepareAnswer, transfer: ArrayBuffer[] = []): void {
+  scope.postMessage(message, transfer);
+}

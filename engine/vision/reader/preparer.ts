@@ -1,0 +1,94 @@
+// Prepares images beside the thread that it is called in: small ones there, since a worker takes longer
+// to begin, the others in a worker, one after the other, so that what they need is needed once. The
+// worker lives as long as somebody reads images, and its memory goes with it.
+
+import { CancelFlag } from "../../cancellation.ts";
+import { EngineError } from "../../errors.ts";
+import { untilAborted } from "../../async.ts";
+import { ImageError, measureImage } from "../image/mod.ts";
+import { prepareImage } from "./prepare.ts";
+import type { PreparedImages, PreprocessingConfig } from "../preprocess/mod.ts";
+
+/** An image of so many pixels is prepared in some tens of milliseconds. */
+const SMALL_PIXELS = 500_000;
+
+/** What the worker is asked. */
+export interface PrepareRequest {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly config: PreprocessingConfig;
+  /** Memory of the flag that calls it off. */
+  readonly cancelled: SharedArrayBuffer;
+}
+
+/** What it answers: what is prepared, what is wrong with the image, or what broke. */
+export type PrepareAnswer = { prepared: PreparedImages } | { fault: string } | { failure: string };
+
+/** Prepares images. */
+export class ImagePreparer {
+  #worker: Worker | undefined;
+  #users = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Keeps the worker, once there is one, until what this returns is disposed of. */
+  use(): Disposable {
+    this.#users++;
+    return {
+      [Symbol.dispose]: () => {
+        if (--this.#users === 0) this.#end();
+      },
+    };
+  }
+
+  /**
+   * Decodes and scales an image.
+   *
+   * @throws {ImageError} if it is none that can be read; the signal's reason, at once
+   */
+  async prepare(
+    bytes: Uint8Array<ArrayBuffer>,
+    config: PreprocessingConfig,
+    signal: AbortSignal,
+  ): Promise<PreparedImages> {
+    const { width, height } = measureImage(bytes);
+    if (width * height <= SMALL_PIXELS) return await prepareImage(bytes, config, []);
+    using _ = this.use();
+    const cancelled = new CancelFlag();
+    const abort = () => cancelled.set();
+    signal.addEventListener("abort", abort);
+    try {
+      const prepared = this.#last.then(() =>
+        this.#ask({ bytes, config, cancelled: cancelled.memory })
+      );
+      this.#last = prepared.catch(() => {});
+      return await untilAborted(prepared, signal);
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  #ask(request: PrepareRequest): Promise<PreparedImages> {
+    if (new CancelFlag(request.cancelled).isSet) throw new DOMException("", "AbortError");
+    const worker = this.#worker ??= new Worker(new URL("./prepare_worker.ts", import.meta.url), {
+      type: "module",
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<PreparedImages>();
+    worker.onmessage = ({ data }: MessageEvent<PrepareAnswer>) => {
+      if ("prepared" in data) resolve(data.prepared);
+      else if ("fault" in data) reject(new ImageError(data.fault));
+      else reject(new EngineError(`Cannot read the image: ${data.failure}`));
+    };
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.#worker = undefined;
+      reject(new EngineError(`Cannot read the image: its worker crashed: ${event.message}`));
+    };
+    worker.postMessage(request);
+    return promise;
+  }
+
+  #end(): void {
+    this.#worker?.terminate();
+    this.#worker = undefined;
+    this.#last = Promise.resolve();
+  }
+}
