@@ -47,18 +47,22 @@ import type { RotateOptions, RotateRowsOptions } from "../ops/rotate.ts";
 import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
+import { activate } from "./activate.ts";
 import { attention } from "./attend.ts";
+import * as columns from "./columns.ts";
 import { CpuCore } from "./core.ts";
 import { type CpuMatrix, tableOf, WeightMatrix, WeightWriter } from "./matrix.ts";
 import { cpu, type CpuBuffer, dryBuffer, takeBuffer, wholeLines } from "./memory.ts";
 import * as attentions from "./plain/attention.ts";
 import { embed } from "./plain/embed.ts";
 import * as experts from "./plain/experts.ts";
-import * as recurrent from "./plain/recurrent.ts";
-import * as vectors from "./plain/vectors.ts";
 import { expertLinear, linear } from "./products.ts";
-import { rowNorm } from "./norms.ts";
+import * as norms from "./norms.ts";
+import { convolution } from "./recurrent/convolution.ts";
+import { deltaRule } from "./recurrent/delta.ts";
+import { scan } from "./recurrent/scan.ts";
 import { rotate } from "./rotate.ts";
+import { rotateRows } from "./rotate_rows.ts";
 import { createSampler } from "./sampler.ts";
 
 /** ggml_type of f32. */
@@ -214,10 +218,7 @@ export class CpuDevice implements Device {
   }
 
   norm(x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}): Operation {
-    const run = rowNorm(this.#core, x, y, norm, options);
-    return run
-      ? this.#bound(operands.norm(x, y, options), run)
-      : this.#plain(operands.norm(x, y, options), vectors.norm(this.#core, x, y, norm, options));
+    return this.#bound(operands.norm(x, y, options), norms.norm(this.#core, x, y, norm, options));
   }
 
   quantize(x: FloatRows, y: QuantizedRows): Operation {
@@ -239,10 +240,7 @@ export class CpuDevice implements Device {
   }
 
   activate(x: FloatRows, y: Activation, options: ActivateOptions): Operation {
-    return this.#plain(
-      operands.activate(x, y, options),
-      vectors.activate(this.#core, x, y, options),
-    );
+    return this.#bound(operands.activate(x, y, options), activate(this.#core, x, y, options));
   }
 
   elementwise(
@@ -250,8 +248,8 @@ export class CpuDevice implements Device {
     y: Columns,
     options: ElementwiseOptions = {},
   ): Operation {
-    const run = vectors.elementwise(operation, y, options);
-    return this.#plain(operands.elementwise(operation, y, options), run);
+    const run = columns.elementwise(this.#core, operation, y, options);
+    return this.#bound(operands.elementwise(operation, y, options), run);
   }
 
   rotate(
@@ -268,7 +266,8 @@ export class CpuDevice implements Device {
   }
 
   rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation {
-    return this.#plain(operands.rotateRows(x, turns), attentions.rotateRows(x, turns, options));
+    const run = rotateRows(this.#core, x, turns, options);
+    return this.#bound(operands.rotateRows(x, turns), run);
   }
 
   attention(
@@ -314,16 +313,17 @@ export class CpuDevice implements Device {
   }
 
   mix(weights: FloatRows, x: Columns, y: Columns, options: MixOptions): Operation {
-    return this.#plain(operands.mix(weights, x, y), vectors.mix(weights, x, y, options));
+    const run = columns.mix(this.#core, weights, x, y, options);
+    return this.#bound(operands.mix(weights, x, y), run);
   }
 
   matchMagnitude(y: Columns, reference: Columns, options: { count?: number } = {}): Operation {
-    const run = vectors.matchMagnitude(y, reference, options);
-    return this.#plain(operands.matchMagnitude(y, reference), run);
+    const run = columns.matchMagnitude(this.#core, y, reference, options);
+    return this.#bound(operands.matchMagnitude(y, reference), run);
   }
 
   sparsify(x: FloatRows, factor: number): Operation {
-    return this.#plain(operands.sparsify(x), vectors.sparsify(x, factor));
+    return this.#bound(operands.sparsify(x), columns.sparsify(this.#core, x, factor));
   }
 
   convolution(
@@ -333,8 +333,8 @@ export class CpuDevice implements Device {
     state: Buffer,
     options: ConvolutionOptions,
   ): Operation {
-    const run = recurrent.convolution(x, y, step, state, options);
-    return this.#plain(operands.convolution(x, y, step, state), run);
+    const run = convolution(this.#core, x, y, step, state, options);
+    return this.#bound(operands.convolution(x, y, step, state), run);
   }
 
   scan(
@@ -345,8 +345,8 @@ export class CpuDevice implements Device {
     weights: ScanWeights,
     shape: ScanShape,
   ): Operation {
-    const run = recurrent.scan(inputs, y, step, state, weights, shape);
-    return this.#plain(operands.scan(inputs, y, step, state), run);
+    const run = scan(this.#core, inputs, y, step, state, weights, shape);
+    return this.#bound(operands.scan(inputs, y, step, state), run);
   }
 
   deltaRule(
@@ -357,12 +357,13 @@ export class CpuDevice implements Device {
     weights: DeltaWeights,
     shape: DeltaShape,
   ): Operation {
-    const run = recurrent.deltaRule(inputs, y, step, state, weights, shape);
-    return this.#plain(operands.deltaRule(inputs, y, step, state), run);
+    const run = deltaRule(this.#core, inputs, y, step, state, weights, shape);
+    return this.#bound(operands.deltaRule(inputs, y, step, state), run);
   }
 
   gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation {
-    return this.#plain(operands.gatedNorm(x, y, options), vectors.gatedNorm(x, y, options));
+    const run = norms.gatedNorm(this.#core, x, y, options);
+    return this.#bound(operands.gatedNorm(x, y, options), run);
   }
 
   sampler(options: SamplerOptions): Sampler {

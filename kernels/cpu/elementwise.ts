@@ -1,18 +1,17 @@
-// Kernels on rows of floats: norms, and the activation functions of feed-forward blocks. Exponentials
+// The activation functions of feed-forward blocks. Exponentials
 // are computed by range reduction and a polynomial (Cephes, expf), to two units in the last place.
 
 import {
-  f32,
   f32x4,
   type FunctionBuilder,
   i32,
   i32x4,
   type Memory,
   type ModuleBuilder,
-  shuffleLanes,
   type V128,
 } from "./wasm/mod.ts";
 import { lanes } from "./formats/scales.ts";
+import { addKernel, forItems } from "./kernel.ts";
 import type { ActivationFunction } from "../ops/activation_function.ts";
 
 /** A float in all lanes. */
@@ -49,12 +48,12 @@ export function exponential(f: FunctionBuilder, x: V128): V128 {
 }
 
 /** x / (1 + exp(-z)). */
-function sigmoidTimes(f: FunctionBuilder, x: V128, z: V128): V128 {
+export function sigmoidTimes(f: FunctionBuilder, x: V128, z: V128): V128 {
   return f32x4.div(x, f32x4.add(constant(f, 1), exponential(f, f32x4.neg(z))));
 }
 
 /** An activation function of each lane; as activateReference(). */
-function activate(f: FunctionBuilder, name: ActivationFunction, x: V128): V128 {
+export function activate(f: FunctionBuilder, name: ActivationFunction, x: V128): V128 {
   const zero = constant(f, 0);
   switch (name) {
     case "silu":
@@ -79,92 +78,34 @@ function activate(f: FunctionBuilder, name: ActivationFunction, x: V128): V128 {
   }
 }
 
-/** What activation reads: rows of `columns` floats, a multiple of 4; `up` is zero where there is none. */
-export const ACTIVATE_ARGUMENTS = ["x", "up", "y", "columns"] as const;
+/**
+ * What activation reads: rows of `columns` floats, a multiple of 4; `up`, in the same rows as x, is zero
+ * where there is none. Strides are in bytes.
+ */
+export const ACTIVATE_ARGUMENTS = ["x", "up", "xStride", "y", "yStride", "columns"] as const;
 
 /** Adds `activate_<name>(record, first, last)`: y = f(x), or y = f(x) * up as gateReference() has it. */
 export function addActivate(module: ModuleBuilder, work: Memory, name: ActivationFunction): void {
-  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
-  module.function(`activate_${name}`, parameters, (f, { record, first, last }) => {
-    const [x, up, y, columns] = ACTIVATE_ARGUMENTS.map((_, i) =>
-      f.let(work.i32.load(record, 4 * i))
-    );
-    const at = f.let(i32.mul(i32.mul(first, columns), 4));
-    const end = f.let(i32.mul(i32.mul(last, columns), 4));
-    f.forUpTo(at, end, 16, () => {
-      const value = f.let(activate(f, name, f.let(work.v128.load(i32.add(x, at)))));
-      f.if(up, () => {
-        const factor = work.v128.load(i32.add(up, at));
-        const clamped = () =>
-          f32x4.add(
-            f32x4.max(f32x4.min(factor, constant(f, 7)), constant(f, -7)),
-            constant(f, 1),
-          );
-        f.set(value, f32x4.mul(value, name === "clamped_swish" ? clamped() : factor));
-      });
-      f.do(work.v128.store(i32.add(y, at), value));
-    });
-  });
-}
-
-/**
- * What norms read: vectors of `columns` floats, `stride` floats apart, zeros from `columns` to the next
- * multiple of 4. `weight` and `bias` are zero where there is none; `mean` is 1 where it is subtracted.
- */
-export const NORM_ARGUMENTS = [
-  ...["x", "y", "weight", "bias", "columns", "stride", "epsilon", "mean"],
-] as const;
-
-/** Adds `norm(record, first, last)`: RMSNorm and LayerNorm of vectors `first` to `last`. */
-export function addNorm(module: ModuleBuilder, work: Memory): void {
-  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
-  module.function("norm", parameters, (f, { record, first, last }) => {
-    const [x, y, weight, bias, columns, stride, epsilonBits, hasMean] = NORM_ARGUMENTS.map((_, i) =>
-      f.let(work.i32.load(record, 4 * i))
-    );
-    const zero = constant(f, 0);
-    const bytes = f.let(i32.mul(i32.shr_u(i32.add(columns, 3), 2), 16));
-    const count = f.let(f32.convert_i32_s(columns));
-    const padding = f32.convert_i32_s(i32.sub(i32.shr_u(bytes, 2), columns));
-    const row = f.let(first);
-    const at = f.local("i32");
-    const sum = f.local("v128");
-    const each = (base: typeof x, body: (values: V128) => void) => {
-      f.set(at, 0);
-      f.forUpTo(at, bytes, 16, () => body(work.v128.load(i32.add(base, at))));
-    };
-    const total = () => {
-      const two = f.let(f32x4.add(sum, shuffleLanes(sum, sum, [2, 3, 0, 1])));
-      return f32.add(f32x4.extract_lane(two, 0), f32x4.extract_lane(two, 1));
-    };
-    f.forUpTo(row, last, 1, () => {
-      const offset = f.let(i32.mul(i32.mul(row, stride), 4));
-      const from = f.let(i32.add(x, offset));
-      const to = f.let(i32.add(y, offset));
-      const mean = f.let(f32.const(0));
-      f.if(hasMean, () => {
-        f.set(sum, zero);
-        each(from, (values) => f.set(sum, f32x4.add(sum, values)));
-        f.set(mean, f32.div(total(), count));
-      });
-      const means = f.let(f32x4.splat(mean));
-      f.set(sum, zero);
-      each(from, (values) => {
-        const centred = f.let(f32x4.sub(values, means));
-        f.set(sum, f32x4.add(sum, f32x4.mul(centred, centred)));
-      });
-      // Columns of padding were counted as the square of the mean.
-      const squares = f32.sub(total(), f32.mul(padding, f32.mul(mean, mean)));
-      const variance = f32.add(f32.div(squares, count), f32.reinterpret_i32(epsilonBits));
-      const scale = f.let(f32x4.splat(f32.div(1, f32.sqrt(variance))));
-      each(from, (values) => {
-        const value = f.let(f32x4.mul(f32x4.sub(values, means), scale));
-        f.if(weight, () => {
-          f.set(value, f32x4.mul(value, work.v128.load(i32.add(weight, at))));
+  const kernel = { name: `activate_${name}`, takes: ACTIVATE_ARGUMENTS };
+  addKernel(module, work, kernel, (f, given, first, last) =>
+    forItems(f, first, last, (row) => {
+      const offset = f.let(i32.mul(row, given.xStride));
+      const x = f.let(i32.add(given.x, offset));
+      const up = f.let(i32.add(given.up, offset));
+      const y = f.let(i32.add(given.y, i32.mul(row, given.yStride)));
+      const at = f.let(i32.const(0));
+      f.forUpTo(at, i32.mul(given.columns, 4), 16, () => {
+        const value = f.let(activate(f, name, f.let(work.v128.load(i32.add(x, at)))));
+        f.if(given.up, () => {
+          const factor = work.v128.load(i32.add(up, at));
+          const clamped = () =>
+            f32x4.add(
+              f32x4.max(f32x4.min(factor, constant(f, 7)), constant(f, -7)),
+              constant(f, 1),
+            );
+          f.set(value, f32x4.mul(value, name === "clamped_swish" ? clamped() : factor));
         });
-        f.if(bias, () => f.set(value, f32x4.add(value, work.v128.load(i32.add(bias, at)))));
-        f.do(work.v128.store(i32.add(to, at), value));
+        f.do(work.v128.store(i32.add(y, at), value));
       });
-    });
-  });
+    }));
 }

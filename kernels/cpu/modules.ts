@@ -4,10 +4,11 @@
 
 import { ACTIVATION_FUNCTIONS } from "../ops/activation_function.ts";
 import { addQuantize } from "./activations.ts";
-import { addActivate, addNorm } from "./elementwise.ts";
+import { addActivate } from "./elementwise.ts";
 import type { DotProduct } from "./dot_product.ts";
 import { addFloatProduct, isFloatFormat } from "./float_product.ts";
 import type { FloatFormat, PackedFormat } from "./formats/mod.ts";
+import { addNorm } from "./norm.ts";
 import { addFloatPack, addPack } from "./pack.ts";
 import { addProduct, PANEL_PAGES } from "./product.ts";
 import { type Memory, ModuleBuilder } from "./wasm/mod.ts";

@@ -1,35 +1,75 @@
-// Norms of whole rows by their kernel; those of vectors within rows, of rows in another order, and sums
-// go the plain way (plain/vectors.ts).
+// Norms on the host's side.
 
 import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
 import type { Norm, NormOptions } from "../ops/norm.ts";
+import type { ColumnRange, GatedNormOptions } from "../ops/recurrent/mod.ts";
 import { type CpuCore, floatBits } from "./core.ts";
-import { NORM_ARGUMENTS } from "./elementwise.ts";
+import { inOrder } from "./kernel.ts";
 import { cpu } from "./memory.ts";
+import { workModule } from "./modules.ts";
+import { addGatedNorm, GATED_NORM_ARGUMENTS, NORM_ARGUMENTS } from "./norm.ts";
 
-/** y = norm(x) for whole rows; undefined where the kernel cannot do what is asked for. */
-export function rowNorm(
+/** y = norm(x), or y += norm(x). */
+export function norm(
   core: CpuCore,
   x: FloatRows,
   y: Activation,
-  { kind, epsilon, weight, bias }: Norm,
-  { source, vectors, accumulate }: NormOptions,
+  { kind, epsilon, weight, bias, weightPerVector = false }: Norm,
+  { source, vectors, accumulate = false }: NormOptions,
 ) {
-  if (source || vectors || accumulate || x.stride !== y.stride) return undefined;
-  const to = isQuantized(y) ? core.kept("normed", x.floats.size) : cpu(y.floats);
-  const values: Record<string, number> = {
-    x: cpu(x.floats).address,
-    y: to.address,
+  const { first = 0, count = 1, columns = x.columns } = vectors ?? {};
+  const to = isQuantized(y)
+    ? core.kept("normed", y.groups.size / core.groupBytes * GROUP * 4)
+    : cpu(y.floats);
+  const words = inOrder(NORM_ARGUMENTS, {
+    x: cpu(x.floats).address + 4 * first,
+    xStride: 4 * x.stride,
+    sources: source ? cpu(source).address : 0,
+    y: to.address + 4 * first,
+    yStride: 4 * y.stride,
+    count,
+    columns,
+    padded: vectors || accumulate ? columns : y.stride,
     weight: weight ? cpu(weight).address : 0,
+    weightStep: weightPerVector ? 4 * columns : 0,
     bias: bias ? cpu(bias).address : 0,
-    columns: x.columns,
-    stride: x.stride,
     epsilon: floatBits(epsilon),
     mean: Number(kind === "layer"),
-  };
-  const words = NORM_ARGUMENTS.map((name) => values[name]!);
+    adds: Number(accumulate),
+  });
   return (rows: number) => {
-    core.run([{ kernels: core.common, name: "norm", arguments: words, items: rows }]);
+    const items = rows * count;
+    core.run([{ kernels: core.common, name: "norm", arguments: words, items }]);
     if (isQuantized(y)) core.quantize(to, cpu(y.groups), rows, y.stride / GROUP);
   };
+}
+
+/** The norm of each group of x, times what its gate gives. */
+export function gatedNorm(
+  core: CpuCore,
+  x: ColumnRange,
+  y: FloatRows,
+  { groups, weight, sharedWeight = false, epsilon, gate }: GatedNormOptions,
+) {
+  const kernels = core.kernels(
+    `gated norm ${gate?.activation}`,
+    () => workModule((module, work) => addGatedNorm(module, work, gate?.activation)),
+  );
+  const columns = y.columns / groups;
+  const place = ({ rows, first }: ColumnRange) => cpu(rows.floats).address + 4 * first;
+  const words = inOrder(GATED_NORM_ARGUMENTS, {
+    x: place(x),
+    xStride: 4 * x.rows.stride,
+    z: gate ? place(gate.z) : 0,
+    zStride: gate ? 4 * gate.z.rows.stride : 0,
+    y: cpu(y.floats).address,
+    yStride: 4 * y.stride,
+    count: groups,
+    columns,
+    weight: cpu(weight).address,
+    weightStep: sharedWeight ? 0 : 4 * columns,
+    epsilon: floatBits(epsilon),
+  });
+  return (rows: number) =>
+    core.run([{ kernels, name: "gated_norm", arguments: words, items: rows * groups }]);
 }

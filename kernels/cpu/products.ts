@@ -10,6 +10,7 @@ import { activationBytes, codeBytes } from "./activations.ts";
 import type { CpuCore } from "./core.ts";
 import { ACTIVATE_ARGUMENTS } from "./elementwise.ts";
 import { BAND, blockColumns, type CpuFormat, cpuFormat } from "./formats/mod.ts";
+import { inOrder } from "./kernel.ts";
 import type { PackedSide, WeightMatrix } from "./matrix.ts";
 import { cpu, type CpuBuffer } from "./memory.ts";
 import { floatsOf, targetOf } from "./plain/rows.ts";
@@ -167,13 +168,14 @@ export function linear(
   /** f(gate) * up of whole rows, by the kernel. */
   const gate = (results: CpuBuffer, rows: number) => {
     const to = isQuantized(y) ? core.temporary(rows * y.stride * 4) : cpu(y.floats);
-    const values = {
+    const words = inOrder(ACTIVATE_ARGUMENTS, {
       x: results.address,
       up: results.address + rows * y.stride * 4,
+      xStride: y.stride * 4,
       y: to.address,
+      yStride: y.stride * 4,
       columns: y.stride,
-    };
-    const words = ACTIVATE_ARGUMENTS.map((name) => values[name]);
+    });
     const name = `activate_${activation}`;
     core.run([{ kernels: core.common, name, arguments: words, items: rows }]);
     if (isQuantized(y)) core.quantize(to, cpu(y.groups), rows, y.stride / GROUP);

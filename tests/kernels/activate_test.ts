@@ -4,11 +4,11 @@
 import {
   activateReference,
   type ActivationFunction,
+  type Device,
   gateReference,
   padTo,
 } from "../../kernels/mod.ts";
-import { Activate, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, submit } from "../gpu.ts";
+import { deviceTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, outputRows, ULP, uploadRows } from "./close.ts";
 
 interface Case {
@@ -17,7 +17,7 @@ interface Case {
   quantized: boolean;
 }
 
-async function assertActivate(device: WebGpuDevice, columns: number, options: Case) {
+async function assertActivate(device: Device, columns: number, options: Case) {
   const { activation, gated, quantized } = options;
   const rows = 3;
   const gate = randomFloats(rows * columns, 1).map((value) => value * 4);
@@ -35,7 +35,7 @@ async function assertActivate(device: WebGpuDevice, columns: number, options: Ca
     if (gated) halves.set(up.subarray(from, to), (2 * row + 1) * stride);
   }
   const x = uploadRows(device, halves, sides * stride);
-  submit(device, (pass) => new Activate(device, x, y, { activation, gated }).encode(pass, rows));
+  submit(device, (pass) => device.activate(x, y, { activation, gated }).encode(pass, rows));
   const expected = gate.map((value, i) =>
     gated ? gateReference(activation, value, up[i]) : activateReference(activation, value)
   );
@@ -58,7 +58,7 @@ const FUNCTIONS = [
 ];
 
 for (const activation of FUNCTIONS) {
-  gpuTest(`Activate with ${activation} matches the reference, gated and not`, async (device) => {
+  deviceTest(`Activate with ${activation} matches the reference, gated and not`, async (device) => {
     for (const gated of [false, true]) {
       for (const columns of [1, 33, 1100]) {
         await assertActivate(device, columns, { activation, gated, quantized: false });
@@ -67,7 +67,7 @@ for (const activation of FUNCTIONS) {
   });
 }
 
-gpuTest("Activate writes int8 groups", async (device) => {
+deviceTest("Activate writes int8 groups", async (device) => {
   for (const columns of [1, 33, 1100]) {
     await assertActivate(device, columns, { activation: "silu", gated: true, quantized: true });
   }

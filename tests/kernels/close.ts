@@ -6,7 +6,9 @@
 import { assert } from "@std/assert";
 import {
   type Activation,
+  type Buffer,
   bufferOf,
+  type Device,
   type FloatRows,
   floatRows,
   GROUP,
@@ -14,7 +16,8 @@ import {
   type QuantizedRows,
   quantizedRows,
 } from "../../kernels/mod.ts";
-import { GROUP_BYTES, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
+import { activationBytes } from "../../kernels/cpu/activations.ts";
+import { GROUP_BYTES } from "../../kernels/webgpu/mod.ts";
 import { readFloats, readWords, write } from "../gpu.ts";
 
 /** Distance of 1 to the next f32; half of it is the worst error of one rounding of a value in [1, 2). */
@@ -44,7 +47,7 @@ export function assertClose(
 }
 
 /** Writes values without padding, [rows, columns], into rows, whose padding becomes zero. */
-export function writeRows(device: WebGpuDevice, rows: FloatRows, values: Float32Array): void {
+export function writeRows(device: Device, rows: FloatRows, values: Float32Array): void {
   const { columns, stride } = rows;
   const count = values.length / columns;
   const padded = new Float32Array(count * stride);
@@ -55,7 +58,7 @@ export function writeRows(device: WebGpuDevice, rows: FloatRows, values: Float32
 }
 
 /** Rows on the GPU, from values without padding, [rows, columns]. */
-export function uploadRows(device: WebGpuDevice, values: Float32Array, columns: number): FloatRows {
+export function uploadRows(device: Device, values: Float32Array, columns: number): FloatRows {
   const rows = floatRows(device, "x", values.length / columns, columns);
   writeRows(device, rows, values);
   return rows;
@@ -63,7 +66,7 @@ export function uploadRows(device: WebGpuDevice, values: Float32Array, columns: 
 
 /** Rows for a kernel to write, as f32 or as int8 groups, filled with what it must overwrite. */
 export function outputRows(
-  device: WebGpuDevice,
+  device: Device,
   count: number,
   columns: number,
   quantized: boolean,
@@ -76,16 +79,33 @@ export function outputRows(
   return y;
 }
 
-/** The first `count` int8 groups. */
+/** The first `count` int8 groups: codes, and (scale, sums of both halves, 0). */
 export async function readGroups(
-  device: WebGpuDevice,
-  { groups }: QuantizedRows,
+  device: Device,
+  { groups, stride }: QuantizedRows,
   count: number,
 ): Promise<{ codes: Int8Array; scales: Float32Array }[]> {
+  if (device.profile.platform.name === "cpu") {
+    return await readCpuGroups(device, groups, count, stride);
+  }
   const { buffer } = await readWords(device, groups, count * GROUP_BYTES / 4);
   return Array.from({ length: count }, (_, group) => {
     const codes = new Int8Array(buffer, group * GROUP_BYTES, GROUP);
     return { codes, scales: new Float32Array(buffer, group * GROUP_BYTES + GROUP, 4) };
+  });
+}
+
+/** Those of the CPU: groups of all rows side by side, with whole and negated sums of codes. */
+async function readCpuGroups(device: Device, groups: Buffer, count: number, stride: number) {
+  const bytes = activationBytes(false);
+  const { buffer } = await readWords(device, groups, count * bytes / 4);
+  const [inRow, rows] = [stride / GROUP, count * GROUP / stride];
+  return Array.from({ length: count }, (_, group) => {
+    const at = (group % inRow * rows + Math.floor(group / inRow)) * bytes;
+    const [scale] = new Float32Array(buffer, at + GROUP, 1);
+    const [first, last] = new Int32Array(buffer, at + GROUP + 4, 2);
+    const scales = Float32Array.of(scale, -scale * first, -scale * last, 0);
+    return { codes: new Int8Array(buffer, at, GROUP), scales };
   });
 }
 
@@ -95,7 +115,7 @@ export async function readGroups(
  * the tolerance of the group's peak, the sums by those of their terms and of summing sixteen.
  */
 export async function assertRows(
-  device: WebGpuDevice,
+  device: Device,
   y: Activation,
   expected: Float32Array,
   tolerance: Tolerance,
@@ -114,7 +134,7 @@ export async function assertRows(
 }
 
 async function assertQuantized(
-  device: WebGpuDevice,
+  device: Device,
   y: QuantizedRows,
   expected: Float32Array,
   errors: Float64Array,

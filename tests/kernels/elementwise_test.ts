@@ -1,14 +1,13 @@
 // Elementwise operations against their reference: all of them, on columns of wider rows, with an
 // operand of other columns, shared by neighbours or by all rows.
 
-import { type ElementwiseOperation, elementwiseReference } from "../../kernels/mod.ts";
-import { Elementwise, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, submit } from "../gpu.ts";
+import { type Device, type ElementwiseOperation, elementwiseReference } from "../../kernels/mod.ts";
+import { deviceTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, ULP, uploadRows } from "./close.ts";
 
 const [ROWS, COLUMNS, X_COLUMNS] = [3, 70, 50];
 
-async function assertOperation(device: WebGpuDevice, operation: ElementwiseOperation, options: {
+async function assertOperation(device: Device, operation: ElementwiseOperation, options: {
   repeat?: number;
   broadcast?: boolean;
   hasX?: boolean;
@@ -22,7 +21,7 @@ async function assertOperation(device: WebGpuDevice, operation: ElementwiseOpera
   const y = uploadRows(device, before, COLUMNS);
   const x = uploadRows(device, other, X_COLUMNS);
   submit(device, (pass) => {
-    new Elementwise(device, operation, { rows: y, first: 5, columns: 40 }, {
+    device.elementwise(operation, { rows: y, first: 5, columns: 40 }, {
       ...(hasX ? { x: { rows: x, first: 3 } } : {}),
       broadcast,
       repeat,
@@ -47,7 +46,7 @@ async function assertOperation(device: WebGpuDevice, operation: ElementwiseOpera
   await assertRows(device, y, expected, (i) => errors[i]);
 }
 
-gpuTest("Elementwise matches the reference for every operation", async (device) => {
+deviceTest("Elementwise matches the reference for every operation", async (device) => {
   for (const operation of ["copy", "add", "multiply", "sigmoid_gate", "gelu_gate"] as const) {
     await assertOperation(device, operation, {});
   }
@@ -56,19 +55,19 @@ gpuTest("Elementwise matches the reference for every operation", async (device) 
   }
 });
 
-gpuTest("Elementwise shares a column or a row of its operand", async (device) => {
+deviceTest("Elementwise shares a column or a row of its operand", async (device) => {
   await assertOperation(device, "add", { repeat: 8 });
   await assertOperation(device, "add", { broadcast: true });
 });
 
-gpuTest("Elementwise works on vectors within rows, of one that they share", async (device) => {
+deviceTest("Elementwise works on vectors within rows, of one that they share", async (device) => {
   const before = randomFloats(ROWS * COLUMNS, 1);
   const other = randomFloats(ROWS * X_COLUMNS, 2);
   const y = uploadRows(device, before, COLUMNS);
   const x = uploadRows(device, other, X_COLUMNS);
   const columns = { rows: y, first: 10, columns: 8, step: 20 };
   submit(device, (pass) => {
-    new Elementwise(device, "copy", columns, { count: 3, x: { rows: x, first: 4, step: 0 } })
+    device.elementwise("copy", columns, { count: 3, x: { rows: x, first: 4, step: 0 } })
       .encode(pass, ROWS);
   });
   const expected = before.slice();

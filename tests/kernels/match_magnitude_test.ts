@@ -1,15 +1,14 @@
 // MatchMagnitude against the reference: vectors within rows, whole rows, a vector of zeros.
 
-import { matchMagnitudeReference } from "../../kernels/mod.ts";
-import { MatchMagnitude, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, submit } from "../gpu.ts";
+import { type Device, matchMagnitudeReference } from "../../kernels/mod.ts";
+import { deviceTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, relative, uploadRows } from "./close.ts";
 
 const ROWS = 3;
 
 /** Scales `count` vectors of y, from column `first` on, to a vector of rows that begin 7 before it. */
 async function assertMatch(
-  device: WebGpuDevice,
+  device: Device,
   { columns, first, count }: { columns: number; first: number; count: number },
 ) {
   const stride = first + count * columns + 1;
@@ -20,7 +19,7 @@ async function assertMatch(
   const reference = { rows: uploadRows(device, wanted, 7 + columns), first: 7 };
   const vectors = { rows: y, first, columns, step: columns };
   submit(device, (pass) => {
-    new MatchMagnitude(device, vectors, reference, { count }).encode(pass, ROWS);
+    device.matchMagnitude(vectors, reference, { count }).encode(pass, ROWS);
   });
   const expected = before.slice();
   for (let row = 0; row < ROWS; row++) {
@@ -36,10 +35,13 @@ async function assertMatch(
   await assertRows(device, y, expected, relative(expected, columns / 2 + 8));
 }
 
-gpuTest("MatchMagnitude matches the reference for 1, 40 and 577 columns", async (device) => {
+deviceTest("MatchMagnitude matches the reference for 1, 40 and 577 columns", async (device) => {
   for (const columns of [1, 40, 577]) await assertMatch(device, { columns, first: 0, count: 1 });
 });
 
-gpuTest("MatchMagnitude works on vectors within rows, of one that they share", async (device) => {
-  await assertMatch(device, { columns: 40, first: 5, count: 3 });
-});
+deviceTest(
+  "MatchMagnitude works on vectors within rows, of one that they share",
+  async (device) => {
+    await assertMatch(device, { columns: 40, first: 5, count: 3 });
+  },
+);

@@ -2,8 +2,7 @@
 // vector of another, as it corrects them.
 
 import { mixReference } from "../../kernels/mod.ts";
-import { Mix } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, submit } from "../gpu.ts";
+import { deviceTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, ULP, uploadRows } from "./close.ts";
 
 const ROWS = 3;
@@ -18,7 +17,7 @@ for (
     { name: "one vector of another activation to all", inputs: 1, bias: 1 },
   ]
 ) {
-  gpuTest(`Mix adds ${name}, as the reference does`, async (device) => {
+  deviceTest(`Mix adds ${name}, as the reference does`, async (device) => {
     const inPlace = inputs > 1;
     const before = randomFloats(ROWS * COLUMNS, 1);
     const other = randomFloats(ROWS * (WIDTH + 3), 2);
@@ -28,7 +27,7 @@ for (
     const x = inPlace ? streams : { rows: uploadRows(device, other, WIDTH + 3), first: 3 };
     const weights = uploadRows(device, factors, STREAMS * inputs);
     const options = { inputs, outputs: STREAMS, bias };
-    submit(device, (pass) => new Mix(device, weights, x, streams, options).encode(pass, ROWS));
+    submit(device, (pass) => device.mix(weights, x, streams, options).encode(pass, ROWS));
 
     const expected = before.slice();
     const errors = new Float64Array(before.length);

@@ -1,9 +1,8 @@
 // RMSNorm and LayerNorm against the reference: rows within one group of columns and over many, both
 // outputs, rows picked by number, heads within a row in place, sums onto another activation.
 
-import { type FloatRows, normReference } from "../../kernels/mod.ts";
-import { Normalize, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, submit, upload } from "../gpu.ts";
+import { type Device, type FloatRows, normReference } from "../../kernels/mod.ts";
+import { deviceTest, randomFloats, submit, upload } from "../gpu.ts";
 import { assertRows, outputRows, relative, type Tolerance, ULP, uploadRows } from "./close.ts";
 
 const EPSILON = 1e-3;
@@ -27,7 +26,7 @@ function bound(expected: Float32Array, { columns, kind = "rms" }: Case): Toleran
   return (i) => product(i) + columns * Math.sqrt(columns) * 8 * ULP;
 }
 
-async function assertNorm(device: WebGpuDevice, options: Case) {
+async function assertNorm(device: Device, options: Case) {
   const { columns, kind = "rms", quantized = false, source } = options;
   const values = randomFloats(5 * columns, columns);
   values.fill(0, columns, 2 * columns); // a row of zeros stays zero
@@ -37,7 +36,7 @@ async function assertNorm(device: WebGpuDevice, options: Case) {
   const bias = kind === "layer" ? randomFloats(columns, 4) : undefined;
   const order = source ?? [0, 1, 2, 3, 4];
   const y = outputRows(device, order.length, columns, quantized);
-  const norm = new Normalize(device, x, y, {
+  const norm = device.norm(x, y, {
     kind,
     epsilon: EPSILON,
     weight: uploadRows(device, weight, columns).floats,
@@ -57,23 +56,26 @@ async function assertNorm(device: WebGpuDevice, options: Case) {
   await assertRows(device, y, expected, bound(expected, options));
 }
 
-gpuTest("Normalize matches RMSNorm's reference for 1, 7, 33 and 577 columns", async (device) => {
+deviceTest("Normalize matches RMSNorm's reference for 1, 7, 33 and 577 columns", async (device) => {
   for (const columns of [1, 7, 33, 577]) await assertNorm(device, { columns });
 });
 
-gpuTest("Normalize matches LayerNorm's reference for 2, 7, 33 and 577 columns", async (device) => {
-  for (const columns of [2, 7, 33, 577]) await assertNorm(device, { columns, kind: "layer" });
-});
+deviceTest(
+  "Normalize matches LayerNorm's reference for 2, 7, 33 and 577 columns",
+  async (device) => {
+    for (const columns of [2, 7, 33, 577]) await assertNorm(device, { columns, kind: "layer" });
+  },
+);
 
-gpuTest("Normalize writes int8 groups for 1, 7, 33 and 577 columns", async (device) => {
+deviceTest("Normalize writes int8 groups for 1, 7, 33 and 577 columns", async (device) => {
   for (const columns of [1, 7, 33, 577]) await assertNorm(device, { columns, quantized: true });
 });
 
-gpuTest("Normalize picks rows by number", async (device) => {
+deviceTest("Normalize picks rows by number", async (device) => {
   await assertNorm(device, { columns: 33, source: [4, 0, 2, 2, 1, 3, 4] });
 });
 
-gpuTest("Normalize works on the heads of a row in place", async (device) => {
+deviceTest("Normalize works on the heads of a row in place", async (device) => {
   const [rows, columns] = [3, 100]; // heads of 20 in columns 20 to 79
   for (const weightPerVector of [false, true]) {
     const values = randomFloats(rows * columns, 1);
@@ -82,7 +84,7 @@ gpuTest("Normalize works on the heads of a row in place", async (device) => {
     const vectors = { first: 20, count: 3, columns: 20 };
     const norm = { kind: "rms", epsilon: EPSILON, weight: upload(device, weight) } as const;
     submit(device, (pass) => {
-      new Normalize(device, x, x, { ...norm, weightPerVector }, { vectors }).encode(pass, rows);
+      device.norm(x, x, { ...norm, weightPerVector }, { vectors }).encode(pass, rows);
     });
     const expected = values.slice();
     for (let row = 0; row < rows; row++) {
@@ -101,7 +103,7 @@ gpuTest("Normalize works on the heads of a row in place", async (device) => {
   }
 });
 
-gpuTest("Normalize adds to what is there, without weights too", async (device) => {
+deviceTest("Normalize adds to what is there, without weights too", async (device) => {
   const [rows, columns] = [2, 40];
   const values = randomFloats(rows * columns, 1);
   const before = randomFloats(rows * columns, 2);
@@ -109,7 +111,7 @@ gpuTest("Normalize adds to what is there, without weights too", async (device) =
   const norm = { kind: "rms", epsilon: EPSILON } as const;
   const x = uploadRows(device, values, columns);
   submit(device, (pass) => {
-    new Normalize(device, x, y, norm, { accumulate: true }).encode(pass, rows);
+    device.norm(x, y, norm, { accumulate: true }).encode(pass, rows);
   });
   const normed = normReference(values, columns, norm);
   const expected = normed.map((value, i) => value + before[i]);

@@ -4,11 +4,11 @@
 import {
   BLOCK,
   type Buffer,
+  type Device,
   type HeadShape,
   type LayerCache,
   layerCacheBytes,
 } from "../../kernels/mod.ts";
-import type { WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { readFloats, readWords, upload, write } from "../gpu.ts";
 
 type Part = "keys" | "values";
@@ -24,7 +24,7 @@ export class PagedCache {
 
   /** @param positions those that each slot can hold, slot after slot */
   constructor(
-    readonly device: WebGpuDevice,
+    readonly device: Device,
     shape: HeadShape & { half: boolean; maxBlocks: number },
     positions: readonly (readonly number[])[],
   ) {

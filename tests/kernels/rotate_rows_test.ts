@@ -1,13 +1,12 @@
 // RoPE by angles of each row against its reference: neighbours, halves and quarters of a head as
 // pairs, in rows that hold more than what turns.
 
-import { rotateRowsReference } from "../../kernels/mod.ts";
-import { RotateRows, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, submit, upload } from "../gpu.ts";
+import { type Device, rotateRowsReference } from "../../kernels/mod.ts";
+import { deviceTest, randomFloats, submit, upload } from "../gpu.ts";
 import { assertRows, ULP, uploadRows } from "./close.ts";
 
 async function assertRotated(
-  device: WebGpuDevice,
+  device: Device,
   heads: number,
   headDim: number,
   distance: number,
@@ -19,7 +18,7 @@ async function assertRotated(
   angles.forEach((angle, i) => turns.set([Math.cos(9 * angle), Math.sin(9 * angle)], 2 * i));
   const x = uploadRows(device, values, columns);
   const options = { heads, headDim, distance };
-  const rotate = new RotateRows(device, x, upload(device, turns), options);
+  const rotate = device.rotateRows(x, upload(device, turns), options);
   submit(device, (pass) => rotate.encode(pass, rows));
   const expected = values.slice();
   const errors = new Float64Array(values.length);
@@ -37,7 +36,7 @@ async function assertRotated(
   await assertRows(device, x, expected, (i) => errors[i]);
 }
 
-gpuTest("RotateRows matches the reference for every pairing", async (device) => {
+deviceTest("RotateRows matches the reference for every pairing", async (device) => {
   await assertRotated(device, 3, 24, 1);
   await assertRotated(device, 4, 20, 10);
   await assertRotated(device, 1, 72, 18);

@@ -4,14 +4,14 @@
 
 import {
   BLOCK,
+  type Device,
   type HeadShape,
   IMAGE_TOKEN,
   ropeFrequencies,
   type RopeOptions,
   ropeTables,
 } from "../../kernels/mod.ts";
-import { Rotate, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, submit, upload } from "../gpu.ts";
+import { deviceTest, randomFloats, submit, upload } from "../gpu.ts";
 import { assertClose, assertRows, ULP, uploadRows } from "./close.ts";
 import { PagedCache } from "./paged.ts";
 
@@ -64,7 +64,7 @@ function rotateReference(head: Float32Array, row: number, shape: Case) {
   return { rotated, errors };
 }
 
-async function assertRotated(device: WebGpuDevice, shape: Case) {
+async function assertRotated(device: Device, shape: Case) {
   const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false, half } = shape;
   const { first = 0, rotary } = shape;
   const valueHeads = sharedValues ? 0 : kvHeads;
@@ -86,7 +86,7 @@ async function assertRotated(device: WebGpuDevice, shape: Case) {
   }));
   const state = { rows: upload(device, rows), table: cache.table, maxBlocks };
   const places = Uint32Array.from([...PLACES.values()].flatMap((parts) => [...parts, 0]));
-  const rotate = new Rotate(device, qkv, kvHeads > 0 ? cache.layer : undefined, state, {
+  const rotate = device.rotate(qkv, kvHeads > 0 ? cache.layer : undefined, state, {
     ...shape,
     sections: shape.sections && { ...shape.sections, places: upload(device, places) },
     ...(rotary > 0
@@ -136,42 +136,42 @@ async function assertRotated(device: WebGpuDevice, shape: Case) {
   );
 }
 
-gpuTest("Rotate turns pairs of neighbours, into a cache of f32", async (device) => {
+deviceTest("Rotate turns pairs of neighbours, into a cache of f32", async (device) => {
   const shape = { heads: 3, kvHeads: 1, headDim: 64, rotary: 64, halfPairs: false, half: false };
   await assertRotated(device, shape);
 });
 
-gpuTest("Rotate turns pairs half a head apart, into a cache of f16", async (device) => {
+deviceTest("Rotate turns pairs half a head apart, into a cache of f16", async (device) => {
   const shape = { heads: 2, kvHeads: 2, headDim: 80, rotary: 80, halfPairs: true, half: true };
   await assertRotated(device, shape);
 });
 
-gpuTest("Rotate leaves the rest of partly rotated heads", async (device) => {
+deviceTest("Rotate leaves the rest of partly rotated heads", async (device) => {
   const shape = { heads: 5, kvHeads: 1, headDim: 80, rotary: 32, halfPairs: true, half: true };
   await assertRotated(device, shape);
   await assertRotated(device, { ...shape, headDim: 64, rotary: 20, halfPairs: false, half: false });
 });
 
-gpuTest("Rotate turns the end of a head, and takes shorter or longer values", async (device) => {
+deviceTest("Rotate turns the end of a head, and takes shorter or longer values", async (device) => {
   const shape = { heads: 3, kvHeads: 2, headDim: 48, rotary: 16, rotaryStart: 32, half: true };
   await assertRotated(device, { ...shape, valueDim: 20, halfPairs: false });
   await assertRotated(device, { ...shape, valueDim: 52, halfPairs: true, rotaryStart: 20 });
 });
 
-gpuTest("Rotate caches keys that are values, too", async (device) => {
+deviceTest("Rotate caches keys that are values, too", async (device) => {
   const shape = { kvHeads: 1, headDim: 72, valueDim: 64, sharedValues: true, half: true };
   const rope = { rotary: 8, rotaryStart: 64, halfPairs: false };
   await assertRotated(device, { ...shape, ...rope, heads: 0, first: 12 });
 });
 
-gpuTest("Rotate turns queries alone, or caches alone", async (device) => {
+deviceTest("Rotate turns queries alone, or caches alone", async (device) => {
   const shape = { headDim: 16, halfPairs: true, half: false, first: 8 };
   await assertRotated(device, { ...shape, heads: 5, kvHeads: 0, rotary: 16 });
   await assertRotated(device, { ...shape, heads: 0, kvHeads: 3, rotary: 0 });
   await assertRotated(device, { ...shape, heads: 2, kvHeads: 1, rotary: 0 });
 });
 
-gpuTest(
+deviceTest(
   "Rotate turns pairs by the parts of positions of images, as Qwen-VL does",
   async (device) => {
     const shape = { heads: 2, kvHeads: 1, headDim: 40, halfPairs: true, half: false };

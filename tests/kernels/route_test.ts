@@ -2,9 +2,22 @@
 // Logits are quarters, so that many are equal, and few enough that no two scores differ by rounding.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { allocateRouting, GpuError, type RouteOptions, routeReference } from "../../kernels/mod.ts";
-import { Route, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, readFloats, readWords, submit, upload } from "../gpu.ts";
+import {
+  allocateRouting,
+  type Device,
+  GpuError,
+  type RouteOptions,
+  routeReference,
+} from "../../kernels/mod.ts";
+import {
+  deviceTest,
+  gpuTest,
+  randomFloats,
+  readFloats,
+  readWords,
+  submit,
+  upload,
+} from "../gpu.ts";
 import { assertClose, relative, uploadRows } from "./close.ts";
 
 interface Case extends Omit<RouteOptions, "bias"> {
@@ -21,11 +34,11 @@ function quarters(count: number, seed: number): Float32Array {
 }
 
 /** Fails unless the GPU chooses the reference's experts and weights. */
-async function assertRouted(device: WebGpuDevice, shape: Case): Promise<void> {
+async function assertRouted(device: Device, shape: Case): Promise<void> {
   const { rows = 5, experts, choices, bias, ...options } = shape;
   const logits = shape.logits ?? quarters(rows * experts, experts + choices);
   const routing = allocateRouting(device, rows, { experts, choices });
-  const route = new Route(device, uploadRows(device, logits, experts), routing, {
+  const route = device.route(uploadRows(device, logits, experts), routing, {
     ...options,
     ...(bias ? { bias: upload(device, bias) } : {}),
   });
@@ -49,20 +62,29 @@ async function assertRouted(device: WebGpuDevice, shape: Case): Promise<void> {
   assertEquals(Array.from(await readWords(device, routing.count, 1)), [rows * choices]);
 }
 
-gpuTest("Route takes probabilities by softmax, of all experts or of the chosen", async (device) => {
-  await assertRouted(device, { experts: 60, choices: 4, gating: "softmax", rows: 33 });
-  const normalize = true;
-  await assertRouted(device, { experts: 128, choices: 8, gating: "softmax", normalize, rows: 33 });
-  await assertRouted(device, { experts: 2, choices: 1, gating: "softmax", normalize, rows: 1 });
-});
+deviceTest(
+  "Route takes probabilities by softmax, of all experts or of the chosen",
+  async (device) => {
+    await assertRouted(device, { experts: 60, choices: 4, gating: "softmax", rows: 33 });
+    const normalize = true;
+    await assertRouted(device, {
+      experts: 128,
+      choices: 8,
+      gating: "softmax",
+      normalize,
+      rows: 33,
+    });
+    await assertRouted(device, { experts: 2, choices: 1, gating: "softmax", normalize, rows: 1 });
+  },
+);
 
-gpuTest("Route takes the softmax of the selected", async (device) => {
+deviceTest("Route takes the softmax of the selected", async (device) => {
   await assertRouted(device, { experts: 6, choices: 3, gating: "softmax of selected", rows: 33 });
   const bias = quarters(128, 3);
   await assertRouted(device, { experts: 128, choices: 4, gating: "softmax of selected", bias });
 });
 
-gpuTest(
+deviceTest(
   "Route takes probabilities by sigmoid and scales what it has normalized",
   async (device) => {
     await assertRouted(device, { experts: 6, choices: 1, gating: "sigmoid", rows: 1 });
@@ -72,14 +94,14 @@ gpuTest(
   },
 );
 
-gpuTest("Route chooses by biased probabilities and weights by unbiased ones", async (device) => {
+deviceTest("Route chooses by biased probabilities and weights by unbiased ones", async (device) => {
   const shape = { rows: 33, normalize: true, scale: 1.5 };
   const bias = quarters(60, 7);
   await assertRouted(device, { ...shape, experts: 60, choices: 6, gating: "sigmoid", bias });
   await assertRouted(device, { ...shape, experts: 60, choices: 6, gating: "softmax", bias });
 });
 
-gpuTest("Route keeps to the groups with the best two experts", async (device) => {
+deviceTest("Route keeps to the groups with the best two experts", async (device) => {
   const shape = { experts: 60, rows: 33, normalize: true };
   const groups = { count: 12, used: 3 };
   const bias = quarters(60, 11);
@@ -87,25 +109,25 @@ gpuTest("Route keeps to the groups with the best two experts", async (device) =>
   await assertRouted(device, { ...shape, choices: 2, gating: "softmax", groups });
 });
 
-gpuTest("Route divides by no less than 2^-14", async (device) => {
+deviceTest("Route divides by no less than 2^-14", async (device) => {
   const logits = new Float32Array(6).fill(-14).with(4, -12); // probabilities of 10^-6
   const gating = "sigmoid";
   await assertRouted(device, { experts: 6, choices: 2, gating, normalize: true, logits, rows: 1 });
 });
 
-gpuTest("Route takes the lower ids of equal logits", async (device) => {
+deviceTest("Route takes the lower ids of equal logits", async (device) => {
   for (const gating of ["softmax", "sigmoid", "softmax of selected"] as const) {
     const logits = new Float32Array(3 * 60).fill(0.5);
     await assertRouted(device, { experts: 60, choices: 4, gating, logits, rows: 3 });
   }
 });
 
-gpuTest("Route ranks logits whose probabilities are equal in f32", async (device) => {
+deviceTest("Route ranks logits whose probabilities are equal in f32", async (device) => {
   const logits = new Float32Array([40, 41, 42, 39, 43, 38]);
   await assertRouted(device, { experts: 6, choices: 2, gating: "sigmoid", logits, rows: 1 });
 });
 
-gpuTest("Route chooses 32 of 512 experts", async (device) => {
+deviceTest("Route chooses 32 of 512 experts", async (device) => {
   await assertRouted(device, { experts: 512, choices: 32, gating: "softmax" });
 });
 
@@ -113,12 +135,11 @@ gpuTest("Route refuses more than it has room for, and groups of too few experts"
   const x = uploadRows(device, new Float32Array(60), 60);
   const routing = allocateRouting(device, 1, { experts: 60, choices: 8 });
   for (const groups of [{ count: 7, used: 4 }, { count: 12, used: 1 }, { count: 60, used: 10 }]) {
-    const create = () => new Route(device, x, routing, { gating: "softmax", groups });
+    const create = () => device.route(x, routing, { gating: "softmax", groups });
     assertThrows(create, GpuError, "Cannot route");
   }
   for (const shape of [{ experts: 513, choices: 2 }, { experts: 60, choices: 33 }]) {
-    const create = () =>
-      new Route(device, x, allocateRouting(device, 1, shape), { gating: "softmax" });
+    const create = () => device.route(x, allocateRouting(device, 1, shape), { gating: "softmax" });
     assertThrows(create, GpuError, "Cannot route");
   }
   return Promise.resolve();

@@ -1,16 +1,15 @@
 // Sparsify against the reference: few and many columns, thresholds above and below the mean, a row
 // without deviation.
 
-import { sparsifyReference } from "../../kernels/mod.ts";
-import { Sparsify, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, submit } from "../gpu.ts";
+import { type Device, sparsifyReference } from "../../kernels/mod.ts";
+import { deviceTest, randomFloats, submit } from "../gpu.ts";
 import { assertRows, ULP, uploadRows } from "./close.ts";
 
-async function assertSparsify(device: WebGpuDevice, columns: number, factor: number) {
+async function assertSparsify(device: Device, columns: number, factor: number) {
   const values = randomFloats(3 * columns, columns).map((value) => value + 0.5);
   values.fill(0.25, columns, 2 * columns); // the second row: nothing stands out
   const x = uploadRows(device, values, columns);
-  submit(device, (pass) => new Sparsify(device, x, factor).encode(pass, 3));
+  submit(device, (pass) => device.sparsify(x, factor).encode(pass, 3));
   const expected = new Float32Array(values.length);
   const errors = new Float64Array(values.length);
   for (let start = 0; start < values.length; start += columns) {
@@ -26,18 +25,18 @@ async function assertSparsify(device: WebGpuDevice, columns: number, factor: num
   await assertRows(device, x, expected, (i) => errors[i]);
 }
 
-gpuTest("Sparsify matches the reference for 2, 33 and 577 columns", async (device) => {
+deviceTest("Sparsify matches the reference for 2, 33 and 577 columns", async (device) => {
   for (const columns of [2, 33, 577]) await assertSparsify(device, columns, 1.6448533);
 });
 
-gpuTest("Sparsify makes a row with a NaN all NaN", async (device) => {
+deviceTest("Sparsify makes a row with a NaN all NaN", async (device) => {
   const x = uploadRows(device, Float32Array.of(1, NaN, 3, 4, 1, 2, 3, 4), 4);
-  submit(device, (pass) => new Sparsify(device, x, 1).encode(pass, 2));
+  submit(device, (pass) => device.sparsify(x, 1).encode(pass, 2));
   const sound = sparsifyReference(Float32Array.of(1, 2, 3, 4), 1);
   const expected = Float32Array.of(NaN, NaN, NaN, NaN, ...sound);
   await assertRows(device, x, expected, () => 20 * ULP);
 });
 
-gpuTest("Sparsify has its threshold below the mean for a negative factor", async (device) => {
+deviceTest("Sparsify has its threshold below the mean for a negative factor", async (device) => {
   await assertSparsify(device, 33, -0.5);
 });

@@ -6,7 +6,7 @@ import { alibiSlopes, type AttentionOptions, type AttentionTiling } from "../../
 import { IMAGE_TOKEN } from "../../ops/embed.ts";
 import { type AttentionState, BLOCK, type LayerCache } from "../../ops/kv_cache.ts";
 import { TURN } from "../../ops/rope_tables.ts";
-import type { RotateOptions, RotateRowsOptions } from "../../ops/rotate.ts";
+import type { RotateOptions } from "../../ops/rotate.ts";
 import type { Buffer } from "../../operation.ts";
 import { cpu } from "../memory.ts";
 import { floatsOf } from "./rows.ts";
@@ -94,34 +94,6 @@ export function rotate(
         if (!values) continue;
         const value = base + (heads + kvHeads) * headDim + head * valueDim;
         values.set(x.subarray(value, value + valueDim), cached * valueDim);
-      }
-    }
-  };
-}
-
-/** Turns the heads of each row by angles of that row. */
-export function rotateRows(
-  x: FloatRows,
-  turns: Buffer,
-  { heads, headDim, distance }: RotateRowsOptions,
-) {
-  const [values, angles] = [floatsOf(x), cpu(turns).floats];
-  const pairs = headDim / 2;
-  return (rows: number) => {
-    for (let row = 0; row < rows; row++) {
-      for (let head = 0; head < heads; head++) {
-        for (let pair = 0; pair < pairs; pair++) {
-          const element = Math.floor(pair / distance) * 2 * distance + pair % distance;
-          const one = row * x.stride + head * headDim + element;
-          const two = one + distance;
-          const [cos, sin] = [
-            angles[2 * (row * pairs + pair)],
-            angles[2 * (row * pairs + pair) + 1],
-          ];
-          const [a, b] = [values[one], values[two]];
-          values[one] = a * cos - b * sin;
-          values[two] = b * cos + a * sin;
-        }
       }
     }
   };

@@ -8,7 +8,9 @@ import {
   gateReference,
   normReference,
 } from "../../../kernels/mod.ts";
-import { addActivate, addNorm } from "../../../kernels/cpu/elementwise.ts";
+import { addActivate } from "../../../kernels/cpu/elementwise.ts";
+import { inOrder } from "../../../kernels/cpu/kernel.ts";
+import { addNorm, NORM_ARGUMENTS } from "../../../kernels/cpu/norm.ts";
 import { IMPORTS, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
 import { randomFloats } from "../../gpu.ts";
 
@@ -54,7 +56,8 @@ for (const name of NAMES) {
     floats.set(x, X / 4);
     floats.set(up, UP / 4);
     for (const gated of [false, true]) {
-      words.set([X, gated ? UP : 0, Y, x.length / 2], RECORD / 4);
+      const stride = 2 * x.length;
+      words.set([X, gated ? UP : 0, stride, Y, stride, x.length / 2], RECORD / 4);
       kernels[`activate_${name}`](RECORD, 0, 1);
       kernels[`activate_${name}`](RECORD, 1, 2);
       x.forEach((value, i) => {
@@ -88,8 +91,23 @@ Deno.test("the CPU normalizes vectors by RMSNorm and LayerNorm", () => {
         floats.set(weight, WEIGHT / 4);
         floats.set(bias, BIAS / 4);
         const bits = new Int32Array(Float32Array.of(epsilon).buffer)[0];
-        const places = weighted ? [WEIGHT, BIAS] : [0, 0];
-        words.set([X, Y, ...places, columns, stride, bits, kind === "layer" ? 1 : 0], RECORD / 4);
+        const values = {
+          x: X,
+          xStride: 4 * stride,
+          sources: 0,
+          y: Y,
+          yStride: 4 * stride,
+          count: 1,
+          columns,
+          padded: stride,
+          weight: weighted ? WEIGHT : 0,
+          weightStep: 0,
+          bias: weighted ? BIAS : 0,
+          epsilon: bits,
+          mean: Number(kind === "layer"),
+          adds: 0,
+        };
+        words.set(inOrder(NORM_ARGUMENTS, values), RECORD / 4);
         kernels.norm(RECORD, 0, 1);
         kernels.norm(RECORD, 1, rows);
         const norm = { kind, epsilon, ...(weighted ? { weight, bias } : {}) };

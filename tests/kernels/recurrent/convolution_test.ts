@@ -1,15 +1,18 @@
 // The causal convolution against its reference, however the rows are shared out over steps: with
 // bias and silu as in Mamba, and between two gates as in LFM2.
 
-import { causalConvolutionReference, convolutionStateBytes } from "../../../kernels/mod.ts";
-import { CausalConvolution, type WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, upload } from "../../gpu.ts";
+import {
+  causalConvolutionReference,
+  convolutionStateBytes,
+  type Device,
+} from "../../../kernels/mod.ts";
+import { deviceTest, randomFloats, upload } from "../../gpu.ts";
 import { ULP } from "../close.ts";
 import { assertSteps, columnsOf, randomSequences, type Sequence, SLOTS } from "./steps.ts";
 
 const CHANNELS = 70;
 
-async function assertConvolution(device: WebGpuDevice, kind: "mamba" | "gated") {
+async function assertConvolution(device: Device, kind: "mamba" | "gated") {
   const gated = kind === "gated";
   const width = gated ? 3 : 4;
   const weight = randomFloats(CHANNELS * width, 91);
@@ -39,7 +42,7 @@ async function assertConvolution(device: WebGpuDevice, kind: "mamba" | "gated") 
     columns: CHANNELS,
     stateBytes: convolutionStateBytes(CHANNELS, width, SLOTS),
     bind: ({ x }, y, step, state) => {
-      const convolution = new CausalConvolution(device, { rows: x, first: 5 }, y, step, state, {
+      const convolution = device.convolution({ rows: x, first: 5 }, y, step, state, {
         width,
         weight: upload(device, weight),
         ...(options.bias ? { bias: upload(device, options.bias) } : {}),
@@ -60,10 +63,10 @@ async function assertConvolution(device: WebGpuDevice, kind: "mamba" | "gated") 
   });
 }
 
-gpuTest("CausalConvolution with bias and silu matches the reference in any chunks", (device) => {
+deviceTest("CausalConvolution with bias and silu matches the reference in any chunks", (device) => {
   return assertConvolution(device, "mamba");
 });
 
-gpuTest("CausalConvolution between gates matches the reference in any chunks", (device) => {
+deviceTest("CausalConvolution between gates matches the reference in any chunks", (device) => {
   return assertConvolution(device, "gated");
 });

@@ -1,9 +1,13 @@
 // The gated delta rule against its reference, however the rows are shared out over steps: gates for
 // heads and for keys, both orders of heads.
 
-import { type DeltaShape, deltaStateBytes, gatedDeltaReference } from "../../../kernels/mod.ts";
-import { GatedDeltaRule, type WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, upload } from "../../gpu.ts";
+import {
+  type DeltaShape,
+  deltaStateBytes,
+  type Device,
+  gatedDeltaReference,
+} from "../../../kernels/mod.ts";
+import { deviceTest, randomFloats, upload } from "../../gpu.ts";
 import { ULP } from "../close.ts";
 import {
   assertSteps,
@@ -20,7 +24,7 @@ interface Case extends DeltaShape {
   vectorGate: boolean;
 }
 
-async function assertDelta(device: WebGpuDevice, shape: Case) {
+async function assertDelta(device: Device, shape: Case) {
   const { heads, keyHeads, dim, vectorGate } = shape;
   const [keys, values] = [keyHeads * dim, heads * dim];
   const columns = 2 * keys + values + 8;
@@ -44,8 +48,7 @@ async function assertDelta(device: WebGpuDevice, shape: Case) {
     columns: values,
     stateBytes: deltaStateBytes(shape, SLOTS),
     bind: ({ qkv, gates, alpha }, y, step, state) =>
-      new GatedDeltaRule(
-        device,
+      device.deltaRule(
         {
           qkv: { rows: qkv, q: 4, k: 4 + keys, v: 8 + 2 * keys },
           beta: { rows: gates, first: 0 },
@@ -73,15 +76,15 @@ async function assertDelta(device: WebGpuDevice, shape: Case) {
   });
 }
 
-gpuTest("GatedDeltaRule matches the reference with neighbours sharing keys", (device) => {
+deviceTest("GatedDeltaRule matches the reference with neighbours sharing keys", (device) => {
   return assertDelta(device, { heads: 4, keyHeads: 2, dim: 64, vectorGate: false });
 });
 
-gpuTest("GatedDeltaRule matches the reference with keys in tiled order", (device) => {
+deviceTest("GatedDeltaRule matches the reference with keys in tiled order", (device) => {
   const shape = { heads: 4, keyHeads: 2, dim: 64, tiledHeads: true, vectorGate: false };
   return assertDelta(device, shape);
 });
 
-gpuTest("GatedDeltaRule matches the reference with a gate for every key", (device) => {
+deviceTest("GatedDeltaRule matches the reference with a gate for every key", (device) => {
   return assertDelta(device, { heads: 2, keyHeads: 2, dim: 32, vectorGate: true });
 });

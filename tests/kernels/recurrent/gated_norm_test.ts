@@ -1,9 +1,8 @@
 // The gated norm against its reference: without a gate and with each, of columns from the
 // middle of wider rows.
 
-import { type GatedNormGate, gatedNormReference } from "../../../kernels/mod.ts";
-import { GatedNorm, type WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, submit, upload } from "../../gpu.ts";
+import { type Device, type GatedNormGate, gatedNormReference } from "../../../kernels/mod.ts";
+import { deviceTest, randomFloats, submit, upload } from "../../gpu.ts";
 import { assertRows, outputRows, ULP, uploadRows } from "../close.ts";
 import { columnsOf } from "./steps.ts";
 
@@ -11,7 +10,7 @@ const ROWS = 3;
 const EPSILON = 1e-5;
 
 async function assertNorm(
-  device: WebGpuDevice,
+  device: Device,
   columns: number,
   groups: number,
   gate?: GatedNormGate & { sharedWeight: boolean },
@@ -24,7 +23,7 @@ async function assertNorm(
   const weight = randomFloats(sharedWeight ? columns : count, 3);
   const y = outputRows(device, ROWS, count, false);
   if (!("floats" in y)) throw new TypeError("Cannot test: the rows are not f32");
-  const norm = new GatedNorm(device, { rows: uploadRows(device, x, xWide), first: 3 }, y, {
+  const norm = device.gatedNorm({ rows: uploadRows(device, x, xWide), first: 3 }, y, {
     groups,
     weight: upload(device, weight),
     sharedWeight,
@@ -51,7 +50,7 @@ async function assertNorm(
   );
 }
 
-gpuTest(
+deviceTest(
   "GatedNorm without a gate matches the reference for 2, 16 and 200 columns",
   async (device) => {
     for (const columns of [2, 16, 200]) await assertNorm(device, columns, 2);
@@ -59,7 +58,7 @@ gpuTest(
 );
 
 for (const activation of ["silu", "sigmoid"] as const) {
-  gpuTest(`GatedNorm gated by ${activation} matches the reference`, async (device) => {
+  deviceTest(`GatedNorm gated by ${activation} matches the reference`, async (device) => {
     await assertNorm(device, 64, 3, { activation, sharedWeight: true });
   });
 }

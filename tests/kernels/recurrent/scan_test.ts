@@ -2,14 +2,14 @@
 // over steps.
 
 import {
+  type Device,
   type FloatRows,
   type ScanSequence,
   type ScanShape,
   scanStateBytes,
   selectiveScanReference,
 } from "../../../kernels/mod.ts";
-import { SelectiveScan, type WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, upload } from "../../gpu.ts";
+import { deviceTest, randomFloats, upload } from "../../gpu.ts";
 import { ULP } from "../close.ts";
 import {
   assertSteps,
@@ -20,7 +20,7 @@ import {
   SLOTS,
 } from "./steps.ts";
 
-async function assertScan(device: WebGpuDevice, shape: ScanShape, gated: boolean) {
+async function assertScan(device: Device, shape: ScanShape, gated: boolean) {
   const { channels, heads, groups, states } = shape;
   const scalarDecay = heads < channels;
   const shared = groups * states;
@@ -57,8 +57,7 @@ async function assertScan(device: WebGpuDevice, shape: ScanShape, gated: boolean
     stateBytes: scanStateBytes(shape, SLOTS),
     bind: (inputs, y, step, state) => {
       const range = (rows: FloatRows, first: number) => ({ rows, first });
-      return new SelectiveScan(
-        device,
+      return device.scan(
         {
           x: range(inputs.x, 3),
           dt: range(inputs.dt, 5),
@@ -88,10 +87,10 @@ async function assertScan(device: WebGpuDevice, shape: ScanShape, gated: boolean
   });
 }
 
-gpuTest("SelectiveScan of Mamba matches the reference in any chunks", (device) => {
+deviceTest("SelectiveScan of Mamba matches the reference in any chunks", (device) => {
   return assertScan(device, { channels: 72, heads: 72, groups: 1, states: 16 }, true);
 });
 
-gpuTest("SelectiveScan of Mamba 2 matches the reference in any chunks", (device) => {
+deviceTest("SelectiveScan of Mamba 2 matches the reference in any chunks", (device) => {
   return assertScan(device, { channels: 96, heads: 6, groups: 2, states: 64 }, false);
 });

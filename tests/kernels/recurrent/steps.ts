@@ -2,8 +2,14 @@
 // rows of all sequences side by side, one segment for each, their states in slots.
 
 import { assert } from "@std/assert";
-import { type FloatRows, floatRows, type StepSegments } from "../../../kernels/mod.ts";
-import type { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
+import {
+  type Buffer,
+  type Device,
+  type FloatRows,
+  floatRows,
+  type Pass,
+  type StepSegments,
+} from "../../../kernels/mod.ts";
 import { randomFloats, readFloats, submit, upload, write } from "../../gpu.ts";
 import { assertClose, type Tolerance, writeRows } from "../close.ts";
 
@@ -19,7 +25,7 @@ export type Sequence = Record<string, Float32Array>;
 
 /** A kernel under test, its inputs and its output bound. */
 export interface Bound {
-  encode(pass: GPUComputePassEncoder, segments: number, longest: number): void;
+  encode(pass: Pass, segments: number, longest: number): void;
 }
 
 /** Seeded values for every sequence: `columns` of each activation, times a factor. */
@@ -40,7 +46,7 @@ export function columnsOf(rows: Float32Array, width: number, from: number, to: n
 
 /** Runs sequences through a kernel in every chunking, and holds its results against `expected`. */
 export async function assertSteps(
-  device: WebGpuDevice,
+  device: Device,
   sequences: Sequence[],
   { columns, stateBytes, bind, expected, tolerance }: {
     /** Columns of y. */
@@ -50,7 +56,7 @@ export async function assertSteps(
       inputs: Record<string, FloatRows>,
       y: FloatRows,
       step: StepSegments,
-      state: GPUBuffer,
+      state: Buffer,
     ): Bound;
     /** Rows of y for each sequence. */
     expected: Float32Array[];

@@ -1,0 +1,32 @@
+// Activation functions of feed-forward blocks on the host's side.
+
+import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
+import type { ActivateOptions } from "../ops/activation_function.ts";
+import type { CpuCore } from "./core.ts";
+import { ACTIVATE_ARGUMENTS } from "./elementwise.ts";
+import { inOrder } from "./kernel.ts";
+import { cpu } from "./memory.ts";
+
+/** y = f(x), or f(gate) * up of the halves of each row of x. */
+export function activate(
+  core: CpuCore,
+  x: FloatRows,
+  y: Activation,
+  { activation, gated }: ActivateOptions,
+) {
+  const from = cpu(x.floats).address;
+  return (rows: number) => {
+    const to = isQuantized(y) ? core.temporary(rows * y.stride * 4) : cpu(y.floats);
+    const words = inOrder(ACTIVATE_ARGUMENTS, {
+      x: from,
+      up: gated ? from + 4 * y.stride : 0,
+      xStride: 4 * x.stride,
+      y: to.address,
+      yStride: 4 * y.stride,
+      columns: y.stride,
+    });
+    const name = `activate_${activation}`;
+    core.run([{ kernels: core.common, name, arguments: words, items: rows }]);
+    if (isQuantized(y)) core.quantize(to, cpu(y.groups), rows, y.stride / GROUP);
+  };
+}

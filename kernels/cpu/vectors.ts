@@ -1,0 +1,79 @@
+// What kernels over rows of floats share: going through a vector four elements at a time, the last of
+// which need not be four, and adding up the lanes of a sum.
+
+import {
+  type Expression,
+  f32,
+  f32x4,
+  type FunctionBuilder,
+  type I32,
+  i32,
+  i32x4,
+  type Local,
+  type Memory,
+  shuffleLanes,
+  type V128,
+  v128,
+} from "./wasm/mod.ts";
+
+/** Four elements of vectors, or as many as are left. */
+export interface Four {
+  /** Bytes from the beginning of the vectors. */
+  readonly at: Local<"i32">;
+  /** Those of a vector that begins at an address; zeros for what is behind its end. */
+  load(address: I32, offset?: number): V128;
+  store(address: I32, value: V128): void;
+  /** A value with zeros for what is behind the end. */
+  kept(value: V128): V128;
+}
+
+/** Adds code that runs `body` for every four of `count` elements. */
+export function forFours(
+  f: FunctionBuilder,
+  memory: Memory,
+  count: I32,
+  body: (four: Four) => void,
+): void {
+  const at = f.let(i32.const(0));
+  const place = (address: I32) => i32.add(address, at);
+  const end = f.let(i32.shl(i32.shr_u(count, 2), 4));
+  f.forUpTo(at, end, 16, () =>
+    body({
+      at,
+      load: (address, offset = 0) => memory.v128.load(place(address), offset),
+      store: (address, value) => f.do(memory.v128.store(place(address), value)),
+      kept: (value) => value,
+    }));
+  const rest = f.let(i32.and(count, 3));
+  f.if(rest, () => {
+    const mask = f.let(
+      i32x4.gt_s(i32x4.splat(rest), f.constant(new Uint8Array(Int32Array.of(0, 1, 2, 3).buffer))),
+    );
+    body({
+      at,
+      load: (address, offset = 0) => v128.and(memory.v128.load(place(address), offset), mask),
+      store(address, value) {
+        const own = f.let(value);
+        const to = f.let(place(address));
+        for (let lane = 0; lane < 3; lane++) {
+          f.if(i32.gt_u(rest, lane), () => {
+            f.do(memory.f32.store(to, f32x4.extract_lane(own, lane), 4 * lane));
+          });
+        }
+      },
+      kept: (value) => v128.and(value, mask),
+    });
+  });
+}
+
+/** The sum of four lanes. */
+export function sumOfLanes(f: FunctionBuilder, sums: Local<"v128">): Expression<"f32"> {
+  const two = f.let(f32x4.add(sums, shuffleLanes(sums, sums, [2, 3, 0, 1])));
+  return f32.add(f32x4.extract_lane(two, 0), f32x4.extract_lane(two, 1));
+}
+
+/** Writes zeros from an address up to another. */
+export function clear(f: FunctionBuilder, memory: Memory, from: I32, end: I32): void {
+  const at = f.let(typeof from === "number" ? i32.const(from) : from);
+  f.forUpTo(at, end, 4, () => f.do(memory.f32.store(at, f32.const(0))));
+}
