@@ -7,8 +7,8 @@ import type { PromptItem } from "../prompt/mod.ts";
 import { byRows, fittingTokens, layOut, type Share, type WantedRows } from "./planner.ts";
 import { Sequence } from "./sequence.ts";
 import type { SequencePool } from "./sequence_pool.ts";
-import type { StepPlan } from "./step_plan.ts";
-import type { StepRunner } from "./step_runner.ts";
+import { nextVersion, type StepPlan } from "./step_plan.ts";
+import type { StepExecutor } from "./step_executor.ts";
 
 /** What to run and what to read of it. */
 export interface Evaluation {
@@ -47,7 +47,7 @@ const NOTHING_TO_SAMPLE = {
 
 /** The outputs of each sequence: [wanted positions, columns]. Errors: the signal's reason. */
 export async function evaluate(
-  runner: StepRunner,
+  executor: StepExecutor,
   pool: SequencePool,
   evaluation: Evaluation,
   takeTurn: TakeTurn,
@@ -66,13 +66,13 @@ export async function evaluate(
   };
   try {
     while (trunk.sequence.submitted < trunk.sequence.tokens.length) {
-      await takeTurn(() => feedPrefix(runner, pool, trunk, evaluation));
+      await takeTurn(() => feedPrefix(executor, pool, trunk, evaluation));
     }
     while (waiting.length + running.length > 0) {
       await takeTurn(async () => {
         admit();
         if (running.length === 0) return false;
-        await step(runner, shareEvenly(running, runner, evaluation), evaluation);
+        await step(executor, shareEvenly(running, executor, evaluation), evaluation);
         for (const { sequence } of running) {
           if (sequence.submitted === sequence.tokens.length) pool.release(sequence);
         }
@@ -89,15 +89,15 @@ export async function evaluate(
 
 /** Feeds a step of what all sequences begin with; false where there is no memory for it. */
 async function feedPrefix(
-  runner: StepRunner,
+  executor: StepExecutor,
   pool: SequencePool,
   trunk: Running,
   evaluation: Evaluation,
 ): Promise<boolean> {
   const { sequence } = trunk;
   if (sequence.slot < 0 && !pool.take(sequence, sequence.tokens.length)) return false;
-  const shares = shareEvenly([trunk], runner, evaluation);
-  await step(runner, shares, { ...evaluation, wanted: "none" });
+  const shares = shareEvenly([trunk], executor, evaluation);
+  await step(executor, shares, { ...evaluation, wanted: "none" });
   return true;
 }
 
@@ -111,29 +111,31 @@ function start(pool: SequencePool, trunk: Sequence, sequence: Sequence): boolean
 }
 
 async function step(
-  runner: StepRunner,
+  executor: StepExecutor,
   shares: readonly { share: Share; running: Running }[],
   { output, wanted }: Evaluation,
 ): Promise<void> {
   if (shares.length === 0) throw new RangeError("Cannot evaluate: a sequence fits no step");
-  const plan = layOut(shares.map(({ share }) => share), runner.tileRows, wanted);
-  distribute(await evaluateStep(runner, plan, output), shares, wanted);
+  const plan = layOut(shares.map(({ share }) => share), executor.tileRows, wanted);
+  distribute(await evaluateStep(executor, plan, output), shares, wanted);
   for (const { share } of shares) share.sequence.submitted += share.count;
 }
 
 /** The outputs of a step. It runs again for those that it has no room for: images that run whole have. */
 async function evaluateStep(
-  runner: StepRunner,
+  executor: StepExecutor,
   plan: StepPlan,
   output: OutputKind,
 ): Promise<Float32Array> {
-  const most = runner.limits.outputs;
-  if (plan.outputs.length <= most) return await runner.evaluate(plan, output);
+  const most = executor.limits.outputs;
+  if (plan.outputs.length <= most) return await executor.evaluate(plan, output);
   const parts: Float32Array[] = [];
   for (let first = 0; first < plan.outputs.length; first += most) {
     const outputs = plan.outputs.slice(first, first + most);
     const shape = { ...plan.shape, outputs: outputs.length };
-    parts.push(await runner.evaluate({ ...plan, outputs, shape }, output));
+    parts.push(
+      await executor.evaluate({ ...plan, version: nextVersion(), outputs, shape }, output),
+    );
   }
   return concat(parts);
 }
@@ -141,10 +143,10 @@ async function evaluateStep(
 /** Tokens of each sequence for the next step: all that they have, the same number of each, or all of some. */
 function shareEvenly(
   running: readonly Running[],
-  runner: StepRunner,
+  executor: StepExecutor,
   { chunk = Infinity, whole = false }: Evaluation,
 ): { share: Share; running: Running }[] {
-  const { limits, wholeImages } = runner;
+  const { limits, wholeImages } = executor;
   let left = Math.min(limits.rows, limits.outputs);
   const unfed = running.reduce((sum, { sequence }) => sum + sequence.unfed, 0);
   const even = unfed <= left ? Infinity : Math.floor(left / running.length);

@@ -26,9 +26,4 @@ export class PlanCache {
     this.#decode = { slots, plan };
     return plan;
   }
-
-  /** Forgets it, after rows of another kind. */
-  forget(): void {
-    this.#decode = undefined;
-  }
 }

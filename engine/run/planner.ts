@@ -3,7 +3,7 @@
 
 import { type ImageRun, placeOf } from "../prompt/mod.ts";
 import type { Sequence } from "./sequence.ts";
-import type { StepPlan } from "./step_plan.ts";
+import { nextVersion, type StepPlan } from "./step_plan.ts";
 
 /** A sequence's part of a step. */
 export interface Share {
@@ -121,6 +121,7 @@ export function layOut(
   shape.outputs = outputs.length;
   shape.prefillTiles = tiles.length / 4;
   return {
+    version: nextVersion(),
     rows,
     images,
     places: Uint32Array.from(places),

@@ -14,8 +14,8 @@ import { PlanCache } from "./plan_cache.ts";
 import { type Share, shareOut } from "./planner.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
-import type { Sampled, StepPlan } from "./step_plan.ts";
-import { MOST_REPEATS, type StepRunner } from "./step_runner.ts";
+import { MOST_REPEATS, type Sampled, type StepPlan } from "./step_plan.ts";
+import type { StepExecutor } from "./step_executor.ts";
 import { Turns } from "./turns.ts";
 
 /** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
@@ -32,7 +32,7 @@ interface Submit {
 
 /** All sequences of a model. */
 export class Scheduler {
-  readonly #runner: StepRunner;
+  readonly #executor: StepExecutor;
   readonly #pool: SequencePool;
   readonly #plans: PlanCache;
   readonly #chunk: number;
@@ -56,10 +56,10 @@ export class Scheduler {
   #stepMilliseconds = Infinity;
 
   /** @param chunk most prompt tokens per step */
-  constructor(runner: StepRunner, cacheBlocks: number, chunk: number) {
-    this.#runner = runner;
-    this.#pool = new SequencePool(runner, cacheBlocks);
-    this.#plans = new PlanCache(runner.tileRows);
+  constructor(executor: StepExecutor, cacheBlocks: number, chunk: number) {
+    this.#executor = executor;
+    this.#pool = new SequencePool(executor, cacheBlocks);
+    this.#plans = new PlanCache(executor.tileRows);
     this.#chunk = chunk;
   }
 
@@ -84,7 +84,7 @@ export class Scheduler {
 
   /** Most rows and sequences of a step of an evaluation. */
   get evaluationRoom(): { rows: number; sequences: number } {
-    const { rows, outputs, slots } = this.#runner.limits;
+    const { rows, outputs, slots } = this.#executor.limits;
     return { rows: Math.min(rows, outputs), sequences: slots };
   }
 
@@ -101,7 +101,7 @@ export class Scheduler {
     try {
       await untilAborted(before, signal);
       const takeTurn: TakeTurn = (part) => this.#takeTurn(part, signal);
-      return await evaluate(this.#runner, this.#pool, evaluation, takeTurn);
+      return await evaluate(this.#executor, this.#pool, evaluation, takeTurn);
     } finally {
       ended.resolve();
       this.#evaluations--;
@@ -113,7 +113,6 @@ export class Scheduler {
   async #takeTurn(part: () => Promise<boolean>, signal?: AbortSignal): Promise<void> {
     const attempt = async () => {
       const isDone = await part();
-      this.#plans.forget(); // Its rows were of another kind.
       this.#isShort = !isDone;
       if (isDone || this.#running.length > 0) return isDone;
       throw new RangeError("Cannot evaluate: a sequence fits nowhere");
@@ -228,7 +227,7 @@ export class Scheduler {
       if (sequence.underWay > 0 || !this.#pool.takeCached(sequence)) return;
       this.#waiting.shift();
       this.#running.push(sequence); // In either list at all times: whatever fails ends it.
-      this.#runner.assignSlot(sequence.slot, sequence.request.sampling);
+      this.#executor.assignSlot(sequence.slot, sequence.request.sampling);
       unfed += sequence.unfed;
       if (!sequence.begun) {
         sequence.begun = true;
@@ -260,7 +259,7 @@ export class Scheduler {
       const ready = this.#running.filter((sequence) =>
         !sequence.decoding || this.#samplesLeft(sequence) > 0
       );
-      const { limits: { rows: most }, wholeImages } = this.#runner;
+      const { limits: { rows: most }, wholeImages } = this.#executor;
       const rows = Math.min(most, this.#chunk + ready.length);
       const shares = shareOut(ready, { rows, most, wholeImages });
       if (shares.length === 0) return undefined;
@@ -280,7 +279,7 @@ export class Scheduler {
     const plan = this.#plans.layOut(shares);
     plan.shape.decodeContext += repeats - 1;
     const isStepwise = shares.some(({ sequence, output }) => output && sequence.isStepwise);
-    const read = isStepwise ? this.#submitStep(plan, shares) : this.#runner.submit(plan, repeats);
+    const read = isStepwise ? this.#submitStep(plan, shares) : this.#executor.submit(plan, repeats);
     for (const { sequence, count, output } of shares) {
       sequence.underWay++;
       if (sequence.ended) continue; // Its mask could not be made.
@@ -293,18 +292,18 @@ export class Scheduler {
 
   /** Masks are made while the GPU runs the step, and others are heard before its tokens are read. */
   #submitStep(plan: StepPlan, shares: Share[]): () => Promise<Sampled> {
-    this.#runner.forward(plan);
+    this.#executor.forward(plan);
     const masks = new Map<number, Uint32Array<ArrayBuffer>>();
     const wanted = new Set<number>();
     for (const { sequence, output } of shares) {
       if (!output) continue;
       const { constraint, wantsLogits } = sequence.request;
       if (wantsLogits) wanted.add(sequence.slot);
-      const remaining = sequence.limit(this.#runner.limits.context) - sequence.tokens.length;
+      const remaining = sequence.limit(this.#executor.limits.context) - sequence.tokens.length;
       const mask = constraint && this.#attempt(sequence, () => constraint.mask(remaining));
       if (mask) masks.set(sequence.slot, mask);
     }
-    const read = this.#runner.sample(plan, masks, wanted);
+    const read = this.#executor.sample(plan, masks, wanted);
     return async () => {
       await nextTask();
       return await read();
@@ -312,7 +311,7 @@ export class Scheduler {
   }
 
   #samplesLeft(sequence: Sequence): number {
-    return sequence.limit(this.#runner.limits.context) - (sequence.submitted + 1);
+    return sequence.limit(this.#executor.limits.context) - (sequence.submitted + 1);
   }
 
   /** Tokens per submit: one while anything prefills, else as many as the time allows. */
@@ -348,7 +347,7 @@ export class Scheduler {
     sequence.tokens.push(token);
     const goesOn = this.#attempt(sequence, (request) => request.accept(token, logits));
     if (goesOn === false) this.#end(sequence, "stop");
-    else if (sequence.tokens.length >= sequence.limit(this.#runner.limits.context)) {
+    else if (sequence.tokens.length >= sequence.limit(this.#executor.limits.context)) {
       this.#end(sequence, "length");
     }
   }
@@ -360,7 +359,7 @@ export class Scheduler {
   #takeForced(sequence: Sequence): void {
     const { constraint, wantsLogits } = sequence.request;
     if (!constraint || wantsLogits || sequence.ended) return;
-    const most = sequence.limit(this.#runner.limits.context) - sequence.tokens.length;
+    const most = sequence.limit(this.#executor.limits.context) - sequence.tokens.length;
     for (const token of this.#attempt(sequence, () => constraint.forced(most)) ?? []) {
       this.#take(sequence, token);
       sequence.decoding = false;

@@ -7,20 +7,20 @@
 import { BlockPool } from "./block_pool.ts";
 import { PrefixCache } from "./prefix_cache.ts";
 import type { Sequence } from "./sequence.ts";
-import type { StepRunner } from "./step_runner.ts";
+import type { StepExecutor } from "./step_executor.ts";
 
 /** Gives out the memory of a model. */
 export class SequencePool {
-  readonly #runner: StepRunner;
+  readonly #executor: StepExecutor;
   readonly #cache: PrefixCache;
   readonly #blocks: BlockPool;
   readonly #freeSlots: number[];
 
   /** @param blocks blocks of the KV cache */
-  constructor(runner: StepRunner, blocks: number) {
-    const { slots } = runner.limits;
-    this.#runner = runner;
-    this.#cache = new PrefixCache(runner.blockSize);
+  constructor(executor: StepExecutor, blocks: number) {
+    const { slots } = executor.limits;
+    this.#executor = executor;
+    this.#cache = new PrefixCache(executor.blockSize);
     this.#blocks = new BlockPool(blocks, this.#cache);
     this.#freeSlots = Array.from({ length: slots }, (_, i) => slots - 1 - i);
   }
@@ -42,19 +42,19 @@ export class SequencePool {
    */
   takeCached(sequence: Sequence): boolean {
     const { tokens } = sequence;
-    const { blockSize, hasStates, limits: { context } } = this.#runner;
+    const { blockSize, hasStates, limits: { context } } = this.#executor;
     if (this.#freeSlots.length === 0) return false;
     const cached = hasStates ? [] : this.#cache.match(sequence.keys(0, tokens.length - 1));
     const positions = Math.min(tokens.length + blockSize, sequence.limit(context));
     if (!this.#take(sequence, positions, cached)) return false;
-    this.#runner.writeHistory(sequence.slot, tokens.slice(0, sequence.submitted));
+    this.#executor.writeHistory(sequence.slot, tokens.slice(0, sequence.submitted));
     return true;
   }
 
   #take(sequence: Sequence, positions: number, cached: readonly number[]): boolean {
     if (this.#freeSlots.length === 0) return false;
     this.#blocks.share(cached); // first, lest they go to make room
-    const blocks = this.#blocks.take(this.#runner.blocksFor(positions) - cached.length);
+    const blocks = this.#blocks.take(this.#executor.blocksFor(positions) - cached.length);
     if (!blocks) {
       this.#blocks.give(cached);
       return false;
@@ -62,8 +62,8 @@ export class SequencePool {
     sequence.slot = this.#freeSlots.pop()!;
     sequence.blocks = [...cached, ...blocks];
     sequence.knownBlocks = cached.length;
-    sequence.submitted = cached.length * this.#runner.blockSize;
-    this.#runner.assignBlocks(sequence.slot, 0, sequence.blocks);
+    sequence.submitted = cached.length * this.#executor.blockSize;
+    this.#executor.assignBlocks(sequence.slot, 0, sequence.blocks);
     return true;
   }
 
@@ -72,9 +72,9 @@ export class SequencePool {
    * for all later steps. A block whose tokens another one holds already is exchanged for that one.
    */
   publish(sequence: Sequence): void {
-    if (this.#runner.hasStates) return;
+    if (this.#executor.hasStates) return;
     const { blocks, tokens } = sequence;
-    const size = this.#runner.blockSize;
+    const size = this.#executor.blockSize;
     const full = Math.floor(Math.min(sequence.submitted, tokens.length) / size);
     for (let i = sequence.knownBlocks; i < full; i++) {
       const held = sequence.keys(i * size, (i + 1) * size);
@@ -91,16 +91,16 @@ export class SequencePool {
     this.#blocks.share([block]);
     this.#blocks.give([sequence.blocks[index]]);
     sequence.blocks[index] = block;
-    this.#runner.assignBlocks(sequence.slot, index, [block]);
+    this.#executor.assignBlocks(sequence.slot, index, [block]);
   }
 
   /** Sees to it that the first `positions` positions have blocks; false if there are too few. */
   grow(sequence: Sequence, positions: number): boolean {
-    const missing = this.#runner.blocksFor(positions) - sequence.blocks.length;
+    const missing = this.#executor.blocksFor(positions) - sequence.blocks.length;
     if (missing <= 0) return true;
     const blocks = this.#blocks.take(missing);
     if (!blocks) return false;
-    this.#runner.assignBlocks(sequence.slot, sequence.blocks.length, blocks);
+    this.#executor.assignBlocks(sequence.slot, sequence.blocks.length, blocks);
     sequence.blocks.push(...blocks);
     return true;
   }
@@ -111,8 +111,8 @@ export class SequencePool {
    * may be under way.
    */
   fork(sequence: Sequence, fork: Sequence): boolean {
-    const whole = Math.floor(sequence.submitted / this.#runner.blockSize);
-    const filled = this.#runner.blocksFor(sequence.submitted);
+    const whole = Math.floor(sequence.submitted / this.#executor.blockSize);
+    const filled = this.#executor.blocksFor(sequence.submitted);
     const shared = sequence.blocks.slice(0, whole);
     const copied = this.#freeSlots.length > 0 ? this.#blocks.take(filled - whole) : undefined;
     if (!copied) return false;
@@ -121,9 +121,9 @@ export class SequencePool {
     fork.blocks = [...shared, ...copied];
     fork.knownBlocks = Math.min(sequence.knownBlocks, whole);
     fork.submitted = sequence.submitted;
-    this.#runner.assignBlocks(fork.slot, 0, fork.blocks);
+    this.#executor.assignBlocks(fork.slot, 0, fork.blocks);
     const from = sequence.blocks.slice(whole, filled);
-    this.#runner.copySequence(sequence.slot, fork.slot, from, copied);
+    this.#executor.copySequence(sequence.slot, fork.slot, from, copied);
     return true;
   }
 
@@ -134,13 +134,13 @@ export class SequencePool {
    */
   truncate(sequence: Sequence, positions: number): number {
     if (positions >= sequence.submitted) return sequence.submitted;
-    const left = this.#runner.hasStates ? 0 : positions;
-    const size = this.#runner.blockSize;
+    const left = this.#executor.hasStates ? 0 : positions;
+    const size = this.#executor.blockSize;
     const last = sequence.blocks[Math.floor(left / size)];
     // The rest of the last block will be written again, so it must be the sequence's own.
     const isFixed = this.#blocks.isShared(last) || this.#cache.has(last);
     const kept = left % size > 0 && isFixed ? left - left % size : left;
-    this.#blocks.give(sequence.blocks.splice(this.#runner.blocksFor(kept)));
+    this.#blocks.give(sequence.blocks.splice(this.#executor.blocksFor(kept)));
     sequence.knownBlocks = Math.min(sequence.knownBlocks, sequence.blocks.length);
     sequence.submitted = kept;
     sequence.decoding = false;

@@ -3,8 +3,20 @@
 import type { StepShape } from "../nn/mod.ts";
 import type { ImageRun } from "../prompt/mod.ts";
 
+/** The largest number of tokens per submit. */
+export const MOST_REPEATS = 8;
+
+let versions = 0;
+
+/** A version that no other plan has. */
+export function nextVersion(): number {
+  return ++versions;
+}
+
 /** What a step does. Rows of decoding sequences come first. */
 export interface StepPlan {
+  /** Plans of one version differ in the contexts of their shapes alone: all that is written is the same. */
+  version: number;
   /**
    * [rows, 4]: token, position, slot, and twice the lag of the rotary position, plus 1 where token and
    * position are the slot's. What comes after {@linkcode IMAGE_TOKEN} counts the rows of images.

@@ -10,7 +10,7 @@ export class StepRecorder {
   readonly #device: Device;
   readonly #network: Network;
   /** The step that is likely to follow the last one. */
-  #next: { rows: Uint32Array; shape: StepShape; commands: Commands } | undefined;
+  #next: { version: number; shape: StepShape; commands: Commands } | undefined;
 
   constructor(device: Device, network: Network) {
     this.#device = device;
@@ -18,18 +18,18 @@ export class StepRecorder {
   }
 
   /** The commands of a plan; to be submitted once. */
-  take({ rows, shape }: StepPlan): Commands {
+  take({ version, shape }: StepPlan): Commands {
     const next = this.#next;
     this.#next = undefined;
-    const isReady = next?.rows === rows && isSameShape(next.shape, shape);
+    const isReady = next?.version === version && isSameShape(next.shape, shape);
     return isReady ? next.commands : this.#record(shape);
   }
 
   /** Records what will probably follow a plan, best done while the GPU runs it. */
-  prepare({ rows, shape }: StepPlan): void {
+  prepare({ version, shape }: StepPlan): void {
     if (shape.prefillTiles > 0) return;
     const next = { ...shape, decodeContext: shape.decodeContext + 1 };
-    this.#next = { rows, shape: next, commands: this.#record(next) };
+    this.#next = { version, shape: next, commands: this.#record(next) };
   }
 
   #record(shape: StepShape): Commands {

@@ -25,17 +25,15 @@ import {
   type StepLimits,
   type StepState,
 } from "../nn/mod.ts";
-import { type Sampled, slotsOf, type StepPlan } from "./step_plan.ts";
+import type { StepExecutor } from "./step_executor.ts";
+import { MOST_REPEATS, type Sampled, slotsOf, type StepPlan } from "./step_plan.ts";
 import { StepRecorder } from "./step_recorder.ts";
 
 /** Submits that may be under way: one running, one being read. */
 const IN_FLIGHT = 2;
 
-/** The largest number of tokens per submit. */
-export const MOST_REPEATS = 8;
-
 /** A model's steps, its slots and their sampling. */
-export class StepRunner {
+export class StepRunner implements StepExecutor {
   readonly #device: Device;
   readonly #network: Network;
   readonly #state: StepState;
@@ -50,7 +48,8 @@ export class StepRunner {
   readonly #readbacks: Readback[];
   readonly #rowReadbacks = new Map<string, RowReadback>();
   #turn = 0;
-  #written: Uint32Array | undefined;
+  /** Version of the plan that the device has. */
+  #written: number | undefined;
   /** What goes with the next submit. */
   readonly #held: Commands[] = [];
   readonly #recorder: StepRecorder;
@@ -275,13 +274,13 @@ export class StepRunner {
 
   /** A decode step that follows one with the same plan needs nothing from the host. */
   #write(plan: StepPlan): void {
-    if (plan.outputs === this.#written) return;
+    if (plan.version === this.#written) return;
     this.#device.write(this.#state.plan, 0, plan.rows);
     this.#device.write(this.#state.outputs, 0, plan.outputs);
     this.#device.write(this.#state.prefillTiles, 0, plan.prefillTiles);
     this.#device.write(this.#state.segments, 0, plan.segments);
     if (plan.images.length > 0) this.#network.images.write(plan.images, plan.places);
-    this.#written = plan.outputs;
+    this.#written = plan.version;
   }
 
   #needs(plan: StepPlan): SamplingNeeds {

@@ -5,7 +5,7 @@
 
 import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
 import type { Sampled, StepPlan } from "../../../engine/run/step_plan.ts";
-import type { StepRunner } from "../../../engine/run/step_runner.ts";
+import type { StepExecutor } from "../../../engine/run/step_executor.ts";
 import { IMAGE_TOKEN, NO_TOKEN } from "../../../kernels/mod.ts";
 
 const BLOCK = 32;
@@ -51,8 +51,8 @@ export function continuation(prompt: readonly PromptItem[], count: number): numb
   return tokens.slice(length);
 }
 
-/** The runner; `asStepRunner` is what a scheduler takes. */
-export class FakeRunner {
+/** The runner. */
+export class FakeRunner implements StepExecutor {
   readonly limits;
   readonly tileRows = 4;
   /** How often a sequence was given a slot. */
@@ -82,10 +82,6 @@ export class FakeRunner {
     this.#table = Array.from({ length: slots }, () => []);
     this.#history = Array.from({ length: slots }, () => []);
     this.#slots = Array.from({ length: slots }, () => ({ token: -1, position: -1 }));
-  }
-
-  get asStepRunner(): StepRunner {
-    return this as unknown as StepRunner;
   }
 
   blocksFor(positions: number): number {

@@ -1,8 +1,9 @@
 // How a step's rows are laid out: tiles of the rows in prefill, segments of every sequence.
 
+import { PlanCache } from "../../../engine/run/plan_cache.ts";
 import { layOut, type Share } from "../../../engine/run/planner.ts";
 import { Sequence, type SequenceRequest } from "../../../engine/run/sequence.ts";
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 
 function shareOf(slot: number, submitted: number, count: number, decoding = false): Share {
   const prompt = Array.from({ length: submitted + count }, (_, i) => 100 * slot + i);
@@ -28,4 +29,16 @@ Deno.test("layOut() tells each tile where its sequence ends, and each sequence i
     prefillTiles: 3,
     prefillContext: 12,
   });
+});
+
+Deno.test("PlanCache gives decode steps of the same slots one version, and others another", () => {
+  const plans = new PlanCache(4);
+  const decode = (...slots: number[]) =>
+    plans.layOut(slots.map((slot) => shareOf(slot, 40, 1, true))).version;
+  const first = decode(0, 1);
+  assertEquals(decode(0, 1), first);
+  const other = decode(0, 2);
+  assert(other > first);
+  plans.layOut([shareOf(0, 0, 3)]); // Slot 0 is another sequence's now.
+  assert(decode(0, 2) > other);
 });

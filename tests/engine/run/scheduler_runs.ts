@@ -21,7 +21,7 @@ export interface Run {
 export function start(options: Partial<FakeRunnerOptions> = {}) {
   const sizes = { slots: 4, context: 256, blocks: 20, chunk: 16, ...options };
   const runner = new FakeRunner(sizes);
-  return { runner, scheduler: new Scheduler(runner.asStepRunner, sizes.blocks, sizes.chunk) };
+  return { runner, scheduler: new Scheduler(runner, sizes.blocks, sizes.chunk) };
 }
 
 /** Tokens of which no block is like one of another seed. */

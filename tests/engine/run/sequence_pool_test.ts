@@ -12,7 +12,7 @@ import { assert, assertEquals } from "@std/assert";
 
 function start({ slots = 3, blocks = 8 } = {}) {
   const runner = new FakeRunner({ slots, context: 256, blocks, chunk: 64 });
-  return { runner, pool: new SequencePool(runner.asStepRunner, blocks) };
+  return { runner, pool: new SequencePool(runner, blocks) };
 }
 
 function sequenceOf(length: number): Sequence {
