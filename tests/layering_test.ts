@@ -25,6 +25,7 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   "@ai-sdk/openai": ["tests/server/"],
   "@anthropic-ai/sdk": ["tests/server/"],
   "@huggingface/gguf": ["tests/engine/gguf/"],
+  "@huggingface/jinja": ["tests/tokenizer/"],
   "@langchain/core": ["tests/server/"],
   "@langchain/ollama": ["tests/server/"],
   "@redocly/openapi-core": ["tests/server/"],
