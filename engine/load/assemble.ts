@@ -8,7 +8,7 @@ import { allocateStep, checkLayers, Config, ModelBuilder, Network, poolingOf } f
 import type { ImageLimits } from "../prompt/mod.ts";
 import { chooseCacheSize, Scheduler, StepRunner, tokenBytes } from "../run/mod.ts";
 import type { LoadOptions, ModelInfo } from "../types.ts";
-import { findSight, loadSight, type Sight } from "../vision/mod.ts";
+import { findSight, loadSight, seesWholeImages, type Sight } from "../vision/mod.ts";
 import { Adapter, WeightLoader } from "../weights/mod.ts";
 
 /** Window of encoders: a text runs in one step, so that all activations grow with it. */
@@ -59,7 +59,7 @@ export async function assemble(
 ): Promise<Assembly> {
   const { openTensors = (file: GgufFile) => TensorReader.open(file) } = options;
   const { architecture } = info;
-  const { load, encoder, wholeImages } = architectureOf(architecture);
+  const { load, encoder } = architectureOf(architecture);
   const config = new Config(new MetadataReader(gguf), gguf.path, architecture);
   checkLayers(gguf, config);
   poolingOf(config);
@@ -79,7 +79,8 @@ export async function assemble(
   const chunk = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
   const vision = await findSight(gguf, { sees: info.sees, isEncoder: encoder }, options);
   const imageTokens = options.imageTokens ?? vision?.mostTokens ?? 0;
-  const imageRows = wholeImages(config) ? imageTokens : 0;
+  const wholeImages = seesWholeImages(config);
+  const imageRows = wholeImages ? imageTokens : 0;
   const rows = Math.max(chunk, Math.min(imageRows, context)) + slots;
   const limits = {
     rows,
@@ -93,6 +94,7 @@ export async function assemble(
     integer: !exact && device.profile.capabilities.packedDot,
     halfCache: !exact,
     cacheBlocks,
+    wholeImages,
   });
   using resources = new DisposableStack();
   const reader = resources.use(await openTensors(gguf));
@@ -109,7 +111,7 @@ export async function assemble(
   const scheduler = new Scheduler(runner, cacheBlocks, chunk);
   const images = encoder ? undefined : {
     columns: network.images.columns,
-    tokens: network.images.areWhole ? rows - slots : Infinity,
+    tokens: wholeImages ? rows - slots : Infinity,
   };
   if (vision) network.images.allocate();
   const sight = vision && await loadSight(vision, device, {

@@ -16,7 +16,7 @@ export async function loadGemma3(model: ModelBuilder): Promise<void> {
     ...heads,
     scale: 1 / Math.sqrt(perHead),
     queryKeyNorm: "head",
-    wholeImages: true,
+    wholeImages: network.images.areWhole,
   } as const;
   // Without a size there are no windows.
   const size = config.countOr("attention.sliding_window", 0);

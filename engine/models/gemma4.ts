@@ -13,11 +13,6 @@ import {
 } from "../nn/mod.ts";
 import type { FloatRows, LayerCache } from "../../kernels/mod.ts";
 
-/** Whether rows of an image see each other in both directions, in sliding layers. */
-export function seesWholeImages(config: Config): boolean {
-  return !hasLayerInputs(config);
-}
-
 /** What inputs of layers are made of. */
 const LAYER_INPUTS = ["token_embd", "model_proj", "proj_norm"].map((name) =>
   `per_layer_${name}.weight`
@@ -43,7 +38,7 @@ export async function loadGemma4(model: ModelBuilder): Promise<void> {
       factors: "none",
     }),
     window: { kind: "sliding", size: config.count("attention.sliding_window") },
-    wholeImages: seesWholeImages(config),
+    wholeImages: network.images.areWhole,
   } as const;
   const full = {
     rope: model.rope({ pairs: "half", factors: "required" }),

@@ -1,7 +1,6 @@
 // The architectures by their GGUF name. A new one is its own file and one line here.
 
 import { UnsupportedModelError } from "../errors.ts";
-import type { Config } from "../nn/mod.ts";
 import type { Architecture } from "./architecture.ts";
 import { loadBert, loadNomicBert } from "./bert.ts";
 import { loadBloom, loadMpt } from "./bloom.ts";
@@ -18,7 +17,7 @@ import { loadGemma } from "./gemma.ts";
 import { loadGemma2 } from "./gemma2.ts";
 import { loadGemma3 } from "./gemma3.ts";
 import { loadGemma3n } from "./gemma3n.ts";
-import { loadGemma4, seesWholeImages } from "./gemma4.ts";
+import { loadGemma4 } from "./gemma4.ts";
 import { loadGemmaEmbedding } from "./gemma_embedding.ts";
 import { loadGlm4 } from "./glm4.ts";
 import { loadGpt2 } from "./gpt2.ts";
@@ -138,18 +137,10 @@ const ENCODERS: Table = {
   "nomic-bert": [loadNomicBert, "nomic-embed-text v1 and v1.5"],
 };
 
-/** Decoders whose rows of an image see each other in both directions. */
-const WHOLE_IMAGES: Readonly<Record<string, (config: Config) => boolean>> = {
-  "gemma3": () => true,
-  "gemma4": seesWholeImages,
-};
-
 /** How an architecture is loaded, whether it is an encoder, and which models have it. */
 export interface ArchitectureEntry {
   readonly load: Architecture;
   readonly encoder: boolean;
-  /** Whether rows of an image see later ones, so that an image has to run in one step. */
-  readonly wholeImages: (config: Config) => boolean;
   /** For people. */
   readonly models: string;
 }
@@ -157,7 +148,7 @@ export interface ArchitectureEntry {
 function entries(table: Table, encoder: boolean) {
   return Object.entries(table).map(([name, [load, models]]): [string, ArchitectureEntry] => [
     name,
-    { load, encoder, wholeImages: WHOLE_IMAGES[name] ?? (() => false), models },
+    { load, encoder, models },
   ]);
 }
 

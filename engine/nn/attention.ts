@@ -173,7 +173,6 @@ export function attend(
   const { device, state, memory } = network;
   const { limits } = network.options;
   network.boundTileRows(device.mostTileRows(options));
-  if (options.wholeImages) network.images.areWhole = true;
   const split = device.decodeSplit;
   const maxSplits = Math.ceil(limits.context / split);
   const partials = (label: string, rows: number, splits: number) => {

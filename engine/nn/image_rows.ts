@@ -25,15 +25,16 @@ interface Slice {
 
 /** The rows of a step that are of images. */
 export class ImageRows {
-  /** Whether rows of an image see all of it, so that it has to run in one step. */
-  areWhole = false;
   readonly #device: Device;
   readonly #state: StepState;
   readonly #most: number;
   readonly #slices: Slice[] = [];
 
-  /** @param most most rows of a step */
-  constructor(device: Device, state: StepState, most: number) {
+  /**
+   * @param most most rows of a step
+   * @param areWhole whether rows of an image see all of it, so that it has to run in one step
+   */
+  constructor(device: Device, state: StepState, most: number, readonly areWhole = false) {
     this.#device = device;
     this.#state = state;
     this.#most = most;

@@ -29,6 +29,8 @@ import { overRows, type StepOperation, type StepShape, type StepState } from "./
 export interface NetworkOptions extends MemoryOptions {
   /** int8 activations where weights are quantized. */
   integer: boolean;
+  /** Whether rows of an image see each other in both directions. Default: earlier rows only. */
+  wholeImages?: boolean;
 }
 
 /** An activation in the forms that its readers take: int8 groups where their products allow it. */
@@ -67,7 +69,7 @@ export class Network {
     readonly options: NetworkOptions,
   ) {
     this.memory = new StepMemory(device, options);
-    this.images = new ImageRows(device, state, options.limits.rows);
+    this.images = new ImageRows(device, state, options.limits.rows, options.wholeImages);
   }
 
   /** Query rows per workgroup of prefill attention: what every attention layer can do. */

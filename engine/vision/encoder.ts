@@ -9,8 +9,8 @@ import { RowReadback } from "../nn/mod.ts";
 import type { LoadProgress } from "../types.ts";
 import { ImageBuilder } from "./network/builder.ts";
 import { checkEncoder, MOST_PATCHES } from "./network/check_encoder.ts";
-import { familyOf } from "./families/mod.ts";
-import type { BuiltEncoder, EncoderFamily } from "./network/family.ts";
+import type { BuiltEncoder, VisionFamily } from "./network/family.ts";
+import { readMerge } from "./preprocess/mod.ts";
 import { readEncoderHeader } from "./files/encoder_file.ts";
 import { type ImageSize, PatchGrid, type PatchLayout } from "./network/patch_grid.ts";
 import { VisionConfig } from "./network/config.ts";
@@ -46,7 +46,7 @@ interface Room {
 
 /** What an encoder is made of. */
 interface Parts {
-  readonly family: EncoderFamily;
+  readonly family: VisionFamily;
   readonly config: VisionConfig;
   readonly weights: VisionWeights;
   readonly exact: boolean;
@@ -66,8 +66,6 @@ export class ImageEncoder implements Disposable {
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(
-    /** Such as "gemma3". */
-    readonly projectorType: string,
     parts: Parts,
     room: Room,
   ) {
@@ -85,13 +83,13 @@ export class ImageEncoder implements Disposable {
     device: Device,
     options: ImageEncoderOptions = {},
   ): Promise<ImageEncoder> {
-    const { gguf, projectorType } = readEncoderHeader(file);
+    const { gguf, family } = readEncoderHeader(file);
     const { exact = true, most = MOST_PATCHES } = options;
     const { openTensors = (file: GgufFile) => TensorReader.open(file) } = options;
-    const family = familyOf(projectorType, gguf.path);
     const config = new VisionConfig(new MetadataReader(gguf), gguf.path, "clip.vision");
     checkEncoder(gguf, config);
-    const usual = family.anySize ? FIRST_PATCHES : config.usualPatches || FIRST_PATCHES;
+    const isAnySize = family.pictures.method === "dynamic";
+    const usual = isAnySize ? FIRST_PATCHES : config.usualPatches || FIRST_PATCHES;
     using resources = new DisposableStack();
     const own = resources.use(device.share());
     using reader = await openTensors(gguf);
@@ -101,7 +99,12 @@ export class ImageEncoder implements Disposable {
     const room = await makeRoom(parts, options.patches ?? Math.min(usual, most));
     room.image.checkAllTaken(family.readsSomeLayers ?? false);
     resources.move();
-    return new ImageEncoder(projectorType, parts, room);
+    return new ImageEncoder(parts, room);
+  }
+
+  /** What is known of its kind. */
+  get family(): VisionFamily {
+    return this.#parts.family;
   }
 
   /** The numbers of the file. */
@@ -207,7 +210,11 @@ export class ImageEncoder implements Disposable {
 
 function layoutOf({ family, config }: Parts): PatchLayout {
   const { columnsFirst = false } = family;
-  return { patchSize: config.patchSize, merge: family.merge(config), columnsFirst };
+  return {
+    patchSize: config.patchSize,
+    merge: readMerge(config.metadata, family.pictures),
+    columnsFirst,
+  };
 }
 
 /** Builds the network for images of at most so many patches. */

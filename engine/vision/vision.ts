@@ -5,7 +5,7 @@ import { GgufError, UnsupportedModelError } from "../errors.ts";
 import { type GgufFile, MetadataReader } from "../gguf/mod.ts";
 import { Config } from "../nn/mod.ts";
 import { viewAsDecoder } from "./files/decoder_file.ts";
-import { familyOf } from "./families/mod.ts";
+import type { VisionFamily } from "./network/family.ts";
 import { readEncoderHeader } from "./files/encoder_file.ts";
 import {
   mostPatches,
@@ -16,8 +16,7 @@ import {
 
 /** How a model sees. */
 export interface Vision {
-  /** Such as "gemma3". */
-  readonly projectorType: string;
+  readonly family: VisionFamily;
   readonly preprocessing: PreprocessingConfig;
   /** Most patches of an image, or of a tile of one, and most tokens that they become. */
   readonly mostPatches: number;
@@ -34,12 +33,12 @@ export interface Vision {
  * @throws {GgufError} if a value is missing or of another type
  */
 export function readVision(file: GgufFile, limits: TokenLimits = {}): Vision {
-  const { gguf, projectorType } = readEncoderHeader(file);
-  const columns = familyOf(projectorType, file.path).columns(gguf);
-  const preprocessing = readPreprocessing(new MetadataReader(gguf), limits);
+  const { gguf, family } = readEncoderHeader(file);
+  const columns = family.columns(gguf);
+  const preprocessing = readPreprocessing(new MetadataReader(gguf), family.pictures, limits);
   const patches = mostPatches(preprocessing);
   const tokens = Math.ceil(patches / preprocessing.merge ** 2);
-  return { projectorType, preprocessing, mostPatches: patches, mostTokens: tokens, columns };
+  return { family, preprocessing, mostPatches: patches, mostTokens: tokens, columns };
 }
 
 /**

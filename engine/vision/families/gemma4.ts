@@ -2,15 +2,29 @@
 // keys and values, GeGLU, rotary positions of columns and rows on top of learned ones, which have a
 // table for each axis. Squares of patches are averaged. Matrices may have bounds.
 
+import type { MetadataValue } from "../../gguf/mod.ts";
 import { meanVector } from "../network/blocks.ts";
 import type { ImageBuilder, RowValues } from "../network/builder.ts";
-import { type EncoderFamily, outputsOf } from "../network/family.ts";
+import { between, outputsOf, type VisionFamily } from "../network/family.ts";
 import { loadProjection } from "../network/projection.ts";
 
 /** Gemma 4. */
-export const gemma4v: EncoderFamily = {
-  anySize: true,
-  merge: (config) => config.countOr("projector.scale_factor", 3),
+export const gemma4: VisionFamily = {
+  projector: "gemma4v",
+  pictures: { method: "dynamic", tokens: [40, 280], merge: ["projector.scale_factor", 3] },
+  marks: between("<|image>", "<image|>"),
+  // Those with inputs of layers, E2B and E4B, see images as they see texts.
+  seesWhole: (decoder) => decoder.countOr("embedding_length_per_layer_input", 0) === 0,
+  decoders: {
+    gemma4: {
+      encoder: { mean: [0, 0, 0], std: [1, 1, 1], keys: () => ({ image_size: 224 }) },
+      decoder: {
+        tokenizer: ({ metadata }): Record<string, MetadataValue> =>
+          metadata["tokenizer.ggml.model"] === "llama" ? { "tokenizer.ggml.model": "gemma4" } : {},
+        tensors: [[/\.ffn_gate_inp\.per_expert_scale$/, ".ffn_down_exps.scale"]],
+      },
+    },
+  },
   columns: outputsOf("mm.input_projection.weight"),
   pixels: { scale: 2, offset: -1 },
   async build(image) {

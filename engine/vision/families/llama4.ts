@@ -3,11 +3,31 @@
 // tokens, which go down the columns; that is pixel shuffle.
 
 import { learnedPositions, loadTwice } from "../network/blocks.ts";
-import { type EncoderFamily, outputsOf } from "../network/family.ts";
+import { between, HALVES, outputsOf, type VisionFamily } from "../network/family.ts";
 
 /** Llama 4. */
-export const llama4: EncoderFamily = {
-  merge: (config) => config.countOr("projector.scale_factor", 1),
+export const llama4: VisionFamily = {
+  projector: "llama4",
+  pictures: { method: "tiled", tiles: 3, merge: ["projector.scale_factor", 1] },
+  marks: between("<|image_start|>", "<|image_end|>"),
+  decoders: {
+    llama4: {
+      encoder: {
+        flag: "use_gelu",
+        ...HALVES,
+        keys: (metadata) => ({
+          "attention.layer_norm_epsilon": metadata.optionalNumber(
+            "llama4.vision.layer_norm_epsilon",
+            1e-5,
+          ),
+          "projector.scale_factor": Math.round(
+            1 / metadata.optionalNumber("llama4.vision.pixel_shuffle_ratio", 0.5),
+          ),
+        }),
+        names: [[/^mm\.linear_1\./, "mm.model.fc."]],
+      },
+    },
+  },
   columnsFirst: true,
   classToken: () => true,
   columns: outputsOf("mm.model.fc.weight"),

@@ -5,16 +5,24 @@
 import type { FloatRows } from "../../../kernels/mod.ts";
 import { learnedPositions, loadTwice, projectTwice } from "../network/blocks.ts";
 import type { ImageBuilder } from "../network/builder.ts";
-import { type EncoderFamily, outputsOf } from "../network/family.ts";
+import { between, outputsOf, type VisionFamily } from "../network/family.ts";
 
 /** LLaVA. */
-export const llava: EncoderFamily = {
+export const llava: VisionFamily = {
+  projector: "mlp",
+  pictures: {
+    method: "fixed",
+    // The mean of its normalisation in bytes, so that bars are near zero.
+    background: [122, 116, 104],
+    namesCanvases: true,
+  },
+  marks: between("", ""),
+  mayBeSwapped: true,
   // Those with SigLIP in place of CLIP have none.
   classToken: ({ tensors }, { usualPatches }) =>
     tensors.has("v.class_embd") ||
     tensors.get("v.position_embd.weight")?.shape[1] === usualPatches + 1,
   readsSomeLayers: true,
-  merge: () => 1,
   columns: outputsOf("mm.2.weight"),
   async build(image) {
     const { network, top } = image;

@@ -1,34 +1,59 @@
-// The encoder families by the projector types of GGUF files.
+// The families of image encoders: a new one is a file here and a line below.
 
 import { UnsupportedModelError } from "../../errors.ts";
-import type { EncoderFamily } from "../network/family.ts";
-import { llava } from "./llava.ts";
-import { gemma4v } from "./gemma4.ts";
+import type { MetadataReader } from "../../gguf/mod.ts";
+import type { Config } from "../../nn/mod.ts";
+import type { OllamaFile, VisionFamily } from "../network/family.ts";
+import { gemma3 } from "./gemma3.ts";
+import { gemma4 } from "./gemma4.ts";
+import { idefics3 } from "./idefics3.ts";
 import { llama4 } from "./llama4.ts";
+import { llava } from "./llava.ts";
 import { pixtral } from "./pixtral.ts";
 import { qwen25vl } from "./qwen2_5_vl.ts";
 import { qwen3vl } from "./qwen3_vl.ts";
-import { gemma3, idefics3 } from "./siglip.ts";
 
-const FAMILIES: Record<string, EncoderFamily> = {
+const FAMILIES: readonly VisionFamily[] = [
   gemma3,
-  gemma4v,
+  gemma4,
   idefics3,
   llama4,
-  mlp: llava,
+  llava,
   pixtral,
-  "qwen2.5vl_merger": qwen25vl,
-  qwen3vl_merger: qwen3vl,
-};
+  qwen25vl,
+  qwen3vl,
+];
 
 /** The projector types that run. */
-export const PROJECTOR_TYPES: readonly string[] = Object.keys(FAMILIES);
+export const PROJECTOR_TYPES: readonly string[] = FAMILIES.map(({ projector }) => projector);
 
-/** The family of a projector type. Errors: UnsupportedModelError. */
-export function familyOf(projectorType: string, path: string): EncoderFamily {
-  if (Object.hasOwn(FAMILIES, projectorType)) return FAMILIES[projectorType];
+/** The type of a projector that says none. */
+const OLDEST_TYPE = "mlp";
+
+/** The family of a projector by the metadata of its file. Errors: UnsupportedModelError. */
+export function familyOf(metadata: MetadataReader, path: string): VisionFamily {
+  const type = metadata.optionalString("clip.projector_type", "") ||
+    metadata.optionalString("clip.vision.projector_type", OLDEST_TYPE);
+  const family = FAMILIES.find(({ projector }) => projector === type);
+  if (family) return family;
   throw new UnsupportedModelError(
-    `Cannot load "${path}": its image projector is of type "${projectorType}", which is not ` +
+    `Cannot load "${path}": its image projector is of type "${type}", which is not ` +
       `supported; those that are: ${PROJECTOR_TYPES.join(", ")}`,
   );
+}
+
+/** The family that a decoder's architecture is made for, and what Ollama's files of it differ in. */
+export function familyOfDecoder(
+  architecture: string,
+): { family: VisionFamily; file: OllamaFile } | undefined {
+  for (const family of FAMILIES) {
+    const { decoders = {} } = family;
+    if (Object.hasOwn(decoders, architecture)) return { family, file: decoders[architecture] };
+  }
+  return undefined;
+}
+
+/** Whether rows of an image see each other in both directions in a decoder. */
+export function seesWholeImages(decoder: Config): boolean {
+  return familyOfDecoder(decoder.architecture)?.family.seesWhole?.(decoder) ?? false;
 }

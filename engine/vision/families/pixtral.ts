@@ -2,14 +2,47 @@
 // positions of rows and columns whose frequencies take turns. Mistral 3 joins squares of patches. A
 // break token ends every row of tokens but the last.
 
+import type { GgufFile, MetadataReader, MetadataValue, TensorInfo } from "../../gguf/mod.ts";
 import { LINE_BREAK, loadTwice, projectTwice } from "../network/blocks.ts";
-import { type EncoderFamily, outputsOf } from "../network/family.ts";
+import { between, CLIP_PIXELS, outputsOf, type VisionFamily } from "../network/family.ts";
 import type { PatchGrid } from "../network/patch_grid.ts";
 
 /** Pixtral and Mistral 3. */
-export const pixtral: EncoderFamily = {
-  anySize: true,
-  merge: (config) => config.countOr("spatial_merge_size", 1),
+export const pixtral: VisionFamily = {
+  projector: "pixtral",
+  pictures: { method: "dynamic", tokens: [8, 1024], merge: ["spatial_merge_size", 1] },
+  // What ends a row of patches is a row of the embeddings and not written here.
+  marks: between("", "[IMG_END]"),
+  decoders: {
+    mistral3: {
+      encoder: {
+        flag: "use_silu",
+        ...CLIP_PIXELS,
+        keys: (metadata) => ({
+          "attention.layer_norm_epsilon": 1e-5,
+          spatial_merge_size: metadata.optionalCount("mistral3.spatial_merge_size", 2),
+          // Queries and keys are as in the original model, where others reorder them.
+          "rope.pairs": "half",
+        }),
+        names: [[/^mm\.linear_([12])\./, "mm.$1."]],
+        tensors: breakEmbedding,
+      },
+      decoder: {
+        keys: {
+          "rope.scaling.yarn_beta_fast": ["rope.scaling.beta_fast"],
+          "rope.scaling.yarn_beta_slow": ["rope.scaling.beta_slow"],
+          "rope.scaling.yarn_log_multiplier": ["rope.scaling.mscale_all_dim"],
+          "attention.temperature_scale": ["rope.scaling_beta"],
+        },
+        tokenizer: ({ metadata }): Record<string, MetadataValue> => {
+          const { "tokenizer.ggml.pre": rule = "default" } = metadata;
+          return rule === "default" && "mistral3.vision.block_count" in metadata
+            ? { "tokenizer.ggml.pre": "tekken" }
+            : {};
+        },
+      },
+    },
+  },
   columns: outputsOf("mm.2.weight"),
   async build(image) {
     const { top, config, weights, options: { merge } } = image;
@@ -65,4 +98,15 @@ function breakLines(tokens: Float32Array, grid: PatchGrid, lineBreak: Float32Arr
     if (line < lines - 1) broken.set(lineBreak, to + length);
   }
   return broken;
+}
+
+/** The token that ends a row of an image is one of the decoder's. */
+function breakEmbedding(metadata: MetadataReader, gguf: GgufFile): TensorInfo[] {
+  const table = gguf.tensors.get("token_embd.weight");
+  const tokens = metadata.optionalStrings<readonly string[]>("tokenizer.ggml.tokens", []);
+  const token = tokens.indexOf("[IMG_BREAK]");
+  if (!table || token < 0) return [];
+  const byteLength = table.byteLength / table.shape[1];
+  const offset = table.offset + token * byteLength;
+  return [{ ...table, name: LINE_BREAK, shape: [table.shape[0]], byteLength, offset }];
 }

@@ -3,15 +3,39 @@
 
 import { loadTwice, projectTwice } from "../network/blocks.ts";
 import type { ImageBuilder } from "../network/builder.ts";
-import { type EncoderFamily, outputsOf } from "../network/family.ts";
+import {
+  between,
+  CLIP_PIXELS,
+  MROPE_SECTIONS,
+  outputsOf,
+  type VisionFamily,
+} from "../network/family.ts";
 import type { GridRope } from "../network/rotary.ts";
 import type { VisionConfig } from "../network/config.ts";
 import type { Windows } from "../network/windows.ts";
 
+/** How Qwen's encoders take pictures, and where its decoders have them. */
+export const QWEN_PICTURES = {
+  pictures: { method: "dynamic", tokens: [8, 4096], merge: ["spatial_merge_size", 2] },
+  marks: between("<|vision_start|>", "<|vision_end|>"),
+  usesGrid: true,
+} satisfies Partial<VisionFamily>;
+
 /** Qwen2.5-VL. */
-export const qwen25vl: EncoderFamily = {
-  anySize: true,
-  merge: mergeOf,
+export const qwen25vl: VisionFamily = {
+  projector: "qwen2.5vl_merger",
+  ...QWEN_PICTURES,
+  mayBeSwapped: true,
+  decoders: {
+    qwen25vl: {
+      encoder: {
+        flag: "use_silu",
+        ...CLIP_PIXELS,
+        keys: () => ({ image_size: 560, n_wa_pattern: 8 }),
+      },
+      decoder: { keys: MROPE_SECTIONS },
+    },
+  },
   columns: outputsOf("mm.2.weight"),
   async build(image) {
     const { top } = image;
@@ -30,11 +54,6 @@ export const qwen25vl: EncoderFamily = {
     return { output: projectTwice(network, network.input(joined, first), first, second) };
   },
 };
-
-/** Patches on each side of a token. */
-export function mergeOf(config: VisionConfig): number {
-  return config.countOr("spatial_merge_size", 2);
-}
 
 /** Rows turn the first half of a head's pairs; elements are half a head apart. */
 export function ropeOf(config: VisionConfig): GridRope {

@@ -5,17 +5,55 @@
 import type { FloatRows } from "../../../kernels/mod.ts";
 import { loadTwice, projectTwice } from "../network/blocks.ts";
 import type { ImageBuilder, RowValues } from "../network/builder.ts";
-import { type EncoderFamily, outputsOf } from "../network/family.ts";
+import {
+  HALVES,
+  MROPE_SECTIONS,
+  type OllamaDecoder,
+  type OllamaEncoder,
+  outputsOf,
+  type VisionFamily,
+} from "../network/family.ts";
 import { shifted } from "../network/projection.ts";
-import { mergeOf, ropeOf } from "./qwen2_5_vl.ts";
+import { QWEN_PICTURES, ropeOf } from "./qwen2_5_vl.ts";
 
 /** What each block has that gives features to the decoder. */
 const DEEP = /^v\.deepstack\.(\d+)\./;
 
-/** Qwen3-VL. */
-export const qwen3vl: EncoderFamily = {
-  anySize: true,
-  merge: mergeOf,
+const OLLAMA_ENCODER: OllamaEncoder = {
+  flag: "use_gelu",
+  ...HALVES,
+  keys: (metadata, { metadata: { "general.architecture": architecture }, tensors }) => {
+    const table = tensors.get("v.pos_embed.weight") ?? tensors.get("v.position_embd.weight");
+    const [, positions = 0] = table?.shape ?? [];
+    const patch = metadata.optionalCount(`${architecture}.vision.patch_size`, 16);
+    return { image_size: Math.sqrt(positions) * patch };
+  },
+};
+
+const QWEN3_VL: OllamaDecoder = {
+  keys: MROPE_SECTIONS,
+  more: (metadata, name) => ({
+    "rope.dimension_sections": Int32Array.of(24, 20, 20, 0),
+    n_deepstack_layers:
+      metadata.optionalNumbers(`${name}.vision.deepstack_visual_indexes`, []).length,
+  }),
+};
+
+const QWEN3_5: OllamaDecoder = {
+  keys: MROPE_SECTIONS,
+  tensors: [[/\.ssm_dt$/, ".ssm_dt.bias"]],
+};
+
+/** Qwen3-VL and Qwen3.5. */
+export const qwen3vl: VisionFamily = {
+  projector: "qwen3vl_merger",
+  ...QWEN_PICTURES,
+  decoders: {
+    qwen3vl: { encoder: OLLAMA_ENCODER, decoder: QWEN3_VL },
+    qwen3vlmoe: { encoder: OLLAMA_ENCODER, decoder: QWEN3_VL },
+    qwen35: { encoder: OLLAMA_ENCODER, decoder: QWEN3_5 },
+    qwen35moe: { encoder: OLLAMA_ENCODER, decoder: QWEN3_5 },
+  },
   columns(gguf) {
     const blocks = [...gguf.tensors.keys()].flatMap((name) => DEEP.exec(name)?.[1] ?? []);
     return outputsOf("mm.2.weight")(gguf) * (1 + new Set(blocks).size);

@@ -1,24 +1,30 @@
-// Finds the image encoder in a GGUF file, a projector of its own (architecture "clip") or one beside
-// a decoder, and gives its tensors the names and shapes that the encoders here are written with:
-// those of llama.cpp's converter today. Older files have the two matrices of a block swapped.
+// The image encoder in a GGUF file: a projector of its own (architecture "clip"), or one beside a
+// decoder, as Ollama's converter makes them. It is given with the names and shapes of tensors that the
+// families are written with, those of llama.cpp's converter today, and metadata under "clip.".
 
 import { UnsupportedModelError } from "../../errors.ts";
-import { type GgufFile, MetadataReader, type TensorInfo } from "../../gguf/mod.ts";
-import { viewAsProjector } from "./all_in_one.ts";
+import {
+  type GgufFile,
+  MetadataReader,
+  type MetadataValue,
+  type TensorInfo,
+} from "../../gguf/mod.ts";
+import { familyOf, familyOfDecoder } from "../families/mod.ts";
+import type { Renaming, VisionFamily } from "../network/family.ts";
 import { CHANNELS } from "../network/patch_grid.ts";
 
 /** The image encoder of a file. */
 export interface EncoderHeader {
-  /** The file as a projector's: metadata under "clip.", names and shapes as encoders expect them. */
+  /** The file as a projector's. */
   readonly gguf: GgufFile;
-  /** Such as "gemma3". */
-  readonly projectorType: string;
+  readonly family: VisionFamily;
 }
 
-/** Projectors whose files may have the two matrices swapped. */
-const SWAPPED = new Set(["mlp", "gemma3", "idefics3", "qwen2.5vl_merger"]);
-
-/** Reads what a file says of its image encoder. Errors: UnsupportedModelError where it has none. */
+/**
+ * Reads what a file says of its image encoder.
+ *
+ * @throws {UnsupportedModelError} if it has none, or none that runs
+ */
 export function readEncoderHeader(file: GgufFile): EncoderHeader {
   const gguf = viewAsProjector(file, new MetadataReader(file)) ?? file;
   const metadata = new MetadataReader(gguf);
@@ -26,14 +32,13 @@ export function readEncoderHeader(file: GgufFile): EncoderHeader {
   if (!isProjector || !metadata.has("clip.vision.block_count")) {
     throw new UnsupportedModelError(`Cannot load "${gguf.path}": it has no image encoder`);
   }
-  const projectorType = metadata.optionalString("clip.projector_type", "") ||
-    metadata.optionalString("clip.vision.projector_type", "mlp");
+  const family = familyOf(metadata, gguf.path);
   const tensors = new Map(gguf.tensors);
   flattenPatches(tensors);
-  if (SWAPPED.has(projectorType)) {
+  if (family.mayBeSwapped) {
     unswapFeedForward(tensors, metadata.count("clip.vision.embedding_length"));
   }
-  return { gguf: { ...gguf, tensors }, projectorType };
+  return { gguf: { ...gguf, tensors }, family };
 }
 
 /** A patch embedding is a convolution whose steps are its size: a matrix of whole patches. */
@@ -57,4 +62,70 @@ function unswapFeedForward(tensors: Map<string, TensorInfo>, width: number): voi
       if (second) tensors.set(`${down}.${part}`, { ...second, name: `${down}.${part}` });
     }
   }
+}
+
+/** Names in files of Ollama's converter that more than one family has. */
+const NAMES: readonly Renaming[] = [
+  [/^v\.patch_(?:embedding|embed|conv|embd_0)\./, "v.patch_embd."],
+  [/^v\.patch_embd_1\.weight$/, "v.patch_embd.weight.1"],
+  [/^v\.(?:position_embedding|pos_embed)\./, "v.position_embd."],
+  [/^v\.positional_embedding_vlm$/, "v.position_embd.weight"],
+  [/^v\.class_embedding$/, "v.class_embd"],
+  [/^v\.(?:encoder_norm|layernorm_pre)\./, "v.pre_ln."],
+  [/^v\.(?:post_layernorm|layernorm_post|merger\.norm|merger\.ln_q)\./, "v.post_ln."],
+  [/^(v\.blk\.\d+\.)(?:layer_norm1|attn_norm|norm1)\./, "$1ln1."],
+  [/^(v\.blk\.\d+\.)(?:layer_norm2|ffn_norm|norm2)\./, "$1ln2."],
+  [/^(v\.blk\.\d+\.)attn_output\./, "$1attn_out."],
+  [/^(v\.blk\.\d+\.)mlp\.(?:linear_)?fc1\./, "$1ffn_up."],
+  [/^(v\.blk\.\d+\.)mlp\.(?:linear_)?fc2\./, "$1ffn_down."],
+  [/^v\.merger\.(?:linear_fc1|mlp\.0)\./, "mm.0."],
+  [/^v\.merger\.(?:linear_fc2|mlp\.2)\./, "mm.2."],
+  [/^v\.vision_adapter\.mlp\.fc([12])\./, "mm.model.mlp.$1."],
+  [/^mm\.mm_/, "mm."],
+  [/^mm\.norm\./, "mm.input_norm."],
+  [/^mm\.patch_merger\.merging_layer\./, "mm.patch_merger."],
+];
+
+/** The encoder beside a decoder as a projector's file has it; undefined where there is none known. */
+function viewAsProjector(gguf: GgufFile, metadata: MetadataReader): GgufFile | undefined {
+  const name = metadata.optionalString("general.architecture", "");
+  const prefix = `${name}.vision.`;
+  const found = familyOfDecoder(name);
+  if (!found?.file.encoder || !metadata.has(`${prefix}block_count`)) return undefined;
+  const { flag, mean, std, keys, names = [], tensors: more } = found.file.encoder;
+  // What the original model did not say is an empty list.
+  const isSaid = (value: MetadataValue) => typeof value !== "object" || value.length > 0;
+  const own = Object.entries(gguf.metadata)
+    .filter(([key, value]) => key.startsWith(prefix) && isSaid(value))
+    .map(([key, value]) => [`clip.vision.${key.slice(prefix.length)}`, value]);
+  const added = { image_mean: Float32Array.from(mean), image_std: Float32Array.from(std) };
+  const defaults = Object.entries({ ...added, ...keys?.(metadata, gguf) })
+    .map(([key, value]) => [`clip.vision.${key}`, value]);
+  const view: Record<string, MetadataValue> = {
+    ...gguf.metadata,
+    ...Object.fromEntries([...defaults, ...own]),
+    "general.architecture": "clip",
+    "clip.projector_type": found.family.projector,
+    ...(flag ? { [`clip.${flag}`]: true } : {}),
+  };
+  const deepLayers = metadata.optionalNumbers(`${prefix}deepstack_visual_indexes`, []);
+  const tensors = new Map<string, TensorInfo>();
+  for (const tensor of gguf.tensors.values()) {
+    if (!/^(?:v|mm)\./.test(tensor.name)) continue;
+    const renamed = renameDeepLayer([...names, ...NAMES].reduce(rename, tensor.name), deepLayers);
+    tensors.set(renamed, { ...tensor, name: renamed });
+  }
+  for (const tensor of more?.(metadata, gguf) ?? []) tensors.set(tensor.name, tensor);
+  return { ...gguf, metadata: view, tensors };
+}
+
+function rename(name: string, [pattern, current]: Renaming): string {
+  return name.replace(pattern, current);
+}
+
+/** Mergers for early layers of the decoder are counted; here they have the number of their block. */
+function renameDeepLayer(name: string, layers: readonly number[]): string {
+  const match = /^v\.deepstack(?:_merger)?\.(\d+)\.(?:linear_)?(\w+\.\w+)$/.exec(name);
+  if (!match) return name;
+  return `v.deepstack.${layers[Number(match[1])]}.${match[2]}`;
 }

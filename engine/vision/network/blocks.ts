@@ -1,4 +1,4 @@
-// What several families of image encoders share: learned positions, the mean of patches, and
+// What several families of image encoders share: learned positions, SigLIP, the mean of patches, and
 // projectors of two matrices.
 
 import type { FloatRows } from "../../../kernels/mod.ts";
@@ -44,6 +44,14 @@ export function learnedPositions(
     });
     return values;
   };
+}
+
+/** The patches of a SigLIP (Zhai et al. 2023) after its layers. Errors: GgufError. */
+export async function encodeSigLip(image: ImageBuilder): Promise<FloatRows> {
+  const x = await image.patches(learnedPositions(image), { bias: "required" });
+  for (const layer of image.layers()) await image.transform(layer, x);
+  image.normalize(x, "v.post_ln");
+  return x;
 }
 
 /** The embedding that ends a row of tokens, in files that have one. */

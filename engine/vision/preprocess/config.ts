@@ -1,6 +1,6 @@
-// What a vision model's file says of how pictures are to be prepared, and what it leaves to the
-// program. That part is fixed here per type of projector, as llama.cpp has it in
-// tools/mtmd/clip.cpp (load_hparams) and clip-model.h (clip_hparams).
+// What a vision model's file says of how pictures are to be prepared. What it leaves to the program
+// is a fact of the family of its encoder, as llama.cpp has it in tools/mtmd/clip.cpp (load_hparams)
+// and clip-model.h (clip_hparams).
 
 import { RequestError, UnsupportedModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../gguf/mod.ts";
@@ -47,73 +47,62 @@ export interface PreprocessingConfig {
 /** One square, a size that follows the picture, or tiles with an overview, in two ways. */
 export type Method = "fixed" | "dynamic" | "idefics3" | "tiled";
 
-interface Projector {
+/** How pictures are prepared for a family of encoders: what files leave to the program. */
+export interface PictureFacts {
   readonly method: Method;
+  /** Default "bicubic". */
   readonly filter?: Filter;
+  /** Default black. */
   readonly background?: Color;
-  /** Key and default of `merge`. */
+  /**
+   * Patches on each side of the square that becomes one token: the key below "clip.vision." and what
+   * holds where it is missing. Default: each patch is one.
+   */
   readonly merge?: readonly [key: string, value: number];
-  /** Fewest and most tokens of a picture. */
+  /** Of the dynamic method: fewest and most tokens of a picture. */
   readonly tokens?: readonly [min: number, max: number];
-  /** Most tiles per side. */
+  /** Of the tiled method: most tiles per side. */
   readonly tiles?: number;
+  /** Whether files may name the canvases for tiles themselves, as those of LLaVA 1.6 do. */
+  readonly namesCanvases?: boolean;
 }
 
-/** Pairs of width and height: canvases for tiles, which LLaVA 1.6 brings along. */
-const GRID_PINPOINTS = "clip.vision.image_grid_pinpoints";
-const SCALE_FACTOR = "clip.vision.projector.scale_factor";
-const MERGE_SIZE = "clip.vision.spatial_merge_size";
-
-const QWEN: Projector = { method: "dynamic", merge: [MERGE_SIZE, 2], tokens: [8, 4096] };
-
-/** By the name in the file. The filter is bicubic and the background black if not said otherwise. */
-const PROJECTORS: Record<string, Projector> = {
-  "gemma3": { method: "fixed", filter: "bilinear", merge: [SCALE_FACTOR, 4] },
-  "gemma4v": { method: "dynamic", merge: [SCALE_FACTOR, 3], tokens: [40, 280] },
-  "idefics3": { method: "idefics3", filter: "lanczos", merge: [SCALE_FACTOR, 1] },
-  "llama4": { method: "tiled", merge: [SCALE_FACTOR, 1], tiles: 3 },
-  // The mean of its normalisation in bytes, so that bars are near zero.
-  "mlp": { method: "fixed", background: [122, 116, 104] },
-  "pixtral": { method: "dynamic", merge: [MERGE_SIZE, 1], tokens: [8, 1024] },
-  "qwen2.5vl_merger": QWEN,
-  "qwen3vl_merger": QWEN,
-};
+/** Patches on each side of a token. Error: GgufError. */
+export function readMerge(metadata: MetadataReader, { merge }: PictureFacts): number {
+  return merge ? metadata.optionalCount(`clip.vision.${merge[0]}`, 0) || merge[1] : 1;
+}
 
 /**
  * Reads what preparing pictures depends on.
  *
  * @param metadata of the file with the projector
+ * @param facts of its family
  * @param limits of the caller, in place of the model's
- * @throws {UnsupportedModelError} if the type of projector is not known
+ * @throws {GgufError} if a value is missing or of another type
  */
 export function readPreprocessing(
   metadata: MetadataReader,
+  facts: PictureFacts,
   limits: TokenLimits = {},
 ): PreprocessingConfig {
-  const name = metadata.optionalString("clip.projector_type", "") ||
-    metadata.optionalString("clip.vision.projector_type", "mlp");
-  const projector = Object.hasOwn(PROJECTORS, name) ? PROJECTORS[name] : undefined;
-  if (!projector) {
-    throw new UnsupportedModelError(`Cannot prepare images: projector type "${name}" is not known`);
-  }
+  const { method, filter = "bicubic", background = BLACK, tokens, tiles = 1 } = facts;
   const imageSize = metadata.count("clip.vision.image_size");
   const patchSize = metadata.count("clip.vision.patch_size");
-  const [mergeKey, mergeDefault] = projector.merge ?? [SCALE_FACTOR, 1];
-  const merge = metadata.optionalCount(mergeKey, mergeDefault);
+  const merge = readMerge(metadata, facts);
   return {
-    method: projector.method,
-    filter: projector.filter ?? "bicubic",
-    background: projector.background ?? BLACK,
+    method,
+    filter,
+    background,
     imageSize,
     patchSize,
     merge,
-    ...pixelLimits(projector.tokens, limits, (patchSize * merge) ** 2),
+    ...pixelLimits(tokens, limits, (patchSize * merge) ** 2),
     longestEdge: metadata.optionalCount("clip.vision.preproc_image_size", imageSize),
-    canvases: canvasesOf(projector.tiles ?? 1, imageSize),
+    canvases: canvasesOf(tiles, imageSize),
     isOverviewFirst: false,
     mean: readChannels(metadata, "clip.vision.image_mean"),
     std: readChannels(metadata, "clip.vision.image_std"),
-    ...(name === "mlp" && pinpointTiles(metadata)),
+    ...(facts.namesCanvases && pinpointTiles(metadata)),
   };
 }
 
@@ -152,7 +141,8 @@ function canvasesOf(tiles: number, side: number): Size[] {
 
 /** What changes where a file names the canvases itself. */
 function pinpointTiles(metadata: MetadataReader): Partial<PreprocessingConfig> {
-  const sides = metadata.optionalNumbers(GRID_PINPOINTS, []);
+  // Pairs of width and height.
+  const sides = metadata.optionalNumbers("clip.vision.image_grid_pinpoints", []);
   if (sides.length === 0) return {};
   const canvases = Array.from({ length: sides.length / 2 }, (_, index) => ({
     width: sides[2 * index],

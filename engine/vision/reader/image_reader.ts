@@ -6,16 +6,12 @@ import type { ImageData, PromptImage, ReadImage } from "../../prompt/mod.ts";
 import type { ImageEncoder } from "../encoder.ts";
 import { ImageError, measureImage, type Size } from "../image/mod.ts";
 import { ImageCache } from "./image_cache.ts";
-import { textsAround } from "../markers.ts";
 import { ImagePreparer } from "./preparer.ts";
 import { layOut, normalize, type PreparedImage } from "../preprocess/mod.ts";
 import type { Vision } from "../vision.ts";
 
 /** Bytes of embeddings that are remembered. */
 const CACHE_BYTES = 64 * 2 ** 20;
-
-/** Projectors whose decoders place the rows of an image in a grid (M-RoPE). */
-const GRIDS = ["qwen2.5vl_merger", "qwen3vl_merger"];
 
 /** Runs work while nothing else uses the encoder's GPU; with the signal, waiting for that ends. */
 export type Between = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
@@ -46,14 +42,14 @@ export class ImageReader {
    * @throws {ImageError} if its header says that it cannot be read
    */
   plan(data: ImageData): ReadImage {
-    const { preprocessing, projectorType } = this.#vision;
+    const { preprocessing, family } = this.#vision;
     const layout = layOut(measureImage(bytesOf(data)), preprocessing);
     const parts = layout.images.map((size, i) => ({
       ...this.#describe(size),
       key: `planned ${i}`,
       embeddings: new Float32Array(),
     }));
-    return { parts, texts: textsAround(projectorType, layout) };
+    return { parts, texts: family.marks(layout) };
   }
 
   /**
@@ -75,13 +71,13 @@ export class ImageReader {
     hash: string,
     signal: AbortSignal,
   ): Promise<ReadImage> {
-    const { preprocessing, projectorType } = this.#vision;
+    const { preprocessing, family } = this.#vision;
     const prepared = await this.#preparer.prepare(bytes, preprocessing, signal);
     const parts: PromptImage[] = [];
     for (const [i, image] of prepared.images.entries()) {
       parts.push(await this.#encode(image, `${hash} ${i}`, signal));
     }
-    return { parts, texts: textsAround(projectorType, prepared) };
+    return { parts, texts: family.marks(prepared) };
   }
 
   async #encode(image: PreparedImage, key: string, signal: AbortSignal): Promise<PromptImage> {
@@ -102,11 +98,11 @@ export class ImageReader {
 
   /** What of an image follows from its size once it is prepared. */
   #describe({ width, height }: Size): Pick<PromptImage, "tokens" | "grid"> {
-    const { preprocessing: { patchSize, merge }, projectorType } = this.#vision;
+    const { preprocessing: { patchSize, merge }, family } = this.#vision;
     const side = patchSize * merge;
     return {
       tokens: this.#encoder.tokensOf({ width, height }),
-      ...(GRIDS.includes(projectorType) && {
+      ...(family.usesGrid && {
         grid: { rows: height / side, columns: width / side },
       }),
     };

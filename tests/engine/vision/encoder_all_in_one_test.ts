@@ -78,8 +78,8 @@ Deno.test("readEncoderHeader() gives what a projector without a type is, and uns
     tensor("v.blk.0.ffn_up.weight", 8, 4),
     tensor("v.blk.0.ffn_up.bias", 4),
   ]);
-  const { gguf: { tensors }, projectorType } = readEncoderHeader(await readGguf(path));
-  assertEquals(projectorType, "mlp");
+  const { gguf: { tensors }, family } = readEncoderHeader(await readGguf(path));
+  assertEquals(family.projector, "mlp");
   assertEquals(tensors.get("v.patch_embd.weight")!.shape, [12, 4]);
   assertEquals(tensors.get("v.blk.0.ffn_up.weight")!.shape, [4, 8]);
   assertEquals(tensors.get("v.blk.0.ffn_up.bias")!.shape, [8]);

@@ -65,7 +65,7 @@ for (const [name, projectorType] of FIXTURES) {
     using device = await WebGpuDevice.open();
     // Room for less than any of these images, so that it has to grow.
     using encoder = await loadImageEncoder(await readFixture(name), device, { patches: 16 });
-    assertEquals(encoder.projectorType, projectorType);
+    assertEquals(encoder.family.projector, projectorType);
     for (const image of ["cat", "diagram"]) {
       const actual = await encodeParts(encoder, name, image);
       const error = nmse(actual, await readFloats(`vision/${name}/${image}.embd.f32`));

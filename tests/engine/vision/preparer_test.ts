@@ -13,13 +13,13 @@ const config = readPreprocessing(
   new MetadataReader({
     path: "projector.gguf",
     metadata: {
-      "clip.projector_type": "gemma3",
       "clip.vision.image_size": 56,
       "clip.vision.patch_size": 14,
       "clip.vision.image_mean": Float32Array.of(0.5, 0.5, 0.5),
       "clip.vision.image_std": Float32Array.of(0.5, 0.5, 0.5),
     },
   }),
+  { method: "fixed", filter: "bilinear", merge: ["projector.scale_factor", 4] },
 );
 
 /** A grey picture; with one byte for each row of it, which is its filter, and one for each pixel. */

@@ -4,6 +4,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { existsSync } from "node:fs";
 import { MetadataReader, readGguf } from "../../../engine/gguf/mod.ts";
+import { familyOf } from "../../../engine/vision/families/mod.ts";
 import { decodeImage, type Image } from "../../../engine/vision/image/mod.ts";
 import { normalize, preprocess, readPreprocessing } from "../../../engine/vision/preprocess/mod.ts";
 
@@ -44,7 +45,8 @@ for (const fixture of fixtures) {
       await Deno.readTextFile(new URL("manifest.json", folder)),
     );
     const gguf = await readGguf(new URL("mmproj.gguf", folder));
-    const config = readPreprocessing(new MetadataReader(gguf), {
+    const metadata = new MetadataReader(gguf);
+    const config = readPreprocessing(metadata, familyOf(metadata, gguf.path).pictures, {
       ...(manifest.image_min_tokens && { imageMinTokens: manifest.image_min_tokens }),
       ...(manifest.image_max_tokens && { imageMaxTokens: manifest.image_max_tokens }),
     });

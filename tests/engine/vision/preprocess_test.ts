@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { RequestError, UnsupportedModelError } from "../../../engine/errors.ts";
 import { MetadataReader, type MetadataValue } from "../../../engine/gguf/mod.ts";
+import { familyOf } from "../../../engine/vision/families/mod.ts";
 import { type Image, ImageError } from "../../../engine/vision/image/mod.ts";
 import {
   layOut,
@@ -38,7 +39,8 @@ function configOf(
     "clip.projector_type": projector,
     ...Object.fromEntries(Object.entries(all).map(([key, value]) => [`clip.vision.${key}`, value])),
   };
-  return readPreprocessing(new MetadataReader({ path: "projector.gguf", metadata }), limits);
+  const reader = new MetadataReader({ path: "projector.gguf", metadata });
+  return readPreprocessing(reader, familyOf(reader, "projector.gguf").pictures, limits);
 }
 
 /** The sides of the first picture. */
@@ -191,12 +193,12 @@ Deno.test("normalize() subtracts the mean and divides by the deviation of each c
   assertEquals([...values], [-1, 0, 0.5]);
 });
 
-Deno.test("readPreprocessing() finds the type of projector where newer files have it", () => {
+Deno.test("familyOf() finds the type of projector where newer files have it", () => {
   const config = configOf("", { projector_type: "gemma4v" });
   assertEquals([config.method, config.merge], ["dynamic", 3]);
 });
 
-Deno.test("readPreprocessing() refuses projectors that it does not know", () => {
+Deno.test("familyOf() refuses projectors that it does not know", () => {
   assertThrows(() => configOf("toString"), UnsupportedModelError, '"toString"');
 });
 
