@@ -1,8 +1,9 @@
 /**
- * Quern runs language models from GGUF files on the GPU, through WebGPU, in TypeScript alone.
+ * Quern runs language models from GGUF files in TypeScript alone: on the GPU through WebGPU, or, where
+ * there is none, on the CPU.
  * This is the library; run as a program, the same file is the command line and the server.
  *
- * Importing it needs no permissions. Loading a model reads its file and opens the GPU; nothing
+ * Importing it needs no permissions. Loading a model reads its file and opens the device; nothing
  * else is read, written or asked for.
  *
  * @example Continue a text

@@ -4,6 +4,7 @@
 
 export {
   type Capabilities,
+  type DeviceChoice,
   DeviceLostError,
   type DeviceOptions,
   type DeviceProfile,
@@ -27,9 +28,9 @@ export { BOX_MODEL } from "./box/mod.ts";
 export * from "./create/mod.ts";
 export * from "./errors.ts";
 export {
-  examineGpu,
+  type DeviceExamination,
+  examineDevice,
   type FileHeader,
-  type GpuExamination,
   type HeaderOptions,
   type HeaderValue,
   inspectModel,

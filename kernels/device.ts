@@ -106,9 +106,9 @@ export interface DeviceProfile {
 
 /** How to open a device. */
 export interface DeviceOptions {
-  /** What computes; default: what the variable QUERN_DEVICE says, else "webgpu". */
+  /** What computes; default: what QUERN_DEVICE says, else a GPU where there is one, else the CPU. */
   kind?: "webgpu" | "cpu";
-  /** Threads of a CPU device; default: as many as the machine has. */
+  /** Threads of a CPU device; default: what QUERN_THREADS says, else one for each physical core. */
   threads?: number;
   /** Takes the time of each operation of a CPU device, and of that in kernels; it has to call `run`. */
   clock?: {

@@ -4,6 +4,7 @@
 export { OperationClock, type OperationTime } from "./cpu/clock.ts";
 export * from "./device.ts";
 export * from "./errors.ts";
+export { chooseDevice, type DeviceChoice } from "./choice.ts";
 export * from "./open.ts";
 export type { Allocator, Buffer, BufferRange, Operation, Pass } from "./operation.ts";
 export * from "./ops/activation.ts";

@@ -9,6 +9,7 @@ import {
   type Pass,
 } from "../kernels/mod.ts";
 import { WebGpuDevice } from "../kernels/webgpu/mod.ts";
+import { hasAdapter, webGpuTest } from "./adapter.ts";
 
 /** Read a buffer back as f32 values. */
 export async function readFloats(
@@ -64,31 +65,6 @@ export function submit(
   device.submit(recorder.finish());
 }
 
-/** Seeded uniform values in [-1, 1), with an outlier here and there. */
-export function randomFloats(count: number, seed: number): Float32Array {
-  const values = new Float32Array(count);
-  let state = seed * 2654435761 >>> 0 || 1;
-  for (let i = 0; i < count; i++) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    const value = state / 2 ** 31 - 1;
-    values[i] = state % 97 === 0 ? value * 8 : value;
-  }
-  return values;
-}
-
-/** sum((a - b)^2) / sum(b^2). */
-export function nmse(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
-  if (actual.length !== expected.length) {
-    throw new RangeError(`Cannot compare: ${actual.length} values, expected ${expected.length}`);
-  }
-  let error = 0, power = 0;
-  for (let i = 0; i < expected.length; i++) {
-    error += (actual[i] - expected[i]) ** 2;
-    power += expected[i] ** 2;
-  }
-  return power === 0 ? error : error / power;
-}
-
 /**
  * Dawn, another implementation of WebGPU; undefined where its package or a driver is missing. It
  * polls by `setImmediate`, and Deno takes a time proportional to all polls so far to clean up after
@@ -110,7 +86,7 @@ async function loadDawn(): Promise<GPU | undefined> {
   }
 }
 
-const dawn = await loadDawn();
+const dawn = hasAdapter ? await loadDawn() : undefined;
 
 /** Name and options of every device to test on. */
 export const DEVICES: readonly { name: string; options: DeviceOptions }[] = [
@@ -140,7 +116,7 @@ export function gpuTest(
 ): void {
   for (const { name: on, options } of devices) {
     if (on === "Dawn" && !dawn) continue;
-    Deno.test(`${name} (${on})`, async () => {
+    webGpuTest(`${name} (${on})`, async () => {
       if (!opened.has(on)) opened.set(on, WebGpuDevice.open(options));
       const device = await opened.get(on)!;
       await device.scoped(`run "${name}"`, () => run(device));

@@ -1,8 +1,10 @@
-// The GPU of this machine looked at for people who ask whether it will do: what it is, whether it
-// computes right, how fast it reads. Loads no model.
+// The device that computes on this machine, looked at for people who ask whether it will do: which it
+// is and why, whether it computes right, how fast it reads. Loads no model.
 
 import {
   checkProduct,
+  chooseDevice,
+  type DeviceChoice,
   type DeviceOptions,
   type DeviceProfile,
   openDevice,
@@ -10,24 +12,27 @@ import {
 } from "../../kernels/mod.ts";
 
 /** What was found. */
-export interface GpuExamination {
+export interface DeviceExamination {
+  /** Which device it is, and why. */
+  choice: DeviceChoice;
   profile: DeviceProfile;
-  /** A small product beside the same on the CPU. */
+  /** A small product beside the same by plain loops. */
   product: ProductCheck;
 }
 
 /**
- * Opens the GPU that models would be loaded on and tries it.
+ * Opens the device that models would be loaded on and tries it.
  *
  * @throws {GpuError} if there is none, or its driver fails
  */
-export async function examineGpu(options: DeviceOptions = {}): Promise<GpuExamination> {
-  using device = await openDevice(options);
-  return { profile: device.profile, product: await checkProduct(device) };
+export async function examineDevice(options: DeviceOptions = {}): Promise<DeviceExamination> {
+  const choice = await chooseDevice(options);
+  using device = await openDevice({ ...options, kind: choice.kind });
+  return { choice, profile: device.profile, product: await checkProduct(device) };
 }
 
 /**
- * Bytes per second that a plain read of that GPU's memory reaches. Decoding reads all weights once per
+ * Bytes per second that a plain read of that device's memory reaches. Decoding reads all weights once per
  * token, so that it is never faster than this.
  *
  * @throws {GpuError} if there is none, or its driver fails

@@ -1,6 +1,6 @@
 // From a GGUF file to a model on a device, and what can be told of a file without one.
 
 export { assemble, type Assembly } from "./assemble.ts";
-export { examineGpu, type GpuExamination, measureReadBandwidth } from "./examine_device.ts";
+export { type DeviceExamination, examineDevice, measureReadBandwidth } from "./examine_device.ts";
 export { type FileHeader, type HeaderOptions, type HeaderValue, readHeader } from "./header.ts";
 export { describeModel, inspectModel, loadTokenizer } from "./inspect.ts";

@@ -44,6 +44,8 @@ export class StepRunner implements StepExecutor {
   readonly #sampling: Buffer;
   /** [slots, vocabulary / 32]: the tokens that may come, for slots whose sampling is masked. */
   #masks: Buffer | undefined;
+  /** Words of a slot's mask. */
+  #maskWords = 0;
   readonly #options: (ResolvedSampling | undefined)[] = [];
   readonly #readbacks: Readback[];
   readonly #rowReadbacks = new Map<string, RowReadback>();
@@ -145,7 +147,7 @@ export class StepRunner implements StepExecutor {
     wanted: ReadonlySet<number>,
   ): () => Promise<Sampled> {
     for (const [slot, mask] of masks) {
-      const words = this.#masks!.size / 4 / this.#limits.slots;
+      const words = this.#maskWords;
       this.#device.write(this.#masks!, slot * words * 4, mask.subarray(0, words));
     }
     const { outputs } = plan.shape;
@@ -261,7 +263,8 @@ export class StepRunner implements StepExecutor {
   #createSampler({ floats: logits, columns: vocabulary }: FloatRows): Sampler {
     const { slots, context } = this.#limits;
     const { outputs, rows, history, slots: slotStates } = this.#state;
-    const mask = this.#device.buffer("mask", slots * Math.ceil(vocabulary / 32) * 4, "scratch");
+    this.#maskWords = Math.ceil(vocabulary / 32);
+    const mask = this.#device.buffer("mask", slots * this.#maskWords * 4, "scratch");
     this.#masks = mask;
     const [sampling, sampled] = [this.#sampling, this.#sampled];
     return this.#device.sampler({

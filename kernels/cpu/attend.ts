@@ -13,7 +13,7 @@ import {
   SPAN_WORDS,
 } from "./attention.ts";
 import { type CpuCore, floatBits } from "./core.ts";
-import { cpu, type CpuBuffer, takeBuffer } from "./memory.ts";
+import { cpu, type CpuBuffer, giveBuffer, takeBuffer } from "./memory.ts";
 import { panelModule } from "./modules.ts";
 import { attention as plainAttention, heatAt, seenBy } from "./plain/attention.ts";
 import { PANEL_BYTES } from "./product.ts";
@@ -73,7 +73,7 @@ export function attention(
 
   const spanBuffer = (count: number) => {
     if (spans && spans.size >= 4 * SPAN_WORDS * count) return spans;
-    if (spans) core.work.give(spans.address, spans.size);
+    if (spans) giveBuffer(core.work, spans);
     return spans = takeBuffer(core.work, "spans", 4 * SPAN_WORDS * 2 * count);
   };
   /** Writes the spans of the rows of tiles; those of no tile see nothing. */

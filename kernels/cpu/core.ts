@@ -8,7 +8,7 @@ import { type DotProduct, probeDotProduct } from "./dot_product.ts";
 import { isFloatFormat } from "./float_product.ts";
 import { BAND, bandBytes, type CpuFormat } from "./formats/mod.ts";
 import { type PackedSide, type Packer, type PackShape, unitBytes } from "./matrix.ts";
-import { type CpuBuffer, SharedMemory, takeBuffer, wholeLines } from "./memory.ts";
+import { type CpuBuffer, giveBuffer, SharedMemory, takeBuffer, wholeLines } from "./memory.ts";
 import {
   commonModule,
   formatModule,
@@ -111,7 +111,7 @@ export class CpuCore implements Quantizer, Packer {
   temporary(bytes: number): CpuBuffer {
     if (this.#temporary && this.#temporary.size >= bytes) return this.#temporary;
     this.flush(); // what waits has its address
-    if (this.#temporary) this.work.give(this.#temporary.address, this.#temporary.size);
+    if (this.#temporary) giveBuffer(this.work, this.#temporary);
     return this.#temporary = takeBuffer(this.work, "temporary", bytes);
   }
 
@@ -127,7 +127,7 @@ export class CpuCore implements Quantizer, Packer {
   results(bytes: number): CpuBuffer {
     if (this.#results && this.#results.size >= bytes) return this.#results;
     this.flush(); // what waits has its address
-    if (this.#results) this.work.give(this.#results.address, this.#results.size);
+    if (this.#results) giveBuffer(this.work, this.#results);
     return this.#results = takeBuffer(this.work, "results", bytes);
   }
 

@@ -51,8 +51,9 @@ import { activate } from "./activate.ts";
 import { attention } from "./attend.ts";
 import * as columns from "./columns.ts";
 import { CpuCore } from "./core.ts";
+import { type DotProduct, probeDotProduct } from "./dot_product.ts";
 import { type CpuMatrix, tableOf, WeightMatrix, WeightWriter } from "./matrix.ts";
-import { cpu, type CpuBuffer, dryBuffer, takeBuffer, wholeLines } from "./memory.ts";
+import { bufferSize, cpu, type CpuBuffer, dryBuffer, giveBuffer, takeBuffer } from "./memory.ts";
 import * as attentions from "./plain/attention.ts";
 import { embed } from "./plain/embed.ts";
 import * as experts from "./plain/experts.ts";
@@ -64,6 +65,7 @@ import { scan } from "./recurrent/scan.ts";
 import { rotate } from "./rotate.ts";
 import { rotateRows } from "./rotate_rows.ts";
 import { createSampler } from "./sampler.ts";
+import { defaultThreads } from "./threads.ts";
 
 /** ggml_type of f32. */
 const F32 = 0;
@@ -71,13 +73,8 @@ const F32 = 0;
 /** What is written in a pass: calls to be made when it is submitted. */
 type Call = () => void;
 
-/** How to open a CPU device. */
-export interface CpuOptions {
-  /** Threads that compute; 1: the host's alone. */
-  threads?: number;
-  /** Takes the time of each operation. */
-  clock?: DeviceOptions["clock"];
-}
+/** How to open a CPU device. Threads: 1 is the host's alone; see {@linkcode defaultThreads}. */
+export type CpuOptions = Pick<DeviceOptions, "threads" | "clock" | "maxBindingSize">;
 
 /** An open device on the CPU. */
 export class CpuDevice implements Device {
@@ -95,11 +92,17 @@ export class CpuDevice implements Device {
   }
 
   /** Opens the CPU. */
-  static async open({ threads = navigator.hardwareConcurrency, clock }: CpuOptions = {}) {
+  static async open(options: CpuOptions = {}): Promise<CpuDevice> {
+    const { threads = defaultThreads(), clock } = options;
     const core = new CpuCore();
     core.clock = clock;
     if (threads > 1) await core.startThreads(threads);
-    return new CpuDevice(core, cpuProfile(core.machine, threads));
+    return new CpuDevice(core, cpuProfile(core.machine, { ...options, threads }));
+  }
+
+  /** What a device that is opened so would be. */
+  static profileOf(options: CpuOptions = {}): DeviceProfile {
+    return cpuProfile(probeDotProduct(), options);
   }
 
   /** A device that only counts: a model assembled on it shows what it would take. */
@@ -123,7 +126,7 @@ export class CpuDevice implements Device {
 
   buffer(label: string, bytes: number, purpose: string): Buffer {
     const buffer = this.#core.isDry
-      ? dryBuffer(label, wholeLines(bytes))
+      ? dryBuffer(label, bufferSize(bytes))
       : takeBuffer(this.#core.work, label, bytes);
     this.#purposes.set(buffer, purpose);
     this.#count(purpose, buffer.size);
@@ -142,7 +145,7 @@ export class CpuDevice implements Device {
     if (purpose === undefined) return;
     this.#purposes.delete(cpu(buffer));
     this.#count(purpose, -buffer.size);
-    if (!this.#core.isDry) this.#core.work.give(cpu(buffer).address, buffer.size);
+    if (!this.#core.isDry) giveBuffer(this.#core.work, cpu(buffer));
   }
 
   canPair(): boolean {
@@ -198,14 +201,22 @@ export class CpuDevice implements Device {
   }
 
   idle(): Promise<void> {
-    return Promise.resolve();
+    return nextTurn();
   }
 
   readback(label: string, bytes: number): Readback {
     const buffer = this.buffer(label, bytes, "scratch");
-    const read = (bytes: number) =>
-      Promise.resolve(cpu(buffer).bytes.slice(0, bytes).buffer as unknown as ArrayBuffer);
-    return { buffer, read, readNow: read, free: () => this.free(buffer) };
+    const copy = (bytes: number) => cpu(buffer).bytes.slice(0, bytes).buffer as ArrayBuffer;
+    return {
+      buffer,
+      async read(bytes) {
+        const copied = copy(bytes); // The next step may be submitted meanwhile.
+        await nextTurn();
+        return copied;
+      },
+      readNow: (bytes) => Promise.resolve(copy(bytes)),
+      free: () => this.free(buffer),
+    };
   }
 
   mostTileRows(): number {
@@ -393,6 +404,7 @@ export class CpuDevice implements Device {
 
   [Symbol.dispose](): void {
     for (const buffer of [...this.#purposes.keys()]) this.free(buffer);
+    this.allocated.clear();
     if (!this.#isShare) void this.#core.pool?.close();
   }
 
@@ -428,7 +440,19 @@ export class CpuDevice implements Device {
   }
 }
 
-function cpuProfile(machine: string, threads: number): DeviceProfile {
+/** Steps run while they are submitted: without a pause, timers and messages would not be heard. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Of the working memory, which ends at 4 GiB, less what the device needs itself. */
+const MOST_BYTES = 2 ** 32 - 2 ** 17;
+
+function cpuProfile(
+  machine: DotProduct,
+  { threads = defaultThreads(), maxBindingSize = MOST_BYTES }: CpuOptions,
+): DeviceProfile {
+  const named = `${threads} ${threads === 1 ? "thread" : "threads"}`;
   return {
     platform: { name: "cpu" },
     capabilities: {
@@ -438,10 +462,10 @@ function cpuProfile(machine: string, threads: number): DeviceProfile {
       subgroupSize: 0,
       software: true,
     },
-    description: `CPU, ${threads} threads, int8 products: ${machine}`,
+    description: `CPU, ${named}, int8 products: ${machine}`,
     vendor: 0,
     device: 0,
-    maxBindingSize: 2 ** 32 - wholeLines(2 ** 17),
-    maxBufferSize: 2 ** 32 - wholeLines(2 ** 17),
+    maxBindingSize: Math.min(maxBindingSize, MOST_BYTES),
+    maxBufferSize: MOST_BYTES,
   };
 }

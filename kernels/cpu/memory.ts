@@ -74,10 +74,15 @@ export function wholeLines(bytes: number): number {
   return Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
 }
 
+/** The size of a buffer for so many bytes, as the device interface has it. */
+export function bufferSize(bytes: number): number {
+  return Math.max(16, Math.ceil(bytes / 16) * 16);
+}
+
 /** Memory of a step, as a buffer. Errors: GpuMemoryError. */
 export function takeBuffer(memory: SharedMemory, label: string, bytes: number): CpuBuffer {
-  const size = wholeLines(bytes);
-  const address = memory.take(size);
+  const size = bufferSize(bytes);
+  const address = memory.take(wholeLines(size));
   if (address === undefined) {
     throw new GpuMemoryError(label, size, "the memory of a device on the CPU ends at 4 GiB");
   }
@@ -91,6 +96,11 @@ export function takeBuffer(memory: SharedMemory, label: string, bytes: number): 
     floats: new Float32Array(buffer, address, size / 4),
     halves: new Float16Array(buffer, address, size / 2),
   };
+}
+
+/** Takes a buffer back. */
+export function giveBuffer(memory: SharedMemory, { address, size }: CpuBuffer): void {
+  memory.give(address, wholeLines(size));
 }
 
 /** A buffer that has a size and no memory. */

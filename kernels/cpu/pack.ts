@@ -13,6 +13,7 @@ import {
 } from "./formats/format.ts";
 import type { FloatFormat } from "./formats/floats.ts";
 import { packCodes } from "./formats/planes.ts";
+import { readHalf } from "./formats/scales.ts";
 
 /** What packing reads, as words in memory; `zeros` is a row of zeros, `to` the first band's place. */
 export const PACK_ARGUMENTS = ["source", "zeros", "to", "rows", "blocks"] as const;
@@ -70,6 +71,7 @@ export function addFloatPack(
   { source }: FloatFormat,
 ): void {
   const size = source.blockBytes;
+  const isHalf = source.name === "F16";
   const parameters = { record: "i32", first: "i32", last: "i32" } as const;
   module.function("pack", parameters, (f, { record, first, last }) => {
     const [from, zeros, to, rows, groups, columns] = FLOAT_PACK_ARGUMENTS.map((_, i) =>
@@ -77,6 +79,8 @@ export function addFloatPack(
     );
     const rowBytes = f.let(i32.mul(columns, size));
     const bandBytes = f.let(i32.mul(groups, GROUP * BAND * size));
+    const readWeight = (address: Local<"i32">) =>
+      isHalf ? readHalf(f, { memory: work, address }, 0) : work.i32.load16_u(address);
     const band = f.let(first);
     f.forUpTo(band, last, 1, () => {
       const pointers = rowPointers(f, { from, zeros, rows, rowBytes, band });
@@ -87,7 +91,7 @@ export function addFloatPack(
         pointers.forEach((pointer, row) => {
           f.do(
             size === 2
-              ? weights.i32.store16(out, work.i32.load16_u(pointer), size * row)
+              ? weights.i32.store16(out, readWeight(pointer), size * row)
               : weights.i32.store(out, work.i32.load(pointer), size * row),
           );
           f.increase(pointer, size);

@@ -15,7 +15,7 @@ import {
   type V128,
   v128,
 } from "./wasm/mod.ts";
-import { lanes } from "./formats/scales.ts";
+import { lanes, NO_NUMBER } from "./formats/scales.ts";
 import { BLOCK } from "../ops/kv_cache.ts";
 import { TURN } from "../ops/rope_tables.ts";
 
@@ -152,6 +152,9 @@ export function addRotation(
   });
 }
 
+/** The bits of the greatest f16, 13 bits further up, and the most that does not round it up. */
+const GREATEST = 0x0f7fefff;
+
 /** Four floats as f16 in the low half of a vector, rounded to nearest, ties to even. */
 function floatsToHalves(f: FunctionBuilder, values: V128): V128 {
   // Times 2^-112, the exponent is that of f16, and the fraction 13 bits too long.
@@ -159,7 +162,10 @@ function floatsToHalves(f: FunctionBuilder, values: V128): V128 {
   const odd = v128.and(i32x4.shr_u(scaled, 13), lanes(f, Uint32Array.of(1)));
   const rounded = i32x4.add(i32x4.add(scaled, lanes(f, Uint32Array.of(0xfff))), odd);
   const sign = v128.and(i32x4.shr_u(values, 16), lanes(f, Uint32Array.of(0x8000)));
-  const halves = v128.or(i32x4.shr_u(rounded, 13), sign);
+  const signed = f.let(v128.or(i32x4.shr_u(rounded, 13), sign));
+  // What is too large, infinite or NaN; halvesToFloats() says why it has no sign.
+  const isNoNumber = i32x4.gt_s(scaled, lanes(f, Uint32Array.of(GREATEST)));
+  const halves = v128.bitselect(lanes(f, Uint32Array.of(NO_NUMBER)), signed, isNoNumber);
   const extended = f.let(i32x4.shr_s(i32x4.shl(halves, 16), 16));
   return f.let(i16x8.narrow_i32x4_s(extended, extended));
 }

@@ -8,7 +8,7 @@ import type { Buffer } from "../operation.ts";
 import type { DeviceOptions } from "../device.ts";
 import { createDryGpu } from "./dry_gpu.ts";
 import { Kernel, type KernelSource } from "./kernel.ts";
-import { type Platform, platformOf } from "./platform.ts";
+import { adapterFacts, type Platform, platformOf, requestAdapter } from "./platform.ts";
 
 /** Bytes of an int8 group, see quantize_group.wgsl. */
 export const GROUP_BYTES = 48;
@@ -58,18 +58,18 @@ export class Gpu implements Disposable {
   ): Promise<T> {
     const gpu = options.gpu ?? globalThis.navigator?.gpu;
     if (!gpu) throw new GpuError("Cannot open a GPU: this runtime has no WebGPU");
-    const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" }) ??
-      await gpu.requestAdapter();
+    const adapter = await requestAdapter(gpu);
     if (!adapter) {
       throw new GpuError(
-        "Cannot open a GPU: no adapter found; install a Vulkan driver (on Debian and Ubuntu: " +
-          "apt-get install mesa-vulkan-drivers)",
+        "Cannot open a GPU: no adapter found; install its driver (on Debian and Ubuntu: " +
+          "apt-get install mesa-vulkan-drivers), or set QUERN_DEVICE=cpu, which needs none",
       );
     }
     const device = await requestDevice(adapter);
     const without = new Set<string>(options.without);
     const subgroups = device.features.has("subgroups") && !without.has("subgroups");
     const info = adapter.info;
+    const { description, software } = adapterFacts(info);
     const { subgroupMinSize: least = 0, subgroupMaxSize: most = 0 } = info;
     const limits = readLimits(device.limits);
     return new this(device, {
@@ -80,9 +80,9 @@ export class Gpu implements Disposable {
         packedDot: !without.has("packedDot") &&
           hasLanguageFeature(gpu, "packed_4x8_integer_dot_product"),
         subgroupSize: subgroups && least === most ? least : 0,
-        software: info.isFallbackAdapter ?? /llvmpipe|swiftshader/i.test(info.description),
+        software,
       },
-      description: info.description || info.device || info.vendor || "unnamed adapter",
+      description,
       vendor: Number(info.vendor) || 0,
       device: Number(info.device) || 0,
       maxBindingSize: Math.min(

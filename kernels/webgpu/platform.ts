@@ -15,6 +15,36 @@ const DENO: Platform = { name: "deno", subgroupsDirective: false, sleepyMap: tru
 
 const STANDARD: Platform = { name: "standard", subgroupsDirective: true, sleepyMap: false };
 
+/** What an adapter is. */
+export interface AdapterFacts {
+  /** Its name, and that of its driver, for people. */
+  readonly description: string;
+  /** Whether it is a driver that runs on the CPU. */
+  readonly software: boolean;
+}
+
+/** Mesa's two, Google's, and Direct3D's WARP, which calls itself a basic render driver. */
+const SOFTWARE = /llvmpipe|lavapipe|softpipe|swiftshader|basic render|\bwarp\b/i;
+
+/** The adapter that a device is opened on: the fastest that there is. */
+export async function requestAdapter(gpu: GPU | undefined): Promise<GPUAdapter | undefined> {
+  const adapter = await gpu?.requestAdapter({ powerPreference: "high-performance" }) ??
+    await gpu?.requestAdapter();
+  return adapter ?? undefined;
+}
+
+/** What that adapter is; undefined where there is none. */
+export async function findAdapter(gpu: GPU | undefined): Promise<AdapterFacts | undefined> {
+  const adapter = await requestAdapter(gpu);
+  return adapter && adapterFacts(adapter.info);
+}
+
+/** What an adapter tells of itself. Not all say whether they are a fallback, but all have a name. */
+export function adapterFacts(info: GPUAdapterInfo): AdapterFacts {
+  const description = info.description || info.device || info.vendor || "unnamed adapter";
+  return { description, software: info.isFallbackAdapter === true || SOFTWARE.test(description) };
+}
+
 /** The platform behind `gpu`: Deno's own only if it is the one Deno put on `navigator`. */
 export function platformOf(gpu: GPU): Platform {
   const isDeno = "Deno" in globalThis && gpu === globalThis.navigator?.gpu;

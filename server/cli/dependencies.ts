@@ -1,15 +1,17 @@
 // What the commands get from outside: the engine, the terminal, the environment, the network.
 
-import type { GpuExamination } from "../../engine/mod.ts";
+import type { DeviceExamination } from "../../engine/mod.ts";
 import type { AssembleDependencies } from "../http/mod.ts";
 import type { Environment } from "../settings/environment.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** The world of a command; what it shares with a server is what one in this process is made from. */
 export interface CliDependencies extends AssembleDependencies {
-  /** What the GPU is, and how fast it reads, in bytes per second; absent, it is not looked at. */
-  gpu?: {
-    examine: () => Promise<GpuExamination>;
+  /** What computes, and how fast it reads, in bytes per second; absent, it is not looked at. */
+  device?: {
+    examine: () => Promise<DeviceExamination>;
+    /** Its name, for people. */
+    describe: () => Promise<string>;
     readBandwidth: () => Promise<number>;
   };
   terminal: Terminal;

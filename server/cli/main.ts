@@ -75,7 +75,7 @@ function createProgram(world: CliDependencies, finish: (exitCode: number) => voi
   const { write, writeError, size } = world.terminal;
   const width = () => world.terminal.stdoutIsTerminal ? size().columns : 80;
   const program = new Command("quern")
-    .description("Runs language models on this machine's GPU and serves them over HTTP.")
+    .description("Runs language models on this machine's GPU or CPU and serves them over HTTP.")
     .version(`quern version is ${VERSION}`, "-v, --version", "print the version")
     .helpOption("-h, --help", "print this help, or that of a command")
     .helpCommand("help [command]", "print the help of a command")

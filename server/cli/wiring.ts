@@ -1,10 +1,11 @@
-// The one place where the server meets the engine's machinery (workers, GPU) and this process.
+// The one place where the server meets the engine's machinery (workers, device) and this process.
 
 import {
   type ChatModel,
   estimateInWorker,
-  examineGpu,
+  examineDevice,
   type FileSource,
+  gpuProfile,
   inspectModel,
   measureReadBandwidth,
   openModelInProcess,
@@ -23,7 +24,11 @@ export function systemDependencies(): CliDependencies {
     open: openModel,
     inspect: inspectModel,
     memory: { estimate: estimateInWorker, budget: readMemoryBudget },
-    gpu: { examine: examineGpu, readBandwidth: measureReadBandwidth },
+    device: {
+      examine: examineDevice,
+      describe: async () => (await gpuProfile()).description,
+      readBandwidth: measureReadBandwidth,
+    },
     terminal: systemTerminal(),
     environment: Deno.env.toObject(),
     fetch: globalThis.fetch,

@@ -39,13 +39,26 @@ const isolation: Kind = {
   is: "auto, worker or process",
   read: matching(/^(?:auto|worker|process)$/i),
 };
-const device: Kind = { is: "webgpu or cpu", read: matching(/^(?:webgpu|cpu)$/) };
+const device: Kind = {
+  is: "auto, webgpu or cpu (dawn is not available yet)",
+  read: matching(/^(?:auto|webgpu|cpu)$/i),
+};
+const threads: Kind = { is: "a whole number from 1 to 1024", read: requireWithin(1, 1024) };
 const log: Kind = { is: "plain or json", read: matching(/^(?:plain|json)$/i) };
 
 /** In the order of the help. */
 export const VARIABLES: readonly Variable[] = [
   { name: "OLLAMA_HOST", effect: "where to serve and to ask (127.0.0.1:11434)", kind: address },
-  { name: "QUERN_DEVICE", effect: "what computes: webgpu or cpu (webgpu)", kind: device },
+  {
+    name: "QUERN_DEVICE",
+    effect: "what computes: auto, webgpu or cpu (auto)",
+    kind: device,
+  },
+  {
+    name: "QUERN_THREADS",
+    effect: "threads that compute on the CPU (one for each core)",
+    kind: threads,
+  },
   { name: "OLLAMA_MODELS", effect: "folder of the models (~/.ollama/models)" },
   { name: "QUERN_MODELS", effect: "the same, and goes before it" },
   {
@@ -71,12 +84,12 @@ export const VARIABLES: readonly Variable[] = [
   },
   {
     name: "OLLAMA_GPU_OVERHEAD",
-    effect: "GPU memory to leave free, such as 512MiB (0)",
+    effect: "memory to leave free, such as 512MiB (0)",
     kind: size,
   },
   {
     name: "QUERN_GPU_MEMORY",
-    effect: "GPU memory, such as 24GB (what the driver says)",
+    effect: "memory for models, such as 24GB (what is found)",
     kind: size,
   },
   {
@@ -126,7 +139,6 @@ export const VARIABLES: readonly Variable[] = [
     effect: "how long requests have at the end (5s)",
     kind: duration,
   },
-  { name: "QUERN_NO_SETUP", effect: "`deno task` installs no driver" },
   { name: "NO_COLOR", effect: "no bold and dim text" },
 ];
 
@@ -180,6 +192,10 @@ function canRead({ read }: Kind, value: string): boolean {
 
 function matching(pattern: RegExp): (text: string) => void {
   return require((text) => pattern.test(text));
+}
+
+function requireWithin(least: number, most: number): (text: string) => void {
+  return require((text) => /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most);
 }
 
 function require(isRight: (text: string) => boolean): (text: string) => void {

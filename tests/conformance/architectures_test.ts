@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { assert, assertEquals } from "@std/assert";
 import { loadModel, type LocalLoadOptions } from "../../engine/mod.ts";
 import { readAnswer } from "../engine/harness.ts";
-import { nmse } from "../gpu.ts";
+import { nmse } from "../numbers.ts";
 import { embeddingNames, leastCosine } from "./embeddings.ts";
 import {
   conformanceTest,

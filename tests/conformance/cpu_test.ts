@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { loadModel } from "../../engine/mod.ts";
 import { readAnswer } from "../engine/harness.ts";
-import { nmse } from "../gpu.ts";
+import { nmse } from "../numbers.ts";
 import {
   conformanceTest,
   DATA,

@@ -2,7 +2,7 @@
 // logits with those computed elsewhere.
 
 import { loadModel, type LocalLoadOptions, type Model } from "../../engine/mod.ts";
-import { nmse } from "../gpu.ts";
+import { nmse } from "../numbers.ts";
 
 /** The conformance data beside the project. */
 export const DATA = new URL("../../../shared/data/models/", import.meta.url);

@@ -5,7 +5,7 @@ import { assert } from "@std/assert";
 import { loadModel } from "../../engine/mod.ts";
 import { readGguf, TensorReader } from "../../engine/gguf/mod.ts";
 import { quantFormat } from "../../kernels/mod.ts";
-import { nmse } from "../gpu.ts";
+import { nmse } from "../numbers.ts";
 import { type PlainValue, writeModelFile } from "../model_file.ts";
 import { conformanceTest, readFixture } from "./logits.ts";
 

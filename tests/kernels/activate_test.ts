@@ -8,7 +8,8 @@ import {
   gateReference,
   padTo,
 } from "../../kernels/mod.ts";
-import { deviceTest, randomFloats, submit } from "../gpu.ts";
+import { deviceTest, submit } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { assertRows, outputRows, ULP, uploadRows } from "./close.ts";
 
 interface Case {

@@ -8,7 +8,8 @@ import {
   partialBytes,
 } from "../../kernels/mod.ts";
 import { Attention, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
-import { randomFloats, submit, upload } from "../gpu.ts";
+import { submit, upload } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { assertRows, outputRows, type Tolerance, uploadRows } from "./close.ts";
 import { PagedCache } from "./paged.ts";
 

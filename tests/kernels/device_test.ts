@@ -4,6 +4,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DeviceLostError, GpuError, GpuMemoryError } from "../../kernels/mod.ts";
 import { WebGpuDevice } from "../../kernels/webgpu/mod.ts";
+import { webGpuTest } from "../adapter.ts";
 
 /** What a fake adapter was asked for. */
 interface Requests {
@@ -41,13 +42,20 @@ function fakeGpu(listed: string[], granted: string[], requests: Requests): GPU {
 
 const noRequests = (): Requests => ({ features: [], limits: [] });
 
-Deno.test("WebGpuDevice.open() says which package to install where there is no adapter", async () => {
-  const gpu = { requestAdapter: () => Promise.resolve(null) } as unknown as GPU;
-  const error = await assertRejects(() => WebGpuDevice.open({ gpu }), GpuError, "no adapter found");
-  assert(error.message.includes("mesa-vulkan-drivers"));
-});
+webGpuTest(
+  "WebGpuDevice.open() says which package to install where there is no adapter",
+  async () => {
+    const gpu = { requestAdapter: () => Promise.resolve(null) } as unknown as GPU;
+    const error = await assertRejects(
+      () => WebGpuDevice.open({ gpu }),
+      GpuError,
+      "no adapter found",
+    );
+    assert(error.message.includes("mesa-vulkan-drivers"));
+  },
+);
 
-Deno.test("WebGpuDevice.open() uses a feature that the adapter has but hides", async () => {
+webGpuTest("WebGpuDevice.open() uses a feature that the adapter has but hides", async () => {
   const requests = noRequests();
   const gpu = fakeGpu(["timestamp-query"], ["timestamp-query", "subgroups"], requests);
   const { capabilities, description } = await WebGpuDevice.open({ gpu });
@@ -59,23 +67,28 @@ Deno.test("WebGpuDevice.open() uses a feature that the adapter has but hides", a
   assertEquals(requests.limits[0], { maxStorageBufferBindingSize: 1000, maxBufferSize: 2000 });
 });
 
-Deno.test("WebGpuDevice.open() drops the features that the adapter refuses and keeps the rest", async () => {
-  for (const granted of [["timestamp-query"], ["subgroups"], []]) {
-    const requests = noRequests();
-    const { capabilities } = await WebGpuDevice.open({ gpu: fakeGpu(granted, granted, requests) });
-    assertEquals(capabilities.subgroups, granted.includes("subgroups"));
-    assertEquals(capabilities.timestamps, granted.includes("timestamp-query"));
-    assertEquals(requests.features.at(-1), granted);
-  }
-});
+webGpuTest(
+  "WebGpuDevice.open() drops the features that the adapter refuses and keeps the rest",
+  async () => {
+    for (const granted of [["timestamp-query"], ["subgroups"], []]) {
+      const requests = noRequests();
+      const { capabilities } = await WebGpuDevice.open({
+        gpu: fakeGpu(granted, granted, requests),
+      });
+      assertEquals(capabilities.subgroups, granted.includes("subgroups"));
+      assertEquals(capabilities.timestamps, granted.includes("timestamp-query"));
+      assertEquals(requests.features.at(-1), granted);
+    }
+  },
+);
 
-Deno.test("WebGpuDevice.open() keeps a listed feature when it drops a hidden one", async () => {
+webGpuTest("WebGpuDevice.open() keeps a listed feature when it drops a hidden one", async () => {
   // Neither refusal says which feature it is about.
   const gpu = fakeGpu(["subgroups"], ["subgroups"], noRequests());
   assert((await WebGpuDevice.open({ gpu })).capabilities.subgroups);
 });
 
-Deno.test("WebGpuDevice.open() fails where an adapter gives no device at all", async () => {
+webGpuTest("WebGpuDevice.open() fails where an adapter gives no device at all", async () => {
   const adapter = {
     features: new Set(),
     limits: {},
@@ -86,7 +99,7 @@ Deno.test("WebGpuDevice.open() fails where an adapter gives no device at all", a
   await assertRejects(() => WebGpuDevice.open({ gpu }), GpuError, "out of order");
 });
 
-Deno.test("WebGpuDevice.open() does not use what it shall do without", async () => {
+webGpuTest("WebGpuDevice.open() does not use what it shall do without", async () => {
   using device = await WebGpuDevice.open({
     without: ["subgroups", "packedDot"],
     maxBindingSize: 4096,
@@ -96,7 +109,7 @@ Deno.test("WebGpuDevice.open() does not use what it shall do without", async () 
   assertEquals(device.maxBindingSize, 4096);
 });
 
-Deno.test("WebGpuDevice accounts for its buffers by purpose", async () => {
+webGpuTest("WebGpuDevice accounts for its buffers by purpose", async () => {
   using device = await WebGpuDevice.open();
   const first = device.buffer("a", 1, "weights");
   const second = device.buffer("b", 100, "weights");
@@ -110,21 +123,24 @@ Deno.test("WebGpuDevice accounts for its buffers by purpose", async () => {
   device.check();
 });
 
-Deno.test("WebGpuDevice.share() accounts for its own buffers and leaves the GPU open", async () => {
-  using device = await WebGpuDevice.open();
-  const kept = device.buffer("a", 100, "weights");
-  const shared = device.share();
-  shared.buffer("b", 64, "scratch");
-  assertEquals([...shared.allocated], [["scratch", 64]]);
-  assertEquals([...device.allocated], [["weights", 112]]);
-  shared[Symbol.dispose]();
-  assertEquals([...shared.allocated], []);
-  device.write(kept, 0, new Uint8Array(16));
-  await device.gpu.queue.onSubmittedWorkDone();
-  device.check();
-});
+webGpuTest(
+  "WebGpuDevice.share() accounts for its own buffers and leaves the GPU open",
+  async () => {
+    using device = await WebGpuDevice.open();
+    const kept = device.buffer("a", 100, "weights");
+    const shared = device.share();
+    shared.buffer("b", 64, "scratch");
+    assertEquals([...shared.allocated], [["scratch", 64]]);
+    assertEquals([...device.allocated], [["weights", 112]]);
+    shared[Symbol.dispose]();
+    assertEquals([...shared.allocated], []);
+    device.write(kept, 0, new Uint8Array(16));
+    await device.gpu.queue.onSubmittedWorkDone();
+    device.check();
+  },
+);
 
-Deno.test("WebGpuDevice refuses a buffer beyond its limits and does not count it", async () => {
+webGpuTest("WebGpuDevice refuses a buffer beyond its limits and does not count it", async () => {
   using device = await WebGpuDevice.open();
   const create = () => device.buffer("absurd", 2 ** 50, "weights");
   const error = assertThrows(create, GpuMemoryError, '"absurd" of 1073741824.0 MiB');
@@ -132,7 +148,7 @@ Deno.test("WebGpuDevice refuses a buffer beyond its limits and does not count it
   assertEquals(device.allocated.size, 0);
 });
 
-Deno.test("WebGpuDevice.scoped() makes an exception of what the device refuses", async () => {
+webGpuTest("WebGpuDevice.scoped() makes an exception of what the device refuses", async () => {
   using device = await WebGpuDevice.open();
   const create = () => {
     device.kernel({ name: "wrong", source: "@compute @workgroup_size(1) fn main() { wrong(); }" });
@@ -141,21 +157,24 @@ Deno.test("WebGpuDevice.scoped() makes an exception of what the device refuses",
   assertEquals(await device.scoped("count", () => 3), 3);
 });
 
-Deno.test("WebGpuDevice refuses a kernel with nine storage buffers, even if the adapter has more", async () => {
-  using device = await WebGpuDevice.open();
-  const compile = (buffers: number) => () => {
-    const bindings = Array.from(
-      { length: buffers },
-      (_, i) => `@group(0) @binding(${i}) var<storage, read_write> y${i}: array<u32>;`,
-    );
-    const main = "@compute @workgroup_size(1) fn main() { y0[0] = 1u; }";
-    device.kernel({ name: `${buffers} buffers`, source: [...bindings, main].join("\n") });
-  };
-  await device.scoped("compile", compile(8));
-  await assertRejects(() => device.scoped("compile", compile(9)), GpuError, "Cannot compile");
-});
+webGpuTest(
+  "WebGpuDevice refuses a kernel with nine storage buffers, even if the adapter has more",
+  async () => {
+    using device = await WebGpuDevice.open();
+    const compile = (buffers: number) => () => {
+      const bindings = Array.from(
+        { length: buffers },
+        (_, i) => `@group(0) @binding(${i}) var<storage, read_write> y${i}: array<u32>;`,
+      );
+      const main = "@compute @workgroup_size(1) fn main() { y0[0] = 1u; }";
+      device.kernel({ name: `${buffers} buffers`, source: [...bindings, main].join("\n") });
+    };
+    await device.scoped("compile", compile(8));
+    await assertRejects(() => device.scoped("compile", compile(9)), GpuError, "Cannot compile");
+  },
+);
 
-Deno.test("WebGpuDevice.check() throws what went wrong outside of scopes, once", async () => {
+webGpuTest("WebGpuDevice.check() throws what went wrong outside of scopes, once", async () => {
   using device = await WebGpuDevice.open();
   device.gpu.createBuffer({ size: 16, usage: 1 | 2 }); // MAP_READ and MAP_WRITE exclude each other
   await device.gpu.queue.onSubmittedWorkDone();
@@ -163,7 +182,7 @@ Deno.test("WebGpuDevice.check() throws what went wrong outside of scopes, once",
   device.check();
 });
 
-Deno.test("WebGpuDevice is lost with a DeviceLostError that stays", async () => {
+webGpuTest("WebGpuDevice is lost with a DeviceLostError that stays", async () => {
   const device = await WebGpuDevice.open();
   device.check();
   device.gpu.destroy();
@@ -184,31 +203,37 @@ fn main() {
   sums[0] += params.value * FACTOR;
 }`;
 
-Deno.test("WebGpuDevice.kernel() compiles a variant once, and names what is not bound", async () => {
-  using device = await WebGpuDevice.open();
-  const source = { name: "add", source: ADD, constants: { FACTOR: 2 } };
-  const kernel = device.kernel(source);
-  assert(device.kernel({ ...source, constants: { FACTOR: 2 } }) === kernel);
-  assert(device.kernel({ ...source, constants: { FACTOR: 3 } }) !== kernel);
-  const sums = device.buffer("sums", 4, "test");
-  assertThrows(() => kernel.bind({}, { value: 1 }), GpuError, 'nothing given for "sums"');
-  assertThrows(() => kernel.bind({ sums }), GpuError, 'nothing given for "params.value"');
-  const more = () => kernel.bind({ sums, other: sums }, { value: 1 });
-  assertThrows(more, GpuError, 'it does not declare "other"');
-});
+webGpuTest(
+  "WebGpuDevice.kernel() compiles a variant once, and names what is not bound",
+  async () => {
+    using device = await WebGpuDevice.open();
+    const source = { name: "add", source: ADD, constants: { FACTOR: 2 } };
+    const kernel = device.kernel(source);
+    assert(device.kernel({ ...source, constants: { FACTOR: 2 } }) === kernel);
+    assert(device.kernel({ ...source, constants: { FACTOR: 3 } }) !== kernel);
+    const sums = device.buffer("sums", 4, "test");
+    assertThrows(() => kernel.bind({}, { value: 1 }), GpuError, 'nothing given for "sums"');
+    assertThrows(() => kernel.bind({ sums }), GpuError, 'nothing given for "params.value"');
+    const more = () => kernel.bind({ sums, other: sums }, { value: 1 });
+    assertThrows(more, GpuError, 'it does not declare "other"');
+  },
+);
 
-Deno.test("WebGpuDevice.kernel() tells sources of one name apart, and where one snippet ends", async () => {
-  using device = await WebGpuDevice.open();
-  const source = { name: "add", source: ADD, constants: { FACTOR: 2 } };
-  const kernel = device.kernel(source);
-  const subtracting = device.kernel({ ...source, source: ADD.replace("+=", "-=") });
-  assert(subtracting !== kernel && subtracting.code.includes("-="));
-  const one = device.kernel({ ...source, snippets: ["const A = 1u;\n", "const B = 2u;\n"] });
-  const other = device.kernel({ ...source, snippets: ["const A = 1u;\nconst B = 2u;\n", ""] });
-  assert(one !== other && one.code !== other.code);
-});
+webGpuTest(
+  "WebGpuDevice.kernel() tells sources of one name apart, and where one snippet ends",
+  async () => {
+    using device = await WebGpuDevice.open();
+    const source = { name: "add", source: ADD, constants: { FACTOR: 2 } };
+    const kernel = device.kernel(source);
+    const subtracting = device.kernel({ ...source, source: ADD.replace("+=", "-=") });
+    assert(subtracting !== kernel && subtracting.code.includes("-="));
+    const one = device.kernel({ ...source, snippets: ["const A = 1u;\n", "const B = 2u;\n"] });
+    const other = device.kernel({ ...source, snippets: ["const A = 1u;\nconst B = 2u;\n", ""] });
+    assert(one !== other && one.code !== other.code);
+  },
+);
 
-Deno.test("WebGpuDevice.kernel() refuses members of Params that are not one word", async () => {
+webGpuTest("WebGpuDevice.kernel() refuses members of Params that are not one word", async () => {
   using device = await WebGpuDevice.open();
   const compile = (members: string) =>
     device.kernel({
@@ -238,7 +263,7 @@ Deno.test("WebGpuDevice.kernel() refuses members of Params that are not one word
   });
 });
 
-Deno.test("Kernel.bind() refuses a number that its member cannot hold", async () => {
+webGpuTest("Kernel.bind() refuses a number that its member cannot hold", async () => {
   using device = await WebGpuDevice.open();
   const kernel = device.kernel({ name: "add", source: ADD, constants: { FACTOR: 2 } });
   const sums = device.buffer("sums", 4, "test");

@@ -2,7 +2,8 @@
 // operand of other columns, shared by neighbours or by all rows.
 
 import { type Device, type ElementwiseOperation, elementwiseReference } from "../../kernels/mod.ts";
-import { deviceTest, randomFloats, submit } from "../gpu.ts";
+import { deviceTest, submit } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { assertRows, ULP, uploadRows } from "./close.ts";
 
 const [ROWS, COLUMNS, X_COLUMNS] = [3, 70, 50];

@@ -7,6 +7,7 @@ import { Embed, WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, readWords, submit, upload } from "../gpu.ts";
 import { assertRows, outputRows, relative, ULP } from "./close.ts";
 import { formatNamed, randomMatrix } from "./weights.ts";
+import { webGpuTest } from "../adapter.ts";
 
 const VOCABULARY = 70;
 const CONTEXT = 5;
@@ -84,7 +85,7 @@ for (const [name, columns] of TABLES) {
   });
 }
 
-Deno.test("Embed looks up tables that are split in three parts", async () => {
+webGpuTest("Embed looks up tables that are split in three parts", async () => {
   for (const [name, columns] of TABLES) {
     using device = await WebGpuDevice.open({ maxBindingSize: 40 * WIDEST[name] });
     await device.scoped("embed", () => assertEmbedding(device, name, columns, 3));

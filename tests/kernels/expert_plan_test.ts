@@ -4,7 +4,8 @@
 import { assertEquals } from "@std/assert";
 import { allocateRouting, expertPlanReference, NO_PAIR } from "../../kernels/mod.ts";
 import { GpuExpertPlan, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, readWords, submit, write } from "../gpu.ts";
+import { gpuTest, readWords, submit, write } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 
 interface Case {
   rows: number;

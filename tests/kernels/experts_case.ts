@@ -16,7 +16,8 @@ import {
   setAffine,
   type WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
-import { randomFloats, submit, write } from "../gpu.ts";
+import { submit, write } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { assertRows, outputRows, ULP, uploadRows, writeRows } from "./close.ts";
 import { activations, productUlps, swiglu } from "./product.ts";
 import { formatNamed, randomMatrix } from "./weights.ts";

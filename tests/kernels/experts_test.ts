@@ -12,6 +12,7 @@ import {
 import { gpuTest } from "../gpu.ts";
 import { assertExperts } from "./experts_case.ts";
 import { formatNamed } from "./weights.ts";
+import { webGpuTest } from "../adapter.ts";
 
 /** The narrowest variant: one row and one pair per invocation. */
 const NARROW = { cols: 1, tile: { rows: 1, cols: 1, lanes: 1, workgroup: 8 } };
@@ -53,7 +54,7 @@ gpuTest("ExpertLinear gates paired experts into int8 groups", async (device) => 
 });
 
 // On one device: its variants are those of the staged Linear, tested on all, with another table.
-Deno.test("ExpertLinear stages tiles of 64 rows and 64 pairs", async () => {
+webGpuTest("ExpertLinear stages tiles of 64 rows and 64 pairs", async () => {
   using device = await WebGpuDevice.open();
   const tile = "staged" as const;
   const shape = { rows: 70, tokens: 67, experts: 3, choices: 2, cols: 64, tile };
@@ -65,7 +66,7 @@ Deno.test("ExpertLinear stages tiles of 64 rows and 64 pairs", async () => {
   });
 });
 
-Deno.test("ExpertLinear multiplies experts that are spread over parts", async () => {
+webGpuTest("ExpertLinear multiplies experts that are spread over parts", async () => {
   // Two experts of 20 rows of three Q4_0 blocks, or, paired, one.
   using device = await WebGpuDevice.open({ maxBindingSize: 49 * 3 * 16 });
   const shape = { format: "Q4_0", rows: 20, columns: 96, tokens: 5, experts: 6, choices: 4 };
@@ -81,7 +82,7 @@ Deno.test("ExpertLinear multiplies experts that are spread over parts", async ()
   });
 });
 
-Deno.test("ExpertLinear refuses parts that end within an expert", async () => {
+webGpuTest("ExpertLinear refuses parts that end within an expert", async () => {
   using device = await WebGpuDevice.open({ maxBindingSize: 49 * 3 * 16 });
   const format = formatNamed("Q4_0");
   const matrix = allocateMatrix(device, "w", format, { rows: 120, columns: 96 });

@@ -6,16 +6,17 @@ import { GROUP, quantFormats } from "../../kernels/mod.ts";
 import { WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { gpuTest } from "../gpu.ts";
 import { assertLinear } from "./linear_case.ts";
+import { webGpuTest } from "../adapter.ts";
 
-const openedDevice = WebGpuDevice.open();
+let opened: Promise<WebGpuDevice> | undefined;
 
 /** The narrowest variant: one row and one token per invocation. */
 const NARROW = { rows: 1, cols: 1, lanes: 1, workgroup: 8 };
 
 for (const { name, blockSize, kind } of quantFormats) {
   const shape = { format: name, rows: 19, columns: 3 * Math.max(GROUP, blockSize), tokens: 3 };
-  Deno.test(`Linear multiplies ${name} weights by float and by int8 activations`, async () => {
-    const device = await openedDevice;
+  webGpuTest(`Linear multiplies ${name} weights by float and by int8 activations`, async () => {
+    const device = await (opened ??= WebGpuDevice.open());
     await device.scoped("multiply", async () => {
       await assertLinear(device, { ...shape, options: { tile: NARROW } });
       if (kind === "float") return;
@@ -84,7 +85,7 @@ gpuTest("Linear wraps more than 32,768 row tiles", async (device) => {
   await assertLinear(device, { format: "F16", rows: 33001, columns: 32, tokens: 1, options });
 }, { dawn: false });
 
-Deno.test("Linear multiplies matrices that are split in parts, single and paired", async () => {
+webGpuTest("Linear multiplies matrices that are split in parts, single and paired", async () => {
   using device = await WebGpuDevice.open({ maxBindingSize: 40 * 3 * 16 }); // 40 rows of three Q4_0 blocks
   const options = { tile: NARROW };
   const shape = { format: "Q4_0", columns: 96, tokens: 3, affine: true, options };

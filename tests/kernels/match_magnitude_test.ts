@@ -1,7 +1,8 @@
 // MatchMagnitude against the reference: vectors within rows, whole rows, a vector of zeros.
 
 import { type Device, matchMagnitudeReference } from "../../kernels/mod.ts";
-import { deviceTest, randomFloats, submit } from "../gpu.ts";
+import { deviceTest, submit } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { assertRows, relative, uploadRows } from "./close.ts";
 
 const ROWS = 3;

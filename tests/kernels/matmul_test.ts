@@ -13,7 +13,8 @@ import {
   STAGED,
   type WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, nmse, randomFloats, readFloats, submit, write } from "../gpu.ts";
+import { gpuTest, readFloats, submit, write } from "../gpu.ts";
+import { nmse, randomFloats } from "../numbers.ts";
 import { readGroups } from "./close.ts";
 import { randomBlocks } from "./quants/random_blocks.ts";
 

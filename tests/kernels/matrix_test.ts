@@ -12,6 +12,7 @@ import {
 } from "../../kernels/webgpu/mod.ts";
 import { gpuTest, readWords } from "../gpu.ts";
 import { formatNamed, randomWeights } from "./weights.ts";
+import { webGpuTest } from "../adapter.ts";
 
 interface Case {
   rows: number;
@@ -104,7 +105,7 @@ Deno.test("canPair() refuses sides that would begin within a word", () => {
   assertEquals(canPair(formatNamed("MXFP4"), 6, 64), true);
 });
 
-Deno.test("allocateMatrix() uploads a codebook once per device", async () => {
+webGpuTest("allocateMatrix() uploads a codebook once per device", async () => {
   using device = await WebGpuDevice.open();
   const shape = { rows: 1, columns: 256 };
   const [first, second] = ["IQ1_S", "IQ1_M"].map((name) =>
@@ -116,7 +117,7 @@ Deno.test("allocateMatrix() uploads a codebook once per device", async () => {
   assertEquals(allocateMatrix(device, "w", formatNamed("Q4_0"), shape).codebook, undefined);
 });
 
-Deno.test("GpuMatrixWriter spreads rows over parts that fit a binding", async () => {
+webGpuTest("GpuMatrixWriter spreads rows over parts that fit a binding", async () => {
   using device = await WebGpuDevice.open({ maxBindingSize: 40 * 3 * 16 }); // 40 rows of three Q4_0 blocks
   const shape = { rows: 71, columns: 96, pieces: [50, 3] };
   const single = await assertWritten(device, "Q4_0", shape);

@@ -2,7 +2,8 @@
 // vector of another, as it corrects them.
 
 import { mixReference } from "../../kernels/mod.ts";
-import { deviceTest, randomFloats, submit } from "../gpu.ts";
+import { deviceTest, submit } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { assertRows, ULP, uploadRows } from "./close.ts";
 
 const ROWS = 3;

@@ -23,7 +23,8 @@ import {
   Route,
   type WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, nmse, randomFloats, readFloats, submit, write } from "../gpu.ts";
+import { gpuTest, readFloats, submit, write } from "../gpu.ts";
+import { nmse, randomFloats } from "../numbers.ts";
 import { assertRows, ULP, uploadRows, writeRows } from "./close.ts";
 import { formatNamed, randomMatrix } from "./weights.ts";
 

@@ -2,7 +2,8 @@
 // outputs, rows picked by number, heads within a row in place, sums onto another activation.
 
 import { type Device, type FloatRows, normReference } from "../../kernels/mod.ts";
-import { deviceTest, randomFloats, submit, upload } from "../gpu.ts";
+import { deviceTest, submit, upload } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { assertRows, outputRows, relative, type Tolerance, ULP, uploadRows } from "./close.ts";
 
 const EPSILON = 1e-3;

@@ -2,7 +2,7 @@
 // plain product a kernel may be.
 
 import { gateReference, GROUP, type QuantFormat } from "../../kernels/mod.ts";
-import { randomFloats } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { ULP } from "./close.ts";
 
 /** Values and the greatest absolute error of each. */

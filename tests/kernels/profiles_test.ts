@@ -3,6 +3,7 @@
 
 import { assertProduct, openPretended, type ProductCase } from "./product_profiles.ts";
 import { profileNamed } from "../profiles.ts";
+import { webGpuTest } from "../adapter.ts";
 
 const GATED: ProductCase = { format: "Q8_0", sides: 2, integer: true, quantized: true };
 
@@ -14,7 +15,7 @@ const CASES: [profile: string, product: ProductCase, steps: number[]][] = [
 
 for (const [profile, product, steps] of CASES) {
   const { format, sides } = product;
-  Deno.test(`${sides} sides of ${format} with ${profile}: steps of ${steps} rows`, async () => {
+  webGpuTest(`${sides} sides of ${format} with ${profile}: steps of ${steps} rows`, async () => {
     using device = await openPretended(profileNamed(profile));
     await assertProduct(device, product, steps);
   });

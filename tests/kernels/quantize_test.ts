@@ -4,7 +4,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { GROUP, isQuantized, quantizeReference } from "../../kernels/mod.ts";
 import { Quantize } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, randomFloats, submit } from "../gpu.ts";
+import { gpuTest, submit } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { assertRows, outputRows, readGroups, relative, uploadRows } from "./close.ts";
 
 gpuTest("Quantize matches the rounded values for 1, 33 and 1100 columns", async (device) => {

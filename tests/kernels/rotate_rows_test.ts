@@ -2,7 +2,8 @@
 // pairs, in rows that hold more than what turns.
 
 import { type Device, rotateRowsReference } from "../../kernels/mod.ts";
-import { deviceTest, randomFloats, submit, upload } from "../gpu.ts";
+import { deviceTest, submit, upload } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { assertRows, ULP, uploadRows } from "./close.ts";
 
 async function assertRotated(

@@ -11,7 +11,8 @@ import {
   type RopeOptions,
   ropeTables,
 } from "../../kernels/mod.ts";
-import { deviceTest, randomFloats, submit, upload } from "../gpu.ts";
+import { deviceTest, submit, upload } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { assertClose, assertRows, ULP, uploadRows } from "./close.ts";
 import { PagedCache } from "./paged.ts";
 

@@ -9,15 +9,8 @@ import {
   type RouteOptions,
   routeReference,
 } from "../../kernels/mod.ts";
-import {
-  deviceTest,
-  gpuTest,
-  randomFloats,
-  readFloats,
-  readWords,
-  submit,
-  upload,
-} from "../gpu.ts";
+import { deviceTest, gpuTest, readFloats, readWords, submit, upload } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { assertClose, relative, uploadRows } from "./close.ts";
 
 interface Case extends Omit<RouteOptions, "bias"> {

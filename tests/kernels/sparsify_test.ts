@@ -2,7 +2,8 @@
 // without deviation.
 
 import { type Device, sparsifyReference } from "../../kernels/mod.ts";
-import { deviceTest, randomFloats, submit } from "../gpu.ts";
+import { deviceTest, submit } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { assertRows, ULP, uploadRows } from "./close.ts";
 
 async function assertSparsify(device: Device, columns: number, factor: number) {

@@ -7,7 +7,7 @@ import {
   GpuMatrixWriter,
   type WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
-import { randomFloats } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
 import { randomBlocks } from "./quants/random_blocks.ts";
 
 /** A format by its GGML name. */

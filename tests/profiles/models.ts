@@ -5,7 +5,7 @@
 import { assert } from "@std/assert";
 import { loadModel, type LocalLoadOptions } from "../../engine/mod.ts";
 import { conformanceTest, DATA } from "../conformance/logits.ts";
-import { nmse } from "../gpu.ts";
+import { nmse } from "../numbers.ts";
 import { DISTINCT_PROFILES, pretendGpu } from "../profiles.ts";
 
 /** Models of each kind: int8 products, K-quants, experts, delta nets, scans, windows. */

@@ -1,6 +1,6 @@
 // The layouts of scales: a half or two per block, bytes with factors of their blocks, exponents.
-// Halves stay halves in memory and become floats by integer arithmetic, as WebAssembly has no halves;
-// one that is infinite or NaN is read as a number from 65536 on.
+// Halves stay halves in memory and become floats by integer arithmetic, as WebAssembly has no halves.
+// Those that are no numbers are written as NO_NUMBER, whatever their sign, and read as NaN.
 
 import {
   type Expression,
@@ -10,6 +10,7 @@ import {
   i16x8,
   i32,
   i32x4,
+  type Local,
   type V128,
   v128,
 } from "../wasm/mod.ts";
@@ -21,9 +22,19 @@ const HALF_BITS = 0x8fffe000;
 /** What the exponent of a half lacks to be that of a float. */
 const HALF_UNIT = 2 ** 112;
 
-/** The float of a half that is given as a signed integer. */
-function halfToFloat(half: Expression<"i32">): Expression<"f32"> {
-  return f32.mul(f32.reinterpret_i32(i32.and(i32.shl(half, 13), HALF_BITS)), HALF_UNIT);
+/** What halves that are infinite or NaN are written as: reading need not look for negative ones. */
+export const NO_NUMBER = 0x7e00;
+/** The exponent of a half that is one of these. */
+const NO_NUMBER_EXPONENT = 0x7c00;
+/** What its bits would be as a number, at least. */
+const NO_NUMBER_FLOAT = 2 ** 16;
+
+/** The float of a half that readHalf() gave. */
+function halfToFloat(f: FunctionBuilder, half: Local<"i32">): Local<"f32"> {
+  const bits = i32.and(i32.shl(half, 13), HALF_BITS);
+  const float = f.let(f32.mul(f32.reinterpret_i32(bits), HALF_UNIT));
+  f.if(i32.eq(half, NO_NUMBER), () => f.set(float, NaN));
+  return float;
 }
 
 /** A constant with the same 32 bits in all lanes. */
@@ -34,12 +45,21 @@ export function lanes(f: FunctionBuilder, lane: Uint32Array | Float32Array): V12
 /** Four floats of halves that are given as signed 32-bit lanes. */
 export function halvesToFloats(f: FunctionBuilder, halves: V128): V128 {
   const bits = v128.and(i32x4.shl(halves, 13), lanes(f, Uint32Array.of(HALF_BITS)));
-  return f32x4.mul(bits, lanes(f, Float32Array.of(HALF_UNIT)));
+  const floats = f.let(f32x4.mul(bits, lanes(f, Float32Array.of(HALF_UNIT))));
+  // All bits set is NaN.
+  return v128.or(floats, f32x4.ge(floats, lanes(f, Float32Array.of(NO_NUMBER_FLOAT))));
 }
 
-/** A half at a byte of a block, as a signed integer. */
-function half({ memory, address }: Place, offset: number): Expression<"i32"> {
-  return i32.shr_s(i32.shl(memory.i32.load16_u(address, offset), 16), 16);
+/** A half of a file, as a signed integer, and as it is written here. */
+export function readHalf(
+  f: FunctionBuilder,
+  { memory, address }: Place,
+  offset: number,
+): Local<"i32"> {
+  const half = f.let(i32.shr_s(i32.shl(memory.i32.load16_u(address, offset), 16), 16));
+  const exponent = i32.and(half, NO_NUMBER_EXPONENT);
+  f.if(i32.eq(exponent, NO_NUMBER_EXPONENT), () => f.set(half, NO_NUMBER));
+  return half;
 }
 
 /** Eight halves of a band as floats. */
@@ -61,7 +81,7 @@ export function halfScales(scale: number, addend?: number): ScaleLayout {
     hasMinimum: addend !== undefined,
     packHead(f, block, { memory, address }, row) {
       fields.forEach((field, i) =>
-        f.do(memory.i32.store16(address, half(block, field), 2 * (BAND * i + row)))
+        f.do(memory.i32.store16(address, readHalf(f, block, field), 2 * (BAND * i + row)))
       );
     },
     packGroup() {},
@@ -105,7 +125,13 @@ export function byteScales(options: ByteScales): ScaleLayout {
     hasMinimum: isUnsigned,
     packHead(f, block, { memory, address }, row) {
       factors.forEach((factor, i) =>
-        f.do(memory.f32.store(address, halfToFloat(half(block, factor)), 4 * (BAND * i + row)))
+        f.do(
+          memory.f32.store(
+            address,
+            halfToFloat(f, readHalf(f, block, factor)),
+            4 * (BAND * i + row),
+          ),
+        )
       );
     },
     packGroup(f, block, { memory, address }, row, group) {

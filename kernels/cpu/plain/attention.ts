@@ -89,14 +89,21 @@ export function rotate(
         // The rows keep their keys as they are: only the cache has them turned.
         const before = x.slice(from, from + headDim);
         if (rotary > 0) turnHead(from);
-        keys.set(x.subarray(from, from + headDim), cached * headDim);
+        store(keys, cached * headDim, x.subarray(from, from + headDim));
         x.set(before, from);
         if (!values) continue;
         const value = base + (heads + kvHeads) * headDim + head * valueDim;
-        values.set(x.subarray(value, value + valueDim), cached * valueDim);
+        store(values, cached * valueDim, x.subarray(value, value + valueDim));
       }
     }
   };
+}
+
+/** Halves that are infinite are written as NaN, as halvesToFloats() expects of them. */
+function store(to: Elements, at: number, vector: Float32Array): void {
+  to.set(vector, at);
+  if (to instanceof Float32Array) return;
+  for (let i = at; i < at + vector.length; i++) if (!Number.isFinite(to[i])) to[i] = NaN;
 }
 
 /** The positions that a query sees, from the first to before the last. */

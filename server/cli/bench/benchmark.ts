@@ -26,8 +26,10 @@ export interface BenchTools {
   signal: AbortSignal;
   /** Told what is measured now. */
   onStep: (step: string) => void;
-  /** Bytes per second that a plain read of the server's GPU memory reaches, where that is known. */
+  /** Bytes per second that a plain read of the device's memory reaches, where that is known. */
   readBandwidth?: (() => Promise<number>) | undefined;
+  /** The name of the device, where it is this process's. */
+  describeDevice?: (() => Promise<string>) | undefined;
 }
 
 /**
@@ -74,8 +76,8 @@ export async function benchmark(plan: BenchPlan, tools: BenchTools): Promise<Ben
 /** Loads the model, and tells what it takes. */
 async function load(
   { model, contextLength }: BenchPlan,
-  { api, signal }: BenchTools,
-): Promise<Pick<BenchReport, "contextLength" | "memoryBytes" | "loadMilliseconds">> {
+  { api, signal, describeDevice }: BenchTools,
+): Promise<Pick<BenchReport, "contextLength" | "device" | "memoryBytes" | "loadMilliseconds">> {
   const before = await askProcess(api, model);
   const options = contextLength === undefined ? {} : { num_ctx: contextLength };
   const started = performance.now();
@@ -89,7 +91,8 @@ async function load(
   const wasThere = before?.context_length === process.context_length;
   return {
     contextLength: process.context_length,
-    memoryBytes: process.size_vram,
+    device: await describeDevice?.() ?? (process.size_vram === 0 ? "the CPU" : "a GPU"),
+    memoryBytes: process.size,
     ...(!wasThere && { loadMilliseconds: milliseconds }),
   };
 }

@@ -33,11 +33,12 @@ function titleOf({ model, details, server }: BenchReport): string {
   return `${model}${what && ` (${what})`}, version ${server.version} ${where}`;
 }
 
-function factsOf({ contextLength, memoryBytes, loadMilliseconds }: BenchReport): string {
+function factsOf({ contextLength, device, memoryBytes, loadMilliseconds }: BenchReport): string {
   const load = loadMilliseconds === undefined
     ? "in memory before"
     : `loaded in ${formatDuration(loadMilliseconds)}`;
-  return `window of ${contextLength} tokens, ${formatSize(memoryBytes)} of memory, ${load}`;
+  const memory = formatSize(memoryBytes);
+  return `on ${device}, window of ${contextLength} tokens, ${memory} of memory, ${load}`;
 }
 
 function cellsOf(

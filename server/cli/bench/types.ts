@@ -41,7 +41,9 @@ export interface BenchReport {
   server: { url: string; inProcess: boolean; version: string };
   /** Of the window, in tokens. */
   contextLength: number;
-  /** Of the GPU, all that the model takes. */
+  /** What computes: its name where it is this process, else whether it is the CPU or a GPU. */
+  device: string;
+  /** All that the model takes. */
   memoryBytes: number;
   /** Absent if it was in memory before. */
   loadMilliseconds?: number;

@@ -43,7 +43,7 @@ export function bench(
   model: string,
   options: BenchOptions,
 ): Promise<number> {
-  const { terminal, environment, gpu } = dependencies;
+  const { terminal, environment, device } = dependencies;
   const { ctx, format, json, ...measures } = options;
   const { host, maxSequences } = readSettings(environment);
   const plan: BenchPlan = {
@@ -59,7 +59,8 @@ export function bench(
     const report = await benchmark(plan, {
       api,
       signal,
-      readBandwidth: isHere ? gpu?.readBandwidth : undefined,
+      readBandwidth: isHere ? device?.readBandwidth : undefined,
+      describeDevice: api.inProcess ? device?.describe : undefined,
       onStep: (step) => steps.show(step),
     });
     steps[Symbol.dispose]();

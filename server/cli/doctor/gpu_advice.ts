@@ -51,10 +51,21 @@ export async function adviseMissingGpu(host: Host, environment: Environment): Pr
   const hidden = await adviseHiddenGpu(host, environment);
   if (hidden) return hidden;
   const command = await installationCommand(host, await readDistribution(host));
-  const what = "a Vulkan driver; Mesa's also runs on a CPU alone";
+  const without =
+    "or leave QUERN_DEVICE out: without a GPU the CPU computes, which needs no driver";
   return command === undefined
-    ? { text: `Install ${what}, with the system's package manager. ${AGAIN}` }
-    : { text: `Install ${what}. ${AGAIN}`, command };
+    ? { text: `Install a Vulkan driver, with the system's package manager, ${without}. ${AGAIN}` }
+    : { text: `Install a Vulkan driver, ${without}. ${AGAIN}`, command };
+}
+
+/** What to do where the CPU computes although a GPU is in the machine; undefined if there seems to be none. */
+export async function adviseUnusedGpu(
+  host: Host,
+  environment: Environment,
+): Promise<Todo | undefined> {
+  const unhidden = { ...environment };
+  for (const name of HIDING) delete unhidden[name];
+  return await adviseHiddenGpu(host, unhidden) && await adviseHiddenGpu(host, environment);
 }
 
 /** What keeps WebGPU from a GPU that is in the machine; undefined if there seems to be none. */

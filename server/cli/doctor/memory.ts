@@ -10,7 +10,7 @@ import type { Finding, Section } from "./types.ts";
 export function examineMemory(budget: MemoryBudget, loaded: readonly OllamaProcess[]): Section {
   const rows = tableOfSizes(budget.total);
   const fitsAny = rows.some(({ types }) => types.Q4_K_M.fits);
-  const used = loaded.reduce((sum, { size_vram }) => sum + size_vram, 0);
+  const used = loaded.reduce((sum, { size }) => sum + size, 0);
   const room: Finding = {
     mark: fitsAny ? "ok" : "warning",
     subject: "for models",
@@ -34,7 +34,7 @@ export function examineMemory(budget: MemoryBudget, loaded: readonly OllamaProce
     subject: "what fits",
     text: `as models of these sizes are on average, with a window of ${WINDOW} tokens`,
   });
-  const models = loaded.map(({ name, size_vram }) => ({ name, bytes: size_vram }));
+  const models = loaded.map(({ name, size }) => ({ name, bytes: size }));
   return {
     title: "Memory",
     findings,

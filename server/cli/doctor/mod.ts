@@ -5,7 +5,7 @@ import type { CliDependencies } from "../dependencies.ts";
 import { readSettings } from "../../settings/settings.ts";
 import { examineCloud } from "./cloud.ts";
 import { examineEnvironment } from "./environment.ts";
-import { examineGpu } from "./gpu.ts";
+import { examineDevice } from "./device.ts";
 import { examineMemory } from "./memory.ts";
 import { examineProgram } from "./program.ts";
 import { examineServer } from "./running_server.ts";
@@ -16,16 +16,16 @@ export { formatSection, formatTodos, type Look } from "./format.ts";
 export { localMachine } from "./machine.ts";
 export { type Finding, type Machine, type Mark, type Section, type Todo, worst } from "./types.ts";
 
-/** The sections, each as soon as it is known: the GPU's first look takes a while. */
+/** The sections, each as soon as it is known: the first look at a GPU takes a while. */
 export async function* examine(
-  { environment, fetch, inspect, memory, gpu }: CliDependencies,
+  { environment, fetch, inspect, memory, device }: CliDependencies,
   machine: Machine,
 ): AsyncGenerator<Section> {
   const settings = readSettings(environment);
   const { models, gpuMemory: total, gpuOverhead: overhead } = settings;
   const { host, freeBytes } = machine;
   yield await examineProgram(host);
-  if (gpu) yield await examineGpu(gpu.examine, { host, environment });
+  if (device) yield await examineDevice(device.examine, { host, environment });
   const server = await examineServer(fetch, settings, machine);
   if (memory) {
     const budget = await memory.budget({ overhead, ...(total !== undefined && { total }) });

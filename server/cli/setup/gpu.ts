@@ -1,5 +1,5 @@
-// Sees to it that WebGPU finds an adapter, before the server or the tests start: where there is
-// none it installs Mesa's software Vulkan driver, or says how to. It never fails the caller.
+// Sees to it that WebGPU finds an adapter: where there is none it installs Mesa's software Vulkan
+// driver, or says how to. It never fails the caller.
 
 import { aptPrivilege, backportsOf, FAST_MESA_VERSION, installedMesa, installMesa } from "./apt.ts";
 import { installationAdvice } from "./advice.ts";

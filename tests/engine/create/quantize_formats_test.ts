@@ -7,7 +7,7 @@ import { chooseFormats } from "../../../engine/create/quantize/tensor_formats.ts
 import { type GgufFile, readGguf, TensorReader } from "../../../engine/gguf/mod.ts";
 import { localFiles } from "../../../engine/gguf/local_files.ts";
 import { quantFormat } from "../../../kernels/quants/mod.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 
 interface Shape {
   architecture?: string;

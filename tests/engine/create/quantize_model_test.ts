@@ -5,7 +5,7 @@ import { quantizeModel } from "../../../engine/create/quantize/mod.ts";
 import { readGguf, readRawMetadata, TensorReader, writeGguf } from "../../../engine/gguf/mod.ts";
 import { loadModel, RequestError } from "../../../engine/mod.ts";
 import { quantFormat } from "../../../kernels/quants/mod.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 
 const folder = await Deno.makeTempDir();

@@ -162,7 +162,7 @@ Deno.test("an abort and a reader that leaves take their sequences out of the sch
   assert(runner.steps < 1000, `${runner.steps} steps`);
 });
 
-Deno.test("close() ends a stream with ModelClosedError and gives the GPU memory back", async () => {
+Deno.test("close() ends a stream with ModelClosedError and gives the device's memory back", async () => {
   const closing = await loadModel(tinyPath, tinyLoad);
   assert(closing.memory.weights > 0 && closing.memory.keyValueCache > 0);
   let events = 0;
@@ -174,5 +174,6 @@ Deno.test("close() ends a stream with ModelClosedError and gives the GPU memory 
   await closing.close();
   await ended;
   assertThrows(() => closing.generate({ prompt: "hello" }), ModelClosedError);
-  assertEquals(closing.memory, { weights: 0, keyValueCache: 0, scratch: 0 });
+  const { weights, keyValueCache, scratch } = closing.memory;
+  assertEquals([weights, keyValueCache, scratch], [0, 0, 0]);
 });

@@ -3,7 +3,7 @@
 
 import { loadModel, type LoadOptions } from "../../../engine/mod.ts";
 import { conformanceTest, DATA, readFloats } from "../../conformance/logits.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 import { readAnswer } from "../harness.ts";
 import { assert, assertEquals } from "@std/assert";
 

@@ -2,7 +2,7 @@
 // text has alone; and what is said of vectors that are no numbers.
 
 import { loadModel, RequestError } from "../../../engine/mod.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 

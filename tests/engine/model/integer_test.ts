@@ -3,7 +3,7 @@
 // two round apart, by the cache's f16 or the order of a sum, the errors are as large, but not the same.
 
 import { loadModel } from "../../../engine/mod.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 import { deepSeek2 } from "../reference/deepseek2.ts";
 import { fixtureOf, randomTokens } from "../reference/file.ts";
 import { gptOss } from "../reference/gpt_oss.ts";

@@ -3,7 +3,7 @@
 
 import { loadModel } from "../../../engine/mod.ts";
 import { type Fixture, logitErrors, worst } from "../../conformance/logits.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 import { bert } from "../reference/bert.ts";
 import { deepSeek2 } from "../reference/deepseek2.ts";
 import { fixtureOf, randomTokens, writeReference } from "../reference/file.ts";

@@ -2,7 +2,7 @@
 // experts too.
 
 import { loadModel, type LocalLoadOptions } from "../../../engine/mod.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 import { deepSeek2 } from "../reference/deepseek2.ts";
 import { fixtureOf } from "../reference/file.ts";
 import { gptOss } from "../reference/gpt_oss.ts";

@@ -5,7 +5,7 @@
 import { loadModel } from "../../../engine/mod.ts";
 import { Sequence } from "../../../engine/run/sequence.ts";
 import { SequencePool } from "../../../engine/run/sequence_pool.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { FakeRunner } from "./fake_runner.ts";
 import { assert, assertEquals } from "@std/assert";

@@ -26,9 +26,9 @@ import {
   loadImageEncoder,
   readVision,
 } from "../../../engine/vision/mod.ts";
-import { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
+import { openDevice } from "../../../kernels/mod.ts";
 import { conformanceTest, DATA, readFloats } from "../../conformance/logits.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
 import { GRADIENT, pngFile } from "./image_files.ts";
 import { readVisionFixture } from "./prompt_fixtures.ts";
@@ -74,7 +74,7 @@ async function optionsFor(name: string): Promise<LoadOptions & { projector: stri
 async function itemsOf(model: Model, name: string, image: Uint8Array): Promise<PromptItem[]> {
   const { projector, ...limits } = await optionsFor(name);
   const file = await readGguf(projector);
-  using device = await WebGpuDevice.open();
+  using device = await openDevice();
   using encoder = await loadImageEncoder(file, device);
   const reader = new ImageReader(readVision(file, limits), encoder, (work) => work());
   const marks = new ImageMarks();

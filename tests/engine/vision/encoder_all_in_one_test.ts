@@ -6,9 +6,9 @@ import { UnsupportedModelError } from "../../../engine/errors.ts";
 import { readGguf } from "../../../engine/gguf/mod.ts";
 import { inspectModel, loadModel, loadTokenizer } from "../../../engine/mod.ts";
 import { loadImageEncoder, readEncoderHeader } from "../../../engine/vision/mod.ts";
-import { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
+import { openDevice } from "../../../kernels/mod.ts";
 import { conformanceTest, DATA, readFloats } from "../../conformance/logits.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 import { writeModelFile } from "../../model_file.ts";
 import { CONVERSIONS, writeAllInOne } from "./ollama_files.ts";
 import { readVisionFixture } from "./prompt_fixtures.ts";
@@ -18,7 +18,7 @@ for (const conversion of CONVERSIONS) {
   conformanceTest(`an encoder in one file with a ${architecture} gives the same`, async () => {
     const json = await Deno.readTextFile(new URL(`vision/${fixture}/manifest.json`, DATA));
     const { width, height, n_tokens } = JSON.parse(json).images.cat.preprocessed[0];
-    using device = await WebGpuDevice.open();
+    using device = await openDevice();
     const path = await writeAllInOne(conversion);
     using encoder = await loadImageEncoder(await readGguf(path), device);
     const pixels = (await readFloats(`vision/${fixture}/cat.pixels.f32`)).subarray(

@@ -12,8 +12,8 @@ import {
   linearReference,
   normReference,
 } from "../../../kernels/mod.ts";
-import { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
-import { nmse, randomFloats } from "../../gpu.ts";
+import { openDevice } from "../../../kernels/mod.ts";
+import { nmse, randomFloats } from "../../numbers.ts";
 import { writeModelFile } from "../../model_file.ts";
 
 Deno.test("PatchGrid puts the patches of a token side by side, tokens by rows or columns", () => {
@@ -164,7 +164,7 @@ Deno.test("an encoder of odd sizes matches plain loops", async () => {
     "clip.vision.patch_size": PATCH,
     "clip.vision.projector.scale_factor": MERGE,
   }, tensors);
-  using device = await WebGpuDevice.open();
+  using device = await openDevice();
   using encoder = await loadImageEncoder(await readGguf(path), device);
   const [width, height] = [SIDE * PATCH, SIDE * PATCH];
   const pixels = randomFloats(3 * width * height, 99);

@@ -4,9 +4,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type GgufFile, readGguf } from "../../../engine/gguf/mod.ts";
 import { type ImageEncoder, loadImageEncoder } from "../../../engine/vision/mod.ts";
-import { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
+import { openDevice } from "../../../kernels/mod.ts";
 import { conformanceTest, DATA, readFloats } from "../../conformance/logits.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 
 /** What a manifest says of an image that was preprocessed. */
 interface Preprocessed {
@@ -62,7 +62,7 @@ function readFixture(name: string): Promise<GgufFile> {
 
 for (const [name, projectorType] of FIXTURES) {
   conformanceTest(`${name} encodes images to the known embeddings`, async () => {
-    using device = await WebGpuDevice.open();
+    using device = await openDevice();
     // Room for less than any of these images, so that it has to grow.
     using encoder = await loadImageEncoder(await readFixture(name), device, { patches: 16 });
     assertEquals(encoder.family.projector, projectorType);
@@ -77,7 +77,7 @@ for (const [name, projectorType] of FIXTURES) {
 conformanceTest("a LLaVA that names no blocks to read runs all but the last", async () => {
   const gguf = await readFixture("llava");
   const { "clip.vision.feature_layer": _, ...metadata } = gguf.metadata;
-  using device = await WebGpuDevice.open();
+  using device = await openDevice();
   using encoder = await loadImageEncoder({ ...gguf, metadata }, device);
   const actual = await encodeParts(encoder, "llava", "cat");
   const error = nmse(actual, await readFloats("vision/llava/cat.embd.legacy-first.f32"));
@@ -85,7 +85,7 @@ conformanceTest("a LLaVA that names no blocks to read runs all but the last", as
 });
 
 conformanceTest("a Qwen2.5-VL with f16 keys and values is close", async () => {
-  using device = await WebGpuDevice.open();
+  using device = await openDevice();
   using encoder = await loadImageEncoder(await readFixture("qwen25vl"), device, { exact: false });
   const actual = await encodeParts(encoder, "qwen25vl", "cat");
   const error = nmse(actual, await readFloats("vision/qwen25vl/cat.embd.f32"));
@@ -93,7 +93,7 @@ conformanceTest("a Qwen2.5-VL with f16 keys and values is close", async () => {
 });
 
 conformanceTest("images of sizes that an encoder cannot take are refused", async () => {
-  using device = await WebGpuDevice.open();
+  using device = await openDevice();
   const blank = (width: number, height: number) => new Float32Array(3 * width * height);
   using gemma = await loadImageEncoder(await readFixture("gemma3"), device);
   const fixed = gemma.encode(blank(56, 56), { width: 56, height: 56 });
@@ -108,7 +108,7 @@ conformanceTest("images of sizes that an encoder cannot take are refused", async
 });
 
 conformanceTest("an encoder that was told to stop does the next image as it should", async () => {
-  using device = await WebGpuDevice.open();
+  using device = await openDevice();
   using encoder = await loadImageEncoder(await readFixture("gemma3"), device);
   const size = { width: 168, height: 168 };
   const blank = new Float32Array(3 * 168 * 168);
@@ -118,14 +118,14 @@ conformanceTest("an encoder that was told to stop does the next image as it shou
   const abort = new AbortController();
   const ended = encoder.encode(blank, size, abort.signal).then(() => "done", () => "stopped");
   setTimeout(() => abort.abort(), 0);
-  assertEquals(await ended, device.capabilities.software ? "stopped" : "done");
+  assertEquals(await ended, device.profile.capabilities.software ? "stopped" : "done");
   const actual = await encodeParts(encoder, "gemma3", "cat");
   const error = nmse(actual, await readFloats("vision/gemma3/cat.embd.f32"));
   assert(error <= 1e-10, `NMSE ${error}`);
 });
 
 conformanceTest("an encoder gives its memory back", async () => {
-  using device = await WebGpuDevice.open();
+  using device = await openDevice();
   const before = [...device.allocated.values()];
   const encoder = await loadImageEncoder(await readFixture("idefics3"), device);
   assert(encoder.memory > 400_000, `${encoder.memory} bytes`);

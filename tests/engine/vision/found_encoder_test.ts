@@ -11,7 +11,7 @@ import {
   ModelStore,
 } from "../../../engine/mod.ts";
 import { conformanceTest, DATA, readFloats } from "../../conformance/logits.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 import { readAnswer } from "../harness.ts";
 import { type PlainMetadata, writeModelFile } from "../../model_file.ts";
 

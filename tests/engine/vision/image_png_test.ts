@@ -7,7 +7,7 @@ import { CancelFlag, CancelledError } from "../../../engine/cancellation.ts";
 import { decodeBitmap } from "../../../engine/vision/image/bitmap.ts";
 import { ImageError } from "../../../engine/vision/image/mod.ts";
 import { decodePng } from "../../../engine/vision/image/png/mod.ts";
-import { randomFloats } from "../../gpu.ts";
+import { randomFloats } from "../../numbers.ts";
 
 interface Options {
   width: number;

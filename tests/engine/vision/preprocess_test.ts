@@ -15,7 +15,7 @@ import {
   readPreprocessing,
   type TokenLimits,
 } from "../../../engine/vision/preprocess/mod.ts";
-import { randomFloats } from "../../gpu.ts";
+import { randomFloats } from "../../numbers.ts";
 
 /** A picture of one grey. */
 function plain(width: number, height: number, grey = 200): Image {

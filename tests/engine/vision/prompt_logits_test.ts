@@ -11,9 +11,9 @@ import { type PromptItem, promptLength } from "../../../engine/prompt/prompt_ima
 import { resolveSampling } from "../../../engine/generate/sampling_options.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
 import type { SequenceEnd } from "../../../engine/run/sequence.ts";
-import { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
+import { openDevice } from "../../../kernels/mod.ts";
 import { conformanceTest } from "../../conformance/logits.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 import { FIXTURES, readVisionFixture } from "./prompt_fixtures.ts";
 
 const LOAD = { contextLength: 512, maxSequences: 2 };
@@ -57,7 +57,7 @@ for (const name of ["qwen25vl", "gemma3"] as const) {
   conformanceTest(`what ${name} decodes after images is what its logits say`, async () => {
     const { model, images: { cat, diagram } } = await readVisionFixture(name);
     const gguf = await readGguf(model);
-    using device = await WebGpuDevice.open();
+    using device = await openDevice();
     const { scheduler } = await assemble(gguf, describeModel(gguf), device, {
       ...LOAD,
       exact: true,
@@ -91,7 +91,7 @@ for (const maxSequences of [2, 480]) {
   conformanceTest(`an image runs whole beside ${maxSequences} sequences`, async () => {
     const { model, images: { cat } } = await readVisionFixture("gemma3");
     const gguf = await readGguf(model);
-    using device = await WebGpuDevice.open();
+    using device = await openDevice();
     const { scheduler, images } = await assemble(gguf, describeModel(gguf), device, {
       ...LOAD,
       exact: true,

@@ -2,7 +2,7 @@
 // those that do not fit are refused with a reason.
 
 import { AdapterError, loadModel, type LocalLoadOptions } from "../../../engine/mod.ts";
-import { nmse } from "../../gpu.ts";
+import { nmse } from "../../numbers.ts";
 import { type PlainMetadata, writeModelFile } from "../../model_file.ts";
 import { deepSeek2 } from "../reference/deepseek2.ts";
 import { fixtureOf, randomTokens, writeReference } from "../reference/file.ts";

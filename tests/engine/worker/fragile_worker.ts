@@ -1,18 +1,30 @@
-// The engine's worker with two more words: `crash` throws where nobody catches, `lose` destroys
-// the GPU device under the running model. Both happen in the field, and neither on demand.
+// The engine's worker with two more words: `crash` throws where nobody catches, `lose` has the running
+// model lose its device. Both happen in the field, and neither on demand.
 
-const devices: GPUDevice[] = [];
+import { CpuDevice } from "../../../kernels/cpu/device.ts";
+import { DeviceLostError } from "../../../kernels/mod.ts";
 
+/** A GPU's device is destroyed; a CPU cannot be lost, so it says that it were. */
+const loses: (() => void)[] = [];
 const { requestDevice } = GPUAdapter.prototype;
 GPUAdapter.prototype.requestDevice = async function (...args) {
   const device = await requestDevice.apply(this, args);
-  devices.push(device);
+  loses.push(() => device.destroy());
   return device;
+};
+const { open } = CpuDevice;
+CpuDevice.open = async (options) => {
+  const device = await open.call(CpuDevice, options);
+  const { promise, resolve } = Promise.withResolvers<DeviceLostError>();
+  loses.push(() =>
+    resolve(new DeviceLostError("Cannot use the device: device lost: the test wants it so"))
+  );
+  return Object.defineProperty(device, "lost", { value: promise });
 };
 
 globalThis.addEventListener("message", ({ data }: MessageEvent) => {
   if (data.kind === "crash") throw new Error("the test wants it so");
-  if (data.kind === "lose") devices.forEach((device) => device.destroy());
+  if (data.kind === "lose") loses.forEach((lose) => lose());
 });
 
 await import("../../../engine/worker/worker.ts");

@@ -12,7 +12,7 @@ import { addActivate } from "../../../kernels/cpu/elementwise.ts";
 import { inOrder } from "../../../kernels/cpu/kernel.ts";
 import { addNorm, NORM_ARGUMENTS } from "../../../kernels/cpu/norm.ts";
 import { IMPORTS, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
-import { randomFloats } from "../../gpu.ts";
+import { randomFloats } from "../../numbers.ts";
 
 const NAMES: ActivationFunction[] = [
   ...["silu", "gelu", "quick_gelu", "relu", "relu_squared", "clamped_swish"] as const,

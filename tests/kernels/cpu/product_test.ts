@@ -23,7 +23,7 @@ import {
 import { isFloatFormat } from "../../../kernels/cpu/float_product.ts";
 import { readsWide } from "../../../kernels/cpu/product.ts";
 import { IMPORTS } from "../../../kernels/cpu/wasm/mod.ts";
-import { randomFloats } from "../../gpu.ts";
+import { randomFloats } from "../../numbers.ts";
 import { randomWeights } from "../weights.ts";
 
 interface Case {

@@ -6,7 +6,8 @@ import {
   convolutionStateBytes,
   type Device,
 } from "../../../kernels/mod.ts";
-import { deviceTest, randomFloats, upload } from "../../gpu.ts";
+import { deviceTest, upload } from "../../gpu.ts";
+import { randomFloats } from "../../numbers.ts";
 import { ULP } from "../close.ts";
 import { assertSteps, columnsOf, randomSequences, type Sequence, SLOTS } from "./steps.ts";
 

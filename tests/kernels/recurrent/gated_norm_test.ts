@@ -2,7 +2,8 @@
 // middle of wider rows.
 
 import { type Device, type GatedNormGate, gatedNormReference } from "../../../kernels/mod.ts";
-import { deviceTest, randomFloats, submit, upload } from "../../gpu.ts";
+import { deviceTest, submit, upload } from "../../gpu.ts";
+import { randomFloats } from "../../numbers.ts";
 import { assertRows, outputRows, ULP, uploadRows } from "../close.ts";
 import { columnsOf } from "./steps.ts";
 

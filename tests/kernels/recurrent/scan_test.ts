@@ -9,7 +9,8 @@ import {
   scanStateBytes,
   selectiveScanReference,
 } from "../../../kernels/mod.ts";
-import { deviceTest, randomFloats, upload } from "../../gpu.ts";
+import { deviceTest, upload } from "../../gpu.ts";
+import { randomFloats } from "../../numbers.ts";
 import { ULP } from "../close.ts";
 import {
   assertSteps,

@@ -10,7 +10,8 @@ import {
   type Pass,
   type StepSegments,
 } from "../../../kernels/mod.ts";
-import { randomFloats, readFloats, submit, upload, write } from "../../gpu.ts";
+import { readFloats, submit, upload, write } from "../../gpu.ts";
+import { randomFloats } from "../../numbers.ts";
 import { assertClose, type Tolerance, writeRows } from "../close.ts";
 
 /** Rows and slot of each sequence. */

@@ -8,6 +8,7 @@ import {
   SAMPLING_BYTES,
   type SamplingOptions,
 } from "../../../kernels/ops/sampling/mod.ts";
+import { hasAdapter, webGpuTest } from "../../adapter.ts";
 import { readWords, submit } from "../../gpu.ts";
 import type { Case } from "./cases.ts";
 
@@ -21,8 +22,9 @@ export interface Result {
 
 /** The devices under test. */
 export function openDevices(): Promise<{ name: string; device: Device }[]> {
+  if (!hasAdapter) webGpuTest("Sampler chooses as the reference does on WebGPU", () => {});
   const kinds = [
-    { name: "WebGPU", options: {} },
+    ...hasAdapter ? [{ name: "WebGPU", options: { kind: "webgpu" } } as const] : [],
     { name: "the CPU", options: { kind: "cpu", threads: 1 } },
     { name: "the CPU with 3 threads", options: { kind: "cpu", threads: 3 } },
   ] as const;

@@ -7,9 +7,11 @@ import {
   type Expression,
   f32,
   f32x4,
+  f64,
   i16x8,
   i32,
   i32x4,
+  i64,
   i8x16,
   IMPORTS,
   type Memory,
@@ -47,7 +49,13 @@ Deno.test("numbers are encoded as LEB128", () => {
 });
 
 /** What an instruction of a namespace can be given. */
-const OPERANDS = { i32: i32.const(1), f32: f32.const(1), v128: v128.const(new Uint8Array(16)) };
+const OPERANDS = {
+  i32: i32.const(1),
+  i64: i64.extend_i32_u(i32.const(1)),
+  f32: f32.const(1),
+  f64: f64.promote_f32(f32.const(1)),
+  v128: v128.const(new Uint8Array(16)),
+};
 
 Deno.test("every instruction is one that WebAssembly knows, with operands of its types", () => {
   const special: Record<string, (vector: V128) => Expression> = {
@@ -56,19 +64,21 @@ Deno.test("every instruction is one that WebAssembly knows, with operands of its
     "i32x4.extract_lane": (vector) => i32x4.extract_lane(vector, 3),
     "f32x4.extract_lane": (vector) => f32x4.extract_lane(vector, 3),
     "i32.const": () => i32.const(-5),
+    "i64.const": () => i64.const(-5n),
     "f32.const": () => f32.const(0.5),
+    "f64.const": () => f64.const(0.5),
   };
   const operandOf = (namespace: string, name: string): Expression => {
     if (/splat/.test(name)) return /^f32/.test(namespace) ? OPERANDS.f32 : OPERANDS.i32;
-    const from = /_(i32|f32)(?:_s)?$/.exec(name)?.[1] ?? namespace;
-    return from === "i32" || from === "f32" ? OPERANDS[from] : OPERANDS.v128;
+    const from = /_([if](?:32|64))(?:_[su])?$/.exec(name)?.[1] ?? namespace;
+    return OPERANDS[from as keyof typeof OPERANDS] ?? OPERANDS.v128;
   };
-  const namespaces = { i32, f32, v128, i8x16, i16x8, i32x4, f32x4 };
+  const namespaces = { i32, i64, f32, f64, v128, i8x16, i16x8, i32x4, f32x4 };
   let count = 0;
   for (const [namespace, instructions] of Object.entries(namespaces)) {
     for (const [name, instruction] of Object.entries(instructions)) {
       const operand = operandOf(namespace, name);
-      const shift = /^sh[lr]/.test(name);
+      const shift = /^sh[lr]/.test(name) && namespace !== "i64";
       const operands = [operand, shift ? OPERANDS.i32 : operand, operand];
       const make = special[`${namespace}.${name}`] as ((vector: V128) => Expression) | undefined;
       const module = new ModuleBuilder();

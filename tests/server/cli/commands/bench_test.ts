@@ -45,7 +45,12 @@ function serverWith(
     },
     "GET /api/tags": () => Response.json({ models: [{ name: "tiny:latest", size: 1e8 }] }),
     "GET /api/ps": () => {
-      const tiny = { name: "tiny:latest", size_vram: 2 ** 28, context_length: window };
+      const tiny = {
+        name: "tiny:latest",
+        size: 2 ** 28,
+        size_vram: 2 ** 28,
+        context_length: window,
+      };
       return Response.json({ models: isLoaded ? [tiny] : [] });
     },
     async "POST /api/generate"({ body }) {
@@ -91,7 +96,10 @@ Deno.test("bench measures the load, prompts of each length, and answers together
   assertEquals(code, 0);
   const [title, facts, , head, ...rows] = terminal.output.trimEnd().split("\n");
   assertEquals(title, "tiny (135M Q8_0), version 1.2.3 at http://127.0.0.1:11434");
-  assertMatch(facts!, /^window of 4096 tokens, 256\.0 MiB of memory, loaded in [\d.]+m?s$/);
+  assertMatch(
+    facts!,
+    /^on a GPU, window of 4096 tokens, 256\.0 MiB of memory, loaded in [\d.]+m?s$/,
+  );
   assertMatch(head!, /^TEST +TOKENS\/S +RANGE +FIRST TOKEN$/);
   assertMatch(rows[0]!, /^prefill 100 tokens +2000 +2000 to 2000 +[\d.]+ms$/);
   assertMatch(rows[1]!, /^prefill 200 tokens +4000 +4000 to 4000 +[\d.]+ms$/);
@@ -187,8 +195,9 @@ async function benchWithGpu(server: FakeServer, environment = {}): Promise<Bench
     {
       open: () => Promise.reject(new Error("not reached")),
       inspect: () => Promise.reject(new Error("not reached")),
-      gpu: {
+      device: {
         examine: () => Promise.reject(new Error("not reached")),
+        describe: () => Promise.reject(new Error("not reached")),
         readBandwidth: () => Promise.resolve(1e10),
       },
       terminal,

@@ -22,7 +22,7 @@ Deno.test("doctor finds nothing to do on a machine that is well but for its lack
     programs: { "nvidia-smi --query-gpu=driver_version --format=csv,noheader": "570.86\n" },
   });
   assertEquals(code, 0);
-  assertMatch(output, /^ {2}ok +adapter +NVIDIA Test GPU$/m);
+  assertMatch(output, /^ {2}ok +device +NVIDIA Test GPU: WebGPU finds a GPU$/m);
   assertMatch(output, /^ {2}ok +driver +NVIDIA 570\.86$/m);
   assertMatch(output, /^ {2}ok +test +a matrix product of 64 values came out as on the$/m);
   assertMatch(output, /^ {2}ok +subgroups +of 32 invocations$/m);
@@ -117,8 +117,30 @@ for (const [name, machine, code, todo] of GPU_CASES) {
 Deno.test("doctor has no advice about software where no GPU is in the machine", async () => {
   const { code, output } = await runDoctor({ gpu: { software: true }, files: DEBIAN });
   assertEquals(code, 0);
-  assertMatch(output, /warning +adapter +llvmpipe/);
+  assertMatch(output, /warning +device +llvmpipe/);
   assertEquals(todosIn(output).match(/\d\. /g), ["1. "]);
+});
+
+Deno.test("doctor says that the CPU computes and why, and of a GPU that is not used", async () => {
+  const none = await runDoctor({ cpu: "this machine has no GPU", files: DEBIAN });
+  assertEquals(none.code, 0);
+  assertMatch(
+    none.output,
+    /^ {2}ok +device +CPU, 4 threads, int8 products: \w+: this machine has no\s+GPU$/m,
+  );
+  assertEquals(todosIn(none.output).match(/\d\. /g), ["1. "]);
+  const unused = { cpu: "WebGPU finds no GPU", files: { ...DEBIAN, ...pciDevice("1002") } };
+  const { output, code } = await runDoctor(unused);
+  assertEquals(code, 0);
+  assertMatch(output, /warning +device +CPU, 4 threads/);
+  assertStringIncludes(todosIn(output), "A GPU of AMD is here, but no Vulkan driver for it");
+  const wanted = await runDoctor({ ...unused, environment: { QUERN_DEVICE: "cpu" } });
+  assertMatch(wanted.output, /ok +device +CPU, 4 threads/);
+  const hidden = await runDoctor({
+    cpu: "this machine has no GPU",
+    environment: { DENO_WEBGPU_BACKEND: "vulkan" },
+  });
+  assertMatch(hidden.output, /ok +device +CPU, 4 threads/);
 });
 
 Deno.test("doctor says what is lost without features, and at the least of limits", async () => {
@@ -131,8 +153,9 @@ Deno.test("doctor says what is lost without features, and at the least of limits
 });
 
 Deno.test("doctor counts what the server has in memory, and tells if nothing fits", async () => {
-  const models = [{ name: "a:latest", size_vram: 3 * 2 ** 30 }, {
+  const models = [{ name: "a:latest", size: 3 * 2 ** 30, size_vram: 0 }, {
     name: "b:1b",
+    size: 2 ** 30,
     size_vram: 2 ** 30,
   }];
   const { code, output } = await runDoctor({
@@ -192,7 +215,7 @@ Deno.test("doctor --json has the same as one JSON object, with numbers in full",
   const titles = report.sections.map(({ title }: { title: string }) => title);
   assertEquals(titles, [
     "Program",
-    "GPU",
+    "Device",
     "Memory",
     "Models",
     "Server",

@@ -1,6 +1,7 @@
 // A machine that is played for the doctor: its files, its programs, its GPU, its server.
 
-import type { GpuExamination, ModelInfo } from "../../../../engine/mod.ts";
+import type { DeviceExamination, ModelInfo } from "../../../../engine/mod.ts";
+import { CpuDevice } from "../../../../kernels/cpu/device.ts";
 import type { DeviceProfile } from "../../../../kernels/mod.ts";
 import { doctor } from "../../../../server/cli/commands/doctor.ts";
 import type { CliDependencies } from "../../../../server/cli/dependencies.ts";
@@ -19,6 +20,8 @@ export interface FakeMachine {
   files?: Record<string, string>;
   /** Outputs of programs by their command lines; others fail. */
   programs?: Record<string, string>;
+  /** Why the CPU is taken, where it is. */
+  cpu?: string;
   /** What differs from a GPU that is well, or the fault of its driver. */
   gpu?: Error | {
     software?: boolean;
@@ -60,8 +63,9 @@ export async function runDoctor(
         estimate: () => Promise.reject(new Error("not reached")),
         budget: () => Promise.resolve({ total: machine.budget ?? 22 * GIB, source: "as it says" }),
       },
-      gpu: {
-        examine: () => examineFake(machine.gpu),
+      device: {
+        examine: () => examineFake(machine),
+        describe: () => Promise.reject(new Error("not reached")),
         readBandwidth: () => Promise.reject(new Error("not reached")),
       },
       terminal,
@@ -127,8 +131,15 @@ function toMachine({ os = "linux", files = {}, programs = {}, ...more }: FakeMac
   };
 }
 
-function examineFake(gpu: FakeMachine["gpu"] = {}): Promise<GpuExamination> {
+function examineFake({ gpu = {}, cpu }: FakeMachine): Promise<DeviceExamination> {
   if (gpu instanceof Error) return Promise.reject(gpu);
+  if (cpu !== undefined) {
+    return Promise.resolve({
+      choice: { kind: "cpu", reason: cpu },
+      profile: CpuDevice.profileOf({ threads: 4 }),
+      product: { values: 64, wrong: 0, milliseconds: 12 },
+    });
+  }
   const { software = false, wrong = 0, subgroups = true } = gpu;
   const { subgroupSize = 32, maxBindingSize = 2 * GIB } = gpu;
   const profile: DeviceProfile = {
@@ -140,5 +151,12 @@ function examineFake(gpu: FakeMachine["gpu"] = {}): Promise<GpuExamination> {
     maxBindingSize,
     maxBufferSize: 4 * GIB,
   };
-  return Promise.resolve({ profile, product: { values: 64, wrong, milliseconds: 12 } });
+  return Promise.resolve({
+    choice: {
+      kind: "webgpu",
+      reason: software ? "as QUERN_DEVICE says" : "WebGPU finds a GPU",
+    },
+    profile,
+    product: { values: 64, wrong, milliseconds: 12 },
+  });
 }

@@ -39,12 +39,3 @@ Deno.test("localHost().exclusively() lets one task at a time through", async () 
   await Promise.all([one, second.exclusively(task("two"))]);
   assertEquals(events, ["one begins", "one ends", "two begins", "two ends"]);
 });
-
-Deno.test("the set-up leaves quietly where QUERN_NO_SETUP is set", async () => {
-  const setup = new URL("../../../../server/cli/setup/mod.ts", import.meta.url).href;
-  const { success, stderr, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-config", "--no-lock", "-A", setup],
-    env: { QUERN_NO_SETUP: "1" },
-  }).output();
-  assertEquals([success, stdout.length, stderr.length], [true, 0, 0]);
-});

@@ -11,7 +11,7 @@ import { createApp } from "../../../../server/http/app.ts";
 import { createLog } from "../../../../server/log.ts";
 import { folder, tinyLoad } from "../../../engine/harness.ts";
 import { pngFile } from "../../../engine/vision/image_files.ts";
-import { randomFloats } from "../../../gpu.ts";
+import { randomFloats } from "../../../numbers.ts";
 import { writeModelFile } from "../../../model_file.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../../../tiny_model.ts";
 import { checkAnswers } from "./check_answers.ts";

@@ -1,14 +1,19 @@
-// The section about the GPU: which one it is, what it can do, and whether it computes right. What to
-// do where it is missing or a poor one is in gpu_advice.ts.
+// The section about the device that computes: which one is taken and why, what it can do, and whether
+// it computes right. What to do where a GPU is missing or a poor one is in gpu_advice.ts.
 
-import type { Capabilities, DeviceProfile, GpuExamination } from "../../../engine/mod.ts";
+import type {
+  Capabilities,
+  DeviceChoice,
+  DeviceExamination,
+  DeviceProfile,
+} from "../../../engine/mod.ts";
 import { formatSize } from "../../../engine/mod.ts";
 import { messageOf } from "../../log.ts";
-import type { Environment } from "../../settings/environment.ts";
+import { type Environment, readVariable } from "../../settings/environment.ts";
 import type { Host } from "../setup/host.ts";
 import { formatDuration } from "../terminal/mod.ts";
 import { driverVersion } from "./driver.ts";
-import { adviseHiddenGpu, adviseMissingGpu } from "./gpu_advice.ts";
+import { adviseHiddenGpu, adviseMissingGpu, adviseUnusedGpu } from "./gpu_advice.ts";
 import type { Finding, Section, Todo } from "./types.ts";
 
 /** What WebGPU gives without being asked, in bytes. */
@@ -16,50 +21,80 @@ const DEFAULT_LIMITS = { binding: 128 * 2 ** 20, buffer: 256 * 2 ** 20 };
 
 const UPDATE_DRIVER: Todo = { text: "Update the driver of the GPU, then ask the doctor again." };
 
-/** Looks at the GPU that models are loaded on. */
-export async function examineGpu(
-  examine: () => Promise<GpuExamination>,
-  { host, environment }: { host: Host; environment: Environment },
+/** What findings need of the machine. */
+interface Place {
+  host: Host;
+  environment: Environment;
+}
+
+/** Looks at the device that models are loaded on. */
+export async function examineDevice(
+  examine: () => Promise<DeviceExamination>,
+  place: Place,
 ): Promise<Section> {
-  const title = "GPU";
+  const title = "Device";
   try {
-    const { profile, product } = await examine();
-    const findings = [
-      await adapterFinding(profile, host, environment),
-      ...await driverFindings(profile, host),
-      productFinding(product),
-      ...featureFindings(profile.capabilities),
-      ...limitFindings(profile),
-    ];
+    const { choice, profile, product } = await examine();
+    const findings = choice.kind === "cpu"
+      ? [await cpuFinding(choice, profile, place), productFinding(product)]
+      : [
+        await adapterFinding(choice, profile, place),
+        ...await driverFindings(profile, place.host),
+        productFinding(product),
+        ...featureFindings(profile.capabilities),
+        ...limitFindings(profile),
+      ];
     const { description, capabilities, platform, vendor, device } = profile;
     const limits = {
       maxStorageBufferBindingSize: profile.maxBindingSize,
       maxBufferSize: profile.maxBufferSize,
     };
-    const facts = { description, vendor, device, platform, capabilities, limits, product };
+    const facts = {
+      ...choice,
+      description,
+      vendor,
+      device,
+      platform,
+      capabilities,
+      limits,
+      product,
+    };
     return { title, findings, facts };
   } catch (error) {
-    const finding = problem("adapter", messageOf(error), await adviseMissingGpu(host, environment));
+    const todo = await adviseMissingGpu(place.host, place.environment);
+    const finding = problem("device", messageOf(error), todo);
     return { title, findings: [finding], facts: { error: messageOf(error) } };
   }
 }
 
-async function adapterFinding(
-  { description, capabilities }: DeviceProfile,
-  host: Host,
-  environment: Environment,
+/** A GPU that is in the machine and not used is worth a word, unless that is what the user wants. */
+async function cpuFinding(
+  { reason }: DeviceChoice,
+  { description }: DeviceProfile,
+  { host, environment }: Place,
 ): Promise<Finding> {
-  if (!capabilities.software) return ok("adapter", description);
+  const isWanted = readVariable(environment, "QUERN_DEVICE").toLowerCase() === "cpu";
+  const todo = isWanted ? undefined : await adviseUnusedGpu(host, environment);
+  const text = `${description}: ${reason}`;
+  return todo ? { mark: "warning", subject: "device", text, todo } : ok("device", text);
+}
+
+async function adapterFinding(
+  { reason }: DeviceChoice,
+  { description, capabilities }: DeviceProfile,
+  { host, environment }: Place,
+): Promise<Finding> {
+  if (!capabilities.software) return ok("device", `${description}: ${reason}`);
   // WebGPU takes OpenGL where Vulkan is missing. Its software driver has no subgroups, Vulkan's has.
   const isOpenGl = host.os === "linux" && !capabilities.subgroups;
   const advise = isOpenGl ? adviseMissingGpu : adviseHiddenGpu;
   const todo = await advise(host, environment);
   return {
     mark: "warning",
-    subject: "adapter",
+    subject: "device",
     text: isOpenGl
-      ? `${description}, by OpenGL since Vulkan is missing: slow, and models may fail`
-      : `${description}: a driver that runs on the CPU; answers are right, but slow`,
+      ? `${description}, by OpenGL since Vulkan is missing: slow, and models may fail; ${reason}`
+      : `${description}: a driver that runs on the CPU, slower than QUERN_DEVICE=cpu; ${reason}`,
     ...(todo && { todo }),
   };
 }
@@ -69,7 +104,7 @@ async function driverFindings({ description }: DeviceProfile, host: Host): Promi
   return version === undefined ? [] : [ok("driver", version)];
 }
 
-function productFinding({ values, wrong, milliseconds }: GpuExamination["product"]): Finding {
+function productFinding({ values, wrong, milliseconds }: DeviceExamination["product"]): Finding {
   if (wrong === 0) {
     const time = formatDuration(milliseconds);
     return ok("test", `a matrix product of ${values} values came out as on the CPU, in ${time}`);

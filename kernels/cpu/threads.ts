@@ -1,0 +1,62 @@
+// How many threads compute: one for each physical core that the process may use, since two threads
+// of one core share the units that kernels keep busy, and wait for each other at the end of each
+// phase. Linux tells which CPUs are of one core; elsewhere each CPU counts as one.
+
+import { GpuError } from "../errors.ts";
+import { namesIn, readText, readVariable } from "../process.ts";
+
+/** Most threads that can be asked for: what the largest machines have. */
+export const MOST_THREADS = 1024;
+
+/** Where a system tells of its CPUs, so that tests can have others. */
+export interface CpuFiles {
+  /** The text of a file; undefined where there is none. */
+  readText(path: string): string | undefined;
+  /** Names in a folder; undefined where there is none. */
+  namesIn(path: string): string[] | undefined;
+}
+
+/**
+ * What QUERN_THREADS says, else as many as there are cores. Errors: GpuError.
+ *
+ * @param said what it says; empty where it is not set
+ */
+export function defaultThreads(said = readVariable("QUERN_THREADS")): number {
+  if (said === "") return countCores(navigator.hardwareConcurrency, { readText, namesIn });
+  const threads = Number(said);
+  if (/^\d+$/.test(said) && threads >= 1 && threads <= MOST_THREADS) return threads;
+  throw new GpuError(
+    `Cannot start the threads of QUERN_THREADS: "${said}" is not a whole number from 1 to ${MOST_THREADS}`,
+  );
+}
+
+const FOLDER = "/sys/devices/system/cpu";
+
+/**
+ * Physical cores that the process may use.
+ *
+ * @param concurrency CPUs that the process may use, by its affinity and the quota of its control group
+ */
+export function countCores(concurrency: number, files: CpuFiles): number {
+  const allowed = allowedCpus(files);
+  const cores = new Set<string>();
+  for (const name of files.namesIn(FOLDER) ?? []) {
+    const cpu = /^cpu(\d+)$/.exec(name)?.[1];
+    if (cpu === undefined || allowed?.has(Number(cpu)) === false) continue;
+    const siblings = files.readText(`${FOLDER}/${name}/topology/thread_siblings_list`);
+    if (siblings !== undefined) cores.add(siblings.trim());
+  }
+  return Math.max(1, cores.size > 0 ? Math.min(cores.size, concurrency) : concurrency);
+}
+
+/** Numbers of the CPUs that the process may run on; undefined where that is not known. */
+function allowedCpus({ readText }: CpuFiles): Set<number> | undefined {
+  const list = /^Cpus_allowed_list:\s*([\d,-]+)$/m.exec(readText("/proc/self/status") ?? "")?.[1];
+  if (list === undefined) return undefined;
+  return new Set(
+    list.split(",").flatMap((range) => {
+      const [first, last = first] = range.split("-").map(Number);
+      return Array.from({ length: last! - first! + 1 }, (_, i) => first! + i);
+    }),
+  );
+}
