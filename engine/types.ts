@@ -223,7 +223,7 @@ export interface ModelInfo {
   /** Whether its vocabulary has the tokens for filling a gap in a text (`suffix`). */
   inserts: boolean;
   /** Whether it reads images: it has an encoder for them, in its own file or its projector's. */
-  sees: boolean;
+  readsImages: boolean;
   /** Whether it is made to give vectors (`embed`) and no text. */
   isEmbeddingModel: boolean;
 }
@@ -291,7 +291,7 @@ export interface LoadOptions {
   exact?: boolean;
   /** LoRA adapters to apply, each with a factor on its own scale; default 1. */
   adapters?: readonly { path: string; scale?: number }[];
-  /** Path of the GGUF file by which the model sees (`mmproj`). Default: its own file, if it has that. */
+  /** Path of the GGUF file with its image encoder (`mmproj`). Default: its own file, if it has that. */
   projector?: string;
   /** Fewest rows that an image becomes, where the model leaves a choice. Default: the model's. */
   imageMinTokens?: number;

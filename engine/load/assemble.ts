@@ -8,7 +8,7 @@ import { allocateStep, checkLayers, Config, ModelBuilder, Network, poolingOf } f
 import type { ImageLimits } from "../prompt/mod.ts";
 import { chooseCacheSize, Scheduler, StepRunner, tokenBytes } from "../run/mod.ts";
 import type { LoadOptions, ModelInfo } from "../types.ts";
-import { findSight, loadSight, seesWholeImages, type Sight } from "../vision/mod.ts";
+import { findEncoder, type LoadedVision, loadVision, seesWholeImages } from "../vision/mod.ts";
 import { Adapter, WeightLoader } from "../weights/mod.ts";
 
 /** Window of encoders: a text runs in one step, so that all activations grow with it. */
@@ -47,7 +47,7 @@ export interface Assembly {
   /** Images that a prompt may have; missing for encoders. */
   images: ImageLimits | undefined;
   /** By what it reads images itself; undefined where it does not. */
-  sight: Sight | undefined;
+  vision: LoadedVision | undefined;
 }
 
 /** Loads the weights and builds what runs them. */
@@ -77,8 +77,12 @@ export async function assemble(
   });
   const most = options.prefillChunk ?? defaultChunk(device.profile.capabilities);
   const chunk = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
-  const vision = await findSight(gguf, { sees: info.sees, isEncoder: encoder }, options);
-  const imageTokens = options.imageTokens ?? vision?.mostTokens ?? 0;
+  const found = await findEncoder(
+    gguf,
+    { readsImages: info.readsImages, isEncoder: encoder },
+    options,
+  );
+  const imageTokens = options.imageTokens ?? found?.mostTokens ?? 0;
   const wholeImages = seesWholeImages(config);
   const imageRows = wholeImages ? imageTokens : 0;
   const rows = Math.max(chunk, Math.min(imageRows, context)) + slots;
@@ -113,8 +117,8 @@ export async function assemble(
     columns: network.images.columns,
     tokens: wholeImages ? rows - slots : Infinity,
   };
-  if (vision) network.images.allocate();
-  const sight = vision && await loadSight(vision, device, {
+  if (found) network.images.allocate();
+  const vision = found && await loadVision(found, device, {
     scheduler,
     openTensors,
     largestImage: options.largestImage ?? false,
@@ -129,7 +133,7 @@ export async function assemble(
     chunk,
     encoder,
     images,
-    sight,
+    vision,
   };
 }
 

@@ -17,7 +17,7 @@ const LONGEST_TEMPLATE = 1 << 20;
 /**
  * Reads a file's header.
  *
- * @param options projector: path of the file by which the model sees, if that is another one
+ * @param options projector: path of the file with its image encoder, if that is another one
  * @throws {GgufError} if a header is not what it should be
  */
 export async function inspectModel(
@@ -36,7 +36,7 @@ export async function loadTokenizer(path: string | URL): Promise<Tokenizer> {
 /**
  * The facts of a header that has been read.
  *
- * @param projector header of the file by which the model sees
+ * @param projector header of the file with its image encoder
  * @throws {GgufError} if it names no architecture
  */
 export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
@@ -61,7 +61,7 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
     callsTools: answers.calls !== undefined,
     thinks: answers.thinking !== undefined,
     inserts: findInsertionTokens(gguf.metadata) !== undefined,
-    sees: entry?.encoder === false && visionFault(gguf, projector) === undefined,
+    readsImages: entry?.encoder === false && visionFault(gguf, projector) === undefined,
     isEmbeddingModel: isEncoder ||
       metadata.optionalNumber(`${architecture}.pooling_type`, Infinity) <= LAST_POOLING_TYPE,
   };

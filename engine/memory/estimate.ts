@@ -40,13 +40,18 @@ export async function estimateMemory(
   const gguf = viewAsDecoder(isPath ? await readGguf(model) : model);
   using device = openDryDevice(profile ?? await gpuProfile());
   const { onProgress: _, ...rest } = options;
-  const { contextLength, maxSequences, sight } = await assemble(gguf, describeModel(gguf), device, {
-    ...rest,
-    largestImage: true,
-    openTensors: () => Promise.resolve(noTensorBytes),
-  });
+  const { contextLength, maxSequences, vision } = await assemble(
+    gguf,
+    describeModel(gguf),
+    device,
+    {
+      ...rest,
+      largestImage: true,
+      openTensors: () => Promise.resolve(noTensorBytes),
+    },
+  );
   return {
-    memory: memoryUse(device, ...sight?.encoder.devices ?? []),
+    memory: memoryUse(device, ...vision?.encoder.devices ?? []),
     contextLength,
     maxSequences,
   };

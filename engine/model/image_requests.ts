@@ -20,17 +20,17 @@ import type {
   GenerateRequest,
   ImageEmbedding,
 } from "../types.ts";
-import { ImageError, type Sight } from "../vision/mod.ts";
+import { ImageError, type LoadedVision } from "../vision/mod.ts";
 
-/** A model that may see. */
-export interface SeeingContext extends ChatContext {
+/** A model that may read images. */
+export interface ImageContext extends ChatContext {
   /** Undefined where it reads text alone. */
-  readonly sight: Pick<Sight, "reader"> | undefined;
+  readonly vision: Pick<LoadedVision, "reader"> | undefined;
 }
 
 /** As generate(), with the images of the request. Errors also: ImageError. */
-export function generateSeeing(
-  context: SeeingContext,
+export function generateWithImages(
+  context: ImageContext,
   { images = [], ...request }: GenerateRequest,
 ): AsyncIterable<GenerateEvent> {
   if (images.length === 0) return generate(context, request);
@@ -55,8 +55,8 @@ export function generateSeeing(
 }
 
 /** As chat(), with the images of the messages. Errors also: ImageError. */
-export function chatSeeing(
-  context: SeeingContext,
+export function chatWithImages(
+  context: ImageContext,
   request: ChatRequest,
 ): AsyncIterable<ChatEvent> {
   if (!hasImages(request)) return chat(context, request);
@@ -73,8 +73,8 @@ export function chatSeeing(
 }
 
 /** As countTokens(), with the images of the messages. Errors also: ImageError. */
-export async function countTokensSeeing(
-  context: SeeingContext,
+export async function countTokensWithImages(
+  context: ImageContext,
   request: ChatRequest,
 ): Promise<number> {
   if (!hasImages(request)) return countTokens(context, request);
@@ -88,7 +88,7 @@ export async function countTokensSeeing(
 
 /** What the model reads of an image: all tiles. Errors: ImageError, RequestError. */
 export async function embedImage(
-  context: SeeingContext,
+  context: ImageContext,
   image: ImageData,
 ): Promise<ImageEmbedding> {
   const { parts } = await readerOf(context).read(image);
@@ -103,15 +103,15 @@ export async function embedImage(
 }
 
 /** The reader of a model's images. @throws {RequestError} if it has none */
-function readerOf({ sight }: SeeingContext): Sight["reader"] {
-  if (sight) return sight.reader;
+function readerOf({ vision }: ImageContext): LoadedVision["reader"] {
+  if (vision) return vision.reader;
   throw new RequestError(
     "Cannot read the image: this model reads text alone; use a model that has the capability vision",
   );
 }
 
 /** Images as they will be read. Errors: ImageError with the number of the image; RequestError. */
-function planImages(context: SeeingContext, images: readonly ImageData[]): ReadImage[] {
+function planImages(context: ImageContext, images: readonly ImageData[]): ReadImage[] {
   const reader = readerOf(context);
   return images.map((image, i) => {
     try {
@@ -127,12 +127,12 @@ function planImages(context: SeeingContext, images: readonly ImageData[]): ReadI
  *
  * @param promptOf the prompt with such images
  * @throws {ImageError} with the number of the image, counted from one, if there are several
- * @throws {RequestError} if the model cannot see; what `promptOf` throws; the signal's reason
+ * @throws {RequestError} if the model reads text alone; what `promptOf` throws; the signal's reason
  */
 async function readUsed(
-  context: SeeingContext,
+  context: ImageContext,
   images: readonly ImageData[],
-  promptOf: (counting: SeeingContext, planned: ReadImage[]) => readonly PromptItem[],
+  promptOf: (counting: ImageContext, planned: ReadImage[]) => readonly PromptItem[],
   signal?: AbortSignal,
 ): Promise<ReadImage[]> {
   const reader = readerOf(context);
@@ -152,7 +152,7 @@ async function readUsed(
 }
 
 /** The same for prompts whose images are planned: rows that have no values yet have no columns. */
-function withoutValues(context: SeeingContext): SeeingContext {
+function withoutValues(context: ImageContext): ImageContext {
   return context.images ? { ...context, images: { ...context.images, columns: 0 } } : context;
 }
 

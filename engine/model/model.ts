@@ -15,11 +15,11 @@ import { assemble, type Assembly, describeModel } from "../load/mod.ts";
 import { memoryUse } from "../memory/mod.ts";
 import { encodePrompt, findInsertionTokens, type PromptItem, withWindow } from "../prompt/mod.ts";
 import {
-  chatSeeing,
-  countTokensSeeing,
+  chatWithImages,
+  countTokensWithImages,
   embedImage,
-  generateSeeing,
-  type SeeingContext,
+  generateWithImages,
+  type ImageContext,
 } from "./image_requests.ts";
 import type {
   ChatEvent,
@@ -36,7 +36,7 @@ import type {
   MemoryUse,
   ModelInfo,
 } from "../types.ts";
-import { sightWarnings, viewAsDecoder } from "../vision/mod.ts";
+import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
 import { embed } from "./embed.ts";
 
 /** A model in this process, with what experiments need beyond {@linkcode ChatModel}. */
@@ -91,12 +91,12 @@ export async function loadModel(
 class LocalModel implements Model {
   readonly info: ModelInfo;
   readonly warnings: readonly string[];
-  readonly #context: SeeingContext & Assembly;
+  readonly #context: ImageContext & Assembly;
   readonly #device: Device;
 
   private constructor(
     info: ModelInfo,
-    context: SeeingContext & Assembly,
+    context: ImageContext & Assembly,
     device: Device,
     warnings: readonly string[],
   ) {
@@ -116,13 +116,13 @@ class LocalModel implements Model {
     const own = describeModel(gguf);
     const tokenizer = createTokenizer(gguf.metadata, checkpoint);
     const assembly = await assemble(gguf, own, device, options);
-    const info = { ...own, sees: assembly.sight !== undefined };
+    const info = { ...own, readsImages: assembly.vision !== undefined };
     const source = templateSource(gguf);
     const template = source === undefined ? undefined : parseTemplate(source, tokenizer);
     const answers = detectAnswerFormat(source);
     const insertion = findInsertionTokens(gguf.metadata);
     const context = { ...assembly, tokenizer, template, answers, insertion };
-    const warnings = [...options.warnings ?? [], ...info.sees ? [] : sightWarnings(gguf)];
+    const warnings = [...options.warnings ?? [], ...info.readsImages ? [] : visionWarnings(gguf)];
     return new LocalModel(info, context, device, warnings);
   }
 
@@ -154,15 +154,15 @@ class LocalModel implements Model {
   }
 
   get memory(): MemoryUse {
-    return memoryUse(this.#device, ...this.#context.sight?.encoder.devices ?? []);
+    return memoryUse(this.#device, ...this.#context.vision?.encoder.devices ?? []);
   }
 
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
-    return generateSeeing(withWindow(this.#context, request), request);
+    return generateWithImages(withWindow(this.#context, request), request);
   }
 
   chat(request: ChatRequest): AsyncIterable<ChatEvent> {
-    return chatSeeing(withWindow(this.#context, request), request);
+    return chatWithImages(withWindow(this.#context, request), request);
   }
 
   renderChat(request: ChatRequest): Promise<string> {
@@ -170,7 +170,7 @@ class LocalModel implements Model {
   }
 
   countTokens(request: ChatRequest): Promise<number> {
-    return Promise.try(() => countTokensSeeing(withWindow(this.#context, request), request));
+    return Promise.try(() => countTokensWithImages(withWindow(this.#context, request), request));
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
@@ -209,7 +209,7 @@ class LocalModel implements Model {
 
   async close(): Promise<void> {
     await this.#context.scheduler.close();
-    this.#context.sight?.encoder[Symbol.dispose]();
+    this.#context.vision?.encoder[Symbol.dispose]();
     this.#device[Symbol.dispose]();
   }
 

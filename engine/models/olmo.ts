@@ -16,8 +16,8 @@ export async function loadOlmo2(model: ModelBuilder): Promise<void> {
   const local = { rope: localRope, window: { kind: "sliding", size } } as const;
   const x = await model.embed();
   for (const layer of model.layers()) {
-    const sight = size > 0 && isLocal[layer.index] ? local : { rope };
-    const attend = await layer.attention({ ...heads, ...sight });
+    const positions = size > 0 && isLocal[layer.index] ? local : { rope };
+    const attend = await layer.attention({ ...heads, ...positions });
     const feedForward = await layer.feedForward();
     attend.add(network.input(x, attend), x, layer.norm("post_attention_norm"));
     feedForward.add(network.input(x, feedForward), x, layer.norm("post_ffw_norm"));

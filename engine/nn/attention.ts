@@ -157,7 +157,9 @@ export function rotate(
     rotary: rope?.rotary ?? 0,
     halfPairs: rope?.halfPairs ?? false,
     ...(rope ? network.memory.turns(rope) : {}),
-    ...(rope?.sections ? { sections: { ...rope, places: network.state.places } } : {}),
+    ...(rope?.sections
+      ? { sections: { ...rope, mropePositions: network.state.mropePositions } }
+      : {}),
   });
   network.addRows(operation);
 }

@@ -64,9 +64,9 @@ export class ImageRows {
     for (const slice of this.#slices) this.#lookUp(slice);
   }
 
-  /** Writes the embeddings of a step's images and the parts of their positions, one after the other. */
-  write(runs: readonly ImageRun[], places: Uint32Array<ArrayBuffer>): void {
-    this.#device.write(this.#state.places, 0, places);
+  /** Writes the embeddings of a step's images and their M-RoPE positions, one after the other. */
+  write(runs: readonly ImageRun[], mropePositions: Uint32Array<ArrayBuffer>): void {
+    this.#device.write(this.#state.mropePositions, 0, mropePositions);
     for (const slice of this.#slices) {
       const { table } = this.#lookUp(slice);
       let row = 0;

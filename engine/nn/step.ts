@@ -81,8 +81,8 @@ export interface StepState extends StepRows {
    * end of the image that the rows are of, or 0.
    */
   readonly prefillTiles: Buffer;
-  /** Parts of the rotary positions (time, height, width, 0) of the rows that are of images. */
-  readonly places: Buffer;
+  /** M-RoPE positions (time, height, width, 0) of the rows that are of images. */
+  readonly mropePositions: Buffer;
   /** Rows of each sequence (first row, rows, 0, 0), in row order. */
   readonly segments: Buffer;
   /** KV blocks of each slot: [slots, maxBlocks]. */
@@ -109,7 +109,7 @@ export function allocateStep(device: Device, limits: StepLimits): StepState {
     outputs: words("outputs", padTo(outputs, ROW_PADDING)),
     decodeTiles,
     prefillTiles: words("prefill tiles", rows * 4),
-    places: words("places", rows * 4),
+    mropePositions: words("M-RoPE positions", rows * 4),
     segments: words("segments", rows * 4),
     table: words("block table", slots * maxBlocks),
     maxBlocks,

@@ -14,7 +14,7 @@ export {
   type ImageData,
   type ImageLimits,
   type ImageRun,
-  placeOf,
+  mropePosition,
   type PromptImage,
   type PromptItem,
   promptLength,

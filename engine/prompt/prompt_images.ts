@@ -1,7 +1,7 @@
 // Images in a prompt: what of an image a text model reads, and where in a sequence they lie. A row of
-// an image takes the place of a token everywhere: in the window, in the KV cache, in counts. How far
-// it turns (M-RoPE, Wang et al. 2024) is another matter: the rows of an image share a moment, and what
-// follows is as much later as the image is wide or high, so that rotary positions lag behind.
+// an image takes the place of a token everywhere: in the window, in the KV cache, in counts. Its rotary
+// position (M-RoPE, Wang et al. 2024) is another matter: the rows of an image share a moment, and what
+// follows is only as much later as the image is wide or high. The difference is the M-RoPE delta.
 
 import { IMAGE_TOKEN } from "../../kernels/mod.ts";
 
@@ -47,8 +47,8 @@ export interface PromptRun {
   readonly first: number;
   /** After its last position. Infinity for the last text, which what is generated goes on with. */
   readonly end: number;
-  /** How far the rotary position of its first row lags behind. */
-  readonly lag: number;
+  /** M-RoPE delta: how far rotary positions of its rows are behind their positions. */
+  readonly delta: number;
   readonly image?: PromptImage;
 }
 
@@ -82,16 +82,16 @@ export class PromptRuns {
   readonly #runs: PromptRun[] = [];
 
   constructor(items: readonly PromptItem[]) {
-    let [first, end, lag] = [0, 0, 0];
+    let [first, end, delta] = [0, 0, 0];
     for (const item of items) {
       const before = end;
       end += lengthOf(item);
       if (typeof item === "number") continue;
-      this.#runs.push({ first, end: before, lag }, { first: before, end, lag, image: item });
-      lag += item.tokens - momentsOf(item);
+      this.#runs.push({ first, end: before, delta }, { first: before, end, delta, image: item });
+      delta += item.tokens - momentsOf(item);
       first = end;
     }
-    this.#runs.push({ first, end: Infinity, lag });
+    this.#runs.push({ first, end: Infinity, delta });
   }
 
   /** The run that has a position. */
@@ -109,10 +109,10 @@ export class PromptRuns {
   }
 }
 
-/** The rotary position of a row of an image: time, height, width, and 0. */
-export function placeOf({ image, first, lag }: PromptRun, position: number): number[] {
+/** The M-RoPE position of a row of an image: time, height, width, and 0. */
+export function mropePosition({ image, first, delta }: PromptRun, position: number): number[] {
   const row = position - first;
-  const time = first - lag;
+  const time = first - delta;
   if (!image?.grid) return [time + row, time + row, time + row, 0];
   const { columns } = image.grid;
   return [time, time + Math.floor(row / columns), time + row % columns, 0];

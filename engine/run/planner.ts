@@ -1,7 +1,7 @@
 // Lays out the rows of one step: which sequences decode, which prefill, in which rows and tiles.
 // Pure arithmetic on sequences; nothing here touches the GPU.
 
-import { type ImageRun, placeOf } from "../prompt/mod.ts";
+import { type ImageRun, mropePosition } from "../prompt/mod.ts";
 import type { Sequence } from "./sequence.ts";
 import { nextVersion, type StepPlan } from "./step_plan.ts";
 
@@ -73,7 +73,7 @@ export function layOut(
   const outputs: number[] = [];
   const tiles: number[] = [];
   const images: ImageRun[] = [];
-  const places: number[] = [];
+  const mropePositions: number[] = [];
   const segments = new Uint32Array(shares.length * 4);
   const shape = {
     rows: rowCount,
@@ -99,32 +99,32 @@ export function layOut(
     for (let position = submitted; position < context;) {
       const run = runs.at(position);
       const end = Math.min(context, run.end);
-      const { image, first, lag } = run;
+      const { image, first, delta } = run;
       if (image) images.push({ image, first: position - first, count: end - position });
       for (let at = position; count > 1 && at < end; at += tileRows) {
         const imageEnd = image ? run.end : 0;
         tiles.push(row + at - position, Math.min(tileRows, end - at), context, imageEnd);
       }
       for (; position < end; position++, row++) {
-        if (decoding) rows.set([0, 0, slot, 2 * lag + 1], row * 4);
+        if (decoding) rows.set([0, 0, slot, 2 * delta + 1], row * 4);
         else if (image) {
-          rows.set([tokens[position] + places.length / 4, position, slot, 0], row * 4);
-          places.push(...placeOf(run, position));
-        } else rows.set([tokens[position], position, slot, 2 * lag], row * 4);
+          rows.set([tokens[position] + mropePositions.length / 4, position, slot, 0], row * 4);
+          mropePositions.push(...mropePosition(run, position));
+        } else rows.set([tokens[position], position, slot, 2 * delta], row * 4);
         const isWanted = wanted === "all" || (wanted === "first" && position === 0) ||
           (wanted === "last" && output && position === context - 1);
         if (isWanted) outputs.push(row);
       }
     }
   });
-  shape.imageRows = places.length / 4;
+  shape.imageRows = mropePositions.length / 4;
   shape.outputs = outputs.length;
   shape.prefillTiles = tiles.length / 4;
   return {
     version: nextVersion(),
     rows,
     images,
-    places: Uint32Array.from(places),
+    mropePositions: Uint32Array.from(mropePositions),
     outputs: Uint32Array.from(outputs),
     prefillTiles: Uint32Array.from(tiles),
     segments,

@@ -18,14 +18,14 @@ export interface StepPlan {
   /** Plans of one version differ in the contexts of their shapes alone: all that is written is the same. */
   version: number;
   /**
-   * [rows, 4]: token, position, slot, and twice the lag of the rotary position, plus 1 where token and
+   * [rows, 4]: token, position, slot, and twice the M-RoPE delta, plus 1 where token and
    * position are the slot's. What comes after {@linkcode IMAGE_TOKEN} counts the rows of images.
    */
   rows: Uint32Array<ArrayBuffer>;
   /** Whose rows those are, in order. */
   images: readonly ImageRun[];
-  /** [rows of images, 4]: parts of their rotary positions. */
-  places: Uint32Array<ArrayBuffer>;
+  /** [rows of images, 4]: their M-RoPE positions. */
+  mropePositions: Uint32Array<ArrayBuffer>;
   /** Row of each output. */
   outputs: Uint32Array<ArrayBuffer>;
   /**

@@ -12,7 +12,7 @@ const DIGEST_HEAD_BYTES = 2 ** 20;
 /** A file in a state. */
 export interface Stamped {
   readonly path: string;
-  /** The file by which it sees. */
+  /** The file with its image encoder, if it is another one. */
   readonly projector?: string;
   /** In bytes. */
   readonly size: number;

@@ -47,7 +47,7 @@ export function remoteInfo(config: ModelConfig): ModelInfo {
     callsTools: capabilities.includes("tools"),
     thinks: capabilities.includes("thinking"),
     inserts: capabilities.includes("insert"),
-    sees: capabilities.includes("vision"),
+    readsImages: capabilities.includes("vision"),
     isEmbeddingModel: capabilities.includes("embedding") && !completes,
   };
 }

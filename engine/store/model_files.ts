@@ -15,7 +15,7 @@ export interface ModelFile {
   readonly name: string;
   /** Absolute; of a split model, its first shard. */
   readonly path: string;
-  /** The file by which it sees, if one lies beside it. */
+  /** The file with its image encoder, if one lies beside it. */
   readonly projector?: string;
 }
 

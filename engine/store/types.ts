@@ -106,7 +106,7 @@ export interface RemoteDirectory {
 export interface StoreOptions {
   /** Folder of the models; it may be missing, then there are none. */
   folder: string;
-  /** Reads the header of a file, and that of the projector by which it sees. */
+  /** Reads the header of a file, and that of its projector. */
   inspect: (path: string, options?: { projector?: string }) => Promise<ModelInfo>;
   /**
    * Whether the path of a .gguf file or a folder anywhere on disk is a name too. Default false:

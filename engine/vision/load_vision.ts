@@ -1,6 +1,6 @@
-// By what a model sees: the image encoder of its projector, or of its own file, beside the decoder on
-// one GPU. What it takes from headers and what from weights is kept apart, so that rooms can be
-// planned before anything is loaded.
+// Finds the image encoder of a model, in its projector or its own file, and loads it beside the decoder
+// onto the same device. What headers say and what weights are needed for is kept apart, so that a load
+// can be estimated before anything is read.
 
 import type { Device } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
@@ -12,18 +12,18 @@ import { type Between, ImageReader } from "./reader/image_reader.ts";
 import { readVisionOf, type Vision, visionFault } from "./vision.ts";
 
 /** A loaded encoder, and what reads images with it. */
-export interface Sight {
+export interface LoadedVision {
   readonly encoder: ImageEncoder;
   readonly reader: ImageReader;
 }
 
 /** A file with an encoder, and what its header says of that. */
-export interface FoundSight extends Vision {
+export interface FoundEncoder extends Vision {
   readonly file: GgufFile;
 }
 
 /** What an encoder is loaded for. */
-export interface SightOptions extends Pick<ImageEncoderOptions, "openTensors" | "signal"> {
+export interface LoadVisionOptions extends Pick<ImageEncoderOptions, "openTensors" | "signal"> {
   readonly scheduler: Scheduler;
   /** Makes room for the largest image at once. */
   readonly largestImage: boolean;
@@ -36,15 +36,15 @@ export interface SightOptions extends Pick<ImageEncoderOptions, "openTensors" | 
  * @throws {UnsupportedModelError} if the projector that was named has none that runs, or none that
  * fits the model
  */
-export async function findSight(
+export async function findEncoder(
   gguf: GgufFile,
-  { sees, isEncoder }: { sees: boolean; isEncoder: boolean },
+  { readsImages, isEncoder }: { readsImages: boolean; isEncoder: boolean },
   { projector, ...limits }: LoadOptions,
-): Promise<FoundSight | undefined> {
-  if (projector === undefined && !sees) return undefined;
+): Promise<FoundEncoder | undefined> {
+  if (projector === undefined && !readsImages) return undefined;
   if (isEncoder) {
     throw new UnsupportedModelError(
-      `Cannot see with "${projector}": "${gguf.path}" reads text alone; load it without a projector`,
+      `Cannot read images with "${projector}": "${gguf.path}" reads text alone; load it without a projector`,
     );
   }
   const file = projector === undefined ? gguf : await readGguf(projector);
@@ -67,7 +67,7 @@ export async function usableProjector(
 }
 
 /** What is to be said of a model that has an encoder in its own file and does not see. */
-export function sightWarnings(gguf: GgufFile): string[] {
+export function visionWarnings(gguf: GgufFile): string[] {
   if (!gguf.tensors.keys().some((name) => name.startsWith("v."))) return [];
   const fault = visionFault(gguf, gguf);
   return fault === undefined ? [] : [withoutImages(fault)];
@@ -78,11 +78,11 @@ function withoutImages(fault: string): string {
 }
 
 /** Loads an encoder. Errors: as of loadImageEncoder(). */
-export async function loadSight(
-  vision: FoundSight,
+export async function loadVision(
+  vision: FoundEncoder,
   device: Device,
-  { scheduler, largestImage, ...options }: SightOptions,
-): Promise<Sight> {
+  { scheduler, largestImage, ...options }: LoadVisionOptions,
+): Promise<LoadedVision> {
   const encoder = await loadImageEncoder(vision.file, device, {
     ...options,
     most: vision.mostPatches,

@@ -8,5 +8,11 @@ export { ImageError } from "./image/mod.ts";
 export { type Between, ImageReader } from "./reader/image_reader.ts";
 export { PROJECTOR_TYPES, seesWholeImages } from "./families/mod.ts";
 export type { ImageSize } from "./network/patch_grid.ts";
-export { findSight, loadSight, type Sight, sightWarnings, usableProjector } from "./load_vision.ts";
+export {
+  findEncoder,
+  type LoadedVision,
+  loadVision,
+  usableProjector,
+  visionWarnings,
+} from "./load_vision.ts";
 export { readVision, readVisionOf, type Vision, visionFault } from "./vision.ts";

@@ -1,5 +1,5 @@
-// What files say of how a model sees: which encoder it has, whether that fits the decoder, how pictures
-// are prepared for it, and how many tokens one can take. Headers alone; weights are read by encoder.ts.
+// What headers say of how a model reads images: which encoder it has, whether that fits the decoder, how
+// pictures are prepared for it, and how many tokens one can take. Weights are read by encoder.ts.
 
 import { GgufError, UnsupportedModelError } from "../errors.ts";
 import { type GgufFile, MetadataReader } from "../gguf/mod.ts";
@@ -14,7 +14,7 @@ import {
   type TokenLimits,
 } from "./preprocess/mod.ts";
 
-/** How a model sees. */
+/** How a model reads images. */
 export interface Vision {
   readonly family: VisionFamily;
   readonly preprocessing: PreprocessingConfig;
@@ -42,7 +42,7 @@ export function readVision(file: GgufFile, limits: TokenLimits = {}): Vision {
 }
 
 /**
- * The same for a decoder that is to see by it.
+ * The same for a decoder that is to read images by it.
  *
  * @param file with the encoder; the decoder's own, or another one
  * @throws as of {@linkcode readVision}
@@ -53,12 +53,12 @@ export function readVisionOf(decoder: GgufFile, file: GgufFile, limits?: TokenLi
   const columns = imageColumns(decoder);
   if (vision.columns === columns) return vision;
   throw new UnsupportedModelError(
-    `Cannot see with "${file.path}": it makes rows of ${vision.columns} values, and ` +
+    `Cannot read images with "${file.path}": it makes rows of ${vision.columns} values, and ` +
       `"${decoder.path}" takes rows of ${columns}; use the projector that was made for the model`,
   );
 }
 
-/** Why a decoder does not see by the encoder of a file, for people; undefined where it does. */
+/** Why a decoder cannot read images by the encoder of a file, for people; undefined where it does. */
 export function visionFault(decoder: GgufFile, file: GgufFile): string | undefined {
   try {
     readVisionOf(decoder, file);

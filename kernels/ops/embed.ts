@@ -12,7 +12,7 @@ export const IMAGE_TOKEN = 2 ** 30;
 /** The buffers that carry a step's rows; see embed.wgsl for their layouts. */
 export interface StepRows {
   /**
-   * Host-written rows: token, position, slot, and twice the lag of the rotary position behind it,
+   * Host-written rows: token, position, slot, and twice the M-RoPE delta,
    * plus 1 to take the first two from the slot.
    */
   plan: Buffer;

@@ -26,7 +26,7 @@ export interface RotateOptions extends HeadShape {
 /** Which part of a position turns which pair. */
 export interface RotarySections extends Pick<RopeOptions, "sections" | "interleaved"> {
   /** [rows of images] of (time, height, width, 0): the positions of rows that stand for images. */
-  places: Buffer;
+  mropePositions: Buffer;
 }
 
 /** What is rotated, and how. */

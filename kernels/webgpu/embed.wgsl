@@ -1,6 +1,6 @@
 // Looks up a row of a table for each row of a step: x = scale * table[token], one workgroup per row.
-// RESOLVE: begins the step, by turning each row of the plan (token, position, slot, 2 * lag + flag)
-// into (token, position, slot, position - lag); one with flag 1 takes token and position from its
+// RESOLVE: begins the step, by turning each row of the plan (token, position, slot, 2 * delta + flag)
+// into (token, position, slot, position - delta); one with flag 1 takes token and position from its
 // slot, where the sampler left them, so that decoding needs no host. It notes the token in the
 // sequence's history too.
 // BY_POSITION: table[position] instead (learned positions). ADD: x += instead of x =. STAND_IN: what
@@ -40,11 +40,11 @@ fn main(
   let row = workgroup.x;
   #if RESOLVE
   var entry = plan[row];
-  let lag = entry.w / 2u;
+  let delta = entry.w / 2u;
   if (entry.w % 2u == 1u) {
     entry = vec4(slots[entry.z], entry.z, 0u);
   }
-  entry.w = entry.y - lag;
+  entry.w = entry.y - delta;
   if (thread == 0u) {
     rows[row] = entry;
     if (entry.y < params.context) {

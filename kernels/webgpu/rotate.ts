@@ -61,7 +61,7 @@ export class Rotate {
       ...(rotary > 0 ? { low_turns: lowTurns!, high_turns: highTurns! } : {}),
       ...(CACHED ? { table: state.table, keys: cache!.keys } : {}),
       ...(VALUES ? { values: cache!.values! } : {}),
-      ...(SECTIONS ? { places: options.sections!.places } : {}),
+      ...(SECTIONS ? { mrope_positions: options.sections!.mropePositions } : {}),
     }, {
       heads,
       kv_heads: kvHeads,

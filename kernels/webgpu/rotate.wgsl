@@ -40,7 +40,7 @@ alias CachePair = vec2<f32>;
 @group(0) @binding(7) var<storage, read_write> values: array<CachePair>;
 #end
 #if SECTIONS
-@group(0) @binding(8) var<storage, read> places: array<vec4<u32>>;        // [rows of images] parts, 0
+@group(0) @binding(8) var<storage, read> mrope_positions: array<vec4<u32>>;        // [rows of images] parts, 0
 #end
 
 const QUADS = HEAD_DIM / 4u;
@@ -76,7 +76,7 @@ fn angles_of(entry: vec4<u32>, at: u32) -> vec4<f32> {
   #if SECTIONS
   var parts = vec3(entry.w);
   if (entry.x >= IMAGE_TOKEN) {
-    parts = places[entry.x - IMAGE_TOKEN].xyz;
+    parts = mrope_positions[entry.x - IMAGE_TOKEN].xyz;
   }
   let first = turns_at(parts[part_of(2u * at)], at);
   let second = turns_at(parts[part_of(2u * at + 1u)], at);

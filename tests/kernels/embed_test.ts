@@ -11,7 +11,7 @@ import { webGpuTest } from "../adapter.ts";
 
 const VOCABULARY = 70;
 const CONTEXT = 5;
-/** Rows of (token, position, slot, twice the lag + from the slot), three of them resolved by slots. */
+/** Rows of (token, position, slot, twice the delta + from the slot), three of them resolved by slots. */
 const PLAN = [
   [0, 0, 0, 0],
   [69, 1, 0, 0],

@@ -35,7 +35,7 @@ const LENGTH = 1.25;
 /** Rotary positions of those rows that stand for images, where there are sections. */
 const PLACES = new Map([[2, [7, 12, 300]], [5, [256, 255, 257]], [7, [9000, 9003, 9001]]]);
 
-/** The three parts of a row's rotary position; that of a text lags behind by 1. */
+/** The three parts of a row's rotary position; that of a text is its position less a delta of 1. */
 function partsOf(row: number, { sections }: Case): number[] {
   const [position] = ROWS[row];
   const moment = Math.max(0, position - 1);
@@ -89,7 +89,7 @@ async function assertRotated(device: Device, shape: Case) {
   const places = Uint32Array.from([...PLACES.values()].flatMap((parts) => [...parts, 0]));
   const rotate = device.rotate(qkv, kvHeads > 0 ? cache.layer : undefined, state, {
     ...shape,
-    sections: shape.sections && { ...shape.sections, places: upload(device, places) },
+    sections: shape.sections && { ...shape.sections, mropePositions: upload(device, places) },
     ...(rotary > 0
       ? { lowTurns: upload(device, tables.low), highTurns: upload(device, tables.high) }
       : {}),

@@ -27,7 +27,7 @@ export const fakeInfo: ModelInfo = {
   callsTools: false,
   thinks: false,
   inserts: false,
-  sees: false,
+  readsImages: false,
   isEmbeddingModel: false,
 };
 

@@ -1,28 +1,12 @@
-// The families of image encoders: a new one is a file here and a line below.
+// Finds the family of an image encoder by its projector, or by the decoder that it was made for.
 
 import { UnsupportedModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../gguf/mod.ts";
 import type { Config } from "../../nn/mod.ts";
 import type { OllamaFile, VisionFamily } from "../network/family.ts";
-import { gemma3 } from "./gemma3.ts";
-import { gemma4 } from "./gemma4.ts";
-import { idefics3 } from "./idefics3.ts";
-import { llama4 } from "./llama4.ts";
-import { llava } from "./llava.ts";
-import { pixtral } from "./pixtral.ts";
-import { qwen25vl } from "./qwen2_5_vl.ts";
-import { qwen3vl } from "./qwen3_vl.ts";
+import * as families from "./list.ts";
 
-const FAMILIES: readonly VisionFamily[] = [
-  gemma3,
-  gemma4,
-  idefics3,
-  llama4,
-  llava,
-  pixtral,
-  qwen25vl,
-  qwen3vl,
-];
+const FAMILIES: readonly VisionFamily[] = Object.values(families);
 
 /** The projector types that run. */
 export const PROJECTOR_TYPES: readonly string[] = FAMILIES.map(({ projector }) => projector);

@@ -43,7 +43,7 @@ export function rotate(
   const x = floatsOf(qkv);
   const low = rotary > 0 ? cpu(options.lowTurns!).floats : undefined;
   const high = rotary > 0 ? cpu(options.highTurns!).floats : undefined;
-  const places = sections && cpu(sections.places).words;
+  const mropePositions = sections && cpu(sections.mropePositions).words;
   const hasSections = rotary > 0 && (sections?.sections?.length ?? 0) > 0;
   const keys = cache && elementsOf(cache.keys, cache.half);
   const values = cache?.values && !sharedValues ? elementsOf(cache.values, cache.half) : undefined;
@@ -56,7 +56,7 @@ export function rotate(
       let at = position;
       if (hasSections) {
         at = token >= IMAGE_TOKEN
-          ? places![4 * (token - IMAGE_TOKEN) + partOf(pair, sections!)]
+          ? mropePositions![4 * (token - IMAGE_TOKEN) + partOf(pair, sections!)]
           : rotaryPosition;
       }
       const a = ((at % TURN) * pairs + pair) * 2;

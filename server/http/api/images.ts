@@ -15,7 +15,7 @@ export type ReadImage = (base64: string, place: string) => Uint8Array;
 /** What reads the images of a request for a model. */
 export function imageReader(
   { model }: { model?: string | null | undefined },
-  { sees }: Pick<ModelInfo, "sees">,
+  { readsImages }: Pick<ModelInfo, "readsImages">,
 ): ReadImage {
   return (base64, place) => {
     const fault = findBase64Fault(base64);
@@ -27,7 +27,7 @@ export function imageReader(
         place,
       );
     }
-    if (!sees) {
+    if (!readsImages) {
       throw new HttpError(
         400,
         `"${model}" does not support image input: leave out ${place}, ` +

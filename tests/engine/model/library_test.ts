@@ -99,7 +99,7 @@ Deno.test("inspectModel() and loadTokenizer() read the header alone", async () =
     callsTools: false,
     thinks: false,
     inserts: false,
-    sees: false,
+    readsImages: false,
     isEmbeddingModel: false,
   });
   const tokenizer = await library.loadTokenizer(new URL(`file://${tinyPath}`));

@@ -195,7 +195,7 @@ Deno.test("a model that runs elsewhere needs no weights", async () => {
       callsTools: false,
       thinks: true,
       inserts: false,
-      sees: false,
+      readsImages: false,
       isEmbeddingModel: false,
     });
     const { info: other } = await store.find("plain:cloud");

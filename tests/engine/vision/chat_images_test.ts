@@ -102,7 +102,7 @@ for (const name of FIXTURES) {
     const { images, prompt } = await readManifest(name);
     const { images: known } = await readVisionFixture(name);
     await using model = await loadModel(pathOf(name, "text.gguf"), await optionsFor(name));
-    assert(model.info.sees);
+    assert(model.info.readsImages);
     for (const [image, { file, embd }] of Object.entries(images)) {
       const bytes = await readImage(file);
       const { embeddings, tokens } = await model.embedImage(bytes);
@@ -208,21 +208,21 @@ for (const name of FIXTURES) {
 conformanceTest("a model sees with a projector that fits it", async () => {
   const path = pathOf("gemma3", "text.gguf");
   const { projector } = await optionsFor("gemma3");
-  assertEquals((await inspectModel(path)).sees, false);
-  assertEquals((await inspectModel(path, { projector })).sees, true);
-  assertEquals((await inspectModel(path, { projector: path })).sees, false);
+  assertEquals((await inspectModel(path)).readsImages, false);
+  assertEquals((await inspectModel(path, { projector })).readsImages, true);
+  assertEquals((await inspectModel(path, { projector: path })).readsImages, false);
   const other = pathOf("qwen3vl", "mmproj.gguf");
   const load = (projector: string) => loadModel(path, { ...tinyLoad, projector });
   const widths = `"${other}": it makes rows of 192 values, and "${path}" takes rows of 64;`;
   await assertRejects(() => load(other), UnsupportedModelError, widths);
   await assertRejects(() => load(path), UnsupportedModelError, "has no image encoder");
   // One that is only found beside the model leaves it blind, which is told.
-  assertEquals((await inspectModel(path, { projector: other })).sees, false);
+  assertEquals((await inspectModel(path, { projector: other })).readsImages, false);
   const { projector: none, warnings = [] } = await usableProjector({ path, projector: other });
   assertEquals([none, warnings.length], [undefined, 1]);
   assertStringIncludes(warnings[0], widths);
   await using model = await loadModel(path, { ...tinyLoad, warnings });
-  assertEquals([model.info.sees, model.warnings], [false, warnings]);
+  assertEquals([model.info.readsImages, model.warnings], [false, warnings]);
 });
 
 conformanceTest(
@@ -275,7 +275,7 @@ conformanceTest(
 
 Deno.test("a model that reads text alone refuses images", async () => {
   await using model = await loadModel(tinyPath, tinyLoad);
-  assertEquals(model.info.sees, false);
+  assertEquals(model.info.readsImages, false);
   const images = [new Uint8Array(3)];
   const request: ChatRequest = { messages: [{ role: "user", content: "hi", images }] };
   for (

@@ -37,7 +37,7 @@ for (const conversion of CONVERSIONS.filter(({ decoder }) => decoder)) {
   conformanceTest(`a ${architecture} in one file with its encoder reads as it should`, async () => {
     const path = await writeAllInOne(conversion, { withDecoder: true });
     const info = await inspectModel(path);
-    assertEquals([info.architecture, info.sees], [architecture, true]);
+    assertEquals([info.architecture, info.readsImages], [architecture, true]);
     const { model: text, images: { cat } } = await readVisionFixture(fixture);
     const sentence = "what is in this image? <|turn>user";
     assertEquals(
@@ -45,7 +45,7 @@ for (const conversion of CONVERSIONS.filter(({ decoder }) => decoder)) {
       (await loadTokenizer(text)).encode(sentence),
     );
     await using model = await loadModel(path, { contextLength: 512, maxSequences: 1, exact: true });
-    assertEquals([model.info.sees, model.warnings], [true, []]);
+    assertEquals([model.info.readsImages, model.warnings], [true, []]);
     const error = nmse(await model.logits(cat.prompt), cat.logits);
     assert(error <= 1e-5, `NMSE ${error}`);
   });

@@ -41,11 +41,11 @@ async function writeAllInOne(): Promise<string> {
 
 conformanceTest("a model that has its encoder in its own file sees", async () => {
   const path = await writeAllInOne();
-  assert((await inspectModel(path)).sees);
+  assert((await inspectModel(path)).readsImages);
   const load = { contextLength: 512, maxSequences: 2, exact: true };
   const { memory } = await estimateMemory(path, load);
   await using model = await loadModel(path, load);
-  assert(model.info.sees);
+  assert(model.info.readsImages);
   assertEquals(model.memory, memory);
   const image = await Deno.readFile(new URL("../images/cat_224x224.jpg", DATA));
   const { embeddings } = await model.embedImage(image);
@@ -61,7 +61,7 @@ conformanceTest("a model in a folder with its projector sees", async () => {
   const folder = new URL("vision", DATA).pathname;
   const store = new ModelStore({ folder, inspect: inspectModel });
   const { info, source } = await store.find("gemma3/text");
-  assert(info.sees && source.kind === "files" && source.projector);
+  assert(info.readsImages && source.kind === "files" && source.projector);
   const { path, projector } = source;
   const estimate = await createEstimate(source);
   const load = { contextLength: 512, maxSequences: 2 };
@@ -71,7 +71,7 @@ conformanceTest("a model in a folder with its projector sees", async () => {
   );
   assertEquals(
     (await new ModelStore({ folder: `${folder}/gemma3`, inspect: inspectModel }).find("text")).info
-      .sees,
+      .readsImages,
     false,
   );
 });

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ContextLengthError, loadTokenizer, RequestError } from "../../../engine/mod.ts";
 import { fittingTokens, layOut, type Share } from "../../../engine/run/planner.ts";
 import {
-  placeOf,
+  mropePosition,
   type PromptImage,
   type PromptItem,
   promptLength,
@@ -43,23 +43,26 @@ Deno.test("rows of images take positions, and no token of a vocabulary", () => {
   assertEquals(textTokens([5, 300]), [5, 300]);
 });
 
-Deno.test("PromptRuns know what has a position, and how far its rotary position lags behind", () => {
+Deno.test("PromptRuns know what has a position, and the M-RoPE delta", () => {
   const runs = new PromptRuns(PROMPT);
-  assertEquals(runs.at(1), { first: 0, end: 2, lag: 0 });
-  assertEquals(runs.at(2), { first: 2, end: 8, lag: 0, image: grid });
+  assertEquals(runs.at(1), { first: 0, end: 2, delta: 0 });
+  assertEquals(runs.at(2), { first: 2, end: 8, delta: 0, image: grid });
   assertEquals(runs.at(7), runs.at(2));
-  assertEquals(runs.at(8), { first: 8, end: 9, lag: 3 }, "six rows are three columns wide");
-  assertEquals(runs.at(12), { first: 9, end: 13, lag: 3, image: plain });
-  assertEquals(runs.at(13), { first: 13, end: Infinity, lag: 3 });
+  assertEquals(runs.at(8), { first: 8, end: 9, delta: 3 }, "six rows are three columns wide");
+  assertEquals(runs.at(12), { first: 9, end: 13, delta: 3, image: plain });
+  assertEquals(runs.at(13), { first: 13, end: Infinity, delta: 3 });
   assertEquals(runs.at(1000), runs.at(13));
-  assertEquals(new PromptRuns([1, 2]).at(0), { first: 0, end: Infinity, lag: 0 });
-  assertEquals(new PromptRuns([plain, plain]).at(4), { first: 4, end: 8, lag: 0, image: plain });
+  assertEquals(new PromptRuns([1, 2]).at(0), { first: 0, end: Infinity, delta: 0 });
+  assertEquals(new PromptRuns([plain, plain]).at(4), { first: 4, end: 8, delta: 0, image: plain });
 });
 
-Deno.test("placeOf() counts lines and columns of a grid, and goes on without one", () => {
+Deno.test("mropePosition() counts lines and columns of a grid, and goes on without one", () => {
   const runs = new PromptRuns(PROMPT);
   const places = (first: number, end: number) =>
-    Array.from({ length: end - first }, (_, i) => placeOf(runs.at(first), first + i).join(" "));
+    Array.from(
+      { length: end - first },
+      (_, i) => mropePosition(runs.at(first), first + i).join(" "),
+    );
   assertEquals(places(2, 8), ["2 2 2 0", "2 2 3 0", "2 2 4 0", "2 3 2 0", "2 3 3 0", "2 3 4 0"]);
   assertEquals(places(9, 13), ["6 6 6 0", "7 7 7 0", "8 8 8 0", "9 9 9 0"]);
 });
@@ -89,7 +92,7 @@ Deno.test("layOut() gives rows of images a place among those of the step", () =>
     { image: grid, first: 0, count: 6 },
     { image: plain, first: 0, count: 2 },
   ]);
-  assertEquals([...plan.places.subarray(4 * 5)], [2, 3, 4, 0, 6, 6, 6, 0, 7, 7, 7, 0]);
+  assertEquals([...plan.mropePositions.subarray(4 * 5)], [2, 3, 4, 0, 6, 6, 6, 0, 7, 7, 7, 0]);
   assertEquals(plan.shape.imageRows, 8);
   // No tile is of an image and a text, and those of an image know where it ends.
   assertEquals([...plan.prefillTiles], [
@@ -104,7 +107,7 @@ Deno.test("layOut() gives rows of images a place among those of the step", () =>
   assertEquals([...rest.rows.subarray(0, 4)], [IMAGE_TOKEN, 11, 1, 0]);
 });
 
-Deno.test("layOut() tells decoding rows how far they lag behind", () => {
+Deno.test("layOut() tells decoding rows their M-RoPE delta", () => {
   const sequence = Object.assign(sequenceOf(PROMPT, 14), { decoding: true });
   const { rows, shape } = layOut([{ sequence, count: 1, output: true }], 4);
   assertEquals([...rows], [0, 0, 1, 2 * 3 + 1]);
@@ -155,8 +158,8 @@ for (const name of FIXTURES) {
       assertEquals(positions.length, promptLength(prompt));
       positions.forEach((expected, position) => {
         const run = runs.at(position);
-        const turned = position - run.lag;
-        const actual = run.image ? placeOf(run, position) : [turned, turned, turned, 0];
+        const turned = position - run.delta;
+        const actual = run.image ? mropePosition(run, position) : [turned, turned, turned, 0];
         assertEquals(actual, [...expected, 0]);
       });
       assert(prompt.some((item) => typeof item !== "number"));

@@ -37,7 +37,7 @@ const INFO: ModelInfo = {
   callsTools: false,
   thinks: false,
   inserts: false,
-  sees: false,
+  readsImages: false,
   isEmbeddingModel: false,
 };
 

@@ -27,7 +27,7 @@ const blockOf = (data: string) => ({
 const dataUrl = `data:image/png;base64,${cat64}`;
 
 function seeing(info = {}): TestApp {
-  return createTestApp({ info: { sees: true, callsTools: true, ...info } });
+  return createTestApp({ info: { readsImages: true, callsTools: true, ...info } });
 }
 
 /** The turns that the engine was given last. */

@@ -15,7 +15,7 @@ export const path = "/v1/responses";
 /** Model that is asked. */
 export const model = "tiny";
 /** A model that can all that is tried here. */
-export const able = { info: { callsTools: true, thinks: true, sees: true } };
+export const able = { info: { callsTools: true, thinks: true, readsImages: true } };
 
 /** A body that was answered. */
 // deno-lint-ignore no-explicit-any
