@@ -2,18 +2,18 @@
 // tokens and puts BOS and EOS; the text between is the business of the vocabulary's algorithm.
 // Ids agree with llama.cpp, which the conformance tests check.
 
-import type { Algorithm, Poll } from "./algorithm.ts";
-import { BytePairEncoding } from "./bpe.ts";
-import { findEndOfGeneration } from "./end_of_generation.ts";
+import type { Algorithm, Poll } from "./algorithms/algorithm.ts";
+import { BytePairEncoding } from "./algorithms/bpe/bpe.ts";
+import { findEndOfGeneration } from "./vocabulary/end_of_generation.ts";
 import { TokenizerError } from "./errors.ts";
-import { type Metadata, readBoolean, readInteger, readString } from "./metadata.ts";
-import { SentencePiece } from "./sentencepiece.ts";
-import { SpecialTokens } from "./special_tokens.ts";
+import { type Metadata, readBoolean, readInteger, readString } from "./vocabulary/metadata.ts";
+import { SentencePiece } from "./algorithms/sentencepiece.ts";
+import { SpecialTokens } from "./vocabulary/special_tokens.ts";
 import { type StreamDecoder, Utf8StreamDecoder } from "./stream_decoder.ts";
-import { plain, type Text, withSpansOf } from "./tainted_text.ts";
-import { Unigram } from "./unigram.ts";
-import { PieceKind, Vocabulary } from "./vocabulary.ts";
-import { WordPiece } from "./wordpiece.ts";
+import { plain, type Text, withSpansOf } from "./text/tainted_text.ts";
+import { Unigram } from "./algorithms/unigram.ts";
+import { PieceKind, Vocabulary } from "./vocabulary/vocabulary.ts";
+import { WordPiece } from "./algorithms/wordpiece.ts";
 
 /** How text becomes tokens. */
 export interface EncodeOptions {

@@ -2,8 +2,8 @@
 // behind mod.ts.
 
 import { assert, assertEquals } from "@std/assert";
-import { forEachWord, type Pretokenizer } from "../../tokenizer/pretokenize.ts";
-import { pretokenizerOf } from "../../tokenizer/pretokenizers.ts";
+import { forEachWord, type Pretokenizer } from "../../tokenizer/algorithms/bpe/pretokenize.ts";
+import { pretokenizerOf } from "../../tokenizer/algorithms/bpe/pretokenizers.ts";
 import { randomText, seeded } from "./random_texts.ts";
 
 function splitWords(text: string, pretokenizer: Pretokenizer | undefined): string[] {

@@ -1,0 +1,97 @@
+// The tests of Jinja: what stands behind `is`, and what select() and its kin choose by.
+// Fixed by the list of built-in tests in Jinja's template designer documentation.
+
+import { countSteps, countText } from "../../../text/render_budget.ts";
+import { plain } from "../../../text/tainted_text.ts";
+import { JinjaError } from "../values/errors.ts";
+import { applyOperator, contains } from "../values/operators.ts";
+import {
+  type CallArguments,
+  Dictionary,
+  Float,
+  isEqual,
+  isText,
+  toNumber,
+  typeName,
+  Undefined,
+  type Value,
+} from "../values/values.ts";
+
+type Test = (value: Value, args: CallArguments) => boolean;
+
+/** Whether a value passes the test. Error: JinjaError where there is no such test. */
+export function passesTest(name: string, value: Value, args: CallArguments): boolean {
+  countSteps();
+  if (!Object.hasOwn(tests, name)) throw new JinjaError(`No test named '${name}'.`);
+  return tests[name]!(value, args);
+}
+
+function byOperator(operator: string): Test {
+  return (value, args) => applyOperator(operator, value, args.require(0)) === true;
+}
+
+function whole(value: Value): number {
+  const number = toNumber(value);
+  if (number === undefined) throw new JinjaError(`a number is needed, not ${typeName(value)}`);
+  return number;
+}
+
+/** Whether a text has letters, and all of them are as this makes them. */
+function isCased(change: (text: string) => string): Test {
+  return (value) => {
+    if (!isText(value)) return false;
+    countText(2 * value.length);
+    const text = plain(value);
+    return /\p{L}/u.test(text) && text === change(text);
+  };
+}
+
+const equal: Test = (value, args) => isEqual(value, args.require(0));
+const isNumber: Test = (value) => toNumber(value) !== undefined;
+/** Strings, lists and dictionaries; Jinja's undefined passes, too, since it has a length of 0. */
+const isSequence: Test = (value) =>
+  isText(value) || Array.isArray(value) || value instanceof Dictionary ||
+  value instanceof Undefined;
+
+const tests: Readonly<Record<string, Test>> = {
+  boolean: (value) => typeof value === "boolean",
+  callable: (value) => typeof value === "function",
+  defined: (value) => !(value instanceof Undefined),
+  divisibleby: (value, args) => toNumber(applyOperator("%", value, args.require(0))) === 0,
+  "==": equal,
+  eq: equal,
+  equalto: equal,
+  escaped: () => false,
+  even: (value) => whole(value) % 2 === 0,
+  false: (value) => value === false,
+  float: (value) => value instanceof Float,
+  "!=": byOperator("!="),
+  ne: byOperator("!="),
+  ">": byOperator(">"),
+  gt: byOperator(">"),
+  greaterthan: byOperator(">"),
+  ">=": byOperator(">="),
+  ge: byOperator(">="),
+  "<": byOperator("<"),
+  lt: byOperator("<"),
+  lessthan: byOperator("<"),
+  "<=": byOperator("<="),
+  le: byOperator("<="),
+  in: (value, args) => contains(args.require(0), value),
+  integer: (value) => typeof value === "number",
+  iterable: isSequence,
+  lower: isCased((text) => text.toLowerCase()),
+  mapping: (value) => value instanceof Dictionary,
+  none: (value) => value === null,
+  number: isNumber,
+  odd: (value) => Math.abs(whole(value) % 2) === 1,
+  sameas: (value, args) => {
+    const other = args.require(0);
+    return isText(value) ? isText(other) && isEqual(value, other) : value === other;
+  },
+  sequence: isSequence,
+  string: isText,
+  true: (value) => value === true,
+  undefined: (value) => value instanceof Undefined,
+  upper: isCased((text) => text.toUpperCase()),
+};

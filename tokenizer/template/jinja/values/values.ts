@@ -1,0 +1,340 @@
+// The values that templates compute with: Python's, as far as JavaScript lacks them. Strings,
+// booleans, lists (arrays), None (null) and integers (numbers) are JavaScript's own; strings are, too,
+// unless they have data in them. Fixed by Python's data model and by jinja2.Undefined.
+
+import { countItems, countObjects, countRead, countSteps } from "../../../text/render_budget.ts";
+import {
+  cutText,
+  plain,
+  sliceText,
+  taint,
+  TaintedText,
+  type Text,
+} from "../../../text/tainted_text.ts";
+import { JinjaError } from "./errors.ts";
+
+/** Anything that an expression of a template can give. */
+export type Value =
+  | null
+  | boolean
+  | number
+  | Text
+  | Float
+  | Undefined
+  | TemplateObject
+  | Value[]
+  | Dictionary
+  | Callable;
+
+/** What may be a key: Python hashes more, templates use no more. */
+export type Key = string | number | boolean | null;
+
+/** Python's dict. Its keys are plain; those that are data come out of it as such. */
+export class Dictionary extends Map<Key, Value> {
+  #dataKeys: Set<Key> | undefined;
+
+  /** A dictionary of these entries; one of another dictionary has all that it has. */
+  constructor(entries: Iterable<readonly [Key, Value]> = []) {
+    super(entries);
+    if (entries instanceof Dictionary && entries.#dataKeys) {
+      this.#dataKeys = new Set(entries.#dataKeys);
+    }
+  }
+
+  /** Sets an entry whose key may be data. Error: JinjaError where it cannot be a key. */
+  put(key: Value, value: Value): void {
+    const plainKey = toKey(key);
+    if (key instanceof TaintedText && !this.has(plainKey)) {
+      (this.#dataKeys ??= new Set()).add(plainKey);
+    }
+    this.set(plainKey, value);
+  }
+
+  override delete(key: Key): boolean {
+    this.#dataKeys?.delete(key);
+    return super.delete(key);
+  }
+
+  /** The keys, those that are data as such. */
+  keyValues(): Value[] {
+    countItems(this.size);
+    if (!this.#dataKeys) return [...this.keys()];
+    return Array.from(this.keys(), (key) => this.#valueOf(key));
+  }
+
+  /** Pairs of keys and values, keys that are data as such. */
+  pairs(): Tuple[] {
+    countObjects(this.size);
+    return Array.from(this, ([key, value]) => Tuple.of<Value>(this.#valueOf(key), value));
+  }
+
+  #valueOf(key: Key): Value {
+    return typeof key === "string" && this.#dataKeys?.has(key) ? taint(key) : key;
+  }
+}
+
+/** A macro, a method or a global function. */
+export type Callable = (args: CallArguments) => Value;
+
+/** Python's float; a plain number is an int. */
+export class Float {
+  /** Wraps a number, whole ones too. */
+  constructor(readonly value: number) {}
+}
+
+/** Python's tuple: differs from a list in how it prints and compares. */
+export class Tuple extends Array<Value> {}
+
+/** What select, map and the like give: a list, but true even where it is empty, as in Python. */
+export class Generator extends Array<Value> {}
+
+/** A name or a member that does not exist: prints as nothing, and fails where it is used. */
+export class Undefined {
+  /** @param reason what using it says, such as "'x' is undefined" */
+  constructor(readonly reason: string) {}
+}
+
+/** One whose members are undefined, too, instead of a failure. */
+export class ChainableUndefined extends Undefined {}
+
+/** A value with attributes of its own, such as `loop`. */
+export abstract class TemplateObject {
+  /** The attribute's value; undefined where there is none. */
+  abstract attribute(name: string): Value | undefined;
+}
+
+/** What namespace() makes: the one object whose attributes templates may set. */
+export class Namespace extends TemplateObject {
+  readonly #attributes = new Map<string, Value>();
+
+  override attribute(name: string): Value | undefined {
+    return this.#attributes.get(name);
+  }
+
+  /** Sets an attribute. */
+  set(name: string, value: Value): void {
+    this.#attributes.set(name, value);
+  }
+}
+
+/** The arguments of a call, by position and by name. */
+export class CallArguments {
+  /** Takes both kinds. */
+  constructor(
+    readonly positional: readonly Value[] = [],
+    readonly keywords: Dictionary = new Dictionary(),
+  ) {}
+
+  /** The argument at `index` or named `name`; undefined where it is not given. */
+  get(index: number, name = ""): Value | undefined {
+    return index < this.positional.length ? this.positional[index] : this.keywords.get(name);
+  }
+
+  /** As get(), for one that must be there. Error: JinjaError. */
+  require(index: number, name = ""): Value {
+    const value = this.get(index, name);
+    if (value === undefined) throw new JinjaError(`missing argument ${name || index + 1}`);
+    return value;
+  }
+
+  /** A string without what is known of data in it; None is like none given. Error: JinjaError. */
+  plainText(index: number, name = ""): string | undefined {
+    const text = this.text(index, name);
+    return text === undefined ? undefined : plain(text);
+  }
+
+  /** A string; None is like none given. Error: JinjaError. */
+  text(index: number, name = ""): Text | undefined {
+    const value = this.get(index, name) ?? undefined;
+    if (value === undefined || isText(value)) return value;
+    throw new JinjaError(`argument ${name || index + 1} must be str, not ${typeName(value)}`);
+  }
+
+  /** A whole number; None is like none given. Error: JinjaError. */
+  integer(index: number, name = ""): number | undefined {
+    const value = this.get(index, name) ?? undefined;
+    if (value === undefined || typeof value === "number") return value;
+    if (typeof value === "boolean") return Number(value);
+    throw new JinjaError(`argument ${name || index + 1} must be int, not ${typeName(value)}`);
+  }
+
+  /** Whether the argument is given and true. */
+  flag(index: number, name = ""): boolean {
+    const value = this.get(index, name);
+    return value !== undefined && isTruthy(value);
+  }
+
+  /** The same arguments without the first `count` positional ones. */
+  after(count: number): CallArguments {
+    countSteps(2);
+    return new CallArguments(this.positional.slice(count), this.keywords);
+  }
+}
+
+/** Whether a value is a string. */
+export function isText(value: Value | undefined): value is Text {
+  return typeof value === "string" || value instanceof TaintedText;
+}
+
+/** Python's name of the value's type, for messages. */
+export function typeName(value: Value): string {
+  if (value === null) return "NoneType";
+  if (value instanceof Tuple) return "tuple";
+  if (value instanceof Generator) return "generator";
+  if (Array.isArray(value)) return "list";
+  if (value instanceof Dictionary) return "dict";
+  if (value instanceof Float) return "float";
+  if (isText(value)) return "str";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value === "number") return "int";
+  return typeof value === "function" ? "function" : value.constructor.name;
+}
+
+/** Python's bool(). */
+export function isTruthy(value: Value): boolean {
+  if (value instanceof Generator) return true;
+  if (Array.isArray(value)) return value.length > 0;
+  if (value instanceof Dictionary) return value.size > 0;
+  if (value instanceof Float) return value.value !== 0;
+  if (value instanceof Undefined) return false;
+  return Boolean(value);
+}
+
+/** The number that an int, a bool or a float stands for; undefined for anything else. */
+export function toNumber(value: Value): number | undefined {
+  if (value instanceof Float) return value.value;
+  return typeof value === "number" || typeof value === "boolean" ? Number(value) : undefined;
+}
+
+/** Python's `==`. */
+export function isEqual(left: Value, right: Value): boolean {
+  countSteps();
+  if (isText(left)) {
+    if (!isText(right) || left.length !== right.length) return false;
+    countRead(left.length);
+    return plain(left) === plain(right);
+  }
+  if (left === right) return true;
+  const number = toNumber(left);
+  if (number !== undefined) return number === toNumber(right);
+  if (Array.isArray(left)) {
+    return Array.isArray(right) && left instanceof Tuple === right instanceof Tuple &&
+      left.length === right.length && left.every((item, i) => isEqual(item, right[i]!));
+  }
+  if (left instanceof Dictionary) {
+    return right instanceof Dictionary && left.size === right.size &&
+      [...left].every(([key, item]) => right.has(key) && isEqual(item, right.get(key)!));
+  }
+  return left instanceof Undefined && right instanceof Undefined;
+}
+
+/** Whether a value may be a key of a dictionary. */
+export function isKey(value: Value): value is Key | Float | TaintedText {
+  return value === null || value instanceof Float || value instanceof TaintedText ||
+    (typeof value !== "object" && typeof value !== "function");
+}
+
+/** The key that a value is. Error: JinjaError where it cannot be one. */
+export function toKey(value: Value): Key {
+  if (isText(value)) {
+    countRead(value.length);
+    return plain(value);
+  }
+  if (isKey(value)) return value instanceof Float ? value.value : value;
+  throw new JinjaError(`unhashable type: '${typeName(value)}'`);
+}
+
+const SURROGATE = /[\ud800-\udfff]/;
+
+/** Whether a text's characters are its UTF-16 units. */
+export function hasUnitsOnly(text: Text): boolean {
+  countRead(text.length);
+  return !SURROGATE.test(plain(text));
+}
+
+/** The characters of a text as Python counts them: code points. */
+export function characters(text: Text): Text[] {
+  const units = plain(text);
+  countObjects(units.length);
+  const all = SURROGATE.test(units) ? [...units] : units.split("");
+  if (typeof text === "string") return all;
+  let end = 0;
+  return all.map((character) => cutText(text, end, end += character.length));
+}
+
+/** How many characters a text has. */
+export function countCharacters(text: Text): number {
+  if (hasUnitsOnly(text)) return text.length;
+  let count = 0;
+  for (const _ of plain(text)) count++;
+  return count;
+}
+
+/** Characters [start, end) of a text, counted as Python does: from the end where negative. */
+export function sliceCharacters(text: Text, start?: number, end?: number): Text {
+  const units = plain(text);
+  if (hasUnitsOnly(text)) {
+    const [from = 0, to = units.length] = [start, end].map((place) =>
+      place === undefined
+        ? undefined
+        : Math.min(place < 0 ? Math.max(0, place + units.length) : place, units.length)
+    );
+    return sliceText(text, from, to);
+  }
+  const all = [...units];
+  countObjects(all.length);
+  const before = all.slice(0, start ?? 0).join("").length;
+  const kept = all.slice(start ?? 0, end).join("");
+  return sliceText(text, before, before + kept.length);
+}
+
+/** The character at a place, from the end where it is negative; undefined where there is none. */
+export function characterAt(text: Text, position: number): Text | undefined {
+  if (!hasUnitsOnly(text)) return characters(text).at(position);
+  const place = position < 0 ? position + text.length : position;
+  return Number.isInteger(place) && place >= 0 && place < text.length
+    ? sliceText(text, place, place + 1)
+    : undefined;
+}
+
+/** What a loop over the value visits. Error: JinjaError where it cannot be looped over. */
+export function iterate(value: Value): readonly Value[] {
+  countSteps();
+  if (Array.isArray(value)) {
+    countItems(value.length);
+    return value;
+  }
+  if (isText(value)) return characters(value);
+  if (value instanceof Dictionary) return value.keyValues();
+  if (value instanceof Undefined) return [];
+  throw new JinjaError(`'${typeName(value)}' object is not iterable`);
+}
+
+/**
+ * The value that plain data is: what JSON can say, and functions that are Callable already.
+ * @param makeText what a string of it is: taint(), where it is what people wrote
+ */
+export function toValue(data: unknown, makeText: (text: string) => Text = plain): Value {
+  countObjects(1);
+  if (Array.isArray(data)) return data.map((item) => toValue(item, makeText));
+  switch (typeof data) {
+    case "number":
+      return Number.isInteger(data) ? data : new Float(data);
+    case "string":
+      return makeText(data);
+    case "boolean":
+      return data;
+    case "bigint":
+      return Number(data);
+    case "object": {
+      if (data === null) return null;
+      const dictionary = new Dictionary();
+      for (const [key, value] of Object.entries(data)) {
+        if (value !== undefined) dictionary.put(makeText(key), toValue(value, makeText));
+      }
+      return dictionary;
+    }
+    default:
+      return new Undefined(`a JavaScript ${typeof data} is no value of a template`);
+  }
+}

@@ -1,0 +1,129 @@
+// Finds the special tokens in a text and cuts it around them. Longer tokens go first, wherever they
+// are, as llama.cpp does: of two that overlap, the longer one is cut out, not the one to the left.
+// Also corrects the kinds of well-known control pieces that converters have marked wrongly.
+
+import { type Metadata, readString } from "./metadata.ts";
+import { plain, TaintedText, type Text } from "../text/tainted_text.ts";
+import { ROOT, Trie, unitsOf } from "../tables/trie.ts";
+import { PieceKind, type Vocabulary } from "./vocabulary.ts";
+
+interface Special {
+  readonly token: number;
+  readonly length: number;
+  /** Control and unknown pieces count only where the caller has special tokens parsed. */
+  readonly isControl: boolean;
+  /** No data holds it. */
+  readonly isReserved: boolean;
+  /** Takes the white space before it along, or what follows. */
+  readonly strips: "left" | "right" | undefined;
+}
+
+const spaces = " \t\n\v\f\r";
+
+/** The special tokens of a vocabulary. */
+export class SpecialTokens {
+  /** Longest first: the order in which they claim text. */
+  readonly #specials: Special[] = [];
+  readonly #pieces = new Trie();
+  /** Matches the unit that a special token may begin with: most of a text is skipped by it. */
+  readonly #firstUnit: RegExp;
+
+  constructor(vocabulary: Vocabulary, metadata: Metadata) {
+    const firstUnits = new Set<string>();
+    const stripping = strippingOf(metadata);
+    for (let token = 0; token < vocabulary.size; token++) {
+      const kind = vocabulary.kindOf(token);
+      const isControl = kind === PieceKind.control || kind === PieceKind.unknown;
+      const piece = vocabulary.pieces[token]!;
+      if (piece === "" || !(isControl || kind === PieceKind.userDefined)) continue;
+      const isReserved = vocabulary.isReserved(token);
+      const strips = stripping(piece);
+      this.#specials.push({ token, length: piece.length, isControl, isReserved, strips });
+      this.#pieces.insert(unitsOf(piece), token);
+      firstUnits.add(piece.charCodeAt(0).toString(16).padStart(4, "0"));
+    }
+    this.#firstUnit = new RegExp(`[${[...firstUnits].map((unit) => `\\u${unit}`).join("")}]`, "g");
+    this.#specials.sort((left, right) => right.length - left.length);
+  }
+
+  /**
+   * Parts of a text in order: a number is a token, a string is text without special tokens. No part
+   * of a reserved token may be data.
+   */
+  split(whole: Text, parseControl: boolean): (string | number)[] {
+    const text = plain(whole);
+    if (text === "") return [];
+    const places = this.#find(text);
+    if (places.size === 0) return [text];
+    const claims = this.#claim(whole, places, parseControl);
+    const parts: (string | number)[] = [];
+    let end = 0;
+    for (const claim of claims) {
+      if (claim.start > end) parts.push(text.slice(end, claim.start));
+      parts.push(claim.token);
+      end = claim.end;
+    }
+    if (end < text.length) parts.push(text.slice(end));
+    return parts;
+  }
+
+  /** Every place where a special token stands, overlapping ones too. */
+  #find(text: string): Map<number, number[]> {
+    const pieces = this.#pieces;
+    const firstUnit = this.#firstUnit;
+    const places = new Map<number, number[]>();
+    firstUnit.lastIndex = 0;
+    while (firstUnit.test(text)) {
+      const start = firstUnit.lastIndex - 1;
+      let node = pieces.step(ROOT, text.charCodeAt(start));
+      for (let index = start + 1; node >= 0; index++) {
+        const token = pieces.valueAt(node);
+        if (token >= 0) {
+          const known = places.get(token);
+          if (known === undefined) places.set(token, [start]);
+          else known.push(start);
+        }
+        node = index < text.length ? pieces.step(node, text.charCodeAt(index)) : -1;
+      }
+    }
+    return places;
+  }
+
+  #claim(whole: Text, places: Map<number, number[]>, parseControl: boolean) {
+    const text = plain(whole);
+    const isData = (start: number, end: number) =>
+      whole instanceof TaintedText && whole.overlaps(start, end);
+    const taken = new Uint8Array(text.length);
+    const isFreeSpace = (index: number) => !taken[index] && spaces.includes(text.charAt(index));
+    const claims: { token: number; start: number; end: number }[] = [];
+    for (const { token, length, isControl, isReserved, strips } of this.#specials) {
+      if (isControl && !parseControl) continue;
+      for (const place of places.get(token) ?? []) {
+        let start = place;
+        let end = place + length;
+        // What is taken is at least as long as this, so that it covers an end if it overlaps.
+        if (taken[start] || taken[end - 1]) continue;
+        if (isReserved && isData(start, end)) continue;
+        while (strips === "left" && start > 0 && isFreeSpace(start - 1)) start--;
+        while (strips === "right" && end < text.length && isFreeSpace(end)) end++;
+        taken.fill(1, start, end);
+        claims.push({ token, start, end });
+      }
+    }
+    return claims.sort((left, right) => left.start - right.start);
+  }
+}
+
+/** Which pieces take white space along: GGUF has no field for it, but some families need it. */
+function strippingOf(metadata: Metadata): (piece: string) => "left" | "right" | undefined {
+  const name = (readString(metadata, "general.name") ?? "").toLowerCase();
+  const pre = readString(metadata, "tokenizer.ggml.pre") ?? "";
+  const architecture = readString(metadata, "general.architecture") ?? "";
+  const hasMask = /^jina-v2-(?:de|es|code)$/.test(pre) ||
+    ["nomic-bert-moe", "jina-bert-v3"].includes(architecture);
+  if (hasMask) return (piece) => piece === "<mask>" ? "left" : undefined;
+  if (name.includes("phi-3") || name.includes("phi3")) {
+    return (piece) => ["<unk>", "<s>", "<|endoftext|>"].includes(piece) ? undefined : "right";
+  }
+  return (piece) => name.includes("modern-bert") && piece === "[MASK]" ? "left" : undefined;
+}
