@@ -2,7 +2,6 @@
 // as values that can be called.
 
 import { countObjects, countSteps } from "../../text/render_budget.ts";
-import { JinjaError } from "./values/errors.ts";
 import { applyFilter } from "./library/filters.ts";
 import { LoopState } from "./loop.ts";
 import { getAttribute, getItem, getSlice } from "./values/members.ts";
@@ -16,6 +15,7 @@ import {
   Dictionary,
   isTruthy,
   iterate,
+  JinjaError,
   Tuple,
   typeName,
   Undefined,

@@ -1,7 +1,7 @@
 // From a template's source to its tokens, as Jinja's lexer has them with trim_blocks and
 // lstrip_blocks: texts, and what stands inside of tags. Comments leave nothing, raw blocks are text.
 
-import { JinjaError } from "./values/errors.ts";
+import { JinjaError } from "./values/values.ts";
 
 /**
  * A token. Those of tags begin with `{{` or `{%` and end with `}}` or `%}`, whatever marks for white

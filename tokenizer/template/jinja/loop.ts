@@ -1,8 +1,14 @@
 // The variable `loop` that every pass of a loop sees. Fixed by the list of special loop variables
 // in Jinja's template designer documentation.
 
-import { JinjaError } from "./values/errors.ts";
-import { type Callable, isEqual, TemplateObject, Undefined, type Value } from "./values/values.ts";
+import {
+  type Callable,
+  isEqual,
+  JinjaError,
+  TemplateObject,
+  Undefined,
+  type Value,
+} from "./values/values.ts";
 
 /** Where a loop is. */
 export class LoopState extends TemplateObject {

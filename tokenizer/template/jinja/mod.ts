@@ -2,9 +2,15 @@
 // were trained with: values print, compare and fail as they do there.
 // The rest of the tokenizer comes in through chat_template.ts alone.
 
-export { JinjaError } from "./values/errors.ts";
 export { toJson } from "./values/json.ts";
 export { type RenderOptions, renderStatements } from "./renderer.ts";
 export { parseTemplate } from "./parser.ts";
 export type { Statement } from "./syntax.ts";
-export { CallArguments, Dictionary, isText, toValue, type Value } from "./values/values.ts";
+export {
+  CallArguments,
+  Dictionary,
+  isText,
+  JinjaError,
+  toValue,
+  type Value,
+} from "./values/values.ts";

@@ -3,10 +3,9 @@
 // addition: commas before a closing parenthesis, `do`, loop controls, and generation blocks, whose
 // tags mean nothing for a prompt.
 
-import { JinjaError } from "./values/errors.ts";
 import { type Token, tokenize } from "./lexer.ts";
 import type { Argument, Call, Expression, Filter, Parameter, Statement, Target } from "./syntax.ts";
-import { Float } from "./values/values.ts";
+import { Float, JinjaError } from "./values/values.ts";
 
 /**
  * How deep brackets, signs and blocks may nest in each other. Python, which runs what jinja2 makes of

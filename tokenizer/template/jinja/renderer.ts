@@ -4,7 +4,6 @@
 
 import { countItems, countObjects, countSteps } from "../../text/render_budget.ts";
 import { joinTexts, plain, type Text } from "../../text/tainted_text.ts";
-import { JinjaError } from "./values/errors.ts";
 import { call, evaluate, evaluateArguments, filterValue } from "./expressions.ts";
 import { globals } from "./library/globals.ts";
 import { LoopState } from "./loop.ts";
@@ -17,6 +16,7 @@ import {
   Dictionary,
   isTruthy,
   iterate,
+  JinjaError,
   Namespace,
   Tuple,
   Undefined,

@@ -3,7 +3,6 @@
 
 import { countSteps } from "../../../text/render_budget.ts";
 import type { Text } from "../../../text/tainted_text.ts";
-import { JinjaError } from "../values/errors.ts";
 import { fromJson, toJson } from "../values/json.ts";
 import { getPath } from "../values/members.ts";
 import { type Filter, sequenceFilters } from "./sequence_filters.ts";
@@ -16,6 +15,7 @@ import {
   Generator,
   isTruthy,
   iterate,
+  JinjaError,
   Undefined,
   type Value,
 } from "../values/values.ts";

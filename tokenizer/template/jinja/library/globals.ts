@@ -2,11 +2,11 @@
 // list of global functions in Jinja's template designer documentation.
 
 import { countItems, countObjects, countSteps } from "../../../text/render_budget.ts";
-import { JinjaError } from "../values/errors.ts";
 import {
   type CallArguments,
   Dictionary,
   iterate,
+  JinjaError,
   Namespace,
   type Value,
 } from "../values/values.ts";

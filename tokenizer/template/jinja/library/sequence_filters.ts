@@ -3,7 +3,6 @@
 
 import { countItems, countObjects } from "../../../text/render_budget.ts";
 import { joinTexts, plain, type Text } from "../../../text/tainted_text.ts";
-import { JinjaError } from "../values/errors.ts";
 import { getPath } from "../values/members.ts";
 import { applyOperator, compare } from "../values/operators.ts";
 import { convert } from "../values/string_methods.ts";
@@ -17,6 +16,7 @@ import {
   isEqual,
   isText,
   iterate,
+  JinjaError,
   TemplateObject,
   Tuple,
   typeName,

@@ -3,7 +3,6 @@
 
 import { countSteps, countText } from "../../../text/render_budget.ts";
 import { plain } from "../../../text/tainted_text.ts";
-import { JinjaError } from "../values/errors.ts";
 import { applyOperator, contains } from "../values/operators.ts";
 import {
   type CallArguments,
@@ -11,6 +10,7 @@ import {
   Float,
   isEqual,
   isText,
+  JinjaError,
   toNumber,
   typeName,
   Undefined,

@@ -11,7 +11,6 @@ import {
   taintLike,
   type Text,
 } from "../../../text/tainted_text.ts";
-import { JinjaError } from "../values/errors.ts";
 import { formatPercent } from "../values/format.ts";
 import { repeatText, toRepresentation, toText } from "../values/text.ts";
 import {
@@ -29,6 +28,7 @@ import {
   Float,
   isText,
   iterate,
+  JinjaError,
   sliceCharacters,
   toNumber,
   Tuple,

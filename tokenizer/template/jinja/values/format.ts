@@ -4,13 +4,13 @@
 
 import { countText } from "../../../text/render_budget.ts";
 import { joinTexts, plain, replaceMatches, type Text } from "../../../text/tainted_text.ts";
-import { JinjaError } from "./errors.ts";
 import { formatInteger, repeatText, toRepresentation, toText } from "./text.ts";
 import {
   type CallArguments,
   countCharacters,
   Dictionary,
   Float,
+  JinjaError,
   sliceCharacters,
   toNumber,
   Tuple,

@@ -11,13 +11,13 @@ import {
   taintLike,
   type Text,
 } from "../../../text/tainted_text.ts";
-import { JinjaError } from "./errors.ts";
 import { formatFloat, formatInteger, repeatText, toText } from "./text.ts";
 import {
   type CallArguments,
   Dictionary,
   Float,
   isText,
+  JinjaError,
   toValue,
   typeName,
   Undefined,

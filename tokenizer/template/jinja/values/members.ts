@@ -4,7 +4,6 @@
 
 import { countItems, countObjects, countRead, countSteps } from "../../../text/render_budget.ts";
 import { joinTexts, plain } from "../../../text/tainted_text.ts";
-import { JinjaError } from "./errors.ts";
 import { formatBraces } from "./format.ts";
 import { compare } from "./operators.ts";
 import { stringMethods } from "./string_methods.ts";
@@ -18,6 +17,7 @@ import {
   isKey,
   isText,
   iterate,
+  JinjaError,
   sliceCharacters,
   TemplateObject,
   toKey,

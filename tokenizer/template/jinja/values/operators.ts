@@ -3,7 +3,6 @@
 
 import { countItems, countRead, countSearch, countSteps } from "../../../text/render_budget.ts";
 import { addText, plain } from "../../../text/tainted_text.ts";
-import { JinjaError } from "./errors.ts";
 import { formatPercent } from "./format.ts";
 import { repeatText, toText } from "./text.ts";
 import {
@@ -12,6 +11,7 @@ import {
   isEqual,
   isText,
   iterate,
+  JinjaError,
   toKey,
   toNumber,
   Tuple,

@@ -12,7 +12,6 @@ import {
   type Text,
   withSpansOf,
 } from "../../../text/tainted_text.ts";
-import { JinjaError } from "./errors.ts";
 import { repeatText, toText } from "./text.ts";
 import {
   type CallArguments,
@@ -20,6 +19,7 @@ import {
   countCharacters,
   isText,
   iterate,
+  JinjaError,
   sliceCharacters,
   Tuple,
   typeName,

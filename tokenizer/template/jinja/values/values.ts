@@ -11,7 +11,12 @@ import {
   TaintedText,
   type Text,
 } from "../../../text/tainted_text.ts";
-import { JinjaError } from "./errors.ts";
+
+/** A template that does not parse or cannot be run, with the reason as Jinja would give it. */
+export class JinjaError extends Error {
+  /** Name of the class. */
+  override name = "JinjaError";
+}
 
 /** Anything that an expression of a template can give. */
 export type Value =
