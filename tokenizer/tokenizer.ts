@@ -115,7 +115,7 @@ function createAlgorithm(
   return make?.(vocabulary, metadata, poll);
 }
 
-/** The text with what is no character replaced, unit by unit: spans of data stay where they are. */
+/** The text with lone surrogates replaced. Its length is the same, so that spans of data still fit. */
 function wellFormed(text: Text): Text {
   return withSpansOf(plain(text).toWellFormed(), text);
 }

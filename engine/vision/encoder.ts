@@ -1,6 +1,6 @@
 // Image encoders: the pixels of a preprocessed image become embeddings that stand in a prompt for its
-// tokens. Weights are loaded once; the network is built again where an image has more patches than
-// there is room for. Decoding and resizing are done elsewhere (image, preprocess), as is the prompt.
+// tokens. Weights are loaded once; the network, whose buffers hold a number of patches, is built again
+// for an image that has more. Pictures are decoded and resized in image/ and preprocess/.
 
 import type { Device } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
@@ -8,15 +8,14 @@ import { nextTask } from "../async.ts";
 import { RowReadback } from "../nn/mod.ts";
 import type { LoadProgress } from "../types.ts";
 import { ImageBuilder } from "./network/builder.ts";
-import { checkEncoder, MOST_PATCHES } from "./network/check_encoder.ts";
 import type { BuiltEncoder, VisionFamily } from "./network/family.ts";
 import { readMerge } from "./preprocess/mod.ts";
 import { readEncoderHeader } from "./files/encoder_file.ts";
 import { type ImageSize, PatchGrid, type PatchLayout } from "./network/patch_grid.ts";
-import { VisionConfig } from "./network/config.ts";
+import { checkEncoder, MOST_PATCHES, VisionConfig } from "./network/config.ts";
 import { VisionWeights } from "./network/weights.ts";
 
-/** Patches that there is room for at first where images have any size. */
+/** Patches that the first network holds where images may have any size. */
 const FIRST_PATCHES = 1024;
 
 /** How an encoder is loaded. */
@@ -25,7 +24,7 @@ export interface ImageEncoderOptions {
   exact?: boolean;
   /** Patches to make room for. Default: those of an image where all have one size, else 1024. */
   patches?: number;
-  /** Patches of the largest image that is to be expected: where there is room for it, there is no more. */
+  /** Patches of the largest image that can come: no network is built for more. */
   most?: number;
   /** Where the weights of a file come from. Default: from the file. */
   openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
@@ -58,7 +57,7 @@ interface Parts {
 export class ImageEncoder implements Disposable {
   /** Columns of the decoder's embeddings. */
   readonly width: number;
-  /** Columns of a row: the width, times one more than the decoder layers that get something too. */
+  /** Columns of a row: the width once for the embedding and once for each deepstack layer. */
   readonly columns: number;
   readonly #parts: Parts;
   readonly #breaksLines: boolean;
@@ -102,7 +101,7 @@ export class ImageEncoder implements Disposable {
     return new ImageEncoder(parts, room);
   }
 
-  /** What is known of its kind. */
+  /** The family that it is of. */
   get family(): VisionFamily {
     return this.#parts.family;
   }
@@ -112,7 +111,7 @@ export class ImageEncoder implements Disposable {
     return this.#parts.config;
   }
 
-  /** The accounts of what it holds on the GPU. */
+  /** The devices by which its memory is counted. */
   get devices(): readonly Device[] {
     return [this.#parts.weights.device, ...this.#room ? [this.#room.device] : []];
   }
@@ -123,7 +122,7 @@ export class ImageEncoder implements Disposable {
       .reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  /** Tokens that an image of a size becomes, whose sides are multiples of a token's. */
+  /** Tokens of an image whose sides are multiples of a token's. */
   tokensOf({ width, height }: ImageSize): number {
     const { patchSize, merge } = layoutOf(this.#parts);
     const lines = height / (patchSize * merge);
@@ -143,7 +142,7 @@ export class ImageEncoder implements Disposable {
     return encoded;
   }
 
-  /** Frees all memory. Nothing may be under way. */
+  /** Frees all memory. No image may be being encoded. */
   [Symbol.dispose](): void {
     this.#room?.device[Symbol.dispose]();
     this.#parts.weights.device[Symbol.dispose]();

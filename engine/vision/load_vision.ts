@@ -66,7 +66,7 @@ export async function usableProjector(
   return fault === undefined ? { projector } : { warnings: [withoutImages(fault)] };
 }
 
-/** What is to be said of a model that has an encoder in its own file and does not see. */
+/** Warnings for a model that has an encoder in its own file but cannot read images with it. */
 export function visionWarnings(gguf: GgufFile): string[] {
   if (!gguf.tensors.keys().some((name) => name.startsWith("v."))) return [];
   const fault = visionFault(gguf, gguf);

@@ -1,5 +1,5 @@
-// Image encoders: from preprocessed pixels to the embeddings that a decoder reads; and images whole,
-// from the bytes of a file to what stands for it in a prompt.
+// Vision: what files say of a model's image encoder, how it is loaded, and how a picture becomes the
+// rows of embeddings that stand for it in a prompt.
 
 export { viewAsDecoder } from "./files/decoder_file.ts";
 export { ImageEncoder, type ImageEncoderOptions, loadImageEncoder } from "./encoder.ts";

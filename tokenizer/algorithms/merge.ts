@@ -9,7 +9,7 @@ import { type Poll, POLL_STEPS } from "./algorithm.ts";
 export interface Joins {
   /** Rank of joining `[left, right)` with `[right, end)`, lower first, below 2^24; -1: never. */
   rankOf(left: number, right: number, end: number): number;
-  /** What starts at `left` is the result of the join of this rank now. */
+  /** Called after a join of this rank: its result is the symbol that starts at `left`. */
   onJoin(left: number, rank: number): void;
 }
 

@@ -46,7 +46,7 @@ export class Unigram implements Algorithm {
       const kind = vocabulary.kindOf(id);
       if (kind === PieceKind.normal) lowest = Math.min(lowest, vocabulary.scoreOf(id));
       else if (kind !== PieceKind.userDefined && kind !== PieceKind.unused) continue;
-      // A certainty: user-defined pieces win over any others.
+      // User-defined pieces have the score of a certainty, so that they win over all others.
       this.#scores[id] = kind === PieceKind.userDefined ? 0 : vocabulary.scoreOf(id);
       if (piece !== "") this.#pieces.insert(encoder.encode(piece), id);
     }

@@ -45,7 +45,7 @@ export class RangeHashes {
   }
 }
 
-/** What an entry consists of; side by side, because each look into memory costs more than the rest. */
+/** The words of an entry, which lie side by side so that one read of memory gets all of them. */
 const HASH = 0;
 const START = 1;
 const END = 2;

@@ -1,7 +1,7 @@
 // What a rendering of a template may take. Any model file and any request may hold any template, so
 // everything that a template language does is counted before it is done: what is visited one by one,
-// and what is read, copied or made as a whole. A rendering runs on one thread without a pause, hence
-// there is one budget at a time, and operations find it without being handed it.
+// and what is read, copied or made as a whole. A rendering never pauses, so that one budget is in force
+// at a time: it is a variable of this module, and operations count without being handed it.
 
 /** A template wants more work or memory than a rendering may take. */
 export class RenderLimitError extends Error {
@@ -29,7 +29,7 @@ const MAXIMUM_BYTES = 256 * 1024 * 1024;
 
 /** Text that takes as long as one step where it is read or copied as a whole, in UTF-16 units. */
 const UNITS_PER_STEP = 64;
-/** Units of a text that is searched for which engines compare in the time of a step's unit. */
+/** Units that a search compares in the time in which one unit is read otherwise. */
 const COMPARED_PER_UNIT = 4;
 /** Items of a list that take as long as one step where they are copied as they are. */
 const ITEMS_PER_STEP = 64;
@@ -37,11 +37,11 @@ const ITEMS_PER_STEP = 64;
 const BYTES_PER_UNIT = 2;
 const BYTES_PER_ITEM = 8;
 const BYTES_PER_OBJECT = 64;
-/** What each unit of the conversation may add: a long one takes more work, and holds more. */
+/** What each unit of the conversation adds to a budget, since a long one takes more work. */
 const STEPS_PER_INPUT_UNIT = 1;
 const BYTES_PER_INPUT_UNIT = 32;
 
-/** Some milliseconds. */
+/** Steps between two polls: some milliseconds of work. */
 const STEPS_PER_POLL = 20_000;
 
 let current: RenderBudget | undefined;
@@ -52,7 +52,7 @@ export class RenderBudget {
   #bytes: number;
   #nextPoll: number;
   readonly #poll: () => void;
-  /** Whether work that it counts was ended for good: no other way to render is tried. */
+  /** Whether it ended a rendering. Then no other way to render the same is tried. */
   isSpent = false;
 
   /**
@@ -91,7 +91,7 @@ export class RenderBudget {
   }
 }
 
-/** Counts things that are looked at one by one. Like all counting: before it is done. */
+/** Counts things that are looked at one by one. All counting comes before the work. */
 export function countSteps(steps = 1): void {
   current?.take(steps, 0);
 }

@@ -13,13 +13,13 @@ export class TaintedText {
   #parts: readonly Text[];
 
   /**
-   * A text whose data is at `spans`, or where the parts that it was made of have theirs.
+   * A text with its spans, or with the parts that it was put together from, which have their own.
    *
    * @param text all of it
    * @param spans where data is, in UTF-16 units: start, end, start, end ...; ascending, none empty,
    * no two of them adjacent
-   * @param parts what the text was made of, in place of spans: they are put together where they are
-   * asked for, since templates append to a text again and again
+   * @param parts in place of spans, which are then computed when somebody asks for them: templates
+   * append to a text again and again
    */
   constructor(readonly text: string, spans: readonly number[] | undefined, parts: Text[] = []) {
     this.#spans = spans;
@@ -46,14 +46,14 @@ export class TaintedText {
     return first < this.spans.length && this.spans[first]! < end;
   }
 
-  /** The text without the knowledge. */
+  /** The text alone. */
   toString(): string {
     return this.text;
   }
 
   #putTogether(): number[] {
     const spans: number[] = [];
-    // The next part is the last one. A long sum is a deep one, hence no recursion.
+    // A stack whose top is the next part: a text that was appended to often nests too deep to recurse.
     const left = this.#parts.toReversed();
     for (let offset = 0; left.length > 0;) {
       const part = left.pop()!;
@@ -73,7 +73,7 @@ function append(spans: number[], more: readonly number[], offset: number): void 
   countRead(16 * more.length);
   let first = 0;
   if (spans.length > 0 && spans.at(-1) === offset + more[0]!) {
-    // What goes on is one span.
+    // Spans that touch become one.
     spans[spans.length - 1] = offset + more[1]!;
     first = 2;
   }
@@ -85,17 +85,17 @@ export function taint(text: string): Text {
   return text === "" ? "" : new TaintedText(text, [0, text.length]);
 }
 
-/** The text without the knowledge of what is data. */
+/** The text alone, without its spans. */
 export function plain(text: Text): string {
   return typeof text === "string" ? text : text.text;
 }
 
-/** What was made of texts in a way that leaves no trace of places: all data if any of them is. */
+/** A text computed from others in which no place can be traced: data if any of them has data. */
 export function taintLike(made: string, ...sources: readonly Text[]): Text {
   return sources.some((source) => typeof source !== "string") ? taint(made) : made;
 }
 
-/** What was made of a text unit by unit: data where that was, if it is as long; else all of it. */
+/** A text made from another unit by unit: it keeps the spans where it is as long, else is all data. */
 export function withSpansOf(made: string, source: Text): Text {
   if (typeof source === "string" || made === "") return made;
   return made.length === source.length ? new TaintedText(made, source.spans) : taint(made);
@@ -108,7 +108,7 @@ export function sliceText(text: Text, start: number, end = text.length): Text {
   return cutText(text, start, end);
 }
 
-/** As sliceText(), of a text that was read already: then a part costs nothing but its spans. */
+/** As sliceText(), for a text that was counted as read before: only spans are counted. */
 export function cutText(text: Text, from: number, to = text.length): Text {
   countObjects(1);
   if (from >= to) return "";

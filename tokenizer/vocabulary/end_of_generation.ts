@@ -88,7 +88,7 @@ function reclaim(vocabulary: Vocabulary, ends: Set<number>): void {
   const has = (piece: string) => vocabulary.idOf(piece) !== undefined;
 
   for (const piece of harmonyPieces) {
-    // Whatever the file calls them: no data holds what was a control piece once.
+    // As control pieces first, so that they stay reserved for templates; then as pieces that show.
     show(piece, PieceKind.control);
     show(piece, PieceKind.userDefined);
   }

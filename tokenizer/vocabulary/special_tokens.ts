@@ -12,9 +12,9 @@ interface Special {
   readonly length: number;
   /** Control and unknown pieces count only where the caller has special tokens parsed. */
   readonly isControl: boolean;
-  /** No data holds it. */
+  /** Text of messages and tools is never read as this token: only a template may write it. */
   readonly isReserved: boolean;
-  /** Takes the white space before it along, or what follows. */
+  /** Which white space beside it belongs to the token and gives no tokens of its own. */
   readonly strips: "left" | "right" | undefined;
 }
 
@@ -101,7 +101,7 @@ export class SpecialTokens {
       for (const place of places.get(token) ?? []) {
         let start = place;
         let end = place + length;
-        // What is taken is at least as long as this, so that it covers an end if it overlaps.
+        // Longer tokens came first: one that overlaps this place covers its first or its last unit.
         if (taken[start] || taken[end - 1]) continue;
         if (isReserved && isData(start, end)) continue;
         while (strips === "left" && start > 0 && isFreeSpace(start - 1)) start--;

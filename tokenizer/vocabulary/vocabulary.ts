@@ -104,7 +104,7 @@ export class Vocabulary {
   setKind(id: number, kind: number): void {
     this.#kinds[id] = kind;
     if (kind === PieceKind.control || kind === PieceKind.unknown) this.#reserved[id] = 1;
-    // What is a word of the language after all, such as </s> where it is HTML.
+    // A piece that is ordinary text after all, such as </s> in HTML, is free for everybody.
     if (kind === PieceKind.normal) this.#reserved[id] = 0;
   }
 

@@ -3,8 +3,7 @@
 
 import { type CancelFlag, cancellable } from "../../cancellation.ts";
 import { readBmpPixels } from "./bmp_pixels.ts";
-import { ImageError } from "./errors.ts";
-import type { Image } from "./image.ts";
+import { type Image, ImageError } from "./image.ts";
 
 /**
  * How to decode. Alpha is discarded, not composited: the colours below it have to come out as they

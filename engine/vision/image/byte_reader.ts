@@ -1,7 +1,7 @@
 // Reads numbers from the bytes of a picture, one after the other. Every read that goes beyond the
 // end is a file that was cut off, whatever its format.
 
-import { ImageError } from "./errors.ts";
+import { ImageError } from "./image.ts";
 
 /** A position in the bytes of a file, and reads that move it on. */
 export class ByteReader {

@@ -1,6 +1,6 @@
-// What a picture is once it is decoded, and how large one may be.
+// What a picture is once it is decoded, how large one may be, and the error of one that cannot be used.
 
-import { ImageError } from "./errors.ts";
+import { RequestError } from "../../errors.ts";
 
 /** Width and height in pixels. */
 export interface Size {
@@ -49,4 +49,23 @@ export function checkSize(width: number, height: number, most = MAX_PIXELS): Siz
 /** Rounded up, so that what is over the limit also reads so. */
 function megapixels(pixels: number): number {
   return Math.ceil(pixels / 1e5) / 10;
+}
+
+/**
+ * A picture that is damaged, of a format that is not read, or of a size that is not allowed. It is the
+ * request's fault, not the model's: servers answer 400. Clients of Ollama know it by the words
+ * "invalid image input".
+ */
+export class ImageError extends RequestError {
+  /** Name of the class. */
+  override name = "ImageError";
+  /**
+   * Says which and why.
+   *
+   * @param state what is so, in words that follow a colon
+   * @param which it is, where there are several
+   */
+  constructor(readonly state: string, which = "the image") {
+    super(`Cannot read ${which}: invalid image input: ${state}`);
+  }
 }

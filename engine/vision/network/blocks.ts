@@ -8,8 +8,8 @@ import type { ImageBuilder, RowValues } from "./builder.ts";
 
 /**
  * The rows of v.position_embd, those of patches from left to right and top to bottom. A class token
- * goes after the patches, for attention does not mind its place; its row is v.class_embd plus the
- * first of the positions, or the last: `classToken`. Errors: GgufError.
+ * goes after the patches, since attention does not depend on the order of rows; its row is v.class_embd
+ * plus the first position or the last, as `classToken` says. Errors: GgufError.
  */
 export function learnedPositions(
   { top, weights, config }: ImageBuilder,
@@ -37,7 +37,7 @@ export function learnedPositions(
       const place = grid.ys[row] * grid.columns + grid.xs[row];
       values.set(positionOf(isFirst ? place + 1 : place), row * width);
     }
-    // The patch embedding of a class token's row is the bias alone, which it should not have.
+    // The patch embedding adds its bias to every row; a class token's must not have it.
     const position = positionOf(isFirst ? 0 : grid.patches);
     classEmbedding?.forEach((value, column) => {
       values[grid.patches * width + column] = value + position[column] - (bias?.[column] ?? 0);
@@ -67,7 +67,7 @@ export async function loadTwice(
   const biasOf = (name: string) => name.replace(/weight$/, "bias");
   if (bias === "optional") top.hasAll([first, second].map(biasOf));
   const hidden = top.size(0, [[first, 1], [biasOf(first), 0], [second, 0]]);
-  // What files without biases say there need not be so.
+  // Files without biases may have any number there.
   const said = bias === "required" ? top.config.countOr("projection_dim", 0) : 0;
   const outputs = top.size(said, [[second, 1], [biasOf(second), 0], [LINE_BREAK, 0]]);
   return [

@@ -1,6 +1,6 @@
-// What an encoder family's file is written with: the network over patches, its layers and inputs, and
-// networks over tokens, which are some patches joined. A network is built for a number of patches;
-// what depends on the shape of an image is computed on the CPU and written when it changes.
+// The words that families of encoders are written in: a network over patches, its layers and inputs, and
+// a network over tokens, which are squares of patches. A network is built for a number of patches; what
+// depends on the shape of an image is computed on the CPU, and written when the shape changes.
 
 import {
   type Device,
@@ -44,7 +44,7 @@ export interface VisionLayerConfig extends Partial<ImageAttentionConfig> {
   postNorms?: boolean;
 }
 
-/** What is computed of each row for a shape of image: [rows, columns]. */
+/** Computes the values of all rows, [rows, columns], for the shape of an image. */
 export type RowValues = (grid: PatchGrid, rows: number) => Float32Array;
 
 /** An encoder while it is built. */
@@ -88,7 +88,7 @@ export class ImageBuilder {
     }
   }
 
-  /** Windows of the image: those patches see each other that `windowOf` gives the same number. */
+  /** Windows of the image: patches attend to those for which `windowOf` gives the same number. */
   windows(sizes: WindowSizes, windowOf: (grid: PatchGrid, row: number) => number): Windows {
     const { device, config, options } = this;
     const windows = new Windows(device, this.#rows, sizes, config.heads(), !options.exact);
@@ -182,9 +182,10 @@ export class ImageBuilder {
   }
 
   /**
-   * Ends the load: all of the file was read, or is known to be of no use. Errors: GgufError.
+   * Checks at the end of a load that every tensor was read, or is known to be of no use. Errors:
+   * GgufError.
    *
-   * @param someLayers leaves those after the last one that was read alone
+   * @param someLayers whether layers after the last one that was read are left alone
    */
   checkAllTaken(someLayers: boolean): void {
     this.weights.inventory.checkAllTaken((name) =>
@@ -198,7 +199,7 @@ export class ImageBuilder {
     for (const write of this.#inputs) write(grid, grid.patches + this.options.extraRows);
   }
 
-  /** What records the parts of the network for the image that was prepared and whose pixels were written. */
+  /** Records the network part by part, for the image that was prepared and whose pixels were written. */
   parts(grid: PatchGrid): Iterable<(pass: Pass) => void> {
     const step: StepShape = {
       rows: grid.patches + this.options.extraRows,

@@ -1,5 +1,5 @@
 // A network that can be submitted in parts. A driver that runs on the CPU takes seconds for an image:
-// between parts others are heard, and the work can end.
+// between two parts the thread hears messages, and the work can be aborted.
 
 import type { Pass } from "../../../kernels/mod.ts";
 import { Network, type StepOperation, type StepShape } from "../../nn/mod.ts";

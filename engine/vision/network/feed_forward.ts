@@ -1,5 +1,5 @@
-// The feed-forward block of image encoders: the one that texts have, or where a file bounds what goes
-// into its matrices or comes out, the same in steps.
+// The feed-forward block of image encoders: the same as in texts, or, where a file bounds the inputs or
+// outputs of its matrices, a version that applies the bounds between its products.
 
 import type { ActivationFunction, FloatRows, Norm } from "../../../kernels/mod.ts";
 import type { Input, Layer } from "../../nn/mod.ts";

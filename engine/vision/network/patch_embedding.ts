@@ -1,5 +1,5 @@
-// The matrices that embed patches. An encoder of videos has one for each of two frames, which for an
-// image are the same, so that its patches go through both. Some files have them in one tensor.
+// The matrices that embed patches. An encoder of videos has one for each of two frames. An image is a
+// video of two equal frames, so that its patches go through both. Some files have both in one tensor.
 
 import type { Layer } from "../../nn/mod.ts";
 import type { Stack } from "../../weights/mod.ts";

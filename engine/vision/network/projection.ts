@@ -6,7 +6,7 @@ import type { FloatRows, Norm } from "../../../kernels/mod.ts";
 import type { Input, Layer, Network } from "../../nn/mod.ts";
 import { baseOf, type Rows, type Stack } from "../../weights/mod.ts";
 
-/** The largest f32: shaders need not know infinity. */
+/** The largest f32, in place of infinity, which shaders cannot write. */
 const LARGEST = (2 - 2 ** -23) * 2 ** 127;
 
 type Bounds = readonly [least: number, most: number];
@@ -23,7 +23,7 @@ interface Member {
 /** y = x W^T for all of them, side by side. */
 export class Projection {
   readonly readers: Stack["readers"];
-  /** Bounds are for floats. */
+  /** Bounds are applied to f32, so that inputs with bounds must not be quantized before. */
   readonly readsFloats: boolean;
   readonly columns: number;
   readonly #network: Network;
@@ -70,7 +70,7 @@ export class Projection {
   }
 }
 
-/** The same with its outputs further right. */
+/** The same matrices with their outputs `by` columns further right. */
 export function shifted(stack: Stack, by: number): Stack {
   const shift = <T extends { first: number }>(part: T) => ({ ...part, first: part.first + by });
   return { ...stack, parts: stack.parts.map(shift), adapters: stack.adapters.map(shift) };

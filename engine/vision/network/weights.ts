@@ -1,5 +1,5 @@
-// The weights of an image encoder. Its network is built anew where a larger image needs larger
-// buffers; the weights stay, so what was loaded once is given again.
+// The weights of an image encoder. Its network is built again where a larger image needs larger
+// buffers, but weights are loaded once: what is asked for a second time is the same object.
 
 import { type Buffer, quantFormat } from "../../../kernels/mod.ts";
 import {
@@ -42,8 +42,8 @@ export class VisionWeights extends WeightLoader {
   }
 
   /**
-   * A matrix [rows, columns] whose values follow from a tensor's, as f32: no format could keep its
-   * blocks. With the tensor's bias, if it has one. Errors: GgufError.
+   * A matrix [rows, columns] of f32 that is computed from a tensor; quantized blocks could not be
+   * rearranged. With the tensor's bias, if it has one. Errors: GgufError.
    *
    * @param from shape of the tensor, the length of a row first
    */

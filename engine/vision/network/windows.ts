@@ -1,6 +1,6 @@
-// The parts of an image whose patches see each other: all of it, or windows. To attention a part is
-// what a sequence is in a text, seen whole by each of its rows, with keys and values in the paged
-// cache, which all layers share, for an image is encoded in one step.
+// Windows of an image: the groups of patches that attend to each other, perhaps one group of all. The
+// attention kernels run a window as they run a sequence of a text, without a causal mask. Keys and
+// values lie in a paged cache that all layers share, since an image is encoded in one step.
 
 import { BLOCK, type Device, type LayerCache, layerCacheBytes } from "../../../kernels/mod.ts";
 import { allocateStep, type Heads, type StepState } from "../../nn/mod.ts";
@@ -8,7 +8,7 @@ import { allocateStep, type Heads, type StepState } from "../../nn/mod.ts";
 /** How large the windows of an image can be, in rows. */
 export interface WindowSizes {
   largest: number;
-  /** What all but one have at least. */
+  /** Least rows of all windows but one. */
   smallest: number;
 }
 
@@ -45,7 +45,7 @@ export class Windows {
     this.cache = { keys: buffer("keys"), values: buffer("values"), half };
   }
 
-  /** Takes the windows of an image: the number of each row's, counted from 0. */
+  /** Writes the windows of an image. @param windowOf the window of each row, counted from 0 */
   write(windowOf: ArrayLike<number>): void {
     const rows = new Uint32Array(4 * windowOf.length); // token, position, slot, 0
     const tiles: number[] = []; // first row, rows, positions of the window, 0

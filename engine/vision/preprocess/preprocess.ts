@@ -4,11 +4,10 @@
 import { type Image, ImageError, type Size } from "../image/mod.ts";
 import { MAX_ASPECT_RATIO } from "./canvas.ts";
 import type { Method, PreprocessingConfig } from "./config.ts";
-import { dynamic, mostDynamicTokens } from "./dynamic.ts";
-import { fixed } from "./fixed.ts";
 import { idefics3 } from "./idefics3.ts";
 import type { Layout, PreparedImages, Preprocessor } from "./prepared.ts";
 import { tiled } from "./tiled.ts";
+import { dynamic, fixed, mostDynamicTokens } from "./whole.ts";
 
 const PREPROCESSORS: Record<Method, Preprocessor> = { dynamic, fixed, idefics3, tiled };
 

@@ -1,6 +1,6 @@
-// Images that were encoded, by the hash of their bytes: what stands in the history of a conversation
-// comes with every turn of it. Those that were not asked for longest go first. Who waits for an image
-// may give up; when nobody waits any more, its reading ends and nothing of it is kept.
+// Images that were encoded, by the hash of their bytes: clients send the images of a conversation again
+// with every turn. The least recently used go first. Whoever waits for an image may give up; when nobody
+// waits any more, its reading ends and nothing of it is kept.
 
 import type { ReadImage } from "../../prompt/mod.ts";
 import { untilAborted } from "../../async.ts";
@@ -15,9 +15,9 @@ interface Entry {
   bytes: number;
 }
 
-/** Remembers as many images as fit; those that are being read count as nothing. */
+/** Remembers as many images as fit; an image counts once it has been read. */
 export class ImageCache {
-  /** The one that was asked for last is last. */
+  /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #capacity: number;
 

@@ -1,5 +1,6 @@
 // From the bytes of a picture to what stands for it in a prompt: decoded, prepared, encoded, with the
-// model's markers; and how much that will be, told by its header alone. Where it stands is the prompt's business (prompt/image_marks.ts).
+// marks of its family around; and how many tokens that will be, from its header alone. Where in the
+// prompt it goes is the business of prompt/image_marks.ts.
 
 import { RequestError } from "../../errors.ts";
 import type { ImageData, PromptImage, ReadImage } from "../../prompt/mod.ts";
@@ -13,7 +14,7 @@ import type { Vision } from "../vision.ts";
 /** Bytes of embeddings that are remembered. */
 const CACHE_BYTES = 64 * 2 ** 20;
 
-/** Runs work while nothing else uses the encoder's GPU; with the signal, waiting for that ends. */
+/** Runs work while nothing else uses the device. An aborted signal ends the wait for that. */
 export type Between = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /** Reads the images of a model's prompts. */
@@ -24,14 +25,14 @@ export class ImageReader {
   readonly #cache = new ImageCache(CACHE_BYTES);
   readonly #preparer = new ImagePreparer();
 
-  /** Reads as `vision` says, on the GPU when it is its turn. */
+  /** @param between runs what needs the device between two steps of the decoder */
   constructor(vision: Vision, encoder: ImageEncoder, between: Between) {
     this.#vision = vision;
     this.#encoder = encoder;
     this.#between = between;
   }
 
-  /** To be held by who reads several images: what reads them need not begin anew for each. */
+  /** Keeps the worker that decodes alive until disposed of, for callers that read several images. */
   begin(): Disposable {
     return this.#preparer.use();
   }
@@ -96,7 +97,7 @@ export class ImageReader {
     return { ...this.#describe(image), key, tokens, embeddings };
   }
 
-  /** What of an image follows from its size once it is prepared. */
+  /** What follows from the size of a prepared image: its tokens, and their grid. */
   #describe({ width, height }: Size): Pick<PromptImage, "tokens" | "grid"> {
     const { preprocessing: { patchSize, merge }, family } = this.#vision;
     const side = patchSize * merge;

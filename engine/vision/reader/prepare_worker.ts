@@ -1,9 +1,8 @@
-// The thread in which large images are decoded and scaled: it takes seconds, and the thread of the
-// model has other answers to go on with. One image at a time; preparer.ts is the other side.
+// The thread in which large images are decoded and scaled, one at a time: that takes seconds, in which
+// the thread of the model goes on with other answers. preparer.ts is the other side.
 
 import { CancelFlag } from "../../cancellation.ts";
-import { prepareImage } from "./prepare.ts";
-import type { PrepareAnswer, PrepareRequest } from "./preparer.ts";
+import { type PrepareAnswer, prepareImage, type PrepareRequest } from "./preparer.ts";
 import { ImageError } from "../image/mod.ts";
 
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope;

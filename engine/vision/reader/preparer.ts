@@ -1,13 +1,12 @@
-// Prepares images beside the thread that it is called in: small ones there, since a worker takes longer
-// to begin, the others in a worker, one after the other, so that what they need is needed once. The
-// worker lives as long as somebody reads images, and its memory goes with it.
+// Decodes and scales images. Small ones in the thread of the caller, since starting a worker takes
+// longer; the others in a worker, one after the other, so that only one is in memory at a time. The
+// worker lives as long as somebody reads images, and its memory is free when it ends.
 
-import { CancelFlag } from "../../cancellation.ts";
+import { CancelFlag, cancellable } from "../../cancellation.ts";
 import { EngineError } from "../../errors.ts";
 import { untilAborted } from "../../async.ts";
-import { ImageError, measureImage } from "../image/mod.ts";
-import { prepareImage } from "./prepare.ts";
-import type { PreparedImages, PreprocessingConfig } from "../preprocess/mod.ts";
+import { decodeImage, ImageError, measureImage } from "../image/mod.ts";
+import { type PreparedImages, preprocess, type PreprocessingConfig } from "../preprocess/mod.ts";
 
 /** An image of so many pixels is prepared in some tens of milliseconds. */
 const SMALL_PIXELS = 500_000;
@@ -90,5 +89,26 @@ export class ImagePreparer {
     this.#worker?.terminate();
     this.#worker = undefined;
     this.#last = Promise.resolve();
+  }
+}
+
+/**
+ * Decodes and scales an image for an encoder.
+ *
+ * @param flags call it off
+ * @throws {ImageError} if it is none that can be read; CancelledError
+ */
+export async function prepareImage(
+  bytes: Uint8Array,
+  config: PreprocessingConfig,
+  flags: readonly CancelFlag[],
+): Promise<PreparedImages> {
+  try {
+    const image = await decodeImage(bytes, flags);
+    return cancellable(flags, () => preprocess(image, config));
+  } catch (error) {
+    // A buffer of the size of the image cannot be allocated.
+    if (!(error instanceof RangeError)) throw error;
+    throw new ImageError(`there is no memory for its pixels (${error.message}); send it smaller`);
   }
 }

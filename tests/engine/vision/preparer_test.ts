@@ -4,8 +4,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { MetadataReader } from "../../../engine/gguf/mod.ts";
 import { ImageError } from "../../../engine/vision/image/mod.ts";
-import { prepareImage } from "../../../engine/vision/reader/prepare.ts";
-import { ImagePreparer } from "../../../engine/vision/reader/preparer.ts";
+import { ImagePreparer, prepareImage } from "../../../engine/vision/reader/preparer.ts";
 import { readPreprocessing } from "../../../engine/vision/preprocess/mod.ts";
 import { pngFile } from "./image_files.ts";
 

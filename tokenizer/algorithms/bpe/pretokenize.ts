@@ -61,8 +61,8 @@ export function matches(source: string): Cutter {
 }
 
 /**
- * A cutter for runs of digits: in threes, counted from the right. What precedes a run stays with
- * the digits that come first, which no rule minds: the cutters that follow part them.
+ * A cutter for runs of digits: in threes, counted from the right. What stands before a run is left
+ * together with its first digits; the cutters that follow part the two.
  * @param run expression (in "v" mode) for a run
  */
 export function threes(run: string): Cutter {

@@ -1,5 +1,5 @@
 // Byte pair encoding of a single word: its bytes or characters, joined as the merges say.
-// What the vocabulary has no token for falls apart again, as llama.cpp has it.
+// A joined symbol for which the vocabulary has no token falls apart again, as in llama.cpp.
 
 import type { Poll } from "../algorithm.ts";
 import { characterOfByte } from "./byte_alphabet.ts";

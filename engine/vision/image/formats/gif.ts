@@ -2,8 +2,7 @@
 // The format: CompuServe, Graphics Interchange Format, version 89a.
 
 import { ByteReader } from "../byte_reader.ts";
-import { ImageError } from "../errors.ts";
-import { checkSize, MAX_PLATFORM_PIXELS } from "../image.ts";
+import { checkSize, ImageError, MAX_PLATFORM_PIXELS } from "../image.ts";
 import { plain, type Traits } from "./traits.ts";
 
 const SIGNATURE_BYTES = 6;

@@ -1,8 +1,7 @@
 // What a JPEG file says of itself, and whether it is whole: decoders fill what is missing with grey.
 // The format: ITU-T T.81, annex B; EXIF data in it: CIPA DC-008, section 4.7.2.
 
-import { ImageError } from "../errors.ts";
-import { checkSize, type Size } from "../image.ts";
+import { checkSize, ImageError, type Size } from "../image.ts";
 import { Marker, readSegments, startsWith } from "../jpeg/mod.ts";
 import { readOrientation, UPRIGHT, uprightSize } from "../orientation.ts";
 import { plain, type Traits } from "./traits.ts";

@@ -1,6 +1,6 @@
 // Which format a picture is of: those that are read, and those that are only known by name.
 
-import { ImageError } from "../errors.ts";
+import { ImageError } from "../image.ts";
 import { checkBmp } from "./bmp.ts";
 import { checkGif } from "./gif.ts";
 import { checkJpeg } from "./jpeg.ts";

@@ -2,8 +2,7 @@
 // checksums, are the decoder's business. The format: W3C, Portable Network Graphics, section 5.
 
 import { ByteReader } from "../byte_reader.ts";
-import { ImageError } from "../errors.ts";
-import { checkSize, type Size } from "../image.ts";
+import { checkSize, ImageError, type Size } from "../image.ts";
 import { readOrientation, UPRIGHT, uprightSize } from "../orientation.ts";
 import type { Traits } from "./traits.ts";
 

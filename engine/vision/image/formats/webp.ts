@@ -3,8 +3,7 @@
 // section 3.4.
 
 import { ByteReader } from "../byte_reader.ts";
-import { ImageError } from "../errors.ts";
-import { checkSize, MAX_PLATFORM_PIXELS, type Size } from "../image.ts";
+import { checkSize, ImageError, MAX_PLATFORM_PIXELS, type Size } from "../image.ts";
 import { readOrientation, UPRIGHT, uprightSize } from "../orientation.ts";
 import { plain, type Traits } from "./traits.ts";
 

@@ -2,7 +2,7 @@
 // zero, which is dropped, or by a marker, at which the data ends.
 // The format: ITU-T T.81, annex F.2.2.5.
 
-import { ImageError } from "../errors.ts";
+import { ImageError } from "../image.ts";
 import type { HuffmanTable } from "./huffman.ts";
 import { Marker } from "./segments.ts";
 

@@ -1,7 +1,7 @@
 // How the coefficients of one block are coded: all at once, or, in progressive files, by ranges and
 // by bits, from the highest down. The format: ITU-T T.81, annexes F.2.2 and G.1.2.
 
-import { ImageError } from "../errors.ts";
+import { ImageError } from "../image.ts";
 import type { BitReader } from "./bit_reader.ts";
 import { BLOCK_LENGTH } from "./frame.ts";
 import type { HuffmanTable } from "./huffman.ts";

@@ -3,8 +3,7 @@
 // model notices. The format: ITU-T T.81.
 
 import { ByteReader } from "../byte_reader.ts";
-import { ImageError } from "../errors.ts";
-import type { Image } from "../image.ts";
+import { type Image, ImageError } from "../image.ts";
 import { ZIGZAG } from "./block_coding.ts";
 import { greyImage, rgbImage, yccImage } from "./colors.ts";
 import { BLOCK_LENGTH, type Frame, readFrame } from "./frame.ts";

@@ -2,7 +2,7 @@
 // coefficients are. The format: ITU-T T.81, annexes A.1 and B.2.2.
 
 import { ByteReader } from "../byte_reader.ts";
-import { ImageError } from "../errors.ts";
+import { ImageError } from "../image.ts";
 
 /** Coefficients of a block. */
 export const BLOCK_LENGTH = 64;

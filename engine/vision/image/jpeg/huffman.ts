@@ -2,7 +2,7 @@
 // the code that a number starts with. The format: ITU-T T.81, annexes B.2.4.2 and C.
 
 import type { ByteReader } from "../byte_reader.ts";
-import { ImageError } from "../errors.ts";
+import { ImageError } from "../image.ts";
 
 const MAX_CODE_BITS = 16;
 

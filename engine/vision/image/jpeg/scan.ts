@@ -3,7 +3,7 @@
 
 import { checkpoint } from "../../../cancellation.ts";
 import { ByteReader } from "../byte_reader.ts";
-import { ImageError } from "../errors.ts";
+import { ImageError } from "../image.ts";
 import { BitReader } from "./bit_reader.ts";
 import {
   type Band,

@@ -6,8 +6,7 @@
 import { crc32 } from "node:zlib";
 import { type CancelFlag, cancellable } from "../../../cancellation.ts";
 import { ByteReader } from "../byte_reader.ts";
-import { ImageError } from "../errors.ts";
-import type { Image } from "../image.ts";
+import { type Image, ImageError } from "../image.ts";
 import { type PixelFormat, RowDecoder } from "./rows.ts";
 
 const SIGNATURE_BYTES = 8;

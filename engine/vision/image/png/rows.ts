@@ -2,8 +2,7 @@
 // places. The format: W3C, Portable Network Graphics, sections 8 (interlacing) and 9 (filters).
 
 import { checkpoint } from "../../../cancellation.ts";
-import { ImageError } from "../errors.ts";
-import type { Image } from "../image.ts";
+import { type Image, ImageError } from "../image.ts";
 
 /** How the pixels of a file are stored. */
 export interface PixelFormat {

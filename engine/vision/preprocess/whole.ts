@@ -1,11 +1,21 @@
-// Pictures of their own size, as near as whole tokens and the limits on their number allow: Qwen-VL,
-// Pixtral and Mistral 3, Gemma 4. The size: smart_resize of Qwen2-VL's image processor in
+// Pictures that stay whole. Of one size: SigLIP of Gemma 3, CLIP of LLaVA 1.5; the picture keeps its
+// shape and is centred on a square, as llama.cpp does it (the models' own processors stretch, or cut to
+// a square). Of their own size, as near as whole tokens and the limits on their number allow: Qwen-VL,
+// Pixtral and Mistral 3, Gemma 4; that size is smart_resize of Qwen2-VL's image processor in
 // transformers, in the 32-bit arithmetic of llama.cpp.
 
 import type { Size } from "../image/mod.ts";
 import { fit, MAX_ASPECT_RATIO } from "./canvas.ts";
 import type { PreprocessingConfig } from "./config.ts";
 import { type Preprocessor, whole } from "./prepared.ts";
+
+/** Fits the picture into the encoder's square. */
+export const fixed: Preprocessor = {
+  lay: (_, { imageSize: side }) => whole({ width: side, height: side }),
+  prepare(image, { imageSize: side, filter, background }) {
+    return whole(fit(image, { width: side, height: side }, filter, background));
+  },
+};
 
 /** Fits the picture into a canvas of about its shape. */
 export const dynamic: Preprocessor = {
