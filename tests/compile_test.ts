@@ -55,7 +55,7 @@ Deno.test("deno task compile embeds the workers, every shader and the packages",
     // The printed list folds large folders: the file itself tells whether a source is in it.
     const executable = await readBytes(`${folder}/quern`);
     const workers = [
-      "worker",
+      "worker/worker",
       "create/file_worker",
       "memory/estimate_worker",
       "vision/reader/prepare_worker",
