@@ -108,7 +108,10 @@ export interface DeviceProfile {
 export interface DeviceOptions {
   /** What computes; default: what QUERN_DEVICE says, else a GPU where there is one, else the CPU. */
   kind?: "webgpu" | "cpu";
-  /** Threads of a CPU device; default: what QUERN_THREADS says, else one for each physical core. */
+  /**
+   * Threads of a CPU device; default: what QUERN_THREADS says, else one for each physical core.
+   * Those that are asked for here are there when the device is open, others a moment later.
+   */
   threads?: number;
   /** Takes the time of each operation of a CPU device, and of that in kernels; it has to call `run`. */
   clock?: {

@@ -85,6 +85,9 @@ export class CpuCore implements Quantizer, Packer {
   #temporary: CpuBuffer | undefined;
   #results: CpuBuffer | undefined;
   pool: ThreadPool | undefined;
+  /** Why there are no threads, where they did not start. */
+  fault: Error | undefined;
+  #isClosed = false;
   clock: DeviceOptions["clock"];
 
   /** @param isDry whether nothing is ever run, so that weights need no memory */
@@ -94,9 +97,22 @@ export class CpuCore implements Quantizer, Packer {
     this.#arguments = takeBuffer(this.work, "arguments", ARGUMENT_BYTES);
   }
 
-  /** Starts threads. @param threads besides the host's, which waits for them */
+  /**
+   * Starts threads; until they are there, the host computes alone. Where the host is a worker itself,
+   * Deno takes a second to start one: longer than a small model takes to load and answer.
+   *
+   * @param threads besides the host's, which waits for them
+   */
   async startThreads(threads: number): Promise<void> {
-    this.pool = await ThreadPool.open(threads);
+    const pool = await ThreadPool.open(threads);
+    if (this.#isClosed) await pool.close();
+    else this.pool = pool;
+  }
+
+  /** Ends the threads, those too that are being started. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.pool?.close();
   }
 
   /** Gives threads the kernels that they do not have yet. */

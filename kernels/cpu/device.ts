@@ -96,8 +96,13 @@ export class CpuDevice implements Device {
     const { threads = defaultThreads(), clock } = options;
     const core = new CpuCore();
     core.clock = clock;
-    if (threads > 1) await core.startThreads(threads);
-    return new CpuDevice(core, cpuProfile(core.machine, { ...options, threads }));
+    const device = new CpuDevice(core, cpuProfile(core.machine, { ...options, threads }));
+    if (threads > 1) {
+      const started = core.startThreads(threads);
+      if (options.threads !== undefined) await started;
+      else started.catch((error) => core.fault = error);
+    }
+    return device;
   }
 
   /** What a device that is opened so would be. */
@@ -118,7 +123,9 @@ export class CpuDevice implements Device {
     return new CpuDevice(this.#core, this.profile, true);
   }
 
-  check(): void {}
+  check(): void {
+    if (this.#core.fault) throw this.#core.fault;
+  }
 
   async scoped<T>(_what: string, create: () => T | Promise<T>): Promise<T> {
     return await create();
@@ -405,7 +412,7 @@ export class CpuDevice implements Device {
   [Symbol.dispose](): void {
     for (const buffer of [...this.#purposes.keys()]) this.free(buffer);
     this.allocated.clear();
-    if (!this.#isShare) void this.#core.pool?.close();
+    if (!this.#isShare) void this.#core.close();
   }
 
   /** An operation in plain TypeScript, which has to see what kernels made. */
