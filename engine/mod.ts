@@ -84,4 +84,5 @@ export {
   openModelInWorker,
   type ProcessOptions,
   serveModelProcess,
+  startWorkerAhead,
 } from "./worker/mod.ts";

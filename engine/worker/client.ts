@@ -55,8 +55,46 @@ export async function openModelInWorker(
   options: LoadOptions = {},
 ): Promise<ChatModel> {
   options.signal?.throwIfAborted();
-  const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
-  return await openModelIn(new ThreadHost(worker), path, options);
+  return await openModelIn(new ThreadHost(takeWorker()), path, options);
+}
+
+/** How long a thread that was started ahead waits for its load, in milliseconds. */
+const LONGEST_AHEAD = 10_000;
+
+/** A thread that was started ahead, and the timer that ends it. */
+let ahead: { worker: Worker; timer: ReturnType<typeof setTimeout> } | undefined;
+
+/**
+ * Starts the thread of the next load, for whoever has something to find out before it: a thread takes a
+ * quarter of a second to read its modules. It ends by itself if no load comes soon.
+ */
+export function startWorkerAhead(): void {
+  if (ahead) return;
+  const worker = makeWorker();
+  const drop = () => {
+    clearTimeout(timer);
+    if (ahead?.worker === worker) ahead = undefined;
+    worker.terminate();
+  };
+  const timer = setTimeout(drop, LONGEST_AHEAD);
+  // The load starts another one then, which says what is wrong.
+  worker.onerror = (event) => {
+    event.preventDefault();
+    drop();
+  };
+  ahead = { worker, timer };
+}
+
+function takeWorker(): Worker {
+  if (!ahead) return makeWorker();
+  const { worker, timer } = ahead;
+  ahead = undefined;
+  clearTimeout(timer);
+  return worker;
+}
+
+function makeWorker(): Worker {
+  return new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   openModelInWorker,
   type OpenOptions,
   readMemoryBudget,
+  startWorkerAhead,
   usableProjector,
 } from "../../engine/mod.ts";
 import { MODEL_PROCESS } from "./commands/define_model_process.ts";
@@ -23,7 +24,7 @@ export function systemDependencies(): CliDependencies {
   return {
     open: openModel,
     inspect: inspectModel,
-    memory: { estimate: estimateInWorker, budget: readMemoryBudget },
+    memory: { estimate: estimateAhead, budget: readMemoryBudget },
     device: {
       examine: examineDevice,
       describe: async () => (await gpuProfile()).description,
@@ -33,6 +34,12 @@ export function systemDependencies(): CliDependencies {
     environment: Deno.env.toObject(),
     fetch: globalThis.fetch,
   };
+}
+
+/** Estimates of a model; while they are made, the thread that loads it starts. */
+function estimateAhead(source: FileSource): ReturnType<typeof estimateInWorker> {
+  startWorkerAhead();
+  return estimateInWorker(source);
 }
 
 /** Loads the files of a model in a worker, or in a process of its own. */
