@@ -22,6 +22,7 @@ export function typeCode(type: ValueType): number {
 
 /** An unsigned integer below 2^53, as LEB128. */
 export function unsigned(value: number): Bytes {
+  if (value < 128) return [value];
   const bytes: number[] = [];
   let rest = value;
   for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push(rest % 128 + 128);
@@ -31,6 +32,12 @@ export function unsigned(value: number): Bytes {
 /** A signed integer of up to 64 bits, as LEB128. */
 export function signed(value: number | bigint): Bytes {
   const bytes: number[] = [];
+  if (typeof value === "number" && value === (value | 0)) {
+    for (let rest = value;; rest >>= 7) {
+      if (rest >= -64 && rest < 64) return [...bytes, rest & 127];
+      bytes.push(rest & 127 | 128);
+    }
+  }
   for (let rest = BigInt(value);;) {
     const low = Number(rest & 127n);
     rest >>= 7n;
