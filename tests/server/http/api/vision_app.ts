@@ -78,7 +78,7 @@ export async function createVisionApp(name: string): Promise<VisionApp> {
 }
 
 /** Loads the model that sees as a library does. */
-export function loadSeeing({ files: { text, projector } }: VisionApp) {
+export function loadVisionModel({ files: { text, projector } }: VisionApp) {
   return loadModel(text, { ...tinyLoad, contextLength: 1024, projector });
 }
 

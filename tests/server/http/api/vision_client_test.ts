@@ -11,7 +11,7 @@ import { handlerWay } from "../../tiny_app.ts";
 import {
   countEncoded,
   createVisionApp,
-  loadSeeing,
+  loadVisionModel,
   picture,
   PICTURE_MARKERS,
   PICTURE_ROWS,
@@ -262,7 +262,7 @@ Deno.test("the openai client shows a picture by the Responses API", async () => 
 });
 
 Deno.test("embedImage() gives the rows that prompts have, of bytes and of base64", async () => {
-  await using local = await loadSeeing(world);
+  await using local = await loadVisionModel(world);
   const { embeddings, tokens } = await local.embedImage(picture(1));
   assertEquals([tokens, embeddings.length], [
     PICTURE_ROWS,
