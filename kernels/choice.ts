@@ -75,7 +75,8 @@ const GPU_FILES: Record<string, RegExp> = {
   "/dev": /^(?:nvidia(?:\d+|ctl)|nvhost-gpu|kgsl-3d\d+|mali\d+|dxg)$/,
 };
 
-function findGpuFiles(): string[] | undefined {
+/** Device files of GPUs; undefined where the system has no such files or does not show them. */
+export function findGpuFiles(): string[] | undefined {
   if (globalThis.Deno?.build.os !== "linux" || !mayRead("/dev")) return undefined;
   return Object.entries(GPU_FILES).flatMap(([folder, pattern]) =>
     (namesIn(folder) ?? []).filter((name) => pattern.test(name)).map((name) => `${folder}/${name}`)
