@@ -172,6 +172,12 @@ export interface Device extends Allocator, Disposable {
   record(): Recorder;
   /** Submits commands, in order; without any, hands over what was written. */
   submit(...commands: Commands[]): void;
+  /**
+   * Submits within `submit`, while which `isUnwanted` is asked every few milliseconds where the host's
+   * thread has to wait. Where it is true, the rest may be left out: what it would have written is not
+   * to be relied on.
+   */
+  unless(isUnwanted: () => boolean, submit: () => void): void;
   /** Resolves when all that was submitted is done. */
   idle(): Promise<void>;
   /** A way to the host for up to so many bytes. */

@@ -203,8 +203,7 @@ export class Scheduler {
 
   #dropAborted(): void {
     for (const sequence of [...this.#running, ...this.#waiting]) {
-      const isCalledOff = sequence.request.flags?.some(({ isSet }) => isSet) ?? false;
-      if (sequence.aborted || isCalledOff) this.#end(sequence, "aborted");
+      if (isCalledOff(sequence)) this.#end(sequence, "aborted");
     }
   }
 
@@ -279,10 +278,14 @@ export class Scheduler {
     const plan = this.#plans.layOut(shares);
     plan.shape.decodeContext += repeats - 1;
     const isStepwise = shares.some(({ sequence, output }) => output && sequence.isStepwise);
-    const read = isStepwise ? this.#submitStep(plan, shares) : this.#executor.submit(plan, repeats);
+    const isUnwanted = () => shares.every(({ sequence }) => isCalledOff(sequence));
+    const read = isStepwise
+      ? this.#submitStep(plan, shares, isUnwanted)
+      : this.#executor.submit(plan, repeats, isUnwanted);
     for (const { sequence, count, output } of shares) {
       sequence.underWay++;
-      if (sequence.ended) continue; // Its mask could not be made.
+      // Its mask could not be made, or its step was left out.
+      if (sequence.ended || isCalledOff(sequence)) continue;
       sequence.submitted += count * repeats;
       if (output) sequence.decoding = true;
       this.#pool.publish(sequence);
@@ -291,7 +294,11 @@ export class Scheduler {
   }
 
   /** Masks are made while the GPU runs the step, and others are heard before its tokens are read. */
-  #submitStep(plan: StepPlan, shares: Share[]): () => Promise<Sampled> {
+  #submitStep(
+    plan: StepPlan,
+    shares: Share[],
+    isUnwanted: () => boolean,
+  ): () => Promise<Sampled> {
     this.#executor.forward(plan);
     const masks = new Map<number, Uint32Array<ArrayBuffer>>();
     const wanted = new Set<number>();
@@ -303,7 +310,7 @@ export class Scheduler {
       const mask = constraint && this.#attempt(sequence, () => constraint.mask(remaining));
       if (mask) masks.set(sequence.slot, mask);
     }
-    const read = this.#executor.sample(plan, masks, wanted);
+    const read = this.#executor.sample(plan, masks, wanted, isUnwanted);
     return async () => {
       await nextTask();
       return await read();
@@ -342,7 +349,7 @@ export class Scheduler {
   }
 
   #take(sequence: Sequence, token: number, logits?: Float32Array): void {
-    if (sequence.ended) return;
+    if (sequence.ended || isCalledOff(sequence)) return;
     if (token === NO_TOKEN) return this.#end(sequence, { error: new NotFiniteError("logits") });
     sequence.tokens.push(token);
     const goesOn = this.#attempt(sequence, (request) => request.accept(token, logits));
@@ -386,4 +393,9 @@ export class Scheduler {
     this.#freed.resolve();
     this.#freed = Promise.withResolvers();
   }
+}
+
+/** Whether nobody wants a sequence any more; its flags are set by other threads, at any time. */
+function isCalledOff({ aborted, request: { flags = [] } }: Sequence): boolean {
+  return aborted || flags.some(({ isSet }) => isSet);
 }

@@ -32,8 +32,10 @@ export interface StepExecutor {
   /**
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
    * Call the result once, before the next-but-one submit.
+   *
+   * @param isUnwanted whether nobody wants the step any more: then the rest may be left out
    */
-  submit(plan: StepPlan, repeats: number): () => Promise<Sampled>;
+  submit(plan: StepPlan, repeats: number, isUnwanted?: () => boolean): () => Promise<Sampled>;
   /** Submits a plan without the choice of tokens; sample() is to follow. */
   forward(plan: StepPlan): void;
   /**
@@ -42,11 +44,13 @@ export interface StepExecutor {
    *
    * @param masks by slot, for those whose sampling is masked
    * @param wanted slots whose logits are wanted too
+   * @param isUnwanted as of submit()
    */
   sample(
     plan: StepPlan,
     masks: ReadonlyMap<number, Uint32Array<ArrayBuffer>>,
     wanted: ReadonlySet<number>,
+    isUnwanted?: () => boolean,
   ): () => Promise<Sampled>;
   /** Runs a plan and reads an output of it: [outputs, columns]. Nothing else may be under way. */
   evaluate(plan: StepPlan, output: OutputKind): Promise<Float32Array>;

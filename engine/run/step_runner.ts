@@ -29,6 +29,9 @@ import type { StepExecutor } from "./step_executor.ts";
 import { MOST_REPEATS, type Sampled, slotsOf, type StepPlan } from "./step_plan.ts";
 import { StepRecorder } from "./step_recorder.ts";
 
+/** Of steps that somebody always wants. */
+const NEVER = () => false;
+
 /** Submits that may be under way: one running, one being read. */
 const IN_FLIGHT = 2;
 
@@ -104,7 +107,7 @@ export class StepRunner implements StepExecutor {
    * Call the result once, before the next-but-one submit.
    * In Deno the call itself blocks until the GPU is done; see platform.ts.
    */
-  submit(plan: StepPlan, repeats: number): () => Promise<Sampled> {
+  submit(plan: StepPlan, repeats: number, isUnwanted = NEVER): () => Promise<Sampled> {
     this.#device.check();
     this.#write(plan);
     const { shape } = plan;
@@ -118,7 +121,7 @@ export class StepRunner implements StepExecutor {
       });
       if (bytes > 0) recorder.copy(this.#sampled, 0, readback.buffer, i * bytes, bytes);
     }
-    this.#device.submit(recorder.finish());
+    this.#device.unless(isUnwanted, () => this.#device.submit(recorder.finish()));
     return () => this.#read(readback, repeats * bytes);
   }
 
@@ -145,6 +148,7 @@ export class StepRunner implements StepExecutor {
     plan: StepPlan,
     masks: ReadonlyMap<number, Uint32Array<ArrayBuffer>>,
     wanted: ReadonlySet<number>,
+    isUnwanted = NEVER,
   ): () => Promise<Sampled> {
     for (const [slot, mask] of masks) {
       const words = this.#maskWords;
@@ -158,7 +162,8 @@ export class StepRunner implements StepExecutor {
     const readLogits = this.#copyLogits(recorder, slotsOf(plan), wanted, turn);
     recorder.pass((pass) => this.#sampler?.encode(pass, outputs, this.#needs(plan)));
     recorder.copy(this.#sampled, 0, readback.buffer, 0, outputs * 4);
-    this.#device.submit(...this.#held.splice(0), recorder.finish());
+    const held = this.#held.splice(0);
+    this.#device.unless(isUnwanted, () => this.#device.submit(...held, recorder.finish()));
     // The GPU waits for the host after each token: the next step is recorded while this one runs.
     this.#recorder.prepare(plan);
     return async () => {

@@ -20,7 +20,7 @@ import {
 } from "./modules.ts";
 import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
 import type { Quantizer } from "./plain/rows.ts";
-import { ThreadPool } from "./pool.ts";
+import { CpuError, ThreadPool } from "./pool.ts";
 import { readsWide } from "./product.ts";
 import { IMPORTS, ModuleBuilder } from "./wasm/mod.ts";
 
@@ -31,6 +31,12 @@ const PACK_BANDS = 32;
 export function floatBits(value: number): number {
   return new Int32Array(Float32Array.of(value).buffer)[0]!;
 }
+
+/** Raised where the rest of a step is left out, and caught where it was begun. */
+const LEFT_OUT = new CpuError("Cannot finish the step: nobody wants it any more");
+
+/** In how many parts the host does an operation that somebody may call off. */
+const HOST_SHARES = 16;
 
 /** Bytes of the arguments of kernels that wait to be run together. */
 const ARGUMENT_BYTES = 2 ** 20;
@@ -80,6 +86,7 @@ export class CpuCore implements Quantizer, Packer {
   readonly #phases: (KernelCall & { record: number })[][] = [];
   /** Whether kernels wait for others. */
   #waits = false;
+  #isUnwanted: (() => boolean) | undefined;
   readonly #panel = panelMemory();
   readonly #kept = new Map<string, CpuBuffer>();
   #temporary: CpuBuffer | undefined;
@@ -224,12 +231,24 @@ export class CpuCore implements Quantizer, Packer {
     if (!this.#waits) this.flush();
   }
 
+  /** Leaves out the rest of what `work` runs together once nobody wants it. */
+  unless(isUnwanted: () => boolean, work: () => void): void {
+    this.#isUnwanted = isUnwanted;
+    try {
+      work();
+    } finally {
+      this.#isUnwanted = undefined;
+    }
+  }
+
   /** Has kernels wait for each other's company while `work` adds some. */
   together(work: () => void): void {
     this.#waits = true;
     try {
       work();
       this.flush();
+    } catch (error) {
+      if (error !== LEFT_OUT) throw error;
     } finally {
       this.#waits = false;
       this.#phases.length = 0;
@@ -248,18 +267,23 @@ export class CpuCore implements Quantizer, Packer {
   #runPhases(phases: readonly (readonly (KernelCall & { record: number })[])[]): void {
     if (this.pool) {
       this.loadKernels(); // of operations that were bound after `prepare`
-      this.pool.run(phases.map((calls) =>
+      const step = phases.map((calls) =>
         calls.map(({ kernels, name, record, items, grain }) => ({
           kernel: kernels.inThreads![name]!,
           record,
           items,
           ...(grain ? { grain } : {}),
         }))
-      ));
+      );
+      if (!this.pool.run(step, this.#isUnwanted)) throw LEFT_OUT;
       return;
     }
     for (const { kernels, name, record, items } of phases.flat()) {
-      kernels.here[name]!(record, 0, items);
+      const share = this.#isUnwanted ? Math.ceil(items / HOST_SHARES) : items;
+      for (let first = 0; first < items; first += share) {
+        if (this.#isUnwanted?.()) throw LEFT_OUT;
+        kernels.here[name]!(record, first, Math.min(items, first + share));
+      }
     }
   }
 

@@ -207,6 +207,10 @@ export class CpuDevice implements Device {
     });
   }
 
+  unless(isUnwanted: () => boolean, submit: () => void): void {
+    this.#core.unless(isUnwanted, submit);
+  }
+
   idle(): Promise<void> {
     return nextTurn();
   }

@@ -35,6 +35,9 @@ export class CpuError extends Error {
   override name = "CpuError";
 }
 
+/** How often a step that may become unwanted is looked after, in milliseconds. */
+const LOOK_INTERVAL = 10;
+
 /** How many times a thread comes back for items of an operation, about. */
 const TURNS = 8;
 
@@ -85,10 +88,15 @@ export class ThreadPool {
     return this.#end();
   }
 
-  /** The same, blocking the caller's thread: a step of microseconds is not worth an await. */
-  run(step: Step): boolean {
+  /**
+   * The same, blocking the caller's thread: a step of microseconds is not worth an await.
+   *
+   * @param isUnwanted asked now and then; where it is true, the step is aborted
+   */
+  run(step: Step, isUnwanted?: () => boolean): boolean {
+    if (isUnwanted?.()) return false;
     this.#begin(step);
-    this.#commandNow(Task.Run);
+    this.#commandNow(Task.Run, isUnwanted);
     return this.#end();
   }
 
@@ -148,11 +156,13 @@ export class ThreadPool {
     advance(this.#control, Word.Command);
   }
 
-  #commandNow(task: number): void {
+  #commandNow(task: number, isUnwanted?: () => boolean): void {
     this.#start(task);
     const control = this.#control;
+    const longest = isUnwanted && LOOK_INTERVAL;
     for (let done; (done = Atomics.load(control, Word.Done)) !== control[Word.Command];) {
-      Atomics.wait(control, Word.Done, done);
+      const woken = Atomics.wait(control, Word.Done, done, longest);
+      if (woken === "timed-out" && isUnwanted?.()) this.abort();
     }
   }
 

@@ -123,6 +123,11 @@ export class WebGpuDevice extends Gpu implements Device {
     this.gpu.queue.submit(commands as GPUCommandBuffer[]);
   }
 
+  /** The host's thread does not wait for a GPU within a submit. */
+  unless(_isUnwanted: () => boolean, submit: () => void): void {
+    submit();
+  }
+
   idle(): Promise<void> {
     return this.gpu.queue.onSubmittedWorkDone() as Promise<void>;
   }

@@ -1,6 +1,6 @@
 // What the operations of a CPU device share.
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { CpuCore, type Kernels } from "../../../kernels/cpu/core.ts";
 import { WORK } from "../../../kernels/cpu/modules.ts";
 import { i32, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
@@ -40,3 +40,56 @@ Deno.test("kernels that come after the first step run on the threads, and those 
   assertEquals([...items.words.subarray(0, 100)], new Array(100).fill(3));
   await core.pool!.close();
 });
+
+/** A kernel that counts up to a million for each item, and then notes it. */
+function slowCounter(): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder();
+  const memory = module.importMemory(WORK);
+  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
+  module.function("count", parameters, (f, { record, first, last }) => {
+    const items = f.let(memory.i32.load(record));
+    const item = f.let(first);
+    f.forUpTo(item, last, 1, () => {
+      const turn = f.let(i32.const(0));
+      f.forUpTo(turn, 1_000_000, 1, () => {});
+      f.do(memory.i32.store(i32.add(items, i32.mul(item, 4)), 1));
+    });
+  });
+  return module.bytes();
+}
+
+for (const threads of [1, 3]) {
+  Deno.test(`the rest of a step that nobody wants is left out, on ${threads} threads`, async () => {
+    const core = new CpuCore();
+    if (threads > 1) await core.startThreads(threads);
+    const [count, phases] = [100, 40];
+    const items = core.kept("items", 4 * count * phases);
+    const kernels = core.kernels("slow", slowCounter);
+    const run = () =>
+      core.together(() => {
+        for (let phase = 0; phase < phases; phase++) {
+          const address = items.address + 4 * count * phase;
+          core.run([{ kernels, name: "count", arguments: [address], items: count }]);
+        }
+      });
+    const done = () => items.words.subarray(0, count * phases).reduce((sum, word) => sum + word);
+    const started = performance.now();
+    core.unless(() => performance.now() > started + 30, run);
+    assert(done() > 0 && done() < count * phases / 2, `${done()} items`);
+    core.unless(() => true, run);
+    const before = done();
+    items.words.fill(0);
+    core.unless(() => true, run);
+    assertEquals([done(), before < count * phases], [0, true]);
+    // The next one is whole again.
+    core.unless(
+      () => false,
+      () =>
+        core.together(() =>
+          core.run([{ kernels, name: "count", arguments: [items.address], items: count }])
+        ),
+    );
+    assertEquals(done(), count);
+    await core.close();
+  });
+}
