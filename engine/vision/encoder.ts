@@ -22,7 +22,7 @@ const FIRST_PATCHES = 1024;
 export interface ImageEncoderOptions {
   /** f32 activations, keys and values. Default true. */
   exact?: boolean;
-  /** Patches to make room for. Default: those of an image where all have one size, else 1024. */
+  /** Patches that the first network holds. Default: those of an image where all have one size, else 1024. */
   patches?: number;
   /** Patches of the largest image that can come: no network is built for more. */
   most?: number;
@@ -33,7 +33,7 @@ export interface ImageEncoderOptions {
 }
 
 /** The network for images of at most so many patches. */
-interface Room {
+interface BuiltNetwork {
   readonly device: Device;
   readonly image: ImageBuilder;
   readonly built: BuiltEncoder;
@@ -61,16 +61,16 @@ export class ImageEncoder implements Disposable {
   readonly columns: number;
   readonly #parts: Parts;
   readonly #breaksLines: boolean;
-  #room: Room | undefined;
+  #network: BuiltNetwork | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(
     parts: Parts,
-    room: Room,
+    network: BuiltNetwork,
   ) {
     this.#parts = parts;
-    this.#room = room;
-    const { output, width = output.columns, breaksLines = false } = room.built;
+    this.#network = network;
+    const { output, width = output.columns, breaksLines = false } = network.built;
     this.#breaksLines = breaksLines;
     this.width = width;
     this.columns = output.columns;
@@ -95,10 +95,10 @@ export class ImageEncoder implements Disposable {
     const weights = new VisionWeights(own, gguf, reader, options);
     const hasClassToken = family.classToken?.(gguf, config) ?? false;
     const parts = { family, config, weights, exact, most, hasClassToken };
-    const room = await makeRoom(parts, options.patches ?? Math.min(usual, most));
-    room.image.checkAllTaken(family.readsSomeLayers ?? false);
+    const network = await buildNetwork(parts, options.patches ?? Math.min(usual, most));
+    network.image.checkAllTaken(family.readsSomeLayers ?? false);
     resources.move();
-    return new ImageEncoder(parts, room);
+    return new ImageEncoder(parts, network);
   }
 
   /** The family that it is of. */
@@ -113,7 +113,7 @@ export class ImageEncoder implements Disposable {
 
   /** The devices by which its memory is counted. */
   get devices(): readonly Device[] {
-    return [this.#parts.weights.device, ...this.#room ? [this.#room.device] : []];
+    return [this.#parts.weights.device, ...this.#network ? [this.#network.device] : []];
   }
 
   /** Bytes on the GPU. */
@@ -144,7 +144,7 @@ export class ImageEncoder implements Disposable {
 
   /** Frees all memory. No image may be being encoded. */
   [Symbol.dispose](): void {
-    this.#room?.device[Symbol.dispose]();
+    this.#network?.device[Symbol.dispose]();
     this.#parts.weights.device[Symbol.dispose]();
   }
 
@@ -160,7 +160,7 @@ export class ImageEncoder implements Disposable {
     if (pixels.length !== expected) {
       throw new RangeError(`Cannot encode ${pixels.length} values: the image has ${expected}`);
     }
-    const { device, image, built, readback } = await this.#roomFor(grid);
+    const { device, image, built, readback } = await this.#networkFor(grid);
     device.check();
     const { scale = 1, offset = 0 } = family.pixels ?? {};
     const scaled = family.pixels ? pixels.map((value) => scale * value + offset) : pixels;
@@ -183,27 +183,27 @@ export class ImageEncoder implements Disposable {
   }
 
   /** A network that takes the image, prepared for its shape. */
-  async #roomFor(grid: PatchGrid): Promise<Room> {
+  async #networkFor(grid: PatchGrid): Promise<BuiltNetwork> {
     if (grid.patches > MOST_PATCHES) {
       throw new RangeError(
         `Cannot encode an image of ${grid.patches} patches: at most ${MOST_PATCHES} are possible`,
       );
     }
-    if (!this.#room || this.#room.patches < grid.patches) {
-      this.#room?.device[Symbol.dispose]();
-      this.#room = undefined;
+    if (!this.#network || this.#network.patches < grid.patches) {
+      this.#network?.device[Symbol.dispose]();
+      this.#network = undefined;
       const { most } = this.#parts;
       const ample = Math.min(most, 2 ** Math.ceil(Math.log2(grid.patches)));
-      this.#room = await makeRoom(this.#parts, Math.max(grid.patches, ample));
+      this.#network = await buildNetwork(this.#parts, Math.max(grid.patches, ample));
     }
-    const room = this.#room;
+    const network = this.#network;
     const shape = `${grid.columns} x ${grid.rows}`;
-    if (room.shape !== shape) {
-      delete room.shape;
-      room.image.prepare(grid);
-      room.shape = shape;
+    if (network.shape !== shape) {
+      delete network.shape;
+      network.image.prepare(grid);
+      network.shape = shape;
     }
-    return room;
+    return network;
   }
 }
 
@@ -217,13 +217,13 @@ function layoutOf({ family, config }: Parts): PatchLayout {
 }
 
 /** Builds the network for images of at most so many patches. */
-async function makeRoom(parts: Parts, patches: number): Promise<Room> {
+async function buildNetwork(parts: Parts, patches: number): Promise<BuiltNetwork> {
   const { family, config, weights, exact, hasClassToken } = parts;
   const { merge } = layoutOf(parts);
   const extraRows = hasClassToken ? 1 : 0;
   using resources = new DisposableStack();
   const device = resources.use(weights.device.share());
-  const room = await device.scoped(`make room for ${patches} patches`, async () => {
+  const network = await device.scoped(`build an image encoder for ${patches} patches`, async () => {
     const image = new ImageBuilder(device, weights, config, { exact, patches, merge, extraRows });
     const built = await family.build(image);
     const readback = new RowReadback(device, "embeddings", built.output, patches);
@@ -231,7 +231,7 @@ async function makeRoom(parts: Parts, patches: number): Promise<Room> {
     return { device, image, built, readback, patches };
   });
   resources.move();
-  return room;
+  return network;
 }
 
 /**

@@ -25,7 +25,7 @@ export interface FoundEncoder extends Vision {
 /** What an encoder is loaded for. */
 export interface LoadVisionOptions extends Pick<ImageEncoderOptions, "openTensors" | "signal"> {
   readonly scheduler: Scheduler;
-  /** Makes room for the largest image at once. */
+  /** Builds the network for the largest image at once, not for a usual one first. */
   readonly largestImage: boolean;
 }
 
