@@ -4,7 +4,7 @@
 
 import { countItems, countObjects, countSteps } from "../../text/render_budget.ts";
 import { joinTexts, plain, type Text } from "../../text/tainted_text.ts";
-import { call, evaluate, evaluateArguments, filterValue } from "./expressions.ts";
+import { call, evaluate, evaluateArguments, filterValue } from "./evaluate.ts";
 import { globals } from "./library/globals.ts";
 import { LoopState } from "./loop.ts";
 import { ForgivingScope, Scope } from "./scope.ts";

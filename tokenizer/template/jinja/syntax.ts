@@ -1,4 +1,4 @@
-// The syntax tree of a template, as parser.ts makes it and renderer.ts and expressions.ts run it.
+// The syntax tree of a template, as parser.ts makes it and renderer.ts and evaluate.ts run it.
 
 import type { Float } from "./values/values.ts";
 
