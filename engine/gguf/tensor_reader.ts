@@ -56,7 +56,8 @@ export class TensorReader implements Disposable {
 
   /**
    * Bytes [start, end) of a tensor in order, in chunks that are whole units of `unitBytes` from
-   * `start` on: by default blocks of its type; rows, say, where the caller needs these.
+   * `start` on: by default blocks of its type; rows, say, where the caller needs these. They are read
+   * into what `room` gives for so many bytes.
    * @throws RangeError if the tensor does not have these bytes, or the buffer is below one unit
    * @throws GgufError if the file has become shorter than its header says
    */
@@ -65,6 +66,7 @@ export class TensorReader implements Disposable {
     start = 0,
     end = tensor.byteLength,
     unitBytes = tensorTypeById(tensor.type)?.blockBytes ?? 1,
+    room = (bytes: number): Uint8Array<ArrayBuffer> => this.#buffer.subarray(0, bytes),
   ): Generator<TensorChunk> {
     const chunkBytes = this.#buffer.length - this.#buffer.length % unitBytes;
     if (chunkBytes === 0) {
@@ -74,7 +76,7 @@ export class TensorReader implements Disposable {
       );
     }
     for (let offset = start; offset < end; offset += chunkBytes) {
-      const bytes = this.#buffer.subarray(0, Math.min(chunkBytes, end - offset));
+      const bytes = room(Math.min(chunkBytes, end - offset));
       this.read(tensor, offset, bytes);
       yield { offset, bytes };
     }

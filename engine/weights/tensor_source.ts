@@ -102,7 +102,8 @@ export class TensorSource {
     { rowBytes, writer }: { rowBytes: number; writer: MatrixWriter },
   ): Promise<void> {
     // The chunks share a buffer: what is written to the GPU is copied when the call returns.
-    for (const { bytes } of this.#reader.chunks(tensor, start, end, rowBytes)) {
+    const room = writer.room?.bind(writer);
+    for (const { bytes } of this.#reader.chunks(tensor, start, end, rowBytes, room)) {
       writer.append(bytes);
       await this.#advance(bytes.length);
     }

@@ -7,7 +7,13 @@ import { activationBytes, QUANTIZE_ARGUMENTS } from "./activations.ts";
 import { type DotProduct, probeDotProduct } from "./dot_product.ts";
 import { isFloatFormat } from "./float_product.ts";
 import { BAND, bandBytes, type CpuFormat } from "./formats/mod.ts";
-import { type PackedSide, type Packer, type PackShape, unitBytes } from "./matrix.ts";
+import {
+  type PackedSide,
+  type Packer,
+  type PackShape,
+  RecycledBlocks,
+  unitBytes,
+} from "./matrix.ts";
 import { type CpuBuffer, giveBuffer, SharedMemory, takeBuffer, wholeLines } from "./memory.ts";
 import {
   commonModule,
@@ -24,8 +30,8 @@ import { CpuError, ThreadPool } from "./pool.ts";
 import { readsWide } from "./product.ts";
 import { IMPORTS, ModuleBuilder } from "./wasm/mod.ts";
 
-/** Bands that are packed at a time: their rows pass through the working memory. */
-const PACK_BANDS = 32;
+/** Rows that are packed at a time: they pass through the working memory, and fit a large cache. */
+const STAGING_BYTES = 2 ** 22;
 
 /** The bits of a float as a word, for arguments. */
 export function floatBits(value: number): number {
@@ -75,12 +81,13 @@ export class CpuCore implements Quantizer, Packer {
   readonly work = new SharedMemory();
   readonly machine: DotProduct = probeDotProduct();
   readonly #weights: SharedMemory[] = [];
+  /** Memory of the blocks of files. */
+  readonly blocks = new RecycledBlocks();
   readonly #modules = new Map<string, Kernels>();
   /** Kernels that threads do not have yet. */
   readonly #unloaded: Kernels[] = [];
   /** What `commonModule` makes. */
   readonly common: Kernels;
-  readonly #record: CpuBuffer;
   #arguments: CpuBuffer;
   #argumentWords = 0;
   readonly #phases: (KernelCall & { record: number })[][] = [];
@@ -100,7 +107,6 @@ export class CpuCore implements Quantizer, Packer {
   /** @param isDry whether nothing is ever run, so that weights need no memory */
   constructor(readonly isDry = false) {
     this.common = this.kernels("common", commonModule);
-    this.#record = takeBuffer(this.work, "arguments", 64);
     this.#arguments = takeBuffer(this.work, "arguments", ARGUMENT_BYTES);
   }
 
@@ -292,14 +298,15 @@ export class CpuCore implements Quantizer, Packer {
     const bytes = unitBytes(format, shape);
     if (this.isDry) return { memory: 0, address: 0, unitBytes: bytes };
     const { memory, address } = this.#takeWeights(wholeLines(rows / unit * bytes));
-    const { here: { pack } } = this.formatKernels(format, memory);
+    const kernels = this.formatKernels(format, memory);
     const names = isFloatFormat(format) ? FLOAT_PACK_ARGUMENTS : PACK_ARGUMENTS;
     const zeros = wholeLines(rowBytes);
-    const staging = this.temporary(zeros + PACK_BANDS * BAND * rowBytes + 16);
+    const most = BAND * Math.max(1, Math.floor(STAGING_BYTES / (BAND * rowBytes)));
+    const staging = this.temporary(zeros + Math.min(most, unit) * rowBytes + 16);
     staging.bytes.fill(0, 0, zeros);
     for (let first = 0, to = address; first < rows; first += unit, to += bytes) {
-      for (let row = 0; row < unit; row += PACK_BANDS * BAND) {
-        const count = Math.min(PACK_BANDS * BAND, unit - row);
+      for (let row = 0; row < unit; row += most) {
+        const count = Math.min(most, unit - row);
         const from = (first + row) * rowBytes;
         staging.bytes.set(bytesOfRows.subarray(from, from + count * rowBytes), zeros);
         const values = {
@@ -311,8 +318,8 @@ export class CpuCore implements Quantizer, Packer {
           groups: blocks,
           columns,
         };
-        this.#record.words.set(names.map((name) => values[name]));
-        pack!(this.#record.address, 0, Math.ceil(count / BAND));
+        const words = names.map((name) => values[name]);
+        this.run([{ kernels, name: "pack", arguments: words, items: Math.ceil(count / BAND) }]);
       }
     }
     return { memory, address, unitBytes: bytes };

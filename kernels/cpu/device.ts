@@ -84,7 +84,6 @@ export class CpuDevice implements Device {
   readonly #core: CpuCore;
   readonly #isShare: boolean;
   readonly #purposes = new Map<CpuBuffer, string>();
-  readonly #matrices: WeightMatrix[] = [];
 
   private constructor(core: CpuCore, readonly profile: DeviceProfile, isShare = false) {
     this.#core = core;
@@ -160,13 +159,14 @@ export class CpuDevice implements Device {
   }
 
   matrix(label: string, format: QuantFormat, shape: MatrixShape): WeightMatrix {
-    const allocate = (bytes: number) => {
-      this.#count("weights", bytes);
-      return new Uint8Array(this.#core.isDry ? 0 : bytes);
-    };
-    const matrix = new WeightMatrix(label, format, shape, allocate);
-    this.#matrices.push(matrix);
-    return matrix;
+    const { blocks, isDry } = this.#core;
+    return new WeightMatrix(label, format, shape, {
+      take: (bytes) => {
+        this.#count("weights", bytes);
+        return isDry ? new Uint8Array(0) : blocks.take(bytes);
+      },
+      give: (taken) => blocks.give(taken),
+    });
   }
 
   matrixWriter(matrix: WeightMatrix, side: 0 | 1 = 0): MatrixWriter {
@@ -183,7 +183,7 @@ export class CpuDevice implements Device {
 
   prepare(): Promise<void> {
     this.#core.loadKernels();
-    for (const matrix of this.#matrices) matrix.release();
+    this.#core.blocks.clear();
     return Promise.resolve();
   }
 

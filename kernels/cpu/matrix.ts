@@ -1,6 +1,6 @@
 // Weight matrices on the CPU. The blocks of the file are kept as they are, for look-ups and products
 // with f32; for products with int8 they are laid out anew, in bands of eight rows (formats/format.ts),
-// and the blocks let go once all operations are bound, if nothing else reads them.
+// and the blocks let go at once, unless look-ups read them.
 
 import type { FloatRows } from "../ops/activation.ts";
 import type { Affine, Matrix, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
@@ -26,6 +26,38 @@ export interface PackedSide {
   readonly unitBytes: number;
 }
 
+/** Memory for blocks. */
+export interface BlockMemory {
+  /** So many bytes, of any content. */
+  take(bytes: number): Uint8Array<ArrayBuffer>;
+  give(blocks: Uint8Array<ArrayBuffer>): void;
+}
+
+/** Memory that those who come next take over: fresh pages cost as much time as filling them. */
+export class RecycledBlocks implements BlockMemory {
+  #free: Uint8Array<ArrayBuffer>[] = [];
+
+  take(bytes: number): Uint8Array<ArrayBuffer> {
+    const fits = ({ length }: Uint8Array<ArrayBuffer>) => length >= bytes && length <= 2 * bytes;
+    const index = this.#free.findIndex(fits);
+    const [found] = index < 0 ? [new Uint8Array(bytes)] : this.#free.splice(index, 1);
+    return found!.subarray(0, bytes);
+  }
+
+  give({ buffer }: Uint8Array<ArrayBuffer>): void {
+    this.#free.push(new Uint8Array(buffer));
+    while (this.#free.length > MOST_FREE) this.#free.shift();
+  }
+
+  /** Lets all of it go. */
+  clear(): void {
+    this.#free = [];
+  }
+}
+
+/** As many as the kinds of matrices that a layer has. */
+const MOST_FREE = 4;
+
 /** Writes blocks out in bands: rows of one unit into new memory. */
 export interface Packer {
   pack(format: CpuFormat, rows: Uint8Array, shape: PackShape): PackedSide;
@@ -50,8 +82,9 @@ export class WeightMatrix implements CpuMatrix {
   /** Rows that lie together, each unit in whole bands. */
   readonly unit: number;
   affine: Affine | undefined;
+  readonly #memory: BlockMemory;
   /** GGUF blocks of each side, until they are let go. */
-  readonly #blocks: (Uint8Array | undefined)[];
+  readonly #blocks: Uint8Array<ArrayBuffer>[];
   #packed: readonly PackedSide[] | undefined;
   /** Whether look-ups or products with f32 read the blocks. */
   #keepsBlocks = false;
@@ -60,13 +93,14 @@ export class WeightMatrix implements CpuMatrix {
     readonly label: string,
     readonly format: QuantFormat,
     { rows, columns, sides = 1, unit = rows }: MatrixShape,
-    allocate: (bytes: number) => Uint8Array,
+    memory: BlockMemory,
   ) {
+    this.#memory = memory;
     this.rows = rows;
     this.columns = columns;
     this.sides = sides;
     this.unit = unit;
-    this.#blocks = Array.from({ length: sides }, () => allocate(rows * this.rowBytes));
+    this.#blocks = Array.from({ length: sides }, () => memory.take(rows * this.rowBytes));
   }
 
   readonly rows: number;
@@ -77,18 +111,23 @@ export class WeightMatrix implements CpuMatrix {
     return this.columns / this.format.blockSize * this.format.blockBytes;
   }
 
-  /** Takes rows as they are in the file. */
-  write(side: number, at: number, rows: Uint8Array): void {
-    this.#blocks[side]!.set(rows, at);
+  /** Where rows as they are in the file go, from byte `at` of a side on. */
+  room(side: number, at: number, bytes: number): Uint8Array<ArrayBuffer> {
+    return this.#blocks[side].subarray(at, at + bytes);
   }
 
-  /** Has the blocks kept: they are read as floats. */
+  /** Has the blocks kept: they are read as floats. Comes before the first product. */
   keepBlocks(): void {
+    if (!this.#blocks[0]) {
+      throw new RangeError(
+        `Cannot read the rows of "${this.label}": they are laid out for products`,
+      );
+    }
     this.#keepsBlocks = true;
   }
 
   floatRow(row: number, side = 0): Float32Array {
-    const bytes = this.#blocks[side]!.subarray(row * this.rowBytes, (row + 1) * this.rowBytes);
+    const bytes = this.#blocks[side].subarray(row * this.rowBytes, (row + 1) * this.rowBytes);
     return this.format.dequantize(bytes, bytes.length / this.format.blockBytes);
   }
 
@@ -97,12 +136,12 @@ export class WeightMatrix implements CpuMatrix {
     const { rows, unit, columns, rowBytes } = this;
     const blocks = Math.ceil(columns / blockColumns(format));
     const shape = { rows, unit, columns, blocks, rowBytes };
-    return this.#packed ??= this.#blocks.map((side) => packer.pack(format, side!, shape));
-  }
-
-  /** Lets the blocks go that nobody reads. */
-  release(): void {
-    if (!this.#keepsBlocks && this.#packed) this.#blocks.fill(undefined);
+    if (this.#packed) return this.#packed;
+    this.#packed = this.#blocks.map((side) => packer.pack(format, side, shape));
+    if (!this.#keepsBlocks) {
+      for (const side of this.#blocks.splice(0)) this.#memory.give(side);
+    }
+    return this.#packed;
   }
 }
 
@@ -137,8 +176,14 @@ export class WeightWriter implements MatrixWriter {
   }
 
   append(rows: Uint8Array): void {
-    this.#matrix.write(this.#side, this.#written, rows);
+    const room = this.room(rows.length);
+    const isThere = rows.buffer === room.buffer && rows.byteOffset === room.byteOffset;
+    if (!isThere) room.set(rows);
     this.#written += rows.length;
+  }
+
+  room(bytes: number): Uint8Array<ArrayBuffer> {
+    return this.#matrix.room(this.#side, this.#written, bytes);
   }
 
   finish(): void {}

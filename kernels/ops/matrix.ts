@@ -17,6 +17,8 @@ export interface Matrix {
 export interface MatrixWriter {
   /** Takes whole rows of GGUF blocks, first to last. */
   append(rows: Uint8Array): void;
+  /** Memory for so many bytes of the next rows, where it can be had: appended, they are not copied. */
+  room?(bytes: number): Uint8Array<ArrayBuffer>;
   /** Writes what is left. Call once, after the last row. */
   finish(): void;
 }
