@@ -107,7 +107,7 @@ async function driverFindings({ description }: DeviceProfile, host: Host): Promi
 function productFinding({ values, wrong, milliseconds }: DeviceExamination["product"]): Finding {
   if (wrong === 0) {
     const time = formatDuration(milliseconds);
-    return ok("test", `a matrix product of ${values} values came out as on the CPU, in ${time}`);
+    return ok("test", `a matrix product of ${values} values came out as it should, in ${time}`);
   }
   const text = `of a matrix product, ${wrong} of ${values} values are not what the CPU computes: ` +
     "answers of models will be wrong";

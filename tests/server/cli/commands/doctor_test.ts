@@ -24,7 +24,7 @@ Deno.test("doctor finds nothing to do on a machine that is well but for its lack
   assertEquals(code, 0);
   assertMatch(output, /^ {2}ok +device +NVIDIA Test GPU: WebGPU finds a GPU$/m);
   assertMatch(output, /^ {2}ok +driver +NVIDIA 570\.86$/m);
-  assertMatch(output, /^ {2}ok +test +a matrix product of 64 values came out as on the$/m);
+  assertMatch(output, /^ {2}ok +test +a matrix product of 64 values came out as it should/m);
   assertMatch(output, /^ {2}ok +subgroups +of 32 invocations$/m);
   assertMatch(output, /^ {2}ok +for models +22\.0 GiB: as it says$/m);
   assertMatch(output, /^ {11}8B +5\.8 GiB fits +9\.2 GiB fits$/m);
