@@ -112,7 +112,8 @@ export class CpuCore implements Quantizer, Packer {
 
   /**
    * Starts threads; until they are there, the host computes alone. Where the host is a worker itself,
-   * Deno takes a second to start one: longer than a small model takes to load and answer.
+   * Deno takes a second to start one, as it waits for a debugger: longer than a small model takes to
+   * load and answer.
    *
    * @param threads besides the host's, which waits for them
    */
