@@ -1,0 +1,52 @@
+// What a device on the CPU gives back: its threads, those too that are still starting.
+
+import { assertEquals } from "@std/assert";
+import { CpuDevice } from "../../../kernels/cpu/device.ts";
+
+/** How many workers have been made while the function ran, and which of them have ended. */
+async function withWorkers(run: () => Promise<void>): Promise<{ made: number; ended: number }> {
+  const { Worker } = globalThis;
+  const [made, ended] = [new Set<Worker>(), new Set<Worker>()];
+  globalThis.Worker = class extends Worker {
+    constructor(...args: ConstructorParameters<typeof Worker>) {
+      super(...args);
+      made.add(this);
+    }
+    override terminate(): void {
+      ended.add(this);
+      super.terminate();
+    }
+  };
+  try {
+    await run();
+    const deadline = Date.now() + 20_000;
+    while (ended.size < made.size && Date.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return { made: made.size, ended: ended.size };
+  } finally {
+    globalThis.Worker = Worker;
+  }
+}
+
+Deno.test("a device that is closed ends its threads, and keeps no account", async () => {
+  const workers = await withWorkers(async () => {
+    const device = await CpuDevice.open({ threads: 3 });
+    device.buffer("some", 1000, "scratch");
+    const shared = device.share();
+    shared.buffer("other", 1000, "scratch");
+    shared[Symbol.dispose]();
+    assertEquals([...shared.allocated.values()], []);
+    device[Symbol.dispose]();
+    assertEquals([...device.allocated.values()], []);
+  });
+  assertEquals(workers, { made: 3, ended: 3 });
+});
+
+Deno.test("a device that is closed while its threads start ends them", async () => {
+  const workers = await withWorkers(async () => {
+    using device = await CpuDevice.open();
+    assertEquals(device.profile.platform.name, "cpu");
+  });
+  assertEquals(workers.ended, workers.made);
+});
