@@ -1,39 +1,16 @@
-// Models on the CPU device: one of each kind of memory and operation beside the known logits, every
-// weight format with int8 activations, and answers that do not depend on the number of threads.
-// `QUERN_DEVICE=cpu deno task conformance` runs all.
+// Models on the CPU device: every weight format with int8 activations, and answers that do not depend on
+// the number of threads. Architectures are in architectures_test.ts, which runs on it by default.
 
 import { assert, assertEquals } from "@std/assert";
 import { loadModel } from "../../engine/mod.ts";
 import { readAnswer } from "../engine/harness.ts";
 import { nmse } from "../numbers.ts";
-import {
-  conformanceTest,
-  DATA,
-  hasData,
-  logitErrors,
-  namesIn,
-  readFixture,
-  worst,
-} from "./logits.ts";
-
-const ARCHITECTURES = [
-  ...["llama-dense", "gemma3-dense", "gpt2-dense", "qwen2vl-dense"],
-  ...["gpt-oss-moe", "deepseek2-moe", "qwen3moe-moe"],
-  ...["mamba-dense", "mamba2-dense", "qwen35-dense", "kimi-linear-moe", "lfm2-dense"],
-];
+import { conformanceTest, DATA, hasData, namesIn } from "./logits.ts";
 
 const TOKENS = Array.from({ length: 40 }, (_, i) => (i * 37 + 11) % 120);
 
 /** Of the power of the logits, what int8 activations may change. */
 const MOST_ROUNDING = 2e-4;
-
-for (const name of ARCHITECTURES) {
-  conformanceTest(`${name} has the known logits on the CPU`, async () => {
-    const fixture = await readFixture("architectures", name);
-    const errors = await logitErrors(fixture, { device: { kind: "cpu", threads: 2 } });
-    assert(worst(errors) <= 1e-6, JSON.stringify(errors));
-  });
-}
 
 async function logitsOf(name: string, exact: boolean, threads: number, chunk = Infinity) {
   await using model = await loadModel(new URL(`quantizations/${name}.gguf`, DATA), {

@@ -96,10 +96,11 @@ Deno.test("the ollama client streams and collects what the library says", async 
     assertEquals(text, plain.text);
 
     // Both have answered the same by now: kernels bind what they have not run before on the way.
-    const memory = Object.values(local.memory).reduce((sum, bytes) => sum + bytes);
+    const { weights, keyValueCache, scratch, onCpu = false } = local.memory;
+    const memory = weights + keyValueCache + scratch;
     const [running] = await ps();
     assertEquals([running.name, running.context_length], ["tiny:latest", 128]);
-    assertEquals(running.size_vram, memory);
+    assertEquals([running.size, running.size_vram], [memory, onCpu ? 0 : memory]);
   });
 });
 
