@@ -50,6 +50,7 @@ import { type QuantFormat, quantFormat } from "../quants/mod.ts";
 import { activate } from "./activate.ts";
 import { attention } from "./attend.ts";
 import * as columns from "./columns.ts";
+import { combine } from "./combine.ts";
 import { CpuCore } from "./core.ts";
 import { type DotProduct, probeDotProduct } from "./dot_product.ts";
 import { type CpuMatrix, tableOf, WeightMatrix, WeightWriter } from "./matrix.ts";
@@ -330,8 +331,8 @@ export class CpuDevice implements Device {
     y: FloatRows,
     options: CombineOptions = {},
   ): Operation {
-    const run = experts.combine(routing, x, y, options);
-    return this.#plain(operands.combine(routing, x, y, options), run);
+    const run = combine(this.#core, routing, x, y, options);
+    return this.#bound(operands.combine(routing, x, y, options), run);
   }
 
   mix(weights: FloatRows, x: Columns, y: Columns, options: MixOptions): Operation {
