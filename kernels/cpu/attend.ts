@@ -1,10 +1,10 @@
 // Attention on the host's side: the span of positions that each row sees, and the kernel over all rows
-// and heads. Biases by distance (ALiBi), caches that hold values in their keys, and heads that do not
-// fit a thread's memory go the plain way.
+// and heads, or over tiles where those have several rows. Biases by distance (ALiBi), caches that hold
+// values in their keys, and heads that do not fit a thread's memory go the plain way.
 
 import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
 import type { AttentionOptions, AttentionTiling } from "../ops/attention.ts";
-import type { AttentionState, LayerCache } from "../ops/kv_cache.ts";
+import type { AttentionState, HeadShape, LayerCache } from "../ops/kv_cache.ts";
 import {
   addAttention,
   ATTENTION_ARGUMENTS,
@@ -12,11 +12,21 @@ import {
   type AttentionShape,
   SPAN_WORDS,
 } from "./attention.ts";
+import { addAttentionTile, ATTENTION_TILE_ARGUMENTS, attentionTileRows } from "./attention_tile.ts";
 import { type CpuCore, floatBits } from "./core.ts";
 import { cpu, type CpuBuffer, giveBuffer, takeBuffer } from "./memory.ts";
 import { panelModule } from "./modules.ts";
 import { attention as plainAttention, heatAt, seenBy } from "./plain/attention.ts";
 import { PANEL_BYTES } from "./product.ts";
+
+/** Rows of a tile at most: enough for keys and values to be read seldom, few enough to share out. */
+const MOST_TILE_ROWS = 16;
+
+/** Rows that tiles may have for heads of a shape. */
+export function mostTileRows({ heads, kvHeads, headDim, valueDim = headDim }: HeadShape): number {
+  const rows = attentionTileRows({ share: heads / kvHeads, headDim, valueDim }, PANEL_BYTES);
+  return Math.max(1, Math.min(MOST_TILE_ROWS, rows));
+}
 
 /** softmax(q k^T * scale) v over the cache. */
 export function attention(
@@ -63,9 +73,13 @@ export function attention(
       finish(rowsOf(count)[1]);
     };
   }
+  const isTiled = tiling.tileRows > 1;
   const kernels = core.kernels(
-    `attention ${Object.values(shape)}`,
-    () => panelModule((module, work, panel) => addAttention(module, work, panel, shape)),
+    `attention ${isTiled ? "tile " : ""}${Object.values(shape)}`,
+    () =>
+      panelModule((module, work, panel) =>
+        (isTiled ? addAttentionTile : addAttention)(module, work, panel, shape)
+      ),
   );
   const rows = cpu(state.rows).words;
   const sinks = options.sinks ? cpu(options.sinks).address : 0;
@@ -94,22 +108,28 @@ export function attention(
   };
   return (count: number) => {
     const [begin, last] = rowsOf(count);
+    const spans = writeSpans(count, last);
     // Rows before the first tile are others': decoding ones, in a step that prefills too.
+    const from = isTiled ? 0 : begin;
     const values: Record<string, number> = {
-      spans: writeSpans(count, last) + 4 * SPAN_WORDS * begin,
-      q: cpu(qkv.floats).address + 4 * (begin * qkv.stride + (options.first ?? 0)),
+      tiles: cpu(tiling.tiles).address,
+      spans: spans + 4 * SPAN_WORDS * from,
+      q: cpu(qkv.floats).address + 4 * (from * qkv.stride + (options.first ?? 0)),
       stride: 4 * qkv.stride,
       keys: cpu(cache.keys).address,
       values: cpu(cache.values!).address,
       kvHeads,
-      y: target.address + 4 * begin * y.stride,
+      y: target.address + 4 * from * y.stride,
       yStride: 4 * y.stride,
       sinks,
       softcap: floatBits(options.softcap ?? 0),
     };
-    const words = ATTENTION_ARGUMENTS.map((name) => values[name]!);
-    const items = (last - begin) * kvHeads;
-    core.run([{ kernels, name: "attention", arguments: words, items }]);
+    const [name, names] = isTiled
+      ? ["attention_tile", ATTENTION_TILE_ARGUMENTS] as const
+      : ["attention", ATTENTION_ARGUMENTS] as const;
+    const words = names.map((name) => values[name]!);
+    const items = (isTiled ? count : last - begin) * kvHeads;
+    core.run([{ kernels, name, arguments: words, items, ...(isTiled ? { grain: 1 } : {}) }]);
     finish(last);
   };
 }

@@ -1,8 +1,10 @@
 // Attention over the paged KV cache in WebAssembly: one item is a row and a key-value head, whose query
 // heads share each key and value that is read. Online softmax, a block of the cache at a time (Milakov
 // and Gimelshein 2018). Which positions a row sees is the host's business: it writes a span for each.
+// Rows of prompts go in tiles (attention_tile.ts), with the same bits.
 
 import {
+  type Expression,
   f32,
   f32x4,
   type FunctionBuilder,
@@ -45,7 +47,7 @@ export function attentionPanelBytes({ share, headDim, valueDim }: AttentionShape
 
 const ZERO = v128.const(new Uint8Array(16));
 /** What is no logit: its exponential is zero. */
-const LOWEST = -3e38;
+export const LOWEST = -3e38;
 
 /** Adds `attention(record, first, last)` for items `first` to `last`: row * kvHeads + head. */
 export function addAttention(
@@ -113,9 +115,24 @@ export function addAttention(
         const cached = f.let(
           i32.add(i32.mul(i32.add(i32.mul(block, kvHeads), kv), BLOCK), offset),
         );
-        scoreBlock(f, f.let(i32.add(keys, i32.mul(cached, headDim * elementBytes))), count);
-        weighBlock(f);
-        addValues(f, f.let(i32.add(values, i32.mul(cached, valueDim * elementBytes))), count);
+        const lanes = { from: f.let(i32.mul(offset, 4)), to: f.local("i32") };
+        f.set(lanes.to, i32.add(lanes.from, i32.mul(count, 4)));
+        scoreBlock(f, f.let(i32.add(keys, i32.mul(cached, headDim * elementBytes))), lanes);
+        f.if(softcapBits, () =>
+          capScores(f, panel, { at: origin, offset: weights }, {
+            cap: softcapBits,
+            count: share * BLOCK,
+          }));
+        for (const head of heads) {
+          weighScores(f, panel, {
+            scores: { at: origin, offset: weights + 4 * head * BLOCK },
+            maximum: { at: origin, offset: maxima + 4 * head },
+            sum: { at: origin, offset: sums + 4 * head },
+            results: { at: origin, offset: results + 4 * head * valueDim },
+            valueDim,
+          });
+        }
+        addValues(f, f.let(i32.add(values, i32.mul(cached, valueDim * elementBytes))), lanes);
         f.increase(position, count);
       });
       const out = f.let(
@@ -131,12 +148,12 @@ export function addAttention(
     });
 
     /** Writes the scores of a block's positions, and of the rest what is no score. */
-    function scoreBlock(f: FunctionBuilder, key: Local<"i32">, count: Local<"i32">): void {
+    function scoreBlock(f: FunctionBuilder, key: Local<"i32">, { from, to }: Lanes): void {
       for (let i = 0; i < share * BLOCK; i += 4) {
         f.do(panel.v128.store(origin, lanes(f, Float32Array.of(LOWEST)), weights + 4 * i));
       }
-      const at = f.let(i32.const(0));
-      f.forUpTo(at, count, 1, () => {
+      const at = f.let(from);
+      f.forUpTo(at, to, 4, () => {
         const dots = heads.map(() => f.let(ZERO));
         for (let i = 0; i < headDim; i += 4) {
           const k = f.let(loadCached(f, key, i));
@@ -150,92 +167,119 @@ export function addAttention(
             f32x4.add(dots[head], shuffleLanes(dots[head], dots[head], [2, 3, 0, 1])),
           );
           const dot = f32.add(f32x4.extract_lane(two, 0), f32x4.extract_lane(two, 1));
-          f.do(panel.f32.store(i32.mul(at, 4), dot, weights + 4 * head * BLOCK));
+          f.do(panel.f32.store(at, dot, weights + 4 * head * BLOCK));
         }
         f.increase(key, headDim * elementBytes);
       });
-      f.if(softcapBits, () => {
-        const cap = f.let(f32x4.splat(f32.reinterpret_i32(softcapBits)));
-        const two = lanes(f, Float32Array.of(2));
-        const one = lanes(f, Float32Array.of(1));
-        for (let i = 0; i < share * BLOCK; i += 4) {
-          // cap * tanh(x / cap), as 1 - 2 / (exp(2u) + 1); what is no score stays one.
-          const score = f.let(panel.v128.load(origin, weights + 4 * i));
-          const power = f.let(exponential(f, f.let(f32x4.div(f32x4.mul(score, two), cap))));
-          const capped = f32x4.mul(cap, f32x4.sub(one, f32x4.div(two, f32x4.add(power, one))));
-          const isNone = f32x4.le(score, lanes(f, Float32Array.of(LOWEST)));
-          f.do(
-            panel.v128.store(origin, v128.bitselect(score, f.let(capped), isNone), weights + 4 * i),
-          );
-        }
-      });
-    }
-
-    /** Scores to weights, and what was there before to the new maximum. */
-    function weighBlock(f: FunctionBuilder): void {
-      for (const head of heads) {
-        const at = weights + 4 * head * BLOCK;
-        const peaks = f.let(panel.v128.load(origin, at));
-        for (let i = 4; i < BLOCK; i += 4) {
-          f.set(peaks, f32x4.max(peaks, panel.v128.load(origin, at + 4 * i)));
-        }
-        const before = f.let(panel.v128.load32_splat(origin, maxima + 4 * head));
-        f.set(peaks, f32x4.max(peaks, before));
-        f.set(peaks, f32x4.max(peaks, shuffleLanes(peaks, peaks, [2, 3, 0, 1])));
-        f.set(peaks, f32x4.max(peaks, shuffleLanes(peaks, peaks, [1, 0, 3, 2])));
-        const sum = f.let(ZERO);
-        for (let i = 0; i < BLOCK; i += 4) {
-          const score = f.let(panel.v128.load(origin, at + 4 * i));
-          const weight = exponential(f, f.let(f32x4.sub(score, peaks)));
-          const isNone = f32x4.le(score, lanes(f, Float32Array.of(LOWEST)));
-          const kept = f.let(v128.andnot(f.let(weight), isNone));
-          f.do(panel.v128.store(origin, kept, at + 4 * i));
-          f.set(sum, f32x4.add(sum, kept));
-        }
-        const two = f.let(f32x4.add(sum, shuffleLanes(sum, sum, [2, 3, 0, 1])));
-        const own = f32.add(f32x4.extract_lane(two, 0), f32x4.extract_lane(two, 1));
-        const correction = f.let(exponential(f, f.let(f32x4.sub(before, peaks))));
-        const all = panel.f32.load(origin, sums + 4 * head);
-        const corrected = f32.mul(all, f32x4.extract_lane(correction, 0));
-        f.do(panel.f32.store(origin, f32.add(corrected, own), sums + 4 * head));
-        f.do(panel.f32.store(origin, f32x4.extract_lane(peaks, 0), maxima + 4 * head));
-        f.if(i32.ne(f32.eq(f32x4.extract_lane(correction, 0), 1), 1), () => {
-          for (let i = 0; i < valueDim; i += 4) {
-            const place = results + 4 * (head * valueDim + i);
-            f.do(panel.v128.store(
-              origin,
-              f32x4.mul(panel.v128.load(origin, place), correction),
-              place,
-            ));
-          }
-        });
-      }
     }
 
     /** Adds the weighted values of a block to the results, four columns at a time. */
-    function addValues(f: FunctionBuilder, value: Local<"i32">, count: Local<"i32">): void {
+    function addValues(f: FunctionBuilder, value: Local<"i32">, { from, to }: Lanes): void {
       const column = f.let(i32.const(0));
-      const from = f.local("i32");
+      const source = f.local("i32");
       const at = f.local("i32");
-      const ends = f.let(i32.mul(count, 4));
       f.forUpTo(column, 4 * valueDim, 16, () => {
         const totals = heads.map((head) =>
           f.let(panel.v128.load(column, results + 4 * head * valueDim))
         );
-        f.set(from, i32.add(value, half ? i32.shr_u(column, 1) : column));
-        f.set(at, 0);
-        f.forUpTo(at, ends, 4, () => {
-          const v = f.let(loadCached(f, from, 0));
+        f.set(source, i32.add(value, half ? i32.shr_u(column, 1) : column));
+        f.set(at, from);
+        f.forUpTo(at, to, 4, () => {
+          const v = f.let(loadCached(f, source, 0));
           for (const head of heads) {
             const weight = panel.v128.load32_splat(at, weights + 4 * head * BLOCK);
             f.set(totals[head], madd(weight, v, totals[head]));
           }
-          f.increase(from, valueDim * elementBytes);
+          f.increase(source, valueDim * elementBytes);
         });
         for (const head of heads) {
           f.do(panel.v128.store(column, totals[head], results + 4 * head * valueDim));
         }
       });
+    }
+  });
+}
+
+/** Bytes of a block's scores, from the first position that a row sees up to the last. */
+interface Lanes {
+  readonly from: Local<"i32">;
+  readonly to: Local<"i32">;
+}
+
+/** A place in a thread's memory. */
+export interface PanelPlace {
+  readonly at: Expression<"i32">;
+  readonly offset: number;
+}
+
+/** Adds cap * tanh(score / cap) of so many scores; what is no score stays that. */
+export function capScores(
+  f: FunctionBuilder,
+  panel: Memory,
+  { at, offset }: PanelPlace,
+  { cap: bits, count }: { cap: Local<"i32">; count: number },
+): void {
+  const cap = f.let(f32x4.splat(f32.reinterpret_i32(bits)));
+  const two = lanes(f, Float32Array.of(2));
+  const one = lanes(f, Float32Array.of(1));
+  for (let i = 0; i < count; i += 4) {
+    // As 1 - 2 / (exp(2u) + 1).
+    const score = f.let(panel.v128.load(at, offset + 4 * i));
+    const power = f.let(exponential(f, f.let(f32x4.div(f32x4.mul(score, two), cap))));
+    const capped = f32x4.mul(cap, f32x4.sub(one, f32x4.div(two, f32x4.add(power, one))));
+    const isNone = f32x4.le(score, lanes(f, Float32Array.of(LOWEST)));
+    f.do(panel.v128.store(at, v128.bitselect(score, f.let(capped), isNone), offset + 4 * i));
+  }
+}
+
+/** What the softmax of a query goes through, in a thread's memory. */
+export interface Softmax {
+  /** A block's scores, which become weights. */
+  readonly scores: PanelPlace;
+  readonly maximum: PanelPlace;
+  readonly sum: PanelPlace;
+  readonly results: PanelPlace;
+  readonly valueDim: number;
+}
+
+/** Adds: scores to weights, and what was there before to the new maximum. */
+export function weighScores(
+  f: FunctionBuilder,
+  panel: Memory,
+  { scores, maximum, sum: total, results, valueDim }: Softmax,
+): void {
+  const load = ({ at, offset }: PanelPlace, i: number) => panel.v128.load(at, offset + 4 * i);
+  const peaks = f.let(load(scores, 0));
+  for (let i = 4; i < BLOCK; i += 4) f.set(peaks, f32x4.max(peaks, load(scores, i)));
+  const before = f.let(panel.v128.load32_splat(maximum.at, maximum.offset));
+  f.set(peaks, f32x4.max(peaks, before));
+  f.set(peaks, f32x4.max(peaks, shuffleLanes(peaks, peaks, [2, 3, 0, 1])));
+  f.set(peaks, f32x4.max(peaks, shuffleLanes(peaks, peaks, [1, 0, 3, 2])));
+  const sum = f.let(ZERO);
+  for (let i = 0; i < BLOCK; i += 4) {
+    const score = f.let(load(scores, i));
+    const weight = exponential(f, f.let(f32x4.sub(score, peaks)));
+    const isNone = f32x4.le(score, lanes(f, Float32Array.of(LOWEST)));
+    const kept = f.let(v128.andnot(f.let(weight), isNone));
+    f.do(panel.v128.store(scores.at, kept, scores.offset + 4 * i));
+    f.set(sum, f32x4.add(sum, kept));
+  }
+  const two = f.let(f32x4.add(sum, shuffleLanes(sum, sum, [2, 3, 0, 1])));
+  const own = f32.add(f32x4.extract_lane(two, 0), f32x4.extract_lane(two, 1));
+  const correction = f.let(exponential(f, f.let(f32x4.sub(before, peaks))));
+  const corrected = f32.mul(
+    panel.f32.load(total.at, total.offset),
+    f32x4.extract_lane(correction, 0),
+  );
+  f.do(panel.f32.store(total.at, f32.add(corrected, own), total.offset));
+  f.do(panel.f32.store(maximum.at, f32x4.extract_lane(peaks, 0), maximum.offset));
+  f.if(i32.ne(f32.eq(f32x4.extract_lane(correction, 0), 1), 1), () => {
+    for (let i = 0; i < valueDim; i += 4) {
+      f.do(panel.v128.store(
+        results.at,
+        f32x4.mul(load(results, i), correction),
+        results.offset + 4 * i,
+      ));
     }
   });
 }

@@ -26,7 +26,7 @@ import type {
   RouteOptions,
   Routing,
 } from "../ops/experts.ts";
-import type { AttentionState, LayerCache } from "../ops/kv_cache.ts";
+import type { AttentionState, HeadShape, LayerCache } from "../ops/kv_cache.ts";
 import type { LinearOptions } from "../ops/linear.ts";
 import type { Affine, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
 import type { MixOptions } from "../ops/mix.ts";
@@ -48,7 +48,7 @@ import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
 import { activate } from "./activate.ts";
-import { attention } from "./attend.ts";
+import { attention, mostTileRows } from "./attend.ts";
 import * as columns from "./columns.ts";
 import { combine } from "./combine.ts";
 import { CpuCore } from "./core.ts";
@@ -231,8 +231,8 @@ export class CpuDevice implements Device {
     };
   }
 
-  mostTileRows(): number {
-    return 8;
+  mostTileRows(shape: HeadShape): number {
+    return mostTileRows(shape);
   }
 
   embed(table: CpuMatrix, step: StepRows, x: FloatRows, options: EmbedOptions = {}): Operation {

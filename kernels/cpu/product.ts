@@ -30,8 +30,8 @@ import { addTile, type GroupSource, type Product, type ProductMemories } from ".
 const TILE = 4;
 /** Groups of a panel: 1024 columns, which the first cache holds beside activations. */
 const PANEL_GROUPS = 32;
-/** Pages of the memory that the panel is in. */
-export const PANEL_PAGES = 1;
+/** Pages of the memory that the panel is in: attention needs most. */
+export const PANEL_PAGES = 4;
 /** Its bytes. */
 export const PANEL_BYTES = 65536 * PANEL_PAGES;
 
