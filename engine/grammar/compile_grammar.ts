@@ -6,7 +6,6 @@ import {
   type CompileOptions,
   schemaOptions,
   tokenTableOf,
-  tryOut,
 } from "./compile.ts";
 import { type ParsedGrammar, parseGrammar } from "./ebnf/mod.ts";
 import type { GrammarRules } from "./grammar.ts";
@@ -42,7 +41,7 @@ export function compileGrammar(
       documentOf: (schema) => documents.add(schema),
     });
     const machine = createMachine(documents.types, languages, { ...options, table, program });
-    tryOut(machine);
+    machine.tryOut();
     return machine;
   } catch (error) {
     if (error instanceof GrammarError) {

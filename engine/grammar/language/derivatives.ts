@@ -2,72 +2,42 @@
 // the text as a continuation, so that assertions anywhere see all of it. An Ahead becomes part of an
 // intersection; a Behind is carried along and derived by every character that is read.
 
-import { checkpoint } from "../../cancellation.ts";
 import { ANY_CHARACTER, hasCharacter, intersectSets } from "./character_set.ts";
 import { LanguageError } from "./errors.ts";
-import { type Expression, Flag, Kind, MAX_NODES } from "./expression_store.ts";
+import { BEYOND_NODES, type Expression, Flag, Kind } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 import { firstSets, partition } from "./partition.ts";
 import { type Piece, SegmentCache, segmentOf, type Transitions } from "./segments.ts";
+import type { Work } from "./work.ts";
 
-/** Most steps of one derivative. */
+/** Steps of work that each part of an expression takes which a derivative goes through. */
+const PART_STEPS = 4;
+
+/** Most steps of one derivative while a schema is compiled. */
 const MAX_STEPS = 20_000;
-
-/** Most steps before the first call of allowWork(): half a second. */
-const COMPILE_WORK = 2_000_000;
-
-/** Most steps between two calls of allowWork(): less than 50 ms, which is what a mask may take. */
-const MASK_WORK = 120_000;
 
 /** Most segments that all transitions kept have together: some 100 MB. */
 const MAX_SEGMENTS = 4_000_000;
-
-/** Thrown so often that its trace would be dear. */
-const SPENT = new LanguageError("Deriving a language: it takes too many steps");
 
 /** Derivatives of the expressions of one store, cached for classes of characters. */
 export class Derivatives {
   readonly #expressions: Expressions;
   readonly #transitions: (Transitions | undefined)[] = [];
   readonly #cache: SegmentCache;
-  #work = 0;
-  #end = COMPILE_WORK;
+  /** Counts what is done. */
+  readonly work: Work;
   #segments = 0;
   #steps = 0;
 
   constructor(expressions: Expressions) {
     this.#expressions = expressions;
-    this.#cache = new SegmentCache(expressions.empty);
-  }
-
-  /** Steps taken so far, which is how long it took: some 300 ns each. */
-  get work(): number {
-    return this.#work + this.#expressions.store.work + this.#cache.work;
-  }
-
-  /** Counts steps that others take. */
-  spend(steps: number): void {
-    this.#work += steps;
-  }
-
-  /** Whether nothing new may be derived until more work is allowed. */
-  get isSpent(): boolean {
-    return this.work > this.#end;
-  }
-
-  /** Whether it is known already what follows an expression. */
-  isKnown(expression: Expression): boolean {
-    return this.#transitions[expression] !== undefined;
-  }
-
-  /** Allows the work of a mask. */
-  allowWork(): void {
-    this.#end = this.work + MASK_WORK;
+    this.work = expressions.store.work;
+    this.#cache = new SegmentCache(expressions.empty, this.work);
   }
 
   /**
    * What follows `expression`, a whole language, for every character.
-   * @throws {LanguageError} if that is not known yet, and takes too long to find out
+   * @throws {LanguageError | OutOfWork} if that is not known yet, and takes too long to find out
    */
   transitions(expression: Expression): Transitions {
     return this.#transitions[expression] ??= this.#compute(expression);
@@ -80,19 +50,15 @@ export class Derivatives {
   }
 
   #compute(expression: Expression): Transitions {
-    if (this.isSpent) {
-      throw SPENT;
-    }
-    checkpoint();
+    this.work.check();
     const before = this.#steps;
     this.#steps = 0;
     const transitions = this.#find(expression);
     this.#steps = before;
-    this.#work += 8 + (transitions.starts.length >> 2);
-    this.#segments += transitions.starts.length;
-    if (this.#segments > MAX_SEGMENTS) {
-      throw new LanguageError(`Deriving a language: it takes over ${MAX_SEGMENTS} transitions`);
-    }
+    const { length } = transitions.starts;
+    this.work.spend(8 + (length >> 2));
+    this.work.keep(this.#segments + length, MAX_SEGMENTS, "transitions");
+    this.#segments += length;
     return transitions;
   }
 
@@ -158,7 +124,7 @@ export class Derivatives {
     join: (indices: readonly number[]) => Expression,
   ): Transitions {
     return this.#cache.assemble(pieces, (indices) => {
-      this.#work += 2 + indices.length;
+      this.work.spend(2 + indices.length);
       return join(indices);
     });
   }
@@ -173,7 +139,7 @@ export class Derivatives {
     out: Piece[],
     already: Set<number>,
   ): void {
-    const key = expression * MAX_NODES + next;
+    const key = expression * BEYOND_NODES + next;
     if (already.has(key)) return;
     already.add(key);
     this.#count();
@@ -243,8 +209,9 @@ export class Derivatives {
   }
 
   #count(): void {
-    this.#work++;
-    if (++this.#steps > MAX_STEPS) {
+    this.work.spend(PART_STEPS);
+    this.work.check();
+    if (++this.#steps > MAX_STEPS && this.work.isCompiling) {
       throw new LanguageError(`Deriving a language: a character takes over ${MAX_STEPS} steps`);
     }
   }
@@ -252,7 +219,7 @@ export class Derivatives {
   #findByClasses(expression: Expression): Transitions {
     const sets = firstSets(this.#expressions, expression);
     const { starts, blocks, count } = partition([ANY_CHARACTER, ...sets]);
-    this.#work += (starts.length * sets.length) >> 2;
+    this.work.spend((starts.length * sets.length) >> 2);
     const byBlock = new Array<Expression>(count).fill(-1);
     const transitions: { starts: number[]; targets: Expression[] } = { starts: [], targets: [] };
     for (let i = 0; i < starts.length; i++) {

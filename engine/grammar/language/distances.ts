@@ -3,7 +3,7 @@
 
 import type { Derivatives } from "./derivatives.ts";
 import { LanguageError } from "./errors.ts";
-import { type Expression, Flag } from "./expression_store.ts";
+import { type Expression, Flag, Kind } from "./expression_store.ts";
 import type { Expressions } from "./expressions.ts";
 import { cheapestCharacter, type Writing } from "./json_escapes.ts";
 
@@ -16,6 +16,13 @@ const MAX_WORK = 900_000;
 /** Thrown so often that its trace would be dear. */
 const TOO_BIG = new LanguageError(
   "Searching a language for its shortest text: too many states to look at",
+);
+
+/** Longest shortest text: nobody waits for its end. */
+const MAX_LENGTH = 2 ** 28;
+
+const TOO_LONG = new LanguageError(
+  `Searching a language for its shortest text: it is over ${MAX_LENGTH} characters long`,
 );
 
 /** One character on the way to acceptance. */
@@ -38,6 +45,8 @@ export class Distances {
   /** Undefined: in characters. */
   readonly #writing: Writing | undefined;
   readonly #known: (number | undefined)[] = [];
+  /** The lengths that follow from the form of expressions. */
+  readonly #formal: (number | undefined)[] = [];
   readonly #steps: (Step | undefined)[] = [];
 
   /** Counts the bytes of a way of writing, or characters where none is given. */
@@ -52,7 +61,9 @@ export class Distances {
    * @throws {LanguageError} if that takes too long to find out
    */
   of(expression: Expression): number {
-    return this.#exact(expression) ?? this.#search(expression);
+    const length = this.#exact(expression) ?? this.#search(expression);
+    if (length > MAX_LENGTH && length < Infinity) throw TOO_LONG;
+    return length;
   }
 
   /** Whether {@linkcode of} and {@linkcode text} need no search, however long ago it was. */
@@ -68,7 +79,7 @@ export class Distances {
     for (;;) {
       if (this.of(expression) === 0) return text;
       // A length can be known before the way there is.
-      if (!this.#steps[expression]) this.#search(expression);
+      if (!this.#steps[expression] && !this.#findStep(expression)) this.#search(expression);
       const step = this.#steps[expression]!;
       text.push(step.character);
       expression = step.next;
@@ -79,18 +90,58 @@ export class Distances {
   #exact(expression: Expression): number | undefined {
     const { store } = this.#expressions;
     if (store.has(expression, Flag.Nullable)) return 0;
-    if (!this.#writing && store.has(expression, Flag.Plain)) return store.min[expression]!;
+    if (store.has(expression, Flag.Plain)) {
+      return this.#writing ? this.#bytesOf(expression, this.#writing) : store.min[expression]!;
+    }
     return this.#known[expression];
+  }
+
+  /** Fewest bytes of a plain expression. */
+  #bytesOf(expression: Expression, writing: Writing): number {
+    const { kinds, first, second } = this.#expressions.store;
+    // Lists nest to the right, too deep for recursion; what their ends need is known from others.
+    const list: Expression[] = [];
+    let at = expression;
+    while (
+      this.#formal[at] === undefined && (kinds[at] === Kind.Concat || kinds[at] === Kind.Or)
+    ) {
+      list.push(at);
+      at = second[at]!;
+    }
+    let bytes = this.#formal[at] ??= this.#bytesOfItem(at, writing);
+    for (const part of list.reverse()) {
+      const item = this.#bytesOf(first[part]!, writing);
+      bytes = kinds[part] === Kind.Or ? Math.min(item, bytes) : item + bytes;
+      this.#formal[part] = bytes;
+    }
+    this.#derivatives.work.spend(list.length);
+    return bytes;
+  }
+
+  #bytesOfItem(item: Expression, writing: Writing): number {
+    const { sets, store } = this.#expressions;
+    const { kinds, first, second } = store;
+    if (kinds[item] === Kind.Repeat) {
+      return second[item] === 0 ? 0 : second[item]! * this.#bytesOf(first[item]!, writing);
+    }
+    if (kinds[item] !== Kind.Set) return 0;
+    const set = sets[first[item]!]!;
+    let bytes = Infinity;
+    for (let at = 0; at < set.length && bytes > 1; at += 2) {
+      bytes = Math.min(bytes, cheapestCharacter(set[at]!, set[at + 1]!, writing).bytes);
+    }
+    return bytes;
   }
 
   #search(start: Expression): number {
     const { store } = this.#expressions;
     const visits = new Map<Expression, Visit>([[start, { cost: 0, from: -1, character: -1 }]]);
     // Buckets by the least total length that is still possible, beyond the first one's.
-    const least = store.min[start]!;
+    const least = this.#exact(start) ?? store.min[start]!;
     const queue: Expression[][] = [[start]];
     let bucket = 0;
-    const deadline = this.#derivatives.work + MAX_WORK;
+    const { work } = this.#derivatives;
+    const deadline = work.done + MAX_WORK;
     const enqueue = (expression: Expression, cost: number) => {
       const total = cost + (this.#exact(expression) ?? store.min[expression]!);
       if (total < Infinity) (queue[Math.max(total - least, bucket)] ??= []).push(expression);
@@ -103,12 +154,28 @@ export class Distances {
         done.set(e, cost);
         const rest = e === start ? undefined : this.#exact(e);
         if (rest !== undefined) return this.#record(visits, e, cost + rest);
-        if (visits.size > MAX_VISITED || this.#derivatives.work > deadline) throw TOO_BIG;
+        if (visits.size > MAX_VISITED || work.done > deadline) throw TOO_BIG;
         this.#expand(e, cost, visits, enqueue);
       }
     }
     for (const expression of visits.keys()) this.#known[expression] = Infinity;
     return Infinity;
+  }
+
+  /** Notes the next character of the shortest text where all lengths are known. */
+  #findStep(from: Expression): boolean {
+    const length = this.#exact(from);
+    const { starts, targets } = this.#derivatives.transitions(from);
+    for (let i = 0; i < starts.length; i++) {
+      const next = targets[i]!;
+      const rest = this.#exact(next);
+      if (rest === undefined || length === undefined || rest >= length) continue;
+      const spelling = cheapestCharacter(starts[i]!, starts[i + 1]! - 1, this.#writing ?? "json");
+      if (rest + (this.#writing ? spelling.bytes : 1) !== length) continue;
+      this.#steps[from] = { character: spelling.character, next };
+      return true;
+    }
+    return false;
   }
 
   #expand(
@@ -119,7 +186,8 @@ export class Distances {
   ): void {
     const { empty } = this.#expressions;
     const { starts, targets } = this.#derivatives.transitions(from);
-    this.#derivatives.spend(2 + (starts.length >> 2));
+    this.#derivatives.work.spend(2 + (starts.length >> 2));
+    this.#derivatives.work.check();
     for (let i = 0; i < starts.length; i++) {
       const target = targets[i]!;
       if (target === empty || this.#exact(target) === Infinity) continue;

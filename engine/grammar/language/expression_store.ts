@@ -1,8 +1,8 @@
 // Hash-consed regular expressions in flat columns: equal nodes have equal ids. Beside its operands a
 // node carries what derivatives ask all the time. Knows no algebra; expressions.ts does.
 
-import { checkpoint } from "../../cancellation.ts";
 import { LanguageError } from "./errors.ts";
+import { Work } from "./work.ts";
 
 /** A node of an {@linkcode ExpressionStore}. */
 export type Expression = number;
@@ -49,11 +49,11 @@ export interface NodeFacts {
   readonly depth: number;
 }
 
-/** Most nodes of a store: some 50 MB. */
-export const MAX_NODES = 400_000;
+/** Most nodes that masks and compilers may make: some 50 MB. */
+const MAX_NODES = 400_000;
 
-/** Nodes after which is asked whether they are wanted still. */
-const CHECKED = 1024;
+/** A number that no node has, with whatever is added for a token. */
+export const BEYOND_NODES = 1 << 24;
 
 /** Deepest nesting, where lists count once; recursion follows it. */
 const MAX_DEPTH = 400;
@@ -71,9 +71,13 @@ export class ExpressionStore {
   readonly min: number[] = [];
   readonly max: number[] = [];
   readonly depth: number[] = [];
+  /** Counts the nodes that are asked for: how long all that is done with expressions takes. */
+  readonly work: Work;
   #slots: Int32Array = new Int32Array(1024);
-  /** Nodes that were asked for so far: how long all that is done with expressions took. */
-  work = 0;
+
+  constructor(work: Work) {
+    this.work = work;
+  }
 
   /** Number of nodes. */
   get size(): number {
@@ -97,7 +101,7 @@ export class ExpressionStore {
     third: number,
     facts: () => NodeFacts,
   ): Expression {
-    this.work++;
+    this.work.spend(1);
     let slot = this.#hash(kind, first, second, third);
     const mask = this.#slots.length - 1;
     for (;; slot = (slot + 1) & mask) {
@@ -120,10 +124,7 @@ export class ExpressionStore {
     facts: NodeFacts,
   ): Expression {
     const id = this.size;
-    if (id % CHECKED === 0) checkpoint();
-    if (id >= MAX_NODES) {
-      throw new LanguageError(`Building a language: it takes over ${MAX_NODES} expressions`);
-    }
+    this.work.keep(id, MAX_NODES, "expressions");
     if (facts.depth > MAX_DEPTH) {
       throw new LanguageError(`Building a language: it nests over ${MAX_DEPTH} operators`);
     }

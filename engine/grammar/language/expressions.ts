@@ -17,13 +17,14 @@ import {
   Kind,
   type NodeFacts,
 } from "./expression_store.ts";
+import { Work } from "./work.ts";
 
 /** How far alternatives that begin alike are joined, where a language is made. */
 export const SHARED_BEGINNING = 64;
 
 /** Constructors of expressions. Each returns the normal form of what it is named for. */
 export class Expressions {
-  readonly store: ExpressionStore = new ExpressionStore();
+  readonly store: ExpressionStore;
   /** The character sets that nodes of Kind.Set name by index. */
   readonly sets: CharacterSet[] = [];
   readonly #setIndices = new Map<string, number>();
@@ -33,7 +34,8 @@ export class Expressions {
   readonly epsilon: Expression;
   readonly everything: Expression;
 
-  constructor() {
+  constructor(work = new Work()) {
+    this.store = new ExpressionStore(work);
     const { Nullable, Plain, Skippable } = Flag;
     this.empty = this.#leaf(Kind.Empty, 0, 0, Infinity, 0);
     this.epsilon = this.#leaf(Kind.Epsilon, 0, Nullable | Plain | Skippable, 0, 0);
@@ -123,6 +125,7 @@ export class Expressions {
     }
     if (characters.length > 0) items.add(this.set(characters));
     if (items.size > 1) {
+      this.store.work.spend(items.size);
       simplifyAlternatives(this, items, shared);
       for (const item of items) {
         if (kinds[item] === Kind.Not && items.has(this.store.first[item]!)) return this.everything;

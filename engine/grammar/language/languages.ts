@@ -19,13 +19,16 @@ import {
 import { patternLanguage } from "./pattern_language.ts";
 import { parsePattern } from "./pattern_parser.ts";
 import { type StringAutomaton, StringStates } from "./string_automaton.ts";
+import { Work } from "./work.ts";
 
 /** A language of one {@linkcode Languages}; equal construction gives equal ids. */
 export type LanguageId = number;
 
 /** The languages of a schema. Methods that must explore one throw LanguageError if it is too big. */
 export class Languages {
-  readonly #expressions = new Expressions();
+  /** Counts what is done for these languages, and limits it. */
+  readonly work: Work = new Work();
+  readonly #expressions = new Expressions(this.work);
   readonly #tools: LanguageTools;
   readonly #states: StringStates;
   readonly #plainStates: StringStates;
@@ -48,19 +51,6 @@ export class Languages {
     };
     this.#states = new StringStates(this.#tools, "json");
     this.#plainStates = new StringStates(this.#tools, "plain");
-  }
-
-  /**
-   * Allows as much work again as at the beginning. Automata never throw: where the work is used up, no
-   * text goes on to what nobody has looked at yet, and all that remain can still be completed.
-   */
-  allowWork(): void {
-    this.#tools.derivatives.allowWork();
-  }
-
-  /** Whether the work is used up. */
-  get isSpent(): boolean {
-    return this.#tools.derivatives.isSpent;
   }
 
   /** All strings. */

@@ -52,7 +52,7 @@ export function finiteMembers(
   if (characters.of(language) === Infinity) return [];
   const members: string[] = [];
   let visited = 0;
-  const deadline = tools.derivatives.work + MAX_WORK;
+  const deadline = tools.derivatives.work.done + MAX_WORK;
   for (let layer: [string, Expression][] = [["", language]]; layer.length > 0;) {
     const longer: [string, Expression][] = [];
     for (const [text, rest] of layer) {
@@ -68,7 +68,7 @@ export function finiteMembers(
       visited++;
     }
     if (members.length + longer.length > limit || visited > limit + MAX_VISITED) return undefined;
-    if (tools.derivatives.work > deadline) return undefined;
+    if (tools.derivatives.work.done > deadline) return undefined;
     layer = longer;
   }
   return members;
@@ -89,9 +89,9 @@ function longest(tools: LanguageTools, language: Expression): number | undefined
   const lengths = new Map<Expression, number>();
   const open = new Set<Expression>([language]);
   const path = [{ language, ways: waysOn(tools, language), most: 0 }];
-  const deadline = tools.derivatives.work + MAX_WORK;
+  const deadline = tools.derivatives.work.done + MAX_WORK;
   for (;;) {
-    if (tools.derivatives.work > deadline) return undefined;
+    if (tools.derivatives.work.done > deadline) return undefined;
     const top = path.at(-1)!;
     const { value, done } = top.ways.next();
     if (done) {

@@ -5,3 +5,4 @@ export { LanguageError, PatternError } from "./errors.ts";
 export { type LanguageId, Languages } from "./languages.ts";
 export type { CountedLanguage, Lengths } from "./members.ts";
 export type { StringAutomaton } from "./string_automaton.ts";
+export { expectOutOfWork, OutOfWork, unlessOutOfWork, Work } from "./work.ts";

@@ -4,6 +4,7 @@
 
 import type { CharacterSet } from "./character_set.ts";
 import type { Expression } from "./expression_store.ts";
+import type { Work } from "./work.ts";
 
 /**
  * Where each code point leads: segment i begins at starts[i] and ends before starts[i + 1]. What is no
@@ -42,13 +43,13 @@ export class SegmentCache {
   readonly #ids = new Map<CharacterSet, number>();
   readonly #segments = new Map<string, Segments>();
   #kept = 0;
-  /** Steps taken so far. */
-  work = 0;
+  readonly #work: Work;
   readonly #pieces = new WeakMap<Transitions, readonly Piece[]>();
 
   /** @param empty the language that what is not told leads to */
-  constructor(empty: Expression) {
+  constructor(empty: Expression, work: Work) {
     this.#empty = empty;
+    this.#work = work;
   }
 
   /** The pieces of transitions, which share no character, but for what leads to the empty language. */
@@ -67,8 +68,19 @@ export class SegmentCache {
     pieces: readonly Piece[],
     join: (places: readonly number[]) => Expression,
   ): Transitions {
-    const { starts, kinds, members } = this.#segmentsOf(pieces);
-    const byKind = members.map(join);
+    // Many pieces have few sets among them.
+    const places = new Map<CharacterSet, number[]>();
+    pieces.forEach(({ set }, place) => {
+      const same = places.get(set);
+      if (same) same.push(place);
+      else places.set(set, [place]);
+    });
+    const sets = [...places.keys()];
+    const { starts, kinds, members } = this.#segmentsOf(sets);
+    const byKind = members.map((indices) => {
+      const all = indices.flatMap((index) => places.get(sets[index]!)!);
+      return join(indices.length > 1 ? all.sort((a, b) => a - b) : all);
+    });
     const transitions: { starts: number[]; targets: Expression[] } = { starts: [], targets: [] };
     let before = -1;
     for (let segment = 0; segment < starts.length; segment++) {
@@ -80,13 +92,13 @@ export class SegmentCache {
     return transitions;
   }
 
-  #segmentsOf(pieces: readonly Piece[]): Segments {
-    const key = pieces.map(({ set }) => this.#idOf(set)).join();
+  #segmentsOf(sets: readonly CharacterSet[]): Segments {
+    const key = sets.map((set) => this.#idOf(set)).join();
     let segments = this.#segments.get(key);
     if (!segments) {
-      segments = cut(pieces.map(({ set }) => set));
-      this.work += segments.starts.length;
-      this.#kept += segments.starts.length + pieces.length;
+      segments = cut(sets);
+      this.#work.spend(segments.starts.length);
+      this.#kept += segments.starts.length + sets.length;
       if (this.#kept > MAX_KEPT) {
         this.#segments.clear();
         this.#ids.clear();

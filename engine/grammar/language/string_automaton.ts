@@ -1,7 +1,7 @@
 // The bytes of a JSON string's content, or of plain text, as an automaton: a language's derivatives
 // with UTF-8 and escapes between them. Built while it is walked, into one flat table for all languages of a schema,
 // so equal rests of different languages are one state. Every state but 0 can reach acceptance: a text
-// whose shortest end is not found in time is not gone on with.
+// whose shortest end is beyond the caps of searches is not gone on with.
 
 import { bytesLeft, canEnd, charactersLeft, type LanguageTools } from "./ends.ts";
 import { isWithoutSeparators, mostMissing } from "./open_ends.ts";
@@ -14,10 +14,10 @@ import { SHORT_ESCAPES, spell, type Writing } from "./json_escapes.ts";
 export interface StringAutomaton {
   /** The state before the first byte; 0 if the language is empty. */
   readonly start: number;
-  /** Whether some steps may lead nowhere for want of time: what is found now may be more another time. */
-  readonly isSpent: boolean;
-  /** The state after one more byte; 0 if no text of the language goes on so. */
+  /** The state after one more byte; 0 if no text of the language goes on so. Errors: OutOfWork. */
   step(state: number, byte: number): number;
+  /** Whether {@linkcode step} needs no work. */
+  isKnown(state: number, byte: number): boolean;
   /** Whether the text may end here. */
   accepts(state: number): boolean;
   /** Whether the state is between two characters. */
@@ -78,13 +78,10 @@ export class StringStates {
   automaton(language: Expression): StringAutomaton {
     this.#tools.bytes[this.#writing].of(language);
     const isWithout = isWithoutSeparators(this.#tools.expressions, language);
-    const { derivatives } = this.#tools;
     return {
       start: this.#boundary(language),
-      get isSpent() {
-        return derivatives.isSpent;
-      },
       step: (state, byte) => this.step(state, byte),
+      isKnown: (state, byte) => this.#isKnown(state, byte),
       accepts: (state) => this.accepts(state),
       isBoundary: (state) => this.#languages[state]! >= 0,
       shortest: (state) => this.shortest(state),
@@ -128,15 +125,16 @@ export class StringStates {
   #boundary(language: Expression): number {
     const known = this.#byLanguage[language];
     if (known !== undefined) return known;
-    if (this.#tools.derivatives.isSpent) return 0;
-    const state = this.#mayEnter(language) ? this.#add(language, undefined) : 0;
-    if (state > 0 || !this.#tools.derivatives.isSpent) this.#byLanguage[language] = state;
-    return state;
+    const state = inTime(() => this.#mayEnter(language), () => false)
+      ? this.#add(language, undefined)
+      : 0;
+    return this.#byLanguage[language] = state;
   }
 
   #mayEnter(language: Expression): boolean {
-    const isFull = this.#languages.length >= MAX_STATES;
-    if (isFull && !this.#tools.bytes[this.#writing].isKnown(language)) return false;
+    if (!this.#tools.bytes[this.#writing].isKnown(language)) {
+      this.#tools.derivatives.work.keep(this.#languages.length, MAX_STATES, "states");
+    }
     return canEnd(this.#tools, this.#writing, language);
   }
 
@@ -153,7 +151,7 @@ export class StringStates {
 
   #add(language: number, partial: Partial | undefined): number {
     const state = this.#languages.length;
-    this.#tools.derivatives.spend(STATE_STEPS);
+    this.#tools.derivatives.work.spend(STATE_STEPS);
     this.#languages.push(language);
     this.#partials.push(partial);
     if (256 * (state + 1) > this.#table.length) {
@@ -165,16 +163,17 @@ export class StringStates {
     return state;
   }
 
+  #isKnown(state: number, byte: number): boolean {
+    if (this.#table[(state << 8) | byte]! >= 0) return true;
+    return this.#writing === "json" && (byte < 0x20 || byte === QUOTE);
+  }
+
   #fill(state: number, byte: number): number {
-    const { derivatives } = this.#tools;
     const language = this.#languages[state]!;
-    if (language >= 0 && derivatives.isSpent && !derivatives.isKnown(language)) return 0;
     const next = language >= 0
       ? inTime(() => this.#lead(language, byte), () => 0)
       : this.#continue(this.#partials[state]!, byte);
-    // What there was no time for is tried again when there is.
-    if (next > 0 || !derivatives.isSpent) this.#table[(state << 8) | byte] = next;
-    return next;
+    return this.#table[(state << 8) | byte] = next;
   }
 
   /** The state after the first byte of a character. */

@@ -19,6 +19,8 @@ export interface Exits {
 export interface LocalMask {
   readonly bits: Uint32Array<ArrayBuffer>;
   readonly exits: readonly number[];
+  /** Whether there was no work left for some tokens, which are missing. */
+  readonly isPartial: boolean;
 }
 
 const QUOTE = 0x22;
@@ -34,10 +36,19 @@ export class LocalMasks {
   /** Called before a mask is made that is kept. */
   readonly #reserve: () => void;
 
+  /** Whether {@linkcode add} has left tokens out for want of work since this was set to false. */
+  get isPartial(): boolean {
+    return this.#texts.isPartial;
+  }
+
+  set isPartial(isPartial: boolean) {
+    this.#texts.isPartial = isPartial;
+  }
+
   constructor(machine: Machine, table: TokenTable, reserve: () => void) {
     this.#machine = machine;
     this.#table = table;
-    this.#texts = new TextWalk(table, machine.stacks.words, machine.avoidance);
+    this.#texts = new TextWalk(table, machine);
     this.#numbers = new NumberWalk(table);
     this.#reserve = reserve;
   }
@@ -92,7 +103,7 @@ export class LocalMasks {
     if (!mask) {
       this.#reserve();
       mask = this.#texts.whole(place);
-      if (this.#machine.rules.isSpent) return mask;
+      if (mask.isPartial) return mask;
       masks = this.#ofTexts.get(key);
       if (!masks) this.#ofTexts.set(key, masks = []);
       masks.push(mask);
@@ -108,7 +119,8 @@ export class LocalMasks {
     if (!mask) {
       this.#reserve();
       const bits = new Uint32Array(Math.ceil(this.#table.size / 32));
-      mask = { bits, exits: this.#numbers.add(bits, 0, rules.numbers[index]!, state) };
+      const exits = this.#numbers.add(bits, 0, rules.numbers[index]!, state);
+      mask = { bits, exits, isPartial: false };
       this.#ofNumbers.set(key, mask);
     }
     return mask;

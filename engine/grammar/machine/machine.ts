@@ -313,8 +313,6 @@ export class Machine {
     }
     const isUnresolved = out.length > 0 && out.includes(UNRESOLVED_STACK);
     const next = isUnresolved ? UNRESOLVED : this.stateOf(out);
-    // What there was no time for is asked again when there is.
-    if (this.rules.isSpent) return next;
     const piece = this.#pieces[state >>> PIECE] ??= new Int32Array(256 << PIECE);
     const row = (state & ROWS_MASK) << 8;
     if (piece[row | NO_BYTE] === UNKNOWN) this.#beginRow(state, piece.subarray(row, row + 256));

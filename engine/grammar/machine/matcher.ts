@@ -1,6 +1,7 @@
 // One document as it is written token by token: which tokens may come, and what is known of the
 // rest. Cheap to make; what it finds out is kept with the grammar, for the next document too.
 
+import { expectOutOfWork, unlessOutOfWork } from "../language/mod.ts";
 import { Completion } from "./completion.ts";
 import { MachineError } from "./errors.ts";
 import { DEAD, Machine, type State, UNRESOLVED } from "./machine.ts";
@@ -14,8 +15,11 @@ const MAX_STATES = 16_384;
 /** Bytes that are forced at once at most. */
 const MAX_FORCED = 256;
 
-/** How often a mask is begun again that has nothing in it for want of time: a second in all. */
-const MAX_ATTEMPTS = 16;
+/** Steps of work for a mask: less than 50 ms. */
+const MASK_WORK = 120_000;
+
+/** The same for one that would have nothing in it with less: a second. */
+const MOST_MASK_WORK = 16 * MASK_WORK;
 
 /** Bytes of an end that is led to: whoever is further away from it is left alone. */
 const MAX_LED = 1 << 20;
@@ -39,13 +43,16 @@ export interface MaskOptions {
 export class MatcherContext {
   readonly rules: Rules;
   readonly table: TokenTable;
+  /** Steps of work for a mask. */
+  readonly maskWork: number;
   machine: Machine;
   masks: TokenMasks;
   completion: Completion;
 
-  constructor(rules: Rules, table: TokenTable) {
+  constructor(rules: Rules, table: TokenTable, maskWork = MASK_WORK) {
     this.rules = rules;
     this.table = table;
+    this.maskWork = maskWork;
     this.machine = new Machine(rules);
     this.masks = new TokenMasks(this.machine, table);
     this.completion = new Completion(this.machine);
@@ -58,6 +65,13 @@ export class MatcherContext {
     this.masks = new TokenMasks(this.machine, this.table);
     this.completion = new Completion(this.machine);
   }
+}
+
+/** A mask as far as it is found. */
+interface FoundMask {
+  readonly bits: Uint32Array<ArrayBuffer>;
+  /** Whether there was no work left for some tokens, which are missing. */
+  readonly isPartial: boolean;
 }
 
 /** A place in a document. */
@@ -101,27 +115,39 @@ export class Matcher {
    */
   mask({ remaining = Infinity }: MaskOptions = {}): Uint32Array<ArrayBuffer> {
     if (this.#isEnded) return new Uint32Array(Math.ceil(this.#context.table.size / 32));
-    this.#context.rules.allowWork();
-    const { state } = this.#place;
-    if (this.#isNearEnd(remaining)) {
-      // This token and an end token come besides the bytes that are missing after it.
-      return this.#masks.within(
-        state,
-        remaining - 2,
-        this.#completion,
-        (node) => this.#run(this.#context.table.pathTo(node)).state,
-      );
-    }
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const { bits, late } = this.#masks.of(state);
-      const mask = late.length === 0 ? bits : this.#withLate(bits.slice(), [...late]);
-      if (!this.#context.rules.isSpent || mask.some((word) => word !== 0)) return mask;
-      // There is a way on from every state: what was found is kept, so that the next look goes further.
-      this.#context.rules.allowWork();
+    const { work } = this.#context.rules;
+    for (let steps = this.#context.maskWork; steps <= MOST_MASK_WORK; steps *= 2) {
+      const isNearEnd = work.limited(steps, () => this.#isNearEnd(remaining));
+      const near = isNearEnd ? work.limited(steps, () => this.#lookWithin(remaining)) : undefined;
+      const { bits, isPartial } = near ?? work.limited(steps, () => this.#look());
+      // There is a way on from every state: what was found is kept, so the next look goes further.
+      if (!isPartial || bits.some((word) => word !== 0)) return bits;
     }
     throw new MachineError(
       "its patterns take too long to find what may come next: simplify them, or the bounds of lengths",
     );
+  }
+
+  /** The tokens that may come, as far as there is work left to find them. */
+  #look(): FoundMask {
+    const { bits, late, isPartial } = this.#masks.of(this.#place.state);
+    if (late.length === 0) return { bits, isPartial };
+    const all = bits.slice();
+    const isCut = this.#addLate(all, [...late]);
+    return { bits: all, isPartial: isPartial || isCut };
+  }
+
+  /** The tokens that bring the end near enough; undefined where none is known to. */
+  #lookWithin(remaining: number): FoundMask | undefined {
+    const { table } = this.#context;
+    // This token and an end token come besides the bytes that are missing after it.
+    const bits = this.#masks.within(
+      this.#place.state,
+      remaining - 2,
+      this.#completion,
+      (node) => this.#run(table.pathTo(node)).state,
+    );
+    return bits.some((word) => word !== 0) ? { bits, isPartial: false } : undefined;
   }
 
   /** Takes a token. Returns false, and changes nothing, where it may not come. */
@@ -143,7 +169,6 @@ export class Matcher {
 
   /** Takes bytes as if tokens had brought them. */
   acceptBytes(bytes: Uint8Array): boolean {
-    this.#context.rules.allowWork();
     const place = this.#run(bytes);
     if (place.state === DEAD) return false;
     this.#place = place;
@@ -198,14 +223,19 @@ export class Matcher {
 
   /** Whether the document might end within so many tokens, as far as its shortest end tells. */
   mayEndWithin(tokens: number): boolean {
-    return this.#completion.cost(this.#place.state) <= tokens * this.#context.table.longest;
+    const { rules, table, maskWork } = this.#context;
+    const find = () => this.#completion.cost(this.#place.state) <= tokens * table.longest;
+    if (rules.work.isCompiling) return find();
+    return rules.work.limited(maskWork, () => unlessOutOfWork(find, false));
   }
 
   /** Whether only a few more tokens than the shortest end takes are left. */
   #isNearEnd(remaining: number): boolean {
     if (remaining === Infinity) return false;
-    const cost = this.#completion.cost(this.#place.state);
-    return cost <= MAX_LED && remaining < cost + this.#completion.slack;
+    return unlessOutOfWork(() => {
+      const cost = this.#completion.cost(this.#place.state);
+      return cost <= MAX_LED && remaining < cost + this.#completion.slack;
+    }, false);
   }
 
   /** At most two of the bytes that may come at a place. */
@@ -258,15 +288,21 @@ export class Matcher {
     this.#place = { state: this.#machine.adopt(old, state), length };
   }
 
-  /** Decides the tokens that depend on the text of a key or item. */
-  #withLate(bits: Uint32Array<ArrayBuffer>, late: number[]): Uint32Array<ArrayBuffer> {
+  /** Decides the tokens that depend on the text of a key or item. Returns whether work ended before. */
+  #addLate(bits: Uint32Array<ArrayBuffer>, late: number[]): boolean {
     const { table } = this.#context;
+    let isCut = false;
     for (let node = late.pop(); node !== undefined; node = late.pop()) {
-      const { state } = this.#run(table.pathTo(node));
-      if (state === DEAD) continue;
-      this.#masks.addAt(bits, node);
-      this.#masks.addBelow(bits, node, state, late);
+      try {
+        const { state } = this.#run(table.pathTo(node));
+        if (state === DEAD) continue;
+        this.#masks.addAt(bits, node);
+        this.#masks.addBelow(bits, node, state, late);
+      } catch (error) {
+        expectOutOfWork(error);
+        isCut = true;
+      }
     }
-    return bits;
+    return isCut || this.#masks.isPartial;
   }
 }

@@ -27,6 +27,8 @@ export { spellControl, type TokenSource, TokenTable } from "./token_table.ts";
 export interface GrammarMachine {
   /** Begins a document. */
   matcher(): Matcher;
+  /** Does what is needed anyway: the first mask, and the ends of all types. Errors: as {@linkcode createMachine}. */
+  tryOut(): void;
 }
 
 /** How a machine is made. */
@@ -34,6 +36,8 @@ interface MachineOptions extends WritingOptions {
   readonly table: TokenTable;
   /** Whether types of integers take no other spelling even where numbers may be spelled in any way. */
   readonly integersAsSpelled?: boolean;
+  /** Steps of work for a mask; for tests. */
+  readonly maskWork?: number | undefined;
   /** A grammar around documents of the types; without one there is one document, of the root. */
   readonly program?: Program;
 }
@@ -51,10 +55,19 @@ export function createMachine(
 export function createMachineOf(
   types: SchemaTypes,
   automata: Automata,
-  { table, ...options }: MachineOptions,
+  { table, maskWork, ...options }: MachineOptions,
 ): GrammarMachine {
-  const context = new MatcherContext(new Rules(types, automata, options), table);
-  return { matcher: () => new Matcher(context) };
+  const rules = new Rules(types, automata, options);
+  const context = new MatcherContext(rules, table, maskWork);
+  return {
+    matcher: () => new Matcher(context),
+    tryOut() {
+      const matcher = new Matcher(context);
+      matcher.mask();
+      matcher.mayEndWithin(1);
+      rules.work.release();
+    },
+  };
 }
 
 function automataOf(
@@ -66,7 +79,6 @@ function automataOf(
     number: (set) =>
       numberAutomaton(set, { plain: !anyNumbers || integersAsSpelled && hasOnlyIntegers(set) }),
     count: (language, limit) => languages.finite(language, limit)?.length ?? Infinity,
-    allowWork: () => languages.allowWork(),
-    isSpent: () => languages.isSpent,
+    work: languages.work,
   };
 }

@@ -1,7 +1,7 @@
 // The rules of a schema's types in the form that the machine steps through: automata and ledgers
 // with indices instead of types. Made as they are needed; kept as long as the schema.
 
-import type { LanguageId } from "../language/mod.ts";
+import { type LanguageId, Work } from "../language/mod.ts";
 import type { NumberSet } from "../number/mod.ts";
 import type { ObjectType, SchemaTypes, StringType, TypeId } from "../types.ts";
 import { ArrayRules } from "./array_rules.ts";
@@ -24,10 +24,8 @@ export interface Automata {
   number(set: NumberSet): NumberAutomaton;
   /** How many strings a language has; Infinity where there are more than `limit`. */
   count(language: LanguageId, limit: number): number;
-  /** Called for each mask and each token: what may be worked for one may be limited. */
-  allowWork?(): void;
-  /** Whether that is used up, so that something that is allowed may be missing. */
-  isSpent?(): boolean;
+  /** What is worked for them, which masks limit; without it nothing does. */
+  readonly work?: Work;
 }
 
 /** How documents are written. */
@@ -81,6 +79,8 @@ export class Rules {
   /** Bytes of white space after a colon or comma, and elsewhere. */
   readonly spaces: { readonly after: number; readonly elsewhere: number };
   readonly anyWhitespace: boolean;
+  /** What is worked for languages, which masks limit. */
+  readonly work: Work;
   readonly numbers: NumberAutomaton[] = [];
   readonly texts: TextRules[] = [];
   readonly arrays: ArrayRules[] = [];
@@ -99,22 +99,13 @@ export class Rules {
     this.types = types;
     this.program = options.program;
     this.#automata = automata;
+    this.work = automata.work ?? new Work();
     this.#anyOrder = anyOrder;
     this.anyWhitespace = whitespace === "free";
     this.spaces = {
       after: whitespace === "free" ? MAX_SPACES : Number(whitespace === "single"),
       elsewhere: whitespace === "free" ? MAX_SPACES : 0,
     };
-  }
-
-  /** Lets automata work for another mask or token. */
-  allowWork(): void {
-    this.#automata.allowWork?.();
-  }
-
-  /** Whether automata have no work left, so that what is made now may lack something. */
-  get isSpent(): boolean {
-    return this.#automata.isSpent?.() ?? false;
   }
 
   /** Whether a byte may be written between tokens of JSON at all. */
@@ -156,7 +147,7 @@ export class Rules {
       const one = this.program!.instructions[position]!;
       if (one.type !== "text") throw new TypeError(`Position ${position} has no text`);
       const { automaton, min, max } = one.text;
-      index = this.texts.push(new TextRules(automaton, min, max)) - 1;
+      index = this.texts.push(new TextRules(automaton, min, max, this.work)) - 1;
       this.#programTexts[position] = index;
     }
     return index;
@@ -175,7 +166,8 @@ export class Rules {
     const key = `${language},${min},${max}`;
     let index = this.#textIndices.get(key);
     if (index === undefined) {
-      index = this.texts.push(new TextRules(this.#automata.text(language), min, max)) - 1;
+      index = this.texts.push(new TextRules(this.#automata.text(language), min, max, this.work)) -
+        1;
       this.#textIndices.set(key, index);
     }
     return index;

@@ -45,12 +45,23 @@ interface Greatest {
   readonly missing: number;
 }
 
+/** A walk of a text, and what it has found. */
+interface BudgetWalk {
+  readonly bits: Uint32Array;
+  readonly text: TextRules;
+  readonly budget: TextBudget;
+  readonly exits: number[];
+  /** The most bytes that any token leaves missing; Infinity where not all were looked at. */
+  greatest: number;
+}
+
 /** Walks texts that have to end in time through the tokens of a vocabulary. */
 export class TextBudgetWalk {
   readonly #table: TokenTable;
   readonly #words: WordSets;
   readonly #avoidance: WordAvoidance;
   readonly #ends: TextEnds;
+  readonly #giveUp: (error: unknown) => void;
   /** By depth, what is known along the path of a walk. */
   readonly #states: Int32Array;
   readonly #characters: Int32Array;
@@ -60,16 +71,19 @@ export class TextBudgetWalk {
 
   constructor(
     table: TokenTable,
-    { words, avoidance, ends }: {
+    { words, avoidance, ends, giveUp }: {
       readonly words: WordSets;
       readonly avoidance: WordAvoidance;
       readonly ends: TextEnds;
+      /** Is told where there was no work left for what is below a node; throws any other error. */
+      readonly giveUp: (error: unknown) => void;
     },
   ) {
     this.#table = table;
     this.#words = words;
     this.#avoidance = avoidance;
     this.#ends = ends;
+    this.#giveUp = giveUp;
     this.#states = new Int32Array(table.longest + 1);
     this.#characters = new Int32Array(table.longest + 1);
     this.#avoided = new Int32Array(table.longest + 1);
@@ -148,66 +162,74 @@ export class TextBudgetWalk {
    * fit. Returns the nodes of the quotes that end it.
    */
   add(bits: Uint32Array, node: number, place: TextPlace, budget: TextBudget): readonly number[] {
-    const { bytes, depths, ends, firsts, classes, heights } = this.#table;
-    const { text } = place;
-    const { automaton, isBounded } = text;
-    const { limit, avoids, note } = budget;
-    const [states, characters, avoided] = [this.#states, this.#characters, this.#avoided];
-    const exits: number[] = [];
-    let greatest = 0;
-    states[depths[node]!] = place.state;
-    characters[depths[node]!] = place.characters;
-    avoided[depths[node]!] = place.avoided;
+    const { depths, ends } = this.#table;
+    const walk: BudgetWalk = { bits, text: place.text, budget, exits: [], greatest: 0 };
+    this.#states[depths[node]!] = place.state;
+    this.#characters[depths[node]!] = place.characters;
+    this.#avoided[depths[node]!] = place.avoided;
     for (let child = node + 1; child < ends[node]!;) {
-      const before = depths[child]! - 1;
-      const byte = bytes[child]!;
-      const below = ends[child]!;
-      const next = automaton.step(states[before]!, byte);
-      if (next === 0) {
-        if (byte === QUOTE && this.#mayEnd(text, before)) exits.push(child);
-        child = below;
-        continue;
+      let isOver = true;
+      try {
+        isOver = this.#visit(child, walk);
+      } catch (error) {
+        this.#giveUp(error);
+        walk.greatest = Infinity;
       }
-      const avoid = avoided[before]!;
-      const rest = avoid === NO_WORDS ? NO_WORDS : this.#words.after(avoid, byte);
-      const counted = characters[before]! + Number(isBounded && automaton.isBoundary(next));
-      const mayGoOn = (!isBounded || text.isFeasible(next, counted)) &&
-        (rest === NO_WORDS || this.#avoidance.isPossible(text, next, counted, rest));
-      if (!mayGoOn) {
-        child = below;
-        continue;
-      }
-      const missing = this.#ends.length(text, next, counted, avoids ? rest : NO_WORDS);
-      const isToken = firsts[child]! < firsts[child + 1]!;
-      if (isToken) note(missing);
-      greatest = Math.max(greatest, missing);
-      if (missing <= limit) this.#table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
-      const height = heights[child]!;
-      const isLoop = below > child + MIN_BULK && rest === NO_WORDS &&
-        (classes[child]! & ~text.loopsAt(next)) === 0;
-      const isWide = (classes[child]! & (BEYOND_ASCII | UNSAFE)) !== 0;
-      const nearest = isLoop
-        ? this.#ends.length(text, next, Math.min(counted + height, text.max))
-        : missing - height * (isWide ? 4 : 1);
-      const isWhole = isLoop && height <= text.roomAt(next, counted);
-      if (isWhole && missing + (isWide ? CUT : 0) <= limit) {
-        this.#table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
-        greatest = Math.max(greatest, missing + CUT);
-        child = below;
-      } else if (nearest > limit) {
-        // No token below is long enough.
-        if (isWhole) note(missing + CUT);
-        greatest = Infinity;
-        child = below;
-      } else {
-        states[before + 1] = next;
-        characters[before + 1] = counted;
-        avoided[before + 1] = rest;
-        child++;
-      }
+      child = isOver ? ends[child]! : child + 1;
     }
-    if (node === 0 && greatest < Infinity) this.#keep(place, greatest);
-    return exits;
+    if (node === 0 && walk.greatest < Infinity) this.#keep(place, walk.greatest);
+    return walk.exits;
+  }
+
+  /** A node of a walk. Returns whether nothing is left to be done below it. */
+  #visit(child: number, walk: BudgetWalk): boolean {
+    const { bytes, depths, ends, firsts, classes, heights } = this.#table;
+    const { text, bits, exits } = walk;
+    const { automaton, isBounded } = text;
+    const { limit, avoids, note } = walk.budget;
+    const [states, characters, avoided] = [this.#states, this.#characters, this.#avoided];
+    const before = depths[child]! - 1;
+    const byte = bytes[child]!;
+    const below = ends[child]!;
+    const next = automaton.step(states[before]!, byte);
+    if (next === 0) {
+      if (byte === QUOTE && this.#mayEnd(text, before)) exits.push(child);
+      return true;
+    }
+    const avoid = avoided[before]!;
+    const rest = avoid === NO_WORDS ? NO_WORDS : this.#words.after(avoid, byte);
+    const counted = characters[before]! + Number(isBounded && automaton.isBoundary(next));
+    const mayGoOn = (!isBounded || text.isFeasible(next, counted)) &&
+      (rest === NO_WORDS || this.#avoidance.isPossible(text, next, counted, rest));
+    if (!mayGoOn) return true;
+    const missing = this.#ends.length(text, next, counted, avoids ? rest : NO_WORDS);
+    const isToken = firsts[child]! < firsts[child + 1]!;
+    if (isToken) note(missing);
+    walk.greatest = Math.max(walk.greatest, missing);
+    if (missing <= limit) this.#table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
+    const height = heights[child]!;
+    const isLoop = below > child + MIN_BULK && rest === NO_WORDS &&
+      (classes[child]! & ~text.loopsAt(next)) === 0;
+    const isWide = (classes[child]! & (BEYOND_ASCII | UNSAFE)) !== 0;
+    const nearest = isLoop
+      ? this.#ends.length(text, next, Math.min(counted + height, text.max))
+      : missing - height * (isWide ? 4 : 1);
+    const isWhole = isLoop && height <= text.roomAt(next, counted);
+    if (isWhole && missing + (isWide ? CUT : 0) <= limit) {
+      this.#table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
+      walk.greatest = Math.max(walk.greatest, missing + CUT);
+      return true;
+    }
+    if (nearest > limit) {
+      // No token below is long enough.
+      if (isWhole) note(missing + CUT);
+      walk.greatest = Infinity;
+      return true;
+    }
+    states[before + 1] = next;
+    characters[before + 1] = counted;
+    avoided[before + 1] = rest;
+    return false;
   }
 
   #mayEnd(text: TextRules, depth: number): boolean {

@@ -1,7 +1,7 @@
 // What a string may still be after its first bytes: an automaton of its language with a window on
 // its number of characters. Exact also where not every length can be reached.
 
-import { MachineError } from "./errors.ts";
+import { Work } from "../language/mod.ts";
 import {
   BEYOND_ASCII,
   CLASS_MEMBERS,
@@ -19,9 +19,9 @@ import { CountRange } from "./count_range.ts";
 /** A deterministic automaton over bytes of text or of a JSON string's content; 0 is the only state without end. */
 export interface TextAutomaton {
   readonly start: number;
-  /** Whether some steps may lead nowhere for want of time. */
-  readonly isSpent?: boolean;
   step(state: number, byte: number): number;
+  /** Whether a step needs no work, which a mask may have used up. */
+  isKnown?(state: number, byte: number): boolean;
   accepts(state: number): boolean;
   isBoundary(state: number): boolean;
   /** Fewest characters to acceptance, counting one that is begun. */
@@ -47,8 +47,8 @@ const ANY_SECOND: readonly [number, number] = [0x80, 0xbf];
 /** The line separators in UTF-8. */
 const SEPARATORS = [[0xe2, 0x80, 0xa8], [0xe2, 0x80, 0xa9]];
 
-/** States that a search for a length visits before it gives up. */
-const MAX_VISITS = 1_000_000;
+/** Steps of work that a place takes which a search for a length visits. */
+const SEARCH_STEPS = 4;
 
 /** The strings of an automaton that have `min` to `max` characters. */
 export class TextRules {
@@ -69,9 +69,12 @@ export class TextRules {
   readonly #missingWithin = new Map<number, number>();
   readonly #successors = new Map<number, readonly number[]>();
   readonly #feasible = new Map<string, boolean>();
+  readonly #work: Work;
 
-  constructor(automaton: TextAutomaton, min = 0, max = Infinity) {
+  /** @param work limits searches for strings of a number of characters */
+  constructor(automaton: TextAutomaton, min = 0, max = Infinity, work = new Work()) {
     this.automaton = automaton;
+    this.#work = work;
     this.min = min;
     this.max = max;
     this.isBounded = min > 0 || max < Infinity;
@@ -103,19 +106,23 @@ export class TextRules {
   /** Whether the string can be completed within the window; `range` learns for which counts. */
   isFeasible(state: number, characters: number, range?: CountRange): boolean {
     if (!this.isBounded) return true;
+    if (this.min > this.max) return false;
     const questions = range ?? new CountRange();
     const shortest = this.#shortestFrom(state);
     if (!questions.isAtMost(characters, this.max - shortest)) return false;
     const isLongEnough = characters >= this.min - shortest;
-    if (!isLongEnough && this.#repeats(state)) return true;
+    if (!isLongEnough) {
+      if (this.#repeats(state)) return true;
+      const missing = this.automaton.isBoundary(state) ? this.mostMissing(state, 0) : Infinity;
+      if (missing < Infinity && questions.isAtMost(characters, this.max - missing)) return true;
+    }
     if (questions.isAtLeast(characters, this.min - shortest)) return true;
     questions.narrow();
     const key = `${state},${characters}`;
     let feasible = this.#feasible.get(key);
     if (feasible === undefined) {
-      if (!this.#isSure) return false;
-      feasible = this.#reaches(state, this.min - characters, this.max - characters);
-      if (feasible || this.#isSure) this.#feasible.set(key, feasible);
+      feasible = this.#reaches(state, characters);
+      this.#feasible.set(key, feasible);
     }
     return feasible;
   }
@@ -126,34 +133,17 @@ export class TextRules {
   }
 
   #shortestFrom(state: number): number {
-    const known = this.#shortest[state] ?? this.automaton.shortest(state);
-    if (this.#isSure) this.#shortest[state] = known;
-    return known;
+    return this.#shortest[state] ??= this.automaton.shortest(state);
   }
 
   /** The classes whose every character leads from a state back to it. */
   loopsAt(state: number): number {
-    const known = this.#loops[state];
-    if (known !== undefined) return known;
-    if (!this.#isSure) return 0;
-    const loops = this.automaton.isBoundary(state) ? this.#findLoops(state) : 0;
-    if (this.#isSure) this.#loops[state] = loops;
-    return loops;
+    return this.#loops[state] ??= this.automaton.isBoundary(state) ? this.#findLoops(state) : 0;
   }
 
   /** Whether what is in no class of its loops leads nowhere, but for escapes. */
   isClosed(state: number): boolean {
-    const known = this.#closed[state];
-    if (known !== undefined) return known;
-    if (!this.#isSure) return false;
-    const isClosed = this.#findClosed(state);
-    if (this.#isSure) this.#closed[state] = isClosed;
-    return isClosed;
-  }
-
-  /** Whether what is found of the automaton holds for good. Where it does not, there is no time to look. */
-  get #isSure(): boolean {
-    return this.automaton.isSpent !== true;
+    return this.#closed[state] ??= this.#findClosed(state);
   }
 
   #findClosed(state: number): boolean {
@@ -174,20 +164,14 @@ export class TextRules {
    */
   mostMissing(state: number, byte: number): number {
     if (this.automaton.isBoundary(state)) {
-      const known = this.#missing[state];
-      if (known !== undefined) return known;
-      if (!this.#isSure) return Infinity;
-      const missing = this.#missingAt(state);
-      if (this.#isSure) this.#missing[state] = missing;
-      return missing;
+      return this.#missing[state] ??= this.#missingAt(state);
     }
     if (byte < 0x80) return Infinity;
     const key = state * 256 + byte;
     let missing = this.#missingWithin.get(key);
     if (missing === undefined) {
-      if (!this.#isSure) return Infinity;
       missing = this.#missingAfter(state, continuationsOf(byte), secondBytesOf(byte), byte);
-      if (this.#isSure) this.#missingWithin.set(key, missing);
+      this.#missingWithin.set(key, missing);
     }
     return missing;
   }
@@ -257,11 +241,8 @@ export class TextRules {
   /** The one state that all characters of a class lead to; 0: there is none. */
   #targetOfClass(state: number, index: number): number {
     const targets = this.#targets[state] ??= new Int32Array(32).fill(-1);
-    if (targets[index]! >= 0) return targets[index]!;
-    if (!this.#isSure) return 0;
-    const target = this.#findTarget(state, index);
-    if (this.#isSure) targets[index] = target;
-    return target;
+    if (targets[index]! < 0) targets[index] = this.#findTarget(state, index);
+    return targets[index]!;
   }
 
   #findTarget(state: number, index: number): number {
@@ -328,37 +309,85 @@ export class TextRules {
 
   /** The states one character on, or at the end of the one that is begun. */
   nextOf(state: number): readonly number[] {
-    let found = this.#successors.get(state);
-    if (!found) {
-      const boundaries = new Set<number>();
-      const visited = new Set([state]);
-      for (const from of visited) {
-        for (let byte = 0; byte < 0xf5; byte++) {
-          const next = this.automaton.step(from, byte);
-          if (next !== 0) (this.automaton.isBoundary(next) ? boundaries : visited).add(next);
-        }
-      }
-      found = [...boundaries];
-      if (this.#isSure) this.#successors.set(state, found);
-    }
-    return found;
+    return this.#successors.get(state) ?? [...this.#successorsOf(state)];
   }
 
-  /** Looks for a string of `low` to `high` more characters, one character at a time. */
-  #reaches(state: number, low: number, high: number): boolean {
-    let layer: readonly number[] = [state];
-    let visits = 0;
-    for (let count = 0; count <= low && layer.length > 0 && this.#isSure; count++) {
-      for (const at of layer) {
-        const total = count + this.automaton.shortest(at);
-        if (total <= high && (total >= low || this.#repeats(at))) return true;
+  /** Looks in depth for a string within the window: most ways on lead to one. */
+  #reaches(start: number, characters: number): boolean {
+    const low = this.min - characters;
+    const high = this.max - characters;
+    const failed = new Set<string>();
+    const onPath = new Map<number, number>();
+    const path: Way[] = [];
+    const enter = (state: number): boolean => {
+      const count = path.length;
+      this.#work.spend(SEARCH_STEPS);
+      this.#work.check();
+      const shortest = count + this.#shortestFrom(state);
+      if (shortest > high) return false;
+      if (shortest >= low || this.#repeats(state)) return true;
+      const missing = this.automaton.isBoundary(state) ? this.mostMissing(state, 0) : Infinity;
+      if (count + missing <= high) return true;
+      const before = onPath.get(state);
+      if (before !== undefined) {
+        // What led back to the state can do so as often as characters are missing.
+        const period = count - before;
+        if (shortest + Math.ceil((low - shortest) / period) * period <= high) return true;
       }
-      visits += layer.length;
-      if (visits > MAX_VISITS) {
-        throw new MachineError("Cannot look ahead in a string: too many lengths are to be tried");
+      const key = `${state},${count}`;
+      if (failed.has(key)) return false;
+      failed.add(key);
+      if (before === undefined) onPath.set(state, count);
+      path.push({ state, isFirst: before === undefined, next: this.#successorsOf(state) });
+      return false;
+    };
+    if (enter(start)) return true;
+    for (let way = path.at(-1); way; way = path.at(-1)) {
+      const next = way.next.next();
+      if (next.done) {
+        path.pop();
+        if (way.isFirst) onPath.delete(way.state);
+        continue;
       }
-      layer = [...new Set(layer.flatMap((at) => this.nextOf(at)))];
+      if (!enter(next.value)) continue;
+      // Whoever follows this way asks at each place of it.
+      for (const { state } of path) {
+        this.#feasible.set(`${state},${characters}`, true);
+        characters = this.counted(characters);
+      }
+      return true;
     }
     return false;
   }
+
+  /** The states one character on, as they are found: few of them may do. */
+  *#successorsOf(state: number): Generator<number> {
+    const known = this.#successors.get(state);
+    if (known) {
+      yield* known;
+      return;
+    }
+    const boundaries = new Set<number>();
+    const within = new Set([state]);
+    for (const from of within) {
+      for (let byte = 0; byte < 0xf5; byte++) {
+        const next = this.automaton.step(from, byte);
+        if (next === 0) continue;
+        if (!this.automaton.isBoundary(next)) within.add(next);
+        else if (!boundaries.has(next)) {
+          boundaries.add(next);
+          yield next;
+        }
+      }
+    }
+    this.#successors.set(state, [...boundaries]);
+  }
+}
+
+/** A place on the way of a search, and where it may go from there. */
+interface Way {
+  readonly state: number;
+  /** Whether the state comes for the first time on this way. */
+  readonly isFirst: boolean;
+  readonly next: Generator<number>;
 }

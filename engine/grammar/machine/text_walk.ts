@@ -3,6 +3,7 @@
 // or does not take at all, is not walked.
 
 import { checkpoint } from "../../cancellation.ts";
+import { expectOutOfWork, unlessOutOfWork, type Work } from "../language/mod.ts";
 import { BEYOND_ASCII, CLASS_OF, UNSAFE } from "./character_classes.ts";
 import { CountRange } from "./count_range.ts";
 import type { TextBreak } from "./text_breaks.ts";
@@ -29,6 +30,24 @@ export interface TextMask {
   /** The numbers of characters for which it holds. */
   readonly fewest: number;
   readonly most: number;
+  /** Whether there was no work left for some tokens, which are missing. */
+  readonly isPartial: boolean;
+}
+
+/** What texts stand in. */
+interface Surroundings {
+  readonly rules: { readonly work: Work };
+  readonly stacks: { readonly words: WordSets };
+  readonly avoidance: WordAvoidance;
+}
+
+/** How the tokens are found that stay within a text. */
+interface Approach {
+  /** Of these classes and so many characters at most, all that need no escape are set to begin with. */
+  readonly classes: number;
+  readonly characters: number;
+  /** Whether only breaks are left to be looked at; else all tokens are, and those set too. */
+  readonly isWhole: boolean;
 }
 
 const QUOTE = 0x22;
@@ -53,6 +72,9 @@ export class TextWalk {
   readonly #avoided: Int32Array;
   /** By depth, whether the way there has no escapes, so that its plain tokens are set already. */
   readonly #isPlain: Uint8Array;
+  readonly #work: Work;
+  /** Whether tokens were left out for want of work since this was set to false. */
+  isPartial = false;
   #steps = 0;
   #text!: TextRules;
   #bits!: Uint32Array;
@@ -61,9 +83,10 @@ export class TextWalk {
   /** The classes of the plain tokens that are set before a walk. */
   #base = 0;
 
-  constructor(table: TokenTable, words: WordSets, avoidance: WordAvoidance) {
+  constructor(table: TokenTable, { rules, stacks, avoidance }: Surroundings) {
     this.#table = table;
-    this.#words = words;
+    this.#work = rules.work;
+    this.#words = stacks.words;
     this.#avoidance = avoidance;
     this.#states = new Int32Array(table.longest + 1);
     this.#characters = new Int32Array(table.longest + 1);
@@ -73,34 +96,44 @@ export class TextWalk {
 
   /** What a text allows from a place on. */
   whole(place: TextPlace): TextMask {
-    const { text, state, characters, avoided } = place;
-    const { plain, longest, nodes } = this.#table;
-    const range = this.#range = new CountRange();
-    const missing = avoided === NO_WORDS ? text.mostMissing(state, 0) : Infinity;
-    const isOpen = missing < Infinity &&
-      (!text.isBounded || range.isAtMost(characters + longest + missing, text.max));
-    let bits: Uint32Array<ArrayBuffer>;
-    let exits: number[];
-    if (isOpen) {
-      bits = plain.mask(text.classes, longest).slice();
-      exits = this.#begin(bits, 0, place);
-      this.#breaks(1, nodes, 0, state, text.classes);
-    } else if (avoided === NO_WORDS && text.isClosed(state)) {
-      const loops = text.loopsAt(state);
-      const room = text.roomAt(state, characters);
-      if (!range.isAtMost(longest, room)) range.narrow();
-      bits = plain.mask(loops, room).slice();
-      exits = this.#begin(bits, 0, place);
-      this.#breaks(1, nodes, 0, state, loops);
-    } else {
-      const classes = this.#base = this.#commonClasses(text, state);
-      bits = plain.mask(classes, longest).slice();
-      exits = this.#begin(bits, 0, place);
+    const { plain, nodes } = this.#table;
+    const wasPartial = this.isPartial;
+    this.isPartial = false;
+    this.#range = new CountRange();
+    const { classes, characters, isWhole } = unlessOutOfWork(
+      () => this.#approach(place),
+      { classes: 0, characters: 0, isWhole: false },
+    );
+    const bits = plain.mask(classes, characters).slice();
+    const exits = this.#begin(bits, 0, place);
+    if (isWhole) this.#breaks(1, nodes, 0, place.state, classes);
+    else {
+      this.#base = classes;
       this.#isPlain[0] = Number(classes !== 0);
       this.#scan(1, nodes);
     }
-    const [fewest, most] = range.around(characters);
-    return { bits, exits, fewest, most };
+    const [fewest, most] = this.#range.around(place.characters);
+    const { isPartial } = this;
+    this.isPartial ||= wasPartial;
+    return { bits, exits, fewest, most, isPartial };
+  }
+
+  #approach({ text, state, characters, avoided }: TextPlace): Approach {
+    const { longest } = this.#table;
+    const range = this.#range;
+    if (avoided === NO_WORDS) {
+      const missing = text.mostMissing(state, 0);
+      const isOpen = missing < Infinity &&
+        (!text.isBounded || range.isAtMost(characters + longest + missing, text.max));
+      if (isOpen) return { classes: text.classes, characters: longest, isWhole: true };
+      if (text.isClosed(state)) {
+        const room = text.roomAt(state, characters);
+        if (!range.isAtMost(longest, room)) range.narrow();
+        return { classes: text.loopsAt(state), characters: room, isWhole: true };
+      }
+    }
+    const classes = this.#commonClasses(text, state);
+    return { classes, characters: longest, isWhole: false };
   }
 
   /**
@@ -151,6 +184,7 @@ export class TextWalk {
     const range = this.#range;
     const [states, characters, avoided] = [this.#states, this.#characters, this.#avoided];
     const plain = this.#isPlain;
+    const isKnown = automaton.isKnown;
     for (let child = first; child < end;) {
       if (++this.#steps % CHECKED === 0) checkpoint();
       const depth = depths[child]!;
@@ -159,12 +193,23 @@ export class TextWalk {
       const before = depth - 1;
       const state = states[before]!;
       const avoid = avoided[before]!;
-      const next = automaton.step(state, byte);
-      if (next === 0 && byte === QUOTE) this.#end(child, state, characters[before]!, avoid);
-      const rest = avoid === NO_WORDS ? NO_WORDS : this.#words.after(avoid, byte);
-      const counted = characters[before]! + Number(isBounded && automaton.isBoundary(next));
-      const mayGoOn = next !== 0 && (!isBounded || text.isFeasible(next, counted, range)) &&
-        (rest === NO_WORDS || this.#canAvoid(next, counted, rest));
+      let next = 0;
+      let counted = 0;
+      let rest = NO_WORDS;
+      let mayGoOn = false;
+      if (isKnown && this.#work.isSpent && !isKnown(state, byte)) this.isPartial = true;
+      else {
+        try {
+          next = automaton.step(state, byte);
+          if (next === 0 && byte === QUOTE) this.#end(child, state, characters[before]!, avoid);
+          rest = avoid === NO_WORDS ? NO_WORDS : this.#words.after(avoid, byte);
+          counted = characters[before]! + Number(isBounded && automaton.isBoundary(next));
+          mayGoOn = next !== 0 && (!isBounded || text.isFeasible(next, counted, range)) &&
+            (rest === NO_WORDS || this.#canAvoid(next, counted, rest));
+        } catch (error) {
+          this.#giveUp(error);
+        }
+      }
       if (!mayGoOn) {
         if (plain[before] === 1) table.removeTokens(bits, firsts[child]!, firsts[below]!);
         child = below;
@@ -174,13 +219,15 @@ export class TextWalk {
       const isPlain = plain[before] === 1 &&
         ((byte < 0x80 ? CLASS_OF[byte]! : BEYOND_ASCII) & this.#base) !== 0;
       if (below > child + MIN_BULK && rest === NO_WORDS) {
-        if (isPlain && this.#isSet(next, byte, counted, heights[child]!)) {
+        const height = heights[child]!;
+        // Where there is no work left for that, the subtree is walked as far as it is known.
+        if (isPlain && this.#isSet(next, byte, counted, height)) {
           this.#breaks(child + 1, below, depth, next, this.#base);
           child = below;
           continue;
         }
         const isSafe = (classes[child]! & UNSAFE) === 0;
-        if (isSafe && text.takesAll(next, counted, classes[child]!, heights[child]!, range)) {
+        if (isSafe && this.#takesAll(next, counted, classes[child]!, height)) {
           table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
           child = below;
           continue;
@@ -194,14 +241,38 @@ export class TextWalk {
     }
   }
 
+  /** Leaves out what there was no work left for. */
+  #giveUp(error: unknown): void {
+    expectOutOfWork(error);
+    this.isPartial = true;
+  }
+
   #canAvoid(state: number, characters: number, avoided: WordSet): boolean {
     // A search along words asks about too many numbers to note them.
     if (this.#text.isBounded) this.#range.narrow();
     return this.#avoidance.isPossible(this.#text, state, characters, avoided);
   }
 
+  #takesAll(state: number, characters: number, classes: number, height: number): boolean {
+    try {
+      return this.#text.takesAll(state, characters, classes, height, this.#range);
+    } catch (error) {
+      expectOutOfWork(error);
+      return false;
+    }
+  }
+
   /** Whether the plain tokens of a subtree of so many characters are those that are set already. */
   #isSet(state: number, byte: number, counted: number, height: number): boolean {
+    try {
+      return this.#findSet(state, byte, counted, height);
+    } catch (error) {
+      expectOutOfWork(error);
+      return false;
+    }
+  }
+
+  #findSet(state: number, byte: number, counted: number, height: number): boolean {
     const text = this.#text;
     if (plainClasses(text, state, byte) !== this.#base) return false;
     if (text.max === Infinity) return true;
@@ -222,10 +293,15 @@ export class TextWalk {
       if ((way.classes & ~classes) !== 0) continue;
       const counted = this.#characters[0]! + way.characters;
       let reached = state;
-      for (let index = depth; index < path.length; index++) {
-        reached = automaton.step(reached, path[index]!);
+      try {
+        for (let index = depth; index < path.length; index++) {
+          reached = automaton.step(reached, path[index]!);
+        }
+        if (counted + automaton.shortest(reached) > max) continue;
+      } catch (error) {
+        this.#giveUp(error);
+        continue;
       }
-      if (counted + automaton.shortest(reached) > max) continue;
       if (bytes[node] === QUOTE) {
         this.#end(node, reached, counted, NO_WORDS);
         continue;

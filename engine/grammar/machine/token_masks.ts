@@ -3,6 +3,7 @@
 // contexts; only tokens that end it and go on are walked in the context.
 
 import { checkpoint } from "../../cancellation.ts";
+import { expectOutOfWork } from "../language/mod.ts";
 import type { Completion } from "./completion.ts";
 import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
 import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "./machine.ts";
@@ -25,6 +26,8 @@ export interface TokenMask {
   readonly bits: Uint32Array<ArrayBuffer>;
   /** Nodes whose tokens depend on the text of a key or item. */
   readonly late: readonly number[];
+  /** Whether there was no work left for some tokens, which are missing. */
+  readonly isPartial: boolean;
 }
 
 /** Tokens after which the document can end in time. */
@@ -62,6 +65,7 @@ export class TokenMasks {
   #texts: TextBudgetWalk | undefined;
   #kept = 0;
   #steps = 0;
+  #isPartial = false;
   /** States along the path of a walk, by depth; a walk within a walk only writes below it. */
   readonly #path: Int32Array;
   /** White space on the way there since the state of the path, which it has not changed. */
@@ -81,15 +85,21 @@ export class TokenMasks {
     const state = this.#machine.rounded(given, this.#table.longest);
     let mask = this.#byState.get(state);
     if (!mask) {
+      this.#isPartial = this.#locals.isPartial = false;
       mask = this.#make(state);
-      if (!this.#machine.rules.isSpent) this.#byState.set(state, mask);
+      if (!mask.isPartial) this.#byState.set(state, mask);
     }
     return mask;
   }
 
+  /** Whether tokens were left out of what was asked for last, for want of work. */
+  get isPartial(): boolean {
+    return this.#isPartial || this.#locals.isPartial;
+  }
+
   /**
    * The tokens after which at most `limit` bytes are missing, or if there are none, those after
-   * which the fewest are.
+   * which the fewest are. Empty where that is not known of any.
    *
    * @param reach the state at a node which depends on the text of a key or item
    */
@@ -100,13 +110,13 @@ export class TokenMasks {
     reach: (node: number) => State,
   ): Uint32Array<ArrayBuffer> {
     const bits = new Uint32Array(this.#words);
+    this.#isPartial = this.#locals.isPartial = false;
     if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
     const budget = { limit, completion, reach, least: Infinity };
     this.#addWithin(state, 0, bits, budget);
-    // What is known of the least leaves tokens out that no walk has come to: then any will do.
-    for (const wider of [budget.least, Infinity]) {
-      if (bits.some((word) => word !== 0)) break;
-      this.#addWithin(state, 0, bits, { ...budget, limit: wider });
+    const isEmpty = bits.every((word) => word === 0);
+    if (isEmpty && budget.least < Infinity) {
+      this.#addWithin(state, 0, bits, { ...budget, limit: budget.least });
     }
     return bits;
   }
@@ -142,7 +152,7 @@ export class TokenMasks {
     this.#leaveAll(exits, bits, late);
     if (others !== DEAD) this.#walkOthers(others, 0, bits, late);
     if (machine.isComplete(state)) this.#addEndTokens(bits);
-    return { bits, late: [...new Set(late)] };
+    return { bits, late: [...new Set(late)], isPartial: this.isPartial };
   }
 
   /** The mask of a single local frame; those that tokens do not tell apart have one mask. */
@@ -158,14 +168,16 @@ export class TokenMasks {
     if (!local) this.#addLocal(stack, 0, bits, exits);
     else {
       gather(exits, { nodes: local.exits, after: () => after });
-      let masks = this.#byLocal.get(local);
-      if (!masks) this.#byLocal.set(local, masks = new Map());
-      masks.set(after, { bits, late });
     }
     this.#leaveAll(exits, bits, late);
     if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
-    if (local && this.#machine.rules.isSpent) this.#byLocal.get(local)?.delete(after);
-    return { bits, late };
+    const mask = { bits, late, isPartial: this.isPartial };
+    if (local && !mask.isPartial) {
+      let masks = this.#byLocal.get(local);
+      if (!masks) this.#byLocal.set(local, masks = new Map());
+      masks.set(after, mask);
+    }
+    return mask;
   }
 
   #addLocal(stack: Stack, node: number, bits: Uint32Array, exits: ExitsByNode): void {
@@ -177,8 +189,12 @@ export class TokenMasks {
     for (const [node, ways] of exits) {
       this.addAt(bits, node);
       if (this.#table.ends[node]! === node + 1) continue;
-      const states = [...new Set(ways.map((after) => after()))];
-      this.#walk(this.#machine.anyOf(states), node, bits, late);
+      try {
+        const states = [...new Set(ways.map((after) => after()))];
+        this.#walk(this.#machine.anyOf(states), node, bits, late);
+      } catch (error) {
+        this.#giveUp(error);
+      }
     }
   }
 
@@ -207,38 +223,55 @@ export class TokenMasks {
       const byte = bytes[child]!;
       const below = ends[child]!;
       const before = path[depth - 1]!;
-      const room = machine.rules.isSpace(byte) ? machine.spacesAt(before) : 0;
-      const isSpace = room > 0;
-      const next = !isSpace
-        ? machine.step(before, byte)
-        : spaces[depth - 1]! < room
-        ? before
-        : DEAD;
-      if (next === DEAD || next === UNRESOLVED) {
-        if (next === UNRESOLVED) late.push(child);
+      try {
+        const room = machine.rules.isSpace(byte) ? machine.spacesAt(before) : 0;
+        const isSpace = room > 0;
+        const next = !isSpace
+          ? machine.step(before, byte)
+          : spaces[depth - 1]! < room
+          ? before
+          : DEAD;
+        if (next === DEAD || next === UNRESOLVED) {
+          if (next === UNRESOLVED) late.push(child);
+          child = below;
+          continue;
+        }
+        table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
+        const loop = isGrammar && below > child + 1 ? machine.loopOf(next) : NO_LOOP;
+        if ((classes[child]! & ~loop.classes) === 0 && heights[child]! <= loop.room) {
+          table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
+          child = below;
+        } else if (below > child + 1 && machine.split(next).locals.length > 0) {
+          this.#walk(next, child, bits, late);
+          child = below;
+        } else {
+          path[depth] = next;
+          spaces[depth] = isSpace ? spaces[depth - 1]! + 1 : 0;
+          child++;
+        }
+      } catch (error) {
+        this.#giveUp(error);
         child = below;
-        continue;
-      }
-      table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
-      const loop = isGrammar && below > child + 1 ? machine.loopOf(next) : NO_LOOP;
-      if ((classes[child]! & ~loop.classes) === 0 && heights[child]! <= loop.room) {
-        table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
-        child = below;
-      } else if (below > child + 1 && machine.split(next).locals.length > 0) {
-        this.#walk(next, child, bits, late);
-        child = below;
-      } else {
-        path[depth] = next;
-        spaces[depth] = isSpace ? spaces[depth - 1]! + 1 : 0;
-        child++;
       }
     }
+  }
+
+  /** Leaves out what there was no work left for. */
+  #giveUp(error: unknown): void {
+    expectOutOfWork(error);
+    this.#isPartial = true;
   }
 
   /** As a walk, with only tokens that fit in a budget: texts apart from all else. */
   #addWithin(state: State, node: number, bits: Uint32Array, budget: Budget): void {
     const texts = this.#textsOf(state);
-    for (const stack of texts) this.#addText(stack, node, bits, budget);
+    for (const stack of texts) {
+      try {
+        this.#addText(stack, node, bits, budget);
+      } catch (error) {
+        this.#giveUp(error);
+      }
+    }
     if (texts.length === 0) return this.#walkWithin(state, node, bits, budget);
     const others = this.#machine.stacksOf(state).filter((stack) => !texts.includes(stack));
     if (others.length > 0) this.#walkWithin(this.#machine.stateOf(others), node, bits, budget);
@@ -260,6 +293,7 @@ export class TokenMasks {
       words,
       avoidance: this.#machine.avoidance,
       ends: completion.texts,
+      giveUp: (error) => this.#giveUp(error),
     });
     const beside = completion.costBesideText(stack);
     if (beside === Infinity) return;
@@ -274,7 +308,10 @@ export class TokenMasks {
       node === 0 && walk.addKnown(bits, place, within, () => this.#locals.whole(stack)) ||
       walk.add(bits, node, place, within);
     if (exits.length === 0) return;
-    const after = this.#locals.after(stack);
+    this.#leaveWithin(this.#locals.after(stack), exits, bits, budget);
+  }
+
+  #leaveWithin(after: State, exits: readonly number[], bits: Uint32Array, budget: Budget): void {
     for (const exit of exits) {
       const isToken = this.#table.firsts[exit]! < this.#table.firsts[exit + 1]!;
       if (isToken && fitsIn(budget, after)) this.addAt(bits, exit);
@@ -284,43 +321,52 @@ export class TokenMasks {
 
   /** As a walk below a node, with only tokens that fit in a budget. */
   #walkWithin(state: State, node: number, bits: Uint32Array, budget: Budget): void {
+    const { depths, ends } = this.#table;
+    this.#path[depths[node]!] = state;
+    for (let child = node + 1; child < ends[node]!;) {
+      if (++this.#steps % CHECKED === 0) checkpoint();
+      const below = ends[child]!;
+      let isOver = true;
+      try {
+        isOver = this.#visitWithin(child, bits, budget);
+      } catch (error) {
+        this.#giveUp(error);
+      }
+      child = isOver ? below : child + 1;
+    }
+  }
+
+  /** A node of such a walk. Returns whether nothing is left to be done below it. */
+  #visitWithin(child: number, bits: Uint32Array, budget: Budget): boolean {
     const machine = this.#machine;
     const table = this.#table;
     const { bytes, depths, ends, firsts, classes, heights } = table;
     const path = this.#path;
-    path[depths[node]!] = state;
-    for (let child = node + 1; child < ends[node]!;) {
-      if (++this.#steps % CHECKED === 0) checkpoint();
-      const depth = depths[child]!;
-      let next = machine.step(path[depth - 1]!, bytes[child]!);
-      const below = ends[child]!;
-      if (next === UNRESOLVED) next = budget.reach(child);
-      if (next === DEAD) {
-        child = below;
-        continue;
-      }
-      if (below > child + 1 && this.#textsOf(next).length > 0) {
-        const last = firsts[child + 1]!;
-        if (firsts[child]! < last && fitsIn(budget, next)) {
-          table.addTokens(bits, firsts[child]!, last);
-        }
-        this.#addWithin(next, child, bits, budget);
-        child = below;
-        continue;
-      }
-      // What leads back to a state takes long to find out: not for a few nodes.
-      const { classes: loops, room, alone } = below > child + MIN_BULK
-        ? machine.loopOf(next)
-        : NO_LOOP;
-      const isLoop = (classes[child]! & ~loops) === 0 && heights[child]! <= room &&
-        (alone === next || fitsIn(budget, alone));
-      const last = firsts[isLoop ? below : child + 1]!;
+    const depth = depths[child]!;
+    const below = ends[child]!;
+    let next = machine.step(path[depth - 1]!, bytes[child]!);
+    if (next === UNRESOLVED) next = budget.reach(child);
+    if (next === DEAD) return true;
+    if (below > child + 1 && this.#textsOf(next).length > 0) {
+      const last = firsts[child + 1]!;
       if (firsts[child]! < last && fitsIn(budget, next)) {
         table.addTokens(bits, firsts[child]!, last);
       }
-      path[depth] = next;
-      child = isLoop ? below : child + 1;
+      this.#addWithin(next, child, bits, budget);
+      return true;
     }
+    // What leads back to a state takes long to find out: not for a few nodes.
+    const { classes: loops, room, alone } = below > child + MIN_BULK
+      ? machine.loopOf(next)
+      : NO_LOOP;
+    const isLoop = (classes[child]! & ~loops) === 0 && heights[child]! <= room &&
+      (alone === next || fitsIn(budget, alone));
+    const last = firsts[isLoop ? below : child + 1]!;
+    if (firsts[child]! < last && fitsIn(budget, next)) {
+      table.addTokens(bits, firsts[child]!, last);
+    }
+    path[depth] = next;
+    return isLoop;
   }
 
   #addEndTokens(bits: Uint32Array): void {

@@ -37,7 +37,7 @@ export class WordAvoidance {
     let possible = known.get(key);
     if (possible === undefined) {
       possible = this.#searchNext(text, state, characters, avoided, depth);
-      if (text.automaton.isSpent !== true) known.set(key, possible);
+      known.set(key, possible);
     }
     return possible;
   }

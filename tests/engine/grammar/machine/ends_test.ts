@@ -24,7 +24,7 @@ function machineOf(schema: unknown, anyOrder = false): Machine {
     number: (set: Parameters<typeof numberAutomaton>[0]) => numberAutomaton(set, { plain: true }),
     count: (language: number, limit: number) =>
       languages.finite(language, limit)?.length ?? Infinity,
-    allowWork: () => languages.allowWork(),
+    work: languages.work,
   };
   return new Machine(new Rules(types, automata, { whitespace: "none", anyOrder }));
 }

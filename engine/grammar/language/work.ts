@@ -1,0 +1,113 @@
+// How much may be worked on languages, in steps of about 300 ns. What is found is true for good, and what
+// there was no time for is not noted at all: whoever runs out of work stops with an exception, so that
+// nothing on the way keeps half an answer. Compiling a schema has a budget, beyond which the schema is
+// refused. A mask has one too, beyond which its walk leaves out what it was looking at. Taking a token
+// that a mask allowed has none.
+
+import { checkpoint } from "../../cancellation.ts";
+import { LanguageError } from "./errors.ts";
+
+/** Most steps while a schema is compiled: half a second. */
+const COMPILE_WORK = 2_000_000;
+
+/** By how much more than masks may keep is kept of what tokens lead to, before the format fails. */
+const RESERVE = 4;
+
+/** Steps after which is asked whether they are wanted still. */
+const CHECKED = 1024;
+
+/** A mask has used its work up. Caught by whoever walks tokens, and by nobody else. */
+export class OutOfWork extends Error {
+  /** Name of the class. */
+  override name = "OutOfWork";
+}
+
+/** Thrown so often that its trace would be dear. */
+const OUT_OF_WORK = new OutOfWork("A mask has used its work up");
+
+/** A count of steps with a limit. */
+export class Work {
+  #done = 0;
+  #end = COMPILE_WORK;
+  #purpose: "compile" | "mask" | "token" = "compile";
+  #isOutgrown = false;
+  #nextCheckpoint = CHECKED;
+
+  /** Steps so far. */
+  get done(): number {
+    return this.#done;
+  }
+
+  /** Whether no more may be done now. */
+  get isSpent(): boolean {
+    return this.#done > this.#end;
+  }
+
+  /** Whether more is kept than masks may keep: time to begin anew. */
+  get isOutgrown(): boolean {
+    return this.#isOutgrown;
+  }
+
+  /** Whether a schema is being compiled, when what takes long is refused. */
+  get isCompiling(): boolean {
+    return this.#purpose === "compile";
+  }
+
+  /** Counts steps that are done. */
+  spend(steps: number): void {
+    this.#done += steps;
+    if (this.#done < this.#nextCheckpoint) return;
+    this.#nextCheckpoint = this.#done + CHECKED;
+    checkpoint();
+  }
+
+  /** Errors: OutOfWork for a mask, LanguageError for a compiler, where there is no work left. */
+  check(): void {
+    if (this.#done <= this.#end) return;
+    if (this.#purpose === "mask") throw OUT_OF_WORK;
+    throw new LanguageError("Deriving a language: it takes too many steps");
+  }
+
+  /** Sees to it that not too much is kept. Errors: as those of {@linkcode check}, with what it is. */
+  keep(count: number, most: number, what: string): void {
+    if (count < most) return;
+    this.#isOutgrown ||= this.#purpose !== "compile";
+    if (this.#purpose === "mask") throw OUT_OF_WORK;
+    if (this.#purpose === "token" && count < RESERVE * most) return;
+    throw new LanguageError(`Deriving a language: it takes over ${most} ${what}`);
+  }
+
+  /** Ends compiling: from now on only masks have a limit. */
+  release(): void {
+    this.#purpose = "token";
+    this.#end = Infinity;
+  }
+
+  /** Does what a mask needs, with so many steps at most. */
+  limited<T>(steps: number, action: () => T): T {
+    const [purpose, end] = [this.#purpose, this.#end];
+    this.#purpose = "mask";
+    this.#end = this.#done + steps;
+    try {
+      return action();
+    } finally {
+      this.#purpose = purpose;
+      this.#end = end;
+    }
+  }
+}
+
+/** Lets whoever walks tokens go on with others where there was no work left. Errors: any other that is given. */
+export function expectOutOfWork(error: unknown): void {
+  if (!(error instanceof OutOfWork)) throw error;
+}
+
+/** What is found; `otherwise` where there was no work left for it. */
+export function unlessOutOfWork<T>(find: () => T, otherwise: T): T {
+  try {
+    return find();
+  } catch (error) {
+    expectOutOfWork(error);
+    return otherwise;
+  }
+}
