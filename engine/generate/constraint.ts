@@ -26,6 +26,7 @@ const compiled = new WeakMap<Tokenizer, Map<string, CompiledSchema>>();
 
 /** Follows the tokens of one answer that has to be of a format. */
 export class Constraint implements TokenConstraint {
+  readonly #compiled: CompiledSchema;
   readonly #matcher: Matcher;
   readonly #tokenizer: Tokenizer;
   readonly #finishes: boolean;
@@ -43,7 +44,8 @@ export class Constraint implements TokenConstraint {
     finishes: boolean,
     reading: FormatReading = {},
   ) {
-    this.#matcher = compileFormat(format, tokenizer, reading).matcher();
+    this.#compiled = compileFormat(format, tokenizer, reading);
+    this.#matcher = this.#compiled.matcher();
     this.#tokenizer = tokenizer;
     this.#finishes = finishes;
     for (const token of tokenizer.endOfGeneration) {
@@ -93,8 +95,7 @@ export class Constraint implements TokenConstraint {
       // Whoever called it off ends the answer.
       if (error instanceof CancelledError) throw error;
       this.#failure = limitError(error);
-      // What has outgrown its caps is of no use to others.
-      compiled.get(this.#tokenizer)?.clear();
+      forget(this.#compiled, this.#tokenizer);
       return undefined;
     }
   }
@@ -125,6 +126,12 @@ export function compileFormat(
   kept.set(key, found);
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
   return found;
+}
+
+/** Compiles a format anew for whoever asks next: what has outgrown its caps is of no use to others. */
+function forget(one: CompiledSchema, tokenizer: Tokenizer): void {
+  const kept = compiled.get(tokenizer);
+  for (const [key, other] of kept ?? []) if (other === one) kept?.delete(key);
 }
 
 /** The same for equal formats; undefined where a schema nests too deep to be written down. */

@@ -1,9 +1,10 @@
 // Answers under a format, on a real model: they are whole documents, alone and beside others, with
 // few tokens and with many, and a schema that cannot be enforced is refused before anything runs.
 
-import { compileSchema, EngineError, loadModel, SchemaError } from "../../../engine/mod.ts";
-import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import { compileSchema, EngineError, loadModel, SchemaError } from "../../../engine/mod.ts";
+import { compileFormat, Constraint } from "../../../engine/generate/constraint.ts";
+import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
 
 const schema = {
   type: "object",
@@ -118,4 +119,24 @@ Deno.test("a constraint that fails ends its own answer alone", async () => {
     Object.getPrototypeOf(matcher).mask = make;
   }
   assertEquals((await readAnswer(model.generate(free))).text, text);
+});
+
+Deno.test("a constraint that fails has its own format compiled anew, and no other", () => {
+  const { tokenizer } = model;
+  const failing = { pattern: "a+" } as const;
+  const [kept, lost] = [compileFormat("json", tokenizer), compileFormat(failing, tokenizer)];
+  const constraint = new Constraint(failing, tokenizer, true);
+  const prototype = Object.getPrototypeOf(lost.matcher());
+  const { mask } = prototype;
+  prototype.mask = () => {
+    throw new EngineError("Cannot go on: too many ways");
+  };
+  try {
+    assertEquals(constraint.mask(9).length, 0);
+  } finally {
+    prototype.mask = mask;
+  }
+  assertEquals(constraint.failure?.message, "Cannot go on: too many ways");
+  assert(compileFormat("json", tokenizer) === kept);
+  assert(compileFormat(failing, tokenizer) !== lost);
 });
