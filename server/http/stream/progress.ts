@@ -1,7 +1,8 @@
 // Work that tells how far it is, as an answer: a record per line, or the last one alone. Whoever goes
 // away ends the work.
 
-import { ndjsonResponse } from "./ndjson.ts";
+import { ndjsonResponse } from "./stream.ts";
+import { messageOf } from "../../log.ts";
 import { json } from "./json.ts";
 
 /** How progress is told. */
@@ -29,7 +30,8 @@ export async function progressResponse<T>(
   }
   const first = await records.next();
   return ndjsonResponse({
-    records: withFirst(first, records),
+    events: withFirst<unknown>(first, records),
+    fail: (error) => ({ error: messageOf(error) }),
     cancel() {
       abandoned.abort();
       return records.return(undefined);

@@ -1,7 +1,10 @@
 // The engine's events -> the events of a stream, and those -> one answer: whoever does not stream
 // gets exactly what a client makes of a stream. Blocks come one after the other, never interleaved.
 
-import type { ChatEvent, DoneEvent, StartEvent } from "../../../../engine/mod.ts";
+import type { DoneEvent, StartEvent } from "../../../../engine/mod.ts";
+import { type ServerSentEvent, waitingComment } from "../../stream/stream.ts";
+import type { AnswerHead, ChoiceEvent, EventEncoder } from "../handler.ts";
+import { anthropicError } from "./errors.ts";
 import { toWireId } from "./ids.ts";
 import type {
   AnswerBlock,
@@ -16,18 +19,19 @@ import type {
 const SIGNATURE = btoa("quern");
 
 /** What an answer is written for. */
-export interface AnswerOptions {
-  id: string;
-  /** As the client wrote it. */
-  model: string;
-  /** Tell of a stop string as Anthropic does, by `stop_reason` too. */
+export interface AnswerOptions extends Pick<AnswerHead, "id" | "model"> {
+  /** Name of the request, by which clients report a fault. */
+  requestId: string;
+  /** Tell of stop strings and of failures as Anthropic does. */
   exact: boolean;
 }
 
-/** Translates the events of one answer. */
-export class AnswerWriter {
+/** The events of one answer, and the answer that a client puts together of them. */
+export class AnthropicEncoder implements EventEncoder<ServerSentEvent> {
+  readonly headers: Record<string, string>;
   readonly #options: AnswerOptions;
   readonly #events: AnthropicEvent[] = [];
+  readonly #collector = new AnswerCollector();
   #hasBegun = false;
   #open: AnswerBlock["type"] | undefined;
   #index = -1;
@@ -36,15 +40,34 @@ export class AnswerWriter {
 
   constructor(options: AnswerOptions) {
     this.#options = options;
+    this.headers = { "request-id": options.requestId };
   }
 
-  /** Whether it has said anything of the answer. */
-  get hasBegun(): boolean {
-    return this.#hasBegun;
+  add(event: ChoiceEvent): ServerSentEvent[] {
+    const events = this.#write(event);
+    for (const each of events) this.#collector.add(each);
+    return events.map(named);
+  }
+
+  waiting(ahead: number | undefined): ServerSentEvent[] {
+    const ping = named({ type: "ping" });
+    return [ahead === undefined ? ping : { ...ping, comment: waitingComment(ahead) }];
+  }
+
+  fail(error: unknown): ServerSentEvent | undefined {
+    const { exact, requestId } = this.#options;
+    // Before the answer begins there is nothing that an end could make look whole.
+    if (!exact && this.#hasBegun) return undefined;
+    const data = anthropicError(error, requestId);
+    return { event: data.type, data };
+  }
+
+  whole(): AnthropicAnswer {
+    return this.#collector.answer;
   }
 
   /** What an event comes to. */
-  write(event: ChatEvent): AnthropicEvent[] {
+  #write(event: ChoiceEvent): AnthropicEvent[] {
     this.#hasBegun = true;
     switch (event.type) {
       case "start":
@@ -132,8 +155,8 @@ export class AnswerWriter {
   }
 }
 
-/** Puts the events of a stream together. */
-export class AnswerCollector {
+/** Puts the events of a stream together. They are sent as well, so what grows is a copy. */
+class AnswerCollector {
   #answer: AnthropicAnswer | undefined;
   #json = "";
 
@@ -146,11 +169,11 @@ export class AnswerCollector {
   add(event: AnthropicEvent): void {
     switch (event.type) {
       case "message_start":
-        this.#answer = event.message;
+        this.#answer = structuredClone(event.message);
         break;
       case "content_block_start":
         this.#json = "";
-        this.answer.content.push(event.content_block);
+        this.answer.content.push(structuredClone(event.content_block));
         break;
       case "content_block_delta":
         this.#extend(this.answer.content.at(-1)!, event.delta);
@@ -172,6 +195,10 @@ export class AnswerCollector {
     if (delta.type === "thinking_delta") block.thinking += delta.thinking;
     if (delta.type === "signature_delta") block.signature += delta.signature;
   }
+}
+
+function named(data: AnthropicEvent): ServerSentEvent {
+  return { event: data.type, data };
 }
 
 function toUsage(prompt: number, cached: number, output: number): AnthropicUsage {

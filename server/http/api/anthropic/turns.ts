@@ -1,5 +1,7 @@
 // The conversation of a request -> the engine's turns. Each message becomes the results of tools in
-// it, then its text. Turns of one role that follow each other are one turn, as Anthropic has it.
+// it, then its text. Turns of one role that follow each other are one turn, as Anthropic has it. And
+// instructions in the middle of a conversation, which many templates do not take: they refuse the role
+// there, or leave the turn out without a word.
 
 import type { ChatMessage, ModelInfo, ToolCall } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
@@ -140,4 +142,18 @@ class TurnReader {
     this.#called.set(id, name);
     return { id: toEngineId(id), function: { name, arguments: input ?? {} } };
   }
+}
+
+/** Texts of the system turns behind the first turn, as a prompt that has them shows them. */
+export function laterInstructions(turns: readonly ChatMessage[]): string[] {
+  return turns.slice(1).filter(({ role }) => role === "system").map(({ content }) =>
+    content.trim()
+  );
+}
+
+/** The conversation with those turns as the user's, where they are, so that a prefix stays one. */
+export function instructionsAsUser(turns: readonly ChatMessage[]): ChatMessage[] {
+  return combineTurns(turns.map((turn, index) => {
+    return index > 0 && turn.role === "system" ? { ...turn, role: "user" } : turn;
+  }));
 }

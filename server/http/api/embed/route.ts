@@ -2,12 +2,10 @@
 // -> answer; they differ in their schema and in how bodies are translated.
 
 import { type Context, Hono } from "../../../dependencies.ts";
-import type { StoreEntry } from "../../../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
-import { withParameters } from "../defaults.ts";
+import { planRequest } from "../handler.ts";
 import { readJson } from "../../body/json_body.ts";
 import { loadOrUnload, withModel } from "../../generation/lending.ts";
-import { requireModelName } from "../model_name.ts";
 import {
   type EmbedBody,
   embedSchema,
@@ -73,29 +71,16 @@ async function answer<T extends EmbedBody>(
 ): Promise<Response> {
   const started = performance.now();
   const body = endpoint.validate(await readJson(context));
-  const model = requireModelName(body.model);
-  context.set("model", model);
-  const entry = await findModel(dependencies, model);
-  const plan = endpoint.plan(withParameters(body, entry));
-  refuseTooMany(plan, entry.info);
-  if (plan.ignored.length > 0) {
-    dependencies.log.warn(
-      `${context.req.path}: ignored without effect: ${plan.ignored.join(", ")}`,
-    );
-  }
   try {
+    const { model, plan } = await planRequest(context, dependencies, body, (body, info) => {
+      const plan = endpoint.plan(body);
+      refuseTooMany(plan, info);
+      return plan;
+    });
     const { result, load } = await run(dependencies, model, plan, context.req.raw.signal);
     context.set("promptTokens", result.promptTokens);
     const total = performance.now() - started;
     return longJson(endpoint.answer({ model, result, total, load }, body));
-  } catch (error) {
-    throw embedError(error);
-  }
-}
-
-async function findModel({ store }: AppDependencies, model: string): Promise<StoreEntry> {
-  try {
-    return await store.find(model);
   } catch (error) {
     throw embedError(error);
   }

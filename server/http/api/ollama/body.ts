@@ -5,11 +5,11 @@ import type {
   ChatMessage,
   ChatRequest,
   FormatOptions,
-  GenerateRequest,
   ModelInfo,
   Tool,
 } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
+import type { Plan, Task } from "../handler.ts";
 import { imageReader, type ReadImage } from "../images.ts";
 import type {
   OllamaChatRequest,
@@ -21,44 +21,27 @@ import type {
 import { type EngineOptions, readKeepAlive, readOptions } from "../options.ts";
 import { refuseEmbeddingModel, refuseInChat, refuseInGenerate } from "./refusals.ts";
 
-/** What a request comes to for the engine. `load` only loads (or, with keepAlive 0, unloads). */
-export type Task =
-  | { kind: "load" }
-  | { kind: "chat"; request: ChatRequest }
-  | { kind: "generate"; request: GenerateRequest & { prompt: string } };
-
-/** A request, translated. */
-export interface Plan {
-  task: Task;
-  /** Window in tokens that it needs. */
-  contextLength?: number;
-  /** In milliseconds; Infinity is for ever. */
-  keepAlive?: number;
-  /** Names of given members without effect, for the log. */
-  ignored: string[];
-}
-
 /**
- * Translates the body of POST /api/chat.
+ * Translates the body of POST /api/chat. Without messages it only loads, or with keepAlive 0 unloads.
  *
  * @throws {HttpError} 400 for what cannot be done
  */
 export function planChat(body: OllamaChatRequest, info: ModelInfo): Plan {
   refuseInChat(body, info);
   const { plan, engine } = planCommon(body);
-  if (!body.messages?.length) return { ...plan, task: { kind: "load" } };
+  if (!body.messages?.length) return { ...plan, tasks: [] };
   refuseEmbeddingModel(body, info, "chat");
   const read = imageReader(body, info);
   const messages = body.messages.map((message, index) => toMessage(message, index, read));
   const task = chatTask(body, messages, engine);
   if (body.tools?.length) task.request.tools = body.tools.map(toTool);
-  return { ...plan, task };
+  return { ...plan, tasks: [task] };
 }
 
 /**
  * Translates the body of POST /api/generate. The prompt is a user's turn if the model has a chat
  * template, else (or with `raw`) text to continue; with a suffix it is the text before a gap. A raw
- * empty prompt is one: it starts from BOS.
+ * empty prompt is one: it starts from BOS. Any other empty one only loads, or unloads.
  *
  * @throws {HttpError} 400 for what cannot be done
  */
@@ -68,20 +51,20 @@ export function planGenerate(body: OllamaGenerateRequest, info: ModelInfo): Plan
   const { raw, suffix, system, template } = body;
   const prompt = body.prompt ?? "";
   const shown = readImages(body.images, "images", imageReader(body, info));
-  if (!raw && !suffix && prompt === "" && !shown.images) return { ...plan, task: { kind: "load" } };
+  if (!raw && !suffix && prompt === "" && !shown.images) return { ...plan, tasks: [] };
   refuseEmbeddingModel(body, info, "generate");
   if (!raw) engine.context = body.context ?? [];
   // A text with a gap has no turns, and without a template and a system prompt nothing is laid out.
   if (raw || suffix || !(info.hasChatTemplate || system || template)) {
     if (suffix && system) plan.ignored.push("system");
     const request = { prompt, ...shown, ...(suffix && { suffix }), ...engine };
-    return { ...plan, task: { kind: "generate", request } };
+    return { ...plan, tasks: [{ kind: "generate", request }] };
   }
   const messages: ChatMessage[] = [{ role: "user", content: prompt, ...shown }];
   if (system) messages.unshift({ role: "system", content: system });
   const task = chatTask(body, messages, engine);
   if (template) task.request.template = template;
-  return { ...plan, task };
+  return { ...plan, tasks: [task] };
 }
 
 /** `format`: "json" or a JSON Schema; the empty string and null are none. */

@@ -4,6 +4,7 @@
 import type { ChatEvent, DoneEvent, DoneReason, Usage } from "../../../../engine/mod.ts";
 import { toLogprobs, type WireLogprob } from "../logprobs.ts";
 import type {
+  OllamaError,
   OllamaExtras,
   OllamaMetrics,
   OllamaRecord,
@@ -11,6 +12,8 @@ import type {
   OllamaToolCall,
 } from "./types.ts";
 import { nanoseconds } from "../options.ts";
+import type { AnswerHead, ChoiceEvent, EventEncoder } from "../handler.ts";
+import { messageOf } from "../../../log.ts";
 
 /** How an answer stands in a record: the difference between those of chat and generate. */
 export type TextForm = (text: string, extras?: OllamaExtras) => OllamaText;
@@ -21,7 +24,7 @@ export const chatText: TextForm = (content, extras) => ({
 export const generateText: TextForm = (response, extras) => ({ response, ...extras });
 
 /** An answer, or a part of one, as it is gathered. */
-export class AnswerParts {
+class AnswerParts {
   #text = "";
   #thinking = "";
   #calls: OllamaToolCall[] = [];
@@ -59,19 +62,55 @@ export class AnswerParts {
   }
 }
 
-/** A record that carries text and is not the last. */
-export function partRecord(model: string, at: Date, text: OllamaText): OllamaRecord {
-  return { model, created_at: at.toISOString(), ...text, done: false };
-}
+/** What the two endpoints answer. */
+export class OllamaEncoder implements EventEncoder<OllamaRecord | OllamaError> {
+  readonly #head: AnswerHead;
+  readonly #form: TextForm;
+  /** What the next record of a stream tells, and the last one where none is sent before it. */
+  readonly #next = new AnswerParts();
+  readonly #all = new AnswerParts();
+  #done: DoneEvent | undefined;
 
-/** A record without text, which clients add to nothing: the request waits, or is being worked on. */
-export function waitingRecord(
-  model: string,
-  at: Date,
-  text: OllamaText,
-  ahead?: number,
-): OllamaRecord {
-  return { ...partRecord(model, at, text), ...(ahead !== undefined && { queued_ahead: ahead }) };
+  constructor(head: AnswerHead, form: TextForm) {
+    this.#head = head;
+    this.#form = form;
+  }
+
+  add(event: ChoiceEvent): OllamaRecord[] {
+    this.#next.add(event);
+    this.#all.add(event);
+    const part = this.#next.take(this.#form);
+    const records = part ? [this.#record(part)] : [];
+    if (event.type !== "done") return records;
+    this.#done = event;
+    return [...records, this.#final(this.#form(""), event)];
+  }
+
+  /** A record without text, which clients add to nothing. */
+  waiting(ahead: number | undefined): OllamaRecord[] {
+    const record = this.#record(this.#form(""));
+    return [{ ...record, ...(ahead !== undefined && { queued_ahead: ahead }) }];
+  }
+
+  fail(error: unknown): OllamaError {
+    return { error: messageOf(error) };
+  }
+
+  /** The final record, with the whole answer in it. */
+  whole(): OllamaRecord {
+    return this.#final(this.#all.take(this.#form) ?? this.#form(""), this.#done!);
+  }
+
+  #record(text: OllamaText): OllamaRecord {
+    const { model, now } = this.#head;
+    return { model, created_at: now().toISOString(), ...text, done: false };
+  }
+
+  #final(text: OllamaText, done: DoneEvent): OllamaRecord {
+    const { model, now, elapsed, loadMilliseconds } = this.#head;
+    const extras = toExtras(done, elapsed(), loadMilliseconds);
+    return finalRecord(model, now(), text, done.reason, extras);
+  }
 }
 
 /** The last record, or the only one. */
@@ -101,11 +140,11 @@ export function renderedRecord(
   images: number,
 ): OllamaRecord {
   const info = { rendered_template: rendered, ...(images > 0 && { image_count: images }) };
-  return { ...partRecord(model, at, text), _debug_info: info };
+  return { model, created_at: at.toISOString(), ...text, done: false, _debug_info: info };
 }
 
 /** What a final record tells of how the answer came about. Times in milliseconds. */
-export function toExtras(
+function toExtras(
   { usage, context, droppedMessages }: DoneEvent,
   total: number,
   load: number,

@@ -47,6 +47,11 @@ export type OllamaRecord = OllamaText & OllamaMetrics & {
   _debug_info?: { rendered_template: string; image_count?: number };
 };
 
+/** What an answer that failed is, or the last line of a stream that did. */
+export interface OllamaError {
+  error: string;
+}
+
 /** Facts of a model in /api/tags and /api/ps. */
 export interface OllamaDetails {
   parent_model: string;

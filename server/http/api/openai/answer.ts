@@ -1,30 +1,20 @@
-// What the answers of all of OpenAI's endpoints have in common: they take the engine's events one by
-// one, say what a stream says for each, and hold the whole answer in the end. Pure.
+// What the answers of all of OpenAI's endpoints have in common. Pure.
 
-import type { ChatEvent, DoneEvent, QueuedEvent, Usage } from "../../../../engine/mod.ts";
-import type { ServerSentEvent } from "../../stream/sse.ts";
+import type { DoneEvent, Usage } from "../../../../engine/mod.ts";
+import { type ServerSentEvent, type SseComment, waitingComment } from "../../stream/stream.ts";
+import type { EventEncoder } from "../handler.ts";
 
-/** An event, and the choice of the answer that it belongs to; without one, the only one. */
-export type ChoiceEvent = Exclude<ChatEvent, QueuedEvent> & { choice?: number };
+/** What the answers of all of OpenAI's endpoints are encoded by. */
+export type OpenAiEncoder = EventEncoder<ServerSentEvent | SseComment>;
 
-/** An answer as it grows. */
-export interface OpenAiAnswer {
-  /** Takes an event. Gives what a stream says for it. */
-  add(event: ChoiceEvent): ServerSentEvent[];
-  /** The last that a stream says when it breaks off. */
-  fail(message: string): ServerSentEvent;
-  /** The whole answer, once all events were added. */
-  whole(): unknown;
+/** What a stream says while nothing comes: nothing that a client reads. */
+export function waiting(ahead: number | undefined): SseComment[] {
+  return [{ comment: waitingComment(ahead) }];
 }
 
-/** What tells an answer from others. */
-export interface AnswerHead {
-  /** Unique, letters and digits; answers put their kind before it. */
-  id: string;
-  /** As the client wrote it. */
-  model: string;
-  /** Seconds since 1970. */
-  now: () => number;
+/** Seconds since 1970. */
+export function toSeconds(time: Date): number {
+  return Math.floor(time.getTime() / 1000);
 }
 
 /** How Ollama tells its answers from others on these paths. */

@@ -19,7 +19,7 @@ import {
 import { openAiEmbedSchema } from "../embed/schema.ts";
 import { openAiChatSchema, openAiCompletionSchema, openAiResponsesSchema } from "./schema.ts";
 import { openAiError } from "./error.ts";
-import { ResponsesAnswer } from "./responses/events.ts";
+import { ResponsesEncoder } from "./responses/events.ts";
 import { toKeptItems, toResponseId } from "./responses/kept_items.ts";
 import {
   type ErrorSchema,
@@ -73,7 +73,9 @@ const response = named("Response", responseSchema, exampleResponse());
 
 /** A response as the server makes it. */
 function exampleResponse(): unknown {
-  const answer = new ResponsesAnswer({ id: ID, model, now: () => created }, responseRequest);
+  const now = () => new Date(created * 1000);
+  const head = { id: ID, model, now, elapsed: () => 0, loadMilliseconds: 0 };
+  const answer = new ResponsesEncoder(head, responseRequest);
   answer.add({ type: "text", text: said });
   answer.add({
     type: "done",

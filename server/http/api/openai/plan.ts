@@ -4,36 +4,15 @@
 import type {
   ChatRequest,
   FormatOptions,
-  GenerateRequest,
   ModelInfo,
   ReportOptions,
 } from "../../../../engine/mod.ts";
 import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
+import type { Loading } from "../handler.ts";
 import { type EngineOptions, readKeepAlive, readOptions } from "../options.ts";
 import type { Given } from "../../body/schema.ts";
 import { refusal } from "./error.ts";
 import type { FormatType, OpenAiBody, SamplingBody } from "./schema.ts";
-
-/** One thing for the engine to do. */
-export type Task =
-  | { kind: "chat"; request: ChatRequest }
-  | { kind: "generate"; request: GenerateRequest };
-
-/** How a request wants its model. */
-export interface Loading {
-  /** Window in tokens that it needs. */
-  contextLength?: number;
-  /** In milliseconds; Infinity is for ever. */
-  keepAlive?: number;
-  /** Names of given members without effect, for the log. */
-  ignored: string[];
-}
-
-/** A request, translated. */
-export interface Plan extends Loading {
-  /** One per choice of the answer. */
-  tasks: Task[];
-}
 
 /** Sampling, limits and loading. */
 export function readCommon(

@@ -2,7 +2,7 @@
 // comes in a burst is spread out.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { spaced } from "../../../../server/http/stream/spaced.ts";
+import { spaced } from "../../../../server/http/stream/stream.ts";
 import { says } from "../../fake_model.ts";
 import { serve } from "../connection/raw_client.ts";
 import { createTestApp } from "../../test_app.ts";

@@ -6,13 +6,13 @@ import { imageReader } from "../../images.ts";
 import { readArguments, readContent } from "../content.ts";
 import { refusal } from "../error.ts";
 import {
-  type Plan,
   readAlternatives,
   readCommon,
   readEffort,
   readFormat,
   refuseInCompletions,
 } from "../plan.ts";
+import type { Plan } from "../../handler.ts";
 import type { ChatBody, WireMessage } from "../schema.ts";
 import { readTools, refuseOtherTools } from "../tools.ts";
 

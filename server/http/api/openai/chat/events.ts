@@ -1,17 +1,19 @@
 // POST /v1/chat/completions: the engine's events -> a stream of chunks, and the whole answer. Pure.
 // Format: https://platform.openai.com/docs/api-reference/chat-streaming
 
+import { messageOf } from "../../../../log.ts";
 import type { DoneEvent, TokenLogprob } from "../../../../../engine/mod.ts";
-import type { ServerSentEvent } from "../../../stream/sse.ts";
+import type { ServerSentEvent } from "../../../stream/stream.ts";
 import { toLogprobs, type WireLogprob } from "../../logprobs.ts";
 import {
-  type AnswerHead,
-  type ChoiceEvent,
-  type OpenAiAnswer,
+  type OpenAiEncoder,
   SYSTEM_FINGERPRINT,
   toDropped,
+  toSeconds,
   toUsage,
+  waiting,
 } from "../answer.ts";
+import type { AnswerHead, ChoiceEvent } from "../../handler.ts";
 import { openAiError } from "../error.ts";
 
 /** A call, or the first piece of one. */
@@ -31,7 +33,7 @@ interface Delta {
 }
 
 /** A chat completion. */
-export class ChatAnswer implements OpenAiAnswer {
+export class ChatEncoder implements OpenAiEncoder {
   readonly #head: { id: string; created: number; model: string; system_fingerprint: string };
   readonly #tellsUsage: boolean;
   readonly #calls: AnsweredCall[] = [];
@@ -44,7 +46,7 @@ export class ChatAnswer implements OpenAiAnswer {
 
   /** @param tellsUsage whether a stream ends with the counts */
   constructor({ id, model, now }: AnswerHead, tellsUsage: boolean) {
-    const fixed = { created: now(), model, system_fingerprint: SYSTEM_FINGERPRINT };
+    const fixed = { created: toSeconds(now()), model, system_fingerprint: SYSTEM_FINGERPRINT };
     this.#head = { id: `chatcmpl-${id}`, ...fixed };
     this.#tellsUsage = tellsUsage;
   }
@@ -73,7 +75,10 @@ export class ChatAnswer implements OpenAiAnswer {
     }
   }
 
-  fail(message: string): ServerSentEvent {
+  readonly waiting = waiting;
+
+  fail(failure: unknown): ServerSentEvent {
+    const message = messageOf(failure);
     return { data: openAiError(500, message) };
   }
 

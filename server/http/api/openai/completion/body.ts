@@ -5,13 +5,8 @@
 import type { ModelInfo } from "../../../../../engine/mod.ts";
 import type { EngineOptions } from "../../options.ts";
 import { refusal } from "../error.ts";
-import {
-  type Plan,
-  readAlternatives,
-  readCommon,
-  refuseInCompletions,
-  type Task,
-} from "../plan.ts";
+import { readAlternatives, readCommon, refuseInCompletions } from "../plan.ts";
+import type { Plan, Task } from "../../handler.ts";
 import type { CompletionBody } from "../schema.ts";
 
 /** Most prompts of one request. */

@@ -2,15 +2,11 @@
 // prompt; thinking and calls have no place here. Pure.
 // Format: https://platform.openai.com/docs/api-reference/completions/object
 
+import { messageOf } from "../../../../log.ts";
 import type { DoneReason, TokenLogprob, Usage } from "../../../../../engine/mod.ts";
-import type { ServerSentEvent } from "../../../stream/sse.ts";
-import {
-  type AnswerHead,
-  type ChoiceEvent,
-  type OpenAiAnswer,
-  SYSTEM_FINGERPRINT,
-  toUsage,
-} from "../answer.ts";
+import type { ServerSentEvent } from "../../../stream/stream.ts";
+import { type OpenAiEncoder, SYSTEM_FINGERPRINT, toSeconds, toUsage, waiting } from "../answer.ts";
+import type { AnswerHead, ChoiceEvent } from "../../handler.ts";
 import { append, type CompletionLogprobs, noLogprobs, toCompletionLogprobs } from "./logprobs.ts";
 import { openAiError } from "../error.ts";
 
@@ -32,7 +28,7 @@ export interface CompletionOptions {
 }
 
 /** Completions of one prompt or more. */
-export class CompletionAnswer implements OpenAiAnswer {
+export class CompletionEncoder implements OpenAiEncoder {
   readonly #head: object;
   readonly #tellsUsage: boolean;
   readonly #choices: Choice[];
@@ -46,7 +42,7 @@ export class CompletionAnswer implements OpenAiAnswer {
     this.#head = {
       id: `cmpl-${id}`,
       object: "text_completion",
-      created: now(),
+      created: toSeconds(now()),
       model,
       system_fingerprint: SYSTEM_FINGERPRINT,
     };
@@ -68,7 +64,10 @@ export class CompletionAnswer implements OpenAiAnswer {
     return isLast ? [last, ...this.#end(event.usage)] : [last];
   }
 
-  fail(message: string): ServerSentEvent {
+  readonly waiting = waiting;
+
+  fail(failure: unknown): ServerSentEvent {
+    const message = messageOf(failure);
     return { data: openAiError(500, message) };
   }
 

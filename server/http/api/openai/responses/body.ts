@@ -3,7 +3,8 @@
 
 import type { ModelInfo } from "../../../../../engine/mod.ts";
 import { refusal } from "../error.ts";
-import { type Plan, readCommon, readEffort, readFormat } from "../plan.ts";
+import { readCommon, readEffort, readFormat } from "../plan.ts";
+import type { Plan } from "../../handler.ts";
 import { readInput } from "./input.ts";
 import type { InputItem, ResponsesBody } from "../schema.ts";
 import { functionsOf } from "./tools.ts";

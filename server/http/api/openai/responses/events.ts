@@ -1,9 +1,11 @@
 // POST /v1/responses: the engine's events -> a stream of numbered events, and the whole answer. Pure.
 // Format: https://platform.openai.com/docs/api-reference/responses-streaming
 
+import { messageOf } from "../../../../log.ts";
 import type { DoneEvent, Usage } from "../../../../../engine/mod.ts";
-import type { ServerSentEvent } from "../../../stream/sse.ts";
-import { type AnswerHead, type ChoiceEvent, type OpenAiAnswer, toDropped } from "../answer.ts";
+import type { ServerSentEvent } from "../../../stream/stream.ts";
+import { type OpenAiEncoder, toDropped, toSeconds, waiting } from "../answer.ts";
+import type { AnswerHead, ChoiceEvent } from "../../handler.ts";
 import { toResponseId } from "./kept_items.ts";
 import { CallItem, type GrowingItem, MessageItem, ReasoningItem } from "./items.ts";
 import { type CalledFunction, namespacedFunctions, toolsTold } from "./tools.ts";
@@ -11,7 +13,7 @@ import type { OutputItem, ResponseEvent, Status, WholeResponse } from "./types.t
 import type { ResponsesBody } from "../schema.ts";
 
 /** A response. */
-export class ResponsesAnswer implements OpenAiAnswer {
+export class ResponsesEncoder implements OpenAiEncoder {
   readonly #head: AnswerHead;
   readonly #created: number;
   readonly #settings: ReturnType<typeof settingsOf>;
@@ -24,7 +26,7 @@ export class ResponsesAnswer implements OpenAiAnswer {
 
   constructor(head: AnswerHead, body: ResponsesBody) {
     this.#head = head;
-    this.#created = head.now();
+    this.#created = toSeconds(head.now());
     this.#settings = settingsOf(body);
     this.#namespaced = namespacedFunctions(body);
   }
@@ -33,7 +35,10 @@ export class ResponsesAnswer implements OpenAiAnswer {
     return [...this.#begin(), ...this.#follow(event)].map((each) => this.#number(each));
   }
 
-  fail(message: string): ServerSentEvent {
+  readonly waiting = waiting;
+
+  fail(failure: unknown): ServerSentEvent {
+    const message = messageOf(failure);
     const error = { code: "server_error", message };
     return this.#number({ type: "response.failed", response: this.#response("failed", { error }) });
   }
@@ -107,7 +112,7 @@ export class ResponsesAnswer implements OpenAiAnswer {
     const status = done.reason === "stop" ? "completed" : "incomplete";
     const closed = this.#close(status);
     const response = this.#response(status, {
-      completed_at: status === "completed" ? this.#head.now() : null,
+      completed_at: status === "completed" ? toSeconds(this.#head.now()) : null,
       incomplete_details: status === "completed" ? null : { reason: "max_output_tokens" },
       usage: toResponseUsage(done.usage),
       ...toDropped(done),

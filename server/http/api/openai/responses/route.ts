@@ -7,13 +7,15 @@ import { HttpError } from "../../../errors.ts";
 import { readJson } from "../../../body/json_body.ts";
 import { KeptResponses } from "./kept_responses.ts";
 import { ResponseStore } from "../../../response_store.ts";
-import { openAiResponsesSchema } from "../schema.ts";
+import { type ServerSentEvent, type SseComment, sseResponse } from "../../../stream/stream.ts";
+import { answer, type Endpoint } from "../../handler.ts";
+import { withParam } from "../error.ts";
+import { openAiResponsesSchema, type ResponsesBody } from "../schema.ts";
 import { createValidator } from "../../../body/validate.ts";
 import { planResponse } from "./body.ts";
-import { ResponsesAnswer } from "./events.ts";
+import { ResponsesEncoder } from "./events.ts";
 import { toItemList } from "./kept_items.ts";
 import { json } from "../../../stream/json.ts";
-import { answer } from "../route.ts";
 
 const validate = createValidator(openAiResponsesSchema);
 
@@ -30,17 +32,20 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
     const earlier = await kept.earlier(body);
     const input = await kept.resolved(body.input);
     const isKept = store !== undefined && body.store !== false;
-    return await answer(context, dependencies, { ...body, input, store: isKept }, {
+    const endpoint: Endpoint<ResponsesBody, ServerSentEvent | SseComment, ResponsesEncoder> = {
+      validate,
       plan: (body, info) => planResponse(body, earlier, info),
-      answer: (head, body) => new ResponsesAnswer(head, body),
-      format: "text.format",
+      encoder: (head, body) => new ResponsesEncoder(head, body),
+      stream: sseResponse,
+      failure: (error) => withParam(error, "text.format"),
       newId: ResponseStore.newId,
-      async finish(id, answer) {
-        const response = answer.whole();
+      async finish(id, encoder) {
+        const response = encoder.whole();
         // What is told says whether it worked.
         if (isKept && response) response.store = await kept.keep(id, response, earlier, input);
       },
-    });
+    };
+    return await answer(context, dependencies, { ...body, input, store: isKept }, endpoint);
   });
 
   app.get("/v1/responses/:response_id", async (context) => {

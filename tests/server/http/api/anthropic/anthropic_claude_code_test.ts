@@ -15,7 +15,7 @@ import { createLog } from "../../../../../server/log.ts";
 import {
   instructionsAsUser,
   laterInstructions,
-} from "../../../../../server/http/api/anthropic/system_turns.ts";
+} from "../../../../../server/http/api/anthropic/turns.ts";
 import { createChatTemplate } from "../../../../../tokenizer/mod.ts";
 import { folder, pathOf, tinyLoad } from "../../../../engine/harness.ts";
 import { TOOL_TEMPLATE, writeTinyLlama } from "../../../../tiny_model.ts";

@@ -1,0 +1,118 @@
+// A stream as a response of status 200: server-sent events (WHATWG HTML, section 9.2), or one JSON value
+// per line. Each event or line is a chunk of its own, written as it comes. The reader sets the pace;
+// when it goes away, `cancel` ends the source. Knows no API.
+
+/** What comes in a burst keeps this distance, in milliseconds: enough for a client to read it. */
+const DISTANCE = 3;
+/** More in a row than submits give: the source is faster than that, and is not to be held up. */
+const MOST_IN_BURST = 16;
+
+/** What a stream is made of. */
+export interface StreamOptions<T> {
+  events: AsyncIterable<T>;
+  /** Ends the source, called when the client has gone. */
+  cancel: () => Promise<unknown>;
+  /**
+   * The last event after a failure, whose status has been sent by then; undefined cuts the connection,
+   * so that no end looks whole.
+   */
+  fail: (error: unknown) => T | undefined;
+}
+
+/** One event: a name for those APIs that have them, and what is sent as JSON or as it stands. */
+export interface ServerSentEvent {
+  event?: string;
+  /** A string is sent as it stands, such as "[DONE]". */
+  data: unknown;
+  /** A line that parsers pass over, for people and proxies. */
+  comment?: string;
+}
+
+/** A comment by itself. */
+export type SseComment = Required<Pick<ServerSentEvent, "comment">>;
+
+/**
+ * What a comment says of a request that waits.
+ *
+ * @param ahead requests that come first; undefined where this one is being worked on
+ */
+export function waitingComment(ahead: number | undefined): string {
+  return ahead === undefined ? "working" : `queued, ${ahead} ahead`;
+}
+
+/** A stream of server-sent events. */
+export function sseResponse(options: StreamOptions<ServerSentEvent | SseComment>): Response {
+  return streamResponse(withLast(options), encodeEvent, options.cancel, {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache",
+  });
+}
+
+/** A stream of lines. Those that come in a burst are spread out. */
+export function ndjsonResponse<T>(options: StreamOptions<T>): Response {
+  const encode = (record: T) => `${JSON.stringify(record)}\n`;
+  return streamResponse(spaced(withLast(options)), encode, options.cancel, {
+    "content-type": "application/x-ndjson",
+  });
+}
+
+function streamResponse<T>(
+  source: AsyncGenerator<T>,
+  encode: (event: T) => string,
+  cancel: () => Promise<unknown>,
+  headers: Record<string, string>,
+): Response {
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await source.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(encode(value)));
+    },
+    async cancel() {
+      await cancel();
+    },
+  });
+  return new Response(body, { headers });
+}
+
+/** The events, and after a failure the last one. */
+async function* withLast<T>({ events, fail }: StreamOptions<T>): AsyncGenerator<T> {
+  try {
+    yield* events;
+  } catch (error) {
+    const last = fail(error);
+    if (last === undefined) throw error;
+    yield last;
+  }
+}
+
+function encodeEvent(told: ServerSentEvent | SseComment): string {
+  const comment = told.comment === undefined ? "" : `: ${told.comment}\n`;
+  if (!("data" in told)) return `${comment}\n`;
+  const { event, data } = told;
+  const text = typeof data === "string" ? data : JSON.stringify(data);
+  return `${comment}${event ? `event: ${event}\n` : ""}data: ${text}\n\n`;
+}
+
+/**
+ * The items of the source. One that is at hand right after another comes a little later: several tokens
+ * come of one submit to the GPU, and clients that parse what one read gives them as one record would
+ * fail at two.
+ */
+export async function* spaced<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
+  let inBurst = 0;
+  let given = -Infinity;
+  let asked = performance.now();
+  for await (const item of source) {
+    const now = performance.now();
+    inBurst = now - asked < DISTANCE ? inBurst + 1 : 0;
+    const early = given + DISTANCE - now;
+    if (early > 0 && inBurst <= MOST_IN_BURST) {
+      await new Promise((resolve) => setTimeout(resolve, early));
+    }
+    given = performance.now();
+    yield item;
+    asked = performance.now();
+  }
+}
