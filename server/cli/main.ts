@@ -15,11 +15,9 @@ import {
   defineNames,
   defineTransfers,
 } from "./commands/define_models.ts";
-import { defineModelProcess } from "./commands/define_model_process.ts";
-import { defineServe } from "./commands/define_serve.ts";
-import type { Definition } from "./commands/definition.ts";
+import { defineModelProcess, defineServe } from "./commands/define_serve.ts";
+import { type Definition, environmentHelp } from "./commands/definition.ts";
 import type { CliDependencies } from "./dependencies.ts";
-import { environmentHelp } from "./commands/environment_help.ts";
 import { messageOf } from "../log.ts";
 import { VERSION, type VersionAnswer } from "../version.ts";
 

@@ -15,7 +15,7 @@ import {
   startWorkerAhead,
   usableProjector,
 } from "../../engine/mod.ts";
-import { MODEL_PROCESS } from "./commands/define_model_process.ts";
+import { MODEL_PROCESS } from "./commands/define_serve.ts";
 import type { CliDependencies } from "./dependencies.ts";
 import { systemTerminal } from "./terminal/terminal.ts";
 

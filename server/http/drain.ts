@@ -1,7 +1,10 @@
 // The end of a server's work: from `begin` on, new requests are sent away, and those that run have
-// until somebody stops waiting for them. Knows neither ports nor models.
+// until somebody stops waiting for them. The middleware tells it of every request, from its first byte
+// to the end of its answer; who asks how the server is does not keep it from stopping.
 
+import type { MiddlewareHandler } from "../dependencies.ts";
 import { HttpError } from "./errors.ts";
+import type { AccessVariables } from "./middleware/access_log.ts";
 
 /** Counts the requests that run, and can be closed to new ones. */
 export class Drain {
@@ -45,4 +48,22 @@ export class Drain {
   #settle(): void {
     if (this.#begun && this.#running === 0) this.#idle.resolve();
   }
+}
+
+const ALWAYS_ANSWERED = ["/", "/health"];
+
+/** Middleware that answers 503 once draining has begun. */
+export function drainGuard(drain: Drain): MiddlewareHandler<{ Variables: AccessVariables }> {
+  return async (context, next) => {
+    if (ALWAYS_ANSWERED.includes(context.req.path)) return await next();
+    const place = drain.enter();
+    try {
+      await next();
+    } finally {
+      const leave = () => place[Symbol.dispose]();
+      const { generation } = context.var;
+      if (generation) void generation.ended.then(leave);
+      else leave();
+    }
+  };
 }

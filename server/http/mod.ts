@@ -10,7 +10,7 @@ export type {
   OllamaToolCall,
 } from "./api/ollama/types.ts";
 export type { OllamaMessage } from "./api/ollama/schema.ts";
-export type { OllamaShow } from "./api/models/types.ts";
+export type { OllamaShow } from "./api/models/show.ts";
 export { createApp } from "./app.ts";
 export type { AppOptions } from "./app_types.ts";
 export { assemble, type AssembleDependencies, type ServerParts } from "./assemble.ts";

@@ -5,7 +5,6 @@
 
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { abortable } from "./abortable.ts";
 
 /** The addresses of a name, at least one. */
 export type Resolve = (hostname: string) => Promise<string[]>;
@@ -107,4 +106,17 @@ async function fetchFrom(
 /** Whether an error came before anything was sent. */
 function isUnconnected(error: unknown): boolean {
   return error instanceof Error && /client error \(Connect\)/.test(`${error} ${error.cause}`);
+}
+
+/** The promise's result, or at once the signal's reason. What is waited for goes on. */
+export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }

@@ -2,7 +2,7 @@
 // follows as far as the file is without gaps. One process at a time has it open.
 
 import { createHash, type Hash } from "node:crypto";
-import { delay } from "./delay.ts";
+import { delay } from "./retry.ts";
 import {
   type PartRecord,
   planParts,

@@ -1,7 +1,6 @@
 // Tries again what failed for a passing reason, with exponential back-off and jitter.
 // Retry-After is RFC 9110, section 10.2.3: seconds or a date.
 
-import { delay } from "./delay.ts";
 import { RegistryError } from "./errors.ts";
 import type { TransferTuning } from "./tuning.ts";
 
@@ -76,4 +75,20 @@ function giveUp(error: RegistryError, attempts: number): RegistryError {
 
 function facts({ status }: RegistryError): { status?: number } {
   return status === undefined ? {} : { status };
+}
+
+/** Resolves after so many milliseconds; rejects with the signal's reason once it is aborted. */
+export function delay(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    }, milliseconds);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
 }

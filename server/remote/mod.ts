@@ -5,4 +5,4 @@ export { RemoteError } from "./errors.ts";
 export { openRemoteModel, RemoteModels } from "./models.ts";
 export type { RemoteOptions } from "./models.ts";
 export { cloudModelOf } from "./names.ts";
-export { withoutCloud } from "./pull.ts";
+export { withoutCloud } from "./names.ts";

@@ -9,8 +9,7 @@ import {
   RequestError,
 } from "../../engine/mod.ts";
 import { type ComposedContent, withMark } from "../image_mark.ts";
-import { given, schemaOf } from "./given.ts";
-import { base64Of } from "./images.ts";
+import { base64Of, given, schemaOf } from "./members.ts";
 
 /** A path and what is posted there. */
 export interface OllamaPost {

@@ -11,7 +11,7 @@ import {
   RequestError,
 } from "../../engine/mod.ts";
 import type { RemoteCall, RemoteDialect, RemoteFacts, RemoteListing } from "./dialect.ts";
-import { given } from "./given.ts";
+import { given } from "./members.ts";
 import { OpenAiAnswer, type OpenAiChunk } from "./openai_answer.ts";
 import { type ServerProgram, toChat, toCompletion } from "./openai_request.ts";
 import { readEvents } from "./stream.ts";

@@ -12,8 +12,7 @@ import {
 } from "../../engine/mod.ts";
 import { type ComposedContent, piecesOf } from "../image_mark.ts";
 import { newCallId } from "./call_stream.ts";
-import { given, schemaOf } from "./given.ts";
-import { dataUrlOf } from "./images.ts";
+import { dataUrlOf, given, schemaOf } from "./members.ts";
 
 /** The programs whose ways beyond OpenAI's API are known, by `owned_by` in their lists of models. */
 export type ServerProgram = "vllm" | "sglang" | "other";

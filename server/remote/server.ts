@@ -2,7 +2,7 @@
 // which it has. What is only nice to know is not waited for long.
 
 import { type ChatRequest, RequestError } from "../../engine/mod.ts";
-import { abortable } from "../network/abortable.ts";
+import { abortable } from "../network/checked_fetch.ts";
 import { RemoteClient, type RemoteClientOptions } from "./client.ts";
 import { detectApi } from "./detect.ts";
 import type {

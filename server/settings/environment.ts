@@ -3,8 +3,7 @@
 // them is in settings.ts.
 
 import { readRemoteHost } from "../../engine/mod.ts";
-import { parseByteSize } from "./byte_size.ts";
-import { parseDuration } from "./duration.ts";
+import { parseByteSize, parseDuration } from "./quantities.ts";
 import { isHostAddress } from "../network/host.ts";
 
 /** Environment variables by name. */

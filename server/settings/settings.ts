@@ -3,8 +3,7 @@
 
 import { join } from "node:path";
 import { type Isolation, readRemoteHost } from "../../engine/mod.ts";
-import { parseByteSize } from "./byte_size.ts";
-import { parseDuration } from "./duration.ts";
+import { parseByteSize, parseDuration } from "./quantities.ts";
 import { type Environment, readVariable } from "./environment.ts";
 import { type HostAddress, parseHost } from "../network/host.ts";
 import type { LogFormat } from "../log.ts";

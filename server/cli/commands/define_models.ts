@@ -3,8 +3,7 @@
 import { copy, remove } from "./copy_remove.ts";
 import { create, type CreateOptions } from "./create.ts";
 import { type Definition, examples } from "./definition.ts";
-import { list } from "./list.ts";
-import { ps, stop } from "./ps.ts";
+import { list, ps, stop } from "./list.ts";
 import { show, type ShowOptions } from "./show.ts";
 import { pull, push, type TransferOptions } from "./transfer.ts";
 

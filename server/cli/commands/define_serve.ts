@@ -1,7 +1,8 @@
-// The command line's `serve`.
+// The command line's `serve`, and the hidden command by which a compiled program runs the process of a
+// model.
 
-import { type Definition, examples } from "./definition.ts";
-import { environmentHelp } from "./environment_help.ts";
+import { serveModelProcess } from "../../../engine/mod.ts";
+import { type Definition, environmentHelp, examples } from "./definition.ts";
 import { serve } from "./serve.ts";
 
 /** Adds `quern serve`. */
@@ -23,4 +24,12 @@ export function defineServe({ program, world, finish }: Definition): void {
     )
     .addHelpText("after", environmentHelp)
     .action(async () => finish(await serve(world)));
+}
+
+/** Name of the command. */
+export const MODEL_PROCESS = "model-process";
+
+/** Adds `quern model-process`. */
+export function defineModelProcess({ program }: Definition): void {
+  program.command(MODEL_PROCESS, { hidden: true }).action(serveModelProcess);
 }

@@ -1,8 +1,9 @@
 // What the definitions of the commands share: where they are added, how values of options are read,
-// and how examples look in a help text.
+// and the examples and environment variables of a help text.
 
 import { type Command, InvalidArgumentError } from "../../dependencies.ts";
 import type { CliDependencies } from "../dependencies.ts";
+import { VARIABLES } from "../../settings/environment.ts";
 
 /** What a definition is given. */
 export interface Definition {
@@ -51,3 +52,9 @@ export function toThink(text: string): boolean | string {
   if (text === "true" || text === "false") return text === "true";
   throw new InvalidArgumentError(`It must be true, false, ${THINK_LEVELS.join(", ")}.`);
 }
+
+const width = Math.max(...VARIABLES.map(({ name }) => name.length));
+
+/** Names and what they do, a line each. */
+export const environmentHelp = "\nEnvironment variables, with their defaults:\n" +
+  VARIABLES.map(({ name, effect }) => `  ${name.padEnd(width)}  ${effect}`).join("\n");

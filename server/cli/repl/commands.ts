@@ -1,14 +1,19 @@
 // What a line that begins with a slash does. Faults are CommandErrors, which the REPL shows.
 
 import { ApiError } from "../client/mod.ts";
-import { type CommandCall, CommandError, type CommandOutcome } from "./command.ts";
+import {
+  type CommandCall,
+  CommandError,
+  type CommandOutcome,
+  firstWord,
+  textOf,
+} from "./command.ts";
 import { helpOn } from "./help.ts";
 import { showModel } from "./model_facts.ts";
 import type { Session } from "./session.ts";
 import { set } from "./set_command.ts";
 import { show } from "./show_command.ts";
 import { suggest } from "./suggest.ts";
-import { firstWord, textOf } from "./words.ts";
 
 const COMMANDS: Record<string, (call: CommandCall) => CommandOutcome | Promise<CommandOutcome>> = {
   "/set": set,

@@ -2,7 +2,7 @@
 // part of the message; whether Enter ends the message is the owner's rule. Draws nothing.
 // Keys are those of GNU Readline's Emacs mode: https://tiswww.case.edu/php/chet/readline/rluserman.html
 
-import { withoutControls } from "./control_characters.ts";
+import { withoutControls } from "../terminal/width.ts";
 import type { Key } from "./keys.ts";
 import { ReverseSearch } from "./reverse_search.ts";
 

@@ -3,7 +3,7 @@
 
 import type { Terminal } from "../terminal/mod.ts";
 import { CONTINUATION, PROMPT, type Reader, type Typed } from "./prompt_reader.ts";
-import { isComplete } from "./words.ts";
+import { isComplete } from "./command.ts";
 
 /** Reads from a terminal's lines. */
 export class PlainReader implements Reader {

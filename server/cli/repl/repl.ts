@@ -4,13 +4,12 @@
 import { INTERRUPTED } from "../terminal/interrupt.ts";
 import { messageOf } from "../../log.ts";
 import { movesCursor, styleFor } from "../terminal/mod.ts";
-import type { CommandOutcome } from "./command.ts";
+import { type CommandOutcome, isComplete, textOf } from "./command.ts";
 import { isCommand, runCommand } from "./commands.ts";
 import type { Keyboard } from "./keyboard.ts";
 import { PlainReader } from "./plain_reader.ts";
 import { PromptReader, type Reader, type Typed } from "./prompt_reader.ts";
 import type { Session } from "./session.ts";
-import { isComplete, textOf } from "./words.ts";
 
 /** Talks until the person leaves; gives the exit code. */
 export async function runRepl(session: Session, keyboard: Keyboard): Promise<number> {

@@ -6,7 +6,7 @@ import type { Environment } from "../../settings/environment.ts";
 import { movesCursor, type Terminal } from "../terminal/mod.ts";
 import { type AnswerLook, AnswerPrinter } from "./answer_printer.ts";
 import { partsOf } from "./answer_record.ts";
-import { withoutControls } from "./control_characters.ts";
+import { withoutControls } from "../terminal/width.ts";
 import type { Conversation } from "./conversation.ts";
 import { History } from "./history.ts";
 import { extractImages } from "./images.ts";

@@ -1,12 +1,11 @@
 // `/set`: settings of the session, most of them one word.
 
-import { type CommandCall, CommandError } from "./command.ts";
+import { type CommandCall, CommandError, firstWord, textOf, wordsOf } from "./command.ts";
 import { helpOn } from "./help.ts";
 import { can } from "./model_facts.ts";
 import { parseParameter } from "./parameters.ts";
 import type { Session } from "./session.ts";
 import { lookUp, suggest } from "./suggest.ts";
-import { firstWord, textOf, wordsOf } from "./words.ts";
 
 /** Makes a setting of what stands behind its name; gives what to say. */
 type Setter = (session: Session, value: string) => string;

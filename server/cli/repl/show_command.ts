@@ -3,7 +3,7 @@
 import { formatSections, ownModelfile } from "../model_sections.ts";
 import { styleFor } from "../terminal/mod.ts";
 import { type CommandCall, CommandError } from "./command.ts";
-import { withoutControls } from "./control_characters.ts";
+import { withoutControls } from "../terminal/width.ts";
 import { helpOn } from "./help.ts";
 import { type ModelFacts, showModel } from "./model_facts.ts";
 import type { Session } from "./session.ts";

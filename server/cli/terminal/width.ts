@@ -27,3 +27,11 @@ export function truncate(text: string, columns: number): string {
   }
   return columns > 0 ? `${kept}…` : "";
 }
+
+/** All but tab and line feed. */
+const CONTROLS = /(?![\t\n])\p{Cc}/gu;
+
+/** The text without its control characters, but for tabs and line feeds. */
+export function withoutControls(text: string): string {
+  return text.replace(CONTROLS, "");
+}

@@ -5,7 +5,7 @@ import type { ContentfulStatusCode } from "../../dependencies.ts";
 import { messageOf } from "../../log.ts";
 import { json } from "../stream/json.ts";
 import { anthropicError } from "./anthropic/errors.ts";
-import { newId } from "./anthropic/ids.ts";
+import { newId } from "./anthropic/wire.ts";
 import { openAiError } from "./openai/error.ts";
 
 /** An API by the vendor whose clients speak it. */

@@ -8,7 +8,7 @@ import type {
   ReportOptions,
   SamplingOptions,
 } from "../../../engine/mod.ts";
-import { parseDuration } from "../../settings/duration.ts";
+import { parseDuration } from "../../settings/quantities.ts";
 import { HttpError } from "../errors.ts";
 
 const OPEN_OBJECTS =

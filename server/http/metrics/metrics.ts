@@ -2,9 +2,8 @@
 // are read when they are asked for, not kept up to date.
 
 import type { ModelManager, Usage } from "../../../engine/mod.ts";
-import { Counter, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
 import type { WaitingQueue } from "../generation/queue.ts";
-import { decodeRate, prefillRate } from "./rates.ts";
+import { Counter, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
 
 /** Where the gauges look. */
 export interface MetricsSources {
@@ -144,4 +143,18 @@ function gaugesOf({ manager, queue, version }: MetricsSources): Metric[] {
     ),
     createGauge("quern_info", "Always 1; tells the version.", () => [[{ version }, 1]]),
   ];
+}
+
+/** New prompt tokens per second; undefined where there were none or no time passed. */
+export function prefillRate(usage: Usage): number | undefined {
+  return rate(usage.promptTokens - usage.cachedTokens, usage.promptMilliseconds);
+}
+
+/** Tokens per second after the first one, which comes with the prompt. */
+export function decodeRate(usage: Usage): number | undefined {
+  return rate(usage.completionTokens - 1, usage.completionMilliseconds);
+}
+
+function rate(tokens: number, milliseconds: number): number | undefined {
+  return tokens > 0 && milliseconds > 0 ? tokens * 1000 / milliseconds : undefined;
 }

@@ -6,7 +6,7 @@ import type { Usage } from "../../../engine/mod.ts";
 import { CLIENT_CLOSED_REQUEST, statusOf } from "../errors.ts";
 import { type Log, type LogFields, messageOf } from "../../log.ts";
 import type { Generation } from "../generation/generation.ts";
-import { decodeRate, prefillRate } from "../metrics/rates.ts";
+import { decodeRate, prefillRate } from "../metrics/metrics.ts";
 
 /** What routes leave in the context for the access log and the metrics. */
 export interface AccessVariables {

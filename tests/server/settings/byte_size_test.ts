@@ -1,7 +1,7 @@
 // Sizes of memory in the words of settings.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { parseByteSize } from "../../../server/settings/byte_size.ts";
+import { parseByteSize } from "../../../server/settings/quantities.ts";
 
 Deno.test("parseByteSize() reads what people write", () => {
   const sizes: Record<string, number> = {

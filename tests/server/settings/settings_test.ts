@@ -2,7 +2,7 @@
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { main } from "../../../server/cli/main.ts";
-import { parseDuration } from "../../../server/settings/duration.ts";
+import { parseDuration } from "../../../server/settings/quantities.ts";
 import { faultsOf, VARIABLES } from "../../../server/settings/environment.ts";
 import { clientUrl, isLoopback, parseHost } from "../../../server/network/host.ts";
 import { readSettings } from "../../../server/settings/settings.ts";

@@ -1,7 +1,7 @@
 // JSON Schemas of what the Messages API answers, streams included. Closed, as those of ollama.ts are.
 // Requests: ../anthropic.ts.
 
-import { record } from "../openapi/record.ts";
+import { record } from "../openapi/answer_parts.ts";
 
 const text = { type: "string" };
 const count = { type: "integer", minimum: 0 };

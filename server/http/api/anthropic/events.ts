@@ -5,15 +5,15 @@ import type { DoneEvent, StartEvent } from "../../../../engine/mod.ts";
 import { type ServerSentEvent, waitingComment } from "../../stream/stream.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../handler.ts";
 import { anthropicError } from "./errors.ts";
-import { toWireId } from "./ids.ts";
-import type {
-  AnswerBlock,
-  AnthropicAnswer,
-  AnthropicEvent,
-  AnthropicStop,
-  AnthropicUsage,
-  BlockDelta,
-} from "./types.ts";
+import {
+  type AnswerBlock,
+  type AnthropicAnswer,
+  type AnthropicEvent,
+  type AnthropicStop,
+  type AnthropicUsage,
+  type BlockDelta,
+  toWireId,
+} from "./wire.ts";
 
 /** Stands at the end of thinking, where clients demand something. Nobody verifies it. */
 const SIGNATURE = btoa("quern");

@@ -18,7 +18,7 @@ import { withConversation } from "../defaults.ts";
 import { type Endpoint, generationRoute, planRequest } from "../handler.ts";
 import { planCount, planMessages } from "./body.ts";
 import { AnthropicEncoder } from "./events.ts";
-import { newId } from "./ids.ts";
+import { newId } from "./wire.ts";
 import { type AnthropicRequest, messagesSchema } from "./schema.ts";
 import { instructionsAsUser, laterInstructions } from "./turns.ts";
 

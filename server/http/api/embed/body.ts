@@ -11,9 +11,8 @@ import {
   ModelNotFoundError,
 } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
-import type { OllamaEmbedAnswer, OpenAiEmbedAnswer } from "./types.ts";
-import type { EmbedBody, LegacyEmbedBody, OllamaEmbedBody, OpenAiEmbedBody } from "./schema.ts";
 import { nanoseconds, readKeepAlive, readOptions } from "../options.ts";
+import type { EmbedBody, LegacyEmbedBody, OllamaEmbedBody, OpenAiEmbedBody } from "./schema.ts";
 
 /** An embedding request, translated. */
 export interface EmbedPlan {
@@ -199,4 +198,26 @@ function toNumbers(vector: Float32Array): number[] {
 
 function toBase64({ buffer, byteOffset, byteLength }: Float32Array): string {
   return new Uint8Array(buffer, byteOffset, byteLength).toBase64();
+}
+
+/** Answer of POST /api/embed; vectors as they are made, times in integer nanoseconds, zeros left out. */
+export interface OllamaEmbedAnswer {
+  model: string;
+  embeddings: IteratorObject<number[]>;
+  total_duration?: number;
+  load_duration?: number;
+  prompt_eval_count?: number;
+}
+
+/** Answer of POST /v1/embeddings. */
+export interface OpenAiEmbedAnswer {
+  object: "list";
+  data: IteratorObject<{
+    object: "embedding";
+    /** Numbers, or their f32 bytes, little-endian, in base64. */
+    embedding: number[] | string;
+    index: number;
+  }>;
+  model: string;
+  usage: { prompt_tokens: number; total_tokens: number };
 }

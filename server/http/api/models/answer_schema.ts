@@ -1,7 +1,7 @@
 // JSON Schemas of what the native API answers about keeping models. Closed, as those in ollama.ts are.
 
 import { details } from "../ollama/answer_schema.ts";
-import { record } from "../openapi/record.ts";
+import { record } from "../openapi/answer_parts.ts";
 
 const text = { type: "string" };
 const texts = { type: "array", items: text };

@@ -1,9 +1,14 @@
-// POST /api/create: the body -> what the engine is to make. Pure.
+// POST /api/create: a body -> the engine's request, and its progress as an answer.
 // Format: https://github.com/ollama/ollama/blob/main/docs/api.md
 
-import type { CreateRequest } from "../../../../engine/mod.ts";
+import { Hono } from "../../../dependencies.ts";
+import { createModel, type CreateRequest, ModelName } from "../../../../engine/mod.ts";
+import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
+import { readJson } from "../../body/json_body.ts";
+import { createValidator } from "../../body/validate.ts";
 import { HttpError } from "../../errors.ts";
-import type { CreateBody } from "./schema.ts";
+import { progressResponse } from "../../stream/progress.ts";
+import { type CreateBody, createSchema } from "./schema.ts";
 
 /**
  * Translates the body.
@@ -44,3 +49,23 @@ function given<T extends object>(members: T): Given<T> {
 }
 
 type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
+
+const validate = createValidator(createSchema);
+
+/** The route that makes a model. */
+export function createRoutes({ store, registry }: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+  app.post("/api/create", async (context) => {
+    const body = validate(await readJson(context));
+    const name = body.model || body.name || "";
+    if (!ModelName.tryParse(name)) throw new HttpError(400, "invalid model name", "model");
+    context.set("model", name);
+    const request = toCreateRequest(body, name);
+    const pull = (from: string, signal: AbortSignal) => registry.pull(store, from, { signal });
+    return await progressResponse((signal) => createModel(store, request, { signal, pull }), {
+      stream: body.stream,
+      signal: context.req.raw.signal,
+    });
+  });
+  return app;
+}

@@ -1,5 +1,7 @@
-// Models as /api/tags and /api/ps show them. Pure.
+// GET /api/tags, /api/ps and /api/version: what there is, what is loaded, who answers.
+// Format: https://github.com/ollama/ollama/blob/main/docs/api.md
 
+import { Hono } from "../../../dependencies.ts";
 import {
   type BusyWorker,
   formatCount,
@@ -7,6 +9,9 @@ import {
   type RunningModel,
   type StoreEntry,
 } from "../../../../engine/mod.ts";
+import { OLLAMA_API_VERSION } from "../../../version.ts";
+import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
+import { json } from "../../stream/json.ts";
 import type { OllamaDetails, OllamaProcess, OllamaTag } from "../ollama/types.ts";
 
 /** "For ever" as a date: what clients know it by is that it lies centuries ahead. */
@@ -82,4 +87,31 @@ function expiry(expiresAt: number, now: Date): Date {
   const forever = new Date(now);
   forever.setUTCFullYear(now.getUTCFullYear() + FOREVER_YEARS);
   return expiresAt < forever.getTime() ? new Date(expiresAt) : forever;
+}
+
+/** Routes about models. */
+export function modelRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
+  const { store, manager, version } = dependencies;
+  const app = new Hono<AppEnvironment>();
+
+  app.get("/api/tags", async () => {
+    const entries = await store.list();
+    const models = entries.map(async (entry) => toTag(entry, await store.digest(entry)));
+    return json({ models: await Promise.all(models) });
+  });
+
+  app.get("/api/ps", async () => {
+    const now = new Date();
+    const models = manager.running().map(async (running) =>
+      toProcess(running, await store.digest(running.entry), now)
+    );
+    const busy = manager.busyWorkers.current.map(toBusyWorker);
+    return json({
+      models: await Promise.all(models),
+      ...(busy.length > 0 && { busy_workers: busy }),
+    });
+  });
+
+  app.get("/api/version", () => json({ version: OLLAMA_API_VERSION, quern_version: version }));
+  return app;
 }

@@ -1,17 +1,24 @@
-// POST /api/show: all that is known of a model, and the Modelfile that would make it again. Pure.
+// POST /api/show: all that is known of a model, and the Modelfile that would make it again.
 // Format: https://github.com/ollama/ollama/blob/main/docs/api.md
 
+import { Hono } from "../../../dependencies.ts";
 import {
   type FileHeader,
   formatModelfile,
   formatParameters,
   MEDIA,
+  readHeader,
   type StoreEntry,
 } from "../../../../engine/mod.ts";
+import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
+import { readJson } from "../../body/json_body.ts";
+import { createValidator } from "../../body/validate.ts";
+import { longJson } from "../../stream/json.ts";
 import { templateOf } from "../defaults.ts";
+import { requireModelName } from "../model_name.ts";
+import type { OllamaDetails } from "../ollama/types.ts";
 import { capabilitiesOf, toDetails } from "./lists.ts";
-import type { ShowBody } from "./schema.ts";
-import type { OllamaShow } from "./types.ts";
+import { type ShowBody, showSchema } from "./schema.ts";
 
 /** Headers of the files of a model that are shown. */
 export interface ShownHeaders {
@@ -72,4 +79,53 @@ function given<Name extends string>(
   return Object.fromEntries(
     Object.entries<string | undefined>(members).filter(([, text]) => text),
   ) as { [Key in Name]?: string };
+}
+
+/** Answer of POST /api/show. */
+export interface OllamaShow {
+  license?: string;
+  modelfile: string;
+  /** A line per value. */
+  parameters?: string;
+  template?: string;
+  system?: string;
+  renderer?: string;
+  parser?: string;
+  details: OllamaDetails;
+  messages?: { role: string; content: string }[];
+  remote_model?: string;
+  remote_host?: string;
+  model_info?: Record<string, unknown>;
+  projector_info?: Record<string, unknown>;
+  tensors?: { name: string; type: string; shape: number[] }[];
+  capabilities: string[];
+  modified_at: string;
+  requires?: string;
+}
+
+/** Arrays with more elements are shown only on request. */
+const LONGEST_ARRAY = 5;
+
+const validate = createValidator(showSchema);
+
+/** The route that shows a model. */
+export function showRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+  app.post("/api/show", async (context) => {
+    const body = validate(await readJson(context));
+    const name = requireModelName(body.model || body.name);
+    context.set("model", name);
+    const entry = await store.find(name);
+    return longJson(toShow(entry, await readHeaders(entry, body.verbose ?? false), body));
+  });
+  return app;
+}
+
+async function readHeaders({ source }: StoreEntry, isVerbose: boolean): Promise<ShownHeaders> {
+  if (source.kind === "remote") return {};
+  const options = { longestArray: isVerbose ? Infinity : LONGEST_ARRAY };
+  return {
+    model: await readHeader(source.path, options),
+    ...(source.projector && { projector: await readHeader(source.projector, options) }),
+  };
 }

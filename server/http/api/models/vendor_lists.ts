@@ -1,8 +1,13 @@
-// Models as the lists of OpenAI and of Anthropic show them: the same path serves the clients of both.
-// Pure. Formats: https://platform.openai.com/docs/api-reference/models and
+// GET /v1/models and /v1/models/{name}: the same paths serve the clients of OpenAI and of Anthropic.
+// Formats: https://platform.openai.com/docs/api-reference/models and
 // https://docs.anthropic.com/en/api/models-list
 
+import { Hono } from "../../../dependencies.ts";
 import type { StoreEntry } from "../../../../engine/mod.ts";
+import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
+import { json } from "../../stream/json.ts";
+import { dialectOf } from "../dialect.ts";
+import { requireModelName } from "../model_name.ts";
 
 /** A model for OpenAI's clients. */
 export interface OpenAiModel {
@@ -46,4 +51,22 @@ export function toAnthropicModels(entries: readonly StoreEntry[]) {
     first_id: entries[0]?.name ?? null,
     last_id: entries.at(-1)?.name ?? null,
   };
+}
+
+/** Routes that list models as OpenAI and Anthropic do. */
+export function modelListRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+
+  app.get("/v1/models", async ({ req }) => {
+    const toModels = dialectOf(req) === "anthropic" ? toAnthropicModels : toOpenAiModels;
+    return json(toModels(await store.list()));
+  });
+
+  // Names may have slashes in them, which clients may have escaped.
+  app.get("/v1/models/:model{.+}", async ({ req }) => {
+    const name = requireModelName(req.param("model"));
+    const toModel = dialectOf(req) === "anthropic" ? toAnthropicModel : toOpenAiModel;
+    return json(toModel(await store.find(name), name));
+  });
+  return app;
 }

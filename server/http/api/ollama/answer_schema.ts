@@ -1,8 +1,7 @@
 // JSON Schemas of what the native API answers. Closed: a member that is not listed here is a fault
 // that the tests find, so that /openapi.json tells the whole truth. Requests: ../ollama.ts, ../embed.ts.
 
-import { logprobSchema } from "../openapi/logprob.ts";
-import { record } from "../openapi/record.ts";
+import { logprobSchema, record } from "../openapi/answer_parts.ts";
 
 const text = { type: "string" };
 const flag = { type: "boolean" };

@@ -1,8 +1,7 @@
 // JSON Schemas of what OpenAI's API answers, streams included. Closed, as those of ollama.ts are.
 // Requests: ../openai.ts, ../embed.ts.
 
-import { logprobSchema } from "../openapi/logprob.ts";
-import { record } from "../openapi/record.ts";
+import { logprobSchema, record } from "../openapi/answer_parts.ts";
 
 const text = { type: "string" };
 const count = { type: "integer", minimum: 0 };

@@ -1,10 +1,15 @@
 // Parameters, words and suggestions of the commands.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { CommandError } from "../../../../server/cli/repl/command.ts";
+import {
+  CommandError,
+  firstWord,
+  isComplete,
+  textOf,
+  wordsOf,
+} from "../../../../server/cli/repl/command.ts";
 import { parseParameter } from "../../../../server/cli/repl/parameters.ts";
 import { suggest } from "../../../../server/cli/repl/suggest.ts";
-import { firstWord, isComplete, textOf, wordsOf } from "../../../../server/cli/repl/words.ts";
 
 Deno.test("parseParameter() gives values of the parameter's type", () => {
   const cases: [name: string, words: string[], value: unknown][] = [

@@ -1,5 +1,4 @@
-// Durations as Ollama's clients write them: Go's notation ("1h30m", "300ms") or seconds.
-// Used for `keep_alive` and OLLAMA_KEEP_ALIVE; negative means for ever.
+// Durations and sizes of memory as settings and requests write them: 90s, 5m, 1h30m; 512MiB, 24GB.
 
 const UNITS: Record<string, number> = {
   ns: 1e-6,
@@ -33,4 +32,20 @@ function parseGoDuration(text: string): number {
   let sum = 0;
   for (const [, count, unit] of text.matchAll(PART)) sum += Number(count) * UNITS[unit!]!;
   return text.startsWith("-") ? -sum : sum;
+}
+
+const SIZE = /^(\d+\.?\d*|\.\d+)\s*(?:([kmgt])(i?b)?|b)?$/i;
+const POWERS = ["k", "m", "g", "t"];
+
+/**
+ * Bytes of a size.
+ *
+ * @throws {RangeError} if the text is no size
+ */
+export function parseByteSize(text: string): number {
+  const [match, number, letter, ending = "iB"] = SIZE.exec(text.trim()) ?? [];
+  if (match === undefined) throw new RangeError(`invalid size "${text}"`);
+  const base = ending.toLowerCase() === "b" ? 1000 : 1024;
+  const power = letter === undefined ? 0 : POWERS.indexOf(letter.toLowerCase()) + 1;
+  return Math.floor(Number(number) * base ** power);
 }

@@ -1,5 +1,7 @@
-// What Anthropic's Messages API answers, as TypeScript types; what it is asked: schema.ts.
-// Format: https://docs.anthropic.com/en/api/messages.
+// What Anthropic's Messages API has on the wire: names of things, and what it answers, as TypeScript
+// types; what it is asked: schema.ts. Format: https://docs.anthropic.com/en/api/messages. Clients know
+// tool calls by their prefix; behind it stands the engine's own name, so that templates which write a
+// call's id see it as the model wrote it.
 
 /** Tokens of the prompt are in exactly one of the first three counts. */
 export interface AnthropicUsage {
@@ -49,3 +51,20 @@ export type AnthropicEvent =
   | { type: "content_block_stop"; index: number }
   | { type: "message_delta"; delta: AnthropicStop; usage: AnthropicUsage }
   | { type: "message_stop" };
+
+const PREFIX = "toolu_";
+
+/** A name that nothing else has, such as "msg_" and 24 digits. */
+export function newId(kind: "msg" | "req"): string {
+  return `${kind}_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`;
+}
+
+/** The wire's name of a call of the engine. */
+export function toWireId(id: string): string {
+  return PREFIX + id;
+}
+
+/** The engine's name of a call. Names that others gave stay told apart. */
+export function toEngineId(id: string): string {
+  return id.startsWith(PREFIX) ? id.slice(PREFIX.length) : id;
+}
