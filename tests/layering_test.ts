@@ -223,10 +223,13 @@ Deno.test("nobody but the command line writes to the console", () => {
   assertEquals(writers, []);
 });
 
-Deno.test("few files lie loose in server/", () => {
-  const loose = listSourceFiles([".ts"]).filter((path) => /^server\/[^/]+$/.test(path));
-  assertEquals(loose.length <= MOST_LOOSE, true, loose.join(", "));
-});
+for (const layer of ["engine", "server"]) {
+  Deno.test(`few files lie loose in ${layer}/`, () => {
+    const loose = listSourceFiles([".ts"]).filter((path) => path.split("/", 2)[0] === layer)
+      .filter((path) => path.split("/").length === 2);
+    assertEquals(loose.length <= MOST_LOOSE, true, loose.join(", "));
+  });
+}
 
 Deno.test("readImports() finds every form of import and skips comments", () => {
   const text = [
