@@ -9,6 +9,7 @@ import { NO_TOKEN } from "../../kernels/mod.ts";
 import { nextTask, untilAborted } from "../async.ts";
 import { cancellable, CancelledError } from "../cancellation.ts";
 import { ModelClosedError, NotFiniteError } from "../errors.ts";
+import { DeviceLock } from "./device_lock.ts";
 import { evaluate, type Evaluation, type TakeTurn } from "./evaluation.ts";
 import { PlanCache } from "./plan_cache.ts";
 import { type Share, shareOut } from "./planner.ts";
@@ -16,7 +17,6 @@ import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts"
 import { SequencePool } from "./sequence_pool.ts";
 import { MOST_REPEATS, type Sampled, type StepPlan } from "./step_plan.ts";
 import type { StepExecutor } from "./step_executor.ts";
-import { Turns } from "./turns.ts";
 
 /** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
 const SUBMIT_MILLISECONDS = 40;
@@ -51,7 +51,7 @@ export class Scheduler {
   /** Settles when a sequence gives memory back. */
   #freed = Promise.withResolvers<void>();
   /** Of work between two steps. */
-  readonly #turns = new Turns();
+  readonly #lock = new DeviceLock();
   #failure: ModelClosedError | undefined;
   #stepMilliseconds = Infinity;
 
@@ -132,7 +132,7 @@ export class Scheduler {
   /** Runs work between two steps. Errors: its own; ModelClosedError; the signal's reason. */
   async between<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#failure) throw this.#failure;
-    const result = this.#turns.take(work, signal);
+    const result = this.#lock.hold(work, signal);
     this.#wake();
     return await result;
   }
@@ -147,7 +147,7 @@ export class Scheduler {
   #wake(): void {
     if (this.#loop || this.#failure) return;
     const canAdmit = this.#waiting.length > 0 && !this.#isShort && !this.#isBlocked;
-    if (this.#running.length === 0 && !canAdmit && !this.#turns.areWanted) return;
+    if (this.#running.length === 0 && !canAdmit && !this.#lock.isWanted) return;
     this.#loop = this.#run().finally(() => this.#rest());
   }
 
@@ -160,11 +160,11 @@ export class Scheduler {
     let before: { submit: Submit; sampled: Promise<Sampled> } | undefined;
     try {
       while (!this.#failure) {
-        if (before && this.#turns.areWanted) {
+        if (before && this.#lock.isWanted) {
           this.#collect(before.submit, await before.sampled);
           before = undefined;
         }
-        await this.#turns.give();
+        await this.#lock.lend();
         const started = performance.now(); // The time of others is no step's.
         this.#dropAborted();
         this.#admit();
@@ -196,7 +196,7 @@ export class Scheduler {
   #fail(cause: unknown): ModelClosedError {
     const message = cause instanceof Error ? cause.message : "Cannot go on: the model was closed";
     this.#failure ??= new ModelClosedError(message, { cause });
-    this.#turns.refuse(this.#failure);
+    this.#lock.refuse(this.#failure);
     this.#freed.resolve();
     return this.#failure;
   }
@@ -267,7 +267,7 @@ export class Scheduler {
         !this.#pool.grow(sequence, sequence.submitted + count * repeats)
       );
       if (short) {
-        this.#stepBack();
+        this.#preempt();
         continue;
       }
       return this.#launch(shares, repeats);
@@ -331,7 +331,7 @@ export class Scheduler {
   }
 
   /** The youngest sequence gives up its blocks and waits to be prefilled again. */
-  #stepBack(): void {
+  #preempt(): void {
     const sequence = this.#running.pop()!;
     this.#release(sequence);
     this.#waiting.unshift(sequence);
