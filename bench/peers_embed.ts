@@ -18,13 +18,13 @@ const FEED_FORWARD = 1536;
 const VOCABULARY = 30_522;
 const CONTEXT = 512;
 const TEXTS = 32;
+const SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 
 /** Tokens that WordPiece demands, then one-letter words, then fillers that no text has. */
 function vocabulary(): string[] {
-  const special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
   const words = Array.from("abcdefghijklmnopqrstuvwxyz", (letter) => `▁${letter}`);
-  const fillers = VOCABULARY - special.length - words.length;
-  return [...special, ...words, ...Array.from({ length: fillers }, (_, i) => `▁filler${i}`)];
+  const fillers = VOCABULARY - SPECIAL.length - words.length;
+  return [...SPECIAL, ...words, ...Array.from({ length: fillers }, (_, i) => `▁filler${i}`)];
 }
 
 function metadata(): WritableMetadata {
@@ -42,7 +42,7 @@ function metadata(): WritableMetadata {
     "tokenizer.ggml.model": "bert",
     "tokenizer.ggml.pre": "jina-v2-en",
     "tokenizer.ggml.tokens": vocabulary(),
-    "tokenizer.ggml.token_type": new Int32Array(VOCABULARY).fill(1),
+    "tokenizer.ggml.token_type": new Int32Array(VOCABULARY).fill(1).fill(3, 0, SPECIAL.length),
     "tokenizer.ggml.token_type_count": { uint32: 2 },
     "tokenizer.ggml.padding_token_id": { uint32: 0 },
     "tokenizer.ggml.unknown_token_id": { uint32: 1 },
