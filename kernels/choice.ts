@@ -8,9 +8,6 @@ import { GpuError } from "./errors.ts";
 import { mayRead, namesIn, readVariable } from "./process.ts";
 import { type AdapterFacts, findAdapter } from "./webgpu/platform.ts";
 
-/** What QUERN_DEVICE may say. */
-export const DEVICE_NAMES = ["auto", "webgpu", "dawn", "cpu"] as const;
-
 /** What computes, and why, as a clause for people. */
 export interface DeviceChoice {
   readonly kind: "webgpu" | "cpu";

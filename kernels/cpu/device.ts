@@ -1,16 +1,8 @@
-// The device interface on the CPU: kernels in WebAssembly for products, on threads; all else in plain
-// TypeScript on the host's thread, over the same memory. Needs no driver. Operations run when they are
-// submitted, one after the other.
+// The device interface on the CPU: nearly all operations in WebAssembly on threads, the others in plain
+// TypeScript (plain/) on the host's thread, over the same memory. Needs no driver. Operations run when
+// they are submitted, one after the other.
 
-import type {
-  Commands,
-  Device,
-  DeviceOptions,
-  DeviceProfile,
-  Readback,
-  Recorder,
-  Sampler,
-} from "../device.ts";
+import type { Commands, Device, DeviceProfile, Readback, Recorder, Sampler } from "../device.ts";
 import type { DeviceLostError } from "../errors.ts";
 import { type Described, operands } from "../operands.ts";
 import type { Activation, FloatRows, QuantizedRows } from "../ops/activation.ts";
@@ -52,7 +44,8 @@ import { attention, mostTileRows } from "./attend.ts";
 import * as columns from "./columns.ts";
 import { combine } from "./combine.ts";
 import { CpuCore } from "./core.ts";
-import { type DotProduct, probeDotProduct } from "./dot_product.ts";
+import { probeDotProduct } from "./dot_product.ts";
+import { type CpuOptions, cpuProfile, readBandwidth } from "./machine.ts";
 import { type CpuMatrix, tableOf, WeightMatrix, WeightWriter } from "./matrix.ts";
 import { bufferSize, cpu, type CpuBuffer, dryBuffer, giveBuffer, takeBuffer } from "./memory.ts";
 import * as attentions from "./plain/attention.ts";
@@ -65,7 +58,7 @@ import { deltaRule } from "./recurrent/delta.ts";
 import { scan } from "./recurrent/scan.ts";
 import { rotate } from "./rotate.ts";
 import { rotateRows } from "./rotate_rows.ts";
-import { createSampler } from "./sampler.ts";
+import { createSampler } from "./sampling/sampler.ts";
 import { defaultThreads } from "./threads.ts";
 
 /** ggml_type of f32. */
@@ -73,9 +66,6 @@ const F32 = 0;
 
 /** What is written in a pass: calls to be made when it is submitted. */
 type Call = () => void;
-
-/** How to open a CPU device. Threads: 1 is the host's alone; see {@linkcode defaultThreads}. */
-export type CpuOptions = Pick<DeviceOptions, "threads" | "clock" | "maxBindingSize">;
 
 /** An open device on the CPU. */
 export class CpuDevice implements Device {
@@ -402,16 +392,9 @@ export class CpuDevice implements Device {
   readBandwidth(): Promise<number> {
     const bytes = 2 ** 27;
     const buffer = this.buffer("bandwidth", bytes, "scratch");
-    const values = cpu(buffer).floats;
-    let [best, sum] = [Infinity, 0];
-    for (let run = 0; run < 3; run++) {
-      const started = performance.now();
-      for (let i = 0; i < values.length; i += 4) sum += values[i]! + values[i + 2]!;
-      best = Math.min(best, performance.now() - started);
-    }
+    const bandwidth = readBandwidth(cpu(buffer).floats);
     this.free(buffer);
-    // The sum is that of zeros; it is used, so that reading is not left out.
-    return Promise.resolve((bytes + sum) / best * 1000);
+    return Promise.resolve(bandwidth);
   }
 
   [Symbol.dispose](): void {
@@ -455,29 +438,4 @@ export class CpuDevice implements Device {
 /** Steps run while they are submitted: without a pause, timers and messages would not be heard. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-/** Of the working memory, which ends at 4 GiB, less what the device needs itself. */
-const MOST_BYTES = 2 ** 32 - 2 ** 17;
-
-function cpuProfile(
-  machine: DotProduct,
-  { threads = defaultThreads(), maxBindingSize = MOST_BYTES }: CpuOptions,
-): DeviceProfile {
-  const named = `${threads} ${threads === 1 ? "thread" : "threads"}`;
-  return {
-    platform: { name: "cpu" },
-    capabilities: {
-      subgroups: false,
-      timestamps: false,
-      packedDot: true,
-      subgroupSize: 0,
-      software: true,
-    },
-    description: `CPU, ${named}, int8 products: ${machine}`,
-    vendor: 0,
-    device: 0,
-    maxBindingSize: Math.min(maxBindingSize, MOST_BYTES),
-    maxBufferSize: MOST_BYTES,
-  };
 }

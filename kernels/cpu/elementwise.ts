@@ -1,11 +1,14 @@
-// The activation functions of feed-forward blocks. Exponentials
-// are computed by range reduction and a polynomial (Cephes, expf), to two units in the last place.
+// The activation functions of feed-forward blocks, and the exponential and the logarithm that kernels
+// need: by range reduction and a polynomial or a series, to two units in the last place (Cephes, expf).
 
 import {
+  type Expression,
   f32x4,
+  f64,
   type FunctionBuilder,
   i32,
   i32x4,
+  i64,
   type Memory,
   type ModuleBuilder,
   type V128,
@@ -45,6 +48,31 @@ export function exponential(f: FunctionBuilder, x: V128): V128 {
   );
   const exponent = i32x4.add(i32x4.trunc_sat_f32x4_s(powers), lanes(f, Uint32Array.of(127)));
   return f32x4.mul(mantissa, i32x4.shl(exponent, 23));
+}
+
+/** The natural logarithm of a normal double above zero, to about two units in the last place. */
+export function logarithm(f: FunctionBuilder, x: Expression<"f64">): Expression<"f64"> {
+  const bits = f.let(i64.reinterpret_f64(x));
+  const exponent = f.let(i32.sub(i32.wrap_i64(i64.shr_u(bits, i64.const(52))), 1023));
+  const fraction = i64.and(bits, i64.const((1n << 52n) - 1n));
+  const one = i64.const(1023n << 52n);
+  const mantissa = f.let(f64.reinterpret_i64(i64.or(fraction, one)));
+  f.if(f64.gt(mantissa, f64.const(Math.SQRT2)), () => {
+    f.set(mantissa, f64.mul(mantissa, f64.const(0.5)));
+    f.increase(exponent, 1);
+  });
+  // ln(m) = 2 artanh(s) with s = (m - 1) / (m + 1), at most 0.172.
+  const s = f.let(
+    f64.div(f64.sub(mantissa, f64.const(1)), f64.add(mantissa, f64.const(1))),
+  );
+  const square = f.let(f64.mul(s, s));
+  const series = [21, 19, 17, 15, 13, 11, 9, 7, 5, 3].reduce<Expression<"f64">>(
+    (sum, n) => f64.add(f64.mul(sum, square), f64.const(1 / n)),
+    f64.const(1 / 23),
+  );
+  const rest = f64.mul(f64.mul(s, square), series);
+  const own = f64.mul(f64.const(2), f64.add(s, rest));
+  return f.let(f64.add(own, f64.mul(f64.convert_i32_s(exponent), f64.const(Math.LN2))));
 }
 
 /** x / (1 + exp(-z)). */

@@ -30,7 +30,6 @@ export class Work {
   #done = 0;
   #end = COMPILE_WORK;
   #purpose: "compile" | "mask" | "token" = "compile";
-  #isOutgrown = false;
   #nextCheckpoint = CHECKED;
 
   /** Steps so far. */
@@ -41,11 +40,6 @@ export class Work {
   /** Whether no more may be done now. */
   get isSpent(): boolean {
     return this.#done > this.#end;
-  }
-
-  /** Whether more is kept than masks may keep: time to begin anew. */
-  get isOutgrown(): boolean {
-    return this.#isOutgrown;
   }
 
   /** Whether a schema is being compiled, when what takes long is refused. */
@@ -71,7 +65,6 @@ export class Work {
   /** Sees to it that not too much is kept. Errors: as those of {@linkcode check}, with what it is. */
   keep(count: number, most: number, what: string): void {
     if (count < most) return;
-    this.#isOutgrown ||= this.#purpose !== "compile";
     if (this.#purpose === "mask") throw OUT_OF_WORK;
     if (this.#purpose === "token" && count < RESERVE * most) return;
     throw new LanguageError(`Deriving a language: it takes over ${most} ${what}`);

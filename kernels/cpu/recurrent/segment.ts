@@ -2,7 +2,7 @@
 
 import type { StepSegments } from "../../ops/recurrent/mod.ts";
 import { exponential } from "../elementwise.ts";
-import { logarithm } from "../random.ts";
+import { logarithm } from "../elementwise.ts";
 import { cpu } from "../memory.ts";
 import {
   type Expression,

@@ -63,17 +63,11 @@ export const copySchema = {
   properties: { source: text, destination: text },
 } as const;
 
-export type CopyBody = BodyOf<typeof copySchema>;
-
 /** Body of DELETE /api/delete. */
 export const deleteSchema = { type: "object", properties: name } as const;
-
-export type ModelBody = BodyOf<typeof deleteSchema>;
 
 /** Body of POST /api/pull and /api/push. */
 export const transferSchema = {
   type: "object",
   properties: { ...name, insecure: flag, stream: flag },
 } as const;
-
-export type TransferBody = BodyOf<typeof transferSchema>;

@@ -1,20 +1,14 @@
 // The choice of tokens on the host's side: memory of a sampler, and its kernels one after the other.
 
-import type { Allocator, Buffer } from "../operation.ts";
-import type { SamplerOptions, SamplingNeeds } from "../ops/sampling/mod.ts";
-import type { CpuCore } from "./core.ts";
-import { inOrder } from "./kernel.ts";
-import { cpu } from "./memory.ts";
-import { workModule } from "./modules.ts";
-import {
-  addSampling,
-  CHUNK,
-  CUT_BYTES,
-  DRAW_BYTES,
-  SAMPLER_ARGUMENTS,
-  SURVEY_BYTES,
-} from "./sampling.ts";
-import { HISTOGRAM_BYTES } from "./sampling_cut.ts";
+import type { Allocator, Buffer } from "../../operation.ts";
+import type { SamplerOptions, SamplingNeeds } from "../../ops/sampling/mod.ts";
+import type { CpuCore } from "../core.ts";
+import { inOrder } from "../kernel.ts";
+import { cpu } from "../memory.ts";
+import { workModule } from "../modules.ts";
+import { HISTOGRAM_BYTES } from "./cut.ts";
+import { addSampling } from "./kernels.ts";
+import { CHUNK, CUT_BYTES, DRAW_BYTES, SAMPLER_ARGUMENTS, SURVEY_BYTES } from "./outputs.ts";
 
 /** Cuts that are looked for at once: each lists candidates in memory of its own. */
 const MOST_LANES = 4;

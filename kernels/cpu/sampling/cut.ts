@@ -2,9 +2,9 @@
 // greatest, and the one bin that the cut falls into is halved until one value is left. Weights are e to
 // the power of the distance to the greatest logit, added up in doubles.
 
-import { NO_TOKEN } from "../ops/sampling/mod.ts";
-import { exponential } from "./elementwise.ts";
-import { lanes } from "./formats/scales.ts";
+import { NO_TOKEN } from "../../ops/sampling/mod.ts";
+import { exponential } from "../elementwise.ts";
+import { lanes } from "../formats/scales.ts";
 import {
   type Expression,
   f32,
@@ -17,7 +17,7 @@ import {
   type Memory,
   type V128,
   v128,
-} from "./wasm/mod.ts";
+} from "../wasm/mod.ts";
 
 /** Bins that logits are counted in, and how many of them there are in a difference of one. */
 const BINS = 2048;

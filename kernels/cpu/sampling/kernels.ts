@@ -1,12 +1,10 @@
-// The choice of tokens in WebAssembly, as kernels/ops/sampling/reference.ts has it. A vocabulary is
-// looked at in chunks, which threads share out; sampling_cut.ts finds what is kept. The draw takes the greatest of logit / temperature + Gumbel variate (in
-// doubles) and computes the variate only where the random word can be enough for it.
+// The choice of tokens in WebAssembly, as kernels/ops/sampling/reference.ts has it: penalties, a survey of
+// the logits, the cut (cut.ts finds what is kept), the draw (draw.ts), and the choice among its chunks.
 
-import { LEAST_TEMPERATURE, NO_TOKEN, SAMPLING_BYTES } from "../ops/sampling/options.ts";
-import { exponential } from "./elementwise.ts";
-import { lanes } from "./formats/scales.ts";
-import { addKernel, type Arguments, forItems } from "./kernel.ts";
-import { gumbel, logarithm, philox } from "./random.ts";
+import { NO_TOKEN } from "../../ops/sampling/options.ts";
+import { lanes } from "../formats/scales.ts";
+import { logarithm } from "../elementwise.ts";
+import { forItems } from "../kernel.ts";
 import {
   addHistograms,
   countLogits,
@@ -14,120 +12,35 @@ import {
   GREATEST_LOGIT,
   HISTOGRAM_BYTES,
   lanesOf,
-  loadLogits,
   NONE,
   sumOfWeights,
-} from "./sampling_cut.ts";
+} from "./cut.ts";
+import { addDraw } from "./draw.ts";
 import {
-  type Expression,
+  addSamplerKernel,
+  type Build,
+  CUT_BYTES,
+  DRAW_BYTES,
+  logitAt,
+  outputsIn,
+  SURVEY_BYTES,
+} from "./outputs.ts";
+import {
   f32,
   f32x4,
   f64,
-  type FunctionBuilder,
-  type I32,
   i32,
   i32x4,
   type Local,
   type Memory,
   type ModuleBuilder,
   v128,
-} from "./wasm/mod.ts";
-
-/** Tokens of a chunk. */
-export const CHUNK = 16384;
-/** Bytes of what is known of a chunk: (greatest logit, its token, whether there is one that is none). */
-export const SURVEY_BYTES = 16;
-/** Bytes of a cut: (least logit kept as a double, last token kept of those with the cut's, the cut). */
-export const CUT_BYTES = 16;
-/** Bytes of a chunk's draw: (score as a double, token). */
-export const DRAW_BYTES = 16;
-
-/** What all kernels of a sampler read. */
-export const SAMPLER_ARGUMENTS = [
-  ...["logits", "vocabulary", "outputs", "outputRows", "rows", "sampling", "history", "context"],
-  ...["mask", "sampled", "slots", "chunks", "surveys", "histograms", "cuts", "draws"],
-  ...["counts", "found", "lanes"],
-] as const;
-
-type Given = Arguments<typeof SAMPLER_ARGUMENTS[number]>;
-
-/** Where the options of a slot are, see packSampling(). */
-const OPTION = {
-  temperature: 0,
-  topK: 4,
-  topP: 8,
-  minP: 12,
-  repeatPenalty: 16,
-  presencePenalty: 20,
-  frequencyPenalty: 24,
-  repeatLastN: 28,
-  seed: 32,
-  masked: 40,
-} as const;
+} from "../wasm/mod.ts";
 
 /** Adds `penalize` (one item), `survey`, `count`, `cut`, `draw` and `choose`, all over outputs. */
 export function addSampling(module: ModuleBuilder, work: Memory): void {
-  const add = (
-    name: string,
-    build: (f: FunctionBuilder, given: Given, first: Local<"i32">, last: Local<"i32">) => void,
-  ) => addKernel(module, work, { name, takes: SAMPLER_ARGUMENTS }, build);
-
-  /** The row, the slot and the options of an output, and its logits. */
-  const outputOf = (f: FunctionBuilder, given: Given, output: Local<"i32">) => {
-    const number = work.i32.load(i32.add(given.outputRows, i32.mul(output, 4)));
-    const row = f.let(i32.add(given.rows, i32.mul(number, 16)));
-    const slot = f.let(work.i32.load(row, 8));
-    const options = f.let(i32.add(given.sampling, i32.mul(slot, SAMPLING_BYTES)));
-    const logits = f.let(i32.add(given.logits, i32.mul(i32.mul(output, given.vocabulary), 4)));
-    return { row, slot, options, logits };
-  };
-  const option = (options: Local<"i32">, name: keyof typeof OPTION) =>
-    work.f32.load(options, OPTION[name]);
-  const has = (options: Local<"i32">, name: keyof typeof OPTION) =>
-    work.i32.load(options, OPTION[name]);
-  const isStochastic = (options: Local<"i32">) =>
-    i32.eqz(f32.lt(option(options, "temperature"), LEAST_TEMPERATURE));
-  const isCut = (options: Local<"i32">) =>
-    i32.or(i32.ne(has(options, "topK"), 0), f32.lt(option(options, "topP"), 1));
-
-  /** Runs `body` for the tokens of a chunk, `first` up to `end`, of an output. */
-  const forChunks = (
-    f: FunctionBuilder,
-    given: Given,
-    [first, last]: [Local<"i32">, Local<"i32">],
-    body: (
-      output: Local<"i32">,
-      item: Local<"i32">,
-      token: Local<"i32">,
-      end: Local<"i32">,
-    ) => void,
-  ) =>
-    forItems(f, first, last, (item) => {
-      const output = f.let(i32.div_u(item, given.chunks));
-      const token = f.let(i32.mul(i32.rem_u(item, given.chunks), CHUNK));
-      const end = f.let(i32.add(token, CHUNK));
-      f.if(i32.gt_u(end, given.vocabulary), () => f.set(end, given.vocabulary));
-      body(output, item, token, end);
-    });
-  const logitAt = (logits: Local<"i32">, token: I32) => i32.add(logits, i32.mul(token, 4));
-
-  /** What the chunks of an output tell together: the greatest logit, its first token, whether all are numbers. */
-  const readSurveys = (f: FunctionBuilder, given: Given, output: Local<"i32">) => {
-    const greatest = f.let(f32.const(NONE));
-    const token = f.let(i32.const(NO_TOKEN));
-    const isBroken = f.let(i32.const(0));
-    const at = f.let(i32.add(given.surveys, i32.mul(i32.mul(output, given.chunks), SURVEY_BYTES)));
-    const end = f.let(i32.add(at, i32.mul(given.chunks, SURVEY_BYTES)));
-    f.forUpTo(at, end, SURVEY_BYTES, () => {
-      f.set(isBroken, i32.or(isBroken, work.i32.load(at, 8)));
-      f.if(f32.gt(work.f32.load(at), greatest), () => {
-        f.set(greatest, work.f32.load(at));
-        f.set(token, work.i32.load(at, 4));
-      });
-    });
-    const isNone = f.let(i32.or(isBroken, i32.eq(token, NO_TOKEN)));
-    return { greatest, token, isNone };
-  };
+  const { outputOf, option, has, isStochastic, isCut, forChunks, readSurveys } = outputsIn(work);
+  const add = (name: string, build: Build) => addSamplerKernel(module, work, name, build);
 
   add("penalize", (f, given) => {
     const output = f.let(i32.const(0));
@@ -305,96 +218,7 @@ export function addSampling(module: ModuleBuilder, work: Memory): void {
       });
     }));
 
-  add(
-    "draw",
-    (f, given, first, last) =>
-      forChunks(f, given, [first, last], (output, item, begin, end) => {
-        const { row, options, logits } = outputOf(f, given, output);
-        f.if(isStochastic(options), () => {
-          const { greatest, token: best } = readSurveys(f, given, output);
-          const cut = f.let(i32.add(given.cuts, i32.mul(output, CUT_BYTES)));
-          const [minimum, lastToken] = [
-            f.let(work.f64.load(cut)),
-            f.let(work.i32.load(cut, 8)),
-          ];
-          const cutLogit = f.let(work.f32.load(cut, 12));
-          const temperature = f.let(option(options, "temperature"));
-          const random = {
-            position: f.let(work.i32.load(row, 4)),
-            low: f.let(work.i32.load(options, OPTION.seed)),
-            high: f.let(work.i32.load(options, OPTION.seed + 4)),
-          };
-          const chosen = f.let(i32.const(NO_TOKEN));
-          const score = f.let(f64.const(-Infinity));
-          const peak = f.let(f64.promote_f32(greatest));
-          const slope = f.let(f64.promote_f32(temperature));
-          const words = [0, 1, 2, 3].map(() => f.local("i32"));
-          const counter = f.let(i32.const(-1));
-          /** Looks at a token whose random word is known. */
-          const consider = (token: I32, logit: Local<"f32">, word: Expression<"i32">) => {
-            const scaled = f64.div(f64.sub(f64.promote_f32(logit), peak), slope);
-            const own = f.let(f64.add(scaled, gumbel(f, word)));
-            f.if(f64.gt(own, score), () => {
-              f.set(score, own);
-              f.set(chosen, token);
-            });
-          };
-          const draw = (number: Expression<"i32">) => {
-            f.set(counter, number);
-            philox(f, { ...random, number: counter }, words);
-          };
-          // The best token is always kept: no other wins without a better score. It is considered here
-          // for that alone, and counts where it stands.
-          draw(i32.shr_u(best, 2));
-          for (let lane = 0; lane < 4; lane++) {
-            f.if(i32.eq(i32.and(best, 3), lane), () => consider(best, greatest, words[lane]));
-          }
-          const bound = f.let(f32.const(0));
-          const setBound = () => f.set(bound, boundOf(f, score));
-          setBound();
-          const token = f.let(begin);
-          f.forUpTo(token, end, 4, () => {
-            const values = f.let(loadLogits(work, f, logits, token, end));
-            const isKept = f32x4.ge(values, f32x4.splat(cutLogit));
-            f.if(v128.any_true(isKept), () => {
-              const difference = f32x4.sub(values, f32x4.splat(greatest));
-              const chances = f.let(
-                exponential(f, f.let(f32x4.div(difference, f32x4.splat(temperature)))),
-              );
-              // A word is at most 2^32 - 1: half a step below one.
-              const least = f32x4.mul(f32x4.splat(bound), lanes(f, Float32Array.of(2 ** -33)));
-              f.if(v128.any_true(v128.and(f32x4.ge(chances, least), isKept)), () => {
-                draw(i32.shr_u(token, 2));
-                for (let lane = 0; lane < 4; lane++) {
-                  const rest = f64.sub(f64.const(2 ** 32 - 0.5), f64.convert_i32_u(words[lane]));
-                  const needed = f64.mul(
-                    f64.mul(rest, f64.const(2 ** -32)),
-                    f64.promote_f32(bound),
-                  );
-                  const chance = f64.promote_f32(f32x4.extract_lane(chances, lane));
-                  f.if(f64.ge(chance, needed), () => {
-                    const logit = f.let(f32x4.extract_lane(values, lane));
-                    const own = f.let(i32.add(token, lane));
-                    const isLast = i32.and(f32.eq(logit, cutLogit), i32.le_u(own, lastToken));
-                    const isIn = i32.or(f32.gt(logit, cutLogit), isLast);
-                    const isLikely = i32.or(
-                      f64.ge(f64.promote_f32(logit), minimum),
-                      f32.eq(logit, greatest),
-                    );
-                    f.if(i32.and(isIn, isLikely), () => {
-                      consider(own, logit, words[lane]);
-                      setBound();
-                    });
-                  });
-                }
-              });
-            });
-          });
-          const to = f.let(i32.add(given.draws, i32.mul(item, DRAW_BYTES)));
-          f.do(work.f64.store(to, score), work.i32.store(to, chosen, 8));
-        });
-      }),
-  );
+  addDraw(module, work);
 
   add("choose", (f, given, first, last) =>
     forItems(f, first, last, (output) => {
@@ -424,13 +248,4 @@ export function addSampling(module: ModuleBuilder, work: Memory): void {
       const to = f.let(i32.add(given.slots, i32.mul(slot, 8)));
       f.do(work.i32.store(to, token), work.i32.store(to, i32.add(work.i32.load(row, 4), 1), 4));
     }));
-}
-
-/**
- * A bit less than e to the power of a score: a word w has a variate of more than g only where
- * (2^32 - w) / 2^32 is at most e to the power of -g.
- */
-function boundOf(f: FunctionBuilder, score: Local<"f64">): Expression<"f32"> {
-  const power = exponential(f, f.let(f32x4.splat(f32.demote_f64(score))));
-  return f32.mul(f32x4.extract_lane(power, 0), 1 - 1e-4);
 }

@@ -1,0 +1,47 @@
+// The CPU as a device describes itself: how many threads, which dot product, how much memory, and how
+// fast that is read.
+
+import type { DeviceOptions, DeviceProfile } from "../device.ts";
+import type { DotProduct } from "./dot_product.ts";
+import { defaultThreads } from "./threads.ts";
+
+/** How to open a CPU device. Threads: 1 is the host's alone; see {@linkcode defaultThreads}. */
+export type CpuOptions = Pick<DeviceOptions, "threads" | "clock" | "maxBindingSize">;
+
+/** Of the working memory, which ends at 4 GiB, less what the device needs itself. */
+const MOST_BYTES = 2 ** 32 - 2 ** 17;
+
+/** What a device is that is opened with these options. */
+export function cpuProfile(
+  machine: DotProduct,
+  { threads = defaultThreads(), maxBindingSize = MOST_BYTES }: CpuOptions,
+): DeviceProfile {
+  const named = `${threads} ${threads === 1 ? "thread" : "threads"}`;
+  return {
+    platform: { name: "cpu" },
+    capabilities: {
+      subgroups: false,
+      timestamps: false,
+      packedDot: true,
+      subgroupSize: 0,
+      software: true,
+    },
+    description: `CPU, ${named}, int8 products: ${machine}`,
+    vendor: 0,
+    device: 0,
+    maxBindingSize: Math.min(maxBindingSize, MOST_BYTES),
+    maxBufferSize: MOST_BYTES,
+  };
+}
+
+/** Bytes per second at which the host's thread reads an array, the best of three times. */
+export function readBandwidth(values: Float32Array): number {
+  let [best, sum] = [Infinity, 0];
+  for (let run = 0; run < 3; run++) {
+    const started = performance.now();
+    for (let i = 0; i < values.length; i += 4) sum += values[i]! + values[i + 2]!;
+    best = Math.min(best, performance.now() - started);
+  }
+  // The sum is that of zeros; it is used, so that reading is not left out.
+  return (values.byteLength + sum) / best * 1000;
+}
