@@ -70,6 +70,13 @@ export interface Readback {
   free(): void;
 }
 
+/** How long passes took, each in seconds; see {@linkcode Device.time}. */
+export interface PassTimes {
+  readonly seconds: Float64Array;
+  /** Of these, what the host's own thread computed outside of kernels; zeros on a GPU. */
+  readonly hostSeconds: Float64Array;
+}
+
 /** The choice of tokens; see {@linkcode Device.sampler}. */
 export interface Sampler extends Disposable {
   /** Encodes the choice of a token for each of the first `outputs` outputs. */
@@ -121,7 +128,7 @@ export interface DeviceOptions {
   /** Any implementation of WebGPU; default `navigator.gpu`. */
   gpu?: GPU;
   /** Features of WebGPU not to use even where they are: each kernel has a path without. */
-  without?: readonly ("subgroups" | "packedDot")[];
+  without?: readonly ("subgroups" | "packedDot" | "timestamps")[];
   /** Caps the size of one binding of WebGPU in bytes, to test the splitting of tensors. */
   maxBindingSize?: number;
 }
@@ -178,6 +185,13 @@ export interface Device extends Allocator, Disposable {
    * to be relied on.
    */
   unless(isUnwanted: () => boolean, submit: () => void): void;
+  /**
+   * Submits passes one by one, after all that was submitted before, and resolves with the time of
+   * each once all are done: by the device's own clock where it has timestamps, else by the host's,
+   * which adds what starting and awaiting a pass takes. In between the device rests longer than within
+   * one pass; steps that nobody times know nothing of it.
+   */
+  time(passes: readonly ((pass: Pass) => void)[]): Promise<PassTimes>;
   /** Resolves when all that was submitted is done. */
   idle(): Promise<void>;
   /** A way to the host for up to so many bytes. */

@@ -6,7 +6,15 @@ export * from "./device.ts";
 export * from "./errors.ts";
 export { chooseDevice, type DeviceChoice } from "./choice.ts";
 export * from "./open.ts";
-export type { Allocator, Buffer, BufferRange, Operation, Pass } from "./operation.ts";
+export type {
+  Allocator,
+  Buffer,
+  BufferRange,
+  Operation,
+  Pass,
+  Work,
+  WorkCounts,
+} from "./operation.ts";
 export * from "./ops/activation.ts";
 export * from "./ops/activation_function.ts";
 export * from "./ops/attention.ts";
@@ -32,3 +40,4 @@ export {
 } from "./ops/sampling/mod.ts";
 export * from "./product_check.ts";
 export { type QuantFormat, quantFormat, quantFormats } from "./quants/mod.ts";
+export { attentionWork, NO_WORK, sumWork } from "./work.ts";

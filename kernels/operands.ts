@@ -1,25 +1,30 @@
-// What operations are called, and which activations, caches and states they read and write: the same
-// on every device. Weights and other constants are not listed.
+// What operations are called, which activations, caches and states they read and write, and how much
+// they do: the same on every device. Weights and other constants are not among the buffers listed.
 
 import { type Activation, bufferOf, type FloatRows, type QuantizedRows } from "./ops/activation.ts";
 import type { ActivateOptions } from "./ops/activation_function.ts";
-import type { AttentionTiling } from "./ops/attention.ts";
+import type { AttentionOptions, AttentionTiling } from "./ops/attention.ts";
 import type { Columns, ElementwiseOperation, ElementwiseOptions } from "./ops/elementwise.ts";
 import type { EmbedOptions, StepRows } from "./ops/embed.ts";
-import type { CombineOptions, ExpertPlan, Routing } from "./ops/experts.ts";
+import type { CombineOptions, ExpertLinearOptions, ExpertPlan, Routing } from "./ops/experts.ts";
 import type { AttentionState, LayerCache } from "./ops/kv_cache.ts";
 import type { LinearOptions } from "./ops/linear.ts";
 import type { Matrix } from "./ops/matrix.ts";
+import type { MixOptions } from "./ops/mix.ts";
 import type { NormOptions } from "./ops/norm.ts";
 import type {
   ColumnRange,
+  ConvolutionOptions,
   DeltaInputs,
+  DeltaShape,
   GatedNormOptions,
   ScanInputs,
+  ScanShape,
   StepSegments,
 } from "./ops/recurrent/mod.ts";
-import type { RotateOptions } from "./ops/rotate.ts";
-import type { Buffer, Operation } from "./operation.ts";
+import type { RotateOptions, RotateRowsOptions } from "./ops/rotate.ts";
+import type { Buffer, Operation, Work } from "./operation.ts";
+import { attentionWork, expertsMet, FLOAT, valueBytes, weightBytes } from "./work.ts";
 
 /** What is known of an operation before it is bound. */
 export type Described = Omit<Operation, "encode">;
@@ -27,12 +32,39 @@ export type Described = Omit<Operation, "encode">;
 /** Whatever holds a value that an operation reads or writes. */
 type Operand = Buffer | Activation | { readonly rows: FloatRows };
 
+/** What an operation does for each row of a step, and for each sequence. */
+interface RowWork {
+  /** Bytes. */
+  readonly reads: number;
+  readonly writes: number;
+  readonly flops: number;
+  /** Bytes that are read once for all rows. */
+  readonly weights?: number;
+  /** Bytes of the state of a sequence, which is read and written. */
+  readonly state?: number;
+}
+
 function described(
   name: string,
   reads: readonly Operand[],
   writes: readonly Operand[],
+  work: RowWork | Operation["work"],
 ): Described {
-  return { name, reads: reads.map(bufferBehind), writes: writes.map(bufferBehind) };
+  return {
+    name,
+    reads: reads.map(bufferBehind),
+    writes: writes.map(bufferBehind),
+    output: writes.map(rowsBehind).find((rows) => rows !== undefined),
+    work: typeof work === "function" ? work : byRows(work),
+  };
+}
+
+function byRows({ reads, writes, flops, weights = 0, state = 0 }: RowWork): Operation["work"] {
+  return ({ rows, sequences }): Work => ({
+    bytesRead: weights + rows * reads + sequences * state,
+    bytesWritten: rows * writes + sequences * state,
+    flops: rows * flops,
+  });
 }
 
 function bufferBehind(operand: Operand): Buffer {
@@ -40,98 +72,224 @@ function bufferBehind(operand: Operand): Buffer {
   return "columns" in operand ? bufferOf(operand) : operand;
 }
 
+function rowsBehind(operand: Operand): FloatRows | undefined {
+  if ("rows" in operand) return operand.rows;
+  return "floats" in operand ? operand : undefined;
+}
+
 function cachesOf(cache: LayerCache | undefined): Buffer[] {
   return cache ? [cache.keys, ...cache.values ? [cache.values] : []] : [];
 }
+
+/** Columns of a vector. */
+function widthOf({ rows, first = 0, columns = rows.columns - first }: Columns): number {
+  return columns;
+}
+
+/** Floating-point operations that a value takes in a norm: square, sum, scale, weight. */
+const NORM_FLOPS = 4;
+
+/** The same of an activation function or a rotated pair, roughly. */
+const FUNCTION_FLOPS = 8;
 
 /** Each operation of the interface by its name there. */
 export const operands = {
   embed(table: Matrix, step: StepRows, x: FloatRows, { by = "step" }: EmbedOptions = {}) {
     const { plan, slots, rows, history } = step;
     const name = `embed ${table.format.name}`;
+    const work = { reads: weightBytes(table, 1), writes: valueBytes(x), flops: x.columns };
     return by === "step"
-      ? described(name, [plan, slots], [x, rows, history])
-      : described(name, [rows], [x]);
+      ? described(name, [plan, slots], [x, rows, history], work)
+      : described(name, [rows], [x], work);
   },
-  norm(x: FloatRows, y: Activation, { accumulate }: NormOptions = {}) {
-    return described("norm", accumulate ? [x, y] : [x], [y]);
+  norm(x: FloatRows, y: Activation, { accumulate, vectors }: NormOptions = {}) {
+    const values = vectors ? vectors.count * vectors.columns : x.columns;
+    return described("norm", accumulate ? [x, y] : [x], [y], {
+      reads: values * FLOAT + (accumulate ? valueBytes(y, values) : 0),
+      writes: valueBytes(y, values),
+      flops: NORM_FLOPS * values,
+    });
   },
   quantize(x: FloatRows, y: QuantizedRows) {
-    return described("quantize", [x], [y]);
+    const work = { reads: valueBytes(x), writes: valueBytes(y), flops: 2 * x.columns };
+    return described("quantize", [x], [y], work);
   },
   linear(matrix: Matrix, x: Activation, y: Activation, { accumulate }: LinearOptions = {}) {
-    return described(`linear ${matrix.format.name}`, accumulate ? [x, y] : [x], [y]);
+    const { format, rows, columns, sides } = matrix;
+    const written = valueBytes(y, rows);
+    return described(`linear ${format.name}`, accumulate ? [x, y] : [x], [y], {
+      weights: weightBytes(matrix, rows),
+      reads: valueBytes(x, columns) + (accumulate ? written : 0),
+      writes: written,
+      flops: 2 * sides * rows * columns,
+    });
   },
   activate(x: FloatRows, y: Activation, { activation }: ActivateOptions) {
-    return described(`activate ${activation}`, [x], [y]);
+    return described(`activate ${activation}`, [x], [y], {
+      reads: valueBytes(x),
+      writes: valueBytes(y),
+      flops: FUNCTION_FLOPS * y.columns,
+    });
   },
-  elementwise(operation: ElementwiseOperation, y: Columns, { x }: ElementwiseOptions = {}) {
+  elementwise(
+    operation: ElementwiseOperation,
+    y: Columns,
+    { x, count = 1, repeat = 1, broadcast }: ElementwiseOptions = {},
+  ) {
     const reads = x ? [x] : [];
     const name = operation.replaceAll("_", " ");
-    return described(name, operation === "copy" ? reads : [...reads, y], [y]);
+    const values = count * widthOf(y);
+    const others = x && !broadcast ? values / repeat : 0;
+    return described(name, operation === "copy" ? reads : [...reads, y], [y], {
+      reads: FLOAT * (others + (operation === "copy" ? 0 : values)),
+      writes: FLOAT * values,
+      flops: /gate|cap/.test(operation) ? FUNCTION_FLOPS * values : 2 * values,
+    });
   },
   rotate(
     qkv: FloatRows,
     cache: LayerCache | undefined,
     state: AttentionState,
-    { heads }: RotateOptions,
+    { heads, kvHeads, headDim, valueDim = headDim, sharedValues, rotary }: RotateOptions,
   ) {
     const writes = [...heads > 0 ? [qkv] : [], ...cachesOf(cache)];
-    return described("rotate", [qkv, state.rows], writes);
+    const queries = rotary > 0 ? heads * headDim * FLOAT : 0;
+    const cached = cache ? kvHeads * (headDim + (sharedValues ? 0 : valueDim)) : 0;
+    return described("rotate", [qkv, state.rows], writes, {
+      reads: queries + cached * FLOAT,
+      writes: queries + cached * (cache?.half ? 2 : FLOAT),
+      flops: FUNCTION_FLOPS / 2 * rotary * (heads + (cache ? kvHeads : 0)),
+    });
   },
-  rotateRows(x: FloatRows, turns: Buffer) {
-    return described("rotate rows", [x, turns], [x]);
+  rotateRows(x: FloatRows, turns: Buffer, { heads, headDim }: RotateRowsOptions) {
+    const values = heads * headDim;
+    return described("rotate rows", [x, turns], [x], {
+      reads: FLOAT * (values + headDim),
+      writes: FLOAT * values,
+      flops: FUNCTION_FLOPS / 2 * values,
+    });
   },
   attention(
     qkv: FloatRows,
     cache: LayerCache,
     state: AttentionState,
     y: Activation,
+    options: AttentionOptions,
     { tiles, partials }: AttentionTiling,
   ) {
-    return described("attention", [qkv, state.rows, tiles, ...cachesOf(cache)], [partials, y]);
+    const reads = [qkv, state.rows, tiles, ...cachesOf(cache)];
+    const work: Operation["work"] = (counts) => attentionWork(options, cache.half, counts);
+    return described("attention", reads, [partials, y], work);
   },
-  route(logits: FloatRows, { ids, weights, count }: Routing) {
-    return described("route", [logits], [ids, weights, count]);
+  route(logits: FloatRows, { ids, weights, count, choices }: Routing) {
+    return described("route", [logits], [ids, weights, count], {
+      reads: valueBytes(logits),
+      writes: 2 * FLOAT * choices,
+      flops: FUNCTION_FLOPS * logits.columns,
+    });
   },
-  expertLinear(matrix: Matrix, plan: ExpertPlan, x: Activation, y: Activation) {
-    const reads = [x, plan.routing.ids, ...plan.writes];
-    return described(`experts ${matrix.format.name}`, reads, [y]);
+  expertLinear(
+    matrix: Matrix,
+    plan: ExpertPlan,
+    x: Activation,
+    y: Activation,
+    { share, vectors = 1 }: ExpertLinearOptions,
+  ) {
+    const { experts, choices, ids } = plan.routing;
+    const { format, columns, sides } = matrix;
+    const unit = matrix.rows / experts; // rows of an expert
+    return described(`experts ${format.name}`, [x, ids, ...plan.writes], [y], ({ rows }) => {
+      const pairs = rows * vectors * choices;
+      const met = expertsMet(experts, choices, rows * vectors);
+      return {
+        bytesRead: weightBytes(matrix, met * unit) + pairs / share * valueBytes(x, columns),
+        bytesWritten: pairs * valueBytes(y, unit),
+        flops: 2 * sides * pairs * unit * columns,
+      };
+    });
   },
   combine(routing: Routing, x: FloatRows, y: FloatRows, { accumulate }: CombineOptions = {}) {
-    return described("combine", [x, routing.weights, ...accumulate ? [y] : []], [y]);
+    const values = routing.choices * y.columns;
+    return described("combine", [x, routing.weights, ...accumulate ? [y] : []], [y], {
+      reads: FLOAT * (values + (accumulate ? y.columns : 0)),
+      writes: valueBytes(y),
+      flops: 2 * values,
+    });
   },
-  mix(weights: FloatRows, x: Columns, y: Columns) {
-    return described("mix", [weights, x, y], [y]);
+  mix(weights: FloatRows, x: Columns, y: Columns, { inputs, outputs }: MixOptions) {
+    const width = widthOf(y);
+    return described("mix", [weights, x, y], [y], {
+      reads: FLOAT * (inputs * outputs + (inputs + outputs) * width),
+      writes: FLOAT * outputs * width,
+      flops: 2 * inputs * outputs * width,
+    });
   },
-  matchMagnitude(y: Columns, reference: Columns) {
-    return described("match magnitude", [y, reference], [y]);
+  matchMagnitude(y: Columns, reference: Columns, { count = 1 }: { count?: number } = {}) {
+    const values = count * widthOf(y);
+    return described("match magnitude", [y, reference], [y], {
+      reads: FLOAT * (values + widthOf(reference)),
+      writes: FLOAT * values,
+      flops: NORM_FLOPS * values,
+    });
   },
   sparsify(x: FloatRows) {
-    return described("sparsify", [x], [x]);
+    const bytes = valueBytes(x);
+    return described("sparsify", [x], [x], {
+      reads: bytes,
+      writes: bytes,
+      flops: NORM_FLOPS * x.columns,
+    });
   },
-  convolution(x: ColumnRange, y: FloatRows, { rows, segments }: StepSegments, state: Buffer) {
-    return described("convolution", [x, state, rows, segments], [y, state]);
+  convolution(
+    x: ColumnRange,
+    y: FloatRows,
+    { rows, segments }: StepSegments,
+    state: Buffer,
+    { width, gates }: ConvolutionOptions,
+  ) {
+    return described("convolution", [x, state, rows, segments], [y, state], {
+      reads: valueBytes(y) * (gates ? 3 : 1),
+      writes: valueBytes(y),
+      flops: 2 * width * y.columns,
+      weights: FLOAT * width * y.columns,
+      state: FLOAT * (width - 1) * y.columns,
+    });
   },
   scan(
     { x, dt, b, c, z }: ScanInputs,
     y: FloatRows,
     { rows, segments }: StepSegments,
     state: Buffer,
+    { channels, heads, groups, states }: ScanShape,
   ) {
     const reads = [x, dt, b, c, ...z ? [z] : [], state, rows, segments];
-    return described("selective scan", reads, [y, state]);
+    return described("selective scan", reads, [y, state], {
+      reads: FLOAT * (channels * (z ? 2 : 1) + heads + 2 * groups * states),
+      writes: FLOAT * channels,
+      flops: 6 * channels * states,
+      state: FLOAT * channels * states,
+    });
   },
   deltaRule(
     { qkv, alpha, beta }: DeltaInputs,
     y: FloatRows,
     { rows, segments }: StepSegments,
     state: Buffer,
+    { heads, keyHeads, dim }: DeltaShape,
   ) {
     const reads = [qkv.rows, alpha, beta, state, rows, segments];
-    return described("gated delta rule", reads, [y, state]);
+    return described("gated delta rule", reads, [y, state], {
+      reads: FLOAT * ((2 * keyHeads + heads) * dim + 2 * heads),
+      writes: FLOAT * heads * dim,
+      flops: 7 * heads * dim ** 2,
+      state: FLOAT * heads * dim ** 2,
+    });
   },
   gatedNorm(x: ColumnRange, y: FloatRows, { gate }: GatedNormOptions) {
-    return described("gated norm", gate ? [x, gate.z] : [x], [y]);
+    return described("gated norm", gate ? [x, gate.z] : [x], [y], {
+      reads: valueBytes(y) * (gate ? 2 : 1),
+      writes: valueBytes(y),
+      flops: (NORM_FLOPS + (gate ? FUNCTION_FLOPS : 0)) * y.columns,
+    });
   },
 };

@@ -15,6 +15,13 @@ export interface BufferRange {
   readonly size?: number;
 }
 
+/** Rows of f32: [rows, stride], stride a multiple of 32, columns past `columns` zero. */
+export interface FloatRows {
+  readonly columns: number;
+  readonly stride: number;
+  readonly floats: Buffer;
+}
+
 /** Tells apart what only a device may look into. */
 export declare const ofDevice: unique symbol;
 
@@ -31,6 +38,25 @@ export interface Allocator {
   buffer(label: string, bytes: number, purpose: string): Buffer;
 }
 
+/** What one run of an operation has to do at least. */
+export interface Work {
+  /** Bytes of weights, activations, caches and states that it reads. */
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+  /** Floating-point operations, or the same on int8: a multiplication and an addition are two. */
+  readonly flops: number;
+}
+
+/** The step that an operation runs in. */
+export interface WorkCounts {
+  /** Rows that it computes. */
+  readonly rows: number;
+  /** Sequences that these are of. */
+  readonly sequences: number;
+  /** Positions of the longest sequence once the step is done. */
+  readonly positions: number;
+}
+
 /** An operation with its operands bound, encoded into passes as often as wanted. */
 export interface Operation {
   /** Such as "norm", or "linear Q4_K". */
@@ -39,6 +65,10 @@ export interface Operation {
   readonly reads: readonly Buffer[];
   /** Those that it writes. What it adds to, or changes in place, stands in both. */
   readonly writes: readonly Buffer[];
+  /** The rows of f32 that it is there to write; missing where there are none, as with int8 groups. */
+  readonly output?: FloatRows | undefined;
+  /** What it moves and computes in a step. */
+  work(counts: WorkCounts): Work;
   /**
    * Binds every variant that encode() can want with counts up to these, so that `Device.prepare()`
    * makes them ready. Missing: there is one variant for all counts.

@@ -5,14 +5,17 @@
 import {
   type AttentionOptions,
   type AttentionTiling,
+  attentionWork,
   type Buffer,
   bufferOf,
   type FloatRows,
   type HeadShape,
+  isQuantized,
   type LayerCache,
   type Norm,
   type Operation,
   partialBytes,
+  sumWork,
 } from "../../kernels/mod.ts";
 import { baseOf, type Rows, rowsOfEach, type Stack } from "../weights/mod.ts";
 import type { LayerWeights } from "./layer_weights.ts";
@@ -208,6 +211,7 @@ export function attend(
       name: "attention",
       reads: [queries.floats, cache.keys, ...cache.values ? [cache.values] : []],
       writes: [bufferOf(y), decodePartials, prefillPartials],
+      output: isQuantized(y) ? undefined : y,
       prepare: () => {
         decode();
         prefill();
@@ -216,6 +220,17 @@ export function attend(
         if (step.decodeRows > 0) decode().encode(pass, step.decodeRows, step.decodeContext);
         if (step.prefillTiles > 0) prefill().encode(pass, step.prefillTiles, step.prefillContext);
       },
+      work: ({ rows, sequences, decodeRows, decodeContext, prefillContext }) =>
+        sumWork(
+          [
+            { rows: decodeRows, sequences: decodeRows, positions: decodeContext },
+            {
+              rows: rows - decodeRows,
+              sequences: sequences - decodeRows,
+              positions: prefillContext,
+            },
+          ].filter((part) => part.rows > 0).map((part) => attentionWork(options, cache.half, part)),
+        ),
     };
   });
 }

@@ -17,7 +17,7 @@ import { type FeedForwardBlock, loadFeedForward } from "./feed_forward.ts";
 import type { Config } from "./config.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
-import { stepOperation } from "./step.ts";
+import { countsOf, stepOperation } from "./step.ts";
 
 /**
  * What a block computes. Weights: ffn_gate_inp (router), exp_probs_b, ffn_gate_exps and ffn_up_exps
@@ -153,7 +153,11 @@ export class ExpertsBlock {
     if (!paired) {
       const activate = device.activate(raised as FloatRows, hidden, { activation, gated: false });
       network.add(
-        stepOperation(activate, (pass, step) => activate.encode(pass, step.rows * choices)),
+        stepOperation(
+          activate,
+          (pass, step) => activate.encode(pass, step.rows * choices),
+          (step) => countsOf({ ...step, rows: step.rows * choices }),
+        ),
       );
     }
     const results = pairs("expert results", this.#columns);

@@ -8,10 +8,11 @@ import {
   type FloatRows,
   floatRows,
   IMAGE_TOKEN,
+  NO_WORK,
   type Operation,
 } from "../../kernels/mod.ts";
 import type { ImageRun } from "../prompt/mod.ts";
-import type { StepOperation, StepState } from "./step.ts";
+import { countsOf, type StepOperation, type StepState } from "./step.ts";
 
 /** Columns of the embeddings that go to one place. */
 interface Slice {
@@ -55,6 +56,10 @@ export class ImageRows {
       writes: [x.floats],
       encode: (pass, step) => {
         if (step.imageRows > 0) this.#lookUp(slice).embed.encode(pass, step.rows);
+      },
+      work: (step) => {
+        const counts = { ...countsOf(step), rows: step.imageRows };
+        return step.imageRows > 0 ? this.#lookUp(slice).embed.work(counts) : NO_WORK;
       },
     };
   }

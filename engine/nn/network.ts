@@ -309,10 +309,11 @@ export class Network {
 
 /** The same operation over the rows that are asked for. */
 function overOutputs(operation: StepOperation): StepOperation {
-  const { prepare, encode } = operation;
+  const { prepare, encode, work } = operation;
   return {
     ...operation,
     prepare: (most) => prepare?.({ ...most, rows: most.outputs }),
     encode: (pass, step) => encode(pass, { ...step, rows: step.outputs }),
+    work: (step) => work({ ...step, rows: step.outputs }),
   };
 }

@@ -11,6 +11,8 @@ import {
   type Pass,
   ROW_PADDING,
   type StepRows,
+  type Work,
+  type WorkCounts,
 } from "../../kernels/mod.ts";
 
 /** Row counts of a step; decode rows come first. */
@@ -34,12 +36,14 @@ export interface StepShape {
 }
 
 /** What a step runs, as data: an operation of the device with its counts taken from the step. */
-export interface StepOperation extends Pick<Operation, "name" | "reads" | "writes"> {
+export interface StepOperation extends Pick<Operation, "name" | "reads" | "writes" | "output"> {
   /** The layer that it belongs to; missing: it belongs to none. */
   readonly layer?: number | undefined;
   /** Binds what steps within these limits can want; see `Operation.prepare`. */
   readonly prepare?: (most: StepLimits) => void;
   readonly encode: (pass: Pass, step: StepShape) => void;
+  /** What it moves and computes in a step. */
+  readonly work: (step: StepShape) => Work;
 }
 
 /** An operation over all rows of a step. */
@@ -52,10 +56,19 @@ export function overRows(operation: Operation): StepOperation {
 
 /** An operation whose counts are other numbers of a step. */
 export function stepOperation(
-  { name, reads, writes }: Operation,
+  operation: Operation,
   encode: StepOperation["encode"],
+  counts: (step: StepShape) => WorkCounts = countsOf,
 ): StepOperation {
-  return { name, reads, writes, encode };
+  const { name, reads, writes, output } = operation;
+  return { name, reads, writes, output, encode, work: (step) => operation.work(counts(step)) };
+}
+
+/** What operations over all rows of a step are counted by. */
+export function countsOf(
+  { rows, sequences, decodeContext, prefillContext }: StepShape,
+): WorkCounts {
+  return { rows, sequences, positions: Math.max(decodeContext, prefillContext) };
 }
 
 /** Capacities of a model's steps. */

@@ -103,6 +103,8 @@ export class CpuCore implements Quantizer, Packer {
   fault: Error | undefined;
   #isClosed = false;
   clock: DeviceOptions["clock"];
+  /** Milliseconds in kernels so far, while somebody asks. */
+  #inKernels: number | undefined;
 
   /** @param isDry whether nothing is ever run, so that weights need no memory */
   constructor(readonly isDry = false) {
@@ -267,8 +269,23 @@ export class CpuCore implements Quantizer, Packer {
     const phases = this.#phases.splice(0);
     this.#argumentWords = 0;
     if (phases.length === 0) return;
-    if (this.clock) this.clock.inKernels(() => this.#runPhases(phases));
+    if (this.#inKernels !== undefined) {
+      const started = performance.now();
+      this.#runPhases(phases);
+      this.#inKernels += performance.now() - started;
+    } else if (this.clock) this.clock.inKernels(() => this.#runPhases(phases));
     else this.#runPhases(phases);
+  }
+
+  /** Does work, and tells how many milliseconds of it kernels ran. */
+  timed(work: () => void): number {
+    this.#inKernels = 0;
+    try {
+      work();
+      return this.#inKernels;
+    } finally {
+      this.#inKernels = undefined;
+    }
   }
 
   #runPhases(phases: readonly (readonly (KernelCall & { record: number })[])[]): void {

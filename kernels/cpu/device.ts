@@ -2,7 +2,15 @@
 // TypeScript (plain/) on the host's thread, over the same memory. Needs no driver. Operations run when
 // they are submitted, one after the other.
 
-import type { Commands, Device, DeviceProfile, Readback, Recorder, Sampler } from "../device.ts";
+import type {
+  Commands,
+  Device,
+  DeviceProfile,
+  PassTimes,
+  Readback,
+  Recorder,
+  Sampler,
+} from "../device.ts";
 import type { DeviceLostError } from "../errors.ts";
 import { type Described, operands } from "../operands.ts";
 import type { Activation, FloatRows, QuantizedRows } from "../ops/activation.ts";
@@ -39,6 +47,7 @@ import type { RotateOptions, RotateRowsOptions } from "../ops/rotate.ts";
 import type { SamplerOptions } from "../ops/sampling/mod.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
 import { type QuantFormat, quantFormat } from "../quants/mod.ts";
+import { NO_WORK } from "../work.ts";
 import { activate } from "./activate.ts";
 import { attention, mostTileRows } from "./attend.ts";
 import * as columns from "./columns.ts";
@@ -202,6 +211,24 @@ export class CpuDevice implements Device {
     this.#core.unless(isUnwanted, submit);
   }
 
+  async time(passes: readonly ((pass: Pass) => void)[]): Promise<PassTimes> {
+    const seconds = new Float64Array(passes.length);
+    const hostSeconds = new Float64Array(passes.length);
+    await nextTurn();
+    passes.forEach((encode, i) => {
+      const started = performance.now();
+      const inKernels = this.#core.timed(() => {
+        const calls: Call[] = [];
+        encode(calls as Pass);
+        this.submit(calls as Commands);
+      });
+      const milliseconds = performance.now() - started;
+      seconds[i] = milliseconds / 1000;
+      hostSeconds[i] = (milliseconds - inKernels) / 1000;
+    });
+    return { seconds, hostSeconds };
+  }
+
   idle(): Promise<void> {
     return nextTurn();
   }
@@ -280,7 +307,7 @@ export class CpuDevice implements Device {
 
   rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation {
     const run = rotateRows(this.#core, x, turns, options);
-    return this.#bound(operands.rotateRows(x, turns), run);
+    return this.#bound(operands.rotateRows(x, turns, options), run);
   }
 
   attention(
@@ -292,7 +319,7 @@ export class CpuDevice implements Device {
     tiling: AttentionTiling,
   ): Operation {
     const run = attention(this.#core, qkv, cache, state, y, options, tiling);
-    return this.#bound(operands.attention(qkv, cache, state, y, tiling), run);
+    return this.#bound(operands.attention(qkv, cache, state, y, options, tiling), run);
   }
 
   route(logits: FloatRows, routing: Routing, options: RouteOptions): Operation {
@@ -301,7 +328,14 @@ export class CpuDevice implements Device {
 
   /** Pairs are not grouped: each reads its expert's rows by itself. */
   expertPlan(routing: Routing): ExpertPlan {
-    return { name: "expert plan", reads: [], writes: [], routing, encode() {} };
+    return {
+      name: "expert plan",
+      reads: [],
+      writes: [],
+      routing,
+      work: () => NO_WORK,
+      encode() {},
+    };
   }
 
   expertLinear(
@@ -312,7 +346,7 @@ export class CpuDevice implements Device {
     options: ExpertLinearOptions,
   ): Operation {
     const run = expertLinear(this.#core, matrix, plan.routing, x, y, options);
-    return this.#bound(operands.expertLinear(matrix, plan, x, y), run);
+    return this.#bound(operands.expertLinear(matrix, plan, x, y, options), run);
   }
 
   combine(
@@ -327,12 +361,12 @@ export class CpuDevice implements Device {
 
   mix(weights: FloatRows, x: Columns, y: Columns, options: MixOptions): Operation {
     const run = columns.mix(this.#core, weights, x, y, options);
-    return this.#bound(operands.mix(weights, x, y), run);
+    return this.#bound(operands.mix(weights, x, y, options), run);
   }
 
   matchMagnitude(y: Columns, reference: Columns, options: { count?: number } = {}): Operation {
     const run = columns.matchMagnitude(this.#core, y, reference, options);
-    return this.#bound(operands.matchMagnitude(y, reference), run);
+    return this.#bound(operands.matchMagnitude(y, reference, options), run);
   }
 
   sparsify(x: FloatRows, factor: number): Operation {
@@ -347,7 +381,7 @@ export class CpuDevice implements Device {
     options: ConvolutionOptions,
   ): Operation {
     const run = convolution(this.#core, x, y, step, state, options);
-    return this.#bound(operands.convolution(x, y, step, state), run);
+    return this.#bound(operands.convolution(x, y, step, state, options), run);
   }
 
   scan(
@@ -359,7 +393,7 @@ export class CpuDevice implements Device {
     shape: ScanShape,
   ): Operation {
     const run = scan(this.#core, inputs, y, step, state, weights, shape);
-    return this.#bound(operands.scan(inputs, y, step, state), run);
+    return this.#bound(operands.scan(inputs, y, step, state, shape), run);
   }
 
   deltaRule(
@@ -371,7 +405,7 @@ export class CpuDevice implements Device {
     shape: DeltaShape,
   ): Operation {
     const run = deltaRule(this.#core, inputs, y, step, state, weights, shape);
-    return this.#bound(operands.deltaRule(inputs, y, step, state), run);
+    return this.#bound(operands.deltaRule(inputs, y, step, state, shape), run);
   }
 
   gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation {

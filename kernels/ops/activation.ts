@@ -1,7 +1,9 @@
 // Activations between operations: rows of f32, padded with zero columns to whole groups of 32, or the
 // same rows as int8 groups with scales, for the integer products. Rows are padded to whole tiles.
 
-import type { Allocator, Buffer } from "../operation.ts";
+import type { Allocator, Buffer, FloatRows } from "../operation.ts";
+
+export type { FloatRows };
 
 /** Columns in a group. */
 export const GROUP = 32;
@@ -12,13 +14,6 @@ export const ROW_PADDING = 8;
 /** `count` rounded up to a multiple of `unit`. */
 export function padTo(count: number, unit: number): number {
   return Math.ceil(count / unit) * unit;
-}
-
-/** Rows of f32: [rows, stride], stride a multiple of 32, columns past `columns` zero. */
-export interface FloatRows {
-  readonly columns: number;
-  readonly stride: number;
-  readonly floats: Buffer;
 }
 
 /** Rows as int8 groups: [rows, stride / 32] of 32 codes and their scale, as the device has them. */

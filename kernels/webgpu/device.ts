@@ -1,7 +1,7 @@
 // The device interface on WebGPU: Deno's own, a browser's, or any other implementation of it. Binds
 // one class of this folder per operation.
 
-import type { Commands, Device, Readback, Recorder, Sampler } from "../device.ts";
+import type { Commands, Device, PassTimes, Readback, Recorder, Sampler } from "../device.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
 import type { Activation, FloatRows, QuantizedRows } from "../ops/activation.ts";
 import type { ActivateOptions } from "../ops/activation_function.ts";
@@ -61,6 +61,7 @@ import { RotateRows } from "./rotate_rows.ts";
 import { Route } from "./route.ts";
 import { GpuSampler } from "./sampling/sampler.ts";
 import { Sparsify } from "./sparsify.ts";
+import { timePasses } from "./time_passes.ts";
 
 /** Positions of a split of attention in decode: more of them where workgroups are dear. */
 const DECODE_SPLIT = 256;
@@ -128,6 +129,10 @@ export class WebGpuDevice extends Gpu implements Device {
     submit();
   }
 
+  time(passes: readonly ((pass: Pass) => void)[]): Promise<PassTimes> {
+    return timePasses(this, passes);
+  }
+
   idle(): Promise<void> {
     return this.gpu.queue.onSubmittedWorkDone() as Promise<void>;
   }
@@ -189,7 +194,7 @@ export class WebGpuDevice extends Gpu implements Device {
   }
 
   rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation {
-    return bound(operands.rotateRows(x, turns), new RotateRows(this, x, turns, options));
+    return bound(operands.rotateRows(x, turns, options), new RotateRows(this, x, turns, options));
   }
 
   attention(
@@ -201,7 +206,7 @@ export class WebGpuDevice extends Gpu implements Device {
     tiling: AttentionTiling,
   ): Operation {
     const attention = new Attention(this, qkv, cache, state, y, options, tiling);
-    return bound(operands.attention(qkv, cache, state, y, tiling), attention);
+    return bound(operands.attention(qkv, cache, state, y, options, tiling), attention);
   }
 
   route(logits: FloatRows, routing: Routing, options: RouteOptions): Operation {
@@ -220,7 +225,7 @@ export class WebGpuDevice extends Gpu implements Device {
     options: ExpertLinearOptions,
   ): Operation {
     const linear = new ExpertLinear(this, matrix, plan, x, y, options);
-    return bound(operands.expertLinear(matrix, plan, x, y), linear);
+    return bound(operands.expertLinear(matrix, plan, x, y, options), linear);
   }
 
   combine(
@@ -234,12 +239,12 @@ export class WebGpuDevice extends Gpu implements Device {
   }
 
   mix(weights: FloatRows, x: Columns, y: Columns, options: MixOptions): Operation {
-    return bound(operands.mix(weights, x, y), new Mix(this, weights, x, y, options));
+    return bound(operands.mix(weights, x, y, options), new Mix(this, weights, x, y, options));
   }
 
   matchMagnitude(y: Columns, reference: Columns, options: { count?: number } = {}): Operation {
     const match = new MatchMagnitude(this, y, reference, options);
-    return bound(operands.matchMagnitude(y, reference), match);
+    return bound(operands.matchMagnitude(y, reference, options), match);
   }
 
   sparsify(x: FloatRows, factor: number): Operation {
@@ -254,7 +259,7 @@ export class WebGpuDevice extends Gpu implements Device {
     options: ConvolutionOptions,
   ): Operation {
     const convolution = new CausalConvolution(this, x, y, step, state, options);
-    return bound(operands.convolution(x, y, step, state), convolution);
+    return bound(operands.convolution(x, y, step, state, options), convolution);
   }
 
   scan(
@@ -266,7 +271,7 @@ export class WebGpuDevice extends Gpu implements Device {
     shape: ScanShape,
   ): Operation {
     const scan = new SelectiveScan(this, inputs, y, step, state, weights, shape);
-    return bound(operands.scan(inputs, y, step, state), scan);
+    return bound(operands.scan(inputs, y, step, state, shape), scan);
   }
 
   deltaRule(
@@ -278,7 +283,7 @@ export class WebGpuDevice extends Gpu implements Device {
     shape: DeltaShape,
   ): Operation {
     const rule = new GatedDeltaRule(this, inputs, y, step, state, weights, shape);
-    return bound(operands.deltaRule(inputs, y, step, state), rule);
+    return bound(operands.deltaRule(inputs, y, step, state, shape), rule);
   }
 
   gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation {

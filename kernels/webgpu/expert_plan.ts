@@ -2,8 +2,9 @@
 // pairs that share an expert: the binding of expert_plan.wgsl.
 
 import planSource from "./expert_plan.wgsl" with { type: "text" };
-import type { Buffer, Pass } from "../operation.ts";
+import type { Buffer, Pass, Work, WorkCounts } from "../operation.ts";
 import type { ExpertPlan, ExpertPlanOptions, Routing } from "../ops/experts.ts";
+import { FLOAT } from "../work.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 import { chooseTile, columnsOf, tokenClass, tokenClasses } from "./tile.ts";
@@ -77,6 +78,12 @@ export class GpuExpertPlan implements ExpertPlan {
     const cols = this.columns(this.density(rows));
     const pairs = rows * choices;
     return { cols, tiles: cols === 1 ? pairs : Math.floor(pairs / cols) + experts };
+  }
+
+  /** Each pair's expert is read, and the pair put in its place. */
+  work({ rows }: WorkCounts): Work {
+    const bytes = FLOAT * rows * this.routing.choices;
+    return { bytesRead: bytes, bytesWritten: bytes, flops: 0 };
   }
 
   /** Binds the grouping for up to `most` rows. */

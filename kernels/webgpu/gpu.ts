@@ -76,7 +76,7 @@ export class Gpu implements Disposable {
       platform: platformOf(gpu),
       capabilities: {
         subgroups,
-        timestamps: device.features.has("timestamp-query"),
+        timestamps: device.features.has("timestamp-query") && !without.has("timestamps"),
         packedDot: !without.has("packedDot") &&
           hasLanguageFeature(gpu, "packed_4x8_integer_dot_product"),
         subgroupSize: subgroups && least === most ? least : 0,

@@ -9,6 +9,7 @@ import {
   type Norm,
   padTo,
   type Pass,
+  sumWork,
 } from "../../../kernels/mod.ts";
 import { Layer, Network, type NetworkOptions, type StepShape } from "../../nn/mod.ts";
 import { type ImageAttentionConfig, loadImageAttention, type Turns } from "./attention.ts";
@@ -165,13 +166,13 @@ export class ImageBuilder {
     const size = this.options.merge ** 2;
     const options = this.#optionsFor(this.mostTokens);
     const network = new Network(this.device, this.#whole.state, options);
+    const tokens = (step: StepShape) => ({ ...step, rows: step.outputs / size });
     this.network.add({
       name: "tokens",
       reads: [x.floats],
       writes: [],
-      encode: (pass, step) => {
-        network.encode(pass, { ...step, rows: step.outputs / size }, "hidden");
-      },
+      encode: (pass, step) => network.encode(pass, tokens(step), "hidden"),
+      work: (step) => sumWork(network.operations("hidden").map(({ work }) => work(tokens(step)))),
     });
     const joined = { columns: size * x.stride, stride: size * x.stride, floats: x.floats };
     if (x.stride === x.columns) return { network, x: joined };

@@ -1,0 +1,157 @@
+// How long passes take on a GPU: by two timestamps each, or, without these, by the host's clock around
+// a submit of its own for each.
+
+import type { PassTimes } from "../device.ts";
+import type { Pass } from "../operation.ts";
+import type { Gpu } from "./gpu.ts";
+import { encodeDispatch } from "./kernel.ts";
+import source from "./read_bandwidth.wgsl" with { type: "text" };
+import { GpuReadback } from "./readback.ts";
+
+/** Timestamps in a query set: the most that WebGPU allows. */
+const MOST_QUERIES = 4096;
+
+/** Bytes of a timestamp. */
+const TIMESTAMP = 8;
+
+const QUERY_RESOLVE = 0x200;
+const COPY_SRC = 0x4;
+
+/** Empty submits that tell what awaiting one takes. */
+const EMPTY_RUNS = 3;
+
+/** Milliseconds of work that a timestamp's unit is measured by. */
+const CALIBRATION_MILLISECONDS = 50;
+
+/** Dispatches after which it is measured by less. */
+const MOST_REPEATS = 2 ** 16;
+
+/** A unit up to so many nanoseconds is taken for one: what a short wait adds is no unit. */
+const NEAR_ONE = 3;
+
+/** Nanoseconds in the unit of a GPU's timestamps, by GPU. */
+const units = new WeakMap<GPUDevice, Promise<number>>();
+
+/** Runs passes in order and takes the time of each; see `Device.time`. */
+export async function timePasses(
+  device: Gpu,
+  passes: readonly ((pass: Pass) => void)[],
+): Promise<PassTimes> {
+  const hostSeconds = new Float64Array(passes.length);
+  if (passes.length === 0) return { seconds: hostSeconds, hostSeconds };
+  if (!device.capabilities.timestamps) {
+    return { seconds: await byClock(device, passes), hostSeconds };
+  }
+  let unit = units.get(device.gpu);
+  if (!unit) units.set(device.gpu, unit = measureUnit(device));
+  const nanoseconds = await unit;
+  const ticks = await byTimestamps(device, passes);
+  return { seconds: ticks.map((count) => count * nanoseconds / 1e9), hostSeconds };
+}
+
+/** What passes take between their timestamps, in the unit of these. */
+async function byTimestamps(
+  device: Gpu,
+  passes: readonly ((pass: Pass) => void)[],
+): Promise<Float64Array> {
+  const { gpu } = device;
+  const sets: GPUQuerySet[] = [];
+  const bytes = 2 * passes.length * TIMESTAMP;
+  const resolved = device.buffer("timestamps", bytes, "scratch", QUERY_RESOLVE | COPY_SRC);
+  const readback = new GpuReadback(device, "timestamps readback", bytes);
+  try {
+    const encoder = gpu.createCommandEncoder();
+    for (let first = 0; first < passes.length; first += MOST_QUERIES / 2) {
+      const some = passes.slice(first, first + MOST_QUERIES / 2);
+      const querySet = gpu.createQuerySet({ type: "timestamp", count: 2 * some.length });
+      sets.push(querySet);
+      some.forEach((encode, i) => {
+        const pass = encoder.beginComputePass({
+          timestampWrites: {
+            querySet,
+            beginningOfPassWriteIndex: 2 * i,
+            endOfPassWriteIndex: 2 * i + 1,
+          },
+        });
+        encode(pass as Pass);
+        pass.end();
+      });
+      encoder.resolveQuerySet(querySet, 0, 2 * some.length, resolved, 2 * first * TIMESTAMP);
+    }
+    encoder.copyBufferToBuffer(resolved, 0, readback.buffer, 0, bytes);
+    gpu.queue.submit([encoder.finish()]);
+    const times = new BigInt64Array(await readback.read(bytes));
+    // A GPU may reset its counter between two timestamps: such a pass took no time that is known.
+    return Float64Array.from(
+      passes,
+      (_, i) => Math.max(0, Number(times[2 * i + 1]! - times[2 * i]!)),
+    );
+  } finally {
+    for (const set of sets) set.destroy();
+    device.free(resolved);
+    readback.free();
+  }
+}
+
+/** What passes take as the host sees it, less what a submit without any takes. */
+async function byClock(
+  device: Gpu,
+  passes: readonly ((pass: Pass) => void)[],
+): Promise<Float64Array> {
+  const readback = new GpuReadback(device, "timing readback", 16);
+  const milliseconds = async (encode: (pass: Pass) => void) => {
+    const started = performance.now();
+    const encoder = device.gpu.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    encode(pass as Pass);
+    pass.end();
+    encoder.clearBuffer(readback.buffer);
+    device.gpu.queue.submit([encoder.finish()]);
+    await readback.readNow(16);
+    return performance.now() - started;
+  };
+  try {
+    await milliseconds(() => {}); // waits for what was submitted before
+    let empty = Infinity;
+    for (let i = 0; i < EMPTY_RUNS; i++) empty = Math.min(empty, await milliseconds(() => {}));
+    const seconds = new Float64Array(passes.length);
+    for (const [i, encode] of passes.entries()) {
+      seconds[i] = Math.max(0, await milliseconds(encode) - empty) / 1000;
+    }
+    return seconds;
+  } finally {
+    readback.free();
+  }
+}
+
+/**
+ * Nanoseconds in the unit of timestamps. One, says WebGPU, but wgpu, and so Deno, hands on the GPU's
+ * own units, which are tens of nanoseconds on some: work that lasts is timed by both clocks.
+ */
+async function measureUnit(device: Gpu): Promise<number> {
+  const [bytes, workgroups, workgroup] = [2 ** 22, 64, 64];
+  const x = device.buffer("calibration", bytes, "scratch");
+  const sums = device.buffer("sums", workgroups * workgroup * 4, "scratch");
+  const kernel = device.kernel({ name: "read bandwidth", source }).bind({ x, sums });
+  const time = async (repeats: number) => {
+    const started = performance.now();
+    const [ticks] = await byTimestamps(device, [(pass) => {
+      for (let i = 0; i < repeats; i++) {
+        encodeDispatch(pass as GPUComputePassEncoder, kernel, [workgroups]);
+      }
+    }]);
+    return { ticks: ticks!, milliseconds: performance.now() - started };
+  };
+  try {
+    await time(1); // compiles it
+    for (let repeats = 1;; repeats *= 4) {
+      const { ticks, milliseconds } = await time(repeats);
+      if (milliseconds < CALIBRATION_MILLISECONDS && repeats < MOST_REPEATS) continue;
+      const unit = milliseconds * 1e6 / Math.max(1, ticks);
+      return unit < NEAR_ONE ? 1 : unit;
+    }
+  } finally {
+    device.free(x);
+    device.free(sums);
+  }
+}

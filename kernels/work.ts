@@ -1,0 +1,63 @@
+// What operations move and compute, for whoever compares their time with what a device can do. Counted
+// from shapes alone: every operand is read or written once, whatever a kernel does, and operations on
+// single values count roughly. Times come from Device.time().
+
+import type { Work, WorkCounts } from "./operation.ts";
+import { type Activation, isQuantized } from "./ops/activation.ts";
+import type { AttentionOptions } from "./ops/attention.ts";
+import type { Matrix } from "./ops/matrix.ts";
+
+/** Nothing at all. */
+export const NO_WORK: Work = { bytesRead: 0, bytesWritten: 0, flops: 0 };
+
+/** All of several pieces. */
+export function sumWork(pieces: Iterable<Work>): Work {
+  let [bytesRead, bytesWritten, flops] = [0, 0, 0];
+  for (const work of pieces) {
+    bytesRead += work.bytesRead;
+    bytesWritten += work.bytesWritten;
+    flops += work.flops;
+  }
+  return { bytesRead, bytesWritten, flops };
+}
+
+/** Bytes of a float. */
+export const FLOAT = 4;
+
+/** Bytes of an int8 value with its part of the group's scale. */
+const INTEGER = 1 + FLOAT / 32;
+
+/** Bytes of `columns` values of an activation. */
+export function valueBytes(activation: Activation, columns = activation.columns): number {
+  return columns * (isQuantized(activation) ? INTEGER : FLOAT);
+}
+
+/** Bytes of so many rows of a weight matrix, those of both sides of a pair. */
+export function weightBytes({ format, columns, sides }: Matrix, rows: number): number {
+  return sides * rows * columns * format.blockBytes / format.blockSize;
+}
+
+/** What attention does for sequences that are all as long as the longest. */
+export function attentionWork(
+  options: AttentionOptions,
+  half: boolean,
+  { rows, sequences, positions }: WorkCounts,
+): Work {
+  const { heads, kvHeads, headDim, valueDim = headDim, sharedValues } = options;
+  const { causal = true, window } = options;
+  const each = rows / Math.max(1, sequences);
+  const reach = window ? window.size : Infinity;
+  const seen = Math.min(causal ? positions - (each - 1) / 2 : positions, reach);
+  const read = Math.min(positions, reach + each);
+  const cached = kvHeads * (headDim + (sharedValues ? 0 : valueDim)) * (half ? 2 : FLOAT);
+  return {
+    bytesRead: sequences * read * cached + rows * heads * headDim * FLOAT,
+    bytesWritten: rows * heads * valueDim * FLOAT,
+    flops: 2 * rows * heads * seen * (headDim + valueDim),
+  };
+}
+
+/** Experts that `rows` rows are expected to meet, if each chooses at random. */
+export function expertsMet(experts: number, choices: number, rows: number): number {
+  return experts * (1 - (1 - choices / experts) ** rows);
+}
