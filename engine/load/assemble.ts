@@ -6,7 +6,13 @@ import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from ".
 import { architectureOf } from "../models/registry.ts";
 import { allocateStep, checkLayers, Config, ModelBuilder, Network, poolingOf } from "../nn/mod.ts";
 import type { ImageLimits } from "../prompt/mod.ts";
-import { chooseCacheSize, Scheduler, StepRunner, tokenBytes } from "../run/mod.ts";
+import {
+  chooseCacheSize,
+  chooseStateCopies,
+  Scheduler,
+  StepRunner,
+  tokenBytes,
+} from "../run/mod.ts";
 import type { LoadOptions, ModelInfo } from "../types.ts";
 import { findEncoder, type LoadedVision, loadVision, seesWholeImages } from "../vision/mod.ts";
 import { Adapter, WeightLoader } from "../weights/mod.ts";
@@ -64,6 +70,7 @@ export async function assemble(
   checkLayers(gguf, config);
   poolingOf(config);
   const exact = options.exact ?? false;
+  const maxBuffer = Math.min(device.profile.maxBindingSize, device.profile.maxBufferSize);
   const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
   const asked = options.contextLength ?? (encoder ? ENCODER_CONTEXT : undefined);
   const { context, blocks: cacheBlocks } = chooseCacheSize({
@@ -73,7 +80,7 @@ export async function assemble(
     windows: options.cacheWindows,
     fileSize: info.fileSize,
     tokenBytes: tokenBytes(config, !exact),
-    maxBuffer: Math.min(device.profile.maxBindingSize, device.profile.maxBufferSize),
+    maxBuffer,
   });
   const most = options.prefillChunk ?? defaultChunk(device.profile.capabilities);
   const chunk = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
@@ -111,6 +118,7 @@ export async function assemble(
   await load(model);
   model.checkAllTaken();
   for (const adapter of adapters) adapter.checkAllUsed();
+  keepStates(network, maxBuffer);
   const runner = new StepRunner(device, network, state, limits);
   const scheduler = new Scheduler(runner, cacheBlocks, chunk);
   const images = encoder ? undefined : {
@@ -135,6 +143,21 @@ export async function assemble(
     images,
     vision,
   };
+}
+
+/** Makes room for the copies of recurrent states that conversations go on from. */
+function keepStates({ memory }: Network, maxBuffer: number): void {
+  const bytes = memory.states.map(({ floats }) => floats * 4);
+  const cacheBytes = memory.caches.reduce(
+    (sum, { keys, values }) => sum + keys.size + (values?.size ?? 0),
+    0,
+  );
+  memory.allocateStateCopies(chooseStateCopies({
+    stateBytes: bytes.reduce((sum, count) => sum + count, 0),
+    largest: Math.max(0, ...bytes),
+    cacheBytes,
+    maxBuffer,
+  }));
 }
 
 /** Prompt tokens per step: on a CPU driver few, so that an abort is seen soon. */

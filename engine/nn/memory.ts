@@ -31,6 +31,8 @@ export interface LayerState {
   readonly buffer: Buffer;
   /** Floats of one sequence. */
   readonly floats: number;
+  /** Copies that sequences go on from: [rows, floats]. */
+  copies?: Buffer;
 }
 
 /** Hands out memory. */
@@ -130,6 +132,13 @@ export class StepMemory {
     const buffer = this.#device.buffer(label, this.#options.limits.slots * floats * 4, "cache");
     this.states.push({ buffer, floats });
     return buffer;
+  }
+
+  /** Makes room for `rows` copies of the states of one sequence. */
+  allocateStateCopies(rows: number): void {
+    for (const state of this.states) {
+      state.copies = this.#device.buffer("state copies", rows * state.floats * 4, "cache");
+    }
   }
 
   #reuse<T extends Activation>(key: string, allocate: () => T): T {

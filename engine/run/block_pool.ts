@@ -3,20 +3,27 @@
 // A block that nobody has any more but the prefix cache knows is idle: it keeps what it holds until
 // room is needed, and the one that is idle for longest goes first.
 
+import type { Checkpoints } from "./checkpoints.ts";
 import type { PrefixCache } from "./prefix_cache.ts";
 
 /** Hands out block numbers. */
 export class BlockPool {
   readonly #cache: PrefixCache;
+  readonly #checkpoints: Checkpoints;
   readonly #free: number[];
   /** In the order in which they go: that in which they became idle. */
   readonly #idle = new Set<number>();
   /** How many have each block. */
   readonly #owners: Uint32Array;
 
-  /** @param size number of blocks @param cache what is known of blocks that hold tokens */
-  constructor(readonly size: number, cache: PrefixCache) {
+  /**
+   * @param size number of blocks
+   * @param cache what is known of blocks that hold tokens
+   * @param checkpoints which of these have copies of states
+   */
+  constructor(readonly size: number, cache: PrefixCache, checkpoints: Checkpoints) {
     this.#cache = cache;
+    this.#checkpoints = checkpoints;
     this.#free = Array.from({ length: size }, (_, i) => size - 1 - i);
     this.#owners = new Uint32Array(size);
   }
@@ -69,6 +76,7 @@ export class BlockPool {
     const [block] = this.#idle;
     this.#idle.delete(block);
     this.#cache.remove(block);
+    this.#checkpoints.remove(block);
     return block;
   }
 }

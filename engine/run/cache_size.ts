@@ -14,6 +14,12 @@ const CONTEXT_STEP = 1024;
 /** Bytes of keys and values that any machine has room for. */
 const LEAST_BUDGET = 512 * 2 ** 20;
 
+/** Copies of recurrent states may take this share of the bytes of keys and values. */
+const COPIES_SHARE = 1 / 4;
+
+/** Rows of such copies, whatever they take, and at most. */
+const COPIES = { least: 4, most: 256 };
+
 /** What a model remembers. */
 export interface CacheSize {
   /** Window in tokens. */
@@ -61,6 +67,26 @@ export function chooseCacheSize(demand: CacheDemand): CacheSize {
   const context = Math.max(4, Math.min(wanted, trained));
   const tokens = Math.max(context, Math.min(windows * context, room));
   return { context, blocks: Math.ceil(tokens / BLOCK) + slots };
+}
+
+/**
+ * Copies of recurrent states to have room for: conversations go on from them.
+ *
+ * @param stateBytes of one sequence @param largest of these, in one layer
+ * @param cacheBytes keys and values of all blocks
+ */
+export function chooseStateCopies(
+  { stateBytes, largest, cacheBytes, maxBuffer }: {
+    stateBytes: number;
+    largest: number;
+    cacheBytes: number;
+    maxBuffer: number;
+  },
+): number {
+  if (stateBytes === 0) return 0;
+  const budget = Math.max(LEAST_BUDGET, cacheBytes) * COPIES_SHARE;
+  const wanted = Math.max(COPIES.least, Math.min(COPIES.most, Math.floor(budget / stateBytes)));
+  return Math.min(wanted, Math.floor(maxBuffer / largest));
 }
 
 /**

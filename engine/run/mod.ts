@@ -1,7 +1,7 @@
 // Running all sequences of a model together, as vLLM does (Kwon et al. 2023): who is admitted, preempted
 // and fed in which step, the blocks of the KV cache, the prefix cache, and the step on the device.
 
-export { chooseCacheSize, tokenBytes } from "./cache_size.ts";
+export { chooseCacheSize, chooseStateCopies, tokenBytes } from "./cache_size.ts";
 export { Scheduler } from "./scheduler.ts";
 export { Sequence, type SequenceEnd, type TokenConstraint } from "./sequence.ts";
 export { StepRunner } from "./step_runner.ts";

@@ -22,6 +22,8 @@ export interface StepRoom {
   most: number;
   /** Whether images have to. */
   wholeImages: boolean;
+  /** The position past which a step must not feed a sequence. Default: none. */
+  stop?: (sequence: Sequence) => number;
 }
 
 /** How many tokens each running sequence feeds, decoding ones first. At most `room.rows` in all. */
@@ -49,9 +51,10 @@ export function byRows(a: Share, b: Share): number {
 }
 
 /** How many of its known tokens a sequence feeds, given what is left of the room of a step. */
-export function fittingTokens(sequence: Sequence, { rows, most, wholeImages }: StepRoom): number {
+export function fittingTokens(sequence: Sequence, room: StepRoom): number {
+  const { rows, most, wholeImages, stop = () => Infinity } = room;
   const { submitted, unfed, runs } = sequence;
-  const count = Math.min(unfed, rows);
+  const count = Math.min(unfed, rows, stop(sequence) - submitted);
   const { image, first, end } = runs.at(submitted + count);
   const isCut = image !== undefined && first < submitted + count;
   if (!wholeImages || !isCut) return count;

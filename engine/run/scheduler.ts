@@ -260,7 +260,8 @@ export class Scheduler {
       );
       const { limits: { rows: most }, wholeImages } = this.#executor;
       const rows = Math.min(most, this.#chunk + ready.length);
-      const shares = shareOut(ready, { rows, most, wholeImages });
+      const stop = (sequence: Sequence) => this.#pool.stop(sequence);
+      const shares = shareOut(ready, { rows, most, wholeImages, stop });
       if (shares.length === 0) return undefined;
       const repeats = this.#repeats(shares);
       const short = shares.find(({ sequence, count }) =>
@@ -286,8 +287,10 @@ export class Scheduler {
       sequence.underWay++;
       // Its mask could not be made, or its step was left out.
       if (sequence.ended || isCalledOff(sequence)) continue;
+      const stop = this.#pool.stop(sequence);
       sequence.submitted += count * repeats;
       if (output) sequence.decoding = true;
+      if (sequence.submitted === stop) this.#pool.checkpoint(sequence);
       this.#pool.publish(sequence);
     }
     return { shares, repeats, read };
@@ -326,7 +329,9 @@ export class Scheduler {
     const isFree = ({ sequence }: Share) => sequence.decoding && !sequence.isStepwise;
     if (!shares.every(isFree)) return 1;
     const wanted = Math.floor(SUBMIT_MILLISECONDS / this.#stepMilliseconds);
-    const left = shares.map(({ sequence }) => this.#samplesLeft(sequence));
+    const left = shares.map(({ sequence }) =>
+      Math.min(this.#samplesLeft(sequence), this.#pool.stop(sequence) - sequence.submitted)
+    );
     return Math.max(1, Math.min(MOST_REPEATS, wanted, ...left));
   }
 

@@ -45,6 +45,15 @@ export interface SequenceRequest {
   end(reason: SequenceEnd): void;
 }
 
+/** A copy that waits for its block to become known. */
+export interface Checkpoint {
+  row: number;
+  /** Tokens that the states are of; a multiple of the block size. */
+  position: number;
+  /** Whether it stands before the end of what is known, for those who edit a long prompt. */
+  isSpaced: boolean;
+}
+
 /** A sequence and its place in the model. Fields are the scheduler's to change. */
 export class Sequence {
   /** Prompt and what was generated, as far as the host knows; see tokensOf() for rows of images. */
@@ -63,6 +72,10 @@ export class Sequence {
   blocks: number[] = [];
   /** The first so many of them are full, and known to the prefix cache: nobody writes to them. */
   knownBlocks = 0;
+  /** Copies of its states whose blocks are not known yet. */
+  checkpoints: Checkpoint[] = [];
+  /** The block of its last copy, and whether that was made in its answer. */
+  lastCheckpoint: { block: number; isAnswer: boolean } | undefined;
   /** Set by the owner; seen before the next step. */
   aborted = false;
   /** Whether it has run before. */

@@ -1,12 +1,12 @@
 // What sequences hold in a model's memory: a slot of the step, blocks of the KV cache and, in the
 // slot, the states of recurrent layers. Sequences grow, fork and are cut here, whatever layers the
-// model has; a state cannot go back, so a model that has one can only be cut to nothing, and its
-// sequences all run from their beginning. Others begin with the blocks that earlier ones have filled
-// with the same tokens.
+// model has. They begin with the blocks that earlier ones have filled with the same tokens. A state
+// cannot go back, so a model that has one begins, and is cut, where a copy of the states was kept.
 
 import { BlockPool } from "./block_pool.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import { PrefixCache } from "./prefix_cache.ts";
-import type { Sequence } from "./sequence.ts";
+import type { Checkpoint, Sequence } from "./sequence.ts";
 import type { StepExecutor } from "./step_executor.ts";
 
 /** Gives out the memory of a model. */
@@ -14,14 +14,16 @@ export class SequencePool {
   readonly #executor: StepExecutor;
   readonly #cache: PrefixCache;
   readonly #blocks: BlockPool;
+  readonly #checkpoints: Checkpoints;
   readonly #freeSlots: number[];
 
   /** @param blocks blocks of the KV cache */
   constructor(executor: StepExecutor, blocks: number) {
-    const { slots } = executor.limits;
+    const { blockSize, stateCopies, limits: { slots, context } } = executor;
     this.#executor = executor;
-    this.#cache = new PrefixCache(executor.blockSize);
-    this.#blocks = new BlockPool(blocks, this.#cache);
+    this.#cache = new PrefixCache(blockSize);
+    this.#checkpoints = new Checkpoints(stateCopies, blockSize, context);
+    this.#blocks = new BlockPool(blocks, this.#cache, this.#checkpoints);
     this.#freeSlots = Array.from({ length: slots }, (_, i) => slots - 1 - i);
   }
 
@@ -37,16 +39,22 @@ export class SequencePool {
 
   /**
    * The same for a sequence that is to go on beyond its tokens, by a block, lest it runs out of room
-   * at once. Full blocks that are known to hold its first tokens count as submitted. They never hold
-   * all of them: one token has to run.
+   * at once. Full blocks that are known to hold its first tokens count as submitted, as far as the
+   * states after them are kept. They never hold all of them: one token has to run.
    */
   takeCached(sequence: Sequence): boolean {
     const { tokens } = sequence;
     const { blockSize, hasStates, limits: { context } } = this.#executor;
     if (this.#freeSlots.length === 0) return false;
-    const cached = hasStates ? [] : this.#cache.match(sequence.keys(0, tokens.length - 1));
+    const known = this.#cache.match(sequence.keys(0, tokens.length - 1));
+    const states = hasStates ? this.#checkpoints.deepest(known) : undefined;
+    const cached = hasStates ? known.slice(0, states?.blocks ?? 0) : known;
     const positions = Math.min(tokens.length + blockSize, sequence.limit(context));
     if (!this.#take(sequence, positions, cached)) return false;
+    if (states) {
+      this.#executor.restoreStates(states.row, sequence.slot);
+      sequence.lastCheckpoint = { block: cached.at(-1)!, isAnswer: false };
+    }
     this.#executor.writeHistory(sequence.slot, tokens.slice(0, sequence.submitted));
     return true;
   }
@@ -67,12 +75,43 @@ export class SequencePool {
     return true;
   }
 
+  /** The position at which a step of a sequence has to end, so that its states can be kept. */
+  stop(sequence: Sequence): number {
+    return this.#executor.stateCopies > 0 ? this.#checkpoints.next(sequence) : Infinity;
+  }
+
+  /** Keeps the states of a sequence as they are after what is submitted, if there is a row for them. */
+  checkpoint(sequence: Sequence): void {
+    const { submitted: position, slot } = sequence;
+    const isSpaced = this.#checkpoints.isSpaced(sequence, position);
+    const row = this.#checkpoints.take(isSpaced);
+    if (row === undefined) return;
+    this.#executor.saveStates(slot, row);
+    sequence.checkpoints.push({ row, position, isSpaced });
+  }
+
   /**
    * Makes the full blocks of a sequence known to those that begin alike: what is submitted is there
    * for all later steps. A block whose tokens another one holds already is exchanged for that one.
    */
   publish(sequence: Sequence): void {
-    if (this.#executor.hasStates) return;
+    this.#publishBlocks(sequence);
+    const size = this.#executor.blockSize;
+    const isKnown = ({ position }: Checkpoint) => position <= sequence.knownBlocks * size;
+    for (const checkpoint of sequence.checkpoints.filter(isKnown)) {
+      const block = sequence.blocks[checkpoint.position / size - 1];
+      this.#checkpoints.add(block, checkpoint);
+      if (checkpoint.isSpaced) continue;
+      const { lastCheckpoint: last, promptLength } = sequence;
+      // An answer can only be gone on from at its end, a prompt from other places as well.
+      if (last?.isAnswer) this.#checkpoints.remove(last.block);
+      else if (last) this.#checkpoints.demote(last.block);
+      sequence.lastCheckpoint = { block, isAnswer: checkpoint.position > promptLength };
+    }
+    sequence.checkpoints = sequence.checkpoints.filter((checkpoint) => !isKnown(checkpoint));
+  }
+
+  #publishBlocks(sequence: Sequence): void {
     const { blocks, tokens } = sequence;
     const size = this.#executor.blockSize;
     const full = Math.floor(Math.min(sequence.submitted, tokens.length) / size);
@@ -128,28 +167,42 @@ export class SequencePool {
   }
 
   /**
-   * Forgets what a sequence has been fed past `positions`, or all of it where the model cannot go
-   * back. No step of it may be under way.
+   * Forgets what a sequence has been fed past `positions`, or past the last copy of its states before.
+   * No step of it may be under way.
    * @returns positions that are left
    */
   truncate(sequence: Sequence, positions: number): number {
     if (positions >= sequence.submitted) return sequence.submitted;
-    const left = this.#executor.hasStates ? 0 : positions;
     const size = this.#executor.blockSize;
+    const left = this.#executor.hasStates ? this.#goBack(sequence, positions) : positions;
     const last = sequence.blocks[Math.floor(left / size)];
     // The rest of the last block will be written again, so it must be the sequence's own.
     const isFixed = this.#blocks.isShared(last) || this.#cache.has(last);
     const kept = left % size > 0 && isFixed ? left - left % size : left;
     this.#blocks.give(sequence.blocks.splice(this.#executor.blocksFor(kept)));
     sequence.knownBlocks = Math.min(sequence.knownBlocks, sequence.blocks.length);
+    for (const { row } of sequence.checkpoints) this.#checkpoints.give(row);
+    sequence.checkpoints = [];
     sequence.submitted = kept;
     sequence.decoding = false;
     return kept;
   }
 
+  /** Restores the last states of a sequence that were kept at or before `positions`, and says where. */
+  #goBack(sequence: Sequence, positions: number): number {
+    const size = this.#executor.blockSize;
+    const known = Math.min(sequence.knownBlocks, Math.floor(positions / size));
+    const states = this.#checkpoints.deepest(sequence.blocks.slice(0, known));
+    if (states) this.#executor.restoreStates(states.row, sequence.slot);
+    return (states?.blocks ?? 0) * size;
+  }
+
   /** Takes everything back. Commands under way may still use it; the GPU runs later ones after them. */
   release(sequence: Sequence): void {
     this.#blocks.give(sequence.blocks);
+    for (const { row } of sequence.checkpoints) this.#checkpoints.give(row);
+    sequence.checkpoints = [];
+    sequence.lastCheckpoint = undefined;
     sequence.blocks = [];
     sequence.knownBlocks = 0;
     sequence.submitted = 0;

@@ -15,6 +15,8 @@ export interface StepExecutor {
   readonly wholeImages: boolean;
   /** Whether the model keeps states that cannot go back. */
   readonly hasStates: boolean;
+  /** Rows for copies of the states of one sequence; 0 where it has none. */
+  readonly stateCopies: number;
   /** Positions in a block of the KV cache. */
   readonly blockSize: number;
   /** Blocks that `positions` positions need. */
@@ -28,6 +30,10 @@ export interface StepExecutor {
   writeHistory(slot: number, tokens: readonly number[]): void;
   /** Copies what a slot remembers, its states and history, and the blocks `from` to those of `to`. */
   copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]): void;
+  /** Copies a slot's states, as they are after all that was submitted, to a row of copies. */
+  saveStates(slot: number, row: number): void;
+  /** Copies a row of copies to a slot: its sequence goes on from there. */
+  restoreStates(row: number, slot: number): void;
 
   /**
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.

@@ -220,6 +220,30 @@ export class StepRunner implements StepExecutor {
     return this.#network.memory.states.length > 0;
   }
 
+  /** Rows for copies of the states of one sequence. */
+  get stateCopies(): number {
+    const [state] = this.#network.memory.states;
+    return state?.copies ? state.copies.size / (state.floats * 4) : 0;
+  }
+
+  /** Copies a slot's states, as they are after all that was submitted, to a row of copies. */
+  saveStates(slot: number, row: number): void {
+    const recorder = this.#device.record();
+    for (const { buffer, floats, copies } of this.#network.memory.states) {
+      recorder.copy(buffer, slot * floats * 4, copies!, row * floats * 4, floats * 4);
+    }
+    this.#device.submit(recorder.finish());
+  }
+
+  /** Copies a row of copies to a slot: its sequence goes on from there. */
+  restoreStates(row: number, slot: number): void {
+    const recorder = this.#device.record();
+    for (const { buffer, floats, copies } of this.#network.memory.states) {
+      recorder.copy(copies!, row * floats * 4, buffer, slot * floats * 4, floats * 4);
+    }
+    this.#device.submit(recorder.finish());
+  }
+
   /** Whether an image has to run in one step. */
   get wholeImages(): boolean {
     return this.#network.images.areWhole;

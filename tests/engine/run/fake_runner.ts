@@ -1,7 +1,8 @@
 // A step runner without a GPU. It keeps the paged KV cache and the history as plain memory, and what
 // a step samples depends on every token that it reads back from both: a block that is handed out
 // twice, a step that is laid out wrong or a token that is lost changes the text. For rows of images
-// the cache has numbers of their own, and the history what is no token.
+// the cache has numbers of their own, and the history what is no token. A model with states keeps the
+// tokens of each slot a third time: a step that does not go on where they end gives nonsense.
 
 import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
 import type { Sampled, StepPlan } from "../../../engine/run/step_plan.ts";
@@ -19,6 +20,8 @@ export interface FakeRunnerOptions {
   context: number;
   blocks: number;
   chunk: number;
+  /** Rows for copies of states, for a model that has them. */
+  stateCopies?: number;
 }
 
 /** The token that follows these. */
@@ -62,7 +65,11 @@ export class FakeRunner implements StepExecutor {
   /** Rows of all steps. */
   rowsFed = 0;
   /** Whether sequences cannot go back. */
-  hasStates = false;
+  readonly hasStates: boolean;
+  readonly stateCopies: number;
+  /** The tokens that each slot's state is of, and each copy's. */
+  readonly #states: number[][];
+  readonly #copies: number[][];
   /** Whether images have to run in one step, and the most rows of one that did. */
   wholeImages = false;
   longestImage = 0;
@@ -76,7 +83,11 @@ export class FakeRunner implements StepExecutor {
   #masks: ReadonlyMap<number, Uint32Array> = new Map();
   readonly #slots: { token: number; position: number }[];
 
-  constructor({ slots, context, blocks, chunk }: FakeRunnerOptions) {
+  constructor({ slots, context, blocks, chunk, stateCopies }: FakeRunnerOptions) {
+    this.hasStates = stateCopies !== undefined;
+    this.stateCopies = stateCopies ?? 0;
+    this.#states = Array.from({ length: slots }, () => []);
+    this.#copies = Array.from({ length: this.stateCopies }, () => []);
     this.limits = { rows: chunk + slots, outputs: slots, slots, context };
     this.#cache = new Int32Array(blocks * BLOCK).fill(-1);
     this.#table = Array.from({ length: slots }, () => []);
@@ -94,9 +105,18 @@ export class FakeRunner implements StepExecutor {
 
   copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]) {
     this.#history[target] = [...this.#history[slot]];
+    this.#states[target] = [...this.#states[slot]];
     from.forEach((block, i) => {
       this.#cache.copyWithin(to[i] * BLOCK, block * BLOCK, (block + 1) * BLOCK);
     });
+  }
+
+  saveStates(slot: number, row: number): void {
+    this.#copies[row] = [...this.#states[slot]];
+  }
+
+  restoreStates(row: number, slot: number): void {
+    this.#states[slot] = [...this.#copies[row]];
   }
 
   assignSlot(slot: number): void {
@@ -181,6 +201,8 @@ export class FakeRunner implements StepExecutor {
     for (const { token, position, slot } of all) {
       this.#cache[this.#address(slot, position)] = token;
       this.#history[slot][position] = token < 0 ? IMAGE_TOKEN : token;
+      if (position === 0) this.#states[slot] = [];
+      this.#states[slot].push(token);
     }
     return [...outputs].map((row) => {
       const { position, slot } = all[row];
@@ -191,7 +213,8 @@ export class FakeRunner implements StepExecutor {
       const isNoted = tokens.every((token, i) =>
         this.#history[slot][i] === (token < 0 ? IMAGE_TOKEN : token)
       );
-      const next = isNoted ? nextToken(tokens) : -1;
+      const goesOn = !this.hasStates || this.#states[slot].join() === tokens.join();
+      const next = isNoted && goesOn ? nextToken(tokens) : -1;
       const mask = this.#masks.get(slot);
       const token = mask ? allowedFrom(next, mask) : next;
       const isFinite = !tokens.includes(this.poison);

@@ -1,5 +1,6 @@
 // Blocks known by what they hold: which beginning is found, and which blocks go to make room.
 
+import { Checkpoints } from "../../../engine/run/checkpoints.ts";
 import { BlockPool } from "../../../engine/run/block_pool.ts";
 import { PrefixCache } from "../../../engine/run/prefix_cache.ts";
 import { assertEquals } from "@std/assert";
@@ -22,7 +23,7 @@ function keep(pool: BlockPool, cache: PrefixCache, tokens: number[]): number[] {
 
 function start(size: number) {
   const cache = new PrefixCache(2);
-  return { cache, pool: new BlockPool(size, cache) };
+  return { cache, pool: new BlockPool(size, cache, new Checkpoints(0, 2, 100)) };
 }
 
 Deno.test("match() finds the longest chain of full blocks, and no others with the same tokens", () => {

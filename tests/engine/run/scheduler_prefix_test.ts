@@ -103,20 +103,22 @@ Deno.test("the conversation that was silent for longest is forgotten first, its 
   assertEquals(await cachedOf(scheduler, recent.slice(0, 65), 1), 32);
 });
 
-Deno.test("models with states run every prompt from its beginning", async () => {
-  const { scheduler, runner } = start();
-  runner.hasStates = true;
-  for (let i = 0; i < 3; i++) assertEquals(await cachedOf(scheduler, promptOf(100)), 0);
-});
+for (const stateCopies of [undefined, 3, 12]) {
+  const what = stateCopies === undefined ? "" : `, of states with ${stateCopies} copies`;
+  Deno.test(`300 conversations with beginnings in common, and aborts, get their own tokens${what}`, () =>
+    converse(stateCopies));
+}
 
-Deno.test("300 conversations with beginnings in common, and aborts, get their own tokens", async () => {
+async function converse(stateCopies: number | undefined) {
   let state = 7;
   const random = (below: number) => (state = Math.imul(state, 1103515245) + 12345 >>> 0) % below;
   for (let round = 0; round < 6; round++) {
     const slots = 1 + random(5);
     const context = 96 + random(160);
     const blocks = Math.ceil(context / 32) + random(12);
-    const { scheduler } = start({ slots, context, blocks, chunk: 1 + random(60) });
+    const chunk = 1 + random(60);
+    const states = stateCopies === undefined ? {} : { stateCopies };
+    const { scheduler } = start({ slots, context, blocks, chunk, ...states });
     const texts = [1, 2, 3].map((seed) => promptOf(context, seed));
     let cached = 0;
     const ended = Array.from({ length: 50 }, async () => {
@@ -141,7 +143,7 @@ Deno.test("300 conversations with beginnings in common, and aborts, get their ow
     assertEquals(await cachedOf(scheduler, promptOf(context - 1, 99), 1), 0);
     assertEquals(scheduler.load, 0);
   }
-});
+}
 
 Deno.test("the second turn of a chat reports what was there, and says what it says without", async () => {
   const turns: ChatRequest[] = [

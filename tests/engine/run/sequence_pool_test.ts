@@ -10,8 +10,11 @@ import { writeTinyLlama } from "../../tiny_model.ts";
 import { FakeRunner } from "./fake_runner.ts";
 import { assert, assertEquals } from "@std/assert";
 
-function start({ slots = 3, blocks = 8 } = {}) {
-  const runner = new FakeRunner({ slots, context: 256, blocks, chunk: 64 });
+function start(
+  { slots = 3, blocks = 8, ...states }: { slots?: number; blocks?: number; stateCopies?: number } =
+    {},
+) {
+  const runner = new FakeRunner({ slots, context: 256, blocks, chunk: 64, ...states });
   return { runner, pool: new SequencePool(runner, blocks) };
 }
 
@@ -62,7 +65,7 @@ Deno.test("a fork that finds no slot or no block changes nothing", () => {
 });
 
 Deno.test("truncate() keeps what it can: positions, whole shared blocks, or nothing", () => {
-  const { pool, runner } = start();
+  const { pool } = start();
   const alone = fed(pool, 70);
   assertEquals(pool.truncate(alone, 40), 40);
   assertEquals(alone.blocks.length, 2);
@@ -71,9 +74,19 @@ Deno.test("truncate() keeps what it can: positions, whole shared blocks, or noth
   alone.submitted = 64;
   assert(pool.fork(alone, fork));
   assertEquals(pool.truncate(fork, 40), 32, "its second block is shared");
-  runner.hasStates = true;
-  assertEquals(pool.truncate(alone, 40), 0, "states do not go back");
-  assertEquals(alone.blocks, []);
+});
+
+Deno.test("truncate() of a model with states goes back to the last copy of them, or to nothing", () => {
+  const { pool } = start({ stateCopies: 4 });
+  const sequence = fed(pool, 40);
+  assertEquals(pool.truncate(sequence, 35), 0, "no states were kept");
+  assertEquals(sequence.blocks, []);
+  assert(pool.grow(sequence, 70));
+  sequence.submitted = 32;
+  pool.checkpoint(sequence);
+  sequence.submitted = 40;
+  pool.publish(sequence);
+  assertEquals(pool.truncate(sequence, 35), 32);
 });
 
 Deno.test("truncate() writes to no block that others may find", () => {
