@@ -1,6 +1,7 @@
 // `quern pull MODEL` and `quern push MODEL`: models from and to a registry, with progress.
 
-import { connect } from "../client/mod.ts";
+import { type Api, ApiError, connect } from "../client/mod.ts";
+import { similarModel } from "../repl/mod.ts";
 import { type ProgressRecord, showProgress } from "../terminal/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
 import { interruptible } from "../terminal/interrupt.ts";
@@ -40,9 +41,26 @@ function transfer(
     await using api = await connect(dependencies);
     using progress = showProgress(terminal, environment);
     const request = { model, insecure, stream: true };
-    for await (const record of api.stream<ProgressRecord>(path, request, signal)) {
-      progress.update(record);
+    try {
+      for await (const record of api.stream<ProgressRecord>(path, request, signal)) {
+        progress.update(record);
+      }
+    } catch (error) {
+      if (error instanceof ApiError) throw await withSuggestion(error, api, model, signal);
+      throw error;
     }
     return 0;
   });
+}
+
+/** The error, and which model could have been meant. */
+async function withSuggestion(
+  error: ApiError,
+  api: Api,
+  model: string,
+  signal: AbortSignal,
+): Promise<ApiError> {
+  const near = await similarModel(api, model, signal);
+  if (near === undefined) return error;
+  return new ApiError(error.status, `${error.message}. Did you mean "${near}"?`);
 }

@@ -1,5 +1,6 @@
 // What the server says about a model before it runs; a model that is not there is pulled first.
 
+import { BOX_MODEL } from "../../../engine/mod.ts";
 import { type Api, ApiError, type OllamaMessage } from "../client/mod.ts";
 import type { ShowAnswer } from "../model_sections.ts";
 import type { Environment } from "../../settings/environment.ts";
@@ -72,15 +73,35 @@ async function pull(
 
 /** What could have been meant, and what there is, as the end of a message. */
 async function modelsInstead(api: Api, model: string, signal: AbortSignal): Promise<string> {
+  const names = await modelNames(api, signal);
+  const near = nearest(model, names);
+  const meant = near ? `. Did you mean "${near}"?` : "";
+  if (names.length === 0) return meant;
+  const rest = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
+  return `${meant || "."} There is: ${names.slice(0, MOST_NAMED).join(", ")}${rest}`;
+}
+
+/** The model on the server whose name is nearly the one given; undefined where none is. */
+export async function similarModel(
+  api: Api,
+  model: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  return nearest(model, await modelNames(api, signal));
+}
+
+/** Another name near to this one; the model in the box counts, which a pull brings back if removed. */
+function nearest(model: string, names: readonly string[]): string | undefined {
+  const near = suggest(model, [...names, BOX_MODEL.name]);
+  return near === model ? undefined : near;
+}
+
+/** Names of the models on the server, none where it does not tell. */
+async function modelNames(api: Api, signal: AbortSignal): Promise<string[]> {
   const { models = [] } = await api.json<{ models?: { name: string }[] }>("/api/tags", undefined, {
     signal,
   }).catch(() => ({ models: [] }));
-  const names = models.map(({ name }) => name.replace(/:latest$/, ""));
-  if (names.length === 0) return "";
-  const near = suggest(model, names);
-  const rest = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  return `${near ? `. Did you mean "${near}"?` : "."} ` +
-    `There is: ${names.slice(0, MOST_NAMED).join(", ")}${rest}`;
+  return models.map(({ name }) => name.replace(/:latest$/, ""));
 }
 
 /** Whether the model can do that, such as `vision`; a server that says nothing leaves it open. */

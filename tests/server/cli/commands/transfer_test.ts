@@ -60,6 +60,26 @@ Deno.test("a pull that fails ends with the server's sentence and exit code 1", a
   }
 });
 
+Deno.test("a pull and a push that fail name the model that was probably meant", async () => {
+  const sentence = "pull model manifest: registry.ollama.ai cannot be reached";
+  const tags = () => Response.json({ models: [{ name: "gemma3:latest" }, { name: "qwen3:4b" }] });
+  const cases: [string, string, string][] = [
+    ["pull", "gema3", '. Did you mean "gemma3"?'],
+    ["push", "qwen3:4", '. Did you mean "qwen3:4b"?'],
+    // The one in the box is not listed where it was removed, and pull brings it back.
+    ["pull", "quern:tyni", '. Did you mean "quern:tiny"?'],
+    ["pull", "llama3.2", ""],
+    ["pull", "gemma3", ""],
+  ];
+  for (const [command, model, suggestion] of cases) {
+    const { code, terminal } = await runCommand([command, model], {
+      [`POST /api/${command}`]: () => refusal(502, sentence),
+      "GET /api/tags": tags,
+    });
+    assertEquals([code, terminal.errors], [1, `Error: ${sentence}${suggestion}\n`]);
+  }
+});
+
 Deno.test("Ctrl-C ends a pull with 130, brings the cursor back and the server sees it", async () => {
   const terminal = new FakeTerminal();
   terminal.stderrIsTerminal = true;
