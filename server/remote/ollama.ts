@@ -37,6 +37,8 @@ interface AnswerText {
 interface AnswerRecord extends AnswerText {
   message?: AnswerText;
   logprobs?: WireLogprob[];
+  /** Requests that come first, where this one waits: a server of this project says so. */
+  queued_ahead?: unknown;
   done?: boolean;
   done_reason?: string;
   prompt_eval_count?: number;
@@ -85,15 +87,26 @@ async function* answer(
 ): AsyncGenerator<ChatEvent> {
   const { client, signal } = call;
   const response = await client.ask(path, { body, signal });
-  yield { type: "start", promptTokens: 0, cachedTokens: 0 };
+  let begun = false;
   for await (const record of readJsonLines<AnswerRecord>(call, response)) {
     if (record.error !== undefined) {
       throw client.error(502, client.inItsWords(errorIn(record), "it failed"));
     }
+    const { queued_ahead: ahead } = record;
+    if (!begun && isCount(ahead)) {
+      yield { type: "queued", ahead };
+      continue;
+    }
+    if (!begun) yield { type: "start", promptTokens: 0, cachedTokens: 0 };
+    begun = true;
     yield* pieces(record);
     if (record.done) return yield { ...toDone(record), ...(notes && { notes }) };
   }
   throw client.error(502, "its answer ended before it was whole");
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0;
 }
 
 function* pieces({ message, logprobs, ...record }: AnswerRecord): Generator<ChatEvent> {

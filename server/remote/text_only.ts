@@ -6,6 +6,7 @@ import type { ChatEvent, GenerateEvent } from "../../engine/mod.ts";
 export async function* textOnly(events: AsyncIterable<ChatEvent>): AsyncGenerator<GenerateEvent> {
   for await (const event of events) {
     if (event.type === "text") yield { ...event, type: "text", tokens: [] };
-    else if (event.type === "start" || event.type === "done") yield event;
+    else if (event.type === "queued" || event.type === "start") yield event;
+    else if (event.type === "done") yield event;
   }
 }

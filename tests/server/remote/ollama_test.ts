@@ -44,6 +44,26 @@ Deno.test("a chat brings thinking, text, calls and counts, and leaves out what w
   assertEquals(body, { model: "far/model", stream: true, messages, tools: [weather] });
 });
 
+Deno.test("whoever waits at another server hears how many come first there", async () => {
+  const text = { message: { content: "" }, response: "" };
+  await using upstream = serveOllama([
+    { ...text, done: false, queued_ahead: 3 },
+    { ...text, done: false, queued_ahead: 1 },
+    { ...text, done: false, queued_ahead: "many" },
+    { ...text, done: false, queued_ahead: 2 }, // It has begun.
+    { ...text, ...done },
+  ]);
+  await using model = await openAt(upstream);
+  const expected = [
+    { type: "queued", ahead: 3 },
+    { type: "queued", ahead: 1 },
+    { type: "start", promptTokens: 0, cachedTokens: 0 },
+    { type: "done", reason: "stop", usage },
+  ];
+  assertEquals(await eventsOf(model.chat({ messages })), expected);
+  assertEquals(await eventsOf(model.generate({ prompt: "Hi" })), expected);
+});
+
 Deno.test("a chat sends options, format, thinking, calls and their results", async () => {
   await using upstream = serveOllama([{
     message: { content: "x" },
