@@ -58,3 +58,36 @@ export async function untilAborted<T>(
     signal.removeEventListener("abort", abort);
   }
 }
+
+/** The runs of one key: the one under way, and the one that begins when it has ended. */
+interface Runs<T> {
+  current: Promise<T>;
+  next?: Promise<T>;
+}
+
+/**
+ * Work that many ask for at once. Who asks while a run is under way shares the next one with all others
+ * who do: so there are few runs, and each gets the result of one that began after it asked.
+ */
+export class SharedRuns<T> {
+  readonly #runs = new Map<string, Runs<T>>();
+
+  /** What a run of the work gives, or fails with. @param key same work has the same key */
+  run(key: string, work: () => Promise<T>): Promise<T> {
+    const runs = this.#runs.get(key);
+    if (!runs) return this.#begin(key, work);
+    const ended = runs.current.then(() => {}, () => {});
+    return runs.next ??= ended.then(() => this.#begin(key, work));
+  }
+
+  #begin(key: string, work: () => Promise<T>): Promise<T> {
+    const runs: Runs<T> = { current: work() };
+    this.#runs.set(key, runs);
+    const forget = () => {
+      // Where somebody has asked meanwhile, the next run takes its place.
+      if (!runs.next) this.#runs.delete(key);
+    };
+    runs.current.then(forget, forget);
+    return runs.current;
+  }
+}

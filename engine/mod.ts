@@ -76,7 +76,7 @@ export {
 export { loadModel, type LocalLoadOptions, type Model } from "./model/mod.ts";
 export { IMAGE_PLACE, type PromptImage, type PromptItem } from "./prompt/mod.ts";
 export * from "./store/mod.ts";
-export { TimeSlice } from "./async.ts";
+export { nextTask, TimeSlice } from "./async.ts";
 export type * from "./types.ts";
 export { ImageError, usableProjector } from "./vision/mod.ts";
 export {

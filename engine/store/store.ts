@@ -3,6 +3,7 @@
 // Reads no weights: header facts come from `inspect`.
 
 import { join, resolve } from "node:path";
+import { SharedRuns } from "../async.ts";
 import { ModelNotFoundError } from "../errors.ts";
 import type { ModelInfo } from "../types.ts";
 import { BlobStore } from "./blobs.ts";
@@ -30,6 +31,8 @@ export class ModelStore {
   readonly #collector: BlobCollector;
   readonly #headers: HeaderCache;
   readonly #builtin: BuiltinModels;
+  /** Requests that come at once look for the same model. */
+  readonly #lookups = new SharedRuns<{ entry?: StoreEntry | undefined; isNamed: boolean }>();
   /** What was read of the small blobs, by digest of the manifest. */
   readonly #contents = new Map<string, Promise<ModelBlobs>>();
   readonly #digests = new WeakMap<Manifest, string>();
@@ -87,14 +90,21 @@ export class ModelStore {
    * @throws {GgufError} if its header cannot be read
    */
   async find(name: string): Promise<StoreEntry> {
-    const manifest = await this.#findManifest(name);
-    const entry = manifest && await this.#openManifest(manifest);
-    if (entry) return await this.#options.remote?.complete(entry) ?? entry;
-    const file = await this.#findFile(name);
-    if (file) return await this.#openFile(file);
+    const { entry, isNamed } = await this.#lookups.run(name, () => this.#lookUp(name));
+    if (entry && isNamed) return await this.#options.remote?.complete(entry) ?? entry;
+    if (entry) return entry;
     const remote = await this.#options.remote?.find(name);
     if (!remote) throw new ModelNotFoundError(name);
     return remote;
+  }
+
+  /** The model on this machine; whether a manifest names it. */
+  async #lookUp(name: string): Promise<{ entry?: StoreEntry | undefined; isNamed: boolean }> {
+    const manifest = await this.#findManifest(name);
+    const entry = manifest && await this.#openManifest(manifest);
+    if (entry) return { entry, isNamed: true };
+    const file = await this.#findFile(name);
+    return { entry: file && await this.#openFile(file), isNamed: false };
   }
 
   /** Fails if models that the server at an address runs may not be used here. */

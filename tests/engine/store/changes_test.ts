@@ -55,6 +55,32 @@ Deno.test("writeManifest() removes blobs that only the old manifest of the name 
   });
 });
 
+Deno.test("find() looks for a model once or twice, however many ask at once, and never too early", async () => {
+  await withFiles({}, async ({ createStore }) => {
+    const store = createStore();
+    await writeModel(store, "a", "weights");
+    await store.find("a"); // What does not change is read once.
+    const { stat } = Deno;
+    let asked = 0;
+    Deno.stat = (path) => {
+      asked++;
+      return stat(path);
+    };
+    try {
+      await store.find("a");
+      const once = asked;
+      asked = 0;
+      await Promise.all(Array.from({ length: 100 }, () => store.find("a")));
+      assertEquals(asked, 2 * once);
+    } finally {
+      Deno.stat = stat;
+    }
+    const [, removing] = [store.find("a"), store.remove("a")];
+    await removing;
+    await assertRejects(() => store.find("a"), ModelNotFoundError);
+  });
+});
+
 Deno.test("copy() gives a model another name, with the same bytes", async () => {
   await withFiles({}, async ({ folder, createStore }) => {
     const store = createStore();
