@@ -11,6 +11,7 @@ export type {
 } from "./api/ollama/types.ts";
 export type { OllamaMessage } from "./api/ollama/schema.ts";
 export type { OllamaShow } from "./api/models/show.ts";
+export { isUrgent } from "./api/service/route.ts";
 export { createApp } from "./app.ts";
 export type { AppOptions } from "./app_types.ts";
 export { assemble, type AssembleDependencies, type ServerParts } from "./assemble.ts";

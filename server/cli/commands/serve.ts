@@ -1,7 +1,7 @@
 // `quern serve`: store, manager and HTTP application behind a port, until a signal comes.
 
 import type { ModelStore } from "../../../engine/mod.ts";
-import { assemble, Drain, type Handler, HttpServer } from "../../http/mod.ts";
+import { assemble, Drain, type Handler, HttpServer, isUrgent } from "../../http/mod.ts";
 import { createLog, type Log, messageOf } from "../../log.ts";
 import type { HostAddress } from "../../network/host.ts";
 import { readSettings } from "../../settings/settings.ts";
@@ -108,7 +108,7 @@ function listen({ hostname, port }: HostAddress, handler: Handler, log: Log): Ht
     const { addr } = listener;
     const name = addr.hostname.includes(":") ? `[${addr.hostname}]` : addr.hostname;
     log.info(`listening on http://${name}:${addr.port}, version ${VERSION}`);
-    return new HttpServer(listener, handler, { log });
+    return new HttpServer(listener, handler, { log, isUrgent });
   } catch (error) {
     if (!(error instanceof Deno.errors.AddrInUse)) throw error;
     throw new Error(

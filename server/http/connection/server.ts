@@ -5,8 +5,10 @@
 // head, ends with the first accept that fails, and closes no connection that idles. node:http stops
 // accepting, without a word, after the first accept that fails.
 
+import { nextTask } from "../../../engine/mod.ts";
 import type { Log } from "../../log.ts";
 import { Connection, type Handler, type Patience } from "./connection.ts";
+import { Turns } from "./turns.ts";
 
 /** Bounds of a server; each has a default. */
 export interface HttpServerOptions {
@@ -14,6 +16,8 @@ export interface HttpServerOptions {
   /** Most connections at a time. */
   maxConnections?: number;
   patience?: Partial<Patience>;
+  /** Whether a request is answered at once, however many others wait to begin. Default: none is. */
+  isUrgent?: (request: Request) => boolean;
 }
 
 /** More than twice the requests that may wait; each idle one costs some 10 KB. */
@@ -50,6 +54,7 @@ export class HttpServer {
   readonly #patience: Patience;
   readonly #connections = new Map<Connection, Promise<void>>();
   readonly #accepting: Promise<void>;
+  readonly #turns = new Turns(nextTask);
   readonly #sweep: ReturnType<typeof setInterval>;
   #limit: number;
   #refused = 0;
@@ -58,7 +63,11 @@ export class HttpServer {
   /** Serves on a listener, which it closes in the end. */
   constructor(listener: Deno.TcpListener, handler: Handler, options: HttpServerOptions) {
     this.#listener = listener;
-    this.#handler = handler;
+    const { isUrgent = () => false } = options;
+    this.#handler = async (request) => {
+      if (!isUrgent(request)) await this.#turns.take();
+      return await handler(request);
+    };
     this.#log = options.log;
     this.#limit = options.maxConnections ?? MAX_CONNECTIONS;
     this.#patience = { ...PATIENCE, ...options.patience };
@@ -97,6 +106,7 @@ export class HttpServer {
     while (!this.#closed) {
       try {
         this.#take(await this.#listener.accept());
+        this.#turns.arrive();
       } catch (error) {
         if (this.#closed) return;
         if (isOutOfFiles(error)) this.#learnLimit();

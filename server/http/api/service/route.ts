@@ -7,6 +7,14 @@ import { EXPOSITION_TYPE } from "../../metrics/exposition.ts";
 import { openApiDocument } from "../openapi.ts";
 import { json } from "../../stream/json.ts";
 
+/** What is asked to see whether a server is well, and costs it next to nothing to say. */
+const URGENT = /^\w+:\/\/[^/]*\/(health|metrics|api\/version)?(\?|$)/;
+
+/** Whether a request is answered before others begin. */
+export function isUrgent({ method, url }: Request): boolean {
+  return (method === "GET" || method === "HEAD") && URGENT.test(url);
+}
+
 /** Routes about the server itself. */
 export function operationsRoutes(
   { drain, hasCloud = false, manager, metrics, version }: AppDependencies,
