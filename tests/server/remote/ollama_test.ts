@@ -1,7 +1,7 @@
 // Models of servers with Ollama's API: what is sent there, and what becomes of the answers.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import type { ChatRequest } from "../../../engine/mod.ts";
+import type { ChatEvent, ChatRequest } from "../../../engine/mod.ts";
 import { ChatTemplateError, IMAGE_PLACE, RequestError } from "../../../engine/mod.ts";
 import { eventsOf, openAt, serveOllama } from "./upstream.ts";
 
@@ -54,7 +54,7 @@ Deno.test("whoever waits at another server hears how many come first there", asy
     { ...text, ...done },
   ]);
   await using model = await openAt(upstream);
-  const expected = [
+  const expected: ChatEvent[] = [
     { type: "queued", ahead: 3 },
     { type: "queued", ahead: 1 },
     { type: "start", promptTokens: 0, cachedTokens: 0 },
