@@ -6,6 +6,8 @@
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
 import { activationBytes } from "../kernels/cpu/activations.ts";
+import { PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "../kernels/cpu/bands.ts";
+import { inOrder } from "../kernels/cpu/kernel.ts";
 import { probeDotProduct } from "../kernels/cpu/dot_product.ts";
 import { BAND, blockBytes, type PackedFormat, packedFormats } from "../kernels/cpu/formats/mod.ts";
 import { commonModule, formatModule } from "../kernels/cpu/modules.ts";
@@ -151,7 +153,10 @@ class Products {
       const blocks = columns / this.format.source.blockSize;
       return {
         kernel: product,
-        record: work.words(address, codes, y, blocks, count, stride, 0, count),
+        record: work.words(...inOrder(PRODUCT_ARGUMENTS, {
+          ...{ ...PLAIN_PRODUCT, weights: address, x: codes, y, blocks, tokens: count, stride },
+          ...{ all: count, rows, tokenBytes: activationBytes(this.isWide) },
+        })),
         items: Math.ceil(rows / BAND),
       };
     };

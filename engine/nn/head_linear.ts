@@ -26,6 +26,7 @@ export function headLinear(
     const routing = { experts: heads, choices: heads, ids, weights: unused, count: unused };
     return device.expertPlan(routing, rows, { cols: 1 });
   });
+  network.addRows(plan);
   const form = network.formOf(x, matrix);
   const vectors = { ...form, columns: matrix.columns, stride: matrix.columns };
   const results = { ...y.rows, columns: y.step, stride: y.step };

@@ -24,6 +24,7 @@ export function activate(
       y: to.address,
       yStride: 4 * y.stride,
       columns: y.stride,
+      accumulate: 0,
     });
     const name = `activate_${activation}`;
     core.run([{ kernels: core.common, name, arguments: words, items: rows }]);

@@ -34,8 +34,8 @@ export const OPERATION_WORDS = 6;
 /** Operations that a step may have. */
 export const MAXIMUM_OPERATIONS = 16384;
 
-/** Words of the block. */
-export const CONTROL_WORDS = OPERATIONS + OPERATION_WORDS * MAXIMUM_OPERATIONS;
+/** Words of the block, with room for what ends the operations. */
+export const CONTROL_WORDS = OPERATIONS + OPERATION_WORDS * (MAXIMUM_OPERATIONS + 1);
 
 /**
  * How often a thread looks before it sleeps: a few microseconds, about what waking costs. Longer

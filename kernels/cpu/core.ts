@@ -3,6 +3,7 @@
 
 import type { DeviceOptions } from "../device.ts";
 import { GpuMemoryError } from "../errors.ts";
+import { MAXIMUM_OPERATIONS } from "./control.ts";
 import { activationBytes, QUANTIZE_ARGUMENTS } from "./activations.ts";
 import { type DotProduct, probeDotProduct } from "./dot_product.ts";
 import { isFloatFormat } from "./float_product.ts";
@@ -88,8 +89,10 @@ export class CpuCore implements Quantizer, Packer {
   readonly #unloaded: Kernels[] = [];
   /** What `commonModule` makes. */
   readonly common: Kernels;
-  #arguments: CpuBuffer;
+  readonly #arguments: CpuBuffer;
   #argumentWords = 0;
+  /** Kernels in all phases. */
+  #waiting = 0;
   readonly #phases: (KernelCall & { record: number })[][] = [];
   /** Whether kernels wait for others. */
   #waits = false;
@@ -226,17 +229,19 @@ export class CpuCore implements Quantizer, Packer {
    * {@linkcode CpuCore.together} and the next flush they wait: threads then take them in one go.
    */
   run(calls: readonly KernelCall[]): void {
-    const words = calls.reduce((sum, call) => sum + call.arguments.length, 0);
-    if (4 * (this.#argumentWords + words) > this.#arguments.size) this.flush();
-    if (4 * words > this.#arguments.size) {
-      this.#arguments = takeBuffer(this.work, "arguments", 4 * words);
-    }
-    this.#phases.push(calls.map((call) => {
+    this.#phases.push([]);
+    for (const call of calls) {
+      const bytes = 4 * (this.#argumentWords + call.arguments.length);
+      if (bytes > this.#arguments.size || this.#waiting === MAXIMUM_OPERATIONS) {
+        this.flush(); // Where a phase is too long for one step, its end is a step of its own.
+        this.#phases.push([]);
+      }
       const record = this.#arguments.address + 4 * this.#argumentWords;
       this.#arguments.words.set(call.arguments, this.#argumentWords);
       this.#argumentWords += call.arguments.length;
-      return { ...call, record };
-    }));
+      this.#waiting++;
+      this.#phases.at(-1)!.push({ ...call, record });
+    }
     if (!this.#waits) this.flush();
   }
 
@@ -261,6 +266,7 @@ export class CpuCore implements Quantizer, Packer {
     } finally {
       this.#waits = false;
       this.#phases.length = 0;
+      this.#waiting = 0;
     }
   }
 
@@ -268,6 +274,7 @@ export class CpuCore implements Quantizer, Packer {
   flush(): void {
     const phases = this.#phases.splice(0);
     this.#argumentWords = 0;
+    this.#waiting = 0;
     if (phases.length === 0) return;
     if (this.#inKernels !== undefined) {
       const started = performance.now();

@@ -19,13 +19,7 @@ import type { ActivateOptions } from "../ops/activation_function.ts";
 import type { AttentionOptions, AttentionTiling } from "../ops/attention.ts";
 import type { Columns, ElementwiseOperation, ElementwiseOptions } from "../ops/elementwise.ts";
 import type { EmbedOptions, StepRows } from "../ops/embed.ts";
-import type {
-  CombineOptions,
-  ExpertLinearOptions,
-  ExpertPlan,
-  RouteOptions,
-  Routing,
-} from "../ops/experts.ts";
+import type { CombineOptions, ExpertLinearOptions, RouteOptions, Routing } from "../ops/experts.ts";
 import type { AttentionState, HeadShape, LayerCache } from "../ops/kv_cache.ts";
 import type { LinearOptions } from "../ops/linear.ts";
 import type { Affine, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
@@ -55,8 +49,16 @@ import { combine } from "./combine.ts";
 import { CpuCore } from "./core.ts";
 import { probeDotProduct } from "./dot_product.ts";
 import { type CpuOptions, cpuProfile, readBandwidth } from "./machine.ts";
-import { type CpuMatrix, tableOf, WeightMatrix, WeightWriter } from "./matrix.ts";
+import {
+  affineFloats,
+  type CpuMatrix,
+  packAffine,
+  tableOf,
+  WeightMatrix,
+  WeightWriter,
+} from "./matrix.ts";
 import { bufferSize, cpu, type CpuBuffer, dryBuffer, giveBuffer, takeBuffer } from "./memory.ts";
+import { type CpuExpertPlan, expertPlan, planBytes } from "./expert_plan.ts";
 import * as attentions from "./plain/attention.ts";
 import { embed } from "./plain/embed.ts";
 import * as experts from "./plain/experts.ts";
@@ -175,6 +177,10 @@ export class CpuDevice implements Device {
 
   setAffine(matrix: WeightMatrix, affine: Affine): void {
     matrix.affine = affine;
+    matrix.packedAffine ??= cpu(
+      this.buffer(`affine of ${matrix.label}`, 4 * affineFloats(matrix), "weights"),
+    );
+    if (!this.#core.isDry) packAffine(matrix, affine, matrix.packedAffine.floats);
   }
 
   tableOf(rows: FloatRows, count: number, first: number): CpuMatrix {
@@ -326,26 +332,28 @@ export class CpuDevice implements Device {
     return this.#plain(operands.route(logits, routing), experts.route(logits, routing, options));
   }
 
-  /** Pairs are not grouped: each reads its expert's rows by itself. */
-  expertPlan(routing: Routing): ExpertPlan {
-    return {
-      name: "expert plan",
-      reads: [],
-      writes: [],
-      routing,
+  expertPlan(routing: Routing, rows: number): CpuExpertPlan {
+    const bytes = planBytes(routing.experts, rows * routing.choices);
+    const buffer = this.buffer("expert plan", bytes, "scratch");
+    const described = {
+      ...{ name: "expert plan", reads: [routing.ids], writes: [buffer] },
       work: () => NO_WORK,
-      encode() {},
+    };
+    return {
+      ...this.#bound(described, expertPlan(this.#core, routing, buffer)),
+      routing,
+      buffer,
     };
   }
 
   expertLinear(
     matrix: WeightMatrix,
-    plan: ExpertPlan,
+    plan: CpuExpertPlan,
     x: Activation,
     y: Activation,
     options: ExpertLinearOptions,
   ): Operation {
-    const run = expertLinear(this.#core, matrix, plan.routing, x, y, options);
+    const run = expertLinear(this.#core, matrix, plan, x, y, options);
     return this.#bound(operands.expertLinear(matrix, plan, x, y, options), run);
   }
 

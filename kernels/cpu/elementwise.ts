@@ -12,9 +12,11 @@ import {
   type Memory,
   type ModuleBuilder,
   type V128,
+  v128,
 } from "./wasm/mod.ts";
 import { lanes } from "./formats/scales.ts";
 import { addKernel, forItems } from "./kernel.ts";
+import { forFours } from "./vectors.ts";
 import type { ActivationFunction } from "../ops/activation_function.ts";
 
 /** A float in all lanes. */
@@ -107,25 +109,27 @@ export function activate(f: FunctionBuilder, name: ActivationFunction, x: V128):
 }
 
 /**
- * What activation reads: rows of `columns` floats, a multiple of 4; `up`, in the same rows as x, is zero
- * where there is none. Strides are in bytes.
+ * What activation reads: rows of `columns` floats; `up`, in the same rows as x, is zero where there is
+ * none; `accumulate` (0 or 1) adds to y. Strides are in bytes.
  */
-export const ACTIVATE_ARGUMENTS = ["x", "up", "xStride", "y", "yStride", "columns"] as const;
+export const ACTIVATE_ARGUMENTS = [
+  ...["x", "up", "xStride", "y", "yStride", "columns", "accumulate"] as const,
+] as const;
 
 /** Adds `activate_<name>(record, first, last)`: y = f(x), or y = f(x) * up as gateReference() has it. */
 export function addActivate(module: ModuleBuilder, work: Memory, name: ActivationFunction): void {
   const kernel = { name: `activate_${name}`, takes: ACTIVATE_ARGUMENTS };
-  addKernel(module, work, kernel, (f, given, first, last) =>
+  addKernel(module, work, kernel, (f, given, first, last) => {
+    const adds = f.let(i32x4.splat(i32.sub(0, given.accumulate)));
     forItems(f, first, last, (row) => {
       const offset = f.let(i32.mul(row, given.xStride));
       const x = f.let(i32.add(given.x, offset));
       const up = f.let(i32.add(given.up, offset));
       const y = f.let(i32.add(given.y, i32.mul(row, given.yStride)));
-      const at = f.let(i32.const(0));
-      f.forUpTo(at, i32.mul(given.columns, 4), 16, () => {
-        const value = f.let(activate(f, name, f.let(work.v128.load(i32.add(x, at)))));
+      forFours(f, work, given.columns, (four) => {
+        const value = f.let(activate(f, name, f.let(four.load(x))));
         f.if(given.up, () => {
-          const factor = work.v128.load(i32.add(up, at));
+          const factor = four.load(up);
           const clamped = () =>
             f32x4.add(
               f32x4.max(f32x4.min(factor, constant(f, 7)), constant(f, -7)),
@@ -133,7 +137,8 @@ export function addActivate(module: ModuleBuilder, work: Memory, name: Activatio
             );
           f.set(value, f32x4.mul(value, name === "clamped_swish" ? clamped() : factor));
         });
-        f.do(work.v128.store(i32.add(y, at), value));
+        four.store(y, f32x4.add(value, v128.and(four.load(y), adds)));
       });
-    }));
+    });
+  });
 }

@@ -24,8 +24,10 @@ import {
 } from "./formats/format.ts";
 import { type FloatFormat, floatGroupBytes } from "./formats/floats.ts";
 import { lanes } from "./formats/scales.ts";
-import { forTiles, PRODUCT_ARGUMENTS, walkBlocks } from "./product.ts";
-import { accumulate, type ProductMemories } from "./tile.ts";
+import { accumulate, forBands, forTiles, PRODUCT_ARGUMENTS, type TilePlace } from "./bands.ts";
+import { addKernel } from "./kernel.ts";
+import { walkBlocks } from "./product.ts";
+import type { ProductMemories } from "./tile.ts";
 
 /** Tokens of a tile. */
 const TILE = 4;
@@ -110,7 +112,7 @@ function keep(f: FunctionBuilder, [first, second]: Quads): Quads {
 }
 
 /**
- * Adds `float_product(record, first, last)`: as `product`, but x is f32 [tokens, columns], columns
+ * Adds `float_product(record, first, last)` (PRODUCT_ARGUMENTS): as `product`, but x is f32, columns
  * padded with zeros to whole blocks.
  */
 export function addFloatProduct(
@@ -125,87 +127,89 @@ export function addFloatProduct(
   const { work, panel } = memories;
   const hasMadd = machine !== "widened";
   const panelBlocks = Math.max(1, PANEL_GROUPS * GROUP / source.blockSize);
-  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
-  module.function("float_product", parameters, (f, { record, first, last }) => {
-    const [matrix, x, y, blocks, tokens, stride, addsToY] = PRODUCT_ARGUMENTS.map((_, i) =>
-      f.let(work.i32.load(record, 4 * i))
-    );
-    const tokenBytes = f.let(i32.mul(blocks, 4 * source.blockSize));
-    const bandBytes = f.let(i32.mul(blocks, source.blockBytes));
-    const band = f.let(first);
-    /** Adds a tile that reads what `walk` goes through. */
-    const addTile = (
-      input: Local<"i32">,
-      outputs: readonly Local<"i32">[],
-      adds: Local<"i32">,
-      walk: (body: (load: (column: number) => Quads) => void) => void,
-    ) => {
-      const inputs = outputs.map((_, t) => f.let(i32.add(input, i32.mul(tokenBytes, t))));
-      accumulate(f, work, { outputs, adds }, (totals) =>
-        walk((load) => {
-          for (let column = 0; column < GROUP; column++) {
-            const weights = keep(f, load(column));
-            inputs.forEach((x, t) => {
-              const value = f.let(work.v128.load32_splat(x, 4 * column));
-              totals[t].forEach((total, quad) =>
-                f.set(
-                  total,
-                  hasMadd
-                    ? f32x4.relaxed_madd(weights[quad], value, total)
-                    : f32x4.add(total, f32x4.mul(weights[quad], value)),
-                )
-              );
-            });
-          }
-          for (const x of inputs) f.increase(x, 4 * GROUP);
-        }));
-    };
-    f.forUpTo(band, last, 1, () => {
-      const from = f.let(i32.add(matrix, i32.mul(band, bandBytes)));
-      const out = f.let(i32.add(y, i32.mul(band, 4 * BAND)));
-      const end = f.let(i32.add(from, bandBytes));
-      const adds = f.let(addsToY);
+  const kernel = { name: "float_product", takes: PRODUCT_ARGUMENTS };
+  addKernel(module, work, kernel, (f, given, first, last) => {
+    const items = { first, last, blockBytes: source.blockBytes };
+    forBands(f, memories, given, items, ({ begin, end, tokens }) => {
+      const offset = f.let(i32.const(0));
       f.if(i32.lt_u(tokens, TILE), () => {
+        const walk: Walk = (body) => source.walk(f, begin, end, body);
         forTiles(
           f,
-          { x, out, tokens, stride, tokenBytes, sizes: [1] },
-          ({ input, outputs }) =>
-            addTile(input, outputs, adds, (body) => source.walk(f, from, end, body)),
+          panel,
+          { tokens, offset, sizes: [1] },
+          (tile) => addFloatTile(f, memories, { ...tile, hasMadd }, walk),
         );
       }, () => {
-        const next = f.let(x);
-        const rest = f.let(blocks);
+        const from = f.let(begin);
+        const to = f.local("i32");
+        const rest = f.let(given.blocks);
+        const isFirst = f.let(i32.const(1));
         f.doWhile(() => {
           const count = f.let(i32.const(panelBlocks));
           f.if(i32.lt_u(rest, count), () => f.set(count, rest));
-          f.set(end, i32.add(from, i32.mul(count, source.blockBytes)));
-          const to = f.let(i32.const(0));
-          source.walk(f, from, end, (load) => {
+          f.set(to, i32.add(from, i32.mul(count, source.blockBytes)));
+          const panelEnd = f.let(i32.const(0));
+          source.walk(f, from, to, (load) => {
             for (let column = 0; column < GROUP; column++) {
               load(column).forEach((quad, q) =>
-                f.do(panel.v128.store(to, quad, 32 * column + 16 * q))
+                f.do(panel.v128.store(panelEnd, quad, 32 * column + 16 * q))
               );
             }
-            f.increase(to, PANEL_GROUP_BYTES);
+            f.increase(panelEnd, PANEL_GROUP_BYTES);
           });
-          const rows = { x: next, out, tokens, stride, tokenBytes, sizes: [TILE, 1] };
-          forTiles(f, rows, ({ input, outputs }) =>
-            addTile(input, outputs, adds, (body) => {
-              const at = f.let(i32.const(0));
-              f.doWhile(() => {
-                body((column) => [
-                  panel.v128.load(at, 32 * column),
-                  panel.v128.load(at, 32 * column + 16),
-                ]);
-                f.increase(at, PANEL_GROUP_BYTES);
-              }, i32.lt_u(at, to));
-            }));
-          f.set(from, end);
-          f.increase(next, i32.mul(count, 4 * source.blockSize));
+          const walk: Walk = (body) => {
+            const at = f.let(i32.const(0));
+            f.doWhile(() => {
+              body((column) => [
+                panel.v128.load(at, 32 * column),
+                panel.v128.load(at, 32 * column + 16),
+              ]);
+              f.increase(at, PANEL_GROUP_BYTES);
+            }, i32.lt_u(at, panelEnd));
+          };
+          forTiles(
+            f,
+            panel,
+            { tokens, offset, sizes: [TILE, 1] },
+            (tile) => addFloatTile(f, memories, { ...tile, isFirst, hasMadd }, walk),
+          );
+          f.set(from, to);
+          f.increase(offset, i32.mul(count, 4 * source.blockSize));
           f.set(rest, i32.sub(rest, count));
-          f.set(adds, 1);
+          f.set(isFirst, 0);
         }, rest);
       });
     });
   });
+}
+
+type Walk = (body: (load: (column: number) => Quads) => void) => void;
+
+/** Adds a tile that reads the columns that `walk` goes through. */
+function addFloatTile(
+  f: FunctionBuilder,
+  { work, panel }: ProductMemories,
+  tile: TilePlace & { isFirst?: Local<"i32">; hasMadd: boolean },
+  walk: Walk,
+): void {
+  const { inputs, isFirst, hasMadd } = tile;
+  accumulate(f, panel, tile, isFirst, (totals) =>
+    walk((load) => {
+      for (let column = 0; column < GROUP; column++) {
+        const weights = keep(f, load(column));
+        inputs.forEach((x, t) => {
+          const value = f.let(work.v128.load32_splat(x, 4 * column));
+          totals[t].forEach((total, quad) =>
+            f.set(
+              total,
+              hasMadd
+                ? f32x4.relaxed_madd(weights[quad], value, total)
+                : f32x4.add(total, f32x4.mul(weights[quad], value)),
+            )
+          );
+        });
+      }
+      for (const x of inputs) f.increase(x, 4 * GROUP);
+    }));
 }

@@ -6,7 +6,7 @@ import type { FloatRows } from "../ops/activation.ts";
 import type { Affine, Matrix, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
 import type { QuantFormat } from "../quants/mod.ts";
 import { BAND, bandBytes, blockColumns, type CpuFormat } from "./formats/mod.ts";
-import { cpu } from "./memory.ts";
+import { cpu, type CpuBuffer } from "./memory.ts";
 
 /** A table or a matrix whose rows can be had as floats. */
 export interface CpuMatrix extends Matrix {
@@ -82,6 +82,8 @@ export class WeightMatrix implements CpuMatrix {
   /** Rows that lie together, each unit in whole bands. */
   readonly unit: number;
   affine: Affine | undefined;
+  /** The same as kernels read it, see packAffine(). */
+  packedAffine: CpuBuffer | undefined;
   readonly #memory: BlockMemory;
   /** GGUF blocks of each side, until they are let go. */
   readonly #blocks: Uint8Array<ArrayBuffer>[];
@@ -142,6 +144,24 @@ export class WeightMatrix implements CpuMatrix {
       for (const side of this.#blocks.splice(0)) this.#memory.give(side);
     }
     return this.#packed;
+  }
+}
+
+/** Floats that the factors and biases of a matrix take as kernels read them. */
+export function affineFloats({ rows, unit, sides }: WeightMatrix): number {
+  return sides * rows / unit * Math.ceil(unit / BAND) * 2 * BAND;
+}
+
+/** Writes factors and biases band by band, eight of each, side after side. Bands that a unit does not fill end in zeros. */
+export function packAffine(matrix: WeightMatrix, affine: Affine, to: Float32Array): void {
+  const { rows, unit, sides } = matrix;
+  let at = 0;
+  for (let first = 0; first < sides * rows; first += unit) {
+    for (let row = 0; row < unit; row += BAND, at += 2 * BAND) {
+      const [from, end] = [first + row, first + Math.min(unit, row + BAND)];
+      to.set(affine.scale.subarray(from, end), at);
+      to.set(affine.bias.subarray(from, end), at + BAND);
+    }
   }
 }
 

@@ -128,7 +128,7 @@ export class ThreadPool {
         at += OPERATION_WORDS;
       }
     });
-    if (at < control.length) control[at + OPERATION_WORDS - 1] = -1; // Of no phase.
+    control[at + OPERATION_WORDS - 1] = -1; // Of no phase.
     control[Word.Phases] = Math.max(1, step.length); // The end of a phase ends the step.
     control[Word.Abort] = 0;
     control[Word.Faults] = 0;

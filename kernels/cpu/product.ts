@@ -2,14 +2,8 @@
 // lie; for many, the codes of some groups are spread out in a panel first, which all tokens then read.
 // The panel is at constant addresses in a memory of the thread's own: engines check no bounds there.
 
-import {
-  type FunctionBuilder,
-  type I32,
-  i32,
-  i8x16,
-  type Local,
-  type ModuleBuilder,
-} from "./wasm/mod.ts";
+import { forBands, forTiles, PRODUCT_ARGUMENTS } from "./bands.ts";
+import { type FunctionBuilder, i32, i8x16, type Local, type ModuleBuilder } from "./wasm/mod.ts";
 import { activationBytes, codeBytes } from "./activations.ts";
 import { type DotPlan, type DotProduct, planDots, sumDots } from "./dot_product.ts";
 import { sumWidePairs, widenPairs } from "./dot_product.ts";
@@ -24,6 +18,7 @@ import {
   STEPS,
 } from "./formats/format.ts";
 import { bytes, unpackCodes } from "./formats/planes.ts";
+import { addKernel } from "./kernel.ts";
 import { addTile, type GroupSource, type Product, type ProductMemories } from "./tile.ts";
 
 /** Tokens of a tile: eight sums are what the registers hold beside operands. */
@@ -35,14 +30,6 @@ export const PANEL_PAGES = 4;
 /** Its bytes. */
 export const PANEL_BYTES = 65536 * PANEL_PAGES;
 
-/**
- * What a product reads, as words in memory; `stride` is the bytes of a row of y, `all` the tokens that
- * a group of x has, `tokens` those of them that are multiplied.
- */
-export const PRODUCT_ARGUMENTS = [
-  ...["weights", "x", "y", "blocks", "tokens", "stride", "accumulate", "all"],
-] as const;
-
 /** Whether a format's products read activations of 16 bits on a machine. */
 export function readsWide(format: PackedFormat, machine: DotProduct): boolean {
   return planOf(format, machine).isWide;
@@ -53,9 +40,8 @@ function planOf({ bits, table }: PackedFormat, machine: DotProduct): DotPlan {
 }
 
 /**
- * Adds `product(record, first, last)` for bands `first` to `last`, rows of eight. Activations are
- * [groups, all], wide where readsWide says so; y is f32 [tokens, rows], rows padded to a
- * multiple of 8. `accumulate` adds to y.
+ * Adds `product(record, first, last)` (PRODUCT_ARGUMENTS) for items `first` to `last`, bands of eight
+ * rows. Activations are groups of int8, wide where readsWide says so.
  */
 export function addProduct(
   module: ModuleBuilder,
@@ -65,97 +51,45 @@ export function addProduct(
 ): void {
   const product: Product = { format, plan: planOf(format, machine), memories };
   const size = format.source.blockSize;
-  const bytesPerGroup = activationBytes(product.plan.isWide);
-  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
-  module.function("product", parameters, (f, { record, first, last }) => {
-    const [matrix, x, y, blocks, tokens, stride, accumulate, all] = PRODUCT_ARGUMENTS.map((_, i) =>
-      f.let(memories.work.i32.load(record, 4 * i))
-    );
-    const rows = { tokens, stride, tokenBytes: bytesPerGroup, sizes: [TILE, 1] };
-    const groupStride = f.let(i32.mul(all, bytesPerGroup));
-    const bandBytes = f.let(i32.mul(blocks, blockBytes(format)));
-    const band = f.let(first);
-    f.forUpTo(band, last, 1, () => {
-      const from = f.let(i32.add(matrix, i32.mul(band, bandBytes)));
-      const out = f.let(i32.add(y, i32.mul(band, 4 * BAND)));
-      const end = f.let(i32.add(from, bandBytes));
-      const adds = f.let(accumulate);
+  const { work, panel } = memories;
+  const kernel = { name: "product", takes: PRODUCT_ARGUMENTS };
+  addKernel(module, work, kernel, (f, given, first, last) => {
+    const groupStride = f.let(i32.mul(given.all, activationBytes(product.plan.isWide)));
+    const items = { first, last, blockBytes: blockBytes(format) };
+    forBands(f, memories, given, items, ({ begin, end, tokens }) => {
+      const offset = f.let(i32.const(0));
+      const tiles = { tokens, offset, sizes: [TILE, 1] };
       f.if(i32.le_u(tokens, TILE), () => {
-        forTiles(
-          f,
-          { ...rows, x, out },
-          (tile) =>
-            addTile(
-              f,
-              product,
-              { ...tile, adds, groupStride },
-              (body) => walkBlocks(f, product, from, end, body),
-            ),
-        );
+        const walk: Walk = (body) => walkBlocks(f, product, begin, end, body);
+        forTiles(f, panel, tiles, (tile) => addTile(f, product, { ...tile, groupStride }, walk));
       }, () => {
-        const next = f.let(x);
-        const rest = f.let(blocks);
+        const from = f.let(begin);
+        const to = f.local("i32");
+        const rest = f.let(given.blocks);
+        const isFirst = f.let(i32.const(1));
         f.doWhile(() => {
           const count = f.let(i32.const(PANEL_GROUPS * GROUP / size));
           f.if(i32.lt_u(rest, count), () => f.set(count, rest));
-          f.set(end, i32.add(from, i32.mul(count, blockBytes(format))));
-          const panelEnd = fillPanel(f, product, from, end);
+          f.set(to, i32.add(from, i32.mul(count, blockBytes(format))));
+          const panelEnd = fillPanel(f, product, from, to);
+          const walk: Walk = (body) => walkPanel(f, product, panelEnd, body);
           forTiles(
             f,
-            { ...rows, x: next, out },
-            (tile) =>
-              addTile(
-                f,
-                product,
-                { ...tile, adds, groupStride },
-                (body) => walkPanel(f, product, panelEnd, body),
-              ),
+            panel,
+            tiles,
+            (tile) => addTile(f, product, { ...tile, isFirst, groupStride }, walk),
           );
-          f.set(from, end);
-          f.increase(next, i32.mul(count, i32.mul(groupStride, size / GROUP)));
+          f.set(from, to);
+          f.increase(offset, i32.mul(count, i32.mul(groupStride, size / GROUP)));
           f.set(rest, i32.sub(rest, count));
-          f.set(adds, 1);
+          f.set(isFirst, 0);
         }, rest);
       });
     });
   });
 }
 
-/** The tokens that tiles share out. */
-export interface TokenRows {
-  readonly x: Local<"i32">;
-  readonly out: Local<"i32">;
-  readonly tokens: Local<"i32">;
-  /** Bytes of a row of y. */
-  readonly stride: Local<"i32">;
-  /** Bytes from one token to the next in x. */
-  readonly tokenBytes: I32;
-  /** Tokens of tiles, the most first. */
-  readonly sizes: readonly number[];
-}
-
-/** Adds a tile for every size; each takes as many tokens as it can. */
-export function forTiles(
-  f: FunctionBuilder,
-  { x, out, tokens, stride, tokenBytes, sizes }: TokenRows,
-  body: (tile: { input: Local<"i32">; outputs: Local<"i32">[] }) => void,
-): void {
-  const rest = f.let(tokens);
-  const input = f.let(x);
-  const next = f.let(out);
-  for (const size of sizes) {
-    f.while(i32.ge_u(rest, size), () => {
-      const outputs = Array.from({ length: size }, () => {
-        const output = f.let(next);
-        f.increase(next, stride);
-        return output;
-      });
-      body({ input, outputs });
-      f.increase(input, i32.mul(tokenBytes, size));
-      f.set(rest, i32.sub(rest, size));
-    });
-  }
-}
+type Walk = (body: (group: GroupSource) => void) => void;
 
 /** Goes through the blocks of a band where they lie, group by group. */
 export function walkBlocks(

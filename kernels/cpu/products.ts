@@ -1,159 +1,119 @@
-// Matrix products of a CPU device, by the kernels of the format on all threads, or for a format that
-// has none in plain loops over its rows as floats. What comes after a product (scales and biases of
-// rows, a gate, another place) is plain.
+// Matrix products of a CPU device by the kernels of the format on all threads. Factors and biases of
+// rows, sums with what is there and partial bands are the kernels' business (bands.ts); the gate of a
+// pair and int8 groups are made of complete rows.
 
-import { type Activation, GROUP, isQuantized, type QuantizedRows } from "../ops/activation.ts";
-import { type ActivationFunction, gateReference } from "../ops/activation_function.ts";
-import type { ExpertLinearOptions, Routing } from "../ops/experts.ts";
+import { type Activation, GROUP, isQuantized } from "../ops/activation.ts";
+import type { ActivationFunction } from "../ops/activation_function.ts";
+import type { ExpertLinearOptions } from "../ops/experts.ts";
 import type { LinearOptions } from "../ops/linear.ts";
-import { activationBytes, codeBytes } from "./activations.ts";
+import { activationBytes } from "./activations.ts";
+import { affineBytes, PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "./bands.ts";
 import type { CpuCore } from "./core.ts";
 import { ACTIVATE_ARGUMENTS } from "./elementwise.ts";
+import type { CpuExpertPlan } from "./expert_plan.ts";
 import { BAND, blockColumns, type CpuFormat, cpuFormat } from "./formats/mod.ts";
 import { inOrder } from "./kernel.ts";
 import type { PackedSide, WeightMatrix } from "./matrix.ts";
 import { cpu, type CpuBuffer } from "./memory.ts";
-import { floatsOf, targetOf } from "./plain/rows.ts";
-import { PRODUCT_ARGUMENTS } from "./product.ts";
+import { plainExpertLinear, plainLinear } from "./plain/products.ts";
 
-/** One call of a product kernel: some rows of x by a unit of a matrix. */
-interface Call {
-  readonly side: number;
-  readonly unit: number;
-  /** Rows of x, and the first of them. */
-  readonly first: number;
-  readonly rows: number;
-  /** Which of the vectors side by side in a row; default 0. */
-  readonly vector?: number;
-}
-
-/** Where results go: [rows of all calls, stride]. */
-interface Results {
-  readonly buffer: CpuBuffer;
-  /** The first float. */
-  readonly at: number;
+/** Rows of f32 that an operation writes: an address, and the bytes of a row. */
+interface Rows {
+  readonly address: number;
   readonly stride: number;
 }
 
+/** What is multiplied: tokens, or the pairs of a plan. */
+interface Work {
+  readonly tokens: number;
+  /** Tokens that groups of int8 lie beside each other for. */
+  readonly all: number;
+  readonly experts?: { plan: CpuExpertPlan; share: number; pairs: number };
+}
+
 /** The products of one matrix with one activation. */
-class Products {
+class Product {
   readonly #core: CpuCore;
   readonly #matrix: WeightMatrix;
   readonly #x: Activation;
-  readonly #format: CpuFormat | undefined;
+  readonly #format: CpuFormat;
   readonly #packed: readonly PackedSide[];
   readonly #vectors: number;
+  readonly #bands: number;
 
   /** @param vectors vectors side by side in a row of x, each as wide as x says */
-  constructor(core: CpuCore, matrix: WeightMatrix, x: Activation, vectors = 1) {
-    this.#vectors = vectors;
+  constructor(
+    core: CpuCore,
+    matrix: WeightMatrix,
+    x: Activation,
+    { format, vectors = 1 }: { format: CpuFormat; vectors?: number },
+  ) {
     this.#core = core;
     this.#matrix = matrix;
     this.#x = x;
-    const format = cpuFormat(matrix.format.name);
-    // Kernels take rows of floats that end where their blocks do.
-    const fits = format && (isQuantized(x) || x.stride % blockColumns(format) === 0);
-    this.#format = fits ? format : undefined;
-    this.#packed = this.#format ? matrix.packed(this.#format, core) : [];
-    if (!this.#format) matrix.keepBlocks();
+    this.#format = format;
+    this.#vectors = vectors;
+    this.#bands = Math.ceil(matrix.unit / BAND);
+    this.#packed = matrix.packed(format, core);
   }
 
-  /** Rows of a unit as products have them: whole bands. */
-  get width(): number {
-    return Math.ceil(this.#matrix.unit / BAND) * BAND;
+  /** y = x W^T, or y += x W^T; of a pair the activation of one times the other. */
+  run(work: Work, y: Rows, options: { accumulate: boolean; activation: ActivationFunction }): void {
+    const { sides, unit } = this.#matrix;
+    const accumulate = Number(options.accumulate);
+    if (sides === 1) return this.#multiply(work, [{ ...y, accumulate }]);
+    // Rows of both sides, whole bands each: what is behind the last row is zero and stays so.
+    const stride = 4 * BAND * this.#bands;
+    const { address } = this.#core.results(2 * work.tokens * stride);
+    const up = address + work.tokens * stride;
+    this.#multiply(work, [address, up].map((address) => ({ address, stride, accumulate: 0 })));
+    const words = inOrder(ACTIVATE_ARGUMENTS, {
+      ...{ x: address, up, xStride: stride, y: y.address, yStride: y.stride },
+      ...{ columns: unit, accumulate },
+    });
+    const name = `activate_${options.activation}`;
+    const { common } = this.#core;
+    this.#core.run([{ kernels: common, name, arguments: words, items: work.tokens }]);
   }
 
-  /** Whether results can go where they belong at once. */
-  get isDirect(): boolean {
-    return this.#format !== undefined && this.width === this.#matrix.unit;
-  }
-
-  /**
-   * Runs calls whose results lie one after the other at `to`: [rows of all calls, width].
-   * @param stride floats from a row of results to the next
-   */
-  run(calls: readonly Call[], to: Results, { all, adds = false }: { all: number; adds?: boolean }) {
-    if (this.#format) this.#runKernels(this.#format, calls, to, { all, adds });
-    else this.#runPlain(calls, to, all);
-  }
-
-  #runKernels(
-    format: CpuFormat,
-    calls: readonly Call[],
-    { buffer, at, stride }: Results,
-    { all, adds }: { all: number; adds: boolean },
+  /** The product of each side. */
+  #multiply(
+    { tokens, all, experts }: Work,
+    results: readonly (Rows & { accumulate: number })[],
   ): void {
     const core = this.#core;
     const x = this.#x;
-    const name = isQuantized(x) ? "product" : "float_product";
-    const input = isQuantized(x) ? core.inputAddress(format, cpu(x.groups)) : cpu(x.floats).address;
-    // Groups of one token lie beside those of the others, rows of floats one after the other.
-    const tokenBytes = isQuantized(x)
+    const { packedAffine: affine, columns, unit } = this.#matrix;
+    const isInteger = isQuantized(x);
+    const input = isInteger
+      ? core.inputAddress(this.#format, cpu(x.groups))
+      : cpu(x.floats).address;
+    const tokenBytes = isInteger
       ? activationBytes(input !== cpu(x.groups).address)
       : 4 * x.stride * this.#vectors;
-    const vectorBytes = isQuantized(x) ? x.stride / GROUP * all * tokenBytes : 4 * x.stride;
-    const items = this.width / BAND;
-    let row = 0;
-    const operations = calls.map(({ side, unit, first, rows, vector = 0 }) => {
-      const { memory, address, unitBytes } = this.#packed[side]!;
-      const values = {
-        weights: address + unit * unitBytes,
-        x: input + first * tokenBytes + vector * vectorBytes,
-        y: buffer.address + 4 * (at + row * stride),
-        blocks: Math.ceil(this.#matrix.columns / blockColumns(format)),
-        tokens: rows,
-        stride: 4 * stride,
-        accumulate: Number(adds),
-        all,
-      } as Record<string, number>;
-      row += rows;
-      const words = PRODUCT_ARGUMENTS.map((name) => values[name]!);
-      return { kernels: core.formatKernels(format, memory), name, arguments: words, items };
-    });
-    core.run(operations);
+    const planned = experts && {
+      plan: cpu(experts.plan.buffer).address,
+      share: experts.share,
+      vectors: this.#vectors,
+      vectorBytes: isInteger ? x.stride / GROUP * all * tokenBytes : 4 * x.stride,
+    };
+    const units = experts ? Math.min(experts.plan.routing.experts, experts.pairs) : 1;
+    core.run(results.map(({ address, stride, accumulate }, side) => {
+      const { memory, address: weights, unitBytes } = this.#packed[side]!;
+      const sideAffine = side * affineBytes(this.#bands) * (this.#matrix.rows / unit);
+      const words = inOrder(PRODUCT_ARGUMENTS, {
+        ...PLAIN_PRODUCT,
+        ...{ weights, x: input, y: address, stride, accumulate, tokens, all, rows: unit },
+        ...{ tokenBytes, unitBytes },
+        blocks: Math.ceil(columns / blockColumns(this.#format)),
+        affine: affine ? affine.address + sideAffine : 0,
+        ...planned,
+      });
+      const kernels = core.formatKernels(this.#format, memory);
+      const name = isInteger ? "product" : "float_product";
+      return { kernels, name, arguments: words, items: units * this.#bands };
+    }));
   }
-
-  #runPlain(calls: readonly Call[], { buffer, at, stride }: Results, all: number): void {
-    const { unit: unitRows, columns } = this.#matrix;
-    this.#core.flush();
-    const rowStride = this.#x.stride * this.#vectors;
-    const x = this.#floatInput(all);
-    let start = 0;
-    for (const { side, unit, first, rows, vector = 0 } of calls) {
-      for (let r = 0; r < unitRows; r++) {
-        const w = this.#matrix.floatRow(unit * unitRows + r, side);
-        for (let t = 0; t < rows; t++) {
-          const from = (first + t) * rowStride + vector * this.#x.stride;
-          let sum = 0;
-          for (let k = 0; k < columns; k++) sum += x[from + k] * w[k];
-          buffer.floats[at + (start + t) * stride + r] = sum;
-        }
-      }
-      start += rows;
-    }
-  }
-
-  /** All rows of x as floats. */
-  #floatInput(all: number): Float32Array {
-    const x = this.#x;
-    return isQuantized(x) ? dequantizeGroups(x, x.stride * this.#vectors, all) : floatsOf(x);
-  }
-}
-
-/** The values that int8 groups stand for: [rows, stride]. */
-function dequantizeGroups({ groups }: QuantizedRows, stride: number, rows: number): Float32Array {
-  const { bytes } = cpu(groups);
-  const view = new DataView(bytes.buffer, bytes.byteOffset);
-  const values = new Float32Array(rows * stride);
-  for (let row = 0; row < rows; row++) {
-    for (let group = 0; group < stride / GROUP; group++) {
-      const at = (group * rows + row) * activationBytes(false);
-      const scale = view.getFloat32(at + codeBytes(false), true);
-      const to = row * stride + group * GROUP;
-      for (let i = 0; i < GROUP; i++) values[to + i] = scale * view.getInt8(at + i);
-    }
-  }
-  return values;
 }
 
 /** y = x W^T, or y += x W^T, or f(gate) * up for a pair. */
@@ -162,51 +122,18 @@ export function linear(
   matrix: WeightMatrix,
   x: Activation,
   y: Activation,
-  { accumulate = false, first = 0, activation = "silu" }: LinearOptions,
-) {
-  const products = new Products(core, matrix, x);
-  /** f(gate) * up of whole rows, by the kernel. */
-  const gate = (results: CpuBuffer, rows: number) => {
-    const to = isQuantized(y) ? core.temporary(rows * y.stride * 4) : cpu(y.floats);
-    const words = inOrder(ACTIVATE_ARGUMENTS, {
-      x: results.address,
-      up: results.address + rows * y.stride * 4,
-      xStride: y.stride * 4,
-      y: to.address,
-      yStride: y.stride * 4,
-      columns: y.stride,
-    });
-    const name = `activate_${activation}`;
-    core.run([{ kernels: core.common, name, arguments: words, items: rows }]);
-    if (isQuantized(y)) core.quantize(to, cpu(y.groups), rows, y.stride / GROUP);
-  };
-  return (rows: number) => {
-    const call = { unit: 0, first: 0, rows };
-    if (products.isDirect && matrix.sides === 1 && !matrix.affine && !isQuantized(y)) {
-      const to = { buffer: cpu(y.floats), at: first, stride: y.stride };
-      return products.run([{ ...call, side: 0 }], to, { all: rows, adds: accumulate });
-    }
-    const { width } = products;
-    const results = core.results(matrix.sides * rows * width * 4);
-    const isWhole = width === y.stride && first === 0 && !accumulate && !matrix.affine;
-    const sides = Array.from({ length: matrix.sides }, (_, side) => ({ ...call, side }));
-    products.run(sides, { buffer: results, at: 0, stride: width }, { all: rows });
-    if (isWhole && matrix.sides === 2) return gate(results, rows);
-    core.flush();
-    const target = targetOf(core, y, rows);
-    for (let row = 0; row < rows; row++) {
-      for (let r = 0; r < matrix.rows; r++) {
-        const value = resultOf(results.floats, matrix, {
-          at: row * width + r,
-          other: (rows + row) * width + r,
-          row: r,
-          activation,
-        });
-        const at = row * target.stride + first + r;
-        target.floats[at] = accumulate ? target.floats[at] + value : value;
-      }
-    }
-    target.finish(rows);
+  options: LinearOptions,
+): (rows: number) => void {
+  const format = kernelFormat(matrix, x);
+  if (!format) return flushed(core, plainLinear(core, matrix, x, y, options));
+  const product = new Product(core, matrix, x, { format });
+  const { accumulate = false, first = 0, activation = "silu" } = options;
+  return (rows) => {
+    const work = { tokens: rows, all: rows };
+    const target = targetOf(core, y, rows, first + matrix.rows);
+    const to = { address: target.address + 4 * first, stride: 4 * y.stride };
+    product.run(work, to, { accumulate, activation });
+    if (isQuantized(y)) core.quantize(target, cpu(y.groups), rows, y.stride / GROUP);
   };
 }
 
@@ -214,62 +141,47 @@ export function linear(
 export function expertLinear(
   core: CpuCore,
   matrix: WeightMatrix,
-  routing: Routing,
+  plan: CpuExpertPlan,
   x: Activation,
   y: Activation,
-  { share, activation = "silu", vectors = 1 }: ExpertLinearOptions,
-) {
-  const products = new Products(core, matrix, x, vectors);
-  const ids = cpu(routing.ids).words;
-  const { unit } = matrix;
-  return (rows: number) => {
-    const pairs = rows * routing.choices;
-    const { width } = products;
-    const results = core.results(matrix.sides * pairs * width * 4);
-    const calls = Array.from({ length: matrix.sides * pairs }, (_, i) => {
-      const pair = i % pairs;
-      const read = Math.floor(pair / share);
-      return {
-        side: Math.floor(i / pairs),
-        unit: ids[pair]!,
-        first: Math.floor(read / vectors),
-        vector: read % vectors,
-        rows: 1,
-      };
-    });
+  options: ExpertLinearOptions,
+): (rows: number) => void {
+  const { share, activation = "silu", vectors = 1 } = options;
+  const format = kernelFormat(matrix, x);
+  if (!format) {
+    return flushed(core, plainExpertLinear(core, matrix, plan.routing, x, y, options));
+  }
+  const product = new Product(core, matrix, x, { format, vectors });
+  return (rows) => {
+    const pairs = rows * plan.routing.choices;
     const all = Math.ceil(pairs / share / vectors);
-    products.run(calls, { buffer: results, at: 0, stride: width }, { all });
-    core.flush();
-    const target = targetOf(core, y, pairs);
-    for (let pair = 0; pair < pairs; pair++) {
-      for (let r = 0; r < unit; r++) {
-        target.floats[pair * target.stride + r] = resultOf(results.floats, matrix, {
-          at: pair * width + r,
-          other: (pairs + pair) * width + r,
-          row: ids[pair]! * unit + r,
-          activation,
-        });
-      }
-    }
-    target.finish(pairs);
+    const work = { tokens: pairs, all, experts: { plan, share, pairs } };
+    const target = targetOf(core, y, pairs, matrix.unit);
+    const to = { address: target.address, stride: 4 * y.stride };
+    product.run(work, to, { accumulate: false, activation });
+    if (isQuantized(y)) core.quantize(target, cpu(y.groups), pairs, y.stride / GROUP);
   };
 }
 
-/** A result with its row's factor and bias, and where there are two sides, gated. */
-function resultOf(
-  results: Float32Array,
-  { affine, rows, sides }: WeightMatrix,
-  { at, other, row, activation }: {
-    at: number;
-    other: number;
-    row: number;
-    activation: ActivationFunction;
-  },
-): number {
-  const finished = (value: number, of: number) =>
-    affine ? affine.scale[of]! * value + affine.bias[of]! : value;
-  const value = finished(results[at]!, row);
-  return sides === 1
-    ? value
-    : gateReference(activation, value, finished(results[other]!, rows + row));
+/** Has the host wait for what it is to read. */
+function flushed(core: CpuCore, run: (rows: number) => void): (rows: number) => void {
+  return (rows) => {
+    core.flush();
+    run(rows);
+  };
+}
+
+/** The format whose kernels multiply these, if there are any: rows have to end where their blocks do. */
+function kernelFormat(matrix: WeightMatrix, x: Activation): CpuFormat | undefined {
+  const format = cpuFormat(matrix.format.name);
+  return format && (isQuantized(x) || x.stride % blockColumns(format) === 0) ? format : undefined;
+}
+
+/** Where the first `columns` floats of each row go, before they are quantized if that is wanted. */
+function targetOf(core: CpuCore, y: Activation, rows: number, columns: number): CpuBuffer {
+  if (!isQuantized(y)) return cpu(y.floats);
+  if (columns === y.stride) return core.temporary(rows * y.stride * 4);
+  // What is behind them is quantized too: zeros that nobody writes to.
+  const most = Math.floor(y.groups.size / core.groupBytes) * GROUP;
+  return core.kept(`rows of ${columns} in ${y.stride}`, most * 4);
 }

@@ -5,14 +5,14 @@
 import {
   f32x4,
   type FunctionBuilder,
-  i32,
   type Local,
   type Memory,
   shuffleLanes,
   type V128,
   v128,
 } from "./wasm/mod.ts";
-import { activationBytes, codeBytes } from "./activations.ts";
+import { accumulate, type TilePlace, type Totals } from "./bands.ts";
+import { codeBytes } from "./activations.ts";
 import { type Activations, type DotPlan, sumDots, times } from "./dot_product.ts";
 import { type PackedFormat, type Quads, STEPS } from "./formats/format.ts";
 
@@ -41,14 +41,10 @@ export interface GroupSource {
   minimums(half: number): Quads;
 }
 
-/** Where a tile's tokens are, and what it does with the results. */
-export interface TilePlace {
-  /** The first group of the first token; the others' are behind it. */
-  readonly input: Local<"i32">;
-  /** The row of y of each token. */
-  readonly outputs: readonly Local<"i32">[];
-  /** Whether results are added to what is there. */
-  readonly adds: Local<"i32">;
+/** Where a tile's tokens are. */
+export interface GroupedTile extends TilePlace {
+  /** Whether there are no sums of earlier columns: always, where it is left out. */
+  readonly isFirst?: Local<"i32">;
   /** Bytes from one group to the next: those of all tokens. */
   readonly groupStride: Local<"i32">;
 }
@@ -61,44 +57,18 @@ const ZERO = v128.const(new Uint8Array(16));
 export function addTile(
   f: FunctionBuilder,
   product: Product,
-  { input, outputs, adds, groupStride }: TilePlace,
+  tile: GroupedTile,
   walk: (body: (group: GroupSource) => void) => void,
 ): void {
-  const { work } = product.memories;
-  // A pointer for each token: accesses at the same offset share the arithmetic of their check.
-  const inputs = outputs.map((_, t) =>
-    f.let(i32.add(input, t * activationBytes(product.plan.isWide)))
-  );
-  accumulate(f, work, { outputs, adds }, (totals) =>
+  const { inputs, groupStride, isFirst } = tile;
+  accumulate(f, product.memories.panel, tile, isFirst, (totals) =>
     walk((group) => {
-      const tokens = outputs.length === 1
+      const tokens = inputs.length === 1
         ? [new LoneTokenGroup(f, product, inputs[0])]
         : inputs.map((x) => new TokenGroup(product, x));
       addGroup(f, product, group, tokens, totals);
       for (const x of inputs) f.increase(x, groupStride);
     }));
-}
-
-/** What a tile adds up, four rows a vector: [token][quad]. */
-export type Totals = readonly (readonly Local<"v128">[])[];
-
-/** Adds code that begins with zeros, or what is there, adds to that in `body`, and stores it. */
-export function accumulate(
-  f: FunctionBuilder,
-  work: Memory,
-  { outputs, adds }: Pick<TilePlace, "outputs" | "adds">,
-  body: (totals: Totals) => void,
-): void {
-  const totals = outputs.map(() => [f.let(ZERO), f.let(ZERO)]);
-  f.if(adds, () => {
-    outputs.forEach((out, t) =>
-      totals[t].forEach((total, quad) => f.set(total, work.v128.load(out, 16 * quad)))
-    );
-  });
-  body(totals);
-  outputs.forEach((out, t) =>
-    totals[t].forEach((total, quad) => f.do(work.v128.store(out, total, 16 * quad)))
-  );
 }
 
 /** Adds a group's products to the totals, [token][quad]. */

@@ -77,3 +77,32 @@ export function clear(f: FunctionBuilder, memory: Memory, from: I32, end: I32): 
   const at = f.let(typeof from === "number" ? i32.const(from) : from);
   f.forUpTo(at, end, 4, () => f.do(memory.f32.store(at, f32.const(0))));
 }
+
+/** Stores the first of some vectors' floats, as many as belong there. */
+export type StorePart = (memory: Memory, address: Local<"i32">, values: readonly V128[]) => void;
+
+/**
+ * Adds code for `count` floats of a row in turn with code for fewer: `body` is written twice, and is
+ * given what stores all floats, or only those before the row's end.
+ */
+export function forWholeAndPart(
+  f: FunctionBuilder,
+  left: Local<"i32">,
+  count: number,
+  body: (store: StorePart) => void,
+): void {
+  f.if(
+    i32.ge_s(left, count),
+    () =>
+      body((memory, address, values) =>
+        values.forEach((value, i) => f.do(memory.v128.store(address, value, 16 * i)))
+      ),
+    () =>
+      body((memory, address, values) => {
+        for (let float = 0; float < count - 1; float++) {
+          const value = f32x4.extract_lane(values[float >> 2], float % 4);
+          f.if(i32.gt_s(left, float), () => f.do(memory.f32.store(address, value, 4 * float)));
+        }
+      }),
+  );
+}

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { CpuCore, type Kernels } from "../../../kernels/cpu/core.ts";
+import { MAXIMUM_OPERATIONS } from "../../../kernels/cpu/control.ts";
 import { WORK } from "../../../kernels/cpu/modules.ts";
 import { i32, ModuleBuilder } from "../../../kernels/cpu/wasm/mod.ts";
 
@@ -93,3 +94,20 @@ for (const threads of [1, 3]) {
     await core.close();
   });
 }
+
+Deno.test("more kernels wait for each other than threads take in one go", async () => {
+  const core = new CpuCore();
+  await core.startThreads(2);
+  const kernels = core.kernels("many", counter);
+  const count = MAXIMUM_OPERATIONS + 100;
+  const items = core.kept("items", 4);
+  const call = { kernels, name: "count", arguments: [items.address], items: 1 };
+  core.together(() => {
+    core.run(new Array(3).fill({ ...call, items: 0 }));
+    core.run(new Array(count).fill({ ...call, items: 0 }));
+    core.run([call]);
+    core.run([call]);
+  });
+  assertEquals(items.words[0], 2);
+  await core.close();
+});

@@ -57,7 +57,7 @@ for (const name of NAMES) {
     floats.set(up, UP / 4);
     for (const gated of [false, true]) {
       const stride = 2 * x.length;
-      words.set([X, gated ? UP : 0, stride, Y, stride, x.length / 2], RECORD / 4);
+      words.set([X, gated ? UP : 0, stride, Y, stride, x.length / 2, 0], RECORD / 4);
       kernels[`activate_${name}`](RECORD, 0, 1);
       kernels[`activate_${name}`](RECORD, 1, 2);
       x.forEach((value, i) => {

@@ -5,6 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { quantizeReference } from "../../../kernels/mod.ts";
 import { activationBytes } from "../../../kernels/cpu/activations.ts";
 import { type DotProduct, probeDotProduct } from "../../../kernels/cpu/dot_product.ts";
+import { PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "../../../kernels/cpu/bands.ts";
 import {
   BAND,
   blockBytes,
@@ -21,6 +22,7 @@ import {
   panelMemory,
 } from "../../../kernels/cpu/modules.ts";
 import { isFloatFormat } from "../../../kernels/cpu/float_product.ts";
+import { inOrder } from "../../../kernels/cpu/kernel.ts";
 import { readsWide } from "../../../kernels/cpu/product.ts";
 import { IMPORTS } from "../../../kernels/cpu/wasm/mod.ts";
 import { randomFloats } from "../../numbers.ts";
@@ -86,7 +88,19 @@ function multiply({ format, machine, rows, blocks, tokens }: Case) {
   pack(work.words(work.put(file), zeros, matrix, rows, blocks), 0, bands);
   const input = work.put(new Uint8Array(floats.buffer));
   quantize(work.words(input, isWide ? 0 : x, isWide ? x : 0, groups, tokens), 0, tokens);
-  const arguments_ = work.words(matrix, x, y, blocks, tokens, stride, 0, tokens);
+  const values = {
+    ...PLAIN_PRODUCT,
+    weights: matrix,
+    x,
+    y,
+    blocks,
+    tokens,
+    stride,
+    all: tokens,
+    rows,
+  };
+  const tokenBytes = activationBytes(isWide);
+  const arguments_ = work.words(...inOrder(PRODUCT_ARGUMENTS, { ...values, tokenBytes }));
   // In two parts, as two threads would.
   product(arguments_, 0, bands >> 1);
   product(arguments_, bands >> 1, bands);
@@ -135,7 +149,10 @@ function multiplyFloats(format: PackedFormat | FloatFormat, tokens: number, widt
   const stride = 4 * BAND * bands;
   const y = work.put(new Uint8Array(new Float32Array(tokens * stride / 4).fill(0.5).buffer));
   const input = work.put(new Uint8Array(x.buffer));
-  kernels.float_product(work.words(matrix, input, y, blocks, tokens, stride, 1), 0, bands);
+  const values = { ...PLAIN_PRODUCT, weights: matrix, x: input, y, blocks, tokens, stride, all: 0 };
+  const others = { accumulate: 1, rows, tokenBytes: 4 * columns };
+  const record = work.words(...inOrder(PRODUCT_ARGUMENTS, { ...values, ...others }));
+  kernels.float_product(record, 0, bands);
   const result = new Float32Array(work.memory.buffer.slice(y, y + tokens * stride));
   const decoded = source.dequantize(file, rows * stored / source.blockSize);
   const expected = new Float64Array(result.length).fill(0.5);

@@ -1,0 +1,238 @@
+// What products with int8 and with float activations share. An item of a product is a band of eight
+// rows, of the whole matrix or of an expert: its sums for some tokens at a time grow in the thread's
+// own memory, and once they are complete each row's factor and bias come in, and they go to y.
+
+import {
+  f32x4,
+  type FunctionBuilder,
+  i32,
+  i32x4,
+  type Local,
+  type Memory,
+  type V128,
+  v128,
+} from "./wasm/mod.ts";
+import { BAND } from "./formats/format.ts";
+import { type Arguments, forItems } from "./kernel.ts";
+import { forWholeAndPart } from "./vectors.ts";
+
+/**
+ * What a product reads, as words in memory; strides are in bytes.
+ *
+ * - `x`: tokens are `tokenBytes` apart, and `vectors` of a token side by side `vectorBytes`; groups
+ *   of int8 lie beside those of `all` tokens
+ * - `y`: f32, `tokens` rows that are `stride` apart; `accumulate` (0 or 1) adds to it
+ * - `rows` of the matrix, or of an expert, in `blocks` blocks each
+ * - `affine`: factors and biases (affineBytes), or 0
+ * - `plan`: pairs of a token and an expert (expert_plan.ts), or 0. Experts are `unitBytes` apart, and
+ *   `share` pairs read the same vector of x.
+ */
+export const PRODUCT_ARGUMENTS = [
+  ...["weights", "x", "y", "blocks", "tokens", "stride", "accumulate", "all"] as const,
+  ...["rows", "tokenBytes", "affine", "plan", "unitBytes"] as const,
+  ...["share", "vectors", "vectorBytes"] as const,
+] as const;
+
+/** Arguments of a product. */
+export type ProductArgument = (typeof PRODUCT_ARGUMENTS)[number];
+
+/** What those arguments are where nothing special is asked for. */
+export const PLAIN_PRODUCT = {
+  ...{ accumulate: 0, affine: 0, plan: 0, unitBytes: 0 },
+  ...{ share: 1, vectors: 1, vectorBytes: 0 },
+};
+
+/** Tokens that are multiplied at a time: with what is spread out of a band their sums fit a first cache. */
+const MOST_TOKENS = 256;
+/** Bytes of a token's sums. */
+const SUM_BYTES = 4 * BAND;
+
+/** Where a product keeps things in the memory of its thread; what it spreads out begins at 0. */
+const SUMS = 32768;
+const INPUTS = SUMS + MOST_TOKENS * SUM_BYTES;
+const OUTPUTS = INPUTS + 4 * MOST_TOKENS;
+
+/** Bytes that a product may spread weights out in. */
+export const SPREAD_BYTES = SUMS;
+
+/** Bytes of the factors and biases of so many bands: eight of each, band after band. */
+export function affineBytes(bands: number): number {
+  return 2 * SUM_BYTES * bands;
+}
+
+/** A band and tokens that it is multiplied with. */
+export interface BandShare {
+  /** Where the band's blocks begin and end. */
+  readonly begin: Local<"i32">;
+  readonly end: Local<"i32">;
+  /** How many tokens there are. */
+  readonly tokens: Local<"i32">;
+}
+
+/** Adds code that goes through items; `multiply` has to set all sums, by tiles of tokens. */
+export function forBands(
+  f: FunctionBuilder,
+  { work, panel }: { work: Memory; panel: Memory },
+  given: Arguments<ProductArgument>,
+  { first, last, blockBytes }: { first: Local<"i32">; last: Local<"i32">; blockBytes: number },
+  multiply: (share: BandShare) => void,
+): void {
+  const bandBytes = f.let(i32.mul(given.blocks, blockBytes));
+  const bands = f.let(i32.shr_u(i32.add(given.rows, BAND - 1), Math.log2(BAND)));
+  const adds = f.let(i32x4.splat(i32.sub(0, given.accumulate)));
+  forItems(f, first, last, (item) => {
+    const band = f.let(item);
+    const unit = f.let(i32.const(0));
+    const pairs = f.let(i32.const(0));
+    const rest = f.let(given.tokens);
+    f.if(given.plan, () => {
+      const group = f.let(i32.div_u(item, bands));
+      f.set(band, i32.rem_u(item, bands));
+      f.set(rest, 0);
+      f.if(i32.lt_u(group, work.i32.load(given.plan)), () => {
+        const entry = f.let(i32.add(given.plan, i32.mul(group, PLAN_ENTRY)));
+        f.set(unit, work.i32.load(entry, 4));
+        f.set(pairs, work.i32.load(entry, 8));
+        f.set(rest, work.i32.load(entry, 12));
+      });
+    });
+    const begin = i32.add(i32.mul(unit, given.unitBytes), i32.mul(band, bandBytes));
+    const place = { begin: f.let(i32.add(given.weights, begin)), end: f.local("i32") };
+    f.set(place.end, i32.add(place.begin, bandBytes));
+    const bandOfAll = f.let(i32.add(i32.mul(unit, bands), band));
+    const next = f.let(i32.const(0));
+    f.while(rest, () => {
+      const tokens = f.let(i32.const(MOST_TOKENS));
+      f.if(i32.lt_u(rest, tokens), () => f.set(tokens, rest));
+      listTokens(f, { work, panel }, given, { band, pairs, next, tokens });
+      multiply({ ...place, tokens });
+      const ends = { band, bandOfAll, tokens, adds };
+      finish(f, { work, panel }, given, ends);
+      f.increase(next, tokens);
+      f.set(rest, i32.sub(rest, tokens));
+    });
+  });
+}
+
+/** Bytes of an expert in a plan: its number, where its pairs are, and how many. */
+export const PLAN_ENTRY = 12;
+
+/** Writes down where tokens `next` and those that follow read and write. */
+function listTokens(
+  f: FunctionBuilder,
+  { work, panel }: { work: Memory; panel: Memory },
+  given: Arguments<ProductArgument>,
+  { band, pairs, next, tokens }: Record<"band" | "pairs" | "next" | "tokens", Local<"i32">>,
+): void {
+  const y = f.let(i32.add(given.y, i32.mul(band, SUM_BYTES)));
+  const list = f.let(i32.const(0));
+  const end = f.let(i32.mul(tokens, 4));
+  f.forUpTo(list, end, 4, () => {
+    const token = f.let(i32.add(next, i32.shr_u(list, 2)));
+    const x = f.let(i32.add(given.x, i32.mul(token, given.tokenBytes)));
+    f.if(pairs, () => {
+      f.set(token, work.i32.load(i32.add(pairs, i32.mul(token, 4))));
+      const read = f.let(i32.div_u(token, given.share));
+      const row = i32.mul(i32.div_u(read, given.vectors), given.tokenBytes);
+      const vector = i32.mul(i32.rem_u(read, given.vectors), given.vectorBytes);
+      f.set(x, i32.add(given.x, i32.add(row, vector)));
+    });
+    f.do(
+      panel.i32.store(list, x, INPUTS),
+      panel.i32.store(list, i32.add(y, i32.mul(token, given.stride)), OUTPUTS),
+    );
+  });
+}
+
+/** Brings complete sums to y. */
+function finish(
+  f: FunctionBuilder,
+  { work, panel }: { work: Memory; panel: Memory },
+  given: Arguments<ProductArgument>,
+  { band, bandOfAll, tokens, adds }:
+    & Record<"band" | "bandOfAll" | "tokens", Local<"i32">>
+    & { adds: V128 },
+): void {
+  const ones = v128.const(new Uint8Array(new Float32Array(4).fill(1).buffer));
+  const factors = [f.let(ones), f.let(ones)];
+  const biases = [f.local("v128"), f.local("v128")];
+  biases.forEach((bias) => f.set(bias, v128.const(new Uint8Array(16))));
+  f.if(given.affine, () => {
+    const affine = f.let(i32.add(given.affine, i32.mul(bandOfAll, affineBytes(1))));
+    factors.forEach((factor, quad) => f.set(factor, work.v128.load(affine, 16 * quad)));
+    biases.forEach((bias, quad) => f.set(bias, work.v128.load(affine, SUM_BYTES + 16 * quad)));
+  });
+  const left = f.let(i32.sub(given.rows, i32.mul(band, BAND)));
+  const end = f.let(i32.mul(tokens, 4));
+  forWholeAndPart(f, left, BAND, (store) => {
+    const list = f.let(i32.const(0));
+    f.forUpTo(list, end, 4, () => {
+      const sums = f.let(i32.mul(list, SUM_BYTES / 4));
+      const out = f.let(panel.i32.load(list, OUTPUTS));
+      const values = [0, 1].map((quad) => {
+        const sum = panel.v128.load(sums, SUMS + 16 * quad);
+        const own = f32x4.add(f32x4.mul(sum, factors[quad]), biases[quad]);
+        return f.let(f32x4.add(own, v128.and(work.v128.load(out, 16 * quad), adds)));
+      });
+      store(work, out, values);
+    });
+  });
+}
+
+/** Tokens of a tile: where each begins in x, and where its sums are. */
+export interface TilePlace {
+  readonly inputs: readonly Local<"i32">[];
+  /** The sums of the first token in the thread's memory. */
+  readonly sums: Local<"i32">;
+}
+
+/** Adds a tile for every size, the greatest first; each takes as many tokens as it can. */
+export function forTiles(
+  f: FunctionBuilder,
+  panel: Memory,
+  { tokens, offset, sizes }: {
+    tokens: Local<"i32">;
+    /** Bytes behind the beginning of each token in x. */
+    offset: Local<"i32">;
+    sizes: readonly number[];
+  },
+  body: (tile: TilePlace) => void,
+): void {
+  const list = f.let(i32.const(0));
+  const end = f.let(i32.mul(tokens, 4));
+  for (const size of sizes) {
+    f.while(i32.le_u(i32.add(list, 4 * size), end), () => {
+      const inputs = Array.from(
+        { length: size },
+        (_, t) => f.let(i32.add(panel.i32.load(list, INPUTS + 4 * t), offset)),
+      );
+      body({ inputs, sums: f.let(i32.mul(list, SUM_BYTES / 4)) });
+      f.increase(list, 4 * size);
+    });
+  }
+}
+
+/** What a tile adds up, four rows a vector: [token][quad]. */
+export type Totals = readonly (readonly Local<"v128">[])[];
+
+/** Adds code that begins with zeros, or with the sums so far, adds to that in `body`, and keeps it. */
+export function accumulate(
+  f: FunctionBuilder,
+  panel: Memory,
+  { inputs, sums }: TilePlace,
+  isFirst: Local<"i32"> | undefined,
+  body: (totals: Totals) => void,
+): void {
+  const totals = inputs.map(() => [0, 1].map(() => f.let(v128.const(new Uint8Array(16)))));
+  const each = (action: (total: Local<"v128">, offset: number) => void) =>
+    totals.forEach((of, t) =>
+      of.forEach((total, quad) => action(total, SUMS + SUM_BYTES * t + 16 * quad))
+    );
+  if (isFirst) {
+    f.if(i32.eqz(isFirst), () => {
+      each((total, offset) => f.set(total, panel.v128.load(sums, offset)));
+    });
+  }
+  body(totals);
+  each((total, offset) => f.do(panel.v128.store(sums, total, offset)));
+}

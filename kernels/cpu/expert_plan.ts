@@ -1,0 +1,89 @@
+// The pairs of a step grouped by expert, so that a product reads an expert's rows once for all tokens
+// that it was chosen for. A counting sort by one thread: pairs keep their order, whatever the timing.
+//
+//     words: experts that have pairs
+//            of each possible one: its number, the address of its pairs, how many there are
+//            pairs, expert after expert
+//            a counter for each expert
+
+import type { ExpertPlan, Routing } from "../ops/experts.ts";
+import type { Buffer } from "../operation.ts";
+import { PLAN_ENTRY } from "./bands.ts";
+import type { CpuCore } from "./core.ts";
+import { addKernel, inOrder } from "./kernel.ts";
+import { cpu } from "./memory.ts";
+import { workModule } from "./modules.ts";
+import { i32, type Memory, type ModuleBuilder } from "./wasm/mod.ts";
+
+/** A plan of a CPU device. */
+export interface CpuExpertPlan extends ExpertPlan {
+  readonly buffer: Buffer;
+}
+
+/** Bytes of a plan for so many pairs. */
+export function planBytes(experts: number, pairs: number): number {
+  return 4 + PLAN_ENTRY * experts + 4 * pairs + 4 * experts;
+}
+
+const PLAN_ARGUMENTS = ["ids", "plan", "pairs", "order", "counters", "experts"] as const;
+
+/** Adds `expert_plan(record, first, last)`, of one item. */
+function addExpertPlan(module: ModuleBuilder, work: Memory): void {
+  addKernel(module, work, { name: "expert_plan", takes: PLAN_ARGUMENTS }, (f, given) => {
+    const { ids, plan, pairs, order, counters, experts } = given;
+    const end = f.let(i32.add(counters, i32.mul(experts, 4)));
+    const counter = f.let(counters);
+    f.forUpTo(counter, end, 4, () => f.do(work.i32.store(counter, 0)));
+    const pair = f.let(i32.const(0));
+    const expertOf = i32.add(
+      counters,
+      i32.mul(work.i32.load(i32.add(ids, i32.mul(pair, 4))), 4),
+    );
+    const own = f.local("i32");
+    f.forUpTo(pair, pairs, 1, () => {
+      f.set(own, expertOf);
+      f.do(work.i32.store(own, i32.add(work.i32.load(own), 1)));
+    });
+    // Counters become the places of each expert's next pair.
+    const active = f.let(i32.const(0));
+    const place = f.let(order);
+    const entry = f.let(plan);
+    f.set(counter, counters);
+    f.forUpTo(counter, end, 4, () => {
+      const count = f.let(work.i32.load(counter));
+      f.do(work.i32.store(counter, place));
+      f.if(count, () => {
+        f.do(
+          work.i32.store(entry, i32.shr_u(i32.sub(counter, counters), 2), 4),
+          work.i32.store(entry, place, 8),
+          work.i32.store(entry, count, 12),
+        );
+        f.increase(entry, PLAN_ENTRY);
+        f.increase(active, 1);
+        f.increase(place, i32.mul(count, 4));
+      });
+    });
+    f.do(work.i32.store(plan, active));
+    f.set(pair, 0);
+    f.forUpTo(pair, pairs, 1, () => {
+      f.set(own, expertOf);
+      const to = f.let(work.i32.load(own));
+      f.do(work.i32.store(to, pair), work.i32.store(own, i32.add(to, 4)));
+    });
+  });
+}
+
+/** Groups the pairs of so many rows. */
+export function expertPlan(core: CpuCore, { ids, experts, choices }: Routing, buffer: Buffer) {
+  const kernels = core.kernels("expert plan", () => workModule(addExpertPlan));
+  const plan = cpu(buffer).address;
+  return (rows: number) => {
+    const pairs = rows * choices;
+    const order = plan + 4 + PLAN_ENTRY * experts;
+    const words = inOrder(PLAN_ARGUMENTS, {
+      ...{ ids: cpu(ids).address, plan, pairs, order, experts },
+      counters: order + 4 * pairs,
+    });
+    core.run([{ kernels, name: "expert_plan", arguments: words, items: 1 }]);
+  };
+}
