@@ -72,6 +72,17 @@ export class NotFiniteError extends EngineError {
   }
 }
 
+/** A tap or a tracer of a model's steps failed, and was taken off; others go on without it. */
+export class TapError extends EngineError {
+  /** Name of the class. */
+  override name = "TapError";
+  /** Says what failed, and why. @param what such as `the tap of "norm"` */
+  constructor(what: string, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    super(`Cannot go on with ${what}: ${reason}`, { cause });
+  }
+}
+
 /** The model or the GPU was closed while the request ran. */
 export class ModelClosedError extends EngineError {
   /** Name of the class. */

@@ -11,6 +11,7 @@ export {
   GpuError,
   GpuMemoryError,
   type ProductCheck,
+  type Work,
 } from "../kernels/mod.ts";
 export {
   ChatTemplateError,
@@ -74,6 +75,15 @@ export {
   readMemoryBudget,
 } from "./memory/mod.ts";
 export { loadModel, type LocalLoadOptions, type Model } from "./model/mod.ts";
+export type {
+  OperationInfo,
+  OperationTrace,
+  StepRow,
+  StepTrace,
+  TapOutput,
+  TapSelection,
+  TapVisit,
+} from "./run/mod.ts";
 export { IMAGE_PLACE, type PromptImage, type PromptItem } from "./prompt/mod.ts";
 export * from "./store/mod.ts";
 export { nextTask, TimeSlice } from "./async.ts";

@@ -193,20 +193,22 @@ export const operands = {
     plan: ExpertPlan,
     x: Activation,
     y: Activation,
-    { share, vectors = 1 }: ExpertLinearOptions,
+    { share }: ExpertLinearOptions,
   ) {
     const { experts, choices, ids } = plan.routing;
     const { format, columns, sides } = matrix;
     const unit = matrix.rows / experts; // rows of an expert
-    return described(`experts ${format.name}`, [x, ids, ...plan.writes], [y], ({ rows }) => {
-      const pairs = rows * vectors * choices;
-      const met = expertsMet(experts, choices, rows * vectors);
+    const work: Operation["work"] = ({ rows }) => {
+      const pairs = rows * choices;
+      const met = expertsMet(experts, choices, rows);
       return {
         bytesRead: weightBytes(matrix, met * unit) + pairs / share * valueBytes(x, columns),
         bytesWritten: pairs * valueBytes(y, unit),
         flops: 2 * sides * pairs * unit * columns,
       };
-    });
+    };
+    const all = described(`experts ${format.name}`, [x, ids, ...plan.writes], [y], work);
+    return { ...all, output: undefined }; // its rows are pairs
   },
   combine(routing: Routing, x: FloatRows, y: FloatRows, { accumulate }: CombineOptions = {}) {
     const values = routing.choices * y.columns;

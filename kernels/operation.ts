@@ -42,6 +42,7 @@ export interface Allocator {
 export interface Work {
   /** Bytes of weights, activations, caches and states that it reads. */
   readonly bytesRead: number;
+  /** Bytes of activations, caches and states that it writes. */
   readonly bytesWritten: number;
   /** Floating-point operations, or the same on int8: a multiplication and an addition are two. */
   readonly flops: number;
@@ -65,7 +66,10 @@ export interface Operation {
   readonly reads: readonly Buffer[];
   /** Those that it writes. What it adds to, or changes in place, stands in both. */
   readonly writes: readonly Buffer[];
-  /** The rows of f32 that it is there to write; missing where there are none, as with int8 groups. */
+  /**
+   * The rows of f32, one for each row that it computes, that it is there to write. Missing where there
+   * are none, as with int8 groups or the pairs of experts.
+   */
   readonly output?: FloatRows | undefined;
   /** What it moves and computes in a step. */
   work(counts: WorkCounts): Work;

@@ -10,6 +10,7 @@ import {
   chooseCacheSize,
   chooseStateCopies,
   Scheduler,
+  type StepObserver,
   StepRunner,
   tokenBytes,
 } from "../run/mod.ts";
@@ -41,6 +42,8 @@ export interface AssembleOptions extends LoadOptions {
 /** A model ready to run. */
 export interface Assembly {
   scheduler: Scheduler;
+  /** What watches its steps. */
+  observer: StepObserver;
   config: Config;
   /** Window in tokens. */
   contextLength: number;
@@ -135,6 +138,7 @@ export async function assemble(
   await network.prepare();
   return {
     scheduler,
+    observer: runner.observer,
     config,
     contextLength: context,
     maxSequences: slots,

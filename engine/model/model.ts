@@ -13,6 +13,7 @@ import { detectAnswerFormat, renderChat } from "../chat/mod.ts";
 import { type GgufFile, readGguf } from "../gguf/mod.ts";
 import { assemble, type Assembly, describeModel } from "../load/mod.ts";
 import { memoryUse } from "../memory/mod.ts";
+import type { OperationInfo, StepTrace, TapSelection, TapVisit } from "../run/mod.ts";
 import { encodePrompt, findInsertionTokens, type PromptItem, withWindow } from "../prompt/mod.ts";
 import {
   chatWithImages,
@@ -57,6 +58,25 @@ export interface Model extends ChatModel {
     sequences: readonly (readonly PromptItem[])[],
     options?: { chunk?: number; prefix?: readonly PromptItem[] },
   ): Promise<Float32Array[]>;
+  /** What its steps run, in order; the choice of tokens comes after these. */
+  readonly operations: readonly OperationInfo[];
+  /**
+   * Has `tell` told what each operation of each step takes and does, until the result is disposed of.
+   * Meanwhile each operation runs by itself and each step waits for the one before, so that a step
+   * takes longer than others do. A `tell` that throws is taken off, and the requests of that step end
+   * with {@linkcode TapError}.
+   */
+  trace(tell: (step: StepTrace) => void): Disposable;
+  /**
+   * Has `visit` receive what the selected operations write, before the next one runs, until the result
+   * is disposed of; what it gives back stands in its place. Taps of one operation come in the order in
+   * which they were set. Meanwhile prompts run whole: they take nothing from the prefix cache, and give
+   * nothing to it. A tap whose visit fails is taken off, and the requests of that step end with
+   * {@linkcode TapError}.
+   *
+   * @throws RequestError where no such operation writes floats
+   */
+  tap(selection: TapSelection, visit: TapVisit): Disposable;
 }
 
 /** How {@linkcode loadModel} loads. */
@@ -147,6 +167,18 @@ class LocalModel implements Model {
 
   get tokenizer(): Tokenizer {
     return this.#context.tokenizer;
+  }
+
+  get operations(): readonly OperationInfo[] {
+    return this.#context.observer.operations;
+  }
+
+  trace(tell: (step: StepTrace) => void): Disposable {
+    return this.#context.observer.trace(tell);
+  }
+
+  tap(selection: TapSelection, visit: TapVisit): Disposable {
+    return this.#context.observer.tap(selection, visit);
   }
 
   get contextLength(): number {

@@ -152,13 +152,12 @@ export class ExpertsBlock {
     network.addRows(device.expertLinear(weights.up, plan, input, raised, { share, activation }));
     if (!paired) {
       const activate = device.activate(raised as FloatRows, hidden, { activation, gated: false });
-      network.add(
-        stepOperation(
-          activate,
-          (pass, step) => activate.encode(pass, step.rows * choices),
-          (step) => countsOf({ ...step, rows: step.rows * choices }),
-        ),
+      const overPairs = stepOperation(
+        activate,
+        (pass, step) => activate.encode(pass, step.rows * choices),
+        (step) => countsOf({ ...step, rows: step.rows * choices }),
       );
+      network.add({ ...overPairs, output: undefined }); // its rows are pairs
     }
     const results = pairs("expert results", this.#columns);
     network.addRows(device.expertLinear(weights.down, plan, hidden, results, { share: 1 }));

@@ -106,6 +106,11 @@ export class Network {
     this.#layer = layer;
   }
 
+  /** What a step of this shape runs, in order. */
+  operationsOf(step: StepShape, output: OutputKind): readonly StepOperation[] {
+    return step.outputs > 0 ? this.operations(output) : this.#operations;
+  }
+
   /** Appends an operation. */
   add(operation: StepOperation): void {
     this.#recording.push({ layer: this.#layer, ...operation });
@@ -312,6 +317,7 @@ function overOutputs(operation: StepOperation): StepOperation {
   const { prepare, encode, work } = operation;
   return {
     ...operation,
+    isOverOutputs: true,
     prepare: (most) => prepare?.({ ...most, rows: most.outputs }),
     encode: (pass, step) => encode(pass, { ...step, rows: step.outputs }),
     work: (step) => work({ ...step, rows: step.outputs }),

@@ -22,6 +22,11 @@ export class RowReadback {
     recorder.copy(floats, first * bytes, buffer, at * bytes, count * bytes);
   }
 
+  /** Gives its memory back. */
+  free(): void {
+    this.#readback.free();
+  }
+
   /** What was copied, once it is submitted: [count, columns]. */
   async read(count: number): Promise<Float32Array> {
     const { columns, stride } = this.#rows;

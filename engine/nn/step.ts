@@ -39,6 +39,8 @@ export interface StepShape {
 export interface StepOperation extends Pick<Operation, "name" | "reads" | "writes" | "output"> {
   /** The layer that it belongs to; missing: it belongs to none. */
   readonly layer?: number | undefined;
+  /** Whether its rows are those whose output is wanted, not all of the step. */
+  readonly isOverOutputs?: boolean;
   /** Binds what steps within these limits can want; see `Operation.prepare`. */
   readonly prepare?: (most: StepLimits) => void;
   readonly encode: (pass: Pass, step: StepShape) => void;

@@ -4,4 +4,14 @@
 export { chooseCacheSize, chooseStateCopies, tokenBytes } from "./cache_size.ts";
 export { Scheduler } from "./scheduler.ts";
 export { Sequence, type SequenceEnd, type TokenConstraint } from "./sequence.ts";
+export type {
+  OperationInfo,
+  OperationTrace,
+  StepObserver,
+  StepRow,
+  StepTrace,
+  TapOutput,
+  TapSelection,
+  TapVisit,
+} from "./step_observer.ts";
 export { StepRunner } from "./step_runner.ts";

@@ -8,7 +8,7 @@
 import { NO_TOKEN } from "../../kernels/mod.ts";
 import { nextTask, untilAborted } from "../async.ts";
 import { cancellable, CancelledError } from "../cancellation.ts";
-import { ModelClosedError, NotFiniteError } from "../errors.ts";
+import { ModelClosedError, NotFiniteError, TapError } from "../errors.ts";
 import { DeviceLock } from "./device_lock.ts";
 import { evaluate, type Evaluation, type TakeTurn } from "./evaluation.ts";
 import { PlanCache } from "./plan_cache.ts";
@@ -28,6 +28,14 @@ interface Submit {
   shares: Share[];
   repeats: number;
   read: () => Promise<Sampled>;
+  /** Of a step that is watched, which the device has not been given yet: remembers what it computes. */
+  keep?: () => void;
+}
+
+/** A submit whose tokens are being read. */
+interface UnderWay {
+  submit: Submit;
+  sampled: Promise<Sampled>;
 }
 
 /** All sequences of a model. */
@@ -157,11 +165,11 @@ export class Scheduler {
   }
 
   async #run(): Promise<void> {
-    let before: { submit: Submit; sampled: Promise<Sampled> } | undefined;
+    let before: UnderWay | undefined;
     try {
       while (!this.#failure) {
-        if (before && this.#lock.isWanted) {
-          this.#collect(before.submit, await before.sampled);
+        if (before && (this.#lock.isWanted || this.#executor.isObserved)) {
+          await this.#finish(before);
           before = undefined;
         }
         await this.#lock.lend();
@@ -170,11 +178,11 @@ export class Scheduler {
         this.#admit();
         this.#tellWaiting();
         if (before && this.#running.some(({ awaitsToken }) => awaitsToken)) {
-          this.#collect(before.submit, await before.sampled);
+          await this.#finish(before);
           before = undefined;
         }
         const submit = this.#submit();
-        if (before) this.#collect(before.submit, await before.sampled);
+        if (before) await this.#finish(before);
         // Without an evaluation, what has just been given back is there for the next time around.
         this.#isBlocked = this.#evaluations > 0 && this.load > 0 && !submit && !before;
         if (!submit && !before) return;
@@ -280,19 +288,29 @@ export class Scheduler {
     plan.shape.decodeContext += repeats - 1;
     const isStepwise = shares.some(({ sequence, output }) => output && sequence.isStepwise);
     const isUnwanted = () => shares.every(({ sequence }) => isCalledOff(sequence));
+    const { isObserved, isTapped } = this.#executor;
+    const keeps: (() => void)[] = [];
     const read = isStepwise
       ? this.#submitStep(plan, shares, isUnwanted)
       : this.#executor.submit(plan, repeats, isUnwanted);
     for (const { sequence, count, output } of shares) {
       sequence.underWay++;
+      sequence.wasTapped ||= isTapped;
       // Its mask could not be made, or its step was left out.
       if (sequence.ended || isCalledOff(sequence)) continue;
       const stop = this.#pool.stop(sequence);
       sequence.submitted += count * repeats;
       if (output) sequence.decoding = true;
-      if (sequence.submitted === stop) this.#pool.checkpoint(sequence);
-      this.#pool.publish(sequence);
+      const { submitted } = sequence;
+      keeps.push(() => {
+        if (sequence.slot < 0) return;
+        if (submitted === stop) this.#pool.checkpoint(sequence);
+        this.#pool.publish(sequence);
+      });
     }
+    const keep = () => keeps.forEach((keepOne) => keepOne());
+    if (isObserved) return { shares, repeats, read, keep };
+    keep();
     return { shares, repeats, read };
   }
 
@@ -340,6 +358,23 @@ export class Scheduler {
     const sequence = this.#running.pop()!;
     this.#release(sequence);
     this.#waiting.unshift(sequence);
+  }
+
+  /** Collects a submit once it is done. Where a tap failed, that ends the submit's sequences alone. */
+  async #finish({ submit, sampled }: UnderWay): Promise<void> {
+    let tokens: Sampled;
+    try {
+      tokens = await sampled;
+    } catch (error) {
+      if (!(error instanceof TapError)) throw error;
+      for (const { sequence } of submit.shares) {
+        sequence.underWay--;
+        this.#end(sequence, { error });
+      }
+      return;
+    }
+    submit.keep?.();
+    this.#collect(submit, tokens);
   }
 
   #collect({ shares, repeats }: Submit, { tokens, logits }: Sampled): void {

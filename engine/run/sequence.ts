@@ -76,6 +76,8 @@ export class Sequence {
   checkpoints: Checkpoint[] = [];
   /** The block of its last copy, and whether that was made in its answer. */
   lastCheckpoint: { block: number; isAnswer: boolean } | undefined;
+  /** Whether it ran while steps were tapped: nobody else may use what it has computed. */
+  wasTapped = false;
   /** Set by the owner; seen before the next step. */
   aborted = false;
   /** Whether it has run before. */

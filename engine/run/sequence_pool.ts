@@ -44,9 +44,10 @@ export class SequencePool {
    */
   takeCached(sequence: Sequence): boolean {
     const { tokens } = sequence;
-    const { blockSize, hasStates, limits: { context } } = this.#executor;
+    const { blockSize, hasStates, isTapped, limits: { context } } = this.#executor;
     if (this.#freeSlots.length === 0) return false;
-    const known = this.#cache.match(sequence.keys(0, tokens.length - 1));
+    // A tap is to see all rows, and to change them.
+    const known = isTapped ? [] : this.#cache.match(sequence.keys(0, tokens.length - 1));
     const states = hasStates ? this.#checkpoints.deepest(known) : undefined;
     const cached = hasStates ? known.slice(0, states?.blocks ?? 0) : known;
     const positions = Math.min(tokens.length + blockSize, sequence.limit(context));
@@ -82,6 +83,7 @@ export class SequencePool {
 
   /** Keeps the states of a sequence as they are after what is submitted, if there is a row for them. */
   checkpoint(sequence: Sequence): void {
+    if (sequence.wasTapped) return;
     const { submitted: position, slot } = sequence;
     const isSpaced = this.#checkpoints.isSpaced(sequence, position);
     const row = this.#checkpoints.take(isSpaced);
@@ -92,9 +94,11 @@ export class SequencePool {
 
   /**
    * Makes the full blocks of a sequence known to those that begin alike: what is submitted is there
-   * for all later steps. A block whose tokens another one holds already is exchanged for that one.
+   * for all later steps. A block whose tokens another one holds already is exchanged for that one. What
+   * was computed while steps were tapped stays the sequence's own.
    */
   publish(sequence: Sequence): void {
+    if (sequence.wasTapped) return;
     this.#publishBlocks(sequence);
     const size = this.#executor.blockSize;
     const isKnown = ({ position }: Checkpoint) => position <= sequence.knownBlocks * size;

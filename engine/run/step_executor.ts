@@ -17,6 +17,10 @@ export interface StepExecutor {
   readonly hasStates: boolean;
   /** Rows for copies of the states of one sequence; 0 where it has none. */
   readonly stateCopies: number;
+  /** Whether steps are watched: then one has to be over before the next is submitted. */
+  readonly isObserved: boolean;
+  /** Whether what steps compute may be changed, so that it is no other sequence's to use. */
+  readonly isTapped: boolean;
   /** Positions in a block of the KV cache. */
   readonly blockSize: number;
   /** Blocks that `positions` positions need. */

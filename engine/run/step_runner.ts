@@ -23,10 +23,12 @@ import {
   type OutputKind,
   RowReadback,
   type StepLimits,
+  type StepOperation,
   type StepState,
 } from "../nn/mod.ts";
 import type { StepExecutor } from "./step_executor.ts";
 import { MOST_REPEATS, type Sampled, slotsOf, type StepPlan } from "./step_plan.ts";
+import { type ObservedStep, StepObserver } from "./step_observer.ts";
 import { StepRecorder } from "./step_recorder.ts";
 
 /** Of steps that somebody always wants. */
@@ -55,6 +57,8 @@ export class StepRunner implements StepExecutor {
   #turn = 0;
   /** Version of the plan that the device has. */
   #written: number | undefined;
+  /** What watches steps. */
+  readonly observer: StepObserver;
   /** What goes with the next submit. */
   readonly #held: Commands[] = [];
   readonly #recorder: StepRecorder;
@@ -68,6 +72,7 @@ export class StepRunner implements StepExecutor {
     this.#device = device;
     this.#network = network;
     this.#recorder = new StepRecorder(device, network);
+    this.observer = new StepObserver(device, network, state);
     this.#state = state;
     this.#limits = limits;
     const { outputs, slots } = limits;
@@ -109,6 +114,7 @@ export class StepRunner implements StepExecutor {
    */
   submit(plan: StepPlan, repeats: number, isUnwanted = NEVER): () => Promise<Sampled> {
     this.#device.check();
+    if (this.isObserved) return () => this.#submitObserved(plan, repeats, isUnwanted);
     this.#write(plan);
     const { shape } = plan;
     const recorder = this.#device.record();
@@ -131,6 +137,7 @@ export class StepRunner implements StepExecutor {
    */
   forward(plan: StepPlan): void {
     this.#device.check();
+    if (this.isObserved) return; // sample() does it all
     this.#write(plan);
     const commands = this.#recorder.take(plan);
     if (this.#device.profile.capabilities.software) this.#held.push(commands);
@@ -154,6 +161,7 @@ export class StepRunner implements StepExecutor {
       const words = this.#maskWords;
       this.#device.write(this.#masks!, slot * words * 4, mask.subarray(0, words));
     }
+    if (this.isObserved) return () => this.#sampleObserved(plan, wanted);
     const { outputs } = plan.shape;
     const turn = this.#turn++ % IN_FLIGHT;
     const readback = this.#readbacks[turn];
@@ -170,6 +178,66 @@ export class StepRunner implements StepExecutor {
       const tokens = new Uint32Array(await readback.readNow(outputs * 4));
       return { tokens, logits: await readLogits() };
     };
+  }
+
+  /** As submit(), a step after the other. */
+  async #submitObserved(
+    plan: StepPlan,
+    repeats: number,
+    isUnwanted: () => boolean,
+  ): Promise<Sampled> {
+    const { outputs, decodeContext } = plan.shape;
+    const tokens = new Uint32Array(repeats * outputs);
+    for (let i = 0; i < repeats && !isUnwanted(); i++) {
+      // The plan's context is that of the last repeat.
+      const shape = { ...plan.shape, decodeContext: decodeContext - (repeats - 1 - i) };
+      const sampled = await this.#sampleObserved({ ...plan, shape }, new Set());
+      tokens.set(sampled.tokens, i * outputs);
+    }
+    return { tokens, logits: new Map() };
+  }
+
+  /** A step with its choice of tokens, as forward() and sample() do it. */
+  #sampleObserved(plan: StepPlan, wanted: ReadonlySet<number>): Promise<Sampled> {
+    const { outputs } = plan.shape;
+    const turn = this.#turn++ % IN_FLIGHT;
+    return this.observer.step(plan, async (step) => {
+      await this.#runObserved(step, plan, "logits");
+      if (outputs === 0) return { tokens: new Uint32Array(0), logits: new Map() };
+      const copies = this.#device.record();
+      const readLogits = this.#copyLogits(copies, slotsOf(plan), wanted, turn);
+      this.#device.submit(copies.finish());
+      await step.run(this.#samplingOperation(plan));
+      const readback = this.#readbacks[turn];
+      const recorder = this.#device.record();
+      recorder.copy(this.#sampled, 0, readback.buffer, 0, outputs * 4);
+      this.#device.submit(recorder.finish());
+      const tokens = new Uint32Array(await readback.readNow(outputs * 4));
+      return { tokens, logits: await readLogits() };
+    });
+  }
+
+  async #runObserved(step: ObservedStep, plan: StepPlan, output: OutputKind): Promise<void> {
+    this.#write(plan);
+    await step.run(this.#network.operationsOf(plan.shape, output));
+  }
+
+  /** The choice of tokens as an operation of the step. */
+  #samplingOperation(plan: StepPlan): StepOperation[] {
+    const sampler = this.#sampler;
+    if (!sampler) return [];
+    const needs = this.#needs(plan);
+    const { floats, columns } = this.#network.outputRows("logits")!;
+    return [{
+      name: "sample",
+      reads: [floats],
+      writes: [this.#sampled],
+      encode: (pass, { outputs }) => sampler.encode(pass, outputs, needs),
+      work: ({ outputs }) => {
+        const values = outputs * columns;
+        return { bytesRead: values * 4, bytesWritten: outputs * 4, flops: values };
+      },
+    }];
   }
 
   /** Records the copy of the wanted logits, by slot; `slots` are those of the outputs. */
@@ -201,11 +269,20 @@ export class StepRunner implements StepExecutor {
   /** Runs a plan and reads an output of it: [outputs, columns]. Nothing else may be under way. */
   async evaluate(plan: StepPlan, output: OutputKind): Promise<Float32Array> {
     this.#device.check();
-    this.#write(plan);
     const rows = this.#network.outputRows(output);
     if (!rows) throw new UnsupportedModelError(`Cannot read ${output}: the model has none`);
     const { outputs } = plan.shape;
     const readback = this.#rowReadback(output, rows, this.#limits.outputs);
+    if (this.isObserved) {
+      return await this.observer.step(plan, async (step) => {
+        await this.#runObserved(step, plan, output);
+        const copies = this.#device.record();
+        readback.copy(copies, 0, outputs);
+        this.#device.submit(copies.finish());
+        return outputs === 0 ? new Float32Array(0) : await readback.read(outputs);
+      });
+    }
+    this.#write(plan);
     const recorder = this.#device.record();
     recorder.pass((pass) => this.#network.encode(pass, plan.shape, output));
     readback.copy(recorder, 0, outputs);
@@ -242,6 +319,14 @@ export class StepRunner implements StepExecutor {
       recorder.copy(copies!, row * floats * 4, buffer, slot * floats * 4, floats * 4);
     }
     this.#device.submit(recorder.finish());
+  }
+
+  get isObserved(): boolean {
+    return this.observer.isActive;
+  }
+
+  get isTapped(): boolean {
+    return this.observer.isTapped;
   }
 
   /** Whether an image has to run in one step. */

@@ -58,6 +58,8 @@ export function continuation(prompt: readonly PromptItem[], count: number): numb
 export class FakeRunner implements StepExecutor {
   readonly limits;
   readonly tileRows = 4;
+  isObserved = false;
+  isTapped = false;
   /** How often a sequence was given a slot. */
   admissions = 0;
   /** Steps so far: each gives a token to every output. */

@@ -1,0 +1,393 @@
+// What watches steps from within: tracers, which are told what each operation takes and does, and taps,
+// which read or change what an operation has written before the next one runs. While there is any, a
+// step runs in pieces, and the next one waits for it; while there is none, steps know nothing of this.
+
+import {
+  type Device,
+  type FloatRows,
+  IMAGE_TOKEN,
+  type Pass,
+  type Work,
+} from "../../kernels/mod.ts";
+import { RequestError, TapError } from "../errors.ts";
+import {
+  type Network,
+  type OutputKind,
+  RowReadback,
+  type StepOperation,
+  type StepState,
+} from "../nn/mod.ts";
+import type { StepPlan } from "./step_plan.ts";
+
+/** An operation of a model's steps. */
+export interface OperationInfo {
+  /** Its place in a step, from 0 on. */
+  readonly index: number;
+  /** What it does and, of a product, with weights of which format, such as "linear Q4_K". */
+  readonly name: string;
+  /** The layer that it belongs to; missing: none, as for embeddings and logits. */
+  readonly layer?: number;
+  /**
+   * What the rows that it writes are to the model, such as "residual", "qkv" or "logits". Missing: it
+   * writes no rows of floats, and cannot be tapped.
+   */
+  readonly output?: string;
+  /** Floats in each of these rows. */
+  readonly columns?: number;
+}
+
+/** What an operation took in a step, and what it had to do at least. */
+export interface OperationTrace extends Work {
+  /** As in {@linkcode OperationInfo}. */
+  readonly name: string;
+  /** Missing: it belongs to no layer. */
+  readonly layer?: number;
+  /** By the device's clock, where it has one. */
+  readonly seconds: number;
+  /** Of these, what the thread of the model computed itself, on a CPU; else 0. */
+  readonly hostSeconds: number;
+}
+
+/** A step that was traced. */
+export interface StepTrace {
+  /** Rows: tokens that were fed. */
+  readonly rows: number;
+  /** Of these, single ones of a sequence; such rows attend as those do that decode. */
+  readonly decodeRows: number;
+  /** Rows whose output was wanted. */
+  readonly outputs: number;
+  /** By the host's clock, from the first word written for the step until its tokens were read. */
+  readonly seconds: number;
+  /** In order. The choice of tokens, "sample", is the last. */
+  readonly operations: readonly OperationTrace[];
+}
+
+/** Which operations to tap: those that all that is given here says. */
+export interface TapSelection {
+  /** The whole name, or its first word: "linear" for all formats. */
+  readonly name?: string;
+  /** Missing: whatever layer it belongs to, or none. */
+  readonly layer?: number;
+  /** As in {@linkcode OperationInfo}. */
+  readonly output?: string;
+}
+
+/** A row of a step. */
+export interface StepRow {
+  /** Missing: it stands for a part of an image. */
+  readonly token?: number;
+  /** In its sequence, from 0 on. */
+  readonly position: number;
+  /** Of the sequence, among those that run. A sequence keeps its slot while it runs. */
+  readonly slot: number;
+}
+
+/** What an operation has written. */
+export interface TapOutput {
+  /** The operation. */
+  readonly operation: OperationInfo;
+  /** What each row is of. */
+  readonly rows: readonly StepRow[];
+  /** Floats of each row. */
+  readonly columns: number;
+  /** [rows, columns], a copy that is the receiver's. */
+  readonly values: Float32Array;
+}
+
+/**
+ * Receives what an operation has written. What it gives back, [rows, columns], stands in its place for
+ * whatever reads it next, in this step and, where it goes to the KV cache, in all later ones.
+ */
+export type TapVisit = (
+  output: TapOutput,
+) => Float32Array | undefined | void | Promise<Float32Array | undefined | void>;
+
+interface Tap {
+  readonly selected: ReadonlySet<StepOperation>;
+  readonly visit: TapVisit;
+  readonly readbacks: Map<FloatRows, RowReadback>;
+}
+
+/** What an operation took. */
+interface TimedOperation extends Pick<OperationTrace, "seconds" | "hostSeconds"> {
+  readonly operation: StepOperation;
+}
+
+/** The tracers and taps of a model's steps. */
+export class StepObserver {
+  readonly #device: Device;
+  readonly #network: Network;
+  readonly #state: StepState;
+  readonly #infos = new Map<StepOperation, OperationInfo>();
+  readonly #tracers = new Set<(step: StepTrace) => void>();
+  readonly #taps = new Set<Tap>();
+  /** Taps that were taken off while a step may have been at them. */
+  readonly #left = new Set<Tap>();
+  #rows: RowReadback | undefined;
+  #isRunning = false;
+
+  constructor(device: Device, network: Network, state: StepState) {
+    this.#device = device;
+    this.#network = network;
+    this.#state = state;
+  }
+
+  /** Whether anybody watches. */
+  get isActive(): boolean {
+    return this.#tracers.size + this.#taps.size > 0;
+  }
+
+  /** Whether anybody may change what is computed. */
+  get isTapped(): boolean {
+    return this.#taps.size > 0;
+  }
+
+  /** What steps run, in order. */
+  get operations(): readonly OperationInfo[] {
+    if (this.#infos.size === 0) {
+      const kind: OutputKind = this.#network.outputRows("logits") ? "logits" : "hidden";
+      for (const operation of this.#network.operations(kind)) this.#describe(operation);
+    }
+    return [...this.#infos.values()];
+  }
+
+  #describe(operation: StepOperation): void {
+    const { name, layer, output } = operation;
+    this.#infos.set(operation, {
+      index: this.#infos.size,
+      name,
+      ...(layer !== undefined && { layer }),
+      ...(output && { output: output.floats.label, columns: output.columns }),
+    });
+  }
+
+  /** Has `tell` told of each step, until the result is disposed of. */
+  trace(tell: (step: StepTrace) => void): Disposable {
+    const tracer = (step: StepTrace) => tell(step);
+    this.#tracers.add(tracer);
+    return { [Symbol.dispose]: () => void this.#tracers.delete(tracer) };
+  }
+
+  /**
+   * Has `visit` receive what the selected operations write, until the result is disposed of. Errors:
+   * RequestError where there are none.
+   */
+  tap(selection: TapSelection, visit: TapVisit): Disposable {
+    const { operations } = this; // describes them
+    const chosen = [...this.#infos].filter(([, info]) => isChosen(info, selection));
+    const selected = chosen.filter(([{ output }]) => output).map(([operation]) => operation);
+    if (selected.length === 0) throw nothingToTap(selection, operations, chosen.length > 0);
+    const tap: Tap = { selected: new Set(selected), visit, readbacks: new Map() };
+    this.#taps.add(tap);
+    return { [Symbol.dispose]: () => this.#remove(tap) };
+  }
+
+  #remove(tap: Tap): void {
+    if (!this.#taps.delete(tap)) return;
+    this.#left.add(tap);
+    this.#freeLeft();
+  }
+
+  #freeLeft(): void {
+    if (this.#isRunning) return;
+    for (const { readbacks } of this.#left) {
+      for (const readback of readbacks.values()) readback.free();
+    }
+    this.#left.clear();
+  }
+
+  /**
+   * Runs a step; nothing else may be under way. `work` writes it, has its operations run, and reads what
+   * comes of it. A tap that fails is taken off, and the step goes on without it, so that what the device
+   * remembers is whole; so is a tracer. Errors: TapError, once all is done; what `work` throws.
+   */
+  async step<T>(plan: StepPlan, work: (step: ObservedStep) => Promise<T>): Promise<T> {
+    const started = performance.now();
+    const timed: TimedOperation[] | undefined = this.#tracers.size > 0 ? [] : undefined;
+    let failure: TapError | undefined;
+    const taps = [...this.#taps]; // One that is set meanwhile has to wait for the next step.
+    this.#isRunning = true;
+    try {
+      const result = await work({
+        run: async (operations) => {
+          for (const piece of piecesOf(operations, taps)) {
+            await this.#runPiece(piece, plan, timed);
+            failure = await this.#visitAll(taps, piece.at(-1)!, plan) ?? failure;
+          }
+        },
+      });
+      const seconds = (performance.now() - started) / 1000;
+      if (timed) failure = this.#tell(plan, seconds, timed) ?? failure;
+      if (failure) throw failure;
+      return result;
+    } finally {
+      this.#isRunning = false;
+      this.#freeLeft();
+    }
+  }
+
+  #tell(
+    { shape }: StepPlan,
+    seconds: number,
+    timed: readonly TimedOperation[],
+  ): TapError | undefined {
+    const { rows, decodeRows, outputs } = shape;
+    const operations = timed.map(
+      ({ operation: { name, layer, work }, ...times }): OperationTrace => {
+        return { name, ...(layer !== undefined && { layer }), ...times, ...work(shape) };
+      },
+    );
+    let failure: TapError | undefined;
+    for (const tell of [...this.#tracers]) {
+      try {
+        tell({ rows, decodeRows, outputs, seconds, operations });
+      } catch (cause) {
+        this.#tracers.delete(tell);
+        failure = new TapError("the trace of a step", cause);
+      }
+    }
+    return failure;
+  }
+
+  async #runPiece(
+    piece: readonly StepOperation[],
+    { shape }: StepPlan,
+    timed: TimedOperation[] | undefined,
+  ): Promise<void> {
+    if (!timed) {
+      const recorder = this.#device.record();
+      recorder.pass((pass) => piece.forEach(({ encode }) => encode(pass, shape)));
+      return this.#device.submit(recorder.finish());
+    }
+    const passes = piece.map(({ encode }) => (pass: Pass) => encode(pass, shape));
+    const { seconds, hostSeconds } = await this.#device.time(passes);
+    piece.forEach((operation, i) => {
+      timed.push({ operation, seconds: seconds[i]!, hostSeconds: hostSeconds[i]! });
+    });
+  }
+
+  /** Takes what an operation has written to its taps, one after the other. */
+  async #visitAll(
+    taps: readonly Tap[],
+    operation: StepOperation,
+    plan: StepPlan,
+  ): Promise<TapError | undefined> {
+    let failure: TapError | undefined;
+    for (const tap of taps) {
+      if (!tap.selected.has(operation) || !this.#taps.has(tap)) continue;
+      const info = this.#infos.get(operation)!;
+      try {
+        await this.#visit(tap, operation, info, plan);
+      } catch (cause) {
+        this.#device.check(); // A device that failed is no fault of the tap.
+        this.#remove(tap);
+        const where = info.layer === undefined ? "" : ` of layer ${info.layer}`;
+        failure = new TapError(`the tap of "${info.name}"${where}`, cause);
+      }
+    }
+    return failure;
+  }
+
+  async #visit(
+    { visit, readbacks }: Tap,
+    operation: StepOperation,
+    info: OperationInfo,
+    plan: StepPlan,
+  ): Promise<void> {
+    const output = operation.output!;
+    const { columns } = output;
+    const { limits } = this.#network.options;
+    const all = await this.#readRows(plan);
+    const rows = operation.isOverOutputs ? Array.from(plan.outputs, (row) => all[row]!) : all;
+    if (rows.length === 0) return;
+    let readback = readbacks.get(output);
+    if (!readback) {
+      const most = operation.isOverOutputs ? limits.outputs : limits.rows;
+      readbacks.set(output, readback = new RowReadback(this.#device, "tap", output, most));
+    }
+    const values = await this.#read(readback, rows.length);
+    const changed = await visit({ operation: info, rows, columns, values });
+    if (changed) this.#write(output, changed, rows.length);
+  }
+
+  async #read(readback: RowReadback, count: number): Promise<Float32Array> {
+    const recorder = this.#device.record();
+    readback.copy(recorder, 0, count);
+    this.#device.submit(recorder.finish());
+    return await readback.read(count);
+  }
+
+  /** What the rows of a step are of, as the device resolved them. */
+  async #readRows({ rows: planned, shape }: StepPlan): Promise<StepRow[]> {
+    const { rows: floats } = this.#state;
+    const { limits } = this.#network.options;
+    const rows = { columns: 4, stride: 4, floats };
+    this.#rows ??= new RowReadback(this.#device, "rows of taps", rows, limits.rows);
+    const values = await this.#read(this.#rows, shape.rows);
+    const words = new Uint32Array(values.buffer);
+    return Array.from({ length: shape.rows }, (_, row): StepRow => {
+      const [token, position, slot] = words.subarray(4 * row);
+      const isImage = planned[4 * row]! >= IMAGE_TOKEN;
+      return { ...(isImage ? {} : { token: token! }), position: position!, slot: slot! };
+    });
+  }
+
+  #write({ floats, columns, stride }: FloatRows, values: Float32Array, rows: number): void {
+    if (values.length !== rows * columns) {
+      const wanted = `${rows} rows of ${columns} floats`;
+      throw new RangeError(`it gave back ${values.length} floats in place of ${wanted}`);
+    }
+    for (let row = 0; row < rows; row++) {
+      const own = values.subarray(row * columns, (row + 1) * columns);
+      this.#device.write(floats, row * stride * 4, own);
+    }
+  }
+}
+
+/** A step in pieces. */
+export interface ObservedStep {
+  /** Runs operations, in order, and has them watched. */
+  run(operations: readonly StepOperation[]): Promise<void>;
+}
+
+/** Operations in pieces, each of which ends where a tap is. */
+function piecesOf(
+  operations: readonly StepOperation[],
+  taps: readonly Tap[],
+): StepOperation[][] {
+  const pieces: StepOperation[][] = [];
+  let isOpen = false;
+  for (const operation of operations) {
+    if (isOpen) pieces.at(-1)!.push(operation);
+    else pieces.push([operation]);
+    isOpen = !taps.some(({ selected }) => selected.has(operation));
+  }
+  return pieces;
+}
+
+function isChosen(info: OperationInfo, { name, layer, output }: TapSelection): boolean {
+  return (name === undefined || info.name === name || info.name.startsWith(`${name} `)) &&
+    (layer === undefined || info.layer === layer) &&
+    (output === undefined || info.output === output);
+}
+
+function nothingToTap(
+  { name, layer, output }: TapSelection,
+  operations: readonly OperationInfo[],
+  isThere: boolean,
+): RequestError {
+  const what = [
+    name === undefined ? "operations" : `"${name}"`,
+    ...(layer === undefined ? [] : [`of layer ${layer}`]),
+    ...(output === undefined ? [] : [`with output "${output}"`]),
+  ].join(" ");
+  if (isThere) {
+    return new RequestError(
+      `Cannot tap ${what}: it writes no floats; load the model with "exact", or tap what reads it`,
+    );
+  }
+  const outputs = [...new Set(operations.flatMap((operation) => operation.output ?? []))];
+  return new RequestError(
+    `Cannot tap ${what}: the model has none; outputs are ${outputs.join(", ")}`,
+  );
+}
