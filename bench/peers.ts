@@ -1,10 +1,12 @@
-// `deno task bench:peers [TYPE...] [--shape 135m] [--threads 2] [--pairs 5]`: prefill and decode of a
-// model with random weights on the CPU device, in turns with llama.cpp's CPU backend on the same file:
-// the same prompt, window and number of threads. Prints medians and their ratio.
+// `deno task bench:peers [TYPE...] [--shape 135m] [--threads 2] [--pairs 5] [--prompt 256]`: prefill and
+// decode of a model with random weights on the CPU device, in turns with llama.cpp's CPU backend on the
+// same file: the same prompt, window and number of threads. Prints medians and their ratio. What follows
+// a long prompt decodes at that position. `--sequences 8` measures Quern alone: how fast so many decode
+// at once, beside one.
 
 import { parseArgs } from "node:util";
 import { loadavg } from "node:os";
-import { loadModel } from "../engine/model/model.ts";
+import { loadModel, type Model } from "../engine/model/model.ts";
 import {
   LLAMA_3_2_1B,
   type LlamaShape,
@@ -13,9 +15,9 @@ import {
 } from "./synthetic_model.ts";
 
 const SHAPES: Record<string, LlamaShape> = { "135m": SMOLLM2_135M, "1b": LLAMA_3_2_1B };
-const PROMPT_TOKENS = 256;
 const DECODE_TOKENS = 32;
-const WINDOW = 512;
+/** Rows of a chunk of the prompt, for both engines. */
+const CHUNK = 512;
 
 /** Tokens per second. */
 interface Speeds {
@@ -28,14 +30,15 @@ interface Engine extends AsyncDisposable {
   measure(prompt: readonly number[]): Promise<Speeds>;
 }
 
-async function openQuern(path: string, threads: number): Promise<Engine> {
+async function openQuern(path: string): Promise<Engine & { model: Model }> {
   const model = await loadModel(path, {
-    contextLength: WINDOW,
-    maxSequences: 1,
-    prefillChunk: PROMPT_TOKENS,
+    contextLength: window,
+    maxSequences: sequences,
+    prefillChunk: Math.min(CHUNK, promptTokens),
     device: { kind: "cpu", threads },
   });
   return {
+    model,
     async measure(prompt) {
       const started = performance.now();
       let [first, last] = [0, 0];
@@ -45,7 +48,10 @@ async function openQuern(path: string, threads: number): Promise<Engine> {
         last = performance.now();
         first ||= last;
       }
-      return speeds(started, first, last);
+      return {
+        prefill: promptTokens / (first - started) * 1000,
+        decode: DECODE_TOKENS / (last - first) * 1000,
+      };
     },
     [Symbol.asyncDispose]: () => model.close(),
   };
@@ -54,11 +60,11 @@ async function openQuern(path: string, threads: number): Promise<Engine> {
 /** The package of llama.cpp's builds; its first run fetches them. */
 const PACKAGE = "npm:node-llama-cpp@3.21.1";
 
-async function openLlamaCpp(path: string, threads: number): Promise<Engine & { build: string }> {
+async function openLlamaCpp(path: string): Promise<Engine & { build: string }> {
   const { getLlama } = await import(PACKAGE);
   const llama = await getLlama({ gpu: false, build: "never", maxThreads: threads });
   const model = await llama.loadModel({ modelPath: path, gpuLayers: 0 });
-  const options = { contextSize: WINDOW, batchSize: WINDOW, threads };
+  const options = { contextSize: window, batchSize: CHUNK, threads };
   const context = await model.createContext(options);
   const sequence = context.getSequence();
   return {
@@ -73,7 +79,7 @@ async function openLlamaCpp(path: string, threads: number): Promise<Engine & { b
         if (++count === DECODE_TOKENS) break;
       }
       return {
-        prefill: (PROMPT_TOKENS - 1) / (first - started) * 1000,
+        prefill: (promptTokens - 1) / (first - started) * 1000,
         decode: count / (performance.now() - first) * 1000,
       };
     },
@@ -85,11 +91,62 @@ async function openLlamaCpp(path: string, threads: number): Promise<Engine & { b
   };
 }
 
-function speeds(started: number, first: number, last: number): Speeds {
-  return {
-    prefill: PROMPT_TOKENS / (first - started) * 1000,
-    decode: DECODE_TOKENS / (last - first) * 1000,
+/** Tokens per second of all sequences while `count` decode at once, after prompts of 16 tokens. */
+async function decodeTogether(model: Model, count: number, seed: number): Promise<number> {
+  const tokens = 2 * DECODE_TOKENS;
+  const begun: number[] = [];
+  const ended: number[] = [];
+  const one = async (sequence: number) => {
+    const prompt = Array.from(
+      { length: 16 },
+      (_, i) => 300 + (i * 7919 + sequence + seed) % 40_000,
+    );
+    const request = { prompt, maxTokens: tokens, temperature: 0, ignoreEnd: true };
+    let produced = 0;
+    for await (const event of model.generate(request)) {
+      if (event.type === "text" && produced++ === 0) begun.push(performance.now());
+    }
+    ended.push(performance.now());
   };
+  await Promise.all(Array.from({ length: count }, (_, sequence) => one(97 * sequence)));
+  return count * tokens / (Math.max(...ended) - Math.min(...begun)) * 1000;
+}
+
+async function compareSequences(path: string, type: string): Promise<void> {
+  await using own = await openQuern(path);
+  const [alone, together]: [number[], number[]] = [[], []];
+  for (let pair = 0; pair <= pairs; pair++) {
+    const speeds = [
+      await decodeTogether(own.model, 1, 1000 * pair),
+      await decodeTogether(own.model, sequences, 1000 * pair + 1),
+    ];
+    if (pair === 0) continue; // warm-up
+    alone.push(speeds[0]);
+    together.push(speeds[1]);
+  }
+  const [one, all] = [median(alone), median(together)];
+  const ratio = (all / one).toFixed(2);
+  print(`${type.padEnd(8)} ${one.toFixed(1)}  ${all.toFixed(1)}  ${ratio}    (load ${load()})`);
+}
+
+async function compareEngines(path: string, type: string): Promise<void> {
+  await using own = await openQuern(path);
+  await using peer = options.alone ? undefined : await openLlamaCpp(path);
+  const results: { own: Speeds; peer: Speeds | undefined }[] = [];
+  for (let pair = 0; pair <= pairs; pair++) {
+    const prompt = Array.from(
+      { length: promptTokens },
+      (_, i) => 300 + (i * 7919 + pair * 104_729) % 40_000,
+    );
+    const result = { own: await own.measure(prompt), peer: await peer?.measure(prompt) };
+    if (pair > 0) results.push(result); // the first is warm-up
+  }
+  const cells = (["prefill", "decode"] as const).map((what) => {
+    const ours = median(results.map(({ own }) => own[what]));
+    const theirs = median(results.map(({ peer }) => peer?.[what] ?? NaN));
+    return [ours.toFixed(1), theirs.toFixed(1), (ours / theirs).toFixed(2)].join("  ");
+  });
+  print(`${type.padEnd(8)} ${cells.join("    ")}    (load ${load()}, ${peer?.build ?? "alone"})`);
 }
 
 function median(values: readonly number[]): number {
@@ -102,38 +159,33 @@ const { values: options, positionals } = parseArgs({
     shape: { type: "string", default: "135m" },
     threads: { type: "string", default: String(navigator.hardwareConcurrency) },
     pairs: { type: "string", default: "5" },
+    prompt: { type: "string", default: "256" },
+    sequences: { type: "string", default: "1" },
     alone: { type: "boolean", default: false },
   },
 });
-const shape = SHAPES[options.shape];
-if (!shape) throw new Error(`Cannot measure "${options.shape}": shapes are ${Object.keys(SHAPES)}`);
+const found = SHAPES[options.shape];
+if (!found) throw new Error(`Cannot measure "${options.shape}": shapes are ${Object.keys(SHAPES)}`);
 const threads = Number(options.threads);
+const pairs = Number(options.pairs);
+const promptTokens = Number(options.prompt);
+const sequences = Number(options.sequences);
+const window = promptTokens + 256;
+const shape = { ...found, context: Math.max(found.context, window) };
 const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
 const load = () => loadavg()[0]!.toFixed(1);
 
-print(`${options.shape}, ${threads} threads, ${PROMPT_TOKENS} tokens of prompt, load ${load()}`);
-print("type     prefill: quern  llama.cpp  ratio   decode: quern  llama.cpp  ratio");
+print(`${options.shape}, ${threads} threads, ${promptTokens} tokens of prompt, load ${load()}`);
+print(
+  sequences > 1
+    ? `type     tokens/s: alone  ${sequences} sequences  ratio`
+    : "type     prefill: quern  llama.cpp  ratio   decode: quern  llama.cpp  ratio",
+);
 for (const type of positionals.length > 0 ? positionals : ["Q8_0", "Q4_0", "Q4_K", "Q6_K"]) {
   const path = await Deno.makeTempFile({ suffix: ".gguf" });
   try {
     await writeSyntheticLlama(path, shape, { type });
-    await using own = await openQuern(path, threads);
-    await using peer = options.alone ? undefined : await openLlamaCpp(path, threads);
-    const results: { own: Speeds; peer: Speeds | undefined }[] = [];
-    for (let pair = 0; pair <= Number(options.pairs); pair++) {
-      const prompt = Array.from(
-        { length: PROMPT_TOKENS },
-        (_, i) => 300 + (i * 7919 + pair * 104_729) % 40_000,
-      );
-      const result = { own: await own.measure(prompt), peer: await peer?.measure(prompt) };
-      if (pair > 0) results.push(result); // the first is warm-up
-    }
-    const cells = (["prefill", "decode"] as const).map((what) => {
-      const ours = median(results.map(({ own }) => own[what]));
-      const theirs = median(results.map(({ peer }) => peer?.[what] ?? NaN));
-      return [ours.toFixed(1), theirs.toFixed(1), (ours / theirs).toFixed(2)].join("  ");
-    });
-    print(`${type.padEnd(8)} ${cells.join("    ")}    (load ${load()}, ${peer?.build ?? "alone"})`);
+    await (sequences > 1 ? compareSequences : compareEngines)(path, type);
   } finally {
     await Deno.remove(path);
   }

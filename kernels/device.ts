@@ -149,7 +149,8 @@ export interface Device extends Allocator, Disposable {
   scoped<T>(what: string, create: () => T | Promise<T>): Promise<T>;
 
   /**
-   * Memory of at least `bytes` bytes, rounded up to 16, zeroed, counted under `purpose`.
+   * Memory of at least `bytes` bytes, rounded up to 16, zeroed, counted under `purpose`. That of
+   * "cache" is for keys and values: only rotate() and attention() read and write it, and copies.
    * Errors: GpuMemoryError (size limits now; exhaustion by {@linkcode Device.scoped}).
    */
   buffer(label: string, bytes: number, purpose: string): Buffer;

@@ -134,8 +134,12 @@ const CPUS = [1, 3].map((threads) => ({
 const openedCpus = new Map<string, Promise<Device>>();
 
 /** Registers a test once per device: those of gpuTest(), and the CPU. */
-export function deviceTest(name: string, run: (device: Device) => Promise<void>): void {
-  gpuTest(name, run);
+export function deviceTest(
+  name: string,
+  run: (device: Device) => Promise<void>,
+  options: { dawn?: boolean } = {},
+): void {
+  gpuTest(name, run, options);
   cpuTest(name, run);
 }
 

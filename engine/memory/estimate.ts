@@ -82,7 +82,7 @@ export function memoryUse(
   const onCpu = devices[0]?.profile.platform.name === "cpu";
   return {
     weights: bytes("weights"),
-    keyValueCache: bytes("cache"),
+    keyValueCache: bytes("cache") + bytes("state"),
     scratch: bytes("scratch"),
     ...onCpu && { onCpu },
   };

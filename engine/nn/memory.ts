@@ -129,7 +129,7 @@ export class StepMemory {
 
   /** The state of a new recurrent layer. A sequence's first row finds it to be zero. */
   layerState(label: string, floats: number): Buffer {
-    const buffer = this.#device.buffer(label, this.#options.limits.slots * floats * 4, "cache");
+    const buffer = this.#device.buffer(label, this.#options.limits.slots * floats * 4, "state");
     this.states.push({ buffer, floats });
     return buffer;
   }

@@ -1,31 +1,65 @@
-// Attention on the host's side: the span of positions that each row sees, and the kernel over all rows
-// and heads, or over tiles where those have several rows. Biases by distance (ALiBi), caches that hold
-// values in their keys, and heads that do not fit a thread's memory go the plain way.
+// Attention on the host's side: the span of positions that each row sees, and the kernel over all rows,
+// heads and parts of positions, or over tiles where those have several rows.
 
 import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
-import type { AttentionOptions, AttentionTiling } from "../ops/attention.ts";
+import { alibiSlopes, type AttentionOptions, type AttentionTiling } from "../ops/attention.ts";
 import type { AttentionState, HeadShape, LayerCache } from "../ops/kv_cache.ts";
 import {
   addAttention,
   ATTENTION_ARGUMENTS,
   attentionPanelBytes,
   type AttentionShape,
+  rowGroup,
   SPAN_WORDS,
 } from "./attention.ts";
-import { addAttentionTile, ATTENTION_TILE_ARGUMENTS, attentionTileRows } from "./attention_tile.ts";
+import { addCombineParts, COMBINE_PARTS_ARGUMENTS, PARTIAL_EXTRA } from "./attention_parts.ts";
+import { addAttentionTile, ATTENTION_TILE_ARGUMENTS, attentionTileSize } from "./attention_tile.ts";
+import { cacheKernels } from "./cache.ts";
 import { type CpuCore, floatBits } from "./core.ts";
+import { inOrder } from "./kernel.ts";
 import { cpu, type CpuBuffer, giveBuffer, takeBuffer } from "./memory.ts";
 import { panelModule } from "./modules.ts";
-import { attention as plainAttention, heatAt, seenBy } from "./plain/attention.ts";
 import { PANEL_BYTES } from "./product.ts";
-
-/** Rows of a tile at most: enough for keys and values to be read seldom, few enough to share out. */
-const MOST_TILE_ROWS = 16;
+import { PART } from "./softmax.ts";
 
 /** Rows that tiles may have for heads of a shape. */
-export function mostTileRows({ heads, kvHeads, headDim, valueDim = headDim }: HeadShape): number {
-  const rows = attentionTileRows({ share: heads / kvHeads, headDim, valueDim }, PANEL_BYTES);
-  return Math.max(1, Math.min(MOST_TILE_ROWS, rows));
+export function mostTileRows(heads: HeadShape): number {
+  return Math.max(1, tileSizeOf(heads).rows);
+}
+
+function tileSizeOf(
+  { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false }: HeadShape,
+) {
+  return attentionTileSize({ headDim, valueDim, sharedValues }, heads / kvHeads, PANEL_BYTES);
+}
+
+/** The positions that a query sees, from the first to before the last. */
+export function seenBy(
+  { window, causal = true, wholeImages = false }: AttentionOptions,
+  position: number,
+  end: number,
+  imageEnd: number,
+): readonly [first: number, after: number] {
+  const size = window?.size ?? 0;
+  let first = 0;
+  if (window?.kind === "sliding") first = Math.max(0, position + 1 - size);
+  if (window?.kind === "chunked") first = position - position % size;
+  if (window?.kind === "symmetric") first = Math.max(0, position - Math.floor(size / 2));
+  if (causal) return [first, wholeImages ? Math.max(position + 1, imageEnd) : position + 1];
+  if (window?.kind !== "symmetric") return [first, end];
+  return [first, Math.min(end, position + Math.floor(size / 2) + 1)];
+}
+
+/** What queries at a position are multiplied by. */
+function heatAt({ temperature }: AttentionOptions, position: number): number {
+  if (!temperature) return 1;
+  const { scale, offset, length } = temperature;
+  return 1 + scale * Math.log(Math.floor((position + offset) / length) + 1);
+}
+
+/** Parts of the positions from the first to before the last; one where there are none. */
+function partsOf(first: number, after: number): number {
+  return Math.max(1, Math.ceil(after / PART) - Math.floor(first / PART));
 }
 
 /** softmax(q k^T * scale) v over the cache. */
@@ -39,97 +73,131 @@ export function attention(
   tiling: AttentionTiling,
 ) {
   const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
+  const isTiled = tiling.tileRows > 1;
+  const share = heads / kvHeads;
   const shape: AttentionShape = {
-    share: heads / kvHeads,
+    group: isTiled ? tileSizeOf(options).group : rowGroup(share),
     headDim,
     valueDim,
+    sharedValues,
     half: cache.half,
     hasMadd: core.machine !== "widened",
   };
+  const fits = isTiled
+    ? tileSizeOf(options).rows >= tiling.tileRows
+    : attentionPanelBytes(shape) <= PANEL_BYTES;
+  if (!fits) {
+    throw new RangeError(
+      `Cannot attend with heads of ${headDim} and values of ${valueDim}: ` +
+        `${tiling.tileRows} rows of them do not fit a thread's memory`,
+    );
+  }
   const tiles = cpu(tiling.tiles).words;
-  /** The rows that tiles are of: the first, and one past the last. */
-  const rowsOf = (count: number): [first: number, after: number] => {
-    let [first, after] = [Infinity, 0];
-    for (let tile = 0; tile < count; tile++) {
-      first = Math.min(first, tiles[4 * tile]);
-      after = Math.max(after, tiles[4 * tile] + tiles[4 * tile + 1]);
-    }
-    return [first, after];
-  };
   // Rows that decode and rows of prompts attend one after the other, and are quantized together.
   const target = isQuantized(y)
     ? core.kept("attended", y.groups.size / core.groupBytes * GROUP * 4)
     : cpu(y.floats);
-  const finish = (after: number) => {
-    if (isQuantized(y)) core.quantize(target, cpu(y.groups), after, y.stride / GROUP);
-  };
-  const fits = attentionPanelBytes(shape) <= PANEL_BYTES;
-  if (options.alibi || sharedValues || !fits) {
-    const results = { floats: target.floats, stride: y.stride };
-    const attend = plainAttention(qkv, cache, state, results, options, tiling);
-    return (count: number) => {
-      core.flush();
-      attend(count);
-      finish(rowsOf(count)[1]);
-    };
-  }
-  const isTiled = tiling.tileRows > 1;
-  const kernels = core.kernels(
+  const kernels = cacheKernels(
+    core,
     `attention ${isTiled ? "tile " : ""}${Object.values(shape)}`,
+    cache,
+    (module, memories) => (isTiled ? addAttentionTile : addAttention)(module, memories, shape),
+  );
+  const spanBytes = 4 * SPAN_WORDS;
+  const combine = core.kernels(
+    `combine parts ${valueDim}`,
     () =>
       panelModule((module, work, panel) =>
-        (isTiled ? addAttentionTile : addAttention)(module, work, panel, shape)
+        addCombineParts(module, work, panel, { valueDim, spanBytes })
       ),
   );
   const rows = cpu(state.rows).words;
+  const table = cpu(state.table).address;
   const sinks = options.sinks ? cpu(options.sinks).address : 0;
+  const slopes = options.alibi ? slopesOf(core, heads, options.alibi) : 0;
   let spans: CpuBuffer | undefined;
 
   const spanBuffer = (count: number) => {
-    if (spans && spans.size >= 4 * SPAN_WORDS * count) return spans;
+    if (spans && spans.size >= spanBytes * count) return spans;
     if (spans) giveBuffer(core.work, spans);
-    return spans = takeBuffer(core.work, "spans", 4 * SPAN_WORDS * 2 * count);
+    return spans = takeBuffer(core.work, "spans", spanBytes * 2 * count);
   };
-  /** Writes the spans of the rows of tiles; those of no tile see nothing. */
-  const writeSpans = (count: number, last: number) => {
-    const { words, floats, address } = spanBuffer(last);
+  /** Writes the spans of the rows of tiles; those of no tile see nothing. Returns the most parts of a row. */
+  const writeSpans = ({ words, floats }: CpuBuffer, count: number, last: number): number => {
     words.fill(0, 0, SPAN_WORDS * last);
-    for (let tile = 0; tile < count; tile++) {
-      const [first, rowCount, end, imageEnd] = tiles.subarray(4 * tile, 4 * tile + 4);
-      for (let row = first; row < first + rowCount; row++) {
-        const [, position, slot] = rows.subarray(4 * row, 4 * row + 3);
-        const [from, after] = seenBy(options, position, Math.max(end, position + 1), imageEnd);
-        const table = cpu(state.table).address + 4 * slot * state.maxBlocks;
-        words.set([from, after, table], SPAN_WORDS * row);
-        floats[SPAN_WORDS * row + 3] = options.scale * heatAt(options, position);
+    let parts = 1;
+    for (let tile = 0; tile < 4 * count; tile += 4) {
+      const [first, end, imageEnd] = [tiles[tile], tiles[tile + 2], tiles[tile + 3]];
+      const after = first + tiles[tile + 1];
+      for (let row = first; row < after; row++) {
+        const position = rows[4 * row + 1];
+        const [from, to] = seenBy(options, position, Math.max(end, position + 1), imageEnd);
+        const at = SPAN_WORDS * row;
+        words[at] = from;
+        words[at + 1] = to;
+        words[at + 2] = table + 4 * rows[4 * row + 2] * state.maxBlocks;
+        floats[at + 3] = options.scale * heatAt(options, position);
+        words[at + 4] = position;
+        parts = Math.max(parts, partsOf(from, to));
       }
     }
-    return address;
+    return parts;
   };
   return (count: number) => {
-    const [begin, last] = rowsOf(count);
-    const spans = writeSpans(count, last);
+    let [begin, last] = [Infinity, 0];
+    for (let tile = 0; tile < 4 * count; tile += 4) {
+      begin = Math.min(begin, tiles[tile]);
+      last = Math.max(last, tiles[tile] + tiles[tile + 1]);
+    }
+    if (last === 0) return;
+    const written = spanBuffer(last);
+    const most = writeSpans(written, count, last);
     // Rows before the first tile are others': decoding ones, in a step that prefills too.
     const from = isTiled ? 0 : begin;
-    const values: Record<string, number> = {
-      tiles: cpu(tiling.tiles).address,
-      spans: spans + 4 * SPAN_WORDS * from,
+    const parts = isTiled ? 1 : most;
+    const shared = {
+      spans: written.address + spanBytes * from,
+      y: target.address + 4 * from * y.stride,
+      yStride: 4 * y.stride,
+    };
+    const groups = share / shape.group;
+    const values = {
+      ...shared,
       q: cpu(qkv.floats).address + 4 * (from * qkv.stride + (options.first ?? 0)),
       stride: 4 * qkv.stride,
       keys: cpu(cache.keys).address,
-      values: cpu(cache.values!).address,
-      kvHeads,
-      y: target.address + 4 * from * y.stride,
-      yStride: 4 * y.stride,
-      sinks,
+      values: cpu(cache.values ?? cache.keys).address,
+      ...{ kvHeads, groups, sinks, slopes },
       softcap: floatBits(options.softcap ?? 0),
     };
-    const [name, names] = isTiled
-      ? ["attention_tile", ATTENTION_TILE_ARGUMENTS] as const
-      : ["attention", ATTENTION_ARGUMENTS] as const;
-    const words = names.map((name) => values[name]!);
-    const items = (isTiled ? count : last - begin) * kvHeads;
-    core.run([{ kernels, name, arguments: words, items, ...(isTiled ? { grain: 1 } : {}) }]);
-    finish(last);
+    const heads = kvHeads * share;
+    if (isTiled) {
+      const words = inOrder(ATTENTION_TILE_ARGUMENTS, {
+        ...values,
+        tiles: cpu(tiling.tiles).address,
+      });
+      const items = count * kvHeads * groups;
+      core.run([{ kernels, name: "attention_tile", arguments: words, items, grain: 1 }]);
+    } else {
+      const items = (last - begin) * kvHeads * groups * parts;
+      const floats = parts > 1 ? (last - begin) * heads * parts * (valueDim + PARTIAL_EXTRA) : 0;
+      // Memory grows seldom: sequences grow by a part after PART steps.
+      const partials = floats && core.temporary(2 ** Math.ceil(Math.log2(4 * floats))).address;
+      const words = inOrder(ATTENTION_ARGUMENTS, { ...values, parts, partials });
+      core.run([{ kernels, name: "attention", arguments: words, items }]);
+      if (parts > 1) {
+        const words = inOrder(COMBINE_PARTS_ARGUMENTS, { ...shared, partials, parts, heads });
+        const items = (last - begin) * heads;
+        core.run([{ kernels: combine, name: "combine_parts", arguments: words, items }]);
+      }
+    }
+    if (isQuantized(y)) core.quantize(target, cpu(y.groups), last, y.stride / GROUP);
   };
+}
+
+/** The address of the biases per position of distance of each head. */
+function slopesOf(core: CpuCore, heads: number, alibi: number): number {
+  const buffer = core.kept(`slopes ${alibi}`, 4 * heads);
+  if (!core.isDry) buffer.floats.set(alibiSlopes(heads, alibi));
+  return buffer.address;
 }

@@ -1,14 +1,14 @@
-// Attention over the paged KV cache in WebAssembly: one item is a row and a key-value head, whose query
-// heads share each key and value that is read. Online softmax, a block of the cache at a time (Milakov
-// and Gimelshein 2018). Which positions a row sees is the host's business: it writes a span for each.
-// Rows of prompts go in tiles (attention_tile.ts), with the same bits.
+// Attention over the paged KV cache in WebAssembly, for rows alone: one item is a part of the positions
+// that a row sees (softmax.ts), a key-value head and a group of query heads, which share each key and value
+// that is read. Which positions a row sees is the host's business: it writes a span for each. Rows of
+// prompts go in tiles (attention_tile.ts), with the same bits.
 
 import {
-  type Expression,
   f32,
   f32x4,
   type FunctionBuilder,
   i32,
+  i32x4,
   type Local,
   type Memory,
   type ModuleBuilder,
@@ -16,270 +16,351 @@ import {
   type V128,
   v128,
 } from "./wasm/mod.ts";
-import { exponential } from "./elementwise.ts";
-import { halvesToFloats, lanes } from "./formats/scales.ts";
+import type { CachedMemories } from "./cache.ts";
+import { HALF_BITS, lanes, NO_NUMBER } from "./formats/scales.ts";
+import { addKernel, forItems } from "./kernel.ts";
 import { BLOCK } from "../ops/kv_cache.ts";
+import { PARTIAL_EXTRA } from "./attention_parts.ts";
+import {
+  biasScores,
+  capScores,
+  clearResults,
+  LOWEST,
+  PART,
+  queryLayout,
+  weighScores,
+} from "./softmax.ts";
+import { clear, forColumns } from "./vectors.ts";
 
 /** Heads that a kernel is made for. */
 export interface AttentionShape {
-  /** Query heads of a key-value head. */
-  readonly share: number;
+  /** Query heads that are computed together: a divisor of those that share a key-value head. */
+  readonly group: number;
   readonly headDim: number;
   readonly valueDim: number;
+  /** Whether a value is the beginning of its key. */
+  readonly sharedValues: boolean;
   /** Whether the cache has f16. */
   readonly half: boolean;
   /** Whether the machine multiplies and adds in one instruction. */
   readonly hasMadd: boolean;
 }
 
-/** What attention reads, as words in memory; addresses of spans, queries, caches, results and sinks. */
+/**
+ * What attention reads, as words in memory. `groups`: of each key-value head. `parts`: of the row with
+ * most; where that is more than one, each part's results go to `partials` instead of y:
+ * [rows, heads, parts, valueDim and PARTIAL_EXTRA].
+ */
 export const ATTENTION_ARGUMENTS = [
-  ...["spans", "q", "stride", "keys", "values", "kvHeads", "y", "yStride", "sinks", "softcap"],
+  ...["spans", "q", "stride", "keys", "values", "kvHeads", "groups", "y", "yStride"] as const,
+  ...["sinks", "softcap", "slopes", "parts", "partials"] as const,
 ] as const;
 
-/** Words of a row's span: first position, one past the last, its row of the block table, its scale. */
-export const SPAN_WORDS = 4;
+/**
+ * Words of a row's span: first position, one past the last, address of its block table, scale of its
+ * query, its position.
+ */
+export const SPAN_WORDS = 5;
+
+/** Most heads of a group. */
+const MOST_GROUP = 8;
+
+/** Columns of a head whose code stands one after the other, without a loop. */
+const UNROLLED = 128;
+
+/** How many query heads rows alone are computed with, of those that share a key-value head. */
+export function rowGroup(share: number): number {
+  for (let group = Math.min(MOST_GROUP, share);; group--) if (share % group === 0) return group;
+}
 
 /** Bytes of a thread's own memory that a shape needs. */
-export function attentionPanelBytes({ share, headDim, valueDim }: AttentionShape): number {
-  return 4 * share * (headDim + valueDim + BLOCK + 2);
+export function attentionPanelBytes({ group, headDim, valueDim }: AttentionShape): number {
+  return group * queryLayout(headDim, valueDim).bytes;
 }
 
 const ZERO = v128.const(new Uint8Array(16));
-/** What is no logit: its exponential is zero. */
-export const LOWEST = -3e38;
 
-/** Adds `attention(record, first, last)` for items `first` to `last`: row * kvHeads + head. */
+/**
+ * Halves are read as floats that are 2^112 too small, which takes the shifting of their bits alone.
+ * Queries and weights come 2^56 times as large, so that products keep their distance from the least
+ * float, and results are 2^56 too small.
+ */
+const HALF_SCALE = 2 ** 56;
+
+/** Adds `attention(record, first, last)`: ((row * kvHeads + head) * groups + group) * parts + part. */
 export function addAttention(
   module: ModuleBuilder,
-  work: Memory,
-  panel: Memory,
+  memories: CachedMemories,
   shape: AttentionShape,
 ): void {
-  const { share, headDim, valueDim, half, hasMadd } = shape;
-  // The thread's memory: queries, results, weights of a block, and each head's maximum and sum.
-  const results = 4 * share * headDim;
-  const weights = results + 4 * share * valueDim;
-  const maxima = weights + 4 * share * BLOCK;
-  const sums = maxima + 4 * share;
+  const { group, headDim, valueDim, sharedValues, half, hasMadd } = shape;
+  const { work, panel } = memories;
+  const layout = queryLayout(headDim, valueDim);
   const elementBytes = half ? 2 : 4;
-  const heads = Array.from({ length: share }, (_, head) => head);
+  const valueStride = (sharedValues ? headDim : valueDim) * elementBytes;
+  const heads = Array.from({ length: group }, (_, head) => head);
   const origin = i32.const(0);
+  /** Keys, and vectors of a value, that are read at once: what the registers of x86 hold sums of. */
+  const keysAtOnce = group <= 3 ? 4 : group <= 6 ? 2 : 1;
+  const valuesAtOnce = group <= 1 ? 8 : group <= 3 ? 4 : group <= 6 ? 2 : 1;
 
   const madd = (a: V128, b: V128, c: V128) =>
     hasMadd ? f32x4.relaxed_madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
-  const loadCached = (f: FunctionBuilder, at: Local<"i32">, element: number): V128 =>
-    half
-      ? halvesToFloats(f, work.v128.load16x4_s(at, 2 * element))
-      : work.v128.load(at, 4 * element);
+  /** Four elements of the cache as floats, halves 2^112 too small; `most` notices those of no number. */
+  const loadCached = (
+    f: FunctionBuilder,
+    cache: Memory,
+    at: Local<"i32">,
+    element: number,
+    most: Local<"v128">,
+  ): V128 => {
+    if (!half) return cache.v128.load(at, 4 * element);
+    const bits = f.let(cache.v128.load16x4_s(at, 2 * element));
+    f.set(most, i32x4.max_s(most, bits));
+    return v128.and(i32x4.shl(bits, 13), lanes(f, Uint32Array.of(HALF_BITS)));
+  };
+  /** Makes vectors NaN where a half that was read is no number. */
+  const markFaults = (
+    f: FunctionBuilder,
+    most: Local<"v128">,
+    vectors: readonly Local<"v128">[],
+  ) => {
+    if (!half) return;
+    const isFault = i32x4.eq(most, lanes(f, Uint32Array.of(NO_NUMBER)));
+    f.if(v128.any_true(isFault), () => {
+      for (const vector of vectors) f.set(vector, lanes(f, Float32Array.of(NaN)));
+    });
+  };
 
-  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
-  module.function("attention", parameters, (f, { record, first, last }) => {
-    const [spans, q, stride, keys, values, kvHeads, y, yStride, sinks, softcapBits] =
-      ATTENTION_ARGUMENTS.map((_, i) => f.let(work.i32.load(record, 4 * i)));
-    const item = f.let(first);
-    f.forUpTo(item, last, 1, () => {
-      const row = f.let(i32.div_u(item, kvHeads));
-      const kv = f.let(i32.rem_u(item, kvHeads));
-      const span = f.let(i32.add(spans, i32.mul(row, 4 * SPAN_WORDS)));
+  const kernel = { name: "attention", takes: ATTENTION_ARGUMENTS };
+  addKernel(module, work, kernel, (f, given, first, last) =>
+    forItems(f, first, last, (item) => {
+      const { kvHeads, groups, keys, values, parts, partials } = given;
+      const part = f.let(i32.rem_u(item, parts));
+      const place = f.let(i32.div_u(item, parts));
+      const groupOfRow = f.let(i32.rem_u(place, i32.mul(kvHeads, groups)));
+      const kv = f.let(i32.div_u(groupOfRow, groups));
+      const head = f.let(i32.mul(groupOfRow, group));
+      const row = f.let(i32.div_u(place, i32.mul(kvHeads, groups)));
+      const span = f.let(i32.add(given.spans, i32.mul(row, 4 * SPAN_WORDS)));
       const [begin, end, table] = [0, 1, 2].map((i) => f.let(work.i32.load(span, 4 * i)));
       const scale = f.let(work.v128.load32_splat(span, 12));
-      const query = f.let(
-        i32.add(i32.add(q, i32.mul(row, stride)), i32.mul(kv, 4 * share * headDim)),
-      );
-      for (let i = 0; i < share * headDim; i += 4) {
-        f.do(panel.v128.store(origin, f32x4.mul(work.v128.load(query, 4 * i), scale), 4 * i));
-      }
-      for (let i = 0; i < share * valueDim; i += 4) {
-        f.do(panel.v128.store(origin, ZERO, results + 4 * i));
-      }
-      for (const head of heads) {
-        f.do(panel.f32.store(origin, f32.const(LOWEST), maxima + 4 * head));
-        f.do(panel.f32.store(origin, f32.const(0), sums + 4 * head));
-        f.if(sinks, () => {
-          const at = i32.add(sinks, i32.mul(i32.add(i32.mul(kv, share), head), 4));
-          f.do(panel.f32.store(origin, work.f32.load(at), maxima + 4 * head));
-          f.do(panel.f32.store(origin, f32.const(1), sums + 4 * head));
+      if (half) f.set(scale, f32x4.mul(scale, lanes(f, Float32Array.of(HALF_SCALE))));
+      const position = f.let(begin);
+      f.if(part, () => {
+        f.set(position, i32.mul(i32.add(i32.div_u(begin, PART), part), PART));
+      });
+      const after = f.let(i32.mul(i32.add(i32.div_u(position, PART), 1), PART));
+      f.if(i32.lt_u(after, end), () => f.set(end, after));
+      // Parts that the row does not have; the first is there even if it sees nothing.
+      f.if(i32.or(i32.eqz(part), i32.lt_u(position, end)), () => {
+        prepareQueries();
+        f.while(i32.lt_u(position, end), block);
+        finish();
+      });
+
+      function prepareQueries(): void {
+        const query = f.let(
+          i32.add(i32.add(given.q, i32.mul(row, given.stride)), i32.mul(head, 4 * headDim)),
+        );
+        for (const h of heads) {
+          const at = h * layout.bytes;
+          forColumns(f, headDim, 4, (vectors, column) => {
+            const from = f.let(i32.add(query, i32.mul(column, 4)));
+            const to = i32.mul(column, 4);
+            for (let i = 0; i < 4 * vectors; i += 4) {
+              const value = f32x4.mul(work.v128.load(from, 4 * (h * headDim + i)), scale);
+              f.do(panel.v128.store(to, value, at + layout.query + 4 * i));
+            }
+          });
+          clearResults(f, panel.behind(at), origin, layout, valueDim);
+        }
+        f.if(i32.and(i32.ne(given.sinks, 0), i32.eqz(part)), () => {
+          for (const h of heads) {
+            const sink = work.f32.load(i32.add(given.sinks, i32.mul(head, 4)), 4 * h);
+            f.do(panel.f32.store(origin, sink, h * layout.bytes + layout.maximum));
+            f.do(panel.f32.store(origin, f32.const(1), h * layout.bytes + layout.sum));
+          }
         });
       }
-      const position = f.let(begin);
-      f.while(i32.lt_u(position, end), () => {
-        const number = f.let(i32.div_u(position, BLOCK));
+
+      function block(): void {
         const offset = f.let(i32.rem_u(position, BLOCK));
         const count = f.let(i32.sub(BLOCK, offset));
         f.if(
           i32.lt_u(i32.sub(end, position), count),
           () => f.set(count, i32.sub(end, position)),
         );
-        const block = f.let(work.i32.load(i32.add(table, i32.mul(number, 4))));
-        const cached = f.let(
-          i32.add(i32.mul(i32.add(i32.mul(block, kvHeads), kv), BLOCK), offset),
-        );
-        const lanes = { from: f.let(i32.mul(offset, 4)), to: f.local("i32") };
-        f.set(lanes.to, i32.add(lanes.from, i32.mul(count, 4)));
-        scoreBlock(f, f.let(i32.add(keys, i32.mul(cached, headDim * elementBytes))), lanes);
-        f.if(softcapBits, () =>
-          capScores(f, panel, { at: origin, offset: weights }, {
-            cap: softcapBits,
-            count: share * BLOCK,
-          }));
-        for (const head of heads) {
-          weighScores(f, panel, {
-            scores: { at: origin, offset: weights + 4 * head * BLOCK },
-            maximum: { at: origin, offset: maxima + 4 * head },
-            sum: { at: origin, offset: sums + 4 * head },
-            results: { at: origin, offset: results + 4 * head * valueDim },
-            valueDim,
+        const number = i32.div_u(position, BLOCK);
+        const listed = f.let(work.i32.load(i32.add(table, i32.mul(number, 4))));
+        const cell = f.let(i32.add(i32.mul(i32.add(i32.mul(listed, kvHeads), kv), BLOCK), offset));
+        const from = f.let(i32.mul(offset, 4));
+        const to = f.let(i32.add(from, i32.mul(count, 4)));
+        f.if(i32.lt_u(count, BLOCK), () => {
+          for (const h of heads) {
+            for (let i = 0; i < BLOCK; i += 4) {
+              const at = h * layout.bytes + layout.scores + 4 * i;
+              f.do(panel.v128.store(origin, lanes(f, Float32Array.of(LOWEST)), at));
+            }
+          }
+        });
+        scoreKeys(f, f.let(i32.add(keys, i32.mul(cell, headDim * elementBytes))), from, to);
+        const distance = f.let(i32.sub(work.i32.load(span, 16), i32.sub(position, offset)));
+        const query = f.let(i32.const(0));
+        const slope = f.let(i32.add(given.slopes, i32.mul(head, 4)));
+        f.forUpTo(query, group * layout.bytes, layout.bytes, () => {
+          const scores = { at: query, offset: layout.scores };
+          f.if(given.softcap, () => capScores(f, panel, scores, given.softcap));
+          f.if(given.slopes, () => {
+            biasScores(f, panel, scores, work.v128.load32_splat(slope), distance);
+            f.increase(slope, 4);
           });
-        }
-        addValues(f, f.let(i32.add(values, i32.mul(cached, valueDim * elementBytes))), lanes);
+          weighScores(f, panel, query, layout, valueDim, half ? HALF_SCALE : 1);
+        });
+        addValues(f, f.let(i32.add(values, i32.mul(cell, valueStride))), from, to);
         f.increase(position, count);
-      });
-      const out = f.let(
-        i32.add(i32.add(y, i32.mul(row, yStride)), i32.mul(kv, 4 * share * valueDim)),
-      );
-      for (const head of heads) {
-        const sum = f.let(panel.v128.load32_splat(origin, sums + 4 * head));
-        for (let i = 0; i < valueDim; i += 4) {
-          const at = 4 * (head * valueDim + i);
-          f.do(work.v128.store(out, f32x4.div(panel.v128.load(origin, results + at), sum), at));
+      }
+
+      function finish(): void {
+        const unit = lanes(f, Float32Array.of(half ? HALF_SCALE : 1));
+        f.if(i32.eq(parts, 1), () => {
+          const out = f.let(
+            i32.add(i32.add(given.y, i32.mul(row, given.yStride)), i32.mul(head, 4 * valueDim)),
+          );
+          for (const h of heads) {
+            const sum = f.let(panel.v128.load32_splat(origin, h * layout.bytes + layout.sum));
+            for (let i = 0; i < valueDim; i += 4) {
+              const at = h * layout.bytes + layout.results + 4 * i;
+              const result = f32x4.div(f32x4.mul(panel.v128.load(origin, at), unit), sum);
+              f.do(work.v128.store(out, result, 4 * (h * valueDim + i)));
+            }
+          }
+          f.if(i32.eq(i32.add(head, group), i32.mul(kvHeads, i32.mul(groups, group))), () => {
+            const padding = i32.add(out, 4 * group * valueDim);
+            const next = i32.mul(i32.add(row, 1), given.yStride);
+            clear(f, work, padding, f.let(i32.add(given.y, next)));
+          });
+        }, () => {
+          const partial = 4 * (valueDim + PARTIAL_EXTRA);
+          const list = i32.add(i32.mul(row, i32.mul(kvHeads, i32.mul(groups, group))), head);
+          for (const h of heads) {
+            const number = i32.add(i32.mul(i32.add(list, h), parts), part);
+            const to = f.let(i32.add(partials, i32.mul(number, partial)));
+            const at = h * layout.bytes;
+            for (let i = 0; i < valueDim; i += 4) {
+              const result = panel.v128.load(origin, at + layout.results + 4 * i);
+              f.do(work.v128.store(to, f32x4.mul(result, unit), 4 * i));
+            }
+            const maximum = panel.f32.load(origin, at + layout.maximum);
+            f.do(work.f32.store(to, maximum, 4 * valueDim));
+            const sum = panel.f32.load(origin, at + layout.sum);
+            f.do(work.f32.store(to, sum, 4 * valueDim + 4));
+          }
+        });
+      }
+    }));
+
+  /** Writes the scores of keys from byte `from` of the scores up to `to`. */
+  function scoreKeys(
+    f: FunctionBuilder,
+    first: Local<"i32">,
+    from: Local<"i32">,
+    to: Local<"i32">,
+  ): void {
+    const at = f.let(from);
+    const keyBytes = headDim * elementBytes;
+    const rows = Array.from({ length: keysAtOnce }, (_, i) => f.let(i32.add(first, keyBytes * i)));
+    const scores = (count: number) => {
+      const own = rows.slice(0, count);
+      const dots = heads.map(() => own.map(() => f.let(ZERO)));
+      const most = f.let(ZERO);
+      forColumns(f, headDim, UNROLLED / 4, (vectors, column) => {
+        const shifted = own.map((key) =>
+          headDim <= UNROLLED ? key : f.let(i32.add(key, i32.mul(column, elementBytes)))
+        );
+        const query = headDim <= UNROLLED ? origin : f.let(i32.mul(column, 4));
+        for (let i = 0; i < 4 * vectors; i += 4) {
+          const cached = shifted.map((key) => f.let(loadCached(f, memories.keys, key, i, most)));
+          for (const h of heads) {
+            const own = f.let(panel.v128.load(query, h * layout.bytes + layout.query + 4 * i));
+            cached.forEach((k, j) => f.set(dots[h][j], madd(own, k, dots[h][j])));
+          }
         }
+      });
+      markFaults(f, most, dots.flat());
+      for (const h of heads) storeSums(f, at, h, dots[h]);
+    };
+    if (keysAtOnce > 1) {
+      const whole = f.let(
+        i32.add(from, i32.and(i32.sub(to, from), -4 * keysAtOnce)),
+      );
+      f.forUpTo(at, whole, 4 * keysAtOnce, () => {
+        scores(keysAtOnce);
+        for (const key of rows) f.increase(key, keysAtOnce * keyBytes);
+      });
+    }
+    f.forUpTo(at, to, 4, () => {
+      scores(1);
+      f.increase(rows[0], keyBytes);
+    });
+  }
+
+  /** Stores the sums of lanes, times what halves lack: those of lanes 0 and 2, and of 1 and 3, first. */
+  function storeSums(
+    f: FunctionBuilder,
+    at: Local<"i32">,
+    head: number,
+    dots: readonly Local<"v128">[],
+  ): void {
+    const offset = head * layout.bytes + layout.scores;
+    const unit = lanes(f, Float32Array.of(half ? HALF_SCALE : 1));
+    const pairs = (a: Local<"v128">, b: Local<"v128">) =>
+      f.let(f32x4.add(shuffleLanes(a, b, [0, 1, 4, 5]), shuffleLanes(a, b, [2, 3, 6, 7])));
+    const [a, b = a, c = a, d = b] = dots;
+    const halves = dots.length > 2 ? [pairs(a, b), pairs(c, d)] : [pairs(a, b), pairs(a, b)];
+    const sums = f.let(f32x4.mul(
+      unit,
+      f32x4.add(
+        shuffleLanes(halves[0], halves[1], [0, 2, 4, 6]),
+        shuffleLanes(halves[0], halves[1], [1, 3, 5, 7]),
+      ),
+    ));
+    if (dots.length === 4) f.do(panel.v128.store(at, sums, offset));
+    else if (dots.length === 2) f.do(panel.v128.store64_lane(at, sums, 0, offset));
+    else f.do(panel.f32.store(at, f32x4.extract_lane(sums, 0), offset));
+  }
+
+  /** Adds the weighted values of a block to the results, some columns at a time. */
+  function addValues(
+    f: FunctionBuilder,
+    value: Local<"i32">,
+    from: Local<"i32">,
+    to: Local<"i32">,
+  ): void {
+    const at = f.local("i32");
+    const source = f.local("i32");
+    forColumns(f, valueDim, valuesAtOnce, (vectors, column) => {
+      const place = f.let(i32.mul(column, 4));
+      const quads = Array.from({ length: vectors }, (_, i) => i);
+      const resultsOf = (h: number, i: number) => h * layout.bytes + layout.results + 16 * i;
+      const totals = heads.map((h) =>
+        quads.map((i) => f.let(panel.v128.load(place, resultsOf(h, i))))
+      );
+      const most = f.let(ZERO);
+      f.set(source, i32.add(value, i32.mul(column, elementBytes)));
+      f.set(at, from);
+      f.forUpTo(at, to, 4, () => {
+        const cached = quads.map((i) => f.let(loadCached(f, memories.values, source, 4 * i, most)));
+        for (const h of heads) {
+          const weight = f.let(panel.v128.load32_splat(at, h * layout.bytes + layout.scores));
+          cached.forEach((v, i) => f.set(totals[h][i], madd(weight, v, totals[h][i])));
+        }
+        f.increase(source, valueStride);
+      });
+      markFaults(f, most, totals.flat());
+      for (const h of heads) {
+        for (const i of quads) f.do(panel.v128.store(place, totals[h][i], resultsOf(h, i)));
       }
     });
-
-    /** Writes the scores of a block's positions, and of the rest what is no score. */
-    function scoreBlock(f: FunctionBuilder, key: Local<"i32">, { from, to }: Lanes): void {
-      for (let i = 0; i < share * BLOCK; i += 4) {
-        f.do(panel.v128.store(origin, lanes(f, Float32Array.of(LOWEST)), weights + 4 * i));
-      }
-      const at = f.let(from);
-      f.forUpTo(at, to, 4, () => {
-        const dots = heads.map(() => f.let(ZERO));
-        for (let i = 0; i < headDim; i += 4) {
-          const k = f.let(loadCached(f, key, i));
-          for (const head of heads) {
-            const own = panel.v128.load(origin, 4 * (head * headDim + i));
-            f.set(dots[head], madd(own, k, dots[head]));
-          }
-        }
-        for (const head of heads) {
-          const two = f.let(
-            f32x4.add(dots[head], shuffleLanes(dots[head], dots[head], [2, 3, 0, 1])),
-          );
-          const dot = f32.add(f32x4.extract_lane(two, 0), f32x4.extract_lane(two, 1));
-          f.do(panel.f32.store(at, dot, weights + 4 * head * BLOCK));
-        }
-        f.increase(key, headDim * elementBytes);
-      });
-    }
-
-    /** Adds the weighted values of a block to the results, four columns at a time. */
-    function addValues(f: FunctionBuilder, value: Local<"i32">, { from, to }: Lanes): void {
-      const column = f.let(i32.const(0));
-      const source = f.local("i32");
-      const at = f.local("i32");
-      f.forUpTo(column, 4 * valueDim, 16, () => {
-        const totals = heads.map((head) =>
-          f.let(panel.v128.load(column, results + 4 * head * valueDim))
-        );
-        f.set(source, i32.add(value, half ? i32.shr_u(column, 1) : column));
-        f.set(at, from);
-        f.forUpTo(at, to, 4, () => {
-          const v = f.let(loadCached(f, source, 0));
-          for (const head of heads) {
-            const weight = panel.v128.load32_splat(at, weights + 4 * head * BLOCK);
-            f.set(totals[head], madd(weight, v, totals[head]));
-          }
-          f.increase(source, valueDim * elementBytes);
-        });
-        for (const head of heads) {
-          f.do(panel.v128.store(column, totals[head], results + 4 * head * valueDim));
-        }
-      });
-    }
-  });
-}
-
-/** Bytes of a block's scores, from the first position that a row sees up to the last. */
-interface Lanes {
-  readonly from: Local<"i32">;
-  readonly to: Local<"i32">;
-}
-
-/** A place in a thread's memory. */
-export interface PanelPlace {
-  readonly at: Expression<"i32">;
-  readonly offset: number;
-}
-
-/** Adds cap * tanh(score / cap) of so many scores; what is no score stays that. */
-export function capScores(
-  f: FunctionBuilder,
-  panel: Memory,
-  { at, offset }: PanelPlace,
-  { cap: bits, count }: { cap: Local<"i32">; count: number },
-): void {
-  const cap = f.let(f32x4.splat(f32.reinterpret_i32(bits)));
-  const two = lanes(f, Float32Array.of(2));
-  const one = lanes(f, Float32Array.of(1));
-  for (let i = 0; i < count; i += 4) {
-    // As 1 - 2 / (exp(2u) + 1).
-    const score = f.let(panel.v128.load(at, offset + 4 * i));
-    const power = f.let(exponential(f, f.let(f32x4.div(f32x4.mul(score, two), cap))));
-    const capped = f32x4.mul(cap, f32x4.sub(one, f32x4.div(two, f32x4.add(power, one))));
-    const isNone = f32x4.le(score, lanes(f, Float32Array.of(LOWEST)));
-    f.do(panel.v128.store(at, v128.bitselect(score, f.let(capped), isNone), offset + 4 * i));
   }
-}
-
-/** What the softmax of a query goes through, in a thread's memory. */
-export interface Softmax {
-  /** A block's scores, which become weights. */
-  readonly scores: PanelPlace;
-  readonly maximum: PanelPlace;
-  readonly sum: PanelPlace;
-  readonly results: PanelPlace;
-  readonly valueDim: number;
-}
-
-/** Adds: scores to weights, and what was there before to the new maximum. */
-export function weighScores(
-  f: FunctionBuilder,
-  panel: Memory,
-  { scores, maximum, sum: total, results, valueDim }: Softmax,
-): void {
-  const load = ({ at, offset }: PanelPlace, i: number) => panel.v128.load(at, offset + 4 * i);
-  const peaks = f.let(load(scores, 0));
-  for (let i = 4; i < BLOCK; i += 4) f.set(peaks, f32x4.max(peaks, load(scores, i)));
-  const before = f.let(panel.v128.load32_splat(maximum.at, maximum.offset));
-  f.set(peaks, f32x4.max(peaks, before));
-  f.set(peaks, f32x4.max(peaks, shuffleLanes(peaks, peaks, [2, 3, 0, 1])));
-  f.set(peaks, f32x4.max(peaks, shuffleLanes(peaks, peaks, [1, 0, 3, 2])));
-  const sum = f.let(ZERO);
-  for (let i = 0; i < BLOCK; i += 4) {
-    const score = f.let(load(scores, i));
-    const weight = exponential(f, f.let(f32x4.sub(score, peaks)));
-    const isNone = f32x4.le(score, lanes(f, Float32Array.of(LOWEST)));
-    const kept = f.let(v128.andnot(f.let(weight), isNone));
-    f.do(panel.v128.store(scores.at, kept, scores.offset + 4 * i));
-    f.set(sum, f32x4.add(sum, kept));
-  }
-  const two = f.let(f32x4.add(sum, shuffleLanes(sum, sum, [2, 3, 0, 1])));
-  const own = f32.add(f32x4.extract_lane(two, 0), f32x4.extract_lane(two, 1));
-  const correction = f.let(exponential(f, f.let(f32x4.sub(before, peaks))));
-  const corrected = f32.mul(
-    panel.f32.load(total.at, total.offset),
-    f32x4.extract_lane(correction, 0),
-  );
-  f.do(panel.f32.store(total.at, f32.add(corrected, own), total.offset));
-  f.do(panel.f32.store(maximum.at, f32x4.extract_lane(peaks, 0), maximum.offset));
-  f.if(i32.ne(f32.eq(f32x4.extract_lane(correction, 0), 1), 1), () => {
-    for (let i = 0; i < valueDim; i += 4) {
-      f.do(panel.v128.store(
-        results.at,
-        f32x4.mul(load(results, i), correction),
-        results.offset + 4 * i,
-      ));
-    }
-  });
 }

@@ -9,7 +9,6 @@ import {
   f32x4,
   type FunctionBuilder,
   i32,
-  i32x4,
   type Local,
   type Memory,
   type ModuleBuilder,
@@ -17,102 +16,160 @@ import {
   type V128,
   v128,
 } from "./wasm/mod.ts";
-import { type AttentionShape, capScores, LOWEST, SPAN_WORDS, weighScores } from "./attention.ts";
-import { halvesToFloats, lanes } from "./formats/scales.ts";
+import { type AttentionShape, SPAN_WORDS } from "./attention.ts";
+import type { CachedMemories } from "./cache.ts";
+import { halvesToFloats } from "./formats/scales.ts";
+import { addKernel, forItems } from "./kernel.ts";
 import { BLOCK } from "../ops/kv_cache.ts";
+import {
+  addPart,
+  biasScores,
+  capScores,
+  clearResults,
+  maskScores,
+  PART,
+  queryLayout,
+  weighScores,
+} from "./softmax.ts";
+import { clear, forColumns } from "./vectors.ts";
 
 /** What tiles read beside spans of rows: see ATTENTION_ARGUMENTS; `tiles` as AttentionTiling has them. */
 export const ATTENTION_TILE_ARGUMENTS = [
-  ...["tiles", "spans", "q", "stride", "keys", "values", "kvHeads", "y", "yStride", "sinks"],
-  "softcap",
+  ...["tiles", "spans", "q", "stride", "keys", "values", "kvHeads", "groups", "y"] as const,
+  ...["yStride", "sinks", "softcap", "slopes"] as const,
 ] as const;
 
 const ZERO = v128.const(new Uint8Array(16));
 /** Vectors of results that a pass over the values of a block makes, for two queries. */
 const PASS = 4;
 
+/** Vectors of a head whose code stands one after the other, without a loop. */
+const UNROLLED = 32;
+
+/** Rows of a tile at most: enough for keys and values to be read seldom, few enough to share out. */
+const MOST_TILE_ROWS = 16;
+/** Rows that a tile has at least, with fewer query heads together if need be. */
+const LEAST_TILE_ROWS = 4;
+
 /** What the size of a tile depends on. */
-type TileShape = Pick<AttentionShape, "share" | "headDim" | "valueDim">;
+type TileShape = Pick<AttentionShape, "headDim" | "valueDim" | "sharedValues">;
 
-/** Where things are in the thread's memory: queries with all that is theirs, then keys, values. */
-function layoutOf({ headDim, valueDim }: TileShape) {
-  const results = 4 * headDim;
-  const scores = results + 4 * valueDim;
-  const maximum = scores + 4 * BLOCK;
-  const sum = maximum + 4;
-  const keys = 0;
-  const values = 4 * BLOCK * headDim;
-  const queries = values + 4 * BLOCK * valueDim;
-  return { results, scores, maximum, sum, queryBytes: sum + 12, keys, values, queries };
+/** Where things are in the thread's memory: keys, values, then queries with all that is theirs. */
+function layoutOf({ headDim, valueDim, sharedValues }: TileShape) {
+  const values = sharedValues ? 0 : 4 * BLOCK * headDim;
+  const queries = 4 * BLOCK * (headDim + (sharedValues ? 0 : valueDim));
+  return { ...queryLayout(headDim, valueDim), keys: 0, values, queries };
 }
 
-/** Rows that a tile may have where a thread's memory has so many bytes; zero if it is too small. */
-export function attentionTileRows(shape: TileShape, bytes: number): number {
-  const { queries, queryBytes } = layoutOf(shape);
-  return Math.max(0, Math.floor((bytes - queries) / (queryBytes * shape.share)));
+/** The rows of a tile, and the query heads of a key-value head that are computed together. */
+export interface TileSize {
+  readonly rows: number;
+  readonly group: number;
 }
 
-/** Adds `attention_tile(record, first, last)` for items `first` to `last`: tile * kvHeads + head. */
+/** The size of tiles where `share` query heads read a key, and a thread's memory has so many bytes. */
+export function attentionTileSize(shape: TileShape, share: number, bytes: number): TileSize {
+  const layout = layoutOf(shape);
+  const queries = Math.floor((bytes - layout.queries) / layout.bytes);
+  for (let group = share;; group--) {
+    const rows = Math.min(MOST_TILE_ROWS, Math.floor(queries / group));
+    if (share % group === 0 && (rows >= LEAST_TILE_ROWS || group === 1)) return { rows, group };
+  }
+}
+
+/** Adds `attention_tile(record, first, last)`: (tile * kvHeads + head) * groups + group. */
 export function addAttentionTile(
   module: ModuleBuilder,
-  work: Memory,
-  panel: Memory,
+  memories: CachedMemories,
   shape: AttentionShape,
 ): void {
-  const { share, headDim, valueDim, half, hasMadd } = shape;
+  const { work, panel } = memories;
+  const { group, headDim, valueDim, sharedValues, half, hasMadd } = shape;
   const layout = layoutOf(shape);
   const elementBytes = half ? 2 : 4;
+  const valueStride = 4 * (sharedValues ? headDim : valueDim);
   const madd = (a: V128, b: V128, c: V128) =>
     hasMadd ? f32x4.relaxed_madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
 
-  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
-  module.function("attention_tile", parameters, (f, { record, first, last }) => {
-    const [tiles, spans, q, stride, keys, values, kvHeads, y, yStride, sinks, softcap] =
-      ATTENTION_TILE_ARGUMENTS.map((_, i) => f.let(work.i32.load(record, 4 * i)));
-    const item = f.let(first);
-    f.forUpTo(item, last, 1, () => {
-      const tile = f.let(i32.add(tiles, i32.mul(i32.div_u(item, kvHeads), 16)));
-      const kv = f.let(i32.rem_u(item, kvHeads));
+  const kernel = { name: "attention_tile", takes: ATTENTION_TILE_ARGUMENTS };
+  addKernel(module, work, kernel, (f, given, first, last) =>
+    forItems(f, first, last, (item) => {
+      const { kvHeads, groups } = given;
+      const groupsOfTile = f.let(i32.mul(kvHeads, groups));
+      const tile = f.let(i32.add(given.tiles, i32.mul(i32.div_u(item, groupsOfTile), 16)));
+      const groupOfTile = f.let(i32.rem_u(item, groupsOfTile));
+      const kv = f.let(i32.div_u(groupOfTile, groups));
+      const firstHead = f.let(i32.mul(groupOfTile, group));
       const firstRow = f.let(work.i32.load(tile));
       const afterRow = f.let(i32.add(firstRow, work.i32.load(tile, 4)));
       const begin = f.let(i32.const(0x7fffffff));
       const end = f.let(i32.const(0));
       const queriesEnd = f.let(i32.const(layout.queries));
-      const spanOf = (row: Local<"i32">) => f.let(i32.add(spans, i32.mul(row, 4 * SPAN_WORDS)));
-      const row = f.let(firstRow);
+      const row = f.local("i32");
       const head = f.local("i32");
-      f.forUpTo(row, afterRow, 1, () => {
-        const span = spanOf(row);
+      const forRows = (body: (span: Local<"i32">) => void) => {
+        f.set(row, firstRow);
+        f.forUpTo(
+          row,
+          afterRow,
+          1,
+          () => body(f.let(i32.add(given.spans, i32.mul(row, 4 * SPAN_WORDS)))),
+        );
+      };
+      const forHeads = (body: () => void) => {
+        f.set(head, firstHead);
+        f.forUpTo(head, i32.add(firstHead, group), 1, body);
+      };
+      const table = f.local("i32");
+      forRows((span) => {
         const [from, to] = [0, 4].map((offset) => f.let(work.i32.load(span, offset)));
         f.if(i32.lt_u(from, begin), () => f.set(begin, from));
         f.if(i32.gt_u(to, end), () => f.set(end, to));
+        f.set(table, work.i32.load(span, 8));
         const scale = f.let(work.v128.load32_splat(span, 12));
         const query = f.let(
-          i32.add(i32.add(q, i32.mul(row, stride)), i32.mul(kv, 4 * share * headDim)),
+          i32.add(i32.add(given.q, i32.mul(row, given.stride)), i32.mul(firstHead, 4 * headDim)),
         );
-        f.set(head, i32.mul(kv, share));
-        f.forUpTo(head, i32.mul(i32.add(kv, 1), share), 1, () => {
-          for (let i = 0; i < headDim; i += 4) {
-            const value = f32x4.mul(work.v128.load(query, 4 * i), scale);
-            f.do(panel.v128.store(queriesEnd, value, 4 * i));
-          }
-          for (let i = 0; i < valueDim; i += 4) {
-            f.do(panel.v128.store(queriesEnd, ZERO, layout.results + 4 * i));
-          }
-          f.do(panel.f32.store(queriesEnd, f32.const(LOWEST), layout.maximum));
-          f.do(panel.f32.store(queriesEnd, f32.const(0), layout.sum));
-          f.if(sinks, () => {
-            const sink = work.f32.load(i32.add(sinks, i32.mul(head, 4)));
+        forHeads(() => {
+          forColumns(f, headDim, 8, (vectors, column) => {
+            const from = f.let(i32.add(query, i32.mul(column, 4)));
+            const to = f.let(i32.add(queriesEnd, i32.mul(column, 4)));
+            for (let i = 0; i < 4 * vectors; i += 4) {
+              const value = f32x4.mul(work.v128.load(from, 4 * i), scale);
+              f.do(panel.v128.store(to, value, layout.query + 4 * i));
+            }
+          });
+          clearResults(f, panel, queriesEnd, layout, valueDim);
+          clearResults(f, panel, queriesEnd, layout.earlier, valueDim);
+          f.if(given.sinks, () => {
+            const sink = work.f32.load(i32.add(given.sinks, i32.mul(head, 4)));
             f.do(panel.f32.store(queriesEnd, sink, layout.maximum));
             f.do(panel.f32.store(queriesEnd, f32.const(1), layout.sum));
           });
           f.increase(query, 4 * headDim);
-          f.increase(queriesEnd, layout.queryBytes);
+          f.increase(queriesEnd, layout.bytes);
         });
       });
-      const table = f.let(work.i32.load(spanOf(firstRow), 8));
+      const addOwnPart = (query: Local<"i32">) => {
+        const of = { memory: panel, at: query };
+        addPart(f, { ...of, ...layout.earlier }, { ...of, ...layout }, valueDim);
+      };
       const position = f.let(i32.and(begin, -BLOCK));
+      const low = f.let(i32.sub(begin, position));
       f.while(i32.lt_u(position, end), () => {
+        f.if(i32.eqz(i32.rem_u(position, PART)), () => {
+          const query = f.let(i32.const(layout.queries));
+          forRows((span) => {
+            const hasBegun = f.let(i32.lt_u(work.i32.load(span), position));
+            forHeads(() => {
+              f.if(hasBegun, () => {
+                addOwnPart(query);
+                clearResults(f, panel, query, layout, valueDim);
+              });
+              f.increase(query, layout.bytes);
+            });
+          });
+        });
         const count = f.let(i32.const(BLOCK));
         f.if(
           i32.lt_u(i32.sub(end, position), BLOCK),
@@ -121,71 +178,89 @@ export function addAttentionTile(
         const number = i32.div_u(position, BLOCK);
         const block = work.i32.load(i32.add(table, i32.mul(number, 4)));
         const cell = f.let(i32.mul(i32.add(i32.mul(block, kvHeads), kv), BLOCK));
-        spread(f, { cache: keys, cell, count, dim: headDim, to: layout.keys });
-        spread(f, { cache: values, cell, count, dim: valueDim, to: layout.values });
+        spread(f, {
+          memory: memories.keys,
+          cached: given.keys,
+          cell,
+          count,
+          dim: headDim,
+          to: layout.keys,
+        });
+        if (!sharedValues) {
+          spread(f, {
+            memory: memories.values,
+            cached: given.values,
+            cell,
+            count,
+            dim: valueDim,
+            to: layout.values,
+          });
+        }
         scoreBlock(f, queriesEnd, count);
         const query = f.let(i32.const(layout.queries));
-        f.set(row, firstRow);
-        f.forUpTo(row, afterRow, 1, () => {
-          const span = spanOf(row);
+        forRows((span) => {
           const [from, to] = [0, 4].map((offset) =>
             f.let(i32.sub(work.i32.load(span, offset), position))
           );
           const sees = i32.and(i32.lt_s(from, 1), i32.ge_s(to, BLOCK));
           const isPartial = f.let(i32.eqz(sees));
-          f.set(head, 0);
-          f.forUpTo(head, share, 1, () => {
+          const distance = f.let(i32.sub(work.i32.load(span, 16), position));
+          forHeads(() => {
             const scores = { at: query, offset: layout.scores };
-            f.if(isPartial, () => maskScores(f, scores, from, to));
-            f.if(softcap, () => capScores(f, panel, scores, { cap: softcap, count: BLOCK }));
-            weighScores(f, panel, {
-              scores,
-              maximum: { at: query, offset: layout.maximum },
-              sum: { at: query, offset: layout.sum },
-              results: { at: query, offset: layout.results },
-              valueDim,
+            f.if(isPartial, () => maskScores(f, panel, scores, from, to));
+            f.if(given.softcap, () => capScores(f, panel, scores, given.softcap));
+            f.if(given.slopes, () => {
+              const slope = work.v128.load32_splat(i32.add(given.slopes, i32.mul(head, 4)));
+              biasScores(f, panel, scores, slope, distance);
             });
-            f.increase(query, layout.queryBytes);
+            weighScores(f, panel, query, layout, valueDim);
+            f.increase(query, layout.bytes);
           });
         });
-        addValues(f, queriesEnd, count);
+        addValues(f, queriesEnd, low, count);
+        f.set(low, i32.const(0));
         f.increase(position, BLOCK);
       });
       const query = f.let(i32.const(layout.queries));
-      f.set(row, firstRow);
-      f.forUpTo(row, afterRow, 1, () => {
+      forRows(() => {
         const out = f.let(
-          i32.add(i32.add(y, i32.mul(row, yStride)), i32.mul(kv, 4 * share * valueDim)),
+          i32.add(i32.add(given.y, i32.mul(row, given.yStride)), i32.mul(firstHead, 4 * valueDim)),
         );
-        f.set(head, 0);
-        f.forUpTo(head, share, 1, () => {
-          const sum = f.let(panel.v128.load32_splat(query, layout.sum));
+        forHeads(() => {
+          addOwnPart(query);
+          const sum = f.let(panel.v128.load32_splat(query, layout.earlier.sum));
           for (let i = 0; i < valueDim; i += 4) {
-            const result = panel.v128.load(query, layout.results + 4 * i);
+            const result = panel.v128.load(query, layout.earlier.results + 4 * i);
             f.do(work.v128.store(out, f32x4.div(result, sum), 4 * i));
           }
           f.increase(out, 4 * valueDim);
-          f.increase(query, layout.queryBytes);
+          f.increase(query, layout.bytes);
+        });
+        f.if(i32.eq(i32.add(groupOfTile, 1), groupsOfTile), () => {
+          const next = i32.mul(i32.add(row, 1), given.yStride);
+          clear(f, work, out, f.let(i32.add(given.y, next)));
         });
       });
-    });
-  });
+    }));
 
   /** Writes `count` cells of a block as floats. */
   function spread(
     f: FunctionBuilder,
-    { cache, cell, count, dim, to }: {
-      cache: Local<"i32">;
+    { memory, cached, cell, count, dim, to }: {
+      memory: Memory;
+      cached: Local<"i32">;
       cell: Local<"i32">;
       count: Local<"i32">;
       dim: number;
       to: number;
     },
   ): void {
-    const from = f.let(i32.add(cache, i32.mul(cell, dim * elementBytes)));
+    const from = f.let(i32.add(cached, i32.mul(cell, dim * elementBytes)));
     const at = f.let(i32.const(0));
     f.forUpTo(at, i32.mul(count, 4 * dim), 16, () => {
-      const values = half ? halvesToFloats(f, work.v128.load16x4_s(from)) : work.v128.load(from);
+      const values = half
+        ? halvesToFloats(f, memory.v128.load16x4_s(from))
+        : memory.v128.load(from);
       f.do(panel.v128.store(at, values, to));
       f.increase(from, 4 * elementBytes);
     });
@@ -198,8 +273,8 @@ export function addAttentionTile(
     body: (pair: readonly Local<"i32">[]) => void,
   ): void {
     const query = f.let(i32.const(layout.queries));
-    f.forUpTo(query, queriesEnd, 2 * layout.queryBytes, () => {
-      const second = f.let(i32.add(query, layout.queryBytes));
+    f.forUpTo(query, queriesEnd, 2 * layout.bytes, () => {
+      const second = f.let(i32.add(query, layout.bytes));
       f.if(i32.ge_u(second, queriesEnd), () => f.set(second, query));
       body([query, second]);
     });
@@ -217,13 +292,18 @@ export function addAttentionTile(
       const rows = [0, 1, 2, 3].map((i) => f.let(i32.const(layout.keys + 4 * headDim * i)));
       f.forUpTo(at, i32.mul(count, 4), 16, () => {
         const dots = pair.map(() => rows.map(() => f.let(ZERO)));
-        for (let i = 0; i < headDim; i += 4) {
-          const own = pair.map((query) => f.let(panel.v128.load(query, 4 * i)));
-          rows.forEach((key, r) => {
-            const k = f.let(panel.v128.load(key, 4 * i));
-            dots.forEach((of, j) => f.set(of[r], madd(own[j], k, of[r])));
-          });
-        }
+        forColumns(f, headDim, UNROLLED, (vectors, column) => {
+          const shifted = (place: Local<"i32">) =>
+            headDim <= 4 * UNROLLED ? place : f.let(i32.add(place, i32.mul(column, 4)));
+          const [queries, keys] = [pair, rows].map((places) => places.map(shifted));
+          for (let i = 0; i < 4 * vectors; i += 4) {
+            const own = queries.map((query) => f.let(panel.v128.load(query, 4 * i)));
+            keys.forEach((key, r) => {
+              const k = f.let(panel.v128.load(key, 4 * i));
+              dots.forEach((of, j) => f.set(of[r], madd(own[j], k, of[r])));
+            });
+          }
+        });
         dots.forEach(([a, b, c, d], j) => {
           const halves = [[a, b], [c, d]].map(([one, other]) =>
             f.let(f32x4.add(
@@ -242,28 +322,11 @@ export function addAttentionTile(
     });
   }
 
-  /** Scores of positions before `from` and from `to` on, counted from the block's first, are none. */
-  function maskScores(
-    f: FunctionBuilder,
-    { at, offset }: { at: Expression<"i32">; offset: number },
-    from: Local<"i32">,
-    to: Local<"i32">,
-  ): void {
-    const least = f.let(i32x4.splat(from));
-    const after = f.let(i32x4.splat(to));
-    for (let i = 0; i < BLOCK; i += 4) {
-      const place = f.constant(new Uint8Array(Int32Array.of(i, i + 1, i + 2, i + 3).buffer));
-      const isSeen = v128.andnot(i32x4.lt_s(place, after), i32x4.lt_s(place, least));
-      const score = panel.v128.load(at, offset + 4 * i);
-      const seen = v128.bitselect(score, lanes(f, Float32Array.of(LOWEST)), isSeen);
-      f.do(panel.v128.store(at, seen, offset + 4 * i));
-    }
-  }
-
-  /** Adds the weighted values of a block to the results. */
+  /** Adds the weighted values of a block, from one of its positions up to another, to the results. */
   function addValues(
     f: FunctionBuilder,
     queriesEnd: Local<"i32">,
+    from: Local<"i32">,
     count: Local<"i32">,
   ): void {
     const vectors = valueDim / 4;
@@ -274,8 +337,8 @@ export function addAttentionTile(
         const totals = places.map((place) =>
           quads.map((i) => f.let(panel.v128.load(place, layout.results + 16 * i)))
         );
-        const value = f.let(column);
-        const weights = pair.map((query) => f.let(query));
+        const value = f.let(i32.add(column, i32.mul(from, valueStride)));
+        const weights = pair.map((query) => f.let(i32.add(query, i32.mul(from, 4))));
         const end = f.let(i32.add(pair[0], i32.mul(count, 4)));
         f.doWhile(() => {
           const own = weights.map((weight) =>
@@ -285,7 +348,7 @@ export function addAttentionTile(
             const v = f.let(panel.v128.load(value, layout.values + 16 * i));
             totals.forEach((of, j) => f.set(of[i], madd(own[j], v, of[i])));
           }
-          f.increase(value, 4 * valueDim);
+          f.increase(value, valueStride);
           for (const weight of weights) f.increase(weight, 4);
         }, i32.lt_u(weights[0], end));
         places.forEach((place, j) =>

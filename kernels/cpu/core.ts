@@ -15,7 +15,14 @@ import {
   RecycledBlocks,
   unitBytes,
 } from "./matrix.ts";
-import { type CpuBuffer, giveBuffer, SharedMemory, takeBuffer, wholeLines } from "./memory.ts";
+import {
+  CacheMemories,
+  type CpuBuffer,
+  giveBuffer,
+  SharedMemory,
+  takeBuffer,
+  wholeLines,
+} from "./memory.ts";
 import {
   commonModule,
   formatModule,
@@ -82,6 +89,8 @@ export class CpuCore implements Quantizer, Packer {
   readonly work = new SharedMemory();
   readonly machine: DotProduct = probeDotProduct();
   readonly #weights: SharedMemory[] = [];
+  /** Memories of keys and values. */
+  readonly caches = new CacheMemories();
   /** Memory of the blocks of files. */
   readonly blocks = new RecycledBlocks();
   readonly #modules = new Map<string, Kernels>();

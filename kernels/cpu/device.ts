@@ -59,7 +59,6 @@ import {
 } from "./matrix.ts";
 import { bufferSize, cpu, type CpuBuffer, dryBuffer, giveBuffer, takeBuffer } from "./memory.ts";
 import { type CpuExpertPlan, expertPlan, planBytes } from "./expert_plan.ts";
-import * as attentions from "./plain/attention.ts";
 import { embed } from "./plain/embed.ts";
 import * as experts from "./plain/experts.ts";
 import { expertLinear, linear } from "./products.ts";
@@ -74,6 +73,9 @@ import { defaultThreads } from "./threads.ts";
 
 /** ggml_type of f32. */
 const F32 = 0;
+
+/** The purpose of memory for keys and values. */
+const CACHE = "cache";
 
 /** What is written in a pass: calls to be made when it is submitted. */
 type Call = () => void;
@@ -133,9 +135,10 @@ export class CpuDevice implements Device {
   }
 
   buffer(label: string, bytes: number, purpose: string): Buffer {
-    const buffer = this.#core.isDry
-      ? dryBuffer(label, bufferSize(bytes))
-      : takeBuffer(this.#core.work, label, bytes);
+    const { isDry, work, caches } = this.#core;
+    const take = () =>
+      purpose === CACHE ? caches.take(label, bytes) : takeBuffer(work, label, bytes);
+    const buffer = isDry ? dryBuffer(work, label, bufferSize(bytes)) : take();
     this.#purposes.set(buffer, purpose);
     this.#count(purpose, buffer.size);
     return buffer;
@@ -153,7 +156,7 @@ export class CpuDevice implements Device {
     if (purpose === undefined) return;
     this.#purposes.delete(cpu(buffer));
     this.#count(purpose, -buffer.size);
-    if (!this.#core.isDry) giveBuffer(this.#core.work, cpu(buffer));
+    if (!this.#core.isDry) giveBuffer(cpu(buffer).home, cpu(buffer));
   }
 
   canPair(): boolean {
@@ -305,11 +308,8 @@ export class CpuDevice implements Device {
     state: AttentionState,
     options: RotateOptions,
   ): Operation {
-    const described = operands.rotate(qkv, cache, state, options);
     const run = rotate(this.#core, qkv, cache, state, options);
-    return run
-      ? this.#bound(described, run)
-      : this.#plain(described, attentions.rotate(qkv, cache, state, options));
+    return this.#bound(operands.rotate(qkv, cache, state, options), run);
   }
 
   rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation {

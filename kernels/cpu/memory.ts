@@ -1,5 +1,6 @@
 // The memory of a CPU device: one WebAssembly memory for all that steps work on, given out in pieces,
-// and others for weights, since one memory ends at 4 GiB. All are shared, so that threads see them.
+// and others for weights, keys and values, since one memory ends at 4 GiB. All are shared, so that
+// threads see them.
 
 import { GpuMemoryError } from "../errors.ts";
 import type { Buffer } from "../operation.ts";
@@ -11,8 +12,13 @@ const PAGE = 65536;
 /** Pieces begin on whole cache lines. */
 const LINE = 64;
 
-/** A piece of the working memory, seen as bytes, words and floats. */
+/** What of a memory can be given out: the last page stays unused. */
+export const MOST_BYTES = (MOST_PAGES - 1) * PAGE - LINE;
+
+/** A piece of a memory, seen as bytes, words and floats. */
 export interface CpuBuffer extends Buffer {
+  /** The memory that it is a piece of. */
+  readonly home: SharedMemory;
   readonly address: number;
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   readonly words: Uint32Array<SharedArrayBuffer>;
@@ -23,6 +29,9 @@ export interface CpuBuffer extends Buffer {
 /** A WebAssembly memory whose pieces are given out and taken back. */
 export class SharedMemory {
   readonly memory = new WebAssembly.Memory({ initial: 1, maximum: MOST_PAGES, shared: true });
+  static #count = 0;
+  /** Tells memories of this process apart. */
+  readonly number = SharedMemory.#count++;
   /** Free pieces by their address, none next to another. */
   readonly #free = new Map<number, number>();
   /** Address 0 is never given out: kernels take it for "none". */
@@ -45,6 +54,12 @@ export class SharedMemory {
     if (pages >= MOST_PAGES || (missing > 0 && !this.#grow(missing))) return undefined;
     this.#end += bytes;
     return address;
+  }
+
+  /** Whether so many bytes are free, as far as the end of a memory goes. */
+  canTake(bytes: number): boolean {
+    return this.#end + bytes <= MOST_BYTES ||
+      [...this.#free.values()].some((size) => size >= bytes);
   }
 
   /** Takes a piece back. */
@@ -90,6 +105,7 @@ export function takeBuffer(memory: SharedMemory, label: string, bytes: number): 
   return {
     label,
     size,
+    home: memory,
     address,
     bytes: new Uint8Array(buffer, address, size),
     words: new Uint32Array(buffer, address, size / 4),
@@ -98,17 +114,33 @@ export function takeBuffer(memory: SharedMemory, label: string, bytes: number): 
   };
 }
 
+/** Memories of keys and values: as many as it takes. */
+export class CacheMemories {
+  readonly #memories: SharedMemory[] = [];
+
+  /** Memory for the keys or the values of a layer. Errors: GpuMemoryError. */
+  take(label: string, bytes: number): CpuBuffer {
+    const found = this.#memories.find((memory) => memory.canTake(wholeLines(bytes)));
+    if (found) return takeBuffer(found, label, bytes);
+    const fresh = new SharedMemory();
+    const buffer = takeBuffer(fresh, label, bytes);
+    this.#memories.push(fresh);
+    return buffer;
+  }
+}
+
 /** Takes a buffer back. */
 export function giveBuffer(memory: SharedMemory, { address, size }: CpuBuffer): void {
   memory.give(address, wholeLines(size));
 }
 
 /** A buffer that has a size and no memory. */
-export function dryBuffer(label: string, size: number): CpuBuffer {
+export function dryBuffer(home: SharedMemory, label: string, size: number): CpuBuffer {
   const none = new SharedArrayBuffer(0);
   return {
     label,
     size,
+    home,
     address: 0,
     bytes: new Uint8Array(none),
     words: new Uint32Array(none),

@@ -1,20 +1,15 @@
-// Rotation on the host's side: the kernel where it can do what is asked for.
+// Rotation on the host's side: what the kernel is made for, and where things are.
 
 import type { FloatRows } from "../ops/activation.ts";
 import type { AttentionState, LayerCache } from "../ops/kv_cache.ts";
-import type { RotateOptions } from "../ops/rotate.ts";
+import type { RotarySections, RotateOptions } from "../ops/rotate.ts";
+import { cacheKernels } from "./cache.ts";
 import type { CpuCore } from "./core.ts";
+import { inOrder } from "./kernel.ts";
 import { cpu } from "./memory.ts";
-import { panelModule } from "./modules.ts";
-import { PANEL_BYTES } from "./product.ts";
-import {
-  addRotation,
-  ROTATION_ARGUMENTS,
-  rotationPanelBytes,
-  type RotationShape,
-} from "./rotation.ts";
+import { addRotation, ROTATION_ARGUMENTS, type RotationShape } from "./rotation.ts";
 
-/** RoPE, and keys and values into the cache; undefined where the kernel cannot do what is asked for. */
+/** RoPE, and keys and values into the cache. */
 export function rotate(
   core: CpuCore,
   qkv: FloatRows,
@@ -25,6 +20,7 @@ export function rotate(
   const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
   const { rotary, rotaryStart = 0, halfPairs, first = 0, sections } = options;
   const cached = cache !== undefined && kvHeads > 0;
+  const parts = sections && rotary > 0 ? partsOf(rotary / 2, sections) : undefined;
   const shape: RotationShape = {
     headDim,
     valueDim,
@@ -34,15 +30,15 @@ export function rotate(
     cached,
     hasValues: cached && !sharedValues,
     half: cached && cache.half,
+    parts,
   };
-  const isPlain = rotary % 8 !== 0 || rotationPanelBytes(shape) > PANEL_BYTES;
-  // Keys that turn in place, for want of a cache, are queries to the kernel.
-  if (isPlain || sections?.sections?.length || (!cached && kvHeads > 0)) return undefined;
-  const kernels = core.kernels(
+  const kernels = cacheKernels(
+    core,
     `rotate ${Object.values(shape)}`,
-    () => panelModule((module, work, panel) => addRotation(module, work, panel, shape)),
+    cached ? cache : undefined,
+    (module, memories) => addRotation(module, memories, shape),
   );
-  const values: Record<string, number> = {
+  const words = inOrder(ROTATION_ARGUMENTS, {
     rows: cpu(state.rows).address,
     qkv: cpu(qkv.floats).address,
     stride: 4 * qkv.stride,
@@ -53,9 +49,23 @@ export function rotate(
     maxBlocks: state.maxBlocks,
     keys: cached ? cpu(cache.keys).address : 0,
     values: shape.hasValues ? cpu(cache!.values!).address : 0,
-    heads,
+    // Keys that turn in place, for want of a cache, are queries to the kernel.
+    heads: cached ? heads : heads + kvHeads,
     kvHeads: cached ? kvHeads : 0,
-  };
-  const words = ROTATION_ARGUMENTS.map((name) => values[name]!);
+    mropePositions: parts ? cpu(sections!.mropePositions).address : 0,
+  });
   return (rows: number) => core.run([{ kernels, name: "rotate", arguments: words, items: rows }]);
+}
+
+/** The part of an M-RoPE position that turns each pair; undefined where it is the position in the cache. */
+function partsOf(
+  pairs: number,
+  { sections = [], interleaved = false }: RotarySections,
+): number[] | undefined {
+  if (sections.length === 0) return undefined;
+  const [time = 0, height = 0, width = 0, other = 0] = sections;
+  return Array.from({ length: pairs }, (_, pair) => {
+    const at = pair % (time + height + width + other);
+    return interleaved ? at % 3 : Number(at >= time) + Number(at >= time + height);
+  });
 }

@@ -1,6 +1,7 @@
 // RoPE in WebAssembly: queries turn in place, keys on their way into the paged KV cache, where the values
 // go too. One item is a row. Angles come from two tables of unit vectors, position = 256 * high + low, as
-// kernels/ops/rope_tables.ts makes them. Positions of several parts (M-RoPE) go the plain way.
+// kernels/ops/rope_tables.ts makes them. With M-RoPE (Wang et al. 2024) the pairs of a row of an image turn
+// by different parts of its position.
 
 import {
   f32x4,
@@ -15,7 +16,10 @@ import {
   type V128,
   v128,
 } from "./wasm/mod.ts";
+import type { CachedMemories } from "./cache.ts";
 import { lanes, NO_NUMBER } from "./formats/scales.ts";
+import { addKernel, forItems } from "./kernel.ts";
+import { IMAGE_TOKEN } from "../ops/embed.ts";
 import { BLOCK } from "../ops/kv_cache.ts";
 import { TURN } from "../ops/rope_tables.ts";
 
@@ -23,7 +27,7 @@ import { TURN } from "../ops/rope_tables.ts";
 export interface RotationShape {
   readonly headDim: number;
   readonly valueDim: number;
-  /** Rotated elements of a head, a multiple of eight, or 0; and the first of them, a multiple of four. */
+  /** Rotated elements of a head, and the first of them: multiples of four. */
   readonly rotary: number;
   readonly rotaryStart: number;
   /** Pairs (i, i + rotary / 2) instead of (2i, 2i + 1). */
@@ -32,18 +36,15 @@ export interface RotationShape {
   readonly cached: boolean;
   readonly hasValues: boolean;
   readonly half: boolean;
+  /** M-RoPE: the part of the position, 0 to 2, that turns each pair. */
+  readonly parts?: readonly number[] | undefined;
 }
 
 /** What rotation reads, as words in memory; `stride` and `first` in bytes. */
 export const ROTATION_ARGUMENTS = [
-  ...["rows", "qkv", "stride", "first", "low", "high", "table", "maxBlocks"],
-  ...["keys", "values", "heads", "kvHeads"],
+  ...["rows", "qkv", "stride", "first", "low", "high", "table", "maxBlocks"] as const,
+  ...["keys", "values", "heads", "kvHeads", "mropePositions"] as const,
 ] as const;
-
-/** Bytes of a thread's own memory that a shape needs. */
-export function rotationPanelBytes({ rotary }: RotationShape): number {
-  return 4 * rotary;
-}
 
 const EVEN = [0, 2, 4, 6];
 const ODD = [1, 3, 5, 7];
@@ -51,31 +52,41 @@ const ODD = [1, 3, 5, 7];
 /** Adds `rotate(record, first, last)` for rows `first` to `last`. */
 export function addRotation(
   module: ModuleBuilder,
-  work: Memory,
-  panel: Memory,
+  { work, panel, ...caches }: CachedMemories,
   shape: RotationShape,
 ): void {
   const { headDim, valueDim, rotary, rotaryStart, halfPairs, cached, hasValues, half } = shape;
+  const { parts } = shape;
   const pairs = rotary / 2;
+  const sines = 4 * (pairs + pairs % 4); // whole vectors of cosines come before them
   const origin = i32.const(0);
   const elementBytes = half ? 2 : 4;
 
-  /** Cosines, and behind them sines, of the row's position into the thread's memory. */
-  const turn = (f: FunctionBuilder, low: Local<"i32">, high: Local<"i32">) => {
+  /** Where the tables have a position: a row of each. */
+  type TableRows = readonly [low: Local<"i32">, high: Local<"i32">];
+  /** Cosines, and behind them sines, of a row into the thread's memory, by the tables of each part. */
+  const turn = (f: FunctionBuilder, tables: readonly TableRows[]) => {
     for (let pair = 0; pair < pairs; pair += 4) {
-      const [l0, l1, h0, h1] = [low, high].flatMap((table) =>
-        [0, 16].map((offset) => f.let(work.v128.load(table, 8 * pair + offset)))
-      );
+      const ofPair = (i: number) => tables[parts?.[Math.min(pair + i, pairs - 1)] ?? 0]!;
+      // Two pairs are a vector: of one row, or of two.
+      const two = (table: 0 | 1, i: number) => {
+        const [a, b] = [ofPair(i)[table], ofPair(i + 1)[table]];
+        const at = 8 * (pair + i);
+        if (a === b) return f.let(work.v128.load(a, at));
+        const [first, second] = [work.v128.load64_splat(a, at), work.v128.load64_splat(b, at + 8)];
+        return f.let(shuffleLanes(first, second, [0, 1, 4, 5]));
+      };
+      const [l0, l1, h0, h1] = [two(0, 0), two(0, 2), two(1, 0), two(1, 2)];
       const [lowCos, lowSin] = [EVEN, ODD].map((part) => f.let(shuffleLanes(l0, l1, part)));
       const [highCos, highSin] = [EVEN, ODD].map((part) => f.let(shuffleLanes(h0, h1, part)));
       const cos = f32x4.sub(f32x4.mul(lowCos, highCos), f32x4.mul(lowSin, highSin));
       const sin = f32x4.add(f32x4.mul(lowCos, highSin), f32x4.mul(lowSin, highCos));
       f.do(panel.v128.store(origin, cos, 4 * pair));
-      f.do(panel.v128.store(origin, sin, 4 * (pairs + pair)));
+      f.do(panel.v128.store(origin, sin, sines + 4 * pair));
     }
   };
-  /** Stores four elements of a head. */
-  type Store = (element: number, values: V128) => void;
+  /** Stores four elements of a head, or two: those of the first lanes. */
+  type Store = (element: number, values: V128, count?: 2 | 4) => void;
   /** A head's elements as they are after the rotation, each given to `store`. */
   const turnHead = (f: FunctionBuilder, from: Local<"i32">, store: Store, all: boolean) => {
     for (let element = 0; all && element < headDim; element += 4) {
@@ -83,73 +94,101 @@ export function addRotation(
       if (!isTurned) store(element, f.let(work.v128.load(from, 4 * element)));
     }
     for (let pair = 0; pair < pairs; pair += 4) {
+      const isWhole = pair + 4 <= pairs; // the last two pairs may be alone
       const one = rotaryStart + (halfPairs ? pair : 2 * pair);
-      const two = halfPairs ? one + pairs : one + 4;
+      const two = halfPairs ? one + pairs : isWhole ? one + 4 : one;
       const [x, y] = [one, two].map((element) => f.let(work.v128.load(from, 4 * element)));
       const a = halfPairs ? x : f.let(shuffleLanes(x, y, EVEN));
       const b = halfPairs ? y : f.let(shuffleLanes(x, y, ODD));
       const cos = f.let(panel.v128.load(origin, 4 * pair));
-      const sin = f.let(panel.v128.load(origin, 4 * (pairs + pair)));
+      const sin = f.let(panel.v128.load(origin, sines + 4 * pair));
       const turnedA = f.let(f32x4.sub(f32x4.mul(a, cos), f32x4.mul(b, sin)));
       const turnedB = f.let(f32x4.add(f32x4.mul(b, cos), f32x4.mul(a, sin)));
-      store(one, halfPairs ? turnedA : f.let(shuffleLanes(turnedA, turnedB, [0, 4, 1, 5])));
-      store(two, halfPairs ? turnedB : f.let(shuffleLanes(turnedA, turnedB, [2, 6, 3, 7])));
+      if (halfPairs) {
+        store(one, turnedA, isWhole ? 4 : 2);
+        store(two, turnedB, isWhole ? 4 : 2);
+      } else {
+        store(one, f.let(shuffleLanes(turnedA, turnedB, [0, 4, 1, 5])));
+        if (isWhole) store(two, f.let(shuffleLanes(turnedA, turnedB, [2, 6, 3, 7])));
+      }
     }
   };
-  const storeCached = (f: FunctionBuilder, to: Local<"i32">): Store => (element, values) => {
-    if (!half) f.do(work.v128.store(to, values, 4 * element));
-    else f.do(work.v128.store64_lane(to, floatsToHalves(f, values), 0, 2 * element));
+  const storeFloats = (f: FunctionBuilder, memory: Memory, to: Local<"i32">): Store =>
+  (
+    element,
+    values,
+    count = 4,
+  ) => {
+    const place = 4 * element;
+    if (count === 4) f.do(memory.v128.store(to, values, place));
+    else f.do(memory.v128.store64_lane(to, values, 0, place));
+  };
+  const storeCached = (f: FunctionBuilder, memory: Memory, to: Local<"i32">): Store => {
+    if (!half) return storeFloats(f, memory, to);
+    return (element, values, count = 4) => {
+      const halves = floatsToHalves(f, values);
+      if (count === 4) f.do(memory.v128.store64_lane(to, halves, 0, 2 * element));
+      else f.do(memory.i32.store(to, i32x4.extract_lane(halves, 0), 2 * element));
+    };
   };
 
-  const parameters = { record: "i32", first: "i32", last: "i32" } as const;
-  module.function("rotate", parameters, (f, { record, first, last }) => {
-    const [rows, qkv, stride, start, low, high, table, maxBlocks, keys, values, heads, kvHeads] =
-      ROTATION_ARGUMENTS.map((_, i) => f.let(work.i32.load(record, 4 * i)));
-    const row = f.let(first);
-    f.forUpTo(row, last, 1, () => {
-      const entry = f.let(i32.add(rows, i32.mul(row, 16)));
+  const kernel = { name: "rotate", takes: ROTATION_ARGUMENTS };
+  addKernel(module, work, kernel, (f, given, first, last) =>
+    forItems(f, first, last, (row) => {
+      const { heads, kvHeads } = given;
+      const entry = f.let(i32.add(given.rows, i32.mul(row, 16)));
       const position = f.let(work.i32.load(entry, 4));
-      if (rotary > 0) {
-        const at = (table: Local<"i32">, index: Parameters<typeof i32.mul>[0]) =>
-          f.let(i32.add(table, i32.mul(index, 8 * pairs)));
-        turn(f, at(low, i32.rem_u(position, TURN)), at(high, i32.div_u(position, TURN)));
-      }
-      const x = f.let(i32.add(i32.add(qkv, i32.mul(row, stride)), start));
+      const rowsOf = (at: Local<"i32">): TableRows => [
+        f.let(i32.add(given.low, i32.mul(i32.rem_u(at, TURN), 8 * pairs))),
+        f.let(i32.add(given.high, i32.mul(i32.div_u(at, TURN), 8 * pairs))),
+      ];
+      if (parts) {
+        // All parts of a text's position are one and the same.
+        const token = f.let(work.i32.load(entry));
+        const moments = [0, 1, 2].map(() => f.let(work.i32.load(entry, 12)));
+        f.if(i32.ge_u(token, IMAGE_TOKEN), () => {
+          const places = i32.mul(i32.sub(token, IMAGE_TOKEN), 16);
+          const from = f.let(i32.add(given.mropePositions, places));
+          moments.forEach((moment, part) => f.set(moment, work.i32.load(from, 4 * part)));
+        });
+        turn(f, moments.map(rowsOf));
+      } else if (rotary > 0) turn(f, [rowsOf(position)]);
+      const x = f.let(
+        i32.add(i32.add(given.qkv, i32.mul(row, given.stride)), given.first),
+      );
       const head = f.let(i32.const(0));
       f.forUpTo(head, heads, 1, () => {
-        const store: Store = (element, turned) => f.do(work.v128.store(x, turned, 4 * element));
-        turnHead(f, x, store, false);
+        turnHead(f, x, storeFloats(f, work, x), false);
         f.increase(x, 4 * headDim);
       });
       if (!cached) return;
       const slot = work.i32.load(entry, 8);
-      const listed = i32.add(i32.mul(slot, maxBlocks), i32.div_u(position, BLOCK));
-      const block = f.let(work.i32.load(i32.add(table, i32.mul(listed, 4))));
+      const listed = i32.add(i32.mul(slot, given.maxBlocks), i32.div_u(position, BLOCK));
+      const block = f.let(work.i32.load(i32.add(given.table, i32.mul(listed, 4))));
       const cell = f.let(
         i32.add(i32.mul(i32.mul(block, kvHeads), BLOCK), i32.rem_u(position, BLOCK)),
       );
       const placeIn = (cache: Local<"i32">, dim: number) =>
         f.let(i32.add(cache, i32.mul(cell, dim * elementBytes)));
-      const key = placeIn(keys, headDim);
+      const key = placeIn(given.keys, headDim);
       f.set(head, 0);
       f.forUpTo(head, kvHeads, 1, () => {
-        turnHead(f, x, storeCached(f, key), true);
+        turnHead(f, x, storeCached(f, caches.keys, key), true);
         f.increase(x, 4 * headDim);
         f.increase(key, BLOCK * headDim * elementBytes);
       });
       if (!hasValues) return;
-      const value = placeIn(values, valueDim);
+      const value = placeIn(given.values, valueDim);
       f.set(head, 0);
       f.forUpTo(head, kvHeads, 1, () => {
-        const store = storeCached(f, value);
+        const store = storeCached(f, caches.values, value);
         for (let element = 0; element < valueDim; element += 4) {
           store(element, f.let(work.v128.load(x, 4 * element)));
         }
         f.increase(x, 4 * valueDim);
         f.increase(value, BLOCK * valueDim * elementBytes);
       });
-    });
-  });
+    }));
 }
 
 /** The bits of the greatest f16, 13 bits further up, and the most that does not round it up. */

@@ -1,5 +1,5 @@
 // What kernels over rows of floats share: going through a vector four elements at a time, the last of
-// which need not be four, and adding up the lanes of a sum.
+// which need not be four, or through columns that are known, and adding up the lanes of a sum.
 
 import {
   type Expression,
@@ -105,4 +105,25 @@ export function forWholeAndPart(
         }
       }),
   );
+}
+
+/**
+ * Goes through columns, so many vectors of four at a time, in a loop where that takes more than one round;
+ * `body` is given how many vectors there are, and the first column.
+ */
+export function forColumns(
+  f: FunctionBuilder,
+  columns: number,
+  atOnce: number,
+  body: (vectors: number, column: Local<"i32">) => void,
+): void {
+  const vectors = columns / 4;
+  const column = f.let(i32.const(0));
+  const whole = vectors - vectors % atOnce;
+  if (whole > atOnce) f.forUpTo(column, 4 * whole, 4 * atOnce, () => body(atOnce, column));
+  else if (whole > 0) {
+    body(atOnce, column);
+    f.set(column, i32.const(4 * whole));
+  }
+  if (vectors > whole) body(vectors - whole, column);
 }

@@ -5,9 +5,9 @@ import {
   type AttentionOptions,
   attentionReference,
   BLOCK,
+  type Device,
   partialBytes,
 } from "../../kernels/mod.ts";
-import { Attention, type WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { submit, upload } from "../gpu.ts";
 import { randomFloats } from "../numbers.ts";
 import { assertRows, outputRows, type Tolerance, uploadRows } from "./close.ts";
@@ -82,7 +82,7 @@ function outputError(shape: Case, q: Float32Array, k: Float32Array, v: Float32Ar
 }
 
 /** Runs a case and compares all its rows. Values that no row may read are NaN. */
-export async function assertAttention(device: WebGpuDevice, shape: Case): Promise<void> {
+export async function assertAttention(device: Device, shape: Case): Promise<void> {
   const { heads, kvHeads, headDim, valueDim = headDim, sharedValues, sequences } = shape;
   const { tileRows, split, first = 0 } = shape;
   const options = { ...shape, scale: 1 / Math.sqrt(headDim) };
@@ -160,15 +160,7 @@ export async function assertAttention(device: WebGpuDevice, shape: Case): Promis
     partials,
   };
   const sinks = shape.sinks && upload(device, shape.sinks);
-  const attention = new Attention(
-    device,
-    qkv,
-    cache.layer,
-    state,
-    y,
-    { ...options, sinks },
-    tiling,
-  );
+  const attention = device.attention(qkv, cache.layer, state, y, { ...options, sinks }, tiling);
   submit(device, (pass) => attention.encode(pass, tiles.length / 4, longest));
   const tolerance: Tolerance = (i) => errors[i];
   await assertRows(device, y, expected, tolerance);

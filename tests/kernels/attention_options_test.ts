@@ -3,7 +3,7 @@
 
 import { assertEquals } from "@std/assert";
 import { alibiSlopes, attentionReference } from "../../kernels/mod.ts";
-import { gpuTest } from "../gpu.ts";
+import { deviceTest } from "../gpu.ts";
 import { assertAttention } from "./attention_case.ts";
 import { assertClose } from "./close.ts";
 
@@ -98,38 +98,38 @@ Deno.test("alibiSlopes() are powers of two, with half steps past a power of two 
 const MIXED = [[70, 9], [33, 1], [200, 7], [12, 12]] as const;
 const SMALL = { half: false, quantized: false, tileRows: 2, sequences: MIXED };
 
-gpuTest("Attention caps scores in sliding windows, as Gemma 2 does", async (device) => {
+deviceTest("Attention caps scores in sliding windows, as Gemma 2 does", async (device) => {
   const shape = { ...SMALL, heads: 4, kvHeads: 2, headDim: 16, softcap: 5, sharpness: 6 };
   await assertAttention(device, { ...shape, split: 64, window: { kind: "sliding", size: 40 } });
   await assertAttention(device, { ...shape, split: 24, window: { kind: "sliding", size: 50 } });
   await assertAttention(device, { ...shape, split: 8, window: { kind: "sliding", size: 1 } });
 });
 
-gpuTest("Attention of a query with NaN gives NaN, with scores capped or not", async (device) => {
+deviceTest("Attention of a query with NaN gives NaN, with scores capped or not", async (device) => {
   const shape = { ...SMALL, heads: 4, kvHeads: 2, headDim: 16, split: 64, sharpness: NaN };
   for (const softcap of [0, 5]) await assertAttention(device, { ...shape, softcap });
 });
 
-gpuTest("Attention has sinks in sliding windows, as gpt-oss does", async (device) => {
+deviceTest("Attention has sinks in sliding windows, as gpt-oss does", async (device) => {
   const sinks = Float32Array.of(-3, 0, 2.5, 20);
   const shape = { ...SMALL, heads: 4, kvHeads: 1, headDim: 16, quantized: true, half: true, sinks };
   await assertAttention(device, { ...shape, split: 20, window: { kind: "sliding", size: 30 } });
 });
 
-gpuTest("Attention heats queries and sees chunks, as Llama 4 does", async (device) => {
+deviceTest("Attention heats queries and sees chunks, as Llama 4 does", async (device) => {
   const temperature = { scale: 0.5, length: 32, offset: 1 };
   const shape = { ...SMALL, heads: 2, kvHeads: 1, headDim: 16, temperature, first: 8 };
   await assertAttention(device, { ...shape, split: 16, window: { kind: "chunked", size: 34 } });
 });
 
-gpuTest("Attention sees both sides, near or all, as encoders do", async (device) => {
+deviceTest("Attention sees both sides, near or all, as encoders do", async (device) => {
   const sequences = [[70, 70], [33, 33], [1, 1], [100, 30]] as const;
   const shape = { ...SMALL, sequences, heads: 2, kvHeads: 2, headDim: 16, causal: false };
   await assertAttention(device, { ...shape, split: 24, window: { kind: "symmetric", size: 21 } });
   await assertAttention(device, { ...shape, split: 24 });
 });
 
-gpuTest("Attention sees whole images, as Gemma 3 does", async (device) => {
+deviceTest("Attention sees whole images, as Gemma 3 does", async (device) => {
   const sequences = [[40, 40], [64, 20], [30, 1]] as const;
   const images = [[5, 19], [46, 50], [50, 60]] as const;
   const shape = { ...SMALL, sequences, images, heads: 2, kvHeads: 1, headDim: 16 };
@@ -138,19 +138,23 @@ gpuTest("Attention sees whole images, as Gemma 3 does", async (device) => {
   await assertAttention(device, { ...shape, wholeImages: true, window, split: 8 });
 });
 
-gpuTest("Attention biases by distance, with values of another length", async (device) => {
+deviceTest("Attention biases by distance, with values of another length", async (device) => {
   const shape = { ...SMALL, heads: 6, kvHeads: 2, headDim: 24, half: true, alibi: 8, split: 64 };
   await assertAttention(device, { ...shape, valueDim: 40 });
 });
 
-gpuTest("Attention takes values from keys, as DeepSeek does: 16 heads of 576", async (device) => {
-  const shape = { ...SMALL, heads: 16, kvHeads: 1, headDim: 576, valueDim: 512, half: true };
-  const sequences = [[40, 3], [75, 1]] as const;
-  await assertAttention(device, {
-    ...shape,
-    sharedValues: true,
-    sequences,
-    tileRows: 1,
-    split: 64,
-  });
-}, { dawn: false });
+deviceTest(
+  "Attention takes values from keys, as DeepSeek does: 16 heads of 576",
+  async (device) => {
+    const shape = { ...SMALL, heads: 16, kvHeads: 1, headDim: 576, valueDim: 512, half: true };
+    const sequences = [[40, 3], [75, 1]] as const;
+    await assertAttention(device, {
+      ...shape,
+      sharedValues: true,
+      sequences,
+      tileRows: 1,
+      split: 64,
+    });
+  },
+  { dawn: false },
+);

@@ -4,12 +4,12 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { mostTileRows } from "../../kernels/webgpu/mod.ts";
-import { gpuTest } from "../gpu.ts";
+import { deviceTest, gpuTest } from "../gpu.ts";
 import { assertAttention } from "./attention_case.ts";
 
 const DECODE = [[1, 1], [31, 1], [32, 1], [33, 1], [200, 1]] as const;
 
-gpuTest(
+deviceTest(
   "Attention decodes five sequences, three heads a group, one or four splits",
   async (device) => {
     const shape = { heads: 6, kvHeads: 2, headDim: 80, half: false, quantized: true, tileRows: 1 };
@@ -18,27 +18,27 @@ gpuTest(
   },
 );
 
-gpuTest("Attention decodes eight heads a group from a cache of f16", async (device) => {
+deviceTest("Attention decodes eight heads a group from a cache of f16", async (device) => {
   const shape = { heads: 8, kvHeads: 1, headDim: 64, half: true, quantized: false, tileRows: 1 };
   await assertAttention(device, { ...shape, split: 50, sequences: DECODE });
   // Queries as large as this give all weight to a few positions.
   await assertAttention(device, { ...shape, split: 50, sequences: DECODE, sharpness: 20 });
 });
 
-gpuTest("Attention prefills tiles of one to eight rows", async (device) => {
+deviceTest("Attention prefills tiles of one to eight rows", async (device) => {
   const sequences = [[8, 8], [33, 33], [70, 5], [200, 1], [64, 12]] as const;
   const shape = { heads: 5, kvHeads: 5, headDim: 8, half: true, quantized: false, tileRows: 8 };
   await assertAttention(device, { ...shape, split: 32, sequences });
   await assertAttention(device, { ...shape, split: 224, sequences });
 });
 
-gpuTest("Attention prefills heads of 128, three a group", async (device) => {
+deviceTest("Attention prefills heads of 128, three a group", async (device) => {
   const sequences = [[1, 1], [32, 32], [130, 3]] as const;
   const shape = { heads: 3, kvHeads: 1, headDim: 128, half: false, quantized: true, tileRows: 2 };
   await assertAttention(device, { ...shape, split: 64, sequences });
 });
 
-gpuTest("Attention shares 71 heads of one key out over workgroups", async (device) => {
+deviceTest("Attention shares 71 heads of one key out over workgroups", async (device) => {
   const shape = { heads: 71, kvHeads: 1, headDim: 8, half: true, quantized: true, tileRows: 1 };
   await assertAttention(device, { ...shape, split: 64, sequences: [[70, 3], [33, 1]] });
 }, { dawn: false });

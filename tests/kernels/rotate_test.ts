@@ -153,6 +153,16 @@ deviceTest("Rotate leaves the rest of partly rotated heads", async (device) => {
   await assertRotated(device, { ...shape, headDim: 64, rotary: 20, halfPairs: false, half: false });
 });
 
+deviceTest("Rotate turns parts of heads that are no whole vectors of pairs", async (device) => {
+  for (const halfPairs of [false, true]) {
+    for (const half of [false, true]) {
+      const shape = { heads: 2, kvHeads: 2, headDim: 24, halfPairs, half };
+      await assertRotated(device, { ...shape, rotary: 20 });
+      await assertRotated(device, { ...shape, rotary: 4, rotaryStart: 8 });
+    }
+  }
+});
+
 deviceTest("Rotate turns the end of a head, and takes shorter or longer values", async (device) => {
   const shape = { heads: 3, kvHeads: 2, headDim: 48, rotary: 16, rotaryStart: 32, half: true };
   await assertRotated(device, { ...shape, valueDim: 20, halfPairs: false });

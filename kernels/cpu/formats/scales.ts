@@ -18,7 +18,7 @@ import { BAND, type Place, type Quads, type ScaleLayout } from "./format.ts";
 import { bytes } from "./planes.ts";
 
 /** The bits of a float that a half's sign, exponent and mantissa become when shifted up by 13. */
-const HALF_BITS = 0x8fffe000;
+export const HALF_BITS = 0x8fffe000;
 /** What the exponent of a half lacks to be that of a float. */
 const HALF_UNIT = 2 ** 112;
 

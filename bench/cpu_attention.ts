@@ -1,0 +1,106 @@
+// `deno task bench:attention [--threads 1] [--heads 9] [--kv-heads 3] [--size 64] [--contexts 256,4096]`:
+// attention of the CPU device over random keys and values: a prompt's last 256 rows, one row that
+// decodes, and eight, by how many positions they see. Multiply-adds of scores and values per second,
+// the best of several runs.
+
+import { parseArgs } from "node:util";
+import { BLOCK, type Device, layerCacheBytes, openDevice } from "../kernels/mod.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    threads: { type: "string", default: "1" },
+    heads: { type: "string", default: "9" },
+    "kv-heads": { type: "string", default: "3" },
+    size: { type: "string", default: "64" },
+    contexts: { type: "string", default: "256,1024,4096,8192" },
+    float: { type: "boolean", default: false },
+    runs: { type: "string", default: "20" },
+  },
+});
+const heads = Number(options.heads);
+const kvHeads = Number(options["kv-heads"]);
+const headDim = Number(options.size);
+const half = !options.float;
+const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
+
+/** Seconds that rows of sequences take, the last ones of so many positions each. */
+function secondsOf(device: Device, context: number, sequences: number, rows: number): number {
+  const shape = { heads, kvHeads, headDim };
+  const maxBlocks = Math.ceil(context / BLOCK);
+  const blocks = sequences * maxBlocks;
+  const count = sequences * rows;
+  const buffer = (bytes: number) => device.buffer("bench", bytes, "bench");
+  const words = (values: Uint32Array | Float32Array | Float16Array) => {
+    const to = buffer(values.byteLength);
+    device.write(to, 0, values);
+    return to;
+  };
+  const random = (length: number) => Float32Array.from({ length }, () => Math.random() - 0.5);
+  const cached = () => {
+    const to = buffer(layerCacheBytes(shape, blocks, half));
+    const values = random(to.size / (half ? 2 : 4));
+    device.write(to, 0, half ? Float16Array.from(values) : values);
+    return to;
+  };
+  const columns = (heads + 2 * kvHeads) * headDim;
+  const qkv = { columns, stride: columns, floats: words(random(count * columns)) };
+  const width = heads * headDim;
+  const y = { columns: width, stride: width, floats: buffer(count * width * 4) };
+  const tileRows = rows === 1 ? 1 : device.mostTileRows(shape);
+  const places: number[] = [];
+  const tiles: number[] = [];
+  for (let sequence = 0; sequence < sequences; sequence++) {
+    for (let row = 0; row < rows; row += tileRows) {
+      tiles.push(sequence * rows + row, Math.min(tileRows, rows - row), context, 0);
+    }
+    for (let row = 0; row < rows; row++) places.push(0, context - rows + row, sequence, 0);
+  }
+  const state = {
+    rows: words(Uint32Array.from(places)),
+    table: words(Uint32Array.from({ length: blocks }, (_, i) => i * 7 % blocks)),
+    maxBlocks,
+  };
+  const cache = { keys: cached(), values: cached(), half };
+  const attention = device.attention(
+    qkv,
+    cache,
+    state,
+    y,
+    { ...shape, scale: 1 / Math.sqrt(headDim) },
+    {
+      tileRows,
+      split: 2 ** 30,
+      maxSplits: 1,
+      tiles: words(Uint32Array.from(tiles)),
+      partials: y.floats,
+    },
+  );
+  let best = Infinity;
+  for (let run = 0; run < Number(options.runs); run++) {
+    const recorder = device.record();
+    recorder.pass((pass) => attention.encode(pass, tiles.length / 4, context));
+    const commands = recorder.finish();
+    const started = performance.now();
+    device.submit(commands);
+    best = Math.min(best, performance.now() - started);
+  }
+  return best / 1000;
+}
+
+const threads = Number(options.threads);
+print(
+  `${heads} heads of ${headDim}, ${kvHeads} of keys, cache of ${half ? "f16" : "f32"}, ` +
+    `${threads} threads; ms (GMAC/s)`,
+);
+print("positions   256 rows           1 row              8 sequences");
+for (const context of options.contexts.split(",").map(Number)) {
+  const cells = [];
+  for (const [sequences, rows] of [[1, Math.min(256, context)], [1, 1], [8, 1]]) {
+    using device = await openDevice({ kind: "cpu", threads });
+    const seconds = secondsOf(device, context, sequences!, rows!);
+    const seen = sequences! * rows! * (context - (rows! - 1) / 2);
+    const rate = seen * heads * 2 * headDim / seconds / 1e9;
+    cells.push(`${(1000 * seconds).toFixed(3)} (${rate.toFixed(1)})`.padEnd(18));
+  }
+  print(`${String(context).padEnd(11)} ${cells.join(" ")}`);
+}
