@@ -1,7 +1,7 @@
 // Gemma 4 (Google 2026): sliding and full layers with heads of different sizes; full layers rotate a
 // part of each pair's frequencies and may take their keys as values; values are normed. Some models
-// have experts beside the dense block, some per-layer embeddings and last layers that attend to the
-// keys and values of earlier ones, as Gemma 3n does. The rows of an image see each other in both
+// have experts beside the dense block; smaller ones, in which keys are never values, have per-layer
+// embeddings and last layers that attend to the keys and values of earlier ones, as Gemma 3n does. The rows of an image see each other in both
 // directions in sliding layers, but not in models with per-layer embeddings.
 
 import {
@@ -40,15 +40,16 @@ export async function loadGemma4(model: ModelBuilder): Promise<void> {
     window: { kind: "sliding", size: config.count("attention.sliding_window") },
     wholeImages: network.images.areWhole,
   } as const;
-  const full = {
-    rope: model.rope({ pairs: "half", factors: "required" }),
-    keysAsValues: "full",
-  };
   const caches = new Map<boolean, LayerCache>(); // of the last sliding and full layer that has one
   const x = await model.embed({ scale: Math.sqrt(config.width) });
   const inputs = hasLayerInputs(config) || top.hasAny(LAYER_INPUTS)
     ? await perLayerInputs(model, x)
     : undefined;
+  const full = {
+    rope: model.rope({ pairs: "half", factors: "required" }),
+    // The smaller models have values of their own in all layers.
+    keysAsValues: inputs ? undefined : "full",
+  };
   for (const layer of model.layers()) {
     const isLocal = isSliding[layer.index];
     const attend = await layer.attention({

@@ -121,6 +121,16 @@ conformanceTest("numbers of heads and experts that no tensor has are refused at 
   assertEquals([...crashes, ...hangs], []);
 });
 
+conformanceTest(
+  "a Gemma 4 with per-layer embeddings misses values, which larger ones may lack",
+  async () => {
+    const { model } = await readFixture("text", "gemma4-ple");
+    const keep = (tensor: string) => tensor === "blk.3.attn_v.weight"; // its one full layer
+    const { counts, misses } = await tryTensorFaults(model, { keep, faults: ["removed"] });
+    assertEquals([counts.removed.named, misses], [1, []]);
+  },
+);
+
 const EVERY_FAULT: readonly Fault[] = ["removed", "renamed", "rows halved"];
 
 for (const [name, pattern] of KINDS) {
