@@ -74,7 +74,17 @@ export {
   type MemoryEstimate,
   readMemoryBudget,
 } from "./memory/mod.ts";
-export { loadModel, type LocalLoadOptions, type Model } from "./model/mod.ts";
+export {
+  loadModel,
+  type LocalLoadOptions,
+  type Model,
+  type ModelProfile,
+  type OperationSum,
+  type PhaseProfile,
+  profileModel,
+  type ProfileOptions,
+  sumOperations,
+} from "./model/mod.ts";
 export type {
   OperationInfo,
   OperationTrace,

@@ -1,3 +1,11 @@
 // A loaded model: chats, completions, embeddings and tokens of it, in the thread of its device.
 
+export {
+  type ModelProfile,
+  type OperationSum,
+  type PhaseProfile,
+  profileModel,
+  type ProfileOptions,
+  sumOperations,
+} from "./profile.ts";
 export { loadModel, type LocalLoadOptions, type Model } from "./model.ts";

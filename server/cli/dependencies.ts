@@ -1,6 +1,12 @@
 // What the commands get from outside: the engine, the terminal, the environment, the network.
 
-import type { DeviceExamination } from "../../engine/mod.ts";
+import type {
+  DeviceExamination,
+  FileSource,
+  LoadOptions,
+  ModelProfile,
+  ProfileOptions,
+} from "../../engine/mod.ts";
 import type { AssembleDependencies } from "../http/mod.ts";
 import type { Environment } from "../settings/environment.ts";
 import type { Terminal } from "./terminal/terminal.ts";
@@ -14,6 +20,12 @@ export interface CliDependencies extends AssembleDependencies {
     describe: () => Promise<string>;
     readBandwidth: () => Promise<number>;
   };
+  /** Loads a model in this thread and profiles it; absent, it cannot be. */
+  profile?: (
+    source: FileSource,
+    load: LoadOptions,
+    options: ProfileOptions,
+  ) => Promise<ModelProfile>;
   terminal: Terminal;
   environment: Environment;
 }

@@ -7,10 +7,15 @@ import {
   type FileSource,
   gpuProfile,
   inspectModel,
+  loadModel,
+  type LoadOptions,
   measureReadBandwidth,
+  type ModelProfile,
   openModelInProcess,
   openModelInWorker,
   type OpenOptions,
+  profileModel,
+  type ProfileOptions,
   readMemoryBudget,
   startWorkerAhead,
   usableProjector,
@@ -30,6 +35,7 @@ export function systemDependencies(): CliDependencies {
       describe: async () => (await gpuProfile()).description,
       readBandwidth: measureReadBandwidth,
     },
+    profile,
     terminal: systemTerminal(),
     environment: Deno.env.toObject(),
     fetch: globalThis.fetch,
@@ -40,6 +46,17 @@ export function systemDependencies(): CliDependencies {
 function estimateAhead(source: FileSource): ReturnType<typeof estimateInWorker> {
   startWorkerAhead();
   return estimateInWorker(source);
+}
+
+/** Profiles the model of these files in this thread. */
+async function profile(
+  source: FileSource,
+  load: LoadOptions,
+  options: ProfileOptions,
+): Promise<ModelProfile> {
+  const adapters = source.adapters.map((path) => ({ path }));
+  await using model = await loadModel(source.path, { ...load, adapters });
+  return await profileModel(model, options);
 }
 
 /** Loads the files of a model in a worker, or in a process of its own. */

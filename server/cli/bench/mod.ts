@@ -2,4 +2,10 @@
 
 export { benchmark, type BenchTools, LOADING } from "./benchmark.ts";
 export { formatMarkdown, formatReport } from "./format.ts";
+export {
+  formatProfile,
+  formatProfileMarkdown,
+  type ProfileReport,
+  profileToJson,
+} from "./profile.ts";
 export type { BenchPlan, BenchReport, BenchRow, Spread } from "./types.ts";

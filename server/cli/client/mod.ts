@@ -12,3 +12,4 @@ export type {
 } from "../../http/mod.ts";
 export { type Api, ApiError, ConnectionError, refusalOf, type RequestOptions } from "./api.ts";
 export { connect, type ConnectOptions } from "./connect.ts";
+export { findLocalModel } from "./local_model.ts";

@@ -35,6 +35,8 @@ export interface BenchOptions extends Required<Pick<BenchPlan, "promptTokens" | 
   ctx?: number;
   format: keyof typeof FORMATS;
   json?: boolean;
+  /** Whether to tell where the time goes. */
+  profile?: boolean;
 }
 
 /** Measures a model and prints the result, when all is known or something ends it. */
@@ -44,7 +46,7 @@ export function bench(
   options: BenchOptions,
 ): Promise<number> {
   const { terminal, environment, device } = dependencies;
-  const { ctx, format, json, ...measures } = options;
+  const { ctx, format, json, profile: _, ...measures } = options;
   const { host, maxSequences } = readSettings(environment);
   const plan: BenchPlan = {
     ...measures,

@@ -4,6 +4,7 @@ import { type Definition, examples } from "./definition.ts";
 import { InvalidArgumentError, Option } from "../../dependencies.ts";
 import { bench, BENCH_FORMATS, type BenchOptions } from "./bench.ts";
 import { doctor, type DoctorOptions } from "./doctor.ts";
+import { profile } from "./profile.ts";
 
 /** Adds `quern doctor`. */
 export function defineDoctor({ program, world, finish }: Definition): void {
@@ -45,6 +46,15 @@ export function defineBench({ program, world, finish }: Definition): void {
       new Option("--format <format>", "how to print").choices(BENCH_FORMATS).default("table"),
     )
     .option("--json", "the same as --format json")
+    .option("--profile", "where the time goes instead: by operation and by layer")
+    .addHelpText(
+      "after",
+      "\nA profile runs a prompt of the first of --prompt-tokens and an answer of --tokens with each " +
+        "operation\ntimed by itself: its time, its share of the steps, what it moves and computes in " +
+        "a second, and how\nmuch that is of what a plain read of the memory reaches. What is between " +
+        "operations has a row of its\nown. The model is loaded in this process, also where a server " +
+        "runs.\n",
+    )
     .addHelpText(
       "after",
       examples([
@@ -54,11 +64,12 @@ export function defineBench({ program, world, finish }: Definition): void {
           "OLLAMA_NUM_PARALLEL=8 quern bench gemma3:1b",
           "without a server: eight at a time as well",
         ],
+        ["quern bench gemma3:1b --profile", "what each operation takes, and each layer"],
         ["quern bench ./model.gguf --format markdown", "a table for a page or an issue"],
       ]),
     )
     .action(async (model: string, options: BenchOptions) => {
-      finish(await bench(world, model, options));
+      finish(await (options.profile ? profile : bench)(world, model, options));
     });
 }
 
