@@ -59,7 +59,7 @@ import {
 } from "./matrix.ts";
 import { bufferSize, cpu, type CpuBuffer, dryBuffer, giveBuffer, takeBuffer } from "./memory.ts";
 import { type CpuExpertPlan, expertPlan, planBytes } from "./expert_plan.ts";
-import { embed } from "./plain/embed.ts";
+import { embed } from "./embed.ts";
 import * as experts from "./plain/experts.ts";
 import { expertLinear, linear } from "./products.ts";
 import * as norms from "./norms.ts";
@@ -263,8 +263,8 @@ export class CpuDevice implements Device {
   }
 
   embed(table: CpuMatrix, step: StepRows, x: FloatRows, options: EmbedOptions = {}): Operation {
-    if (table instanceof WeightMatrix) table.keepBlocks();
-    return this.#plain(operands.embed(table, step, x, options), embed(table, step, x, options));
+    const run = embed(this.#core, table, step, x, options);
+    return this.#bound(operands.embed(table, step, x, options), run);
   }
 
   norm(x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}): Operation {

@@ -37,7 +37,7 @@ const PANEL_GROUPS = 16;
 const PANEL_GROUP_BYTES = 4 * BAND * GROUP;
 
 /** Weights that a product reads as floats. */
-interface FloatWeights {
+export interface FloatWeights {
   /** Columns of a block, and the bytes that it takes of a band. */
   readonly blockSize: number;
   readonly blockBytes: number;
@@ -55,7 +55,7 @@ export function isFloatFormat(format: PackedFormat | FloatFormat): format is Flo
   return format.source.kind === "float";
 }
 
-function floatWeights(format: FloatFormat, { weights }: ProductMemories): FloatWeights {
+function unpackedWeights(format: FloatFormat, { weights }: ProductMemories): FloatWeights {
   return {
     blockSize: GROUP,
     blockBytes: floatGroupBytes(format),
@@ -107,6 +107,16 @@ function packedWeights(format: PackedFormat, memories: ProductMemories): FloatWe
   };
 }
 
+/** The weights of a format, whatever they lie as. */
+export function floatWeights(
+  format: PackedFormat | FloatFormat,
+  memories: ProductMemories,
+): FloatWeights {
+  return isFloatFormat(format)
+    ? unpackedWeights(format, memories)
+    : packedWeights(format, memories);
+}
+
 function keep(f: FunctionBuilder, [first, second]: Quads): Quads {
   return [f.let(first), f.let(second)];
 }
@@ -121,9 +131,7 @@ export function addFloatProduct(
   format: PackedFormat | FloatFormat,
   machine: DotProduct,
 ): void {
-  const source = isFloatFormat(format)
-    ? floatWeights(format, memories)
-    : packedWeights(format, memories);
+  const source = floatWeights(format, memories);
   const { work, panel } = memories;
   const hasMadd = machine !== "widened";
   const panelBlocks = Math.max(1, PANEL_GROUPS * GROUP / source.blockSize);

@@ -5,6 +5,7 @@
 import { ACTIVATION_FUNCTIONS } from "../ops/activation_function.ts";
 import { addQuantize } from "./activations.ts";
 import { addActivate } from "./elementwise.ts";
+import { addEmbed } from "./embed_rows.ts";
 import type { DotProduct } from "./dot_product.ts";
 import { addFloatProduct, isFloatFormat } from "./float_product.ts";
 import type { FloatFormat, PackedFormat } from "./formats/mod.ts";
@@ -57,7 +58,7 @@ export function commonModule(): Uint8Array<ArrayBuffer> {
   return module.bytes();
 }
 
-/** `pack`, `float_product` and, of an integer format, `product`. */
+/** `pack`, `float_product`, `embed` and, of an integer format, `product`. */
 export function formatModule(
   format: PackedFormat | FloatFormat,
   machine: DotProduct,
@@ -72,5 +73,6 @@ export function formatModule(
     addProduct(module, memories, format, machine);
   }
   addFloatProduct(module, memories, format, machine);
+  addEmbed(module, memories, format);
   return module.bytes();
 }

@@ -2,10 +2,17 @@
 // slots, tables in one part and in several, columns that end within a group, and rows of images.
 
 import { assert, assertEquals } from "@std/assert";
-import { embedReference, type FloatRows, IMAGE_TOKEN, isQuantized } from "../../kernels/mod.ts";
-import { Embed, WebGpuDevice } from "../../kernels/webgpu/mod.ts";
-import { gpuTest, readWords, submit, upload } from "../gpu.ts";
-import { assertRows, outputRows, relative, ULP } from "./close.ts";
+import {
+  type Device,
+  embedReference,
+  type FloatRows,
+  IMAGE_TOKEN,
+  isQuantized,
+} from "../../kernels/mod.ts";
+import { type GpuMatrix, WebGpuDevice } from "../../kernels/webgpu/mod.ts";
+import { deviceTest, readWords, submit, upload } from "../gpu.ts";
+import { randomFloats } from "../numbers.ts";
+import { assertRows, outputRows, relative, ULP, uploadRows } from "./close.ts";
 import { formatNamed, randomMatrix } from "./weights.ts";
 import { webGpuTest } from "../adapter.ts";
 
@@ -28,12 +35,12 @@ const RESOLVED = PLAN.map(([token, position, slot, flag]) =>
   flag % 2 ? [...SLOTS[slot], slot, flag] : [token, position, slot, flag]
 ).map(([token, position, slot, flag]) => [token, position, slot, position - (flag >> 1)]);
 
-async function assertEmbedding(device: WebGpuDevice, name: string, columns: number, parts: number) {
+async function assertEmbedding(device: Device, name: string, columns: number, parts: number) {
   const { matrix, weights } = randomMatrix(device, formatNamed(name), {
     rows: VOCABULARY,
     columns,
   });
-  assertEquals(matrix.parts.length, parts);
+  if ("parts" in matrix) assertEquals((matrix as GpuMatrix).parts.length, parts);
   const rows = upload(device, new Uint32Array(4 * PLAN.length));
   const history = upload(device, new Uint32Array(SLOTS.length * CONTEXT).fill(1000));
   const step = {
@@ -46,7 +53,7 @@ async function assertEmbedding(device: WebGpuDevice, name: string, columns: numb
   const x = outputRows(device, PLAN.length, columns, false);
   assert(!isQuantized(x));
   const scale = 1.5;
-  const embed = new Embed(device, matrix, step, x as FloatRows, { scale });
+  const embed = device.embed(matrix, step, x as FloatRows, { scale });
   submit(device, (pass) => embed.encode(pass, PLAN.length));
 
   const tokens = Uint32Array.from(RESOLVED, ([token]) => token);
@@ -55,7 +62,7 @@ async function assertEmbedding(device: WebGpuDevice, name: string, columns: numb
   await assertRows(device, x, expected, relative(expected, 2));
   // The same again by position, on top of what is there.
   const positions = Uint32Array.from(RESOLVED, ([, position]) => position);
-  const added = new Embed(device, matrix, step, x as FloatRows, {
+  const added = device.embed(matrix, step, x as FloatRows, {
     by: "position",
     accumulate: true,
   });
@@ -80,7 +87,7 @@ const TABLES = [["F16", 45], ["Q4_0", 96], ["Q6_K", 768], ["IQ3_S", 768], ["MXFP
 const WIDEST = { F16: 128, Q4_0: 48, Q6_K: 384, IQ3_S: 324, MXFP4: 48 };
 
 for (const [name, columns] of TABLES) {
-  gpuTest(`Embed looks up ${name} rows of ${columns} columns`, async (device) => {
+  deviceTest(`Embed looks up ${name} rows of ${columns} columns`, async (device) => {
     await assertEmbedding(device, name, columns, 1);
   });
 }
@@ -92,13 +99,10 @@ webGpuTest("Embed looks up tables that are split in three parts", async () => {
   }
 });
 
-gpuTest("Embed leaves rows of images to the table that has them", async (device) => {
+deviceTest("Embed leaves rows of images to the table that has them", async (device) => {
   const columns = 40;
   const { matrix, weights } = randomMatrix(device, formatNamed("F32"), { rows: 3, columns });
-  const { matrix: images, weights: imageWeights } = randomMatrix(device, formatNamed("F32"), {
-    rows: 7,
-    columns,
-  });
+  const imageWeights = randomFloats(7 * columns, 7);
   const tokens = [2, IMAGE_TOKEN + 6, IMAGE_TOKEN + 5, 1];
   const step = {
     plan: upload(device, Uint32Array.from(tokens.flatMap((token, i) => [token, i, 0, 0]))),
@@ -108,11 +112,11 @@ gpuTest("Embed leaves rows of images to the table that has them", async (device)
     context: 4,
   };
   const x = outputRows(device, tokens.length, columns, false) as FloatRows;
-  const table = { ...images, parts: images.parts.map((part) => ({ ...part, first: IMAGE_TOKEN })) };
+  const table = device.tableOf(uploadRows(device, imageWeights, columns), 7, IMAGE_TOKEN);
   const embeds = [
-    new Embed(device, matrix, step, x, { scale: 3 }),
-    new Embed(device, table, step, x, { by: "token" }),
-    new Embed(device, matrix, step, x, { by: "token", accumulate: true, standIn: true }),
+    device.embed(matrix, step, x, { scale: 3 }),
+    device.embed(table, step, x, { by: "token" }),
+    device.embed(matrix, step, x, { by: "token", accumulate: true, standIn: true }),
   ];
   submit(device, (pass) => embeds.forEach((embed) => embed.encode(pass, tokens.length)));
   const rowOf = (from: Float32Array, row: number) =>

@@ -1,12 +1,11 @@
 // Random weights for tests of kernels that read matrices.
 
-import { type MatrixShape, type QuantFormat, quantFormats } from "../../kernels/mod.ts";
 import {
-  allocateMatrix,
-  type GpuMatrix,
-  GpuMatrixWriter,
-  type WebGpuDevice,
-} from "../../kernels/webgpu/mod.ts";
+  type Device,
+  type MatrixShape,
+  type QuantFormat,
+  quantFormats,
+} from "../../kernels/mod.ts";
 import { randomFloats } from "../numbers.ts";
 import { randomBlocks } from "./quants/random_blocks.ts";
 
@@ -43,14 +42,14 @@ function floatWeights(format: QuantFormat, values: Float32Array): Uint8Array {
   return new Uint8Array(Uint16Array.from(words, (word) => word >>> 16).buffer); // BF16
 }
 
-/** A random matrix: on the GPU, written in two pieces a side, and decoded, [sides * rows, columns]. */
-export function randomMatrix(
-  device: WebGpuDevice,
+/** A random matrix: on the device, written in two pieces a side, and decoded, [sides * rows, columns]. */
+export function randomMatrix<D extends Device>(
+  device: D,
   format: QuantFormat,
   shape: MatrixShape,
-): { matrix: GpuMatrix; weights: Float32Array } {
+): { matrix: ReturnType<D["matrix"]>; weights: Float32Array } {
   const { rows, columns, sides = 1 } = shape;
-  const matrix = allocateMatrix(device, "w", format, shape);
+  const matrix = device.matrix("w", format, shape);
   const blocks = sides * rows * columns / format.blockSize;
   const source = randomWeights(format, blocks);
   const rowBytes = columns / format.blockSize * format.blockBytes;
@@ -58,10 +57,10 @@ export function randomMatrix(
     if (side === sides) break;
     const bytes = source.subarray(side * rows * rowBytes, (side + 1) * rows * rowBytes);
     const middle = Math.floor(rows / 2) * rowBytes;
-    const writer = new GpuMatrixWriter(device, matrix, side);
+    const writer = device.matrixWriter(matrix, side);
     writer.append(bytes.subarray(0, middle));
     writer.append(bytes.subarray(middle));
     writer.finish();
   }
-  return { matrix, weights: format.dequantize(source, blocks) };
+  return { matrix: matrix as ReturnType<D["matrix"]>, weights: format.dequantize(source, blocks) };
 }

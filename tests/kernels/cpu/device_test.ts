@@ -1,7 +1,8 @@
 // What a device on the CPU gives back: its threads, those too that are still starting.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { CpuDevice } from "../../../kernels/cpu/device.ts";
+import { formatNamed, randomMatrix } from "../weights.ts";
 
 /** How many workers have been made while the function ran, and which of them have ended. */
 async function withWorkers(run: () => Promise<void>): Promise<{ made: number; ended: number }> {
@@ -49,4 +50,16 @@ Deno.test("a device that is closed while its threads start ends them", async () 
     assertEquals(device.profile.platform.name, "cpu");
   });
   assertEquals(workers.ended, workers.made);
+});
+
+Deno.test("a table that is looked up and multiplied by stands in memory once", async () => {
+  using device = await CpuDevice.open({ threads: 1 });
+  const { matrix } = randomMatrix(device, formatNamed("Q8_0"), { rows: 20, columns: 64 });
+  const buffer = () => device.buffer("some", 1024, "scratch");
+  const rowsOf = (columns: number) => ({ columns, stride: columns, floats: buffer() });
+  const step = { plan: buffer(), slots: buffer(), rows: buffer(), history: buffer(), context: 1 };
+  device.embed(matrix, step, rowsOf(64));
+  device.linear(matrix, rowsOf(64), rowsOf(32));
+  // The file's blocks are gone.
+  assertThrows(() => matrix.keepBlocks(), RangeError, 'the rows of "w": they are laid out');
 });

@@ -1,0 +1,88 @@
+// Look-ups by token or position, and the beginning of a step, which resolves its rows: see
+// kernels/ops/embed.ts. Tables are read where they lie in bands, as products read them, so that a table
+// that is the output's matrix, too, stands in memory once.
+
+import type { FloatRows } from "../ops/activation.ts";
+import type { EmbedOptions, StepRows } from "../ops/embed.ts";
+import { type CpuCore, floatBits } from "./core.ts";
+import { EMBED_ARGUMENTS } from "./embed_rows.ts";
+import { blockColumns, cpuFormat } from "./formats/mod.ts";
+import { inOrder } from "./kernel.ts";
+import { type CpuMatrix, WeightMatrix } from "./matrix.ts";
+import { cpu } from "./memory.ts";
+import { embed as plainEmbed } from "./plain/embed.ts";
+
+/** Tokens and positions of a step's rows, those from slots too; and what is noted of them. */
+function resolveRows({ context, ...buffers }: StepRows, count: number): void {
+  const [plan, slots] = [cpu(buffers.plan).words, cpu(buffers.slots).words];
+  const [rows, history] = [cpu(buffers.rows).words, cpu(buffers.history).words];
+  for (let at = 0; at < 4 * count; at += 4) {
+    const [slot, mark] = [plan[at + 2], plan[at + 3]];
+    const isInSlot = mark % 2 === 1;
+    const token = isInSlot ? slots[2 * slot] : plan[at];
+    const position = isInSlot ? slots[2 * slot + 1] : plan[at + 1];
+    rows[at] = token;
+    rows[at + 1] = position;
+    rows[at + 2] = slot;
+    rows[at + 3] = position - (mark >>> 1);
+    if (position < context) history[slot * context + position] = token;
+  }
+}
+
+/** x[row] = scale * table[token or position of row]. */
+export function embed(
+  core: CpuCore,
+  table: CpuMatrix,
+  step: StepRows,
+  x: FloatRows,
+  options: EmbedOptions,
+) {
+  const { by = "step" } = options;
+  const lookUp = inKernel(core, table, step, x, options) ??
+    plainLookUp(core, table, step, x, options);
+  return (rows: number) => {
+    if (by === "step") {
+      core.flush(); // what sampled the tokens of slots
+      resolveRows(step, rows);
+    }
+    lookUp(rows);
+  };
+}
+
+function plainLookUp(core: CpuCore, ...given: Parameters<typeof plainEmbed>) {
+  const [table] = given;
+  if (table instanceof WeightMatrix) table.keepBlocks();
+  const run = plainEmbed(...given);
+  return (rows: number) => {
+    core.flush();
+    run(rows);
+  };
+}
+
+/** By the kernel, where the table lies in bands, or can. */
+function inKernel(
+  core: CpuCore,
+  table: CpuMatrix,
+  step: StepRows,
+  x: FloatRows,
+  { scale = 1, by = "step", accumulate = false, standIn = false }: EmbedOptions,
+) {
+  const format = cpuFormat(table.format.name);
+  if (!format || !(table instanceof WeightMatrix)) return undefined;
+  const [side] = table.packed(format, core);
+  const { memory, address } = side!;
+  const kernels = core.formatKernels(format, memory);
+  const words = inOrder(EMBED_ARGUMENTS, {
+    weights: address,
+    blocks: Math.ceil(table.columns / blockColumns(format)),
+    rows: table.rows,
+    columns: table.columns,
+    wanted: cpu(step.rows).address + (by === "position" ? 4 : 0),
+    y: cpu(x.floats).address,
+    stride: 4 * x.stride,
+    scale: floatBits(scale),
+    accumulate: Number(accumulate),
+    standIn: Number(standIn),
+  });
+  return (rows: number) => core.run([{ kernels, name: "embed", arguments: words, items: rows }]);
+}
