@@ -9,6 +9,10 @@ export interface Usage {
   cachedTokens: number;
   /** Tokens generated, the one that ended the answer included. */
   completionTokens: number;
+  /** Tokens that were drafted; missing where none were. */
+  draftedTokens?: number;
+  /** Those of them that came. */
+  acceptedTokens?: number;
   /** Time from admission to the first token. */
   promptMilliseconds: number;
   /** Time from the first token to the last. */

@@ -73,6 +73,12 @@ export interface LimitOptions extends WindowOptions {
   stop?: string[];
   /** Go on where the model ends, up to the other limits: for measuring. Default false. */
   ignoreEnd?: boolean;
+  /**
+   * Most tokens that are drafted at a time, from what stood before in the text; a step checks them all
+   * at once. They change how fast an answer comes, never what it says. 0: none. Default: as many as
+   * have been paying in this answer.
+   */
+  draftTokens?: number;
 }
 
 /** What an answer tells of itself besides its text. */

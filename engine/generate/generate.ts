@@ -120,6 +120,10 @@ export function generate(
       promptTokens,
       cachedTokens: cached,
       completionTokens: count,
+      ...(sequence?.drafted && {
+        draftedTokens: sequence.drafted,
+        acceptedTokens: sequence.draftsAccepted,
+      }),
       promptMilliseconds: (count > 0 ? first : now) - started,
       completionMilliseconds: count > 0 ? now - first : 0,
     };
@@ -151,6 +155,9 @@ export function generate(
       end,
       flags: flagsOf(request.signal),
       wantsLogits: alternatives !== undefined,
+      // A negative number is nobody's choice, as in Ollama.
+      ...(request.draftTokens !== undefined && request.draftTokens >= 0 &&
+        { draftTokens: request.draftTokens }),
       ...(constraint && { constraint }),
     });
   }

@@ -160,7 +160,7 @@ function shareEvenly(
     if (count === 0 || count > most) continue;
     left -= count;
     const output = count === sequence.unfed;
-    shares.push({ share: { sequence, count, output }, running: entry });
+    shares.push({ share: { sequence, count, output, draft: [] }, running: entry });
   }
   return shares.sort((a, b) => byRows(a.share, b.share));
 }

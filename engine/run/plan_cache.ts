@@ -17,7 +17,7 @@ export class PlanCache {
   /** The plan of a step. */
   layOut(shares: readonly Share[]): StepPlan {
     const plan = layOut(shares, this.#tileRows);
-    if (!shares.every(({ sequence }) => sequence.decoding)) {
+    if (!shares.every(({ sequence, draft }) => sequence.decoding && draft.length === 0)) {
       this.#decode = undefined;
       return plan;
     }

@@ -12,6 +12,8 @@ export interface Share {
   count: number;
   /** Whether the step gives it a token. */
   output: boolean;
+  /** The last of those that it feeds: guesses at what comes next. The step gives a token for each. */
+  draft: readonly number[];
 }
 
 /** What a step has room for. */
@@ -24,22 +26,30 @@ export interface StepRoom {
   wholeImages: boolean;
   /** The position past which a step must not feed a sequence. Default: none. */
   stop?: (sequence: Sequence) => number;
+  /** Most tokens of drafts, and what may follow a sequence that is at its end. Default: none. */
+  drafts?: number;
+  draft?: (sequence: Sequence, most: number) => readonly number[];
 }
 
-/** How many tokens each running sequence feeds, decoding ones first. At most `room.rows` in all. */
+/** How many tokens each running sequence feeds, those at their end first. At most `room.rows` in all. */
 export function shareOut(sequences: readonly Sequence[], room: StepRoom): Share[] {
   const shares: Share[] = [];
   let used = 0;
-  for (const sequence of sequences) {
-    if (!sequence.decoding || used >= room.rows) continue;
-    shares.push({ sequence, count: 1, output: true });
-    used++;
+  const ending = sequences.filter(({ isAtEnd }) => isAtEnd);
+  let drafts = Math.min(room.drafts ?? 0, room.rows - ending.length);
+  for (const sequence of ending) {
+    if (used >= room.rows) continue;
+    const draft = drafts > 0 ? room.draft?.(sequence, drafts) ?? [] : [];
+    drafts -= draft.length;
+    const count = 1 + draft.length;
+    shares.push({ sequence, count, output: true, draft });
+    used += count;
   }
   for (const sequence of sequences) {
-    if (sequence.decoding || used >= room.rows) continue;
+    if (sequence.isAtEnd || used >= room.rows) continue;
     const rows = room.rows - used;
     const count = fittingTokens(sequence, { ...room, rows, most: room.most - used });
-    if (count > 0) shares.push({ sequence, count, output: count === sequence.unfed });
+    if (count > 0) shares.push({ sequence, count, output: count === sequence.unfed, draft: [] });
     used += count;
   }
   return shares.sort(byRows);
@@ -89,9 +99,11 @@ export function layOut(
     prefillContext: 0,
   };
   let row = 0;
-  shares.forEach(({ sequence, count, output }, share) => {
-    const { slot, submitted, decoding, tokens, runs } = sequence;
+  shares.forEach(({ sequence, count, output, draft }, share) => {
+    const { slot, submitted, tokens, runs } = sequence;
     const context = submitted + count;
+    const decoding = sequence.decoding && draft.length === 0;
+    const known = context - draft.length;
     segments.set([row, count], share * 4);
     if (count === 1) {
       shape.decodeRows++;
@@ -113,9 +125,12 @@ export function layOut(
         else if (image) {
           rows.set([tokens[position] + mropePositions.length / 4, position, slot, 0], row * 4);
           mropePositions.push(...mropePosition(run, position));
-        } else rows.set([tokens[position], position, slot, 2 * delta], row * 4);
+        } else {
+          const token = position < known ? tokens[position] : draft[position - known];
+          rows.set([token, position, slot, 2 * delta], row * 4);
+        }
         const isWanted = wanted === "all" || (wanted === "first" && position === 0) ||
-          (wanted === "last" && output && position === context - 1);
+          (wanted === "last" && output && position >= known - 1);
         if (isWanted) outputs.push(row);
       }
     }

@@ -266,11 +266,14 @@ export class Scheduler {
       const ready = this.#running.filter((sequence) =>
         !sequence.decoding || this.#samplesLeft(sequence) > 0
       );
-      const { limits: { rows: most }, wholeImages } = this.#executor;
+      const { limits: { rows: most, outputs }, wholeImages } = this.#executor;
       const rows = Math.min(most, this.#chunk + ready.length);
+      const drafts = outputs - ready.length;
       const stop = (sequence: Sequence) => this.#pool.stop(sequence);
-      const shares = shareOut(ready, { rows, most, wholeImages, stop });
+      const draft = (sequence: Sequence, room: number) => this.#draft(sequence, room);
+      const shares = shareOut(ready, { rows, most, wholeImages, stop, drafts, draft });
       if (shares.length === 0) return undefined;
+      for (const share of shares) this.#checkDraft(share);
       const repeats = this.#repeats(shares);
       const short = shares.find(({ sequence, count }) =>
         !this.#pool.grow(sequence, sequence.submitted + count * repeats)
@@ -281,6 +284,26 @@ export class Scheduler {
       }
       return this.#launch(shares, repeats);
     }
+  }
+
+  /** Guesses at what follows a sequence, where the host knows all that it has. */
+  #draft(sequence: Sequence, room: number): readonly number[] {
+    if (sequence.underWay > 0 || this.#executor.isObserved) return [];
+    const { submitted } = sequence;
+    const left = sequence.limit(this.#executor.limits.context) - sequence.tokens.length - 1;
+    // The step that ends where states are kept has to be right.
+    const before = this.#pool.stop(sequence) - submitted - 2;
+    return sequence.draft(Math.min(room, left, before));
+  }
+
+  /** Leaves a draft out for which there is no memory: it is not worth anybody's place. */
+  #checkDraft(share: Share): void {
+    const { sequence, count, draft } = share;
+    if (draft.length === 0) return;
+    const hasRoom = this.#pool.grow(sequence, sequence.submitted + count);
+    if (hasRoom && this.#pool.beginDraft(sequence)) return;
+    share.draft = [];
+    share.count = 1;
   }
 
   #launch(shares: Share[], repeats: number): Submit {
@@ -304,7 +327,7 @@ export class Scheduler {
       const { submitted } = sequence;
       keeps.push(() => {
         if (sequence.slot < 0) return;
-        if (submitted === stop) this.#pool.checkpoint(sequence);
+        if (submitted === stop && !sequence.isDrafting) this.#pool.checkpoint(sequence);
         this.#pool.publish(sequence);
       });
     }
@@ -344,7 +367,8 @@ export class Scheduler {
 
   /** Tokens per submit: one while anything prefills, else as many as the time allows. */
   #repeats(shares: Share[]): number {
-    const isFree = ({ sequence }: Share) => sequence.decoding && !sequence.isStepwise;
+    const isFree = ({ sequence, draft }: Share) =>
+      sequence.decoding && !sequence.isStepwise && draft.length === 0;
     if (!shares.every(isFree)) return 1;
     const wanted = Math.floor(SUBMIT_MILLISECONDS / this.#stepMilliseconds);
     const left = shares.map(({ sequence }) =>
@@ -380,12 +404,36 @@ export class Scheduler {
   #collect({ shares, repeats }: Submit, { tokens, logits }: Sampled): void {
     const givers = shares.filter(({ output }) => output);
     for (const { sequence } of shares) sequence.underWay--;
+    let output = 0;
     for (let i = 0; i < repeats; i++) {
-      givers.forEach(({ sequence }, output) => {
-        this.#take(sequence, tokens[i * givers.length + output], logits.get(sequence.slot));
+      for (const { sequence, draft } of givers) {
+        const given = tokens.subarray(output, output += 1 + draft.length);
+        if (draft.length > 0) this.#verify(sequence, draft, given);
+        else this.#take(sequence, given[0], logits.get(sequence.slot));
         this.#takeForced(sequence);
-      });
+      }
     }
+  }
+
+  /**
+   * Takes the tokens of a draft's rows as far as the draft was right, and the one after. Each was
+   * chosen as it would have been without a draft: from the same logits, for the same position.
+   */
+  #verify(sequence: Sequence, draft: readonly number[], given: Uint32Array): void {
+    if (sequence.ended) return;
+    let accepted = 0;
+    sequence.submitted = sequence.tokens.length; // What is right of the draft counts from here on.
+    for (const token of given) {
+      this.#take(sequence, token);
+      if (sequence.ended || token !== draft[accepted]) break;
+      accepted++;
+      sequence.submitted++;
+    }
+    sequence.drafted += draft.length;
+    sequence.draftsAccepted += accepted;
+    if (sequence.ended) return;
+    sequence.lookup.learn(sequence.tokens, draft.length, accepted);
+    this.#pool.endDraft(sequence, accepted === draft.length);
   }
 
   #take(sequence: Sequence, token: number, logits?: Float32Array): void {

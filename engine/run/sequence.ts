@@ -1,8 +1,9 @@
 // One sequence of tokens on its way through the scheduler: what is known of it, what has been fed
 // to the model, which slot and blocks it holds.
 
-import type { ResolvedSampling } from "../../kernels/mod.ts";
+import { IMAGE_TOKEN, type ResolvedSampling } from "../../kernels/mod.ts";
 import type { CancelFlag } from "../cancellation.ts";
+import { PromptLookup } from "./prompt_lookup.ts";
 import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/mod.ts";
 
 /** How a sequence ended. `aborted`: its owner went away. */
@@ -32,6 +33,8 @@ export interface SequenceRequest {
   flags?: readonly CancelFlag[];
   /** Whether accept() wants the logits of each token. */
   wantsLogits?: boolean;
+  /** Most tokens of a draft, which a step checks all at once. Default: as many as have been paying. */
+  draftTokens?: number;
   /** Called where it has to wait before that, and again when the number of those before it has changed. */
   wait?(ahead: number): void;
   /** Called once, when the prompt is about to run; so many tokens of it need not. */
@@ -72,10 +75,20 @@ export class Sequence {
   blocks: number[] = [];
   /** The first so many of them are full, and known to the prefix cache: nobody writes to them. */
   knownBlocks = 0;
+  /** Makes its drafts. */
+  readonly lookup = new PromptLookup();
+  /** Whether a draft is under way: what is submitted is known when its tokens are. */
+  isDrafting = false;
+  /** Where its states before a draft are kept, and what was submitted then. */
+  beforeDraft: { row: number; position: number } | undefined;
+  /** Tokens of all its drafts, and those of them that were right. */
+  drafted = 0;
+  draftsAccepted = 0;
   /** Copies of its states whose blocks are not known yet. */
   checkpoints: Checkpoint[] = [];
-  /** The block of its last copy, and whether that was made in its answer. */
-  lastCheckpoint: { block: number; isAnswer: boolean } | undefined;
+  /** The block of its last copy, and those of the last two that were made in its answer. */
+  lastCheckpoint: number | undefined;
+  answerCheckpoints: number[] = [];
   /** Whether it ran while steps were tapped: nobody else may use what it has computed. */
   wasTapped = false;
   /** Set by the owner; seen before the next step. */
@@ -109,7 +122,22 @@ export class Sequence {
 
   /** Whether its next token is under way, and the host has to see it before the step after. */
   get awaitsToken(): boolean {
-    return this.isStepwise && this.decoding && this.underWay > 0;
+    if (!this.decoding || this.underWay === 0) return false;
+    return this.isStepwise || this.isDrafting || this.draft(1).length > 0;
+  }
+
+  /** Whether the next step gives it a token for one row. */
+  get isAtEnd(): boolean {
+    return this.decoding || this.unfed === 1;
+  }
+
+  /** What may follow its tokens, at most `most`. */
+  draft(most: number): readonly number[] {
+    const count = Math.min(most, this.request.draftTokens ?? Infinity);
+    if (this.isStepwise || count <= 0) return [];
+    const draft = this.lookup.draft(this.tokens, count);
+    const image = draft.findIndex((token) => token >= IMAGE_TOKEN);
+    return image < 0 ? draft : draft.slice(0, image);
   }
 
   /** What tells its tokens from `first` to `end` from those of others. */

@@ -54,7 +54,7 @@ export class SequencePool {
     if (!this.#take(sequence, positions, cached)) return false;
     if (states) {
       this.#executor.restoreStates(states.row, sequence.slot);
-      sequence.lastCheckpoint = { block: cached.at(-1)!, isAnswer: false };
+      sequence.lastCheckpoint = cached.at(-1);
     }
     this.#executor.writeHistory(sequence.slot, tokens.slice(0, sequence.submitted));
     return true;
@@ -106,11 +106,12 @@ export class SequencePool {
       const block = sequence.blocks[checkpoint.position / size - 1];
       this.#checkpoints.add(block, checkpoint);
       if (checkpoint.isSpaced) continue;
-      const { lastCheckpoint: last, promptLength } = sequence;
-      // An answer can only be gone on from at its end, a prompt from other places as well.
-      if (last?.isAnswer) this.#checkpoints.remove(last.block);
-      else if (last) this.#checkpoints.demote(last.block);
-      sequence.lastCheckpoint = { block, isAnswer: checkpoint.position > promptLength };
+      const { lastCheckpoint, answerCheckpoints, promptLength } = sequence;
+      if (lastCheckpoint !== undefined) this.#checkpoints.demote(lastCheckpoint);
+      sequence.lastCheckpoint = block;
+      if (checkpoint.position <= promptLength) continue;
+      // An answer is gone on from at its end, or a little before where its last tokens are dropped.
+      if (answerCheckpoints.push(block) > 2) this.#checkpoints.remove(answerCheckpoints.shift()!);
     }
     sequence.checkpoints = sequence.checkpoints.filter((checkpoint) => !isKnown(checkpoint));
   }
@@ -201,12 +202,47 @@ export class SequencePool {
     return (states?.blocks ?? 0) * size;
   }
 
+  /**
+   * Prepares a sequence for a step that may feed it what is wrong; false where that cannot be undone,
+   * because there is no row for a copy of its states.
+   */
+  beginDraft(sequence: Sequence): boolean {
+    const { slot, submitted: position } = sequence;
+    if (this.#executor.hasStates) {
+      const row = this.#checkpoints.take(true);
+      if (row === undefined) return false;
+      this.#executor.saveStates(slot, row);
+      sequence.beforeDraft = { row, position };
+    }
+    sequence.isDrafting = true;
+    return true;
+  }
+
+  /** Forgets what a draft fed past `submitted`, which is right. A state goes back to where it began. */
+  endDraft(sequence: Sequence, isRight: boolean): void {
+    const { beforeDraft } = sequence;
+    if (beforeDraft && !isRight) {
+      this.#executor.restoreStates(beforeDraft.row, sequence.slot);
+      sequence.submitted = beforeDraft.position;
+    }
+    this.#dropDraft(sequence);
+    sequence.decoding = false; // The slot has some token of the draft; the host knows which was right.
+  }
+
+  #dropDraft(sequence: Sequence): void {
+    if (sequence.beforeDraft) this.#checkpoints.give(sequence.beforeDraft.row);
+    sequence.beforeDraft = undefined;
+    sequence.isDrafting = false;
+  }
+
   /** Takes everything back. Commands under way may still use it; the GPU runs later ones after them. */
   release(sequence: Sequence): void {
     this.#blocks.give(sequence.blocks);
+    this.#dropDraft(sequence);
     for (const { row } of sequence.checkpoints) this.#checkpoints.give(row);
     sequence.checkpoints = [];
     sequence.lastCheckpoint = undefined;
+    sequence.answerCheckpoints = [];
     sequence.blocks = [];
     sequence.knownBlocks = 0;
     sequence.submitted = 0;

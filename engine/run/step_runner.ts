@@ -385,7 +385,7 @@ export class StepRunner implements StepExecutor {
       buffers: { logits, outputs, rows, sampling, history, mask, sampled, slots: slotStates },
       vocabulary,
       context,
-      outputs: slots,
+      outputs: this.#limits.outputs,
     });
   }
 

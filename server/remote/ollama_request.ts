@@ -71,6 +71,7 @@ function common(model: string, request: ChatRequest | GenerateRequest): Record<s
     stop: request.stop,
     repeat_penalty: request.repeatPenalty,
     repeat_last_n: request.repeatLastN,
+    draft_num_predict: request.draftTokens,
     presence_penalty: request.presencePenalty,
     frequency_penalty: request.frequencyPenalty,
     open_objects: request.openObjects,

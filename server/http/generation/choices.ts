@@ -46,7 +46,14 @@ function add(sum: Usage | undefined, usage: Usage): Usage {
     promptTokens: sum.promptTokens + usage.promptTokens,
     cachedTokens: sum.cachedTokens + usage.cachedTokens,
     completionTokens: sum.completionTokens + usage.completionTokens,
+    ...addDrafts(sum, usage),
     promptMilliseconds: Math.max(sum.promptMilliseconds, usage.promptMilliseconds),
     completionMilliseconds: Math.max(sum.completionMilliseconds, usage.completionMilliseconds),
   };
+}
+
+function addDrafts(a: Usage, b: Usage): Partial<Usage> {
+  const draftedTokens = (a.draftedTokens ?? 0) + (b.draftedTokens ?? 0);
+  const acceptedTokens = (a.acceptedTokens ?? 0) + (b.acceptedTokens ?? 0);
+  return draftedTokens > 0 ? { draftedTokens, acceptedTokens } : {};
 }

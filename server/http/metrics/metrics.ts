@@ -48,6 +48,14 @@ export class Metrics {
     "quern_completion_tokens_total",
     "Tokens generated.",
   );
+  readonly #draftedTokens = new Counter(
+    "quern_drafted_tokens_total",
+    "Tokens that were drafted and checked several at a time.",
+  );
+  readonly #acceptedTokens = new Counter(
+    "quern_accepted_draft_tokens_total",
+    "Drafted tokens that came.",
+  );
   readonly #firstToken = new Histogram(
     "quern_time_to_first_token_seconds",
     "Time from a request to its first token, waiting and loading included.",
@@ -77,6 +85,8 @@ export class Metrics {
       this.#promptTokens,
       this.#cachedTokens,
       this.#completionTokens,
+      this.#draftedTokens,
+      this.#acceptedTokens,
       this.#firstToken,
       this.#prefillRate,
       this.#decodeRate,
@@ -104,6 +114,8 @@ export class Metrics {
     this.#promptTokens.add(usage.promptTokens);
     this.#cachedTokens.add(usage.cachedTokens);
     this.#completionTokens.add(usage.completionTokens);
+    this.#draftedTokens.add(usage.draftedTokens ?? 0);
+    this.#acceptedTokens.add(usage.acceptedTokens ?? 0);
     const observe = (histogram: Histogram, value: number | undefined) => {
       if (value !== undefined) histogram.observe(value);
     };

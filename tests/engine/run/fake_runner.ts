@@ -186,6 +186,11 @@ export class FakeRunner implements StepExecutor {
     return Float32Array.from(following);
   }
 
+  /** The token that follows these. */
+  follow(tokens: readonly number[]): number {
+    return nextToken(tokens);
+  }
+
   /** All rows write before any reads, as a layer does. */
   #step({ rows, outputs, images }: StepPlan): number[] {
     this.steps++;
@@ -204,6 +209,8 @@ export class FakeRunner implements StepExecutor {
       this.#cache[this.#address(slot, position)] = token;
       this.#history[slot][position] = token < 0 ? IMAGE_TOKEN : token;
       if (position === 0) this.#states[slot] = [];
+      // A state that is not of all tokens before is of none after.
+      if (this.#states[slot].length !== position) this.#states[slot].fill(NaN);
       this.#states[slot].push(token);
     }
     return [...outputs].map((row) => {
@@ -215,8 +222,8 @@ export class FakeRunner implements StepExecutor {
       const isNoted = tokens.every((token, i) =>
         this.#history[slot][i] === (token < 0 ? IMAGE_TOKEN : token)
       );
-      const goesOn = !this.hasStates || this.#states[slot].join() === tokens.join();
-      const next = isNoted && goesOn ? nextToken(tokens) : -1;
+      const goesOn = !this.hasStates || tokens.every((token, i) => token === this.#states[slot][i]);
+      const next = isNoted && goesOn ? this.follow(tokens) : -1;
       const mask = this.#masks.get(slot);
       const token = mask ? allowedFrom(next, mask) : next;
       const isFinite = !tokens.includes(this.poison);

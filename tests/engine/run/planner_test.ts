@@ -9,7 +9,7 @@ function shareOf(slot: number, submitted: number, count: number, decoding = fals
   const prompt = Array.from({ length: submitted + count }, (_, i) => 100 * slot + i);
   const request = { prompt, maxTokens: 9 } as unknown as SequenceRequest;
   const sequence = Object.assign(new Sequence(request), { slot, submitted, decoding });
-  return { sequence, count, output: true };
+  return { sequence, count, output: true, draft: [] };
 }
 
 Deno.test("layOut() tells each tile where its sequence ends, and each sequence its rows", () => {

@@ -79,6 +79,7 @@ Deno.test("layOut() gives rows of images a place among those of the step", () =>
   const share = (count: number, submitted: number): Share => ({
     sequence: sequenceOf(PROMPT, submitted),
     count,
+    draft: [],
     output: true,
   });
   const plan = layOut([share(10, 1)], 4); // positions 1 to 10
@@ -109,7 +110,7 @@ Deno.test("layOut() gives rows of images a place among those of the step", () =>
 
 Deno.test("layOut() tells decoding rows their M-RoPE delta", () => {
   const sequence = Object.assign(sequenceOf(PROMPT, 14), { decoding: true });
-  const { rows, shape } = layOut([{ sequence, count: 1, output: true }], 4);
+  const { rows, shape } = layOut([{ sequence, count: 1, output: true, draft: [] }], 4);
   assertEquals([...rows], [0, 0, 1, 2 * 3 + 1]);
   assertEquals(shape.imageRows, 0);
 });

@@ -15,6 +15,8 @@ const metrics = {
   prompt_eval_count: { ...count, description: "Tokens of the prompt, cached ones included." },
   prompt_eval_duration: nanoseconds,
   eval_count: count,
+  draft_n: { ...count, description: "Tokens that were drafted and checked several at a time." },
+  draft_accepted: { ...count, description: "Those of them that came." },
   eval_duration: nanoseconds,
 };
 

@@ -163,6 +163,8 @@ function toMetrics(usage: Usage, total: number, load: number): OllamaMetrics {
     prompt_eval_count: usage.promptTokens,
     prompt_eval_duration: nanoseconds(usage.promptMilliseconds),
     eval_count: usage.completionTokens,
+    draft_n: usage.draftedTokens ?? 0,
+    draft_accepted: usage.acceptedTokens ?? 0,
     eval_duration: nanoseconds(usage.completionMilliseconds),
   };
   return Object.fromEntries(Object.entries(metrics).filter(([, value]) => value !== 0));

@@ -9,6 +9,8 @@ export interface OllamaMetrics {
   prompt_eval_count?: number;
   prompt_eval_duration?: number;
   eval_count?: number;
+  draft_n?: number;
+  draft_accepted?: number;
   eval_duration?: number;
 }
 

@@ -21,12 +21,20 @@ export function toSeconds(time: Date): number {
 export const SYSTEM_FINGERPRINT = "fp_ollama";
 
 /** Counts, as both kinds of completions have them. */
-export function toUsage({ promptTokens, cachedTokens, completionTokens }: Usage) {
+export function toUsage(usage: Usage) {
+  const { promptTokens, cachedTokens, completionTokens } = usage;
+  const { draftedTokens: drafted = 0, acceptedTokens: accepted = 0 } = usage;
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
     prompt_tokens_details: { cached_tokens: cachedTokens },
+    ...(drafted > 0 && {
+      completion_tokens_details: {
+        accepted_prediction_tokens: accepted,
+        rejected_prediction_tokens: drafted - accepted,
+      },
+    }),
   };
 }
 

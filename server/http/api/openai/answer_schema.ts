@@ -27,6 +27,11 @@ const usage = record({
   completion_tokens: count,
   total_tokens: count,
   prompt_tokens_details: record({ cached_tokens: count }),
+}, {
+  completion_tokens_details: record({
+    accepted_prediction_tokens: { ...count, description: "Drafted tokens that came." },
+    rejected_prediction_tokens: { ...count, description: "Drafted tokens that did not." },
+  }),
 });
 
 const head = { id: text, created: count, model: text, system_fingerprint: text };

@@ -1,0 +1,114 @@
+// Drafts by prompt lookup: every text is the one that comes without them, whatever the draft, and a step
+// gives several tokens where the text repeats. That a wrong draft leaves nothing behind, neither in the
+// cache that others find nor in states, is seen by the fake runner's tokens.
+
+import { PromptLookup } from "../../../engine/run/prompt_lookup.ts";
+import { Scheduler } from "../../../engine/run/scheduler.ts";
+import { continuation, FakeRunner, nextToken } from "./fake_runner.ts";
+import { add, promptOf, type Run } from "./scheduler_runs.ts";
+import { assert, assertEquals } from "@std/assert";
+
+/** A runner whose tokens are mostly those of a text that goes around. */
+class RepeatingRunner extends FakeRunner {
+  /** Every so many tokens something else comes. */
+  surprise = Infinity;
+
+  override follow(tokens: readonly number[]): number {
+    const { length } = tokens;
+    return length % this.surprise === 0 ? nextToken(tokens) : (tokens[length - 40] ?? 1) % 256;
+  }
+
+  /** What a sequence alone would give. */
+  textOf(prompt: readonly number[], count: number): number[] {
+    const tokens = [...prompt];
+    for (let i = 0; i < count; i++) tokens.push(this.follow(tokens));
+    return tokens.slice(prompt.length);
+  }
+}
+
+function start(options: { stateCopies?: number; slots?: number; blocks?: number } = {}) {
+  const sizes = { slots: 4, context: 1024, blocks: 130, chunk: 64, ...options };
+  const runner = new RepeatingRunner(sizes);
+  return { runner, scheduler: new Scheduler(runner, sizes.blocks, sizes.chunk) };
+}
+
+async function check(runner: RepeatingRunner, run: Run, prompt: number[], count: number) {
+  assertEquals(await run.ended, "length");
+  assertEquals(run.tokens, runner.textOf(prompt, count));
+}
+
+for (const states of [{}, { stateCopies: 12 }]) {
+  const what = "stateCopies" in states ? "a model with states" : "a model without states";
+  Deno.test(`${what} gives several tokens a step where its text repeats`, async () => {
+    const { runner, scheduler } = start(states);
+    const prompt = promptOf(60);
+    await check(runner, add(scheduler, prompt, 400), prompt, 400);
+    assert(runner.steps < 200, `${runner.steps} steps`);
+  });
+
+  Deno.test(`${what} gives the same text where drafts are wrong`, async () => {
+    for (const surprise of [3, 7, 13, 50]) {
+      const { runner, scheduler } = start(states);
+      runner.surprise = surprise;
+      const prompt = promptOf(60, surprise);
+      await check(runner, add(scheduler, prompt, 300), prompt, 300);
+      // What it left in the cache is right: others go on from it.
+      const longer = [...prompt, ...runner.textOf(prompt, 290)];
+      const run = add(scheduler, longer, 30);
+      await check(runner, run, longer, 30);
+      assert(run.cachedTokens()! > 250, `${run.cachedTokens()} were there`);
+    }
+  });
+
+  Deno.test(`${what} drafts for several sequences at once`, async () => {
+    const { runner, scheduler } = start(states);
+    runner.surprise = 11;
+    const prompts = [1, 2, 3, 4, 5, 6].map((seed) => promptOf(40 + 9 * seed, seed));
+    const runs = prompts.map((prompt, i) => add(scheduler, prompt, 100 + 20 * i));
+    for (const [i, run] of runs.entries()) await check(runner, run, prompts[i], 100 + 20 * i);
+  });
+}
+
+Deno.test("a draft takes nobody's memory", async () => {
+  const { runner, scheduler } = start({ slots: 2, blocks: 12 });
+  const prompts = [1, 2].map((seed) => promptOf(100, seed));
+  const runs = prompts.map((prompt) => add(scheduler, prompt, 90));
+  for (const [i, run] of runs.entries()) await check(runner, run, prompts[i], 90);
+  assertEquals(runner.admissions, 2, "nobody steps back");
+});
+
+Deno.test("a sequence ends at the token that ends it, within a draft too", async () => {
+  const { runner, scheduler } = start();
+  const prompt = promptOf(60);
+  for (const last of [1, 45, 61, 62, 63, 64, 65, 100]) {
+    const run = add(scheduler, prompt, 200, (count) => count < last);
+    assertEquals(await run.ended, "stop");
+    assertEquals(run.tokens, runner.textOf(prompt, last));
+  }
+});
+
+Deno.test("texts without repetitions take as many steps as without drafts", async () => {
+  const sizes = { slots: 1, context: 1024, blocks: 40, chunk: 64 };
+  const runner = new FakeRunner(sizes);
+  const scheduler = new Scheduler(runner, sizes.blocks, sizes.chunk);
+  const prompt = promptOf(60);
+  const run = add(scheduler, prompt, 300);
+  await run.ended;
+  assertEquals(run.tokens, continuation(prompt, 300));
+  assert(runner.rowsFed < 60 + 300 * 1.03, `${runner.rowsFed} rows`);
+});
+
+Deno.test("a lookup proposes what followed before, more of it as it proves right, less as it fails", () => {
+  const lookup = new PromptLookup();
+  const text = promptOf(50);
+  const tokens = [...text, 7, ...text.slice(10, 13)];
+  assertEquals(lookup.draft(tokens, 10), text.slice(13, 16));
+  assertEquals(lookup.draft(tokens, 2), text.slice(13, 15));
+  lookup.learn(tokens, 3, 3);
+  assertEquals(lookup.draft(tokens, 10).length, 7);
+  lookup.learn(tokens, 7, 1);
+  assertEquals(lookup.draft(tokens, 10), [], "it pauses");
+  tokens.push(...text.slice(13, 25));
+  assertEquals(lookup.draft(tokens, 10).length, 3);
+  assertEquals(new PromptLookup().draft([1, 2], 5), []);
+});
