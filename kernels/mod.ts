@@ -39,5 +39,6 @@ export {
   type SamplingOptions as ResolvedSampling,
 } from "./ops/sampling/mod.ts";
 export * from "./product_check.ts";
+export { SplitDevice } from "./split/split_device.ts";
 export { type QuantFormat, quantFormat, quantFormats } from "./quants/mod.ts";
 export { attentionWork, NO_WORK, sumWork } from "./work.ts";

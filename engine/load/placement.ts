@@ -1,0 +1,129 @@
+// Which parts of a model go to the GPU, and the devices for that. The last layers are on the GPU, as
+// the head is, so that a step goes from the CPU to the GPU once; of a mixture the experts can stay
+// behind, which are most of its bytes and little of its work.
+
+import {
+  chooseDevice,
+  type Device,
+  type DeviceLostError,
+  type DeviceOptions,
+  openDevice,
+  SplitDevice,
+} from "../../kernels/mod.ts";
+import { type GgufFile, MetadataReader } from "../gguf/mod.ts";
+import { Config } from "../nn/mod.ts";
+import type { GpuShare } from "../types.ts";
+import { type Placement, wholeOn } from "../weights/mod.ts";
+
+/** Tensors of all experts of a layer together, and what belongs to them. */
+const OF_EXPERTS = /_exps\./;
+
+/** The devices of a model. Disposing of them frees all that it holds. */
+export interface ModelDevices extends Disposable {
+  readonly placement: Placement;
+  /** Each with an account of its own. */
+  readonly all: readonly Device[];
+  /** Resolves when one of them is lost. */
+  readonly lost: Promise<DeviceLostError>;
+}
+
+/** What the places of a model's parts follow from. */
+export interface Layout {
+  /** Layers of the model, and its head: the most that can be on the GPU. */
+  readonly layers: number;
+  /** Layers that are a mixture of experts. */
+  readonly expertLayers: number;
+}
+
+/** The layout of a model. Errors: GgufError. */
+export function layoutOf(gguf: GgufFile): Layout {
+  const metadata = new MetadataReader(gguf);
+  const architecture = metadata.string("general.architecture");
+  const mixtures = [...gguf.tensors.keys()].filter((name) => OF_EXPERTS.test(name));
+  return {
+    layers: new Config(metadata, gguf.path, architecture).layers + 1,
+    expertLayers: new Set(mixtures.map((name) => name.split(".")[1])).size,
+  };
+}
+
+/** Which devices a model needs for that share of it on the GPU. */
+export function devicesFor(layout: Layout, share: GpuShare): { gpu: boolean; cpu: boolean } {
+  const { layers, experts } = boundsOf(layout, share);
+  const isWhole = layers === layout.layers && (layout.expertLayers === 0 || experts === 0);
+  // `experts` is the first layer whose experts are on the GPU.
+  return { gpu: layers > 0, cpu: !isWhole };
+}
+
+/** How many layers are on the GPU, and from which layer on their experts are. */
+function boundsOf({ layers }: Layout, { gpuLayers = -1, gpuExpertLayers = -1 }: GpuShare) {
+  const onGpu = gpuLayers < 0 ? layers : Math.min(gpuLayers, layers);
+  const withExperts = gpuExpertLayers < 0 ? layers : gpuExpertLayers;
+  return { layers: onGpu, experts: Math.max(0, layers - 1 - withExperts) };
+}
+
+/**
+ * Puts a model on devices that are open, or dry ones.
+ *
+ * @param gpu the device of what is on the GPU; undefined if nothing is
+ * @param cpu the device of the rest; undefined if there is none
+ */
+export function place(
+  { gpu, cpu }: { gpu?: Device | undefined; cpu?: Device | undefined },
+  layout: Layout,
+  share: GpuShare = {},
+): ModelDevices {
+  if (!gpu || !cpu) {
+    const device = (gpu ?? cpu)!;
+    return {
+      placement: wholeOn(device),
+      all: [device],
+      lost: device.lost,
+      [Symbol.dispose]: () => device[Symbol.dispose](),
+    };
+  }
+  const split = new SplitDevice(gpu, cpu);
+  const { layers, experts } = boundsOf(layout, share);
+  const firstOnGpu = layout.layers - layers;
+  return {
+    placement: {
+      top: split.gpu,
+      deviceOf(tensor) {
+        const [, number] = /^blk\.(\d+)\./.exec(tensor) ?? [];
+        if (number === undefined) return split.gpu;
+        const isBehind = OF_EXPERTS.test(tensor) && Number(number) < experts;
+        return Number(number) < firstOnGpu || isBehind ? split.cpu : split.gpu;
+      },
+      handOver: (buffer, to) => split.handOver(buffer, to),
+    },
+    all: [gpu, cpu],
+    lost: Promise.race([gpu.lost, cpu.lost]),
+    [Symbol.dispose]: () => split[Symbol.dispose](),
+  };
+}
+
+/** Which devices to open. */
+export interface DevicesOptions extends GpuShare {
+  /** The device that layers are put on as `gpuLayers` says. Default: what the machine has. */
+  device?: DeviceOptions | undefined;
+  /** The one for the others. Default: the CPU, and where `device` is that, everything is on it. */
+  beside?: DeviceOptions | undefined;
+}
+
+/** Opens the devices of a model. Errors: GpuError. */
+export async function openDevices(gguf: GgufFile, options: DevicesOptions): Promise<ModelDevices> {
+  const layout = layoutOf(gguf);
+  const { kind } = await chooseDevice(options.device);
+  const needed = devicesFor(layout, options);
+  const isSplit = kind !== "cpu" || options.beside !== undefined;
+  if (!isSplit || !needed.cpu) {
+    return place({ gpu: await openDevice({ ...options.device, kind }) }, layout);
+  }
+  const cpu = await openDevice({ kind: "cpu", ...options.beside });
+  if (!needed.gpu) return place({ cpu }, layout);
+  try {
+    return place({ gpu: await openDevice({ ...options.device, kind }), cpu }, layout, options);
+  } catch (error) {
+    cpu[Symbol.dispose]();
+    throw error;
+  }
+}

@@ -1,0 +1,81 @@
+// What the devices of a split model hand over to each other within a step. Operations that follow one
+// another on the same device are a run; before a run stands one operation that hands over all that it
+// reads and another device wrote.
+
+import type { Buffer, Device } from "../../kernels/mod.ts";
+import type { Placement } from "../weights/mod.ts";
+import type { StepLimits, StepOperation, StepShape } from "./step.ts";
+
+/** On which devices buffers are as the last operation left them; of others the host writes all. */
+export type Freshness = ReadonlyMap<Buffer, ReadonlySet<Device>>;
+
+/** The same operations, with what has to be handed over in between, and what is fresh where then. */
+export function withHandOvers(
+  operations: readonly StepOperation[],
+  placement: Placement,
+  limits: StepLimits,
+  before: Freshness = new Map(),
+): { operations: StepOperation[]; after: Freshness } {
+  const fresh = new Map(before);
+  const all: StepOperation[] = [];
+  for (const { device, run } of runsOf(operations)) {
+    const stale = readsOf(run).filter((buffer) => fresh.get(buffer)?.has(device) === false);
+    if (stale.length > 0) all.push(handOver(stale, device, placement, limits));
+    for (const buffer of stale) fresh.set(buffer, new Set([...fresh.get(buffer)!, device]));
+    for (const buffer of run.flatMap(({ writes }) => writes)) fresh.set(buffer, new Set([device]));
+    all.push(...run);
+  }
+  return { operations: all, after: fresh };
+}
+
+interface Run {
+  readonly device: Device;
+  readonly run: StepOperation[];
+}
+
+function runsOf(operations: readonly StepOperation[]): Run[] {
+  const runs: Run[] = [];
+  for (const operation of operations) {
+    const last = runs.at(-1);
+    if (last && last.device === operation.device) last.run.push(operation);
+    else runs.push({ device: operation.device!, run: [operation] });
+  }
+  return runs;
+}
+
+/** What a run reads before it writes it. */
+function readsOf(run: readonly StepOperation[]): Buffer[] {
+  const written = new Set<Buffer>();
+  const reads = new Set<Buffer>();
+  for (const operation of run) {
+    for (const buffer of operation.reads) if (!written.has(buffer)) reads.add(buffer);
+    for (const buffer of operation.writes) written.add(buffer);
+  }
+  return [...reads];
+}
+
+/** Hands over the part of each buffer that a step's rows have. */
+function handOver(
+  buffers: readonly Buffer[],
+  device: Device,
+  placement: Placement,
+  limits: StepLimits,
+): StepOperation {
+  const all = buffers.map((buffer) => ({ buffer, operation: placement.handOver(buffer, device) }));
+  return {
+    name: "hand over",
+    device,
+    reads: buffers,
+    writes: buffers,
+    encode: (pass, step) => {
+      for (const { buffer, operation } of all) {
+        operation.encode(pass, bytesOf(buffer, step, limits));
+      }
+    },
+  };
+}
+
+/** Activations have a place for each row that a step may have, or several, in order. */
+function bytesOf({ size }: Buffer, step: StepShape, limits: StepLimits): number {
+  return Math.min(size, 4 * Math.ceil(size * step.rows / limits.rows / 4));
+}

@@ -1,0 +1,255 @@
+// Two devices that compute one model together: a GPU, and the CPU for what the GPU has no room for.
+// Each of them is seen as a device of its own, whose matrices and operations are there; buffers,
+// commands and their order belong to both. What one computes and the other reads has to be handed
+// over, and whoever lays out the operations says where: nothing is copied behind his back.
+
+import type { Commands, Device, Readback, Sampler } from "../device.ts";
+import { operands } from "../operands.ts";
+import type { Buffer, Operation, Pass } from "../operation.ts";
+import type { ExpertPlan, Routing } from "../ops/experts.ts";
+import { type Half, SplitBuffer } from "./buffer.ts";
+import { SubmitOrder } from "./order.ts";
+import { type SplitCommands, type SplitPass, SplitRecorder, type Stretch } from "./recorder.ts";
+
+/** Methods of a device that make operations of what they are given, and nothing else. */
+type Maker = keyof typeof operands;
+
+/** Two devices as one. Disposing of it disposes of both. */
+export class SplitDevice implements Disposable {
+  /** The GPU, and what it computes. */
+  readonly gpu: Device;
+  /** The CPU, and what it computes. */
+  readonly cpu: Device;
+  readonly #halves: ReadonlyMap<Device, Half>;
+  readonly #order = new SubmitOrder();
+  readonly #staging = new Map<Buffer, { half: Half; copied: Promise<void> }>();
+  readonly #unsettled = new Set<SplitBuffer>();
+  readonly #plans = new WeakMap<object, ExpertPlan>();
+  #isUnwanted = () => false;
+  #isPrepared = false;
+
+  /** @param gpu, cpu open devices, which belong to the split device from now on */
+  constructor(gpu: Device, cpu: Device) {
+    const halves = [gpu, cpu].map((device): Half => ({ device, owners: new WeakMap() }));
+    const [first, second] = halves.map((half) => this.#viewOf(half, halves));
+    this.gpu = first;
+    this.cpu = second;
+    this.#halves = new Map([[first, halves[0]], [second, halves[1]]]);
+  }
+
+  /**
+   * An operation that hands over the first bytes of a buffer, as the other device has it, to `to`.
+   * It is encoded with their number, a multiple of four.
+   */
+  handOver(buffer: Buffer, to: Device): Operation {
+    const split = buffer as SplitBuffer;
+    const half = this.#halves.get(to)!;
+    const from = [...this.#halves.values()].find((other) => other !== half)!;
+    split.on(half);
+    const readback = from.device.readback(`${buffer.label} to hand over`, split.on(from).size);
+    return {
+      name: "hand over",
+      reads: [buffer],
+      writes: [buffer],
+      encode: (pass, bytes) =>
+        (pass as SplitPass).handOver({ from, to: half, buffer: split, readback, bytes }),
+    };
+  }
+
+  [Symbol.dispose](): void {
+    for (const { device } of this.#halves.values()) device[Symbol.dispose]();
+  }
+
+  /** One of the devices, with buffers and commands of both. */
+  #viewOf(half: Half, halves: readonly Half[]): Device {
+    const { device } = half;
+    const all = halves.map((one) => one.device);
+    const own = <T>(operand: T): T => this.#onHalf(operand, half);
+    return {
+      ...this.#makersOf(half),
+      profile: {
+        ...device.profile,
+        capabilities: {
+          ...device.profile.capabilities,
+          packedDot: all.every(({ profile }) => profile.capabilities.packedDot),
+        },
+        maxBindingSize: Math.min(...all.map(({ profile }) => profile.maxBindingSize)),
+        maxBufferSize: Math.min(...all.map(({ profile }) => profile.maxBufferSize)),
+      },
+      // Each device has int8 groups of its own: where both have a buffer, it has room for either.
+      groupBytes: Math.max(...all.map(({ groupBytes }) => groupBytes)),
+      allocated: device.allocated,
+      lost: Promise.race(all.map(({ lost }) => lost)),
+      decodeSplit: device.decodeSplit,
+      share: () => device.share(),
+      check: () => {
+        for (const one of all) one.check();
+        this.#order.check();
+      },
+      scoped: (what, create) =>
+        all.reduce((inner, one) => () => one.scoped(what, inner), async () => await create())(),
+      buffer: (label, bytes, purpose) => {
+        const buffer = new SplitBuffer(label, bytes, purpose);
+        if (this.#isPrepared) buffer.settle();
+        else this.#unsettled.add(buffer);
+        return buffer;
+      },
+      write: (buffer, offset, data) => this.#write(half, buffer, offset, data),
+      free: (buffer) => {
+        if (!(buffer instanceof SplitBuffer)) return device.free(buffer);
+        this.#unsettled.delete(buffer);
+        buffer.free();
+      },
+      canPair: (...shape) => device.canPair(...shape),
+      matrix: (...shape) => device.matrix(...shape),
+      matrixWriter: (...side) => device.matrixWriter(...side),
+      setAffine: (...affine) => device.setAffine(...affine),
+      tableOf: (rows, count, first) => device.tableOf(own(rows), count, first),
+      prepare: async () => {
+        for (const one of all) await one.prepare();
+        for (const buffer of this.#unsettled) buffer.settle();
+        this.#unsettled.clear();
+        this.#isPrepared = true;
+      },
+      record: () => new SplitRecorder((target) => this.#staging.get(target)?.half),
+      submit: (...commands) => {
+        if (commands.length === 0) all.forEach((one) => one.submit());
+        else this.#submit(commands);
+      },
+      unless: (isUnwanted, submit) => {
+        const before = this.#isUnwanted;
+        this.#isUnwanted = isUnwanted;
+        try {
+          submit();
+        } finally {
+          this.#isUnwanted = before;
+        }
+      },
+      idle: async () => {
+        await this.#order.idle();
+        for (const one of all) await one.idle();
+      },
+      readback: (label, bytes) => this.#readback(half, label, bytes),
+      mostTileRows: (shape) => device.mostTileRows(shape),
+      expertPlan: (routing, rows, options) => this.#expertPlan(half, routing, rows, options),
+      sampler: (options) => this.#sampler(half, device.sampler(own(options))),
+      readBandwidth: () => device.readBandwidth(),
+      [Symbol.dispose]: () => this[Symbol.dispose](),
+    };
+  }
+
+  /** The operations of one device on the buffers of both. */
+  #makersOf(half: Half): Pick<Device, Maker> {
+    const { device } = half;
+    const makers = Object.keys(operands).map((name) => {
+      const make = device[name as Maker] as (...given: unknown[]) => Operation;
+      const makeHere = (...given: unknown[]) =>
+        this.#bound(half, make.apply(device, given.map((operand) => this.#onHalf(operand, half))));
+      return [name, makeHere];
+    });
+    return Object.fromEntries(makers);
+  }
+
+  #bound(half: Half, operation: Operation): Operation {
+    const owner = (memory: Buffer) => half.owners.get(memory) ?? memory;
+    return {
+      name: operation.name,
+      reads: operation.reads.map(owner),
+      writes: operation.writes.map(owner),
+      prepare: (...most) => operation.prepare?.(...most),
+      encode: (pass, ...counts) =>
+        (pass as SplitPass).encode(half, (inner) => operation.encode(inner, ...counts)),
+    };
+  }
+
+  #expertPlan(half: Half, routing: Routing, ...rest: [number, object?]): ExpertPlan {
+    const plan = half.device.expertPlan(this.#onHalf(routing, half), ...rest);
+    const bound = { ...this.#bound(half, plan), routing };
+    this.#plans.set(bound, plan);
+    return bound;
+  }
+
+  #sampler(half: Half, sampler: Sampler): Sampler {
+    return {
+      encode: (pass: Pass, outputs, needs) =>
+        (pass as SplitPass).encode(half, (inner) => sampler.encode(inner, outputs, needs)),
+      [Symbol.dispose]: () => sampler[Symbol.dispose](),
+    };
+  }
+
+  /** The same operand with the memory of one device in place of buffers; others are left alone. */
+  #onHalf<T>(operand: T, half: Half): T {
+    if (operand instanceof SplitBuffer) return operand.on(half) as T;
+    if (typeof operand !== "object" || operand === null) return operand;
+    const plan = this.#plans.get(operand);
+    if (plan) return plan as T;
+    if (Object.getPrototypeOf(operand) !== Object.prototype) return operand;
+    const parts = Object.entries(operand)
+      .map(([name, part]) => [name, part, this.#onHalf(part, half)] as const);
+    if (parts.every(([, before, after]) => before === after)) return operand;
+    return Object.fromEntries(parts.map(([name, , part]) => [name, part])) as T;
+  }
+
+  #write(half: Half, buffer: Buffer, offset: number, data: ArrayBufferView | ArrayBuffer): void {
+    if (!(buffer instanceof SplitBuffer)) return half.device.write(buffer, offset, data);
+    const bytes = ArrayBuffer.isView(data)
+      ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+      : new Uint8Array(data);
+    // What has to wait is copied: the caller may change it when the call returns.
+    const kept = (this.#order.isBusy ? bytes.slice() : bytes) as Uint8Array<ArrayBuffer>;
+    void this.#order.add(() => buffer.write(offset, kept));
+  }
+
+  #submit(commands: readonly Commands[]): void {
+    const all = commands as readonly SplitCommands[];
+    const stretches = all.flatMap(({ stretches }) => stretches);
+    const isUnwanted = this.#isUnwanted;
+    const done = this.#order.add(() => run(stretches, isUnwanted));
+    for (const { targets } of all) {
+      for (const target of targets) this.#staging.get(target)!.copied = done;
+    }
+  }
+
+  #readback(half: Half, label: string, bytes: number): Readback {
+    const own = half.device.readback(label, bytes);
+    const { buffer } = own;
+    const staging = { half, copied: Promise.resolve() };
+    this.#staging.set(buffer, staging);
+    return {
+      buffer,
+      read: async (bytes) => {
+        await staging.copied;
+        return await own.read(bytes);
+      },
+      readNow: async (bytes) => {
+        await staging.copied;
+        return await own.readNow(bytes);
+      },
+      free: () => {
+        this.#staging.delete(buffer);
+        own.free();
+      },
+    };
+  }
+}
+
+/** Runs stretches one after the other; gives a promise only if one has to be waited for. */
+function run(stretches: readonly Stretch[], isUnwanted: () => boolean): Promise<void> | void {
+  for (const [i, stretch] of stretches.entries()) {
+    const { half: { device }, commands, handOvers } = stretch;
+    device.unless(isUnwanted, () => device.submit(commands));
+    if (handOvers.length > 0) return handOverAndGoOn(stretch, stretches.slice(i + 1), isUnwanted);
+  }
+}
+
+async function handOverAndGoOn(
+  { handOvers }: Stretch,
+  rest: readonly Stretch[],
+  isUnwanted: () => boolean,
+): Promise<void> {
+  const read = await Promise.all(
+    handOvers.map(({ readback, bytes }) => readback.readNow(bytes)),
+  );
+  handOvers.forEach(({ to, buffer }, i) => to.device.write(buffer.on(to), 0, read[i]));
+  if (!isUnwanted()) await run(rest, isUnwanted);
+}
