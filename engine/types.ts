@@ -242,7 +242,7 @@ export interface LoadProgress {
   total: number;
 }
 
-/** Bytes that a loaded model holds on the GPU. */
+/** Bytes that a loaded model holds on its devices. */
 export interface MemoryUse {
   /** The weights. */
   weights: number;
@@ -250,8 +250,8 @@ export interface MemoryUse {
   keyValueCache: number;
   /** Activations and the like. */
   scratch: number;
-  /** Whether that is memory of the system, because the CPU computes; else it is the GPU's. */
-  onCpu?: boolean;
+  /** Bytes of all of it that are the system's memory, because the CPU computes there. Default 0. */
+  onCpu?: number;
 }
 
 /** A model that answers; what the server needs of it. Implemented in-process and by the worker's client. */
@@ -282,8 +282,19 @@ export interface ChatModel extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** How much of a model is on the GPU; the CPU has and computes the rest. */
+export interface GpuShare {
+  /**
+   * Layers on the GPU, the last ones, the head counted as one; 0: none. Default, and below 0: all, or where
+   * memory is planned as many as fit. Without a GPU it says nothing.
+   */
+  gpuLayers?: number;
+  /** Of a mixture of experts, layers whose experts are on the GPU too, the last ones. Default: all. */
+  gpuExpertLayers?: number;
+}
+
 /** How a model is loaded. */
-export interface LoadOptions {
+export interface LoadOptions extends GpuShare {
   /** Window in tokens; default as much as memory allows, at least 8192. At most the trained one. */
   contextLength?: number;
   /** Most sequences that run at the same time. Default 8; the KV cache is shared by all. */

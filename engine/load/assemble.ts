@@ -1,7 +1,7 @@
 // Puts a model together on a device: step memory, network, weights with their adapters, runner and
 // scheduler. How large everything is gets decided here; for the KV cache, in run/cache_size.ts.
 
-import type { Capabilities, Device } from "../../kernels/mod.ts";
+import type { Capabilities } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { architectureOf } from "../models/registry.ts";
 import { allocateStep, checkLayers, Config, ModelBuilder, Network, poolingOf } from "../nn/mod.ts";
@@ -16,7 +16,7 @@ import {
 } from "../run/mod.ts";
 import type { LoadOptions, ModelInfo } from "../types.ts";
 import { findEncoder, type LoadedVision, loadVision, seesWholeImages } from "../vision/mod.ts";
-import { Adapter, WeightLoader } from "../weights/mod.ts";
+import { Adapter, type Placement, WeightLoader } from "../weights/mod.ts";
 
 /** Window of encoders: a text runs in one step, so that all activations grow with it. */
 const ENCODER_CONTEXT = 4096;
@@ -63,9 +63,10 @@ export interface Assembly {
 export async function assemble(
   gguf: GgufFile,
   info: ModelInfo,
-  device: Device,
+  placement: Placement,
   options: AssembleOptions,
 ): Promise<Assembly> {
+  const { top: device } = placement;
   const { openTensors = (file: GgufFile) => TensorReader.open(file) } = options;
   const { architecture } = info;
   const { load, encoder } = architectureOf(architecture);
@@ -103,7 +104,7 @@ export async function assemble(
     context,
   };
   const state = allocateStep(device, limits);
-  const network = new Network(device, state, {
+  const network = new Network(placement, state, {
     limits,
     integer: !exact && device.profile.capabilities.packedDot,
     halfCache: !exact,
@@ -116,7 +117,7 @@ export async function assemble(
   for (const { path, scale = 1 } of options.adapters ?? []) {
     adapters.push(resources.use(await Adapter.open(path, { scale, architecture, openTensors })));
   }
-  const weights = new WeightLoader(device, gguf, reader, { ...options, adapters });
+  const weights = new WeightLoader(placement, gguf, reader, { ...options, adapters });
   const model = new ModelBuilder(network, weights, config, asked ?? context);
   await load(model);
   model.checkAllTaken();

@@ -1,13 +1,20 @@
 // What a model will take of the GPU, from the headers of its files alone: the model is assembled as
 // for a load, on a device that only counts. So the numbers are those of the load by construction.
 
-import { type Device, type DeviceProfile, openDryDevice } from "../../kernels/mod.ts";
-import { assemble, describeModel } from "../load/mod.ts";
+import { type Device, openDryDevice } from "../../kernels/mod.ts";
+import {
+  assemble,
+  describeModel,
+  devicesFor,
+  layoutOf,
+  type ModelDevices,
+  place,
+} from "../load/mod.ts";
 import { type GgufFile, noTensorBytes, readGguf } from "../gguf/mod.ts";
 import type { ModelSource } from "../store/types.ts";
 import type { LoadOptions, MemoryUse } from "../types.ts";
 import { usableProjector, viewAsDecoder } from "../vision/mod.ts";
-import { gpuProfile } from "./gpu_profile.ts";
+import { type DeviceProfiles, deviceProfiles } from "./gpu_profile.ts";
 
 /** The files of a model. */
 export type FileSource = Extract<ModelSource, { kind: "files" }>;
@@ -28,22 +35,22 @@ export interface MemoryEstimate {
  * What a model will take if it is loaded with these options; no weight is read, nothing allocated.
  *
  * @param model a path, or a header that has been read
- * @param profile of the GPU; default: of the one that loads use
+ * @param profiles default: those of the devices that loads use
  * @throws as loadModel() does where the fault shows without the weights
  */
 export async function estimateMemory(
   model: string | URL | GgufFile,
   options: LoadOptions = {},
-  profile?: DeviceProfile,
+  profiles?: DeviceProfiles,
 ): Promise<MemoryEstimate> {
   const isPath = typeof model === "string" || model instanceof URL;
   const gguf = viewAsDecoder(isPath ? await readGguf(model) : model);
-  using device = openDryDevice(profile ?? await gpuProfile());
+  using devices = dryDevices(gguf, profiles ?? await deviceProfiles(), options);
   const { onProgress: _, ...rest } = options;
   const { contextLength, maxSequences, vision } = await assemble(
     gguf,
     describeModel(gguf),
-    device,
+    devices.placement,
     {
       ...rest,
       largestImage: true,
@@ -51,27 +58,48 @@ export async function estimateMemory(
     },
   );
   return {
-    memory: memoryUse(device, ...vision?.encoder.devices ?? []),
+    memory: memoryUse(...devices.all, ...vision?.encoder.devices ?? []),
     contextLength,
     maxSequences,
   };
 }
 
+function dryDevices(
+  gguf: GgufFile,
+  { gpu, cpu }: DeviceProfiles,
+  options: LoadOptions,
+): ModelDevices {
+  const layout = layoutOf(gguf);
+  if (!cpu) return place({ gpu: openDryDevice(gpu) }, layout);
+  const needed = devicesFor(layout, options);
+  return place(
+    {
+      gpu: needed.gpu ? openDryDevice(gpu) : undefined,
+      cpu: needed.cpu ? openDryDevice(cpu) : undefined,
+    },
+    layout,
+    options,
+  );
+}
+
 /**
  * Estimates of one model, whose header is read once. Errors: as of {@linkcode estimateMemory}.
  *
- * @param profile of the GPU; default: of the one that loads use
+ * @param profiles default: those of the devices that loads use
  */
 export async function createEstimate(
   source: FileSource,
-  profile?: DeviceProfile,
+  profiles?: DeviceProfiles,
 ): Promise<Estimate> {
   const { path, adapters } = source;
   const gguf = await readGguf(path);
   const added = adapters.map((adapter) => ({ path: adapter }));
   const projector = await usableProjector(source, gguf);
-  return (options) => estimateMemory(gguf, { ...options, ...projector, adapters: added }, profile);
+  return (options) => estimateMemory(gguf, { ...options, ...projector, adapters: added }, profiles);
 }
+
+/** The purposes of memory that a model takes. */
+const COUNTED = ["weights", "cache", "scratch"];
 
 /** What lies on devices, by what it is for. */
 export function memoryUse(
@@ -79,12 +107,14 @@ export function memoryUse(
 ): MemoryUse {
   const bytes = (purpose: string) =>
     devices.reduce((sum, { allocated }) => sum + (allocated.get(purpose) ?? 0), 0);
-  const onCpu = devices[0]?.profile.platform.name === "cpu";
+  const onCpu = devices.filter(({ profile }) => profile.platform.name === "cpu")
+    .flatMap(({ allocated }) => COUNTED.map((purpose) => allocated.get(purpose) ?? 0))
+    .reduce((sum, bytes) => sum + bytes, 0);
   return {
     weights: bytes("weights"),
     keyValueCache: bytes("cache") + bytes("state"),
     scratch: bytes("scratch"),
-    ...onCpu && { onCpu },
+    ...onCpu > 0 && { onCpu },
   };
 }
 

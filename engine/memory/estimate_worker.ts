@@ -1,16 +1,16 @@
 // The thread of estimates: whatever a file says of itself, the thread that serves HTTP does not wait for
 // it. One worker is for one model; its client is worker_estimate.ts.
 
-import type { DeviceProfile } from "../../kernels/mod.ts";
 import { type ErrorRecord, packError } from "../error_record.ts";
 import type { LoadOptions } from "../types.ts";
+import type { DeviceProfiles } from "./gpu_profile.ts";
 import { createEstimate, type Estimate, type FileSource, type MemoryEstimate } from "./estimate.ts";
 
-/** To the worker: of which files, on which GPU, and how they would be loaded. */
+/** To the worker: of which files, on which devices, and how they would be loaded. */
 export interface EstimateRequest {
   id: number;
   source: FileSource;
-  profile: DeviceProfile;
+  profiles: DeviceProfiles;
   options: Omit<LoadOptions, "onProgress" | "signal">;
 }
 
@@ -27,10 +27,10 @@ thread.addEventListener("message", (event) => {
   void answer((event as MessageEvent<EstimateRequest>).data);
 });
 
-async function answer({ id, source, profile, options }: EstimateRequest): Promise<void> {
+async function answer({ id, source, profiles, options }: EstimateRequest): Promise<void> {
   const send = (message: EstimateAnswer) => thread.postMessage(message);
   try {
-    estimate ??= createEstimate(source, profile);
+    estimate ??= createEstimate(source, profiles);
     send({ id, estimate: await (await estimate)(options) });
   } catch (error) {
     send({ id, error: packError(error) });

@@ -9,7 +9,7 @@ export {
   memoryUse,
   totalOf,
 } from "./estimate.ts";
-export { gpuProfile } from "./gpu_profile.ts";
+export { type DeviceProfiles, deviceProfiles, gpuProfile } from "./gpu_profile.ts";
 export { type LoadPlan, type PlanLimits, planLoad } from "./plan.ts";
 export type { BudgetOptions, MemoryBudget } from "./budget.ts";
 export { readMemoryBudget } from "./read_budget.ts";

@@ -5,7 +5,7 @@ import { unpackError } from "../error_record.ts";
 import { EngineError } from "../errors.ts";
 import type { Estimate, FileSource, MemoryEstimate } from "./estimate.ts";
 import type { EstimateAnswer, EstimateRequest } from "./estimate_worker.ts";
-import { gpuProfile } from "./gpu_profile.ts";
+import { deviceProfiles } from "./gpu_profile.ts";
 
 /** Longest that an estimate may take. The largest models take a second. */
 const LONGEST = 30_000;
@@ -15,7 +15,7 @@ export type DisposableEstimate = Estimate & Disposable;
 
 /** Estimates of one model, whose files are read in a worker. Errors: as of createEstimate(). */
 export async function estimateInWorker(source: FileSource): Promise<DisposableEstimate> {
-  const profile = await gpuProfile();
+  const profiles = await deviceProfiles();
   const worker = new Worker(new URL("./estimate_worker.ts", import.meta.url), { type: "module" });
   const waiting = new Map<number, PromiseWithResolvers<MemoryEstimate>>();
   const fail = (state: string) => {
@@ -34,7 +34,7 @@ export async function estimateInWorker(source: FileSource): Promise<DisposableEs
   let id = 0;
   const estimate: Estimate = async ({ onProgress: _, signal: __, ...options }) => {
     const answer = Promise.withResolvers<MemoryEstimate>();
-    const request: EstimateRequest = { id: ++id, source, profile, options };
+    const request: EstimateRequest = { id: ++id, source, profiles, options };
     waiting.set(request.id, answer);
     const timer = setTimeout(fail, LONGEST, `no answer within ${LONGEST / 1000} seconds`);
     try {

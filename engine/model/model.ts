@@ -1,7 +1,7 @@
 // A model in this process: the GGUF file, its weights on a device of its own, its tokenizer and
 // template, and the scheduler that runs its sequences. Closing it gives everything back.
 
-import { type Device, type DeviceOptions, openDevice } from "../../kernels/mod.ts";
+import type { DeviceOptions } from "../../kernels/mod.ts";
 import {
   type ChatTemplate,
   createChatTemplate,
@@ -11,7 +11,13 @@ import {
 import { checkpoint } from "../cancellation.ts";
 import { detectAnswerFormat, renderChat } from "../chat/mod.ts";
 import { type GgufFile, readGguf } from "../gguf/mod.ts";
-import { assemble, type Assembly, describeModel } from "../load/mod.ts";
+import {
+  assemble,
+  type Assembly,
+  describeModel,
+  type ModelDevices,
+  openDevices,
+} from "../load/mod.ts";
 import { memoryUse } from "../memory/mod.ts";
 import type { OperationInfo, StepTrace, TapSelection, TapVisit } from "../run/mod.ts";
 import { encodePrompt, findInsertionTokens, type PromptItem, withWindow } from "../prompt/mod.ts";
@@ -83,6 +89,8 @@ export interface Model extends ChatModel {
 export interface LocalLoadOptions extends LoadOptions {
   /** The GPU to use; see {@linkcode DeviceOptions}. */
   device?: DeviceOptions;
+  /** What computes the layers that `gpuLayers` leaves. Default: the CPU. */
+  beside?: DeviceOptions;
 }
 
 /**
@@ -96,14 +104,14 @@ export async function loadModel(
   options: LocalLoadOptions = {},
 ): Promise<Model> {
   const gguf = viewAsDecoder(await readGguf(path));
-  const device = await openDevice(options.device);
+  const devices = await openDevices(gguf, options);
   try {
-    const create = () => LocalModel.load(gguf, device, options);
-    const model = await device.scoped(`load "${gguf.path}"`, create);
+    const create = () => LocalModel.load(gguf, devices, options);
+    const model = await devices.placement.top.scoped(`load "${gguf.path}"`, create);
     await model.warmUp(options.signal);
     return model;
   } catch (error) {
-    device[Symbol.dispose]();
+    devices[Symbol.dispose]();
     throw error;
   }
 }
@@ -112,30 +120,30 @@ class LocalModel implements Model {
   readonly info: ModelInfo;
   readonly warnings: readonly string[];
   readonly #context: ImageContext & Assembly;
-  readonly #device: Device;
+  readonly #devices: ModelDevices;
 
   private constructor(
     info: ModelInfo,
     context: ImageContext & Assembly,
-    device: Device,
+    devices: ModelDevices,
     warnings: readonly string[],
   ) {
     this.info = info;
     this.warnings = [...warnings, ...context.tokenizer.warnings];
     this.#context = context;
-    this.#device = device;
+    this.#devices = devices;
     // A lost device ends what runs on it; whoever wants to go on loads the model afresh.
-    device.lost.then((error) => context.scheduler.close(error));
+    devices.lost.then((error) => context.scheduler.close(error));
   }
 
   static async load(
     gguf: GgufFile,
-    device: Device,
+    devices: ModelDevices,
     options: LocalLoadOptions,
   ): Promise<LocalModel> {
     const own = describeModel(gguf);
     const tokenizer = createTokenizer(gguf.metadata, checkpoint);
-    const assembly = await assemble(gguf, own, device, options);
+    const assembly = await assemble(gguf, own, devices.placement, options);
     const info = { ...own, readsImages: assembly.vision !== undefined };
     const source = templateSource(gguf);
     const template = source === undefined ? undefined : parseTemplate(source, tokenizer);
@@ -143,7 +151,7 @@ class LocalModel implements Model {
     const insertion = findInsertionTokens(gguf.metadata);
     const context = { ...assembly, tokenizer, template, answers, insertion };
     const warnings = [...options.warnings ?? [], ...info.readsImages ? [] : visionWarnings(gguf)];
-    return new LocalModel(info, context, device, warnings);
+    return new LocalModel(info, context, devices, warnings);
   }
 
   /**
@@ -186,7 +194,7 @@ class LocalModel implements Model {
   }
 
   get memory(): MemoryUse {
-    return memoryUse(this.#device, ...this.#context.vision?.encoder.devices ?? []);
+    return memoryUse(...this.#devices.all, ...this.#context.vision?.encoder.devices ?? []);
   }
 
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {
@@ -242,7 +250,7 @@ class LocalModel implements Model {
   async close(): Promise<void> {
     await this.#context.scheduler.close();
     this.#context.vision?.encoder[Symbol.dispose]();
-    this.#device[Symbol.dispose]();
+    this.#devices[Symbol.dispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -24,7 +24,7 @@ export async function loadQwen3Vl(model: ModelBuilder): Promise<void> {
       : await layer.feedForward();
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
-    if (layer.index < deepstackLayers) network.add(network.images.next(x));
+    if (layer.index < deepstackLayers) network.addImages(x);
   }
   await model.output(x, model.top.norm("output_norm"));
 }

@@ -103,10 +103,18 @@ export class AttentionBlock {
       ...(weights.sinks ? { sinks: weights.sinks } : {}),
     };
     const { output } = weights;
-    if (!gated) return attend(network, rows, this.cache, options, output);
-    const attended = attend(network, rows, this.cache, options, { readers: [] }).floats!;
-    const first = heads * headDim + (sharedCache ? 0 : kvHeads * (headDim + valueDim));
-    network.elementwise("sigmoid_gate", { rows: attended }, { x: { rows, first } });
+    // A cache does not move: who shares that of a layer on another device attends there.
+    const device = network.memory.deviceOf(this.cache);
+    const isAway = device !== network.device;
+    if (!gated && !isAway) return attend(network, rows, this.cache, options, output);
+    const attended = network.on(
+      device,
+      () => attend(network, rows, this.cache, options, { readers: [] }).floats!,
+    );
+    if (gated) {
+      const first = heads * headDim + (sharedCache ? 0 : kvHeads * (headDim + valueDim));
+      network.elementwise("sigmoid_gate", { rows: attended }, { x: { rows, first } });
+    }
     return network.input(attended, output, "attended");
   }
 
@@ -209,7 +217,7 @@ export function attend(
     }));
     return {
       name: "attention",
-      reads: [queries.floats, cache.keys, ...cache.values ? [cache.values] : []],
+      reads: [queries.floats, state.rows, cache.keys, ...cache.values ? [cache.values] : []],
       writes: [bufferOf(y), decodePartials, prefillPartials],
       output: isQuantized(y) ? undefined : y,
       prepare: () => {

@@ -102,7 +102,7 @@ export class ModelBuilder {
     const { parts: [{ matrix }] } = await this.#embeddings();
     const x = network.memory.floats("residual", config.width);
     network.embed(matrix, x, { scale });
-    network.add(network.images.next(x));
+    network.addImages(x);
     return x;
   }
 

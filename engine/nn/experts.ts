@@ -5,6 +5,7 @@
 import {
   type ActivationFunction,
   allocateRouting,
+  type Device,
   type ExpertPlan,
   type FloatRows,
   type Gating,
@@ -75,12 +76,22 @@ export class ExpertsBlock {
     },
   ) {
     const { router, up, shared, sharedGate } = weights;
-    this.readers = [router, shared, sharedGate].flatMap((part) => part?.readers ?? []).concat(up);
+    this.readers = [router, shared, sharedGate].flatMap((part) => part?.readers ?? [])
+      .concat(this.#areAway ? [] : up);
   }
 
-  /** Inputs are weighted before they are multiplied. */
+  /** Inputs are weighted before they are multiplied; or another device reads them, as f32. */
   get readsFloats(): boolean {
-    return this.config.weightInput;
+    return this.config.weightInput || this.#areAway;
+  }
+
+  /** The device of the experts, which may be another than that of the layer: they take most memory. */
+  get #device(): Device {
+    return this.network.placement.deviceOf(this.weights.up.label);
+  }
+
+  get #areAway(): boolean {
+    return this.#device !== this.network.device;
   }
 
   /** Who reads the router's input, where that is another than the experts'. */
@@ -92,23 +103,28 @@ export class ExpertsBlock {
   route(x: Input): ExpertPlan {
     const { network, weights, config } = this;
     const { experts, choices } = config;
-    const { device, memory } = network;
     const { rows } = network.options.limits;
-    const plan = memory.shared(`plan ${experts} ${choices}`, () => {
-      const routing = allocateRouting(device, rows, { experts, choices });
-      return device.expertPlan(routing, rows);
-    });
+    const device = this.#device;
+    const plan = network.on(
+      device,
+      () =>
+        network.memory.shared(`plan ${experts} ${choices}`, () => {
+          const routing = allocateRouting(device, rows, { experts, choices });
+          return device.expertPlan(routing, rows);
+        }),
+    );
     const logits = network.linear(x, weights.router, "router");
-    network.addRows(device.route(logits, plan.routing, config.route));
-    network.addRows(plan);
+    network.addRows(network.device.route(logits, plan.routing, config.route));
+    network.on(device, () => network.addRows(plan));
     return plan;
   }
 
   /** y += block(x), or y += norm(block(x)). `plan`: what route() gave, if it had another input. */
   add(x: Input, y: FloatRows, postNorm?: Norm, plan = this.route(x)): void {
-    if (!postNorm) return this.#run(x, plan, y, true);
+    if (!postNorm && !this.#areAway) return this.#run(x, plan, y, true);
     const sum = this.linear(x, "experts", plan);
-    this.network.normInto(sum, y, postNorm, { accumulate: true });
+    if (postNorm) this.network.normInto(sum, y, postNorm, { accumulate: true });
+    else this.network.elementwise("add", { rows: y }, { x: { rows: sum } });
   }
 
   /** block(x) as new rows. */
@@ -135,6 +151,18 @@ export class ExpertsBlock {
   }
 
   #run(x: Input, plan: ExpertPlan, y: FloatRows, accumulate: boolean): void {
+    const { network, weights: { up } } = this;
+    const isAway = this.#areAway;
+    network.on(this.#device, () => {
+      // Each device has int8 groups of its own, which the other one cannot read.
+      const reader = { readers: [up] };
+      const own = isAway ? network.input(x.floats!, reader, "input of experts") : x;
+      this.#runExperts(own, plan, y, accumulate);
+    });
+    this.#addShared(x, y);
+  }
+
+  #runExperts(x: Input, plan: ExpertPlan, y: FloatRows, accumulate: boolean): void {
     const { network, config, weights } = this;
     const { device, memory } = network;
     const { choices, activation } = config;
@@ -163,7 +191,6 @@ export class ExpertsBlock {
     network.addRows(device.expertLinear(weights.down, plan, hidden, results, { share: 1 }));
     const weighted = !config.weightInput;
     network.addRows(device.combine(plan.routing, results, y, { accumulate, weighted }));
-    this.#addShared(x, y);
   }
 
   /** The input of each pair, times the weight of its expert: [rows * choices, columns]. */

@@ -18,6 +18,8 @@ import { countsOf, type StepOperation, type StepState } from "./step.ts";
 interface Slice {
   /** That place: where the first slice is all there is, and others are added. */
   readonly x: FloatRows;
+  /** The device of that place. */
+  readonly device: Device;
   /** The first of the columns. */
   readonly first: number;
   /** Made with the first image. */
@@ -26,7 +28,6 @@ interface Slice {
 
 /** The rows of a step that are of images. */
 export class ImageRows {
-  readonly #device: Device;
   readonly #state: StepState;
   readonly #most: number;
   readonly #slices: Slice[] = [];
@@ -35,8 +36,7 @@ export class ImageRows {
    * @param most most rows of a step
    * @param areWhole whether rows of an image see all of it, so that it has to run in one step
    */
-  constructor(device: Device, state: StepState, most: number, readonly areWhole = false) {
-    this.#device = device;
+  constructor(state: StepState, most: number, readonly areWhole = false) {
     this.#state = state;
     this.#most = most;
   }
@@ -47,8 +47,8 @@ export class ImageRows {
   }
 
   /** The operation that puts the next slice of the embeddings in x, or adds it: in rows of images only. */
-  next(x: FloatRows): StepOperation {
-    const slice: Slice = { x, first: this.columns };
+  next(x: FloatRows, device: Device): StepOperation {
+    const slice: Slice = { x, device, first: this.columns };
     this.#slices.push(slice);
     return {
       name: "embed images",
@@ -71,13 +71,13 @@ export class ImageRows {
 
   /** Writes the embeddings of a step's images and their M-RoPE positions, one after the other. */
   write(runs: readonly ImageRun[], mropePositions: Uint32Array<ArrayBuffer>): void {
-    this.#device.write(this.#state.mropePositions, 0, mropePositions);
+    this.#slices[0].device.write(this.#state.mropePositions, 0, mropePositions);
     for (const slice of this.#slices) {
       const { table } = this.#lookUp(slice);
       let row = 0;
       for (const run of runs) {
         const rows = rowsOf(run, slice.first, table);
-        this.#device.write(table.floats, row * table.stride * 4, rows);
+        slice.device.write(table.floats, row * table.stride * 4, rows);
         row += run.count;
       }
     }
@@ -85,10 +85,10 @@ export class ImageRows {
 
   #lookUp(slice: Slice): NonNullable<Slice["lookUp"]> {
     if (slice.lookUp) return slice.lookUp;
-    const table = floatRows(this.#device, "image rows", this.#most, slice.x.columns);
-    const matrix = this.#device.tableOf(table, this.#most, IMAGE_TOKEN);
+    const table = floatRows(slice.device, "image rows", this.#most, slice.x.columns);
+    const matrix = slice.device.tableOf(table, this.#most, IMAGE_TOKEN);
     const options = { by: "token", accumulate: slice.first > 0 } as const;
-    const embed = this.#device.embed(matrix, this.#state, slice.x, options);
+    const embed = slice.device.embed(matrix, this.#state, slice.x, options);
     return slice.lookUp = { table, embed };
   }
 }

@@ -37,20 +37,26 @@ export interface LayerState {
 
 /** Hands out memory. */
 export class StepMemory {
-  readonly #device: Device;
+  readonly #currentDevice: () => Device;
   readonly #options: MemoryOptions;
   readonly #activations = new Map<string, Activation>();
   readonly #buffers = new Map<string, Buffer>();
-  readonly #shared = new Map<string, unknown>();
+  readonly #shared = new Map<Device, Map<string, unknown>>();
   readonly #turns = new Map<RopeOptions, { lowTurns: Buffer; highTurns: Buffer }>();
   /** Of all attention layers. */
   readonly caches: LayerCache[] = [];
+  readonly #cacheDevices = new Map<LayerCache, Device>();
   /** Of all recurrent layers. */
   readonly states: LayerState[] = [];
 
-  constructor(device: Device, options: MemoryOptions) {
-    this.#device = device;
+  /** @param currentDevice the one that the network is laid out for at the time */
+  constructor(currentDevice: () => Device, options: MemoryOptions) {
+    this.#currentDevice = currentDevice;
     this.#options = options;
+  }
+
+  get #device(): Device {
+    return this.#currentDevice();
   }
 
   /** Rows of f32, the same for the same label and width. */
@@ -91,10 +97,12 @@ export class StepMemory {
     return { columns: values.length, stride: values.length, floats };
   }
 
-  /** What layers share, made by the first that asks. */
+  /** What layers of one device share, made by the first that asks. */
   shared<T>(label: string, create: () => T): T {
-    let known = this.#shared.get(label) as T | undefined;
-    if (known === undefined) this.#shared.set(label, known = create());
+    let shared = this.#shared.get(this.#device);
+    if (!shared) this.#shared.set(this.#device, shared = new Map());
+    let known = shared.get(label) as T | undefined;
+    if (known === undefined) shared.set(label, known = create());
     return known;
   }
 
@@ -124,7 +132,13 @@ export class StepMemory {
       half: halfCache,
     };
     this.caches.push(cache);
+    this.#cacheDevices.set(cache, this.#device);
     return cache;
+  }
+
+  /** The device of the layer that a KV cache was made for. */
+  deviceOf(cache: LayerCache): Device {
+    return this.#cacheDevices.get(cache) ?? this.#device;
   }
 
   /** The state of a new recurrent layer. A sequence's first row finds it to be zero. */

@@ -20,7 +20,8 @@ import {
   type QuantizedRows,
   ROW_PADDING,
 } from "../../kernels/mod.ts";
-import type { GatedStack, Stack } from "../weights/mod.ts";
+import type { GatedStack, Placement, Stack } from "../weights/mod.ts";
+import { withHandOvers } from "./hand_overs.ts";
 import { ImageRows } from "./image_rows.ts";
 import { type MemoryOptions, StepMemory } from "./memory.ts";
 import { overRows, type StepOperation, type StepShape, type StepState } from "./step.ts";
@@ -55,21 +56,24 @@ export class Network {
   readonly memory: StepMemory;
   readonly images: ImageRows;
   #tileRows = Infinity;
-  readonly #operations: StepOperation[] = [];
+  #operations: StepOperation[] = [];
   #layer: number | undefined;
+  #device: Device;
   #recording = this.#operations;
+  #isComplete = false;
   readonly #outputs: Record<OutputKind, { rows?: FloatRows; operations: StepOperation[] }> = {
     logits: { operations: [] },
     hidden: { operations: [] },
   };
 
   constructor(
-    readonly device: Device,
+    readonly placement: Placement,
     readonly state: StepState,
     readonly options: NetworkOptions,
   ) {
-    this.memory = new StepMemory(device, options);
-    this.images = new ImageRows(device, state, options.limits.rows, options.wholeImages);
+    this.#device = placement.top;
+    this.memory = new StepMemory(() => this.#device, options);
+    this.images = new ImageRows(state, options.limits.rows, options.wholeImages);
   }
 
   /** Query rows per workgroup of prefill attention: what every attention layer can do. */
@@ -84,9 +88,10 @@ export class Network {
 
   /** Makes all that steps can want ready, so that the first is as fast as others. Errors: GpuError. */
   async prepare(): Promise<void> {
+    this.#handOver();
     const operations = new Set([...this.operations("logits"), ...this.operations("hidden")]);
     for (const operation of operations) operation.prepare?.(this.options.limits);
-    await this.device.prepare();
+    await this.placement.top.prepare();
   }
 
   /** Records all operations of one step. */
@@ -101,9 +106,27 @@ export class Network {
     return this.#outputs[kind].rows;
   }
 
-  /** Names the layer that operations belong to from now on, if any. */
+  /** Names the layer that operations belong to from now on, if any, and that is on their device. */
   beginLayer(layer?: number): void {
     this.#layer = layer;
+    const { placement } = this;
+    this.#device = layer === undefined ? placement.top : placement.deviceOf(`blk.${layer}.`);
+  }
+
+  /** The device that computes what is added now. */
+  get device(): Device {
+    return this.#device;
+  }
+
+  /** Adds operations on a device, whichever the layer is on. */
+  on<T>(device: Device, add: () => T): T {
+    const before = this.#device;
+    this.#device = device;
+    try {
+      return add();
+    } finally {
+      this.#device = before;
+    }
   }
 
   /** What a step of this shape runs, in order. */
@@ -113,7 +136,7 @@ export class Network {
 
   /** Appends an operation. */
   add(operation: StepOperation): void {
-    this.#recording.push({ layer: this.#layer, ...operation });
+    this.#recording.push({ layer: this.#layer, device: this.#device, ...operation });
   }
 
   /** Appends an operation over all rows of a step. */
@@ -129,6 +152,11 @@ export class Network {
   /** x[row] = scale * table[token], or by position, or added to what is there. */
   embed(table: Matrix, x: FloatRows, options: EmbedOptions = {}): void {
     this.addRows(this.device.embed(table, this.state, x, options));
+  }
+
+  /** Puts the next part of images' embeddings in their rows of x, or adds it; see ImageRows. */
+  addImages(x: FloatRows): void {
+    this.add(this.images.next(x, this.#device));
   }
 
   /** The norm of every row, for the matrices that read it. `label` tells inputs apart that live together. */
@@ -263,10 +291,12 @@ export class Network {
     const rows = padTo(this.options.limits.outputs, ROW_PADDING);
     let hidden = this.memory.floats("hidden output", x.columns, rows);
     const options = { source: this.state.outputs };
-    const operations = [overOutputs(overRows(this.device.norm(x, hidden, norm, options)))];
+    const first = this.device.norm(x, hidden, norm, options);
+    const operations = this.#onOutputs(() => this.addRows(first));
     for (const stack of dense) {
       const y = this.memory.floats("dense output", stack.columns, rows);
-      operations.push(...this.#onOutputs(hidden, stack, y));
+      const input = hidden;
+      operations.push(...this.#onOutputs(() => this.#projectOutputs(input, stack, y)));
       hidden = y;
     }
     this.#outputs.hidden = { rows: hidden, operations };
@@ -275,11 +305,11 @@ export class Network {
     const { columns } = head;
     const floats = this.memory.buffer("logits", rows * columns * 4);
     const logits: FloatRows = { columns, stride: columns, floats };
-    const product = this.#onOutputs(hidden, head, logits);
+    const product = this.#onOutputs(() => {
+      this.#projectOutputs(hidden, head, logits);
+      if (softcap !== 0) this.elementwise("softcap", { rows: logits }, { factor: softcap });
+    });
     this.#outputs.logits = { rows: logits, operations: [...operations, ...product] };
-    if (softcap === 0) return;
-    const cap = this.device.elementwise("softcap", { rows: logits }, { factor: softcap });
-    this.#outputs.logits.operations.push(overOutputs(overRows(cap)));
   }
 
   /** The form of an activation that a matrix multiplies. */
@@ -302,11 +332,32 @@ export class Network {
     return { integer: integer && integers > 0, float: !integer || float };
   }
 
-  /** The operations of y = x W^T for the rows asked for. */
-  #onOutputs(x: FloatRows, stack: Stack, y: FloatRows): StepOperation[] {
+  /** Adds what devices have to hand over to each other. Once all operations are there. */
+  #handOver(): void {
+    if (this.#isComplete) return;
+    this.#isComplete = true;
+    const { placement, options: { limits } } = this;
+    const { operations, after } = withHandOvers(this.#operations, placement, limits);
+    this.#operations = this.#recording = operations;
+    for (const output of Object.values(this.#outputs)) {
+      ({ operations: output.operations } = withHandOvers(
+        output.operations,
+        placement,
+        limits,
+        after,
+      ));
+    }
+  }
+
+  #projectOutputs(x: FloatRows, stack: Stack, y: FloatRows): void {
+    this.project(this.input(x, stack, "output rows"), stack, y);
+  }
+
+  /** What is added meanwhile, over the rows asked for, instead of adding it. */
+  #onOutputs(add: () => void): StepOperation[] {
     const operations: StepOperation[] = [];
     this.#recording = operations;
-    this.project(this.input(x, stack, "output rows"), stack, y);
+    add();
     this.#recording = this.#operations;
     return operations.map(overOutputs);
   }

@@ -41,6 +41,8 @@ export interface StepOperation extends Pick<Operation, "name" | "reads" | "write
   readonly layer?: number | undefined;
   /** Whether its rows are those whose output is wanted, not all of the step. */
   readonly isOverOutputs?: boolean;
+  /** The device that runs it. The network fills it in. */
+  readonly device?: Device;
   /** Binds what steps within these limits can want; see `Operation.prepare`. */
   readonly prepare?: (most: StepLimits) => void;
   readonly encode: (pass: Pass, step: StepShape) => void;

@@ -7,6 +7,7 @@ import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from ".
 import { nextTask } from "../async.ts";
 import { RowReadback } from "../nn/mod.ts";
 import type { LoadProgress } from "../types.ts";
+import { wholeOn } from "../weights/mod.ts";
 import { ImageBuilder } from "./network/builder.ts";
 import type { BuiltEncoder, VisionFamily } from "./network/family.ts";
 import { readMerge } from "./preprocess/mod.ts";
@@ -92,7 +93,7 @@ export class ImageEncoder implements Disposable {
     using resources = new DisposableStack();
     const own = resources.use(device.share());
     using reader = await openTensors(gguf);
-    const weights = new VisionWeights(own, gguf, reader, options);
+    const weights = new VisionWeights(wholeOn(own), gguf, reader, options);
     const hasClassToken = family.classToken?.(gguf, config) ?? false;
     const parts = { family, config, weights, exact, most, hasClassToken };
     const network = await buildNetwork(parts, options.patches ?? Math.min(usual, most));
@@ -113,7 +114,7 @@ export class ImageEncoder implements Disposable {
 
   /** The devices by which its memory is counted. */
   get devices(): readonly Device[] {
-    return [this.#parts.weights.device, ...this.#network ? [this.#network.device] : []];
+    return [this.#parts.weights.placement.top, ...this.#network ? [this.#network.device] : []];
   }
 
   /** Bytes on the GPU. */
@@ -145,7 +146,7 @@ export class ImageEncoder implements Disposable {
   /** Frees all memory. No image may be being encoded. */
   [Symbol.dispose](): void {
     this.#network?.device[Symbol.dispose]();
-    this.#parts.weights.device[Symbol.dispose]();
+    this.#parts.weights.placement.top[Symbol.dispose]();
   }
 
   async #encode(
@@ -222,7 +223,7 @@ async function buildNetwork(parts: Parts, patches: number): Promise<BuiltNetwork
   const { merge } = layoutOf(parts);
   const extraRows = hasClassToken ? 1 : 0;
   using resources = new DisposableStack();
-  const device = resources.use(weights.device.share());
+  const device = resources.use(weights.placement.top.share());
   const network = await device.scoped(`build an image encoder for ${patches} patches`, async () => {
     const image = new ImageBuilder(device, weights, config, { exact, patches, merge, extraRows });
     const built = await family.build(image);

@@ -43,7 +43,7 @@ export function loadAffine(
       }
     }
   }
-  weights.device.setAffine(matrix, { scale, bias });
+  weights.deviceOf(matrix.label).setAffine(matrix, { scale, bias });
 }
 
 function readAffine(

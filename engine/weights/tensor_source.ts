@@ -13,6 +13,7 @@ import {
 import { UnsupportedModelError } from "../errors.ts";
 import type { GgufFile, TensorBytes, TensorInfo } from "../gguf/mod.ts";
 import type { LoadProgress } from "../types.ts";
+import type { Placement } from "./placement.ts";
 import { rangesOf, type Rows, shapeOf } from "./rows.ts";
 import { TensorInventory } from "./tensor_inventory.ts";
 
@@ -27,7 +28,7 @@ export interface SourceOptions {
 
 /** Reads tensors by their GGUF names; each against the shape that the architecture gives it. */
 export class TensorSource {
-  readonly device: Device;
+  readonly placement: Placement;
   /** What of the file was asked for. */
   readonly inventory: TensorInventory;
   readonly #gguf: GgufFile;
@@ -38,12 +39,12 @@ export class TensorSource {
   #inFlight = 0;
 
   constructor(
-    device: Device,
+    placement: Placement,
     gguf: GgufFile,
     reader: TensorBytes,
     options: SourceOptions = {},
   ) {
-    this.device = device;
+    this.placement = placement;
     this.inventory = new TensorInventory(gguf);
     this.#gguf = gguf;
     this.#reader = reader;
@@ -56,6 +57,11 @@ export class TensorSource {
     return this.#gguf.path;
   }
 
+  /** The device that a tensor is for. */
+  deviceOf(name: string): Device {
+    return this.placement.deviceOf(name);
+  }
+
   /** Whether the file has an optional tensor. See {@linkcode TensorInventory.has}. */
   has(name: string, kind?: string): boolean {
     return this.inventory.has(name, kind);
@@ -66,8 +72,9 @@ export class TensorSource {
     const values = this.values(name, shape);
     const padded = new Float32Array(padTo(values.length, GROUP));
     padded.set(gain === 1 ? values : values.map((value) => value * gain));
-    const buffer = this.device.buffer(name, padded.byteLength, "weights");
-    this.device.write(buffer, 0, padded);
+    const device = this.deviceOf(name);
+    const buffer = device.buffer(name, padded.byteLength, "weights");
+    device.write(buffer, 0, padded);
     return buffer;
   }
 
@@ -114,10 +121,11 @@ export class TensorSource {
     this.#options.signal?.throwIfAborted();
     this.#loaded += bytes;
     this.#inFlight += bytes;
-    this.device.submit();
+    const { top } = this.placement;
+    top.submit();
     if (this.#inFlight >= UPLOAD_WINDOW) {
-      await this.device.idle();
-      this.device.check();
+      await top.idle();
+      top.check();
       this.#inFlight = 0;
     }
     this.#options.onProgress?.({ loaded: this.#loaded, total: this.#total });

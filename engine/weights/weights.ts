@@ -3,11 +3,12 @@
 // product serves them all; `<tensor>.scale` and `<tensor>.bias` go along as the rows' affine part,
 // and LoRA adapters as products beside them.
 
-import { type Device, GROUP, type Matrix, padTo } from "../../kernels/mod.ts";
+import { GROUP, type Matrix, padTo } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
 import type { GgufFile, TensorBytes } from "../gguf/mod.ts";
 import type { Adapter, LowRankPair } from "./adapter.ts";
 import { loadAffine, type StackOptions } from "./affine.ts";
+import type { Placement } from "./placement.ts";
 import { baseOf, countOf, type Rows, shapeOf } from "./rows.ts";
 import { type SourceOptions, TensorSource } from "./tensor_source.ts";
 
@@ -43,12 +44,12 @@ export class WeightLoader extends TensorSource {
   readonly #adapters: readonly Adapter[];
 
   constructor(
-    device: Device,
+    placement: Placement,
     gguf: GgufFile,
     reader: TensorBytes,
     options: WeightOptions = {},
   ) {
-    super(device, gguf, reader, options);
+    super(placement, gguf, reader, options);
     this.#adapters = options.adapters ?? [];
   }
 
@@ -98,7 +99,7 @@ export class WeightLoader extends TensorSource {
     const format = this.formatOf(gate.name);
     const adapted = [gate, up].some((side) => this.#adapters.some((one) => one.adapts(side)));
     const sameType = this.#typeOf(gate) === this.#typeOf(up);
-    if (adapted || !sameType || !this.device.canPair(format, rows, columns)) {
+    if (adapted || !sameType || !this.deviceOf(gate.name).canPair(format, rows, columns)) {
       return this.#gatedApart(gate, up, columns, options);
     }
     const matrix = await this.#paired(gate, up, columns, options);
@@ -121,7 +122,7 @@ export class WeightLoader extends TensorSource {
     this.#checkShapes([gate, up], columns);
     const format = this.formatOf(gate.name);
     const sameType = this.#typeOf(gate) === this.#typeOf(up);
-    if (!sameType || !this.device.canPair(format, countOf(gate), columns)) {
+    if (!sameType || !this.deviceOf(gate.name).canPair(format, countOf(gate), columns)) {
       const state = sameType ? "have odd sizes" : "differ in type";
       throw new UnsupportedModelError(
         `Cannot load "${this.path}": "${gate.name}" and "${up.name}" ${state}`,
@@ -146,9 +147,10 @@ export class WeightLoader extends TensorSource {
       ...(experts ? { unit: rows / experts } : {}),
     };
     this.#checkShapes([gate, up], columns);
-    const matrix = this.device.matrix(gate.name, this.formatOf(gate.name), shape);
+    const device = this.deviceOf(gate.name);
+    const matrix = device.matrix(gate.name, this.formatOf(gate.name), shape);
     for (const [side, source] of [gate, up].entries()) {
-      const writer = this.device.matrixWriter(matrix, side as 0 | 1);
+      const writer = device.matrixWriter(matrix, side as 0 | 1);
       await this.stream(source, columns, writer);
       writer.finish();
     }
@@ -185,8 +187,9 @@ export class WeightLoader extends TensorSource {
     const rows = members.reduce((sum, member) => sum + countOf(member), 0);
     const label = members[0].name;
     const shape = { rows, columns, ...(experts ? { unit: rows / experts } : {}) };
-    const matrix = this.device.matrix(label, this.formatOf(label), shape);
-    const writer = this.device.matrixWriter(matrix);
+    const device = this.deviceOf(label);
+    const matrix = device.matrix(label, this.formatOf(label), shape);
+    const writer = device.matrixWriter(matrix);
     for (const member of members) await this.stream(member, columns, writer);
     writer.finish();
     loadAffine(this, matrix, members, options);
@@ -194,7 +197,8 @@ export class WeightLoader extends TensorSource {
   }
 
   #adaptersOf(source: Rows, columns: number, gain = 1): LowRankPair[] {
-    return this.#adapters.flatMap((one) => one.pairsFor(this.device, source, { columns, gain }));
+    const device = this.deviceOf(source.name);
+    return this.#adapters.flatMap((one) => one.pairsFor(device, source, { columns, gain }));
   }
 
   #typeOf({ name }: Rows): number {

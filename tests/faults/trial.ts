@@ -6,6 +6,7 @@ import { type GgufFile, noTensorBytes, type TensorBytes } from "../../engine/ggu
 import { EngineError } from "../../engine/mod.ts";
 import { describeModel } from "../../engine/load/inspect.ts";
 import { gpuProfile } from "../../engine/memory/mod.ts";
+import { wholeOn } from "../../engine/weights/mod.ts";
 import { loadImageEncoder, readVision, viewAsDecoder } from "../../engine/vision/mod.ts";
 import { type Device, openDryDevice } from "../../kernels/mod.ts";
 
@@ -36,7 +37,7 @@ type Load = (
 export function tryLoad(gguf: GgufFile): Promise<Trial> {
   return tryWith(gguf, async (file, device, openTensors) => {
     const decoder = viewAsDecoder(file);
-    await assemble(decoder, describeModel(decoder), device, { ...LOAD, openTensors });
+    await assemble(decoder, describeModel(decoder), wholeOn(device), { ...LOAD, openTensors });
   });
 }
 

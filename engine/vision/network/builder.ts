@@ -19,7 +19,7 @@ import { loadPatchEmbedding, type PatchEmbeddingConfig } from "./patch_embedding
 import type { PatchGrid } from "./patch_grid.ts";
 import { type GridRope, gridTurns } from "./rotary.ts";
 import type { VisionConfig } from "./config.ts";
-import { layerOf, OF_TILES } from "../../weights/mod.ts";
+import { layerOf, OF_TILES, wholeOn } from "../../weights/mod.ts";
 import type { VisionWeights } from "./weights.ts";
 import { Windows, type WindowSizes } from "./windows.ts";
 
@@ -70,7 +70,11 @@ export class ImageBuilder {
     this.#rows = options.patches + options.extraRows;
     const sizes = { largest: this.#rows, smallest: this.#rows };
     this.#whole = this.windows(sizes, () => 0);
-    this.network = new DividedNetwork(device, this.#whole.state, this.#optionsFor(this.#rows));
+    this.network = new DividedNetwork(
+      wholeOn(device),
+      this.#whole.state,
+      this.#optionsFor(this.#rows),
+    );
     this.top = new Layer(this.network, weights, config, -1, "");
     this.pixels = this.network.memory.floats("pixels", 3 * config.patchSize ** 2);
   }
@@ -165,7 +169,7 @@ export class ImageBuilder {
   tokens(x: FloatRows): { network: Network; x: FloatRows } {
     const size = this.options.merge ** 2;
     const options = this.#optionsFor(this.mostTokens);
-    const network = new Network(this.device, this.#whole.state, options);
+    const network = new Network(wholeOn(this.device), this.#whole.state, options);
     const tokens = (step: StepShape) => ({ ...step, rows: step.outputs / size });
     this.network.add({
       name: "tokens",

@@ -62,8 +62,9 @@ export class VisionWeights extends WeightLoader {
           derived[at++] = valueAt(values, row, column);
         }
       }
-      const matrix = this.device.matrix(name, quantFormat(F32)!, shape);
-      const writer = this.device.matrixWriter(matrix);
+      const device = this.deviceOf(name);
+      const matrix = device.matrix(name, quantFormat(F32)!, shape);
+      const writer = device.matrixWriter(matrix);
       writer.append(new Uint8Array(derived.buffer));
       writer.finish();
       loadAffine(this, matrix, [{ name, rows }], {});

@@ -40,7 +40,7 @@ Deno.test("an estimate is what a load takes in every format of weights, and with
   const path = `${folder}/estimate-F16.gguf`;
   const device = { maxBindingSize: 65_536 };
   const profile = { ...await gpuProfile(), ...device };
-  const { memory } = await estimateMemory(path, { maxSequences: 2 }, profile);
+  const { memory } = await estimateMemory(path, { maxSequences: 2 }, { gpu: profile });
   await using model = await loadModel(path, { maxSequences: 2, device });
   assertEquals(memory, model.memory);
 });
@@ -72,7 +72,7 @@ Deno.test({
     const profile = profileNamed("software, no subgroups");
     for (const path of architectures) {
       const options = { maxSequences: 2 };
-      const { memory } = await estimateMemory(path, options, deviceProfile(profile));
+      const { memory } = await estimateMemory(path, options, { gpu: deviceProfile(profile) });
       const device = { gpu: recordingGpu(profile, new Map()) };
       await using model = await loadModel(path, { ...options, device });
       assertEquals(memory, model.memory, path);

@@ -6,6 +6,7 @@ import { assemble } from "../../../engine/load/assemble.ts";
 import { readGguf } from "../../../engine/gguf/mod.ts";
 import { describeModel } from "../../../engine/load/inspect.ts";
 import { memoryUse, totalOf } from "../../../engine/memory/mod.ts";
+import { wholeOn } from "../../../engine/weights/mod.ts";
 import { openDevice } from "../../../kernels/mod.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
 import { folder, tinyPath } from "../harness.ts";
@@ -37,7 +38,7 @@ Deno.test(`a process has what it had after ${LOADS} loads more, within 2%`, asyn
 Deno.test("a device that is disposed of holds nothing, and counted everything before", async () => {
   const gguf = await readGguf(tinyPath);
   const device = await openDevice();
-  await assemble(gguf, describeModel(gguf), device, { maxSequences: 2 });
+  await assemble(gguf, describeModel(gguf), wholeOn(device), { maxSequences: 2 });
   assert(totalOf(memoryUse(device)) > 500_000);
   const held = [...device.allocated.values()].reduce((sum, bytes) => sum + bytes, 0);
   assertEquals(totalOf(memoryUse(device)), held, "a purpose that is not counted");

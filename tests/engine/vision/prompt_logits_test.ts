@@ -11,6 +11,7 @@ import { type PromptItem, promptLength } from "../../../engine/prompt/prompt_ima
 import { resolveSampling } from "../../../engine/generate/sampling_options.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
 import type { SequenceEnd } from "../../../engine/run/sequence.ts";
+import { wholeOn } from "../../../engine/weights/mod.ts";
 import { openDevice } from "../../../kernels/mod.ts";
 import { conformanceTest } from "../../conformance/logits.ts";
 import { nmse } from "../../numbers.ts";
@@ -58,7 +59,7 @@ for (const name of ["qwen25vl", "gemma3"] as const) {
     const { model, images: { cat, diagram } } = await readVisionFixture(name);
     const gguf = await readGguf(model);
     using device = await openDevice();
-    const { scheduler } = await assemble(gguf, describeModel(gguf), device, {
+    const { scheduler } = await assemble(gguf, describeModel(gguf), wholeOn(device), {
       ...LOAD,
       exact: true,
       imageTokens: 96,
@@ -92,7 +93,7 @@ for (const maxSequences of [2, 480]) {
     const { model, images: { cat } } = await readVisionFixture("gemma3");
     const gguf = await readGguf(model);
     using device = await openDevice();
-    const { scheduler, images } = await assemble(gguf, describeModel(gguf), device, {
+    const { scheduler, images } = await assemble(gguf, describeModel(gguf), wholeOn(device), {
       ...LOAD,
       exact: true,
       prefillChunk: 16,

@@ -43,7 +43,7 @@ export function capabilitiesOf(info: ModelInfo): string[] {
 /** An entry of /api/ps. */
 export function toProcess(running: RunningModel, digest: string, now: Date): OllamaProcess {
   const { entry, contextLength, progress } = running;
-  const { weights, keyValueCache, scratch, onCpu = false } = running.memory;
+  const { weights, keyValueCache, scratch, onCpu = 0 } = running.memory;
   const size = weights + keyValueCache + scratch;
   return {
     name: entry.name,
@@ -52,7 +52,7 @@ export function toProcess(running: RunningModel, digest: string, now: Date): Oll
     digest,
     details: toDetails(entry),
     expires_at: expiry(running.expiresAt, now).toISOString(),
-    size_vram: onCpu ? 0 : size,
+    size_vram: size - onCpu,
     context_length: contextLength,
     ...(progress && { loading: { completed: progress.loaded, total: progress.total } }),
   };
