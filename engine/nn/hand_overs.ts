@@ -72,6 +72,10 @@ function handOver(
         operation.encode(pass, bytesOf(buffer, step, limits));
       }
     },
+    work: (step) => {
+      const bytes = buffers.reduce((sum, buffer) => sum + bytesOf(buffer, step, limits), 0);
+      return { bytesRead: bytes, bytesWritten: bytes, flops: 0 };
+    },
   };
 }
 

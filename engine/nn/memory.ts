@@ -29,6 +29,8 @@ export interface MemoryOptions {
 /** State of one recurrent layer: [slots, floats] f32. */
 export interface LayerState {
   readonly buffer: Buffer;
+  /** The device of the layer. */
+  readonly device: Device;
   /** Floats of one sequence. */
   readonly floats: number;
   /** Copies that sequences go on from: [rows, floats]. */
@@ -144,14 +146,14 @@ export class StepMemory {
   /** The state of a new recurrent layer. A sequence's first row finds it to be zero. */
   layerState(label: string, floats: number): Buffer {
     const buffer = this.#device.buffer(label, this.#options.limits.slots * floats * 4, "state");
-    this.states.push({ buffer, floats });
+    this.states.push({ buffer, device: this.#device, floats });
     return buffer;
   }
 
   /** Makes room for `rows` copies of the states of one sequence. */
   allocateStateCopies(rows: number): void {
     for (const state of this.states) {
-      state.copies = this.#device.buffer("state copies", rows * state.floats * 4, "cache");
+      state.copies = state.device.buffer("state copies", rows * state.floats * 4, "cache");
     }
   }
 

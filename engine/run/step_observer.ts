@@ -303,7 +303,8 @@ export class StepObserver {
     let readback = readbacks.get(output);
     if (!readback) {
       const most = operation.isOverOutputs ? limits.outputs : limits.rows;
-      readbacks.set(output, readback = new RowReadback(this.#device, "tap", output, most));
+      const { device = this.#device } = operation;
+      readbacks.set(output, readback = new RowReadback(device, "tap", output, most));
     }
     const values = await this.#read(readback, rows.length);
     const changed = await visit({ operation: info, rows, columns, values });

@@ -10,7 +10,7 @@ export interface Placement {
   /** Where a tensor is, by its GGUF name. A layer as such is where `blk.N.` is. */
   deviceOf(tensor: string): Device;
   /** Hands the first bytes of a buffer over from the other device; encoded with their number. */
-  handOver(buffer: Buffer, to: Device): Operation;
+  handOver(buffer: Buffer, to: Device): Pick<Operation, "encode">;
 }
 
 /** All of a model on one device. */

@@ -38,6 +38,26 @@ export interface SplitPass extends Pass {
   handOver(handOver: HandOver): void;
 }
 
+/** A pass that needs one device alone, as that device encodes it; undefined for others. */
+export function passOfOne(
+  encode: (pass: Pass) => void,
+): { half: Half; encode: (pass: Pass) => void } | undefined {
+  const halves = new Set<Half>();
+  const encoded: ((pass: Pass) => void)[] = [];
+  let handsOver = false;
+  const pass: SplitPass = {
+    encode: (half, operation) => {
+      halves.add(half);
+      encoded.push(operation);
+    },
+    handOver: () => void (handsOver = true),
+  };
+  encode(pass);
+  if (handsOver || halves.size !== 1) return undefined;
+  const [half] = halves;
+  return { half, encode: (inner) => encoded.forEach((operation) => operation(inner)) };
+}
+
 /** A stretch while it is recorded. */
 interface OpenStretch {
   readonly half: Half;

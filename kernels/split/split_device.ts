@@ -3,13 +3,19 @@
 // commands and their order belong to both. What one computes and the other reads has to be handed
 // over, and whoever lays out the operations says where: nothing is copied behind his back.
 
-import type { Commands, Device, Readback, Sampler } from "../device.ts";
+import type { Commands, Device, PassTimes, Readback, Sampler } from "../device.ts";
 import { operands } from "../operands.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
 import type { ExpertPlan, Routing } from "../ops/experts.ts";
 import { type Half, SplitBuffer } from "./buffer.ts";
 import { SubmitOrder } from "./order.ts";
-import { type SplitCommands, type SplitPass, SplitRecorder, type Stretch } from "./recorder.ts";
+import {
+  passOfOne,
+  type SplitCommands,
+  type SplitPass,
+  SplitRecorder,
+  type Stretch,
+} from "./recorder.ts";
 
 /** Methods of a device that make operations of what they are given, and nothing else. */
 type Maker = keyof typeof operands;
@@ -41,16 +47,13 @@ export class SplitDevice implements Disposable {
    * An operation that hands over the first bytes of a buffer, as the other device has it, to `to`.
    * It is encoded with their number, a multiple of four.
    */
-  handOver(buffer: Buffer, to: Device): Operation {
+  handOver(buffer: Buffer, to: Device): Pick<Operation, "encode"> {
     const split = buffer as SplitBuffer;
     const half = this.#halves.get(to)!;
     const from = [...this.#halves.values()].find((other) => other !== half)!;
     split.on(half);
     const readback = from.device.readback(`${buffer.label} to hand over`, split.on(from).size);
     return {
-      name: "hand over",
-      reads: [buffer],
-      writes: [buffer],
       encode: (pass, bytes) =>
         (pass as SplitPass).handOver({ from, to: half, buffer: split, readback, bytes }),
     };
@@ -92,6 +95,8 @@ export class SplitDevice implements Disposable {
         const buffer = new SplitBuffer(label, bytes, purpose);
         if (this.#isPrepared) buffer.settle();
         else this.#unsettled.add(buffer);
+        // Nothing that lasts from step to step is ever handed over: it is where its layer is.
+        if (purpose === "cache" || purpose === "state") buffer.on(half);
         return buffer;
       },
       write: (buffer, offset, data) => this.#write(half, buffer, offset, data),
@@ -125,6 +130,7 @@ export class SplitDevice implements Disposable {
           this.#isUnwanted = before;
         }
       },
+      time: (passes) => this.#time(passes),
       idle: async () => {
         await this.#order.idle();
         for (const one of all) await one.idle();
@@ -156,6 +162,8 @@ export class SplitDevice implements Disposable {
       name: operation.name,
       reads: operation.reads.map(owner),
       writes: operation.writes.map(owner),
+      output: operation.output && { ...operation.output, floats: owner(operation.output.floats) },
+      work: (counts) => operation.work(counts),
       prepare: (...most) => operation.prepare?.(...most),
       encode: (pass, ...counts) =>
         (pass as SplitPass).encode(half, (inner) => operation.encode(inner, ...counts)),
@@ -208,6 +216,27 @@ export class SplitDevice implements Disposable {
     for (const { targets } of all) {
       for (const target of targets) this.#staging.get(target)!.copied = done;
     }
+  }
+
+  async #time(passes: readonly ((pass: Pass) => void)[]): Promise<PassTimes> {
+    const seconds = new Float64Array(passes.length);
+    const hostSeconds = new Float64Array(passes.length);
+    await this.gpu.idle();
+    for (const [i, encode] of passes.entries()) {
+      const alone = passOfOne(encode);
+      if (alone) {
+        const times = await alone.half.device.time([alone.encode]);
+        [seconds[i], hostSeconds[i]] = [times.seconds[0], times.hostSeconds[0]];
+        continue;
+      }
+      const recorder = this.gpu.record();
+      recorder.pass(encode);
+      const started = performance.now();
+      this.gpu.submit(recorder.finish());
+      await this.gpu.idle();
+      seconds[i] = (performance.now() - started) / 1000;
+    }
+    return { seconds, hostSeconds };
   }
 
   #readback(half: Half, label: string, bytes: number): Readback {
