@@ -98,9 +98,6 @@ export async function createEstimate(
   return (options) => estimateMemory(gguf, { ...options, ...projector, adapters: added }, profiles);
 }
 
-/** The purposes of memory that a model takes. */
-const COUNTED = ["weights", "cache", "scratch"];
-
 /** What lies on devices, by what it is for. */
 export function memoryUse(
   ...devices: readonly Pick<Device, "allocated" | "profile">[]
@@ -108,7 +105,7 @@ export function memoryUse(
   const bytes = (purpose: string) =>
     devices.reduce((sum, { allocated }) => sum + (allocated.get(purpose) ?? 0), 0);
   const onCpu = devices.filter(({ profile }) => profile.platform.name === "cpu")
-    .flatMap(({ allocated }) => COUNTED.map((purpose) => allocated.get(purpose) ?? 0))
+    .flatMap(({ allocated }) => [...allocated.values()])
     .reduce((sum, bytes) => sum + bytes, 0);
   return {
     weights: bytes("weights"),
