@@ -86,6 +86,7 @@ export type {
   FormatOptions,
   GenerateEvent,
   GenerateRequest,
+  GpuShare,
   Grammar,
   GrammarRules,
   ImageEmbedding,
