@@ -5,6 +5,7 @@
 
 import { parseArgs } from "node:util";
 import { BLOCK, type Device, layerCacheBytes, openDevice } from "../kernels/mod.ts";
+import { print } from "./report.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -21,8 +22,6 @@ const heads = Number(options.heads);
 const kvHeads = Number(options["kv-heads"]);
 const headDim = Number(options.size);
 const half = !options.float;
-const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
-
 /** Seconds that rows of sequences take, the last ones of so many positions each. */
 function secondsOf(device: Device, context: number, sequences: number, rows: number): number {
   const shape = { heads, kvHeads, headDim };

@@ -14,8 +14,7 @@ import { commonModule, formatModule } from "../kernels/cpu/modules.ts";
 import { type Operation, type Step, ThreadPool } from "../kernels/cpu/pool.ts";
 import { readsWide } from "../kernels/cpu/product.ts";
 import { randomWeights } from "./random_weights.ts";
-
-const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
+import { print } from "./report.ts";
 
 const LAYERS = 30;
 const VOCABULARY = 49152;

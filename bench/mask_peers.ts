@@ -8,6 +8,7 @@ import { readGguf } from "../engine/gguf/mod.ts";
 import { createTokenizer } from "../tokenizer/mod.ts";
 import { type MaskCase, maskCases } from "./mask_cases.ts";
 import { type MaskDocument, type MaskEngine, openLlguidance, openOwn } from "./mask_engines.ts";
+import { print } from "./report.ts";
 
 const RUNS = 5;
 
@@ -20,8 +21,6 @@ interface Times {
   readonly cold: number[][];
   readonly warm: number[][];
 }
-
-const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
 
 function timed<T>(run: () => T): [result: T, milliseconds: number] {
   const started = performance.now();

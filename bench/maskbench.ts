@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { loadTokenizer } from "../engine/mod.ts";
 import { compileSchema, SchemaError } from "../engine/grammar/mod.ts";
 import type { Tokenizer } from "../tokenizer/mod.ts";
+import { print } from "./report.ts";
 
 interface Case {
   name: string;
@@ -59,8 +60,6 @@ class Tally {
     };
   }
 }
-
-const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
 
 async function main(args: readonly string[]): Promise<void> {
   const { values, positionals: files } = parseArgs({

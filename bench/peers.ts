@@ -5,8 +5,9 @@
 // at once, beside one.
 
 import { parseArgs } from "node:util";
-import { loadavg } from "node:os";
 import { loadModel, type Model } from "../engine/model/model.ts";
+import { openLlamaCpp } from "./llama_cpp.ts";
+import { load, median, print } from "./report.ts";
 import {
   LLAMA_3_2_1B,
   type LlamaShape,
@@ -57,12 +58,8 @@ async function openQuern(path: string): Promise<Engine & { model: Model }> {
   };
 }
 
-/** The package of llama.cpp's builds; its first run fetches them. */
-const PACKAGE = "npm:node-llama-cpp@3.21.1";
-
-async function openLlamaCpp(path: string): Promise<Engine & { build: string }> {
-  const { getLlama } = await import(PACKAGE);
-  const llama = await getLlama({ gpu: false, build: "never", maxThreads: threads });
+async function openPeer(path: string): Promise<Engine & { build: string }> {
+  const llama = await openLlamaCpp(threads);
   const model = await llama.loadModel({ modelPath: path, gpuLayers: 0 });
   const options = { contextSize: window, batchSize: CHUNK, threads };
   const context = await model.createContext(options);
@@ -131,7 +128,7 @@ async function compareSequences(path: string, type: string): Promise<void> {
 
 async function compareEngines(path: string, type: string): Promise<void> {
   await using own = await openQuern(path);
-  await using peer = options.alone ? undefined : await openLlamaCpp(path);
+  await using peer = options.alone ? undefined : await openPeer(path);
   const results: { own: Speeds; peer: Speeds | undefined }[] = [];
   for (let pair = 0; pair <= pairs; pair++) {
     const prompt = Array.from(
@@ -147,10 +144,6 @@ async function compareEngines(path: string, type: string): Promise<void> {
     return [ours.toFixed(1), theirs.toFixed(1), (ours / theirs).toFixed(2)].join("  ");
   });
   print(`${type.padEnd(8)} ${cells.join("    ")}    (load ${load()}, ${peer?.build ?? "alone"})`);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }
 
 const { values: options, positionals } = parseArgs({
@@ -172,8 +165,6 @@ const promptTokens = Number(options.prompt);
 const sequences = Number(options.sequences);
 const window = promptTokens + 256;
 const shape = { ...found, context: Math.max(found.context, window) };
-const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
-const load = () => loadavg()[0]!.toFixed(1);
 
 print(`${options.shape}, ${threads} threads, ${promptTokens} tokens of prompt, load ${load()}`);
 print(

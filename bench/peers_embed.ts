@@ -3,13 +3,14 @@
 // bge-small's shape with random weights on the CPU device, in turns with llama.cpp's CPU backend on the
 // same file and texts. Prints medians, their ratio, and how far the embeddings agree.
 
-import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { writeGguf } from "../engine/gguf/mod.ts";
 import type { WritableMetadata, WritableTensor } from "../engine/gguf/mod.ts";
-import { loadModel } from "../engine/model/model.ts";
-import { OperationClock } from "../kernels/mod.ts";
+import { loadModel, type Model, sumOperations } from "../engine/model/mod.ts";
+import type { StepTrace } from "../engine/run/mod.ts";
+import { openLlamaCpp } from "./llama_cpp.ts";
 import { randomWeights } from "./random_weights.ts";
+import { load, median, print } from "./report.ts";
 
 const LAYERS = 12;
 const WIDTH = 384;
@@ -106,13 +107,10 @@ interface Engine extends AsyncDisposable {
   embed(texts: readonly string[]): Promise<Measured>;
 }
 
-async function openQuern(
-  path: string,
-  threads: number,
-  clock: OperationClock | undefined,
-): Promise<Engine> {
-  const model = await loadModel(path, { device: { kind: "cpu", threads, ...clock && { clock } } });
+async function openQuern(path: string, threads: number): Promise<Engine & { model: Model }> {
+  const model = await loadModel(path, { device: { kind: "cpu", threads } });
   return {
+    model,
     async embed(texts) {
       const started = performance.now();
       const embeddings = await model.embed([...texts]);
@@ -122,12 +120,8 @@ async function openQuern(
   };
 }
 
-/** The package of llama.cpp's builds; its first run fetches them. */
-const PACKAGE = "npm:node-llama-cpp@3.21.1";
-
-async function openLlamaCpp(path: string, threads: number): Promise<Engine> {
-  const { getLlama } = await import(PACKAGE);
-  const llama = await getLlama({ gpu: false, build: "never", maxThreads: threads });
+async function openPeer(path: string, threads: number): Promise<Engine> {
+  const llama = await openLlamaCpp(threads);
   const model = await llama.loadModel({ modelPath: path, gpuLayers: 0 });
   const context = await model.createEmbeddingContext({
     contextSize: CONTEXT,
@@ -159,8 +153,16 @@ function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return dot / Math.sqrt(first * second);
 }
 
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
-const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
+/** What operations take of one round of texts. */
+async function printOperations({ model, embed }: Engine & { model: Model }): Promise<void> {
+  const steps: StepTrace[] = [];
+  using _trace = model.trace((step) => steps.push(step));
+  await embed(texts(0));
+  for (const [name, { seconds, hostSeconds }] of sumOperations(steps, ({ name }) => name)) {
+    const [all, host] = [seconds, hostSeconds].map((time) => (1000 * time).toFixed(0));
+    print(`  ${name.padEnd(20)} ${all} ms, in TypeScript ${host}`);
+  }
+}
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -178,9 +180,8 @@ for (const type of positionals.length > 0 ? positionals : ["F16", "Q8_0"]) {
   const path = await Deno.makeTempFile({ suffix: ".gguf" });
   try {
     await writeGguf(path, metadata(), tensors(type));
-    const clock = options.operations ? new OperationClock() : undefined;
-    await using own = await openQuern(path, threads, clock);
-    await using peer = options.alone ? undefined : await openLlamaCpp(path, threads);
+    await using own = await openQuern(path, threads);
+    await using peer = options.alone ? undefined : await openPeer(path, threads);
     const times: [number, number][] = [];
     let least = 1;
     for (let pair = 0; pair <= Number(options.pairs); pair++) {
@@ -200,15 +201,9 @@ for (const type of positionals.length > 0 ? positionals : ["F16", "Q8_0"]) {
       `${type.padEnd(6)} ${ours.toFixed(0)}  ${theirs.toFixed(0)}  ${
         (theirs / ours).toFixed(2)
       }  ` +
-        `${least.toFixed(6)}  (load ${loadavg()[0]!.toFixed(1)})`,
+        `${least.toFixed(6)}  (load ${load()})`,
     );
-    for (const [name, { total, kernels }] of clock?.operations ?? []) {
-      print(
-        `  ${name.padEnd(20)} ${total.toFixed(0)} ms, in TypeScript ${
-          (total - kernels).toFixed(0)
-        }`,
-      );
-    }
+    if (options.operations) await printOperations(own);
   } finally {
     await Deno.remove(path);
   }

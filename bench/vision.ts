@@ -9,6 +9,7 @@ import { LlamaCpp } from "./vision_llama_cpp.ts";
 import { parseShape, type VisionFiles, writeVisionModel } from "./vision_models.ts";
 import { OwnEncoder } from "./vision_own.ts";
 import { makePicture } from "./vision_picture.ts";
+import { median, print } from "./report.ts";
 
 /** Layers of SigLIP base, with few patches and as many as Gemma 3 has, and of Qwen2.5-VL's encoder. */
 const SHAPES = ["gemma3:4x768@448", "gemma3:1x768@896", "qwen2.5vl:2x1280"];
@@ -110,19 +111,11 @@ function rows(name: string, [ours, ...others]: readonly Times[]): string[] {
   });
 }
 
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? NaN;
-}
-
 /** The middle one, with the least and the greatest. */
 function range(numbers: readonly number[]): string {
   if (numbers.length === 0) return "";
   const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
   return `${median(numbers).toFixed(0)} (${least.toFixed(0)} to ${most.toFixed(0)})`;
-}
-
-function print(text: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
 }
 
 /** Tells what is under way beside the result, for it takes minutes. */

@@ -120,11 +120,6 @@ export interface DeviceOptions {
    * Those that are asked for here are there when the device is open, others a moment later.
    */
   threads?: number;
-  /** Takes the time of each operation of a CPU device, and of that in kernels; it has to call `run`. */
-  clock?: {
-    operation(name: string, run: () => void): void;
-    inKernels(run: () => void): void;
-  };
   /** Any implementation of WebGPU; default `navigator.gpu`. */
   gpu?: GPU;
   /** Features of WebGPU not to use even where they are: each kernel has a path without. */

@@ -1,7 +1,6 @@
 // What the engine may use of the kernels: the interface of devices, what their operations take and
 // mean, and how a device is opened. What computes stays behind the interface.
 
-export { OperationClock, type OperationTime } from "./cpu/clock.ts";
 export * from "./device.ts";
 export * from "./errors.ts";
 export { chooseDevice, type DeviceChoice } from "./choice.ts";

@@ -1,7 +1,6 @@
 // What all operations of a CPU device share: its memories, its threads, the kernels of each weight
 // format, and memory for what lives no longer than an operation.
 
-import type { DeviceOptions } from "../device.ts";
 import { GpuMemoryError } from "../errors.ts";
 import { MAXIMUM_OPERATIONS } from "./control.ts";
 import { activationBytes, QUANTIZE_ARGUMENTS } from "./activations.ts";
@@ -114,7 +113,6 @@ export class CpuCore implements Quantizer, Packer {
   /** Why there are no threads, where they did not start. */
   fault: Error | undefined;
   #isClosed = false;
-  clock: DeviceOptions["clock"];
   /** Milliseconds in kernels so far, while somebody asks. */
   #inKernels: number | undefined;
 
@@ -289,8 +287,7 @@ export class CpuCore implements Quantizer, Packer {
       const started = performance.now();
       this.#runPhases(phases);
       this.#inKernels += performance.now() - started;
-    } else if (this.clock) this.clock.inKernels(() => this.#runPhases(phases));
-    else this.#runPhases(phases);
+    } else this.#runPhases(phases);
   }
 
   /** Does work, and tells how many milliseconds of it kernels ran. */

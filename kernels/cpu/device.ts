@@ -96,9 +96,8 @@ export class CpuDevice implements Device {
 
   /** Opens the CPU. */
   static async open(options: CpuOptions = {}): Promise<CpuDevice> {
-    const { threads = defaultThreads(), clock } = options;
+    const { threads = defaultThreads() } = options;
     const core = new CpuCore();
-    core.clock = clock;
     const device = new CpuDevice(core, cpuProfile(core.machine, { ...options, threads }));
     if (threads > 1) {
       const started = core.startThreads(threads);
@@ -426,7 +425,7 @@ export class CpuDevice implements Device {
     const { run, buffers } = createSampler(this.#core, this, options);
     return {
       encode: (pass, outputs, needs) => {
-        (pass as Call[]).push(this.#timed("sample", () => run(outputs, needs)));
+        (pass as Call[]).push(() => run(outputs, needs));
       },
       [Symbol.dispose]: () => buffers.forEach((buffer) => this.free(buffer)),
     };
@@ -455,22 +454,10 @@ export class CpuDevice implements Device {
   }
 
   #bound(described: Described, run: (...counts: number[]) => void): Operation {
-    const { name } = described;
     return {
       ...described,
-      encode: (pass, ...counts) => (pass as Call[]).push(this.#timed(name, () => run(...counts))),
+      encode: (pass, ...counts) => (pass as Call[]).push(() => run(...counts)),
     };
-  }
-
-  /** The same call, with its time taken where there is a clock. */
-  #timed(name: string, call: Call): Call {
-    const { clock } = this.#core;
-    if (!clock) return call;
-    return () =>
-      clock.operation(name, () => {
-        call();
-        this.#core.flush();
-      });
   }
 
   #count(purpose: string, bytes: number): void {

@@ -6,7 +6,7 @@ import type { DotProduct } from "./dot_product.ts";
 import { defaultThreads } from "./threads.ts";
 
 /** How to open a CPU device. Threads: 1 is the host's alone; see {@linkcode defaultThreads}. */
-export type CpuOptions = Pick<DeviceOptions, "threads" | "clock" | "maxBindingSize">;
+export type CpuOptions = Pick<DeviceOptions, "threads" | "maxBindingSize">;
 
 /** Of the working memory, which ends at 4 GiB, less what the device needs itself. */
 const MOST_BYTES = 2 ** 32 - 2 ** 17;

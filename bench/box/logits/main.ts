@@ -10,11 +10,10 @@ import { conversations, oddTexts } from "./cases.ts";
 import { compare, formatDifference, type Prompt, type Run } from "./compare.ts";
 import { openPeer, type Peer, type PeerModel } from "./peer.ts";
 import { widen } from "./widen.ts";
+import { print } from "../../report.ts";
 
 /** The greatest NMSE at which logits are the same. */
 const TOLERANCE = 1e-5;
-
-const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
 
 function fail(text: string): void {
   print(text);

@@ -1,7 +1,8 @@
-// llama.cpp on the CPU, through node-llama-cpp and the builds that its package brings: tokens, prompts
-// and logits of a GGUF file. This version tells probabilities, not logits: their logarithms are the
-// logits but for one constant per position, which no choice of a token depends on. The package is
-// named where users' installs do not see it; its first run fetches 700 MB, builds for GPUs included.
+// llama.cpp on the CPU: tokens, prompts and logits of a GGUF file. This version tells probabilities, not
+// logits: their logarithms are the logits but for one constant per position, which no choice of a token
+// depends on.
+
+import { openLlamaCpp } from "../../llama_cpp.ts";
 
 /** A GGUF file in llama.cpp. */
 export interface PeerModel extends AsyncDisposable {
@@ -48,9 +49,6 @@ interface PackageContext {
   dispose(): Promise<void>;
 }
 
-// The newest version of which every platform's build is in the registry, as Deno wants them.
-const PACKAGE = "npm:node-llama-cpp@3.21.1";
-
 /** Several threads wait for each other in busy loops, which takes minutes on a busy machine. */
 const THREADS = 1;
 
@@ -61,8 +59,7 @@ const LEAST_NORMAL = 2 ** -126;
 
 /** Loads the package, which brings its own llama.cpp. */
 export async function openPeer(): Promise<Peer> {
-  const { getLlama } = await import(PACKAGE);
-  const llama = await getLlama({ gpu: false, build: "never", maxThreads: THREADS });
+  const llama = await openLlamaCpp(THREADS);
   // The package itself prefers an interpreter in JavaScript, the one that Quern has too.
   const { AddonJinjaRenderer } = llama._bindings;
   return {

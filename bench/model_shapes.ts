@@ -1,12 +1,7 @@
-// `deno task bench:operations [NAME...] [--threads 2] [--prompt 128] [--tokens 16]`: what each operation
-// takes of a prefill and of the steps that decode on the CPU device, and how much of that is spent in
-// TypeScript. NAME is one of the shapes below, or part of a name of the conformance data's models;
-// default: all shapes. `--summary` prints a line per model instead.
+// Models of kinds that no single file is of, with random weights: a mixture of experts, Mamba, Mamba 2,
+// and a hybrid of the delta rule and attention. Real in their widths, but of few layers.
 
-import { parseArgs } from "node:util";
-import { loadModel } from "../engine/model/model.ts";
 import { type WritableMetadata, type WritableTensor, writeGguf } from "../engine/gguf/mod.ts";
-import { OperationClock, type OperationTime } from "../kernels/mod.ts";
 import { randomWeights } from "./random_weights.ts";
 import {
   LLAMA_3_2_1B,
@@ -14,18 +9,6 @@ import {
   tokenizerMetadata,
   writeSyntheticLlama,
 } from "./synthetic_model.ts";
-
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    threads: { type: "string", default: String(navigator.hardwareConcurrency) },
-    prompt: { type: "string", default: "128" },
-    tokens: { type: "string", default: "16" },
-    type: { type: "string", default: "Q4_0" },
-    summary: { type: "boolean", default: false },
-  },
-});
-const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
 
 /** Tensors of a model by name: their shapes, as GGUF has them. Those of one dimension are F32. */
 type Shapes = Record<string, number[]>;
@@ -36,7 +19,8 @@ interface Shape {
   readonly tensors: Shapes;
 }
 
-const CONTEXT = 512;
+/** Window of these models, in tokens. */
+export const CONTEXT = 512;
 
 /** As Qwen3 30B-A3B, but two layers and 64 experts. */
 function mixture(): Shape {
@@ -218,10 +202,14 @@ function model(
   };
 }
 
-async function writeShape(path: string, { vocabulary, metadata, tensors }: Shape): Promise<void> {
+async function writeShape(
+  path: string,
+  matrices: string,
+  { vocabulary, metadata, tensors }: Shape,
+): Promise<void> {
   const list = Object.entries(tensors).map(([name, shape], i): WritableTensor => {
     const isSmall = shape.length === 1 || /ssm_(a|d|conv1d|norm)$|gate_inp$/.test(name);
-    const type = isSmall ? "F32" : options.type;
+    const type = isSmall ? "F32" : matrices;
     const values = shape.reduce((product, length) => product * length);
     const mean = /norm$/.test(name) ? 1 : /ssm_a$/.test(name) ? -1 : 0;
     const data = () => randomWeights(type, values, { mean, deviation: 0.02, seed: i + 1 });
@@ -230,94 +218,12 @@ async function writeShape(path: string, { vocabulary, metadata, tensors }: Shape
   await writeGguf(path, { ...metadata, ...tokenizerMetadata(vocabulary) }, list);
 }
 
-const SHAPES: Record<string, (path: string) => Promise<void>> = {
-  "135m": (path) => writeSyntheticLlama(path, SMOLLM2_135M, { type: options.type }),
-  "1b": (path) => writeSyntheticLlama(path, { ...LLAMA_3_2_1B, layers: 4 }, { type: options.type }),
-  "moe": (path) => writeShape(path, mixture()),
-  "mamba": (path) => writeShape(path, mamba()),
-  "mamba2": (path) => writeShape(path, mamba2()),
-  "hybrid": (path) => writeShape(path, hybrid()),
+/** Writes a model whose matrices are of a GGML type, by the name of its shape. */
+export const MODEL_SHAPES: Record<string, (path: string, type: string) => Promise<void>> = {
+  "135m": (path, type) => writeSyntheticLlama(path, SMOLLM2_135M, { type }),
+  "1b": (path, type) => writeSyntheticLlama(path, { ...LLAMA_3_2_1B, layers: 4 }, { type }),
+  "moe": (path, type) => writeShape(path, type, mixture()),
+  "mamba": (path, type) => writeShape(path, type, mamba()),
+  "mamba2": (path, type) => writeShape(path, type, mamba2()),
+  "hybrid": (path, type) => writeShape(path, type, hybrid()),
 };
-
-const DATA = new URL("../../shared/data/models/architectures/", import.meta.url);
-
-/** Sampling as Ollama has it by default. */
-const SAMPLING = { temperature: 0.8, topK: 40, topP: 0.9, repeatPenalty: 1.1, repeatLastN: 64 };
-
-type Times = ReadonlyMap<string, OperationTime>;
-
-interface Report {
-  readonly prefill: Times;
-  readonly decode: Times;
-}
-
-async function measure(path: string | URL, promptTokens: number): Promise<Report> {
-  const clock = new OperationClock();
-  await using model = await loadModel(path, {
-    contextLength: CONTEXT,
-    maxSequences: 1,
-    prefillChunk: promptTokens,
-    device: { kind: "cpu", threads: Number(options.threads), clock },
-  });
-  const prompt = Array.from({ length: promptTokens }, (_, i) => (i * 37 + 11) % 120);
-  const taken = async (prompt: readonly number[], maxTokens: number) => {
-    clock.reset();
-    const request = { prompt: [...prompt], maxTokens, ignoreEnd: true, ...SAMPLING };
-    for await (const _ of model.generate(request));
-    return new Map([...clock.operations].map(([name, time]) => [name, { ...time }]));
-  };
-  await taken(prompt, 2);
-  const prefill = await taken(prompt.map((token) => token + 1), 1);
-  const decode = await taken([3], Number(options.tokens));
-  return { prefill, decode };
-}
-
-function totals(operations: Times) {
-  const times = [...operations.values()];
-  const total = times.reduce((sum, { total }) => sum + total, 0);
-  const kernels = times.reduce((sum, { kernels }) => sum + kernels, 0);
-  return { total, host: total - kernels };
-}
-
-const percent = (part: number, all: number) => `${(100 * part / all).toFixed(1)} %`.padStart(8);
-
-function printReport(name: string, report: Report): void {
-  const steps = { prefill: totals(report.prefill), decode: totals(report.decode) };
-  const heads = Object.entries(steps).map(([step, { total, host }]) =>
-    `${step} ${total.toFixed(1)} ms, in TypeScript ${percent(host, total).trim()}`
-  );
-  print(`${name.padEnd(24)} ${heads.join("; ")}`);
-  if (options.summary) return;
-  const names = new Set([...report.prefill.keys(), ...report.decode.keys()]);
-  const rows = [...names].map((name) => {
-    const cells = (["prefill", "decode"] as const).map((step) => {
-      const { total = 0, kernels = 0 } = report[step].get(name) ?? {};
-      const all = steps[step].total;
-      return { all: total / all, text: `${percent(total, all)} ${percent(total - kernels, all)}` };
-    });
-    return { name, cells };
-  });
-  rows.sort((a, b) => b.cells[1].all - a.cells[1].all);
-  print(`  ${"operation".padEnd(28)}  prefill  of it TS   decode  of it TS`);
-  for (const { name, cells } of rows) {
-    print(`  ${name.padEnd(28)} ${cells.map(({ text }) => text).join("  ")}`);
-  }
-}
-
-const wanted = positionals.length > 0 ? positionals : Object.keys(SHAPES);
-for (const [name, write] of Object.entries(SHAPES)) {
-  if (!wanted.includes(name)) continue;
-  const path = await Deno.makeTempFile({ suffix: ".gguf" });
-  try {
-    await write(path);
-    printReport(name, await measure(path, Number(options.prompt)));
-  } finally {
-    await Deno.remove(path);
-  }
-}
-const names: string[] = [];
-for await (const { name } of Deno.readDir(DATA)) if (name.endsWith(".gguf")) names.push(name);
-for (const name of names.sort()) {
-  if (!wanted.some((part) => part === "all" || (!SHAPES[part] && name.includes(part)))) continue;
-  printReport(name, await measure(new URL(name, DATA), 48));
-}
