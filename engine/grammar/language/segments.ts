@@ -97,7 +97,7 @@ export class SegmentCache {
     let segments = this.#segments.get(key);
     if (!segments) {
       segments = cut(sets);
-      this.#work.spend(segments.starts.length);
+      this.#work.spend(4 + segments.starts.length + sets.length);
       this.#kept += segments.starts.length + sets.length;
       if (this.#kept > MAX_KEPT) {
         this.#segments.clear();

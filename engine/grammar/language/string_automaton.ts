@@ -47,11 +47,17 @@ interface Partial {
   readonly targets: readonly number[];
 }
 
+/** States of a piece of the table, as a power of two: to copy a table as it grows takes long. */
+const PIECE = 6;
+const STATES_MASK = (1 << PIECE) - 1;
+
 /** Most states, besides those on the way to known ends: 64 MiB of table. */
 const MAX_STATES = 65_536;
 
-/** Steps of derivation that take as long as one more state. */
-const STATE_STEPS = 10;
+/** Steps of work that one more state takes, a step that nobody has taken, and a segment on its way. */
+const STATE_STEPS = 6;
+const FILL_STEPS = 1;
+const SEGMENT_STEPS = 0.25;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -60,8 +66,8 @@ const BACKSLASH = 0x5c;
 export class StringStates {
   readonly #tools: LanguageTools;
   readonly #writing: Writing;
-  /** 256 per state; -1 where nobody has looked yet. */
-  #table = new Int32Array(256 * 64).fill(-1);
+  /** 256 per state, in pieces; -1 where nobody has looked yet. */
+  readonly #pieces: Int32Array[] = [];
   /** By state: the language to come between characters, else -1. */
   readonly #languages: number[] = [-1];
   readonly #partials: (Partial | undefined)[] = [undefined];
@@ -71,7 +77,7 @@ export class StringStates {
   constructor(tools: LanguageTools, writing: Writing) {
     this.#tools = tools;
     this.#writing = writing;
-    this.#table.fill(0, 0, 256);
+    this.#pieces.push(newPiece().fill(0, 0, 256));
   }
 
   /** The automaton of a language. @throws {LanguageError} if a shortest text takes too long to find */
@@ -94,7 +100,7 @@ export class StringStates {
 
   /** The state after `byte`; 0 is dead. */
   step(state: number, byte: number): number {
-    const next = this.#table[(state << 8) | byte]!;
+    const next = this.#pieces[state >>> PIECE]![((state & STATES_MASK) << 8) | byte]!;
     return next >= 0 ? next : this.#fill(state, byte);
   }
 
@@ -154,17 +160,13 @@ export class StringStates {
     this.#tools.derivatives.work.spend(STATE_STEPS);
     this.#languages.push(language);
     this.#partials.push(partial);
-    if (256 * (state + 1) > this.#table.length) {
-      const table = new Int32Array(2 * this.#table.length);
-      table.set(this.#table);
-      table.fill(-1, this.#table.length);
-      this.#table = table;
-    }
+    if ((state & STATES_MASK) === 0) this.#pieces.push(newPiece());
     return state;
   }
 
   #isKnown(state: number, byte: number): boolean {
-    if (this.#table[(state << 8) | byte]! >= 0) return true;
+    const next = this.#pieces[state >>> PIECE]![((state & STATES_MASK) << 8) | byte]!;
+    if (next >= 0) return true;
     return this.#writing === "json" && (byte < 0x20 || byte === QUOTE);
   }
 
@@ -173,7 +175,8 @@ export class StringStates {
     const next = language >= 0
       ? inTime(() => this.#lead(language, byte), () => 0)
       : this.#continue(this.#partials[state]!, byte);
-    return this.#table[(state << 8) | byte] = next;
+    this.#tools.derivatives.work.spend(FILL_STEPS);
+    return this.#pieces[state >>> PIECE]![((state & STATES_MASK) << 8) | byte] = next;
   }
 
   /** The state after the first byte of a character. */
@@ -226,13 +229,15 @@ export class StringStates {
     const end = low + 64 ** length;
     const slice = { starts: [] as number[], targets: [] as number[] };
     let alive = false;
+    const first = segmentOf(starts, low);
     const put = (start: number, target: number) => {
       if (slice.targets.at(-1) === target) return;
       slice.starts.push(start);
       slice.targets.push(target);
     };
     if (skip > 0) put(0, empty);
-    for (let i = segmentOf(starts, low); i < starts.length && starts[i]! < end; i++) {
+    for (let i = first; i < starts.length && starts[i]! < end; i++) {
+      this.#tools.derivatives.work.spend(SEGMENT_STEPS);
       const last = Math.min(starts[i + 1] ?? end, end) - 1 - low;
       const from = Math.max(starts[i]! - low, skip);
       if (from > last) continue;
@@ -304,6 +309,10 @@ export class StringStates {
     );
     return [...begun, ...spell(bytes.text(targets[i]!)!, this.#writing)];
   }
+}
+
+function newPiece(): Int32Array {
+  return new Int32Array(256 << PIECE).fill(-1);
 }
 
 /** Least number that no state and no expression has, for keys. */

@@ -1,8 +1,9 @@
-// How much may be worked on languages, in steps of about 300 ns. What is found is true for good, and what
+// How much may be worked on a schema, in steps of about 300 ns. What is found is true for good, and what
 // there was no time for is not noted at all: whoever runs out of work stops with an exception, so that
 // nothing on the way keeps half an answer. Compiling a schema has a budget, beyond which the schema is
 // refused. A mask has one too, beyond which its walk leaves out what it was looking at. Taking a token
-// that a mask allowed has none.
+// that a mask allowed has none. Every loop that a schema can lengthen counts its steps here, and this
+// looks every 1024 steps at whether they are wanted still.
 
 import { checkpoint } from "../../cancellation.ts";
 import { LanguageError } from "./errors.ts";
@@ -13,6 +14,9 @@ const COMPILE_WORK = 2_000_000;
 /** By how much more than masks may keep is kept of what tokens lead to, before the format fails. */
 const RESERVE = 4;
 
+/** What a walk may take besides to go on among what is known, as a share of its steps. */
+const RESERVED = 0.25;
+
 /** Steps after which is asked whether they are wanted still. */
 const CHECKED = 1024;
 
@@ -22,6 +26,9 @@ export class OutOfWork extends Error {
   override name = "OutOfWork";
 }
 
+/** Steps that an exception takes. */
+const EXCEPTION_STEPS = 8;
+
 /** Thrown so often that its trace would be dear. */
 const OUT_OF_WORK = new OutOfWork("A mask has used its work up");
 
@@ -29,6 +36,8 @@ const OUT_OF_WORK = new OutOfWork("A mask has used its work up");
 export class Work {
   #done = 0;
   #end = COMPILE_WORK;
+  /** What a walk may take to go on among what is known, once the work is spent. */
+  #reserve = 0;
   #purpose: "compile" | "mask" | "token" = "compile";
   #nextCheckpoint = CHECKED;
 
@@ -40,6 +49,11 @@ export class Work {
   /** Whether no more may be done now. */
   get isSpent(): boolean {
     return this.#done > this.#end;
+  }
+
+  /** Whether so much more is done that a walk stops where it is: even what is known takes time. */
+  get isOverdrawn(): boolean {
+    return this.#done > this.#end + this.#reserve;
   }
 
   /** Whether a schema is being compiled, when what takes long is refused. */
@@ -55,10 +69,20 @@ export class Work {
     checkpoint();
   }
 
+  /**
+   * Counts steps of what is not derived from languages: they limit masks alone, as compilers have other
+   * limits for it. Errors: OutOfWork for a mask that has no work left.
+   */
+  charge(steps: number): void {
+    if (this.#purpose === "mask") this.check();
+    else if (this.#purpose === "compile") this.#end += steps;
+    this.spend(steps);
+  }
+
   /** Errors: OutOfWork for a mask, LanguageError for a compiler, where there is no work left. */
   check(): void {
     if (this.#done <= this.#end) return;
-    if (this.#purpose === "mask") throw OUT_OF_WORK;
+    if (this.#purpose === "mask") this.#stop();
     throw new LanguageError("Deriving a language: it takes too many steps");
   }
 
@@ -70,23 +94,38 @@ export class Work {
     throw new LanguageError(`Deriving a language: it takes over ${most} ${what}`);
   }
 
+  /** Ends what a mask is at, which leaves it out. */
+  #stop(): never {
+    this.spend(EXCEPTION_STEPS);
+    throw OUT_OF_WORK;
+  }
+
   /** Ends compiling: from now on only masks have a limit. */
   release(): void {
     this.#purpose = "token";
     this.#end = Infinity;
   }
 
-  /** Does what a mask needs, with so many steps at most. */
+  /** Does what a mask needs, with so many steps at most, and no more than what it is a part of has. */
   limited<T>(steps: number, action: () => T): T {
-    const [purpose, end] = [this.#purpose, this.#end];
+    const [purpose, end, reserve] = [this.#purpose, this.#end, this.#reserve];
+    const most = purpose === "mask" ? end : Infinity;
     this.#purpose = "mask";
-    this.#end = this.#done + steps;
+    this.#end = Math.min(this.#done + steps, most);
+    this.#reserve = steps * RESERVED;
     try {
       return action();
     } finally {
       this.#purpose = purpose;
       this.#end = end;
+      this.#reserve = reserve;
     }
+  }
+
+  /** Does a part of what a mask needs, with a share of the steps that it has left. */
+  within<T>(share: number, action: () => T): T {
+    if (this.#purpose !== "mask") return action();
+    return this.limited(share * Math.max(this.#end - this.#done, 0), action);
   }
 }
 

@@ -2,6 +2,8 @@
 // search over what is left (Davis, Logemann and Loveland, 1962). What is assumed can be taken back, so
 // that many questions about one set of clauses share their assumptions.
 
+import type { Work } from "../language/mod.ts";
+
 /** A variable, by number, or its opposite. */
 export interface Literal {
   readonly variable: number;
@@ -23,6 +25,9 @@ export type SearchEnd = "found" | "exhausted" | "given up";
 
 const UNKNOWN = -1;
 
+/** Steps of work that looking at a clause takes. */
+const CLAUSE_STEPS = 0.25;
+
 /** Clauses, and what is assumed of their variables. Inside, a literal is 2 * variable + isTrue. */
 export class Clauses {
   /** The literals of all clauses, and where those of each begin. */
@@ -35,10 +40,12 @@ export class Clauses {
   /** Literals in the order in which they were assumed, and before each how many variables are true. */
   readonly #trail: Int32Array;
   readonly #trues: Int32Array;
+  readonly #work: Work;
   #assumed = 0;
   #steps = 0;
 
-  constructor(variables: number, clauses: readonly (readonly Literal[])[]) {
+  constructor(variables: number, clauses: readonly (readonly Literal[])[], work: Work) {
+    this.#work = work;
     const having: number[][] = Array.from({ length: 2 * variables }, () => []);
     this.#starts = new Int32Array(clauses.length + 1);
     clauses.forEach((clause, index) => {
@@ -90,12 +97,14 @@ export class Clauses {
     }
   }
 
-  /** Looks for assignments on top of what is assumed, which is left as it was. */
+  /** Looks for assignments on top of what is assumed, which is left as it was. Errors: OutOfWork. */
   search(goal: SearchGoal, maxSteps: number): SearchEnd {
     const mark = this.#assumed;
-    const end = this.#search(goal, this.#steps + maxSteps);
-    this.undo(mark);
-    return end;
+    try {
+      return this.#search(goal, this.#steps + maxSteps);
+    } finally {
+      this.undo(mark);
+    }
   }
 
   #search(goal: SearchGoal, maxSteps: number): SearchEnd {
@@ -144,6 +153,7 @@ export class Clauses {
 
   #holds(clause: number): boolean {
     this.#steps++;
+    this.#work.charge(CLAUSE_STEPS);
     const end = this.#starts[clause + 1]!;
     for (let at = this.#starts[clause]!; at < end; at++) {
       if (this.#values[this.#literals[at]!] === 1) return true;

@@ -25,7 +25,7 @@ export class Completion {
 
   constructor(machine: Machine) {
     this.#machine = machine;
-    this.texts = new TextEnds(machine.stacks.words);
+    this.texts = new TextEnds(machine.stacks.words, machine.rules.work);
   }
 
   /** Fewest bytes to the end; Infinity where they are too many to count. */

@@ -38,18 +38,18 @@ export class LocalMasks {
 
   /** Whether {@linkcode add} has left tokens out for want of work since this was set to false. */
   get isPartial(): boolean {
-    return this.#texts.isPartial;
+    return this.#texts.isPartial || this.#numbers.isPartial;
   }
 
   set isPartial(isPartial: boolean) {
-    this.#texts.isPartial = isPartial;
+    this.#texts.isPartial = this.#numbers.isPartial = isPartial;
   }
 
   constructor(machine: Machine, table: TokenTable, reserve: () => void) {
     this.#machine = machine;
     this.#table = table;
     this.#texts = new TextWalk(table, machine);
-    this.#numbers = new NumberWalk(table);
+    this.#numbers = new NumberWalk(table, machine.rules.work);
     this.#reserve = reserve;
   }
 
@@ -119,9 +119,13 @@ export class LocalMasks {
     if (!mask) {
       this.#reserve();
       const bits = new Uint32Array(Math.ceil(this.#table.size / 32));
+      const wasPartial = this.#numbers.isPartial;
+      this.#numbers.isPartial = false;
       const exits = this.#numbers.add(bits, 0, rules.numbers[index]!, state);
-      mask = { bits, exits, isPartial: false };
-      this.#ofNumbers.set(key, mask);
+      const { isPartial } = this.#numbers;
+      this.#numbers.isPartial ||= wasPartial;
+      mask = { bits, exits, isPartial };
+      if (!isPartial) this.#ofNumbers.set(key, mask);
     }
     return mask;
   }

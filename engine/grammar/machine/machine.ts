@@ -1,7 +1,6 @@
 // The states of a document as it is written: a state is a set of stacks, more than one only while
 // a union is undecided. Steps are remembered in a flat table, a row of 256 for each state.
 
-import { checkpoint } from "../../cancellation.ts";
 import { IntegerLists } from "./integer_lists.ts";
 import type { Rules } from "./rules.ts";
 import { lastText } from "./last_text.ts";
@@ -29,6 +28,10 @@ const FIRST = 3;
 /** Rows of a piece of the table, as a power of two. */
 const PIECE = 6;
 const ROWS_MASK = (1 << PIECE) - 1;
+
+/** Steps of work that a step of a state takes, and of each of its stacks. */
+const STATE_STEPS = 6;
+const STACK_STEPS = 4;
 
 /** A byte that comes nowhere: it tells a row that is new. */
 const NO_BYTE = 0xfe;
@@ -81,7 +84,7 @@ function wordsAt(level: number, isObject: boolean, settling: Settling): readonly
 export class Machine {
   readonly rules: Rules;
   readonly stacks = new Stacks();
-  readonly avoidance = new WordAvoidance(this.stacks.words);
+  readonly avoidance: WordAvoidance;
   readonly start: State;
   readonly #stepper: Stepper;
   readonly #unions = new StackUnions(this.stacks);
@@ -97,6 +100,7 @@ export class Machine {
 
   constructor(rules: Rules) {
     this.rules = rules;
+    this.avoidance = new WordAvoidance(this.stacks.words, rules.work);
     this.#stepper = new Stepper(rules, this.stacks, this.#unions, this.avoidance);
     this.start = this.stateOf([this.#stepper.start()]);
   }
@@ -303,11 +307,11 @@ export class Machine {
   }
 
   #compute(state: State, byte: number): State {
-    checkpoint();
     const out = this.#out;
     out.length = 0;
     const list = state - FIRST;
-    const count = this.#states.lengthOf(list);
+    const count = state < FIRST ? 0 : this.#states.lengthOf(list);
+    this.rules.work.charge(STATE_STEPS + STACK_STEPS * count);
     for (let index = 0; index < count; index++) {
       this.#stepper.step(this.#states.at(list, index), byte, out);
     }

@@ -16,10 +16,13 @@ const MAX_STATES = 16_384;
 const MAX_FORCED = 256;
 
 /** Steps of work for a mask: less than 50 ms. */
-const MASK_WORK = 120_000;
+const MASK_WORK = 60_000;
+
+/** The share of it that may go into finding out whether the end is near; as much again leads there. */
+const END_SHARE = 0.375;
 
 /** The same for one that would have nothing in it with less: a second. */
-const MOST_MASK_WORK = 16 * MASK_WORK;
+const MOST_MASK_WORK = 32 * MASK_WORK;
 
 /** Bytes of an end that is led to: whoever is further away from it is left alone. */
 const MAX_LED = 1 << 20;
@@ -117,15 +120,27 @@ export class Matcher {
     if (this.#isEnded) return new Uint32Array(Math.ceil(this.#context.table.size / 32));
     const { work } = this.#context.rules;
     for (let steps = this.#context.maskWork; steps <= MOST_MASK_WORK; steps *= 2) {
-      const isNearEnd = work.limited(steps, () => this.#isNearEnd(remaining));
-      const near = isNearEnd ? work.limited(steps, () => this.#lookWithin(remaining)) : undefined;
-      const { bits, isPartial } = near ?? work.limited(steps, () => this.#look());
+      const { bits, isPartial } = work.limited(steps, () => this.#find(remaining, steps));
       // There is a way on from every state: what was found is kept, so the next look goes further.
       if (!isPartial || bits.some((word) => word !== 0)) return bits;
     }
     throw new MachineError(
       "its patterns take too long to find what may come next: simplify them, or the bounds of lengths",
     );
+  }
+
+  /** The tokens that may come, or where the end must be near, those that lead there. */
+  #find(remaining: number, steps: number): FoundMask {
+    const { work } = this.#context.rules;
+    const share = steps * END_SHARE;
+    const isNearEnd = remaining < Infinity &&
+      work.limited(share, () => this.#isNearEnd(remaining));
+    const lead = () => unlessOutOfWork(() => this.#lookWithin(remaining), undefined);
+    const near = isNearEnd ? work.limited(share, lead) : undefined;
+    if (near) return near;
+    const { size } = this.#context.table;
+    const nothing = { bits: new Uint32Array(Math.ceil(size / 32)), isPartial: true };
+    return unlessOutOfWork(() => this.#look(), nothing);
   }
 
   /** The tokens that may come, as far as there is work left to find them. */
@@ -231,7 +246,6 @@ export class Matcher {
 
   /** Whether only a few more tokens than the shortest end takes are left. */
   #isNearEnd(remaining: number): boolean {
-    if (remaining === Infinity) return false;
     return unlessOutOfWork(() => {
       const cost = this.#completion.cost(this.#place.state);
       return cost <= MAX_LED && remaining < cost + this.#completion.slack;

@@ -77,7 +77,10 @@ function automataOf(
   return {
     text: (language) => languages.automaton(language),
     number: (set) =>
-      numberAutomaton(set, { plain: !anyNumbers || integersAsSpelled && hasOnlyIntegers(set) }),
+      numberAutomaton(set, {
+        plain: !anyNumbers || integersAsSpelled && hasOnlyIntegers(set),
+        work: languages.work,
+      }),
     count: (language, limit) => languages.finite(language, limit)?.length ?? Infinity,
     work: languages.work,
   };

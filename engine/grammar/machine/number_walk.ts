@@ -1,8 +1,13 @@
 // Which tokens stay within a number, and after which of its bytes it may end for something else to
 // follow: without a look at what the number stands in.
 
+import { expectOutOfWork, type Work } from "../language/mod.ts";
 import type { NumberAutomaton } from "./rules.ts";
 import type { TokenTable } from "./token_table.ts";
+
+/** Nodes that are counted at once, and the steps of work that they take. */
+const COUNTED = 64;
+const COUNTED_STEPS = 8;
 
 /** Walks numbers through the tokens of a vocabulary. */
 export class NumberWalk {
@@ -12,8 +17,14 @@ export class NumberWalk {
   readonly #nodes: Int32Array;
   readonly #isExit: Uint8Array;
 
-  constructor(table: TokenTable) {
+  readonly #work: Work;
+  #steps = 0;
+  /** Whether tokens were left out for want of work since this was set to false. */
+  isPartial = false;
+
+  constructor(table: TokenTable, work: Work) {
     this.#table = table;
+    this.#work = work;
     this.#states = new Int32Array(table.longest + 1);
     this.#nodes = new Int32Array(table.longest + 1);
     this.#isExit = new Uint8Array(table.longest + 1);
@@ -37,7 +48,22 @@ export class NumberWalk {
     for (let child = node + 1; child < end;) {
       const depth = depths[child]!;
       const before = depth - 1;
-      const next = automaton.step(this.#states[before]!, bytes[child]!);
+      if (++this.#steps % COUNTED === 0) {
+        this.#work.spend(COUNTED_STEPS);
+        if (this.#work.isOverdrawn) {
+          this.isPartial = true;
+          return exits;
+        }
+      }
+      let next: number;
+      try {
+        next = automaton.step(this.#states[before]!, bytes[child]!);
+      } catch (error) {
+        expectOutOfWork(error);
+        this.isPartial = true;
+        child = ends[child]!;
+        continue;
+      }
       if (next === 0) {
         if (this.#isExit[before] === 0 && automaton.accepts(this.#states[before]!)) {
           this.#isExit[before] = 1;

@@ -3,6 +3,7 @@
 // summed up from the last key to the first.
 
 import { lightestKeys, type WeighedKeys } from "./other_keys.ts";
+import type { Work } from "../language/mod.ts";
 import type { ObjectPlace, ObjectPlan } from "./object_plan.ts";
 import type { ObjectLedger, ObjectRules } from "./object_rules.ts";
 
@@ -18,9 +19,13 @@ const BRACE = 1;
 /** Ledgers whose ends are kept. */
 const MAX_KEPT = 64;
 
+/** Steps of work that each declared key takes which is measured. */
+const KEY_STEPS = 0.2;
+
 /** Measures the ends of objects of one type. */
 export class ObjectEnds {
   readonly #rules: ObjectRules;
+  readonly #work: Work;
   /** By property, bytes of its key and shortest value, with quotes, colon and comma. */
   readonly #weights: Float64Array;
   readonly #others: readonly WeighedKeys[];
@@ -34,9 +39,11 @@ export class ObjectEnds {
     rules: ObjectRules,
     weight: (type: number) => number,
     others: readonly WeighedKeys[],
+    work: Work,
   ) {
     const { properties } = rules.type;
     this.#rules = rules;
+    this.#work = work;
     this.#others = others;
     this.#weights = new Float64Array(properties.length);
     rules.keys.forEach((key, at) => {
@@ -74,6 +81,7 @@ export class ObjectEnds {
 
   #rest(ledger: ObjectLedger, used: number): number {
     const rules = this.#rules;
+    if (!rules.isOrdered) this.#work.charge(KEY_STEPS * rules.keys.length);
     const place = rules.placeOf(ledger);
     const [bytes, required] = this.#requiredAt(place);
     if (rules.hasClauses) return BRACE + bytes + this.#ofClauses(ledger, place.position, used);
@@ -126,6 +134,7 @@ export class ObjectEnds {
 
   #measureKeys(ledger: ObjectLedger, used: number): Float64Array {
     const rules = this.#rules;
+    this.#work.charge(KEY_STEPS * rules.keys.length);
     const choices = rules.choices(ledger);
     const bytes = new Float64Array(rules.keys.length).fill(Infinity);
     const after = rules.hasClauses

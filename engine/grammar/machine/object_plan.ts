@@ -3,6 +3,7 @@
 
 import type { ObjectType } from "../types.ts";
 import { Clauses, type SearchEnd, type SearchGoal } from "./clauses.ts";
+import { Work } from "../language/mod.ts";
 import { MachineError } from "./errors.ts";
 
 /** Clauses that are looked at for one object before the search gives up. */
@@ -63,7 +64,7 @@ export class ObjectPlanner {
   /** Whether anything can satisfy the clauses, without the keys that are no properties. */
   readonly #isPossible: boolean;
 
-  constructor(type: ObjectType) {
+  constructor(type: ObjectType, work = new Work()) {
     this.#type = type;
     const keys = new Map<string, number>();
     const clauses = type.clauses.map((clause) =>
@@ -72,7 +73,7 @@ export class ObjectPlanner {
         return { variable: keys.get(key)!, isTrue: present };
       })
     );
-    this.#clauses = new Clauses(keys.size, clauses);
+    this.#clauses = new Clauses(keys.size, clauses, work);
     this.#variables = type.properties.map(({ key }) => keys.get(key) ?? -1);
     const declared = new Set(this.#variables);
     this.#isPossible = clauses.every((clause) => clause.length > 0) &&
@@ -105,6 +106,15 @@ export class ObjectPlanner {
     if (!this.#isPossible) return undefined;
     const clauses = this.#clauses;
     const mark = clauses.mark;
+    try {
+      return this.#askAt(place, ask);
+    } finally {
+      clauses.undo(mark);
+    }
+  }
+
+  #askAt<T>(place: ObjectPlace, ask: (counts: Counts) => T): T | undefined {
+    const clauses = this.#clauses;
     const seen = new Set(place.seen);
     let fillers = place.others;
     let certain = place.count;
@@ -121,9 +131,7 @@ export class ObjectPlanner {
       knownTrues += Number(!isGone);
       return clauses.assume({ variable, isTrue: !isGone });
     });
-    const answer = isConsistent ? ask({ certain, fillers, knownTrues }) : undefined;
-    clauses.undo(mark);
-    return answer;
+    return isConsistent ? ask({ certain, fillers, knownTrues }) : undefined;
   }
 
   #next({ position, seen }: ObjectPlace, counts: Counts, ordered: boolean): number[] {

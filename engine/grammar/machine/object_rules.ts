@@ -2,6 +2,7 @@
 // that must hold of it can still come true. A ledger is what matters of the keys so far, as a
 // number; the keys themselves are not in it.
 
+import { Work } from "../language/mod.ts";
 import type { ObjectType } from "../types.ts";
 import { IntegerLists } from "./integer_lists.ts";
 import {
@@ -25,6 +26,9 @@ const UNLIMITED = 0x3fffffff;
 
 /** Ledgers whose choices are kept: those around where one document is. */
 const MAX_KEPT = 64;
+
+/** Steps of work that each declared key takes where those are found that may come next. */
+const PROPERTY_STEPS = 0.1;
 
 /** The rules of one object type. */
 export class ObjectRules {
@@ -50,20 +54,23 @@ export class ObjectRules {
   readonly #boundBefore: Int32Array;
   readonly #inClauses: ReadonlySet<number>;
   readonly #planner: ObjectPlanner;
+  readonly #work: Work;
   readonly #ledgers = new IntegerLists();
   readonly #feasible = new Map<ObjectLedger, boolean>();
   readonly #choices = new Map<ObjectLedger, Int32Array>();
 
   /**
    * `spell` gives the bytes of a key, `others` is how many other keys there are at all (Infinity:
-   * any number), `ordered` whether declared keys come in order and before others.
+   * any number), `ordered` whether declared keys come in order and before others; `work` counts what
+   * is done to plan them.
    */
   constructor(
     type: ObjectType,
-    { spell, others, ordered }: {
+    { spell, others, ordered, work = new Work() }: {
       spell: (key: string) => Uint8Array;
       others: number;
       ordered: boolean;
+      work?: Work;
     },
   ) {
     const { properties, clauses, min, max } = type;
@@ -87,7 +94,9 @@ export class ObjectRules {
       this.#boundBefore[at + 1] = bound.length;
     });
     this.#bound = bound;
-    this.#planner = new ObjectPlanner({ ...type, properties: bound.map((at) => properties[at]!) });
+    this.#work = work;
+    const planned = { ...type, properties: bound.map((at) => properties[at]!) };
+    this.#planner = new ObjectPlanner(planned, work);
     this.#requiredFrom = new Int32Array(properties.length + 1);
     for (let at = properties.length - 1; at >= 0; at--) {
       const isCountedHere = properties[at]!.required && !this.isBound(at);
@@ -222,6 +231,7 @@ export class ObjectRules {
   /** The properties of which one may come next, in order. */
   allowed(ledger: ObjectLedger): number[] {
     const place = this.placeOf(ledger);
+    this.#work.charge(PROPERTY_STEPS * this.type.properties.length);
     const ofClauses = this.hasClauses ? this.#boundAllowed(place) : undefined;
     const { properties } = this.type;
     const seen = new Set(place.seen);

@@ -1,10 +1,14 @@
 // How many bytes further keys of an object that are not declared need at least, which must all differ:
 // the keys of a language are counted by their lengths, not written.
 
+import type { Work } from "../language/mod.ts";
 import type { TextAutomaton } from "./text_rules.ts";
 
 /** Steps of an automaton that are taken to count keys; longer keys than that are not looked for. */
 const MAX_STEPS = 300_000;
+
+/** Steps of work that all steps of a state take. */
+const STATE_STEPS = 40;
 
 /** Keys of one length, in bytes. */
 interface Run {
@@ -20,9 +24,11 @@ export class KeyLengths {
   #length = 0;
   #steps = 0;
   readonly #runs: Run[] = [];
+  readonly #work: Work;
 
-  constructor(automaton: TextAutomaton) {
+  constructor(automaton: TextAutomaton, work: Work) {
     this.#automaton = automaton;
+    this.#work = work;
     this.#frontier = new Map(automaton.start === 0 ? [] : [[automaton.start, 1]]);
   }
 
@@ -39,17 +45,20 @@ export class KeyLengths {
     for (const [state, texts] of this.#frontier) {
       if (automaton.isBoundary(state) && automaton.accepts(state)) count += texts;
     }
-    if (count > 0) this.#runs.push({ length: this.#length, count });
-    this.#length++;
-    this.#steps += 256 * this.#frontier.size;
-    if (this.#steps <= MAX_STEPS) {
+    const steps = this.#steps + 256 * this.#frontier.size;
+    if (steps <= MAX_STEPS) {
       for (const [state, texts] of this.#frontier) {
+        this.#work.charge(STATE_STEPS);
         for (let byte = 0x20; byte < 0xf5; byte++) {
           const next = automaton.step(state, byte);
           if (next !== 0) longer.set(next, (longer.get(next) ?? 0) + texts);
         }
       }
     }
+    // Nothing is noted before all of it is found, as there may be no work left for it.
+    if (count > 0) this.#runs.push({ length: this.#length, count });
+    this.#length++;
+    this.#steps = steps;
     this.#frontier = longer;
   }
 }

@@ -182,6 +182,7 @@ export class Rules {
           0,
         ),
         ordered: !this.#anyOrder,
+        work: this.work,
       }),
     ) - 1;
     this.others[index] = type.others.map(({ keys: language }) =>

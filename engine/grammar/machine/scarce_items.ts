@@ -15,6 +15,9 @@ const MAX_VALUES = 64;
 /** Bytes that are tried for them. */
 const MAX_TRIALS = 50_000;
 
+/** Steps of work that a trial takes. */
+const TRIAL_STEPS = 4;
+
 /** A place, and the texts of the values that fit it. */
 interface ScarcePlace {
   readonly position: number;
@@ -103,6 +106,7 @@ export class ScarceItems {
       const inText = this.#steps.candidates(stack) === undefined;
       for (const byte of this.#steps.candidates(stack) ?? IN_TEXTS) {
         if (++trials > MAX_TRIALS || values.size > MAX_VALUES) return undefined;
+        this.#rules.work.charge(TRIAL_STEPS);
         if (!inText && this.#rules.isSpace(byte)) continue;
         const out: Stack[] = [];
         this.#steps.step(stack, byte, out);

@@ -61,6 +61,7 @@ export class TextBudgetWalk {
   readonly #words: WordSets;
   readonly #avoidance: WordAvoidance;
   readonly #ends: TextEnds;
+  readonly #isOver: () => boolean;
   readonly #giveUp: (error: unknown) => void;
   /** By depth, what is known along the path of a walk. */
   readonly #states: Int32Array;
@@ -71,10 +72,12 @@ export class TextBudgetWalk {
 
   constructor(
     table: TokenTable,
-    { words, avoidance, ends, giveUp }: {
+    { words, avoidance, ends, isOver, giveUp }: {
       readonly words: WordSets;
       readonly avoidance: WordAvoidance;
       readonly ends: TextEnds;
+      /** Counts a node of a walk. Returns whether the walk ends there, for want of work. */
+      readonly isOver: () => boolean;
       /** Is told where there was no work left for what is below a node; throws any other error. */
       readonly giveUp: (error: unknown) => void;
     },
@@ -83,6 +86,7 @@ export class TextBudgetWalk {
     this.#words = words;
     this.#avoidance = avoidance;
     this.#ends = ends;
+    this.#isOver = isOver;
     this.#giveUp = giveUp;
     this.#states = new Int32Array(table.longest + 1);
     this.#characters = new Int32Array(table.longest + 1);
@@ -168,6 +172,10 @@ export class TextBudgetWalk {
     this.#characters[depths[node]!] = place.characters;
     this.#avoided[depths[node]!] = place.avoided;
     for (let child = node + 1; child < ends[node]!;) {
+      if (this.#isOver()) {
+        walk.greatest = Infinity;
+        break;
+      }
       let isOver = true;
       try {
         isOver = this.#visit(child, walk);

@@ -2,6 +2,7 @@
 // window, and as none of a set of strings. Ends are measured, not written: a string of at least 10^9
 // characters costs as little as one of three.
 
+import type { Work } from "../language/mod.ts";
 import type { TextRules } from "./text_rules.ts";
 import { NO_WORDS, type WordSet, type WordSets } from "./word_sets.ts";
 
@@ -10,6 +11,10 @@ const MAX_VISITS = 10_000;
 
 /** The same for a way from a state back to it. */
 const MAX_LOOP_VISITS = 1000;
+
+/** Steps of work that all steps of a place take: in a search for an end, and for a way back. */
+const VISIT_STEPS = 60;
+const LOOP_STEPS = 15;
 
 /** Bytes that lead from a state back to it, and how many characters they are. */
 interface Loop {
@@ -31,6 +36,8 @@ interface Begun {
 
 /** What is known of one text. */
 interface Known {
+  /** By state, the lengths of ends where neither the number of characters matters nor words. */
+  readonly lengths: (number | undefined)[];
   /** By state. */
   readonly loops: (Loop | undefined)[];
   readonly ends: (PlainEnd | undefined)[];
@@ -52,19 +59,27 @@ const NO_LOOP: Loop = { bytes: new Uint8Array(0), characters: 0 };
 /** Measures the ends of texts. */
 export class TextEnds {
   readonly #words: WordSets;
+  readonly #work: Work;
   readonly #known = new Map<TextRules, Known>();
 
-  /** Sets of strings to avoid are of `words`. */
-  constructor(words: WordSets) {
+  /** Sets of strings to avoid are of `words`; `work` limits searches. */
+  constructor(words: WordSets, work: Work) {
     this.#words = words;
+    this.#work = work;
   }
 
   /** Bytes of a short end; Infinity where a search for one takes too long. */
   length(text: TextRules, state: number, characters: number, avoided = NO_WORDS): number {
-    if (!text.isBounded && avoided === NO_WORDS && text.automaton.completionLength) {
-      return text.automaton.completionLength(state);
-    }
     const known = this.#knownOf(text);
+    if (!text.isBounded && avoided === NO_WORDS && text.automaton.completionLength) {
+      // A walk asks about the same few states for each token.
+      let length = known.lengths[state];
+      if (length === undefined) {
+        length = text.automaton.completionLength(state);
+        if (length < Infinity) known.lengths[state] = length;
+      }
+      return length;
+    }
     const begun = avoided === NO_WORDS ? this.#begun(text, known, state) : undefined;
     if (begun) {
       const rest = this.#padded(text, known, begun.state, characters + 1, NO_WORDS);
@@ -76,7 +91,10 @@ export class TextEnds {
 
   #knownOf(text: TextRules): Known {
     let known = this.#known.get(text);
-    if (!known) this.#known.set(text, known = { loops: [], ends: [], begun: [], found: new Map() });
+    if (!known) {
+      known = { lengths: [], loops: [], ends: [], begun: [], found: new Map() };
+      this.#known.set(text, known);
+    }
     return known;
   }
 
@@ -110,7 +128,7 @@ export class TextEnds {
     const missing = text.min - characters - end.characters;
     let padding = 0;
     if (missing > 0) {
-      const loop = known.loops[state] ??= findLoop(text, state);
+      const loop = known.loops[state] ??= findLoop(text, state, this.#work);
       if (loop === NO_LOOP) return Infinity;
       const rounds = Math.ceil(missing / loop.characters);
       characters += rounds * loop.characters;
@@ -150,6 +168,7 @@ export class TextEnds {
         return length - 1;
       }
       if (queue.length > MAX_VISITS) break;
+      this.#work.charge(VISIT_STEPS);
       for (let byte = 0; byte < 0xf5; byte++) {
         const next = text.automaton.step(visit.state, byte);
         if (next === 0) continue;
@@ -181,7 +200,7 @@ function plainEnd({ automaton }: TextRules, state: number): PlainEnd {
 }
 
 /** A short way from a state between characters back to it. */
-function findLoop({ automaton }: TextRules, start: number): Loop {
+function findLoop({ automaton }: TextRules, start: number, work: Work): Loop {
   if (!automaton.isBoundary(start)) return NO_LOOP;
   interface Step {
     readonly state: number;
@@ -192,6 +211,7 @@ function findLoop({ automaton }: TextRules, start: number): Loop {
   const queue: Step[] = [{ state: start, byte: -1, from: undefined }];
   for (const step of queue) {
     if (queue.length > MAX_LOOP_VISITS) return NO_LOOP;
+    work.charge(LOOP_STEPS);
     for (let byte = 0x20; byte < 0xf5; byte++) {
       const state = automaton.step(step.state, byte);
       if (state === 0 || visited.has(state)) continue;

@@ -50,6 +50,10 @@ const SEPARATORS = [[0xe2, 0x80, 0xa8], [0xe2, 0x80, 0xa9]];
 /** Steps of work that a place takes which a search for a length visits. */
 const SEARCH_STEPS = 4;
 
+/** The same for the bytes that may go on a character that is begun, and for all that may follow a state. */
+const CHARACTER_STEPS = 2;
+const SUCCESSOR_STEPS = 10;
+
 /** The strings of an automaton that have `min` to `max` characters. */
 export class TextRules {
   readonly automaton: TextAutomaton;
@@ -191,6 +195,7 @@ export class TextRules {
   ): number {
     if (state === 0) return Infinity;
     if (left === 0) return this.mostMissing(state, 0);
+    this.#work.charge(CHARACTER_STEPS);
     let most = 0;
     let before = -1;
     const isOpen = (this.classes & LINE_SEPARATORS) !== 0;
@@ -267,6 +272,7 @@ export class TextRules {
     begun: number,
   ): number {
     if (left === 0 || state === 0) return state;
+    this.#work.charge(CHARACTER_STEPS);
     let target = -1;
     let before = -1;
     for (let byte = low; byte <= high; byte++) {
@@ -321,8 +327,7 @@ export class TextRules {
     const path: Way[] = [];
     const enter = (state: number): boolean => {
       const count = path.length;
-      this.#work.spend(SEARCH_STEPS);
-      this.#work.check();
+      this.#work.charge(SEARCH_STEPS);
       const shortest = count + this.#shortestFrom(state);
       if (shortest > high) return false;
       if (shortest >= low || this.#repeats(state)) return true;
@@ -370,6 +375,7 @@ export class TextRules {
     const boundaries = new Set<number>();
     const within = new Set([state]);
     for (const from of within) {
+      this.#work.charge(SUCCESSOR_STEPS);
       for (let byte = 0; byte < 0xf5; byte++) {
         const next = this.automaton.step(from, byte);
         if (next === 0) continue;

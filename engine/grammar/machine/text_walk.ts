@@ -2,7 +2,6 @@
 // what the text stands in, so that the answer serves wherever it stands. What a text takes whole,
 // or does not take at all, is not walked.
 
-import { checkpoint } from "../../cancellation.ts";
 import { expectOutOfWork, unlessOutOfWork, type Work } from "../language/mod.ts";
 import { BEYOND_ASCII, CLASS_OF, UNSAFE } from "./character_classes.ts";
 import { CountRange } from "./count_range.ts";
@@ -58,8 +57,12 @@ const MIN_SHARE = 8;
 /** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
 const MIN_BULK = 8;
 
-/** Nodes after which is asked whether the mask is wanted still. */
-const CHECKED = 1024;
+/** The share of the work that may go into finding out how a text is best walked. */
+const APPROACH_SHARE = 0.25;
+
+/** Nodes that are counted at once, and the steps of work that they take. */
+const COUNTED = 64;
+const COUNTED_STEPS = 8;
 
 /** Walks texts through the tokens of a vocabulary. */
 export class TextWalk {
@@ -100,9 +103,14 @@ export class TextWalk {
     const wasPartial = this.isPartial;
     this.isPartial = false;
     this.#range = new CountRange();
-    const { classes, characters, isWhole } = unlessOutOfWork(
-      () => this.#approach(place),
-      { classes: 0, characters: 0, isWhole: false },
+    // Most of the work is for the walk: without an approach all tokens are walked.
+    const { classes, characters, isWhole } = this.#work.within(
+      APPROACH_SHARE,
+      () =>
+        unlessOutOfWork(
+          () => this.#approach(place),
+          { classes: 0, characters: 0, isWhole: false },
+        ),
     );
     const bits = plain.mask(classes, characters).slice();
     const exits = this.#begin(bits, 0, place);
@@ -148,6 +156,7 @@ export class TextWalk {
 
   #begin(bits: Uint32Array, depth: number, { text, state, characters, avoided }: TextPlace) {
     this.#text = text;
+    this.#base = 0;
     this.#bits = bits;
     this.#exits = [];
     this.#states[depth] = state;
@@ -186,7 +195,15 @@ export class TextWalk {
     const plain = this.#isPlain;
     const isKnown = automaton.isKnown;
     for (let child = first; child < end;) {
-      if (++this.#steps % CHECKED === 0) checkpoint();
+      if (++this.#steps % COUNTED === 0) {
+        this.#work.spend(COUNTED_STEPS);
+        if (this.#work.isOverdrawn) {
+          // What is set already and has not been looked at is not known to stay within the text.
+          if (this.#base !== 0) table.removeTokens(bits, firsts[child]!, firsts[end]!);
+          this.isPartial = true;
+          return;
+        }
+      }
       const depth = depths[child]!;
       const byte = bytes[child]!;
       const below = ends[child]!;
@@ -290,6 +307,11 @@ export class TextWalk {
       const way = breaks[at]!;
       const { node, path } = way;
       if (node >= end) return;
+      this.#work.spend(1);
+      if (this.#work.isOverdrawn) {
+        this.isPartial = true;
+        return;
+      }
       if ((way.classes & ~classes) !== 0) continue;
       const counted = this.#characters[0]! + way.characters;
       let reached = state;

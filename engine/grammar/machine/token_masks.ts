@@ -2,7 +2,6 @@
 // out. What a text, number or key allows by itself has walks of its own, whose results serve in all
 // contexts; only tokens that end it and go on are walked in the context.
 
-import { checkpoint } from "../../cancellation.ts";
 import { expectOutOfWork } from "../language/mod.ts";
 import type { Completion } from "./completion.ts";
 import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
@@ -17,8 +16,9 @@ const MAX_BYTES = 32 << 20;
 /** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
 const MIN_BULK = 8;
 
-/** Nodes after which is asked whether the mask is wanted still. */
-const CHECKED = 1024;
+/** Nodes that are counted at once, and the steps of work that they take. */
+const COUNTED = 64;
+const COUNTED_STEPS = 16;
 
 /** The tokens that may come in a state. */
 export interface TokenMask {
@@ -218,7 +218,7 @@ export class TokenMasks {
     spaces[depths[node]!] = 0;
     const end = ends[node]!;
     for (let child = node + 1; child < end;) {
-      if (++this.#steps % CHECKED === 0) checkpoint();
+      if (this.#isOver()) return;
       const depth = depths[child]!;
       const byte = bytes[child]!;
       const below = ends[child]!;
@@ -254,6 +254,16 @@ export class TokenMasks {
         child = below;
       }
     }
+  }
+
+  /** Counts a node of a walk. Returns whether the walk ends there, for want of work. */
+  #isOver(): boolean {
+    if (++this.#steps % COUNTED !== 0) return false;
+    const { work } = this.#machine.rules;
+    work.spend(COUNTED_STEPS);
+    if (!work.isOverdrawn) return false;
+    this.#isPartial = true;
+    return true;
   }
 
   /** Leaves out what there was no work left for. */
@@ -293,6 +303,7 @@ export class TokenMasks {
       words,
       avoidance: this.#machine.avoidance,
       ends: completion.texts,
+      isOver: () => this.#isOver(),
       giveUp: (error) => this.#giveUp(error),
     });
     const beside = completion.costBesideText(stack);
@@ -324,7 +335,7 @@ export class TokenMasks {
     const { depths, ends } = this.#table;
     this.#path[depths[node]!] = state;
     for (let child = node + 1; child < ends[node]!;) {
-      if (++this.#steps % CHECKED === 0) checkpoint();
+      if (this.#isOver()) return;
       const below = ends[child]!;
       let isOver = true;
       try {

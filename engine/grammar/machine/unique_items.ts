@@ -14,6 +14,9 @@ export const IN_TEXTS: readonly number[] = [...Array(0xf5 - 0x20).keys()].map((i
   0x20 + index
 );
 
+/** Steps of work that a step over a byte takes. */
+const STEP_STEPS = 4;
+
 /** Steps that do not look at other items of an array. */
 export interface RawSteps {
   /** Adds to `out` the stacks after a byte. */
@@ -66,7 +69,9 @@ export class UniqueItems {
     if (depth > MAX_DEPTH) return false;
     const along: Stack[] = [];
     const out: Stack[] = [];
+    const { work } = this.#rules;
     for (const byte of this.#steps.candidates(stack) ?? IN_TEXTS) {
+      work.charge(STEP_STEPS);
       out.length = 0;
       this.#steps.step(stack, byte, out);
       for (const raw of out) {

@@ -73,12 +73,12 @@ export class ValueEnds {
       keys: this.#keysOf(this.#rules.others[index]![which]!),
       value: this.#weights[type]!,
     }));
-    return new ObjectEnds(rules, (type) => this.#weights[type]!, others);
+    return new ObjectEnds(rules, (type) => this.#weights[type]!, others, this.#rules.work);
   }
 
   #keysOf(text: number): KeyLengths {
     let keys = this.#keys.get(text);
-    if (!keys) this.#keys.set(text, keys = new KeyLengths(this.#rules.texts[text]!.automaton));
+    if (!keys) this.#keys.set(text, keys = new KeyLengths(this.#rules.texts[text]!.automaton, this.#rules.work));
     return keys;
   }
 

@@ -1,19 +1,25 @@
 // Strings of a text that are none of a finite set: whether any is left after a prefix. Exact, because
 // only prefixes of the set's members need a search; anywhere else it is enough that the text can end.
 
+import type { Work } from "../language/mod.ts";
 import type { TextRules } from "./text_rules.ts";
 import { NO_WORDS, type WordSet, type WordSets } from "./word_sets.ts";
 
 /** Longest path along members that is searched; longer members count as unavoidable. */
 const MAX_DEPTH = 2000;
 
+/** Steps of work that all steps of a place take. */
+const PLACE_STEPS = 20;
+
 /** Remembers which places in texts have strings left outside which sets. */
 export class WordAvoidance {
   readonly #words: WordSets;
+  readonly #work: Work;
   readonly #known = new Map<TextRules, Map<string, boolean>>();
 
-  constructor(words: WordSets) {
+  constructor(words: WordSets, work: Work) {
     this.#words = words;
+    this.#work = work;
   }
 
   /** Whether a text, from a place on where it can be completed, has a string that is not of the set. */
@@ -49,6 +55,7 @@ export class WordAvoidance {
     avoided: WordSet,
     depth: number,
   ): boolean {
+    this.#work.charge(PLACE_STEPS);
     const along: [next: number, counted: number, rest: WordSet][] = [];
     for (let byte = 0x20; byte < 0xf5; byte++) {
       const next = text.automaton.step(state, byte);

@@ -2,6 +2,7 @@
 // as it is walked: every state but 0 can still reach a member. Which bytes may follow is decided by
 // exact arithmetic on what was read (mantissa.ts), and kept in a flat table.
 
+import { Work } from "../language/mod.ts";
 import { Beginning } from "./beginning.ts";
 import { NumberError } from "./errors.ts";
 import { HalfLine } from "./half_line.ts";
@@ -21,13 +22,16 @@ SYMBOLS["E".charCodeAt(0)] = CHARACTERS.indexOf("e");
 const ROW = 16;
 const UNKNOWN = -1;
 /** States take memory; these many are only for sets of very long periods, after many numbers. */
-const MAX_STATES = 1 << 20;
+const MAX_STATES = 1 << 18;
+
+/** Steps of work that a state takes, besides those of finding out whether anything follows. */
+const STATE_STEPS = 12;
 
 /** A deterministic automaton over the bytes of JSON numbers. State 0 is dead; all others are live. */
 export interface NumberAutomaton {
   /** Where a number begins. */
   readonly start: number;
-  /** The state after one more byte; 0 if no number goes on so. @throws NumberError for 2^20 states */
+  /** The state after one more byte; 0 if no number goes on so. Errors: OutOfWork. */
   step(state: number, byte: number): number;
   /** Whether the bytes so far are a member. */
   accepts(state: number): boolean;
@@ -48,6 +52,8 @@ export interface NumberAutomatonOptions {
    * of a fraction. Then numbers are equal where their bytes are. Default: false.
    */
   readonly plain?: boolean;
+  /** Counts what is done, which masks limit; without it nothing does. */
+  readonly work?: Work;
 }
 
 /**
@@ -60,7 +66,7 @@ export function numberAutomaton(
   options: NumberAutomatonOptions = {},
 ): NumberAutomaton {
   if (isEmptyNumbers(set)) throw new NumberError("Spell a set of numbers: it is empty");
-  return new Automaton(readable(set), options.plain ?? false);
+  return new Automaton(readable(set), options.plain ?? false, options.work ?? new Work());
 }
 
 /**
@@ -79,10 +85,12 @@ class Automaton implements NumberAutomaton {
   readonly start: number;
   readonly #readings: (Reading | undefined)[] = [undefined];
   readonly #states = new Map<string, number>();
+  readonly #work: Work;
   #table = new Int32Array(64 * ROW).fill(UNKNOWN);
 
-  constructor(set: NumberSet, plain: boolean) {
-    this.start = this.#stateOf(new Beginning(...HalfLine.split(set, plain), plain));
+  constructor(set: NumberSet, plain: boolean, work: Work) {
+    this.#work = work;
+    this.start = this.#stateOf(new Beginning(...HalfLine.split(set, plain, work), plain));
   }
 
   step(state: number, byte: number): number {
@@ -121,8 +129,9 @@ class Automaton implements NumberAutomaton {
     const { key } = reading;
     let state = this.#states.get(key);
     if (state === undefined) {
+      this.#work.charge(STATE_STEPS);
+      this.#work.keep(this.#readings.length, MAX_STATES, "states of numbers");
       state = reading.isLive ? this.#readings.length : 0;
-      if (state === MAX_STATES) throw new NumberError(`Spell numbers: over ${MAX_STATES} states`);
       this.#states.set(key, state);
       if (state > 0) this.#readings.push(reading);
       if (this.#readings.length * ROW > this.#table.length) this.#grow();

@@ -3,6 +3,7 @@
 // to come can still lead to a member.
 
 import { Decimal } from "../json/mod.ts";
+import { Work } from "../language/mod.ts";
 import { NumberError } from "./errors.ts";
 import { Multiples } from "./multiples.ts";
 import { hasNumber, intersect, interval, mirrored, NumberSet } from "./number_set.ts";
@@ -14,6 +15,9 @@ const FRACTION_DIGITS = 23;
 const MAX_DIGITS = 309;
 /** Keeps what is remembered of a residue, and ten times that, an exact integer. */
 const MAX_MODULUS = 1e12;
+
+/** Steps of work that a question takes that is put to a part of the line, or to a number. */
+const PART_STEPS = 4;
 
 /** Where the digits so far stand among those of the cuts: the ones from `low` begin with them. */
 export interface Place {
@@ -41,11 +45,13 @@ export class HalfLine {
   readonly farthest: number;
   /** The digits of all cuts, in lexicographic order. */
   readonly #digits: readonly string[];
+  readonly #work: Work;
   /** The listed members that JavaScript writes with an exponent, by their digits. */
   readonly #scientific = new Map<string, Decimal[]>();
 
   /** @throws NumberError if the members need more than 309 digits, or too large residues */
-  constructor(readonly set: NumberSet, readonly name: string) {
+  constructor(readonly set: NumberSet, readonly name: string, work = new Work()) {
+    this.#work = work;
     const cuts = set.cuts.filter((place) => place.sign > 0);
     this.hasCuts = cuts.length > 0;
     this.farthest = cuts.some((place) => place.magnitude >= MAX_DIGITS)
@@ -85,13 +91,18 @@ export class HalfLine {
    * if they are equal.
    *
    * @param plain whether 0 has no sign
+   * @param work counts what is asked of them
    */
-  static split(set: NumberSet, plain: boolean): [positive: HalfLine, negative: HalfLine] {
+  static split(
+    set: NumberSet,
+    plain: boolean,
+    work = new Work(),
+  ): [positive: HalfLine, negative: HalfLine] {
     const { zero } = Decimal;
     const right = intersect(set, interval({ min: zero }));
     const left = intersect(mirrored(set), interval(plain ? { exclusiveMin: zero } : { min: zero }));
-    const positive = new HalfLine(right, "+");
-    return [positive, left.equals(right) ? positive : new HalfLine(left, "-")];
+    const positive = new HalfLine(right, "+", work);
+    return [positive, left.equals(right) ? positive : new HalfLine(left, "-", work)];
   }
 
   /** The place before the first digit; zeros that lead do not count. */
@@ -120,6 +131,7 @@ export class HalfLine {
   /** The listed members that a mantissa of these digits can begin, if JavaScript uses exponents. */
   scientific({ low, high }: Place): Decimal[] {
     if (this.#scientific.size === 0) return [];
+    this.#work.charge(PART_STEPS * (high - low));
     return this.#digits.slice(low, high).flatMap((digits) => this.#scientific.get(digits) ?? []);
   }
 
@@ -133,6 +145,7 @@ export class HalfLine {
 
   /** Whether `number`, which is not negative, is a member. */
   has(number: Decimal): boolean {
+    this.#work.charge(PART_STEPS);
     return hasNumber(this.set, number);
   }
 
@@ -141,6 +154,7 @@ export class HalfLine {
     const { cuts, at } = this.set;
     let index = this.set.rank(Decimal.scaled(first, -scale));
     for (; first <= last; index++) {
+      this.#work.charge(PART_STEPS);
       const next = cuts[index];
       const floor = next?.floorAt(-scale);
       const onGrid = next !== undefined && next.exponent >= -scale;

@@ -1,6 +1,7 @@
 // Sets of numbers, exactly: the line is cut at some decimals, and between two cuts a number is in
 // the set by divisibility (multiples.ts). Closed under union, intersection and complement.
 
+import { checkpoint } from "../../cancellation.ts";
 import { Decimal } from "../json/mod.ts";
 import { NumberError } from "./errors.ts";
 import { Multiples } from "./multiples.ts";
@@ -96,7 +97,11 @@ export function multipleOf(divisor: Decimal): NumberSet {
  * @throws NumberError if one has over 400 digits on a side of the point
  */
 export function exactly(values: readonly Decimal[]): NumberSet {
-  const sorted = values.map(bounded).sort((a, b) => a.compare(b))
+  const compare = (a: Decimal, b: Decimal) => {
+    checkpoint();
+    return a.compare(b);
+  };
+  const sorted = values.map(bounded).sort(compare)
     .filter((value, index, list) => index === 0 || !value.equals(list[index - 1]!));
   const between = Array<Multiples>(sorted.length + 1).fill(Multiples.none);
   return new NumberSet(sorted, sorted.map(() => true), between);
@@ -110,6 +115,7 @@ export function intersect(a: NumberSet, b: NumberSet): NumberSet {
   const at: boolean[] = [];
   const between: Multiples[] = [];
   for (let i = 0, j = 0;;) {
+    checkpoint();
     const left = a.cuts[i];
     const right = b.cuts[j];
     const order = left === undefined ? 1 : right === undefined ? -1 : left.compare(right);
@@ -170,6 +176,7 @@ export function finiteNumbers(set: NumberSet, limit: number): Decimal[] | undefi
       const [first, last] = gridWithin(piece.scale, low, high);
       if (last - first > MAX_SEARCHED) return undefined;
       for (let unit = first; unit <= last; unit++) {
+        checkpoint();
         const number = Decimal.scaled(unit, -piece.scale);
         if (piece.has(number)) members.push(number);
         if (members.length > limit) return undefined;
@@ -223,6 +230,7 @@ function simplified(
     isEmptyBetween(piece, cuts[index - 1], cuts[index]) ? Multiples.none : piece
   );
   const kept = cuts.map((place, index) => {
+    checkpoint();
     const below = between[index]!;
     return !below.equals(between[index + 1]!) || at[index] !== below.has(place);
   });
@@ -234,6 +242,7 @@ function simplified(
 }
 
 function isEmptyBetween(piece: Multiples, low?: Decimal, high?: Decimal): boolean {
+  checkpoint();
   if (piece.finer || piece === Multiples.none) return piece === Multiples.none;
   if (low === undefined || high === undefined) return false;
   const [first, last] = gridWithin(piece.scale, low, high);
