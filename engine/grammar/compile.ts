@@ -30,6 +30,8 @@ export interface CompileOptions {
   readonly openObjects?: boolean;
   /** Steps of work for a mask, beyond which tokens are left out: fewer than by default, for tests. */
   readonly maskWork?: number;
+  /** The share of what masks may keep of what they find that they do keep, for tests. */
+  readonly keptShare?: number;
 }
 
 /** One document as it is written token by token. */

@@ -35,6 +35,11 @@ export class Derivatives {
     this.#cache = new SegmentCache(expressions.empty, this.work);
   }
 
+  /** Whether masks find no more. */
+  get isFull(): boolean {
+    return this.work.isFull(this.#segments, MAX_SEGMENTS);
+  }
+
   /**
    * What follows `expression`, a whole language, for every character.
    * @throws {LanguageError | OutOfWork} if that is not known yet, and takes too long to find out

@@ -58,6 +58,9 @@ export const BEYOND_NODES = 1 << 24;
 /** Deepest nesting, where lists count once; recursion follows it. */
 const MAX_DEPTH = 400;
 
+/** What is noted of each node. */
+const COLUMNS = ["kinds", "first", "second", "third", "flags", "min", "max", "depth"] as const;
+
 /** The nodes. Columns are public for reading. */
 export class ExpressionStore {
   readonly kinds: number[] = [];
@@ -74,9 +77,33 @@ export class ExpressionStore {
   /** Counts the nodes that are asked for: how long all that is done with expressions takes. */
   readonly work: Work;
   #slots: Int32Array = new Int32Array(1024);
+  /** The nodes before it stand for what a schema says; later ones were found on the way. */
+  #base = 0;
 
-  constructor(work: Work) {
+  /** @param of a store whose base this one begins with */
+  constructor(work: Work, of?: ExpressionStore) {
     this.work = work;
+    if (!of) return;
+    for (const column of COLUMNS) {
+      for (let id = 0; id < of.#base; id++) this[column].push(of[column][id]!);
+    }
+    this.#base = of.#base;
+    do this.#grow(); while (2 * this.size > this.#slots.length);
+  }
+
+  /** Notes that all nodes are of use from now on, however much is found besides. */
+  settle(): void {
+    this.#base = this.size;
+  }
+
+  /** Number of nodes that stay. */
+  get base(): number {
+    return this.#base;
+  }
+
+  /** Whether masks find no more. */
+  get isFull(): boolean {
+    return this.work.isFull(this.size - this.#base, MAX_NODES);
   }
 
   /** Number of nodes. */
@@ -124,7 +151,7 @@ export class ExpressionStore {
     facts: NodeFacts,
   ): Expression {
     const id = this.size;
-    this.work.keep(id, MAX_NODES, "expressions");
+    this.work.keep(id - this.#base, MAX_NODES, "expressions");
     if (facts.depth > MAX_DEPTH) {
       throw new LanguageError(`Building a language: it nests over ${MAX_DEPTH} operators`);
     }

@@ -34,8 +34,10 @@ export class Expressions {
   readonly epsilon: Expression;
   readonly everything: Expression;
 
-  constructor(work = new Work()) {
-    this.store = new ExpressionStore(work);
+  /** @param of expressions whose base these begin with */
+  constructor(work = new Work(), of?: Expressions) {
+    this.store = new ExpressionStore(work, of?.store);
+    of?.sets.forEach((set) => this.#indexOf(set));
     const { Nullable, Plain, Skippable } = Flag;
     this.empty = this.#leaf(Kind.Empty, 0, 0, Infinity, 0);
     this.epsilon = this.#leaf(Kind.Epsilon, 0, Nullable | Plain | Skippable, 0, 0);
@@ -45,13 +47,54 @@ export class Expressions {
   /** One character of `set`. */
   set(set: CharacterSet): Expression {
     if (set.length === 0) return this.empty;
+    return this.#leaf(Kind.Set, this.#indexOf(set), Flag.Plain, 1, 1);
+  }
+
+  #indexOf(set: CharacterSet): number {
     const key = set.join();
     let index = this.#setIndices.get(key);
     if (index === undefined) {
       index = this.sets.push(set) - 1;
       this.#setIndices.set(key, index);
     }
-    return this.#leaf(Kind.Set, index, Flag.Plain, 1, 1);
+    return index;
+  }
+
+  /** An expression of others, with whose base these began. */
+  adopt(others: Expressions, expression: Expression): Expression {
+    const { kinds, first } = others.store;
+    const known = new Map<Expression, Expression>();
+    const adopt = (one: Expression): Expression => {
+      if (one < others.store.base) return one;
+      let adopted = known.get(one);
+      if (adopted === undefined) known.set(one, adopted = make(one));
+      return adopted;
+    };
+    const make = (one: Expression): Expression => {
+      const kind = kinds[one]!;
+      const items = () => others.items(one, kind).map(adopt);
+      switch (kind) {
+        case Kind.Set:
+          return this.set(others.sets[first[one]!]!);
+        case Kind.Concat:
+          return items().reduceRight((rest, item) => this.concat(item, rest));
+        case Kind.Or:
+          return this.or(items());
+        case Kind.And:
+          return this.and(items());
+        case Kind.Not:
+          return this.not(adopt(first[one]!));
+        case Kind.Ahead:
+          return this.ahead(adopt(first[one]!));
+        case Kind.Behind:
+          return this.behind(adopt(first[one]!));
+        default: {
+          const [body, min, max] = others.times(one);
+          return this.repeat(adopt(body), min, max);
+        }
+      }
+    };
+    return adopt(expression);
   }
 
   /** Exactly `text`; lone surrogates match nothing. */

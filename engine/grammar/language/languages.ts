@@ -27,8 +27,8 @@ export type LanguageId = number;
 /** The languages of a schema. Methods that must explore one throw LanguageError if it is too big. */
 export class Languages {
   /** Counts what is done for these languages, and limits it. */
-  readonly work: Work = new Work();
-  readonly #expressions = new Expressions(this.work);
+  readonly work: Work;
+  readonly #expressions: Expressions;
   readonly #tools: LanguageTools;
   readonly #states: StringStates;
   readonly #plainStates: StringStates;
@@ -36,8 +36,10 @@ export class Languages {
   readonly #automata = new Map<LanguageId, StringAutomaton>();
   readonly #plainAutomata = new Map<LanguageId, StringAutomaton>();
 
-  /** Begins with no languages. */
-  constructor() {
+  /** Begins with no languages, or with those that others had when they were settled. */
+  constructor(of?: Languages) {
+    this.work = of?.work ?? new Work();
+    this.#expressions = new Expressions(this.work, of && of.#expressions);
     const expressions = this.#expressions;
     const derivatives = new Derivatives(expressions);
     this.#tools = {
@@ -51,6 +53,17 @@ export class Languages {
     };
     this.#states = new StringStates(this.#tools, "json");
     this.#plainStates = new StringStates(this.#tools, "plain");
+  }
+
+  /** Notes that the languages so far are of use from now on; what is found of them may be dropped. */
+  settle(): void {
+    this.#expressions.store.settle();
+  }
+
+  /** Whether so much was found that masks find no more. */
+  get isFull(): boolean {
+    return this.#expressions.store.isFull || this.#tools.derivatives.isFull ||
+      this.#states.isFull || this.#plainStates.isFull;
   }
 
   /** All strings. */

@@ -7,31 +7,72 @@ import { bytesLeft, canEnd, charactersLeft, type LanguageTools } from "./ends.ts
 import { isWithoutSeparators, mostMissing } from "./open_ends.ts";
 import { inTime } from "./errors.ts";
 import { type Expression, Flag } from "./expression_store.ts";
+import type { Expressions } from "./expressions.ts";
 import { segmentOf } from "./segments.ts";
 import { SHORT_ESCAPES, spell, type Writing } from "./json_escapes.ts";
 
 /** A text of a language, byte by byte, in one canonical spelling. */
-export interface StringAutomaton {
+export class StringAutomaton {
   /** The state before the first byte; 0 if the language is empty. */
   readonly start: number;
-  /** The state after one more byte; 0 if no text of the language goes on so. Errors: OutOfWork. */
-  step(state: number, byte: number): number;
-  /** Whether {@linkcode step} needs no work. */
-  isKnown(state: number, byte: number): boolean;
-  /** Whether the text may end here. */
-  accepts(state: number): boolean;
-  /** Whether the state is between two characters. */
-  isBoundary(state: number): boolean;
-  /** Fewest further characters to acceptance; one that is begun counts. */
-  shortest(state: number): number;
-  /** The shortest continuation to acceptance, in bytes; none if that takes too long to find. */
-  completion(state: number): Uint8Array;
-  /** The length of that, found without spelling it out; then Infinity. */
-  completionLength(state: number): number;
   /** Whether no string holds U+2028 or U+2029, which a dot in patterns does not stand for. */
   readonly isWithoutSeparators: boolean;
+  readonly #states: StringStates;
+
+  /** Of the states of a language's schema. */
+  constructor(states: StringStates, start: number, isWithoutSeparators: boolean) {
+    this.#states = states;
+    this.start = start;
+    this.isWithoutSeparators = isWithoutSeparators;
+  }
+
+  /** The state after one more byte; 0 if no text of the language goes on so. Errors: OutOfWork. */
+  step(state: number, byte: number): number {
+    return this.#states.step(state, byte);
+  }
+
+  /** Whether {@linkcode step} needs no work. */
+  isKnown(state: number, byte: number): boolean {
+    return this.#states.isKnown(state, byte);
+  }
+
+  /** Whether the text may end here. */
+  accepts(state: number): boolean {
+    return this.#states.accepts(state);
+  }
+
+  /** Whether the state is between two characters. */
+  isBoundary(state: number): boolean {
+    return this.#states.isBoundary(state);
+  }
+
+  /** Fewest further characters to acceptance; one that is begun counts. */
+  shortest(state: number): number {
+    return this.#states.shortest(state);
+  }
+
+  /** The shortest continuation to acceptance, in bytes; none if that takes too long to find. */
+  completion(state: number): Uint8Array {
+    return this.#states.completion(state);
+  }
+
+  /** The length of that, found without spelling it out; then Infinity. */
+  completionLength(state: number): number {
+    return this.#states.bytesLeft(state);
+  }
+
   /** Most characters that any text without escapes, and separators if so, lacks from here on; Infinity: unknown. */
-  mostMissing(state: number): number;
+  mostMissing(state: number): number {
+    return this.#states.mostMissing(state, this.isWithoutSeparators);
+  }
+
+  /** The state that goes on as a state does of the same language among others. */
+  adopt(other: unknown, state: number): number {
+    if (!(other instanceof StringAutomaton)) {
+      throw new TypeError("Cannot adopt a state: it is of no string");
+    }
+    return this.#states.adopt(other.#states, state);
+  }
 }
 
 /** Within a character: the code points still possible, and where they lead. */
@@ -84,18 +125,50 @@ export class StringStates {
   automaton(language: Expression): StringAutomaton {
     this.#tools.bytes[this.#writing].of(language);
     const isWithout = isWithoutSeparators(this.#tools.expressions, language);
-    return {
-      start: this.#boundary(language),
-      step: (state, byte) => this.step(state, byte),
-      isKnown: (state, byte) => this.#isKnown(state, byte),
-      accepts: (state) => this.accepts(state),
-      isBoundary: (state) => this.#languages[state]! >= 0,
-      shortest: (state) => this.shortest(state),
-      completion: (state) => Uint8Array.from(inTime(() => this.#complete(state), () => [])),
-      completionLength: (state) => this.#bytesLeft(state),
-      isWithoutSeparators: isWithout,
-      mostMissing: (state) => this.#mostMissing(state, isWithout),
+    return new StringAutomaton(this, this.#boundary(language), isWithout);
+  }
+
+  /** Whether masks find no more. */
+  get isFull(): boolean {
+    return this.#tools.derivatives.work.isFull(this.#languages.length, MAX_STATES);
+  }
+
+  /** Whether a state is between two characters. */
+  isBoundary(state: number): boolean {
+    return this.#languages[state]! >= 0;
+  }
+
+  /** The bytes of a shortest completion; none if that takes too long to find. */
+  completion(state: number): Uint8Array {
+    return Uint8Array.from(inTime(() => this.#complete(state), () => []));
+  }
+
+  /** The state that goes on as one of others does, of languages which these began with. */
+  adopt(others: StringStates, state: number): number {
+    const expressions = this.#tools.expressions;
+    const from: Expressions = others.#tools.expressions;
+    const language = others.#languages[state]!;
+    // It was possible to end there, and still is.
+    const enter = (one: Expression) => {
+      const adopted = expressions.adopt(from, one);
+      const known = this.#byLanguage[adopted];
+      if (known) return known;
+      return this.#byLanguage[adopted] = this.#add(adopted, undefined);
     };
+    if (language >= 0) return enter(language);
+    const partial = others.#partials[state];
+    if (!partial) return 0;
+    const { empty } = from;
+    return this.#within({
+      ...partial,
+      language: partial.length > 0 ? expressions.adopt(from, partial.language) : 0,
+      targets: partial.targets.map((target) => {
+        if (partial.length === 0) return this.adopt(others, target);
+        if (target === empty) return expressions.empty;
+        enter(target);
+        return expressions.adopt(from, target);
+      }),
+    });
   }
 
   /** The state after `byte`; 0 is dead. */
@@ -164,7 +237,8 @@ export class StringStates {
     return state;
   }
 
-  #isKnown(state: number, byte: number): boolean {
+  /** Whether {@linkcode step} needs no work. */
+  isKnown(state: number, byte: number): boolean {
     const next = this.#pieces[state >>> PIECE]![((state & STATES_MASK) << 8) | byte]!;
     if (next >= 0) return true;
     return this.#writing === "json" && (byte < 0x20 || byte === QUOTE);
@@ -270,13 +344,14 @@ export class StringStates {
     return this.#within({ length: 0, language: 0, low: 0, starts, targets });
   }
 
-  #mostMissing(state: number, isWithout: boolean): number {
+  /** Most characters that any text without escapes, and separators if so, lacks. */
+  mostMissing(state: number, isWithout: boolean): number {
     const language = this.#languages[state]!;
     return language < 0 ? Infinity : mostMissing(this.#tools.expressions, language, isWithout);
   }
 
   /** Fewest further bytes. */
-  #bytesLeft(state: number): number {
+  bytesLeft(state: number): number {
     const language = this.#languages[state]!;
     const of = (target: Expression) => bytesLeft(this.#tools, this.#writing, target);
     if (language >= 0) return of(language);
@@ -285,7 +360,7 @@ export class StringStates {
     const { length, targets } = partial;
     return length > 0
       ? length + Math.min(...targets.map(of))
-      : 1 + Math.min(...targets.map((target) => this.#bytesLeft(target)));
+      : 1 + Math.min(...targets.map((target) => this.bytesLeft(target)));
   }
 
   /** The bytes of a shortest completion. */

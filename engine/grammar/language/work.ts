@@ -11,7 +11,7 @@ import { LanguageError } from "./errors.ts";
 /** Most steps while a schema is compiled: half a second. */
 const COMPILE_WORK = 2_000_000;
 
-/** By how much more than masks may keep is kept of what tokens lead to, before the format fails. */
+/** By how much more than masks may keep is kept of what a token leads to, before the format fails. */
 const RESERVE = 4;
 
 /** What a walk may take besides to go on among what is known, as a share of its steps. */
@@ -40,6 +40,8 @@ export class Work {
   #reserve = 0;
   #purpose: "compile" | "mask" | "token" = "compile";
   #nextCheckpoint = CHECKED;
+  /** The share of what masks may keep that they do keep: less than all, for tests. */
+  keptShare = 1;
 
   /** Steps so far. */
   get done(): number {
@@ -86,12 +88,22 @@ export class Work {
     throw new LanguageError("Deriving a language: it takes too many steps");
   }
 
+  /** Whether so much is kept that masks keep no more, and it is time to begin anew. */
+  isFull(count: number, most: number): boolean {
+    return count >= most * this.keptShare;
+  }
+
   /** Sees to it that not too much is kept. Errors: as those of {@linkcode check}, with what it is. */
   keep(count: number, most: number, what: string): void {
-    if (count < most) return;
-    if (this.#purpose === "mask") throw OUT_OF_WORK;
+    if (this.#purpose === "compile" ? count < most : !this.isFull(count, most)) return;
+    if (this.#purpose === "mask") this.#stop();
     if (this.#purpose === "token" && count < RESERVE * most) return;
     throw new LanguageError(`Deriving a language: it takes over ${most} ${what}`);
+  }
+
+  /** Sees to it that a mask does not go on with too many possibilities at once. Errors: OutOfWork. */
+  bound(count: number, most: number): void {
+    if (count > most && this.#purpose === "mask") this.#stop();
   }
 
   /** Ends what a mask is at, which leaves it out. */

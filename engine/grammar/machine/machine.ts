@@ -1,6 +1,7 @@
 // The states of a document as it is written: a state is a set of stacks, more than one only while
 // a union is undecided. Steps are remembered in a flat table, a row of 256 for each state.
 
+import { MachineError } from "./errors.ts";
 import { IntegerLists } from "./integer_lists.ts";
 import type { Rules } from "./rules.ts";
 import { lastText } from "./last_text.ts";
@@ -37,10 +38,18 @@ const STACK_STEPS = 4;
 const NO_BYTE = 0xfe;
 
 /**
- * Stacks of a state, which are the undecided alternatives of unions. The last ones of more are given
- * up: each of the others leads to an end, so that answers stay whole and valid, and none is refused.
+ * Stacks that a state has after a token, which are the undecided alternatives of unions. The last ones of
+ * more are given up: each of the others leads to an end, so that answers stay whole and valid, and none is
+ * refused. Within a token none is given up, as a mask looks at some stacks apart from others, and would
+ * not give up the same ones as a token that is taken.
  */
 const MAX_STACKS = 2048;
+
+/** Stacks within a token beyond which a mask leaves out what goes on so. */
+const MAX_STACKS_OF_MASK = 2 * MAX_STACKS;
+
+/** The same for tokens that are taken: more than a mask can allow in all its parts. */
+const MAX_STACKS_OF_TOKEN = 256 * MAX_STACKS_OF_MASK;
 
 /** What leads from a state back to it: characters of classes, and how many of them there may be. */
 export interface Loop {
@@ -87,7 +96,7 @@ export class Machine {
   readonly avoidance: WordAvoidance;
   readonly start: State;
   readonly #stepper: Stepper;
-  readonly #unions = new StackUnions(this.stacks);
+  readonly #unions: StackUnions;
   readonly #states = new IntegerLists();
   readonly #unionsOfStates = new Map<string, State>();
   /** Rows in pieces, because to copy a table as it grows takes longer than a mask may. */
@@ -101,6 +110,7 @@ export class Machine {
   constructor(rules: Rules) {
     this.rules = rules;
     this.avoidance = new WordAvoidance(this.stacks.words, rules.work);
+    this.#unions = new StackUnions(this.stacks, rules.work);
     this.#stepper = new Stepper(rules, this.stacks, this.#unions, this.avoidance);
     this.start = this.stateOf([this.#stepper.start()]);
   }
@@ -114,10 +124,18 @@ export class Machine {
   stateOf(stacks: readonly Stack[]): State {
     if (stacks.length === 0) return DEAD;
     stacks = this.#unions.join(stacks);
-    const list = stacks.length === 1
-      ? stacks
-      : [...new Set(stacks)].slice(0, MAX_STACKS).sort((a, b) => a - b);
+    this.rules.work.bound(stacks.length, MAX_STACKS_OF_MASK);
+    if (stacks.length > MAX_STACKS_OF_TOKEN) {
+      throw new MachineError("its unions leave too many alternatives open at once: simplify them");
+    }
+    const list = stacks.length === 1 ? stacks : [...new Set(stacks)].sort((a, b) => a - b);
     return FIRST + this.#states.intern(list);
+  }
+
+  /** The state after a token: the same, or fewer stacks where they are very many. */
+  thinned(state: State): State {
+    if (state < FIRST || this.#states.lengthOf(state - FIRST) <= MAX_STACKS) return state;
+    return this.stateOf(this.stacksOf(state).slice(0, MAX_STACKS));
   }
 
   /** The state in which a document may be in any of some states. */
@@ -236,11 +254,28 @@ export class Machine {
       : this.stateOf([this.stacks.withField(stack, 3, rounded)]);
   }
 
-  /** The state of another machine for the same rules. */
+  /** The state of another machine for the same rules, or for those that these rules renew. */
   adopt(other: Machine, state: State): State {
+    const change = (frame: number[]) => {
+      if (other.rules !== this.rules) this.#translate(frame, other.rules);
+    };
     return this.stateOf(
-      other.stacksOf(state).map((stack) => this.stacks.adopt(other.stacks, stack)),
+      other.stacksOf(state).map((stack) => this.stacks.adopt(other.stacks, stack, change)),
     );
+  }
+
+  /** Puts the state of an automaton of these rules where a frame has one of others. */
+  #translate(frame: number[], others: Rules): void {
+    const [kind, index, state] = frame as [number, number, number];
+    if (kind === Kind.STRING || kind === Kind.OTHER_KEY || kind === Kind.TEXT) {
+      const other = others.texts[index]!.automaton;
+      const own = this.rules.texts[index]!.automaton;
+      if (own !== other) frame[2] = own.adopt!(other, state);
+    } else if (kind === Kind.NUMBER) {
+      const own = this.rules.numbers[index]!;
+      const other = others.numbers[index]!;
+      if (own !== other) frame[2] = own.adopt!(other, state);
+    }
   }
 
   /** Bytes that lead from a state back to it, but for the number of characters. */

@@ -44,7 +44,7 @@ export interface MaskOptions {
 
 /** What matchers of one grammar and vocabulary share. */
 export class MatcherContext {
-  readonly rules: Rules;
+  rules: Rules;
   readonly table: TokenTable;
   /** Steps of work for a mask. */
   readonly maskWork: number;
@@ -64,6 +64,7 @@ export class MatcherContext {
   /** Begins anew unless that was done since `machine` was current. */
   renew(machine: Machine): void {
     if (machine !== this.machine) return;
+    if (this.rules.isFull) this.rules = this.rules.renewed();
     this.machine = new Machine(this.rules);
     this.masks = new TokenMasks(this.machine, this.table);
     this.completion = new Completion(this.machine);
@@ -188,7 +189,7 @@ export class Matcher {
     if (place.state === DEAD) return false;
     this.#place = place;
     this.#settle();
-    if (this.#machine.size > MAX_STATES) this.#renew();
+    if (this.#machine.size > MAX_STATES || this.#machine.rules.isFull) this.#renew();
     return true;
   }
 
@@ -289,7 +290,8 @@ export class Matcher {
   #settle(): void {
     const { state, length } = this.#place;
     const document = this.#document.subarray(0, length);
-    this.#place = { state: this.#machine.settle(state, document, false), length };
+    const settled = this.#machine.settle(state, document, false);
+    this.#place = { state: this.#machine.thinned(settled), length };
   }
 
   #renew(): void {

@@ -1,7 +1,7 @@
 // The frame machine: documents of a schema's types, byte by byte and token by token. Knows neither
 // JSON Schema nor tokenizers: types, automata and a table of tokens are all it is given.
 
-import type { Languages } from "../language/mod.ts";
+import { Languages } from "../language/mod.ts";
 import { hasOnlyIntegers, numberAutomaton } from "../number/mod.ts";
 import type { SchemaTypes } from "../types.ts";
 import { Matcher, MatcherContext } from "./matcher.ts";
@@ -38,6 +38,8 @@ interface MachineOptions extends WritingOptions {
   readonly integersAsSpelled?: boolean;
   /** Steps of work for a mask; for tests. */
   readonly maskWork?: number | undefined;
+  /** The share of what masks may keep that they do keep; for tests. */
+  readonly keptShare?: number | undefined;
   /** A grammar around documents of the types; without one there is one document, of the root. */
   readonly program?: Program;
 }
@@ -48,6 +50,7 @@ export function createMachine(
   languages: Languages,
   options: MachineOptions,
 ): GrammarMachine {
+  languages.settle();
   return createMachineOf(types, automataOf(languages, options), options);
 }
 
@@ -55,7 +58,7 @@ export function createMachine(
 export function createMachineOf(
   types: SchemaTypes,
   automata: Automata,
-  { table, maskWork, ...options }: MachineOptions,
+  { table, maskWork, keptShare = 1, ...options }: MachineOptions,
 ): GrammarMachine {
   const rules = new Rules(types, automata, options);
   const context = new MatcherContext(rules, table, maskWork);
@@ -66,16 +69,23 @@ export function createMachineOf(
       matcher.mask();
       matcher.mayEndWithin(1);
       rules.work.release();
+      rules.work.keptShare = keptShare;
     },
   };
 }
 
 function automataOf(
   languages: Languages,
-  { anyNumbers = false, integersAsSpelled = false }: MachineOptions,
+  options: Pick<MachineOptions, "anyNumbers" | "integersAsSpelled">,
 ): Automata {
+  const { anyNumbers = false, integersAsSpelled = false } = options;
   return {
     text: (language) => languages.automaton(language),
+    plainText: (language) => languages.plainAutomaton(language),
+    get isFull() {
+      return languages.isFull;
+    },
+    renewed: () => automataOf(new Languages(languages), options),
     number: (set) =>
       numberAutomaton(set, {
         plain: !anyNumbers || integersAsSpelled && hasOnlyIntegers(set),

@@ -1,6 +1,7 @@
 // A grammar as the machine runs it: instructions that name the next ones by index, so that a place
 // in a grammar is a number. Made by ../program/, which sees to it that every way through ends.
 
+import type { LanguageId } from "../language/mod.ts";
 import type { TypeId } from "../types.ts";
 import type { TextAutomaton } from "./text_rules.ts";
 
@@ -13,6 +14,8 @@ export const RETURN: Position = 0;
 /** Text of an automaton, of a number of characters. */
 export interface ProgramText {
   readonly automaton: TextAutomaton;
+  /** What it is the automaton of; missing for control tokens. */
+  readonly language?: LanguageId;
   readonly min: number;
   /** Infinity: any. */
   readonly max: number;

@@ -16,6 +16,10 @@ export interface NumberAutomaton {
   accepts(state: number): boolean;
   /** Fewest bytes to acceptance. */
   completion(state: number): Uint8Array;
+  /** Whether masks find no more. */
+  readonly isFull?: boolean;
+  /** The state that goes on as a state does of another automaton of the same set. */
+  adopt?(other: NumberAutomaton, state: number): number;
 }
 
 /** Where the automata of a schema's languages and sets come from. */
@@ -26,6 +30,12 @@ export interface Automata {
   count(language: LanguageId, limit: number): number;
   /** What is worked for them, which masks limit; without it nothing does. */
   readonly work?: Work;
+  /** Of texts as they are, without escapes; missing: there are none. */
+  plainText?(language: LanguageId): TextAutomaton;
+  /** Whether masks find no more of texts. */
+  readonly isFull?: boolean;
+  /** The same without what was found on the way. */
+  renewed?(): Automata;
 }
 
 /** How documents are written. */
@@ -87,16 +97,20 @@ export class Rules {
   readonly objects: ObjectRules[] = [];
   /** By object, the other keys as indices of texts. */
   readonly others: (readonly number[])[] = [];
+  readonly #options: RulesOptions;
   readonly #automata: Automata;
   readonly #anyOrder: boolean;
   readonly #values = new Map<TypeId, ValueRules>();
   readonly #numberIndices = new Map<NumberSet, number>();
   readonly #textIndices = new Map<string, number>();
+  /** By text, where its automaton comes from. */
+  readonly #sources: ((automata: Automata) => TextAutomaton)[] = [];
   readonly #programTexts: (number | undefined)[] = [];
 
   constructor(types: SchemaTypes, automata: Automata, options: RulesOptions = {}) {
     const { whitespace = "single", anyOrder = false } = options;
     this.types = types;
+    this.#options = options;
     this.program = options.program;
     this.#automata = automata;
     this.work = automata.work ?? new Work();
@@ -106,6 +120,36 @@ export class Rules {
       after: whitespace === "free" ? MAX_SPACES : Number(whitespace === "single"),
       elsewhere: whitespace === "free" ? MAX_SPACES : 0,
     };
+  }
+
+  /** Whether so much was found that masks find no more. */
+  get isFull(): boolean {
+    return this.#automata.isFull === true || this.numbers.some(({ isFull }) => isFull === true);
+  }
+
+  /** The same rules, with the same indices, without what was found on the way. */
+  renewed(): Rules {
+    // What is made on demand has to be there, lest the same index come to mean two things.
+    this.types.types.forEach((_, id) => this.value(id));
+    this.program?.instructions.forEach(({ type }, at) => type === "text" && this.programText(at));
+    const rules = new Rules(
+      this.types,
+      this.#automata.renewed?.() ?? this.#automata,
+      this.#options,
+    );
+    for (const [set, index] of this.#numberIndices) {
+      rules.#numberIndices.set(set, index);
+      const number = this.numbers[index]!;
+      rules.numbers[index] = number.isFull ? rules.#automata.number(set) : number;
+    }
+    this.texts.forEach(({ min, max }, index) => rules.#addText(this.#sources[index]!, min, max));
+    for (const [key, index] of this.#textIndices) rules.#textIndices.set(key, index);
+    for (const [id, value] of this.#values) rules.#values.set(id, value);
+    rules.arrays.push(...this.arrays);
+    rules.objects.push(...this.objects);
+    rules.others.push(...this.others);
+    rules.#programTexts.push(...this.#programTexts);
+    return rules;
   }
 
   /** Whether a byte may be written between tokens of JSON at all. */
@@ -146,8 +190,10 @@ export class Rules {
     if (index === undefined) {
       const one = this.program!.instructions[position]!;
       if (one.type !== "text") throw new TypeError(`Position ${position} has no text`);
-      const { automaton, min, max } = one.text;
-      index = this.texts.push(new TextRules(automaton, min, max, this.work)) - 1;
+      const { automaton, language, min, max } = one.text;
+      const source = (automata: Automata) =>
+        language === undefined ? automaton : automata.plainText?.(language) ?? automaton;
+      index = this.#addText(source, min, max);
       this.#programTexts[position] = index;
     }
     return index;
@@ -166,11 +212,15 @@ export class Rules {
     const key = `${language},${min},${max}`;
     let index = this.#textIndices.get(key);
     if (index === undefined) {
-      index = this.texts.push(new TextRules(this.#automata.text(language), min, max, this.work)) -
-        1;
+      index = this.#addText((automata) => automata.text(language), min, max);
       this.#textIndices.set(key, index);
     }
     return index;
+  }
+
+  #addText(source: (automata: Automata) => TextAutomaton, min: number, max: number): number {
+    this.#sources.push(source);
+    return this.texts.push(new TextRules(source(this.#automata), min, max, this.work)) - 1;
   }
 
   #object(type: ObjectType): number {

@@ -2,19 +2,25 @@
 // with equal top frames become one stack above any of what is below them, all the way down, so that
 // their number is a sum and no product (after Tomita, "Efficient Parsing for Natural Language", 1985).
 
+import type { Work } from "../language/mod.ts";
 import { BOTTOM, Kind, type Stack, type Stacks } from "./stacks.ts";
 
 /** Frames that are gone through; stacks that differ only further down stay apart. */
 const MAX_DEPTH = 200;
 
+/** Steps of work that joining a stack takes. */
+const STACK_STEPS = 3;
+
 /** Joins stacks of one collection. */
 export class StackUnions {
   readonly #stacks: Stacks;
+  readonly #work: Work;
   /** By the set of what is joined. */
   readonly #joined = new Map<number, readonly Stack[]>();
 
-  constructor(stacks: Stacks) {
+  constructor(stacks: Stacks, work: Work) {
     this.#stacks = stacks;
+    this.#work = work;
   }
 
   /** As few stacks that go on as the given ones do. */
@@ -31,6 +37,7 @@ export class StackUnions {
 
   #join(list: readonly Stack[], depth: number): readonly Stack[] {
     const stacks = this.#stacks;
+    this.#work.charge(STACK_STEPS * list.length);
     const groups = new Map<number, Set<Stack>>();
     const add = (stack: Stack) => {
       const group = groups.get(this.#topOf(stack));

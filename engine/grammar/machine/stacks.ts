@@ -187,8 +187,17 @@ export class Stacks {
     return result;
   }
 
-  /** A stack of another collection. */
-  adopt(other: Stacks, stack: Stack, known: Map<Stack, Stack> = new Map()): Stack {
+  /**
+   * A stack of another collection.
+   *
+   * @param change translates the numbers in a frame that mean something else here
+   */
+  adopt(
+    other: Stacks,
+    stack: Stack,
+    change: (frame: number[]) => void,
+    known: Map<Stack, Stack> = new Map(),
+  ): Stack {
     const frames: number[][] = [];
     for (let at = stack; !other.isBottom(at); at = other.parent(at)) frames.push(other.frame(at));
     let result = BOTTOM;
@@ -196,16 +205,22 @@ export class Stacks {
       for (const field of WORD_FIELDS[frame[0]!] ?? []) {
         frame[field] = this.words.adopt(other.words, frame[field]!);
       }
-      if (frame[0] === Kind.EITHER) frame[1] = this.#adoptSet(other, frame[1]!, known);
+      if (frame[0] === Kind.EITHER) frame[1] = this.#adoptSet(other, frame[1]!, change, known);
+      change(frame);
       result = this.push(frame, result);
     }
     return result;
   }
 
   /** Sets share stacks: those that are `known` are not gone through again. */
-  #adoptSet(other: Stacks, set: number, known: Map<Stack, Stack>): number {
+  #adoptSet(
+    other: Stacks,
+    set: number,
+    change: (frame: number[]) => void,
+    known: Map<Stack, Stack>,
+  ): number {
     const members = other.#sets.get(set).map((member) => {
-      const adopted = known.get(member) ?? this.adopt(other, member, known);
+      const adopted = known.get(member) ?? this.adopt(other, member, change, known);
       known.set(member, adopted);
       return adopted;
     });

@@ -34,6 +34,8 @@ export interface TextAutomaton {
   readonly isWithoutSeparators?: boolean;
   /** Most characters that any text without escapes, and separators if so, lacks from here on; Infinity: unknown. */
   mostMissing?(state: number): number;
+  /** The state that goes on as a state does of another automaton of the same language. */
+  adopt?(other: TextAutomaton, state: number): number;
 }
 
 /** The bytes that begin a character beyond ASCII. */

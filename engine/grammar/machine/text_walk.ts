@@ -193,7 +193,6 @@ export class TextWalk {
     const range = this.#range;
     const [states, characters, avoided] = [this.#states, this.#characters, this.#avoided];
     const plain = this.#isPlain;
-    const isKnown = automaton.isKnown;
     for (let child = first; child < end;) {
       if (++this.#steps % COUNTED === 0) {
         this.#work.spend(COUNTED_STEPS);
@@ -214,7 +213,7 @@ export class TextWalk {
       let counted = 0;
       let rest = NO_WORDS;
       let mayGoOn = false;
-      if (isKnown && this.#work.isSpent && !isKnown(state, byte)) this.isPartial = true;
+      if (this.#work.isSpent && automaton.isKnown?.(state, byte) === false) this.isPartial = true;
       else {
         try {
           next = automaton.step(state, byte);

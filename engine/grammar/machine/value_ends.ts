@@ -78,7 +78,12 @@ export class ValueEnds {
 
   #keysOf(text: number): KeyLengths {
     let keys = this.#keys.get(text);
-    if (!keys) this.#keys.set(text, keys = new KeyLengths(this.#rules.texts[text]!.automaton, this.#rules.work));
+    if (!keys) {
+      this.#keys.set(
+        text,
+        keys = new KeyLengths(this.#rules.texts[text]!.automaton, this.#rules.work),
+      );
+    }
     return keys;
   }
 

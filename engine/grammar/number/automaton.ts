@@ -39,6 +39,10 @@ export interface NumberAutomaton {
   shortest(state: number): number;
   /** The fewest bytes to a member; without an exponent, where that is possible. */
   completion(state: number): Uint8Array;
+  /** Whether masks find no more. */
+  readonly isFull: boolean;
+  /** The state that goes on as a state does of another automaton of the same set. */
+  adopt(other: unknown, state: number): number;
 }
 
 /** Sets within these have an automaton for sure. */
@@ -102,6 +106,18 @@ class Automaton implements NumberAutomaton {
     const target = next === undefined ? 0 : this.#stateOf(next);
     this.#table[state * ROW + symbol] = target;
     return target;
+  }
+
+  get isFull(): boolean {
+    return this.#work.isFull(this.#readings.length, MAX_STATES);
+  }
+
+  adopt(other: unknown, state: number): number {
+    if (!(other instanceof Automaton)) {
+      throw new TypeError("Cannot adopt a state: it is of no number");
+    }
+    const reading = other.#readings[state];
+    return reading === undefined ? 0 : this.#stateOf(reading);
   }
 
   accepts(state: number): boolean {

@@ -90,5 +90,10 @@ function textOf(languages: Languages, whole: number): ProgramText {
     min: Math.min(min, MOST_COUNTED),
     max: max < MOST_COUNTED ? max : Infinity,
   };
-  return { automaton, ...bounds, least: languages.isEmpty(whole) ? Infinity : isEmpty ? 0 : 1 };
+  return {
+    automaton,
+    language,
+    ...bounds,
+    least: languages.isEmpty(whole) ? Infinity : isEmpty ? 0 : 1,
+  };
 }
