@@ -16,13 +16,14 @@ const MAX_STATES = 16_384;
 const MAX_FORCED = 256;
 
 /** Steps of work for a mask: less than 50 ms. */
-const MASK_WORK = 60_000;
+const MASK_WORK = 50_000;
 
-/** The share of it that may go into finding out whether the end is near; as much again leads there. */
-const END_SHARE = 0.375;
+/** The share of it that may go into finding out whether the end is near, and of the rest into leading there. */
+const END_SHARE = 0.25;
+const LEAD_SHARE = 0.75;
 
 /** The same for one that would have nothing in it with less: a second. */
-const MOST_MASK_WORK = 32 * MASK_WORK;
+const MOST_MASK_WORK = 40 * MASK_WORK;
 
 /** Bytes of an end that is led to: whoever is further away from it is left alone. */
 const MAX_LED = 1 << 20;
@@ -121,7 +122,7 @@ export class Matcher {
     if (this.#isEnded) return new Uint32Array(Math.ceil(this.#context.table.size / 32));
     const { work } = this.#context.rules;
     for (let steps = this.#context.maskWork; steps <= MOST_MASK_WORK; steps *= 2) {
-      const { bits, isPartial } = work.limited(steps, () => this.#find(remaining, steps));
+      const { bits, isPartial } = work.limited(steps, () => this.#find(remaining));
       // There is a way on from every state: what was found is kept, so the next look goes further.
       if (!isPartial || bits.some((word) => word !== 0)) return bits;
     }
@@ -131,13 +132,12 @@ export class Matcher {
   }
 
   /** The tokens that may come, or where the end must be near, those that lead there. */
-  #find(remaining: number, steps: number): FoundMask {
+  #find(remaining: number): FoundMask {
     const { work } = this.#context.rules;
-    const share = steps * END_SHARE;
     const isNearEnd = remaining < Infinity &&
-      work.limited(share, () => this.#isNearEnd(remaining));
+      work.within(END_SHARE, () => this.#isNearEnd(remaining));
     const lead = () => unlessOutOfWork(() => this.#lookWithin(remaining), undefined);
-    const near = isNearEnd ? work.limited(share, lead) : undefined;
+    const near = isNearEnd ? work.within(LEAD_SHARE, lead) : undefined;
     if (near) return near;
     const { size } = this.#context.table;
     const nothing = { bits: new Uint32Array(Math.ceil(size / 32)), isPartial: true };

@@ -7,7 +7,7 @@ import type { TokenTable } from "./token_table.ts";
 
 /** Nodes that are counted at once, and the steps of work that they take. */
 const COUNTED = 64;
-const COUNTED_STEPS = 8;
+const COUNTED_STEPS = 5;
 
 /** Walks numbers through the tokens of a vocabulary. */
 export class NumberWalk {

@@ -62,7 +62,7 @@ const APPROACH_SHARE = 0.25;
 
 /** Nodes that are counted at once, and the steps of work that they take. */
 const COUNTED = 64;
-const COUNTED_STEPS = 8;
+const COUNTED_STEPS = 5;
 
 /** Walks texts through the tokens of a vocabulary. */
 export class TextWalk {

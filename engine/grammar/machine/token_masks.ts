@@ -18,7 +18,7 @@ const MIN_BULK = 8;
 
 /** Nodes that are counted at once, and the steps of work that they take. */
 const COUNTED = 64;
-const COUNTED_STEPS = 16;
+const COUNTED_STEPS = 8;
 
 /** The tokens that may come in a state. */
 export interface TokenMask {
