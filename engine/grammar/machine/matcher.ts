@@ -93,6 +93,8 @@ export class Matcher {
   #masks: TokenMasks;
   #completion: Completion;
   #place: Place;
+  /** What is found where there was no work left to look. */
+  readonly #nothing: FoundMask;
   #document = new Uint8Array(256);
   #isEnded = false;
 
@@ -102,6 +104,7 @@ export class Matcher {
     this.#masks = context.masks;
     this.#completion = context.completion;
     this.#place = { state: this.#machine.start, length: 0 };
+    this.#nothing = { bits: new Uint32Array(Math.ceil(context.table.size / 32)), isPartial: true };
   }
 
   /** Whether the document may end here. */
@@ -139,9 +142,7 @@ export class Matcher {
     const lead = () => unlessOutOfWork(() => this.#lookWithin(remaining), undefined);
     const near = isNearEnd ? work.within(LEAD_SHARE, lead) : undefined;
     if (near) return near;
-    const { size } = this.#context.table;
-    const nothing = { bits: new Uint32Array(Math.ceil(size / 32)), isPartial: true };
-    return unlessOutOfWork(() => this.#look(), nothing);
+    return unlessOutOfWork(() => this.#look(), undefined) ?? this.#nothing;
   }
 
   /** The tokens that may come, as far as there is work left to find them. */

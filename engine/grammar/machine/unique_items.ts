@@ -70,7 +70,10 @@ export class UniqueItems {
     const along: Stack[] = [];
     const out: Stack[] = [];
     const { work } = this.#rules;
+    const isInText = this.#isInText(stack);
     for (const byte of this.#steps.candidates(stack) ?? IN_TEXTS) {
+      // White space between the parts of an item tells it from no other.
+      if (!isInText && this.#rules.isSpace(byte)) continue;
       work.charge(STEP_STEPS);
       out.length = 0;
       this.#steps.step(stack, byte, out);
