@@ -2,7 +2,7 @@
 // to the model, which slot and blocks it holds.
 
 import { IMAGE_TOKEN, type ResolvedSampling } from "../../kernels/mod.ts";
-import type { CancelFlag } from "../cancellation.ts";
+import { type CancelFlag, cancellable, CancelledError } from "../cancellation.ts";
 import { PromptLookup } from "./prompt_lookup.ts";
 import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/mod.ts";
 
@@ -138,6 +138,25 @@ export class Sequence {
     const draft = this.lookup.draft(this.tokens, count);
     const image = draft.findIndex((token) => token >= IMAGE_TOKEN);
     return image < 0 ? draft : draft.slice(0, image);
+  }
+
+  /** Whether nobody wants it any more; its flags are set by other threads, at any time. */
+  get isCalledOff(): boolean {
+    return this.aborted || (this.request.flags ?? []).some(({ isSet }) => isSet);
+  }
+
+  /** What its request does for it. Where that fails, it is undefined, and `end` gets to know why. */
+  attempt<T>(
+    action: (request: SequenceRequest) => T,
+    end: (reason: SequenceEnd) => void,
+  ): T | undefined {
+    const { request } = this;
+    try {
+      return cancellable(request.flags ?? [], () => action(request));
+    } catch (error) {
+      end(error instanceof CancelledError ? "aborted" : { error });
+      return undefined;
+    }
   }
 
   /** What tells its tokens from `first` to `end` from those of others. */

@@ -1,0 +1,265 @@
+// The steps of running sequences: lays them out, submits them and hands out their tokens. Sequences
+// that decode freely get several tokens a submit. Those whose tokens are restricted, or whose logits
+// are wanted, take a token at a time: its mask is made while the device runs the step. A draft is
+// checked in one step as far as it is right (Leviathan et al. 2023). Who runs is up to scheduler.ts.
+
+import { NO_TOKEN } from "../../kernels/mod.ts";
+import { nextTask } from "../async.ts";
+import { NotFiniteError, TapError } from "../errors.ts";
+import { PlanCache } from "./plan_cache.ts";
+import { type Share, shareOut } from "./planner.ts";
+import type { Sequence, SequenceEnd, SequenceRequest } from "./sequence.ts";
+import type { SequencePool } from "./sequence_pool.ts";
+import { MOST_REPEATS, type Sampled, type StepPlan } from "./step_plan.ts";
+import type { StepExecutor } from "./step_executor.ts";
+
+/** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
+const SUBMIT_MILLISECONDS = 40;
+
+/** A step, or several alike. */
+export interface Submit {
+  shares: Share[];
+  repeats: number;
+  read: () => Promise<Sampled>;
+  /** Of a step that is watched, which the device has not been given yet: remembers what it computes. */
+  keep?: () => void;
+}
+
+/** A submit whose tokens are being read. */
+export interface UnderWay {
+  submit: Submit;
+  sampled: Promise<Sampled>;
+}
+
+/** Whose sequences these are. */
+export interface StepsOwner {
+  /** Takes the memory of a running sequence, because another one has none to go on. */
+  preempt(): void;
+  /** Ends a sequence. */
+  end(sequence: Sequence, reason: SequenceEnd): void;
+}
+
+/** The steps of a model. */
+export class Steps {
+  readonly #executor: StepExecutor;
+  readonly #pool: SequencePool;
+  readonly #plans: PlanCache;
+  readonly #chunk: number;
+  readonly #owner: StepsOwner;
+  #stepMilliseconds = Infinity;
+
+  /** @param chunk most prompt tokens per step */
+  constructor(executor: StepExecutor, pool: SequencePool, chunk: number, owner: StepsOwner) {
+    this.#executor = executor;
+    this.#pool = pool;
+    this.#plans = new PlanCache(executor.tileRows);
+    this.#chunk = chunk;
+    this.#owner = owner;
+  }
+
+  /** Plans and submits the next step or steps; undefined where nothing can be done now. */
+  submit(running: () => readonly Sequence[]): Submit | undefined {
+    for (;;) {
+      const ready = running().filter((sequence) =>
+        !sequence.decoding || this.#samplesLeft(sequence) > 0
+      );
+      const { limits: { rows: most, outputs }, wholeImages } = this.#executor;
+      const rows = Math.min(most, this.#chunk + ready.length);
+      const drafts = outputs - ready.length;
+      const stop = (sequence: Sequence) => this.#pool.stop(sequence);
+      const draft = (sequence: Sequence, room: number) => this.#draft(sequence, room);
+      const shares = shareOut(ready, { rows, most, wholeImages, stop, drafts, draft });
+      if (shares.length === 0) return undefined;
+      for (const share of shares) this.#checkDraft(share);
+      const repeats = this.#repeats(shares);
+      const short = shares.find(({ sequence, count }) =>
+        !this.#pool.grow(sequence, sequence.submitted + count * repeats)
+      );
+      if (short) {
+        this.#owner.preempt();
+        continue;
+      }
+      return this.#launch(shares, repeats);
+    }
+  }
+
+  /** Guesses at what follows a sequence, where the host knows all that it has. */
+  #draft(sequence: Sequence, room: number): readonly number[] {
+    if (sequence.underWay > 0 || this.#executor.isObserved) return [];
+    const { submitted } = sequence;
+    const left = sequence.limit(this.#executor.limits.context) - sequence.tokens.length - 1;
+    // The step that ends where states are kept has to be right.
+    const before = this.#pool.stop(sequence) - submitted - 2;
+    return sequence.draft(Math.min(room, left, before));
+  }
+
+  /** Leaves a draft out for which there is no memory: it is not worth anybody's place. */
+  #checkDraft(share: Share): void {
+    const { sequence, count, draft } = share;
+    if (draft.length === 0) return;
+    const hasRoom = this.#pool.grow(sequence, sequence.submitted + count);
+    if (hasRoom && this.#pool.beginDraft(sequence)) return;
+    share.draft = [];
+    share.count = 1;
+  }
+
+  #launch(shares: Share[], repeats: number): Submit {
+    const plan = this.#plans.layOut(shares);
+    plan.shape.decodeContext += repeats - 1;
+    const isStepwise = shares.some(({ sequence, output }) => output && sequence.isStepwise);
+    const isUnwanted = () => shares.every(({ sequence }) => sequence.isCalledOff);
+    const { isObserved, isTapped } = this.#executor;
+    const keeps: (() => void)[] = [];
+    const read = isStepwise
+      ? this.#submitStep(plan, shares, isUnwanted)
+      : this.#executor.submit(plan, repeats, isUnwanted);
+    for (const { sequence, count, output } of shares) {
+      sequence.underWay++;
+      sequence.wasTapped ||= isTapped;
+      // Its mask could not be made, or its step was left out.
+      if (sequence.ended || sequence.isCalledOff) continue;
+      const stop = this.#pool.stop(sequence);
+      sequence.submitted += count * repeats;
+      if (output) sequence.decoding = true;
+      const { submitted } = sequence;
+      keeps.push(() => {
+        if (sequence.slot < 0) return;
+        if (submitted === stop && !sequence.isDrafting) this.#pool.checkpoint(sequence);
+        this.#pool.publish(sequence);
+      });
+    }
+    const keep = () => keeps.forEach((keepOne) => keepOne());
+    if (isObserved) return { shares, repeats, read, keep };
+    keep();
+    return { shares, repeats, read };
+  }
+
+  /** Masks are made while the GPU runs the step, and others are heard before its tokens are read. */
+  #submitStep(
+    plan: StepPlan,
+    shares: Share[],
+    isUnwanted: () => boolean,
+  ): () => Promise<Sampled> {
+    this.#executor.forward(plan);
+    const masks = new Map<number, Uint32Array<ArrayBuffer>>();
+    const wanted = new Set<number>();
+    for (const { sequence, output } of shares) {
+      if (!output) continue;
+      const { constraint, wantsLogits } = sequence.request;
+      if (wantsLogits) wanted.add(sequence.slot);
+      const remaining = sequence.limit(this.#executor.limits.context) - sequence.tokens.length;
+      const mask = constraint && this.#attempt(sequence, () => constraint.mask(remaining));
+      if (mask) masks.set(sequence.slot, mask);
+    }
+    const read = this.#executor.sample(plan, masks, wanted, isUnwanted);
+    return async () => {
+      await nextTask();
+      return await read();
+    };
+  }
+
+  #samplesLeft(sequence: Sequence): number {
+    return sequence.limit(this.#executor.limits.context) - (sequence.submitted + 1);
+  }
+
+  /** Tokens per submit: one while anything prefills, else as many as the time allows. */
+  #repeats(shares: Share[]): number {
+    const isFree = ({ sequence, draft }: Share) =>
+      sequence.decoding && !sequence.isStepwise && draft.length === 0;
+    if (!shares.every(isFree)) return 1;
+    const wanted = Math.floor(SUBMIT_MILLISECONDS / this.#stepMilliseconds);
+    const left = shares.map(({ sequence }) =>
+      Math.min(this.#samplesLeft(sequence), this.#pool.stop(sequence) - sequence.submitted)
+    );
+    return Math.max(1, Math.min(MOST_REPEATS, wanted, ...left));
+  }
+
+  /** Learns how long a submit took: the next one of its kind has as many tokens as fit the time. */
+  measure({ repeats, shares }: Submit, milliseconds: number): void {
+    if (shares.some(({ draft }) => draft.length > 0)) return;
+    this.#stepMilliseconds = milliseconds / repeats;
+  }
+
+  /** Collects a submit once it is done. Where a tap failed, that ends the submit's sequences alone. */
+  async finish({ submit, sampled }: UnderWay): Promise<void> {
+    let tokens: Sampled;
+    try {
+      tokens = await sampled;
+    } catch (error) {
+      if (!(error instanceof TapError)) throw error;
+      for (const { sequence } of submit.shares) {
+        sequence.underWay--;
+        this.#owner.end(sequence, { error });
+      }
+      return;
+    }
+    submit.keep?.();
+    this.#collect(submit, tokens);
+  }
+
+  #collect({ shares, repeats }: Submit, { tokens, logits }: Sampled): void {
+    const givers = shares.filter(({ output }) => output);
+    for (const { sequence } of shares) sequence.underWay--;
+    let output = 0;
+    for (let i = 0; i < repeats; i++) {
+      for (const { sequence, draft } of givers) {
+        const given = tokens.subarray(output, output += 1 + draft.length);
+        if (draft.length > 0) this.#verify(sequence, draft, given);
+        else this.#take(sequence, given[0], logits.get(sequence.slot));
+        this.#takeForced(sequence);
+      }
+    }
+  }
+
+  /**
+   * Takes the tokens of a draft's rows as far as the draft was right, and the one after. Each was
+   * chosen as it would have been without a draft: from the same logits, for the same position.
+   */
+  #verify(sequence: Sequence, draft: readonly number[], given: Uint32Array): void {
+    if (sequence.ended) return;
+    let accepted = 0;
+    sequence.submitted = sequence.tokens.length; // What is right of the draft counts from here on.
+    for (const token of given) {
+      this.#take(sequence, token);
+      if (sequence.ended || token !== draft[accepted]) break;
+      accepted++;
+      sequence.submitted++;
+    }
+    sequence.drafted += draft.length;
+    sequence.draftsAccepted += accepted;
+    if (sequence.ended) return;
+    sequence.lookup.learn(sequence.tokens, draft.length, accepted);
+    this.#pool.endDraft(sequence, accepted === draft.length);
+  }
+
+  #take(sequence: Sequence, token: number, logits?: Float32Array): void {
+    if (sequence.ended || sequence.isCalledOff) return;
+    if (token === NO_TOKEN) {
+      return this.#owner.end(sequence, { error: new NotFiniteError("logits") });
+    }
+    sequence.tokens.push(token);
+    const goesOn = this.#attempt(sequence, (request) => request.accept(token, logits));
+    if (goesOn === false) this.#owner.end(sequence, "stop");
+    else if (sequence.tokens.length >= sequence.limit(this.#executor.limits.context)) {
+      this.#owner.end(sequence, "length");
+    }
+  }
+
+  /**
+   * What can only come is fed as a prompt is, beside the token that has just been sampled. Where its
+   * logits are wanted, it is sampled like any other.
+   */
+  #takeForced(sequence: Sequence): void {
+    const { constraint, wantsLogits } = sequence.request;
+    if (!constraint || wantsLogits || sequence.ended) return;
+    const most = sequence.limit(this.#executor.limits.context) - sequence.tokens.length;
+    for (const token of this.#attempt(sequence, () => constraint.forced(most)) ?? []) {
+      this.#take(sequence, token);
+      sequence.decoding = false;
+    }
+  }
+
+  #attempt<T>(sequence: Sequence, action: (request: SequenceRequest) => T): T | undefined {
+    return sequence.attempt(action, (reason) => this.#owner.end(sequence, reason));
+  }
+}
