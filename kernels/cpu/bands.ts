@@ -52,8 +52,8 @@ const SUMS = 32768;
 const INPUTS = SUMS + MOST_TOKENS * SUM_BYTES;
 const OUTPUTS = INPUTS + 4 * MOST_TOKENS;
 
-/** Bytes that a product may spread weights out in. */
-export const SPREAD_BYTES = SUMS;
+/** Where a group of eight rows is decoded: before the sums, behind what is spread out. */
+export const DECODED = SUMS - 2048;
 
 /** Bytes of the factors and biases of so many bands: eight of each, band after band. */
 export function affineBytes(bands: number): number {

@@ -178,11 +178,10 @@ export class CpuDevice implements Device {
   }
 
   setAffine(matrix: WeightMatrix, affine: Affine): void {
-    matrix.affine = affine;
-    matrix.packedAffine ??= cpu(
+    matrix.affine ??= cpu(
       this.buffer(`affine of ${matrix.label}`, 4 * affineFloats(matrix), "weights"),
     );
-    if (!this.#core.isDry) packAffine(matrix, affine, matrix.packedAffine.floats);
+    if (!this.#core.isDry) packAffine(matrix, affine, matrix.affine.floats);
   }
 
   tableOf(rows: FloatRows, count: number, first: number): CpuMatrix {

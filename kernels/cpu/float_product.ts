@@ -26,7 +26,7 @@ import { type FloatFormat, floatGroupBytes } from "./formats/floats.ts";
 import { lanes } from "./formats/scales.ts";
 import { accumulate, forBands, forTiles, PRODUCT_ARGUMENTS, type TilePlace } from "./bands.ts";
 import { addKernel } from "./kernel.ts";
-import { walkBlocks } from "./product.ts";
+import { walkBlocks } from "./walk.ts";
 import type { ProductMemories } from "./tile.ts";
 
 /** Tokens of a tile. */

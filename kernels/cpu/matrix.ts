@@ -81,9 +81,8 @@ export class WeightMatrix implements CpuMatrix {
   readonly sides: 1 | 2;
   /** Rows that lie together, each unit in whole bands. */
   readonly unit: number;
-  affine: Affine | undefined;
-  /** The same as kernels read it, see packAffine(). */
-  packedAffine: CpuBuffer | undefined;
+  /** Factors and biases as kernels read them, see packAffine(). */
+  affine: CpuBuffer | undefined;
   readonly #memory: BlockMemory;
   /** GGUF blocks of each side, until they are let go. */
   readonly #blocks: Uint8Array<ArrayBuffer>[];

@@ -8,9 +8,11 @@ import { addActivate } from "./elementwise.ts";
 import { addEmbed } from "./embed_rows.ts";
 import type { DotProduct } from "./dot_product.ts";
 import { addFloatProduct, isFloatFormat } from "./float_product.ts";
+import { isRowFormat } from "./formats/format.ts";
 import type { FloatFormat, PackedFormat } from "./formats/mod.ts";
 import { addNorm } from "./norm.ts";
-import { addFloatPack, addPack } from "./pack.ts";
+import { addFloatPack, addPack, addRowPack } from "./pack.ts";
+import { tableAddress } from "./walk.ts";
 import { addProduct, PANEL_PAGES } from "./product.ts";
 import { type Memory, ModuleBuilder } from "./wasm/mod.ts";
 
@@ -69,7 +71,10 @@ export function formatModule(
   const memories = { work, weights, panel: module.importPrivateMemory(PANEL, PANEL_PAGES) };
   if (isFloatFormat(format)) addFloatPack(module, work, weights, format);
   else {
-    addPack(module, work, weights, format);
+    if (isRowFormat(format)) {
+      addRowPack(module, work, weights, format);
+      if (format.table) module.data(memories.panel, tableAddress(format), format.table);
+    } else addPack(module, work, weights, format);
     addProduct(module, memories, format, machine);
   }
   addFloatProduct(module, memories, format, machine);

@@ -5,15 +5,17 @@ import type { FunctionBuilder, Local, Memory, ModuleBuilder, V128 } from "./wasm
 import { i32, shuffleLanes, v128 } from "./wasm/mod.ts";
 import {
   BAND,
+  type BandFormat,
   blockBytes,
   GROUP,
   groupBytes,
-  type PackedFormat,
   type Place,
+  type RowFormat,
 } from "./formats/format.ts";
 import type { FloatFormat } from "./formats/floats.ts";
 import { packCodes } from "./formats/planes.ts";
 import { readHalf } from "./formats/scales.ts";
+import { addKernel, forItems } from "./kernel.ts";
 
 /** What packing reads, as words in memory; `zeros` is a row of zeros, `to` the first band's place. */
 export const PACK_ARGUMENTS = ["source", "zeros", "to", "rows", "blocks"] as const;
@@ -26,7 +28,7 @@ export function addPack(
   module: ModuleBuilder,
   work: Memory,
   weights: Memory,
-  format: PackedFormat,
+  format: BandFormat,
 ): void {
   const { source } = format;
   const groups = source.blockSize / GROUP;
@@ -47,12 +49,45 @@ export function addPack(
         places.forEach((place, row) => format.scales.packHead(f, place, head, row));
         f.increase(out, format.scales.headBytes);
         for (let group = 0; group < groups; group++) {
-          packCodes(f, format.bits, head, transposed(f, format, places, group));
+          const codes = transposed(
+            f,
+            (row, half) => format.codes(f, places[row]!, group, half),
+          );
+          packCodes(f, format.bits, head, codes);
           f.increase(out, groupBytes(format) - format.scales.groupBytes);
           places.forEach((place, row) => format.scales.packGroup(f, place, head, row, group));
           f.increase(out, format.scales.groupBytes);
         }
         for (const pointer of pointers) f.increase(pointer, source.blockBytes);
+      });
+    });
+  });
+}
+
+/** Adds `pack` for a format whose rows lie as in the file. */
+export function addRowPack(
+  module: ModuleBuilder,
+  work: Memory,
+  weights: Memory,
+  { source: { blockBytes } }: RowFormat,
+): void {
+  addKernel(module, work, { name: "pack", takes: PACK_ARGUMENTS }, (f, given, first, last) => {
+    const { source: from, zeros, to, rows, blocks } = given;
+    const rowBytes = f.let(i32.mul(blocks, blockBytes));
+    const out = f.let(i32.add(to, i32.mul(i32.mul(first, rowBytes), BAND)));
+    forItems(f, first, last, (band) => {
+      const pointers = rowPointers(f, { from, zeros, rows, rowBytes, band });
+      const block = f.let(i32.const(0));
+      f.forUpTo(block, blocks, 1, () => {
+        for (const pointer of pointers) {
+          // The last vector overlaps the one before.
+          for (let at = 0; at < blockBytes; at += 16) {
+            const offset = Math.min(at, blockBytes - 16);
+            f.do(weights.v128.store(out, work.v128.load(pointer, offset), offset));
+          }
+          f.increase(pointer, blockBytes);
+          f.increase(out, blockBytes);
+        }
       });
     });
   });
@@ -117,19 +152,15 @@ function rowPointers(
   });
 }
 
-/** The vectors of a group, [2 * step + quad]. */
-function transposed(
+/** The vectors of a group, [2 * step + quad], of the sixteen codes of each row's halves. */
+export function transposed(
   f: FunctionBuilder,
-  format: PackedFormat,
-  places: readonly Place[],
-  group: number,
+  codes: (row: number, half: number) => V128,
 ): V128[] {
   const vectors: V128[] = [];
   for (const quad of [0, 1]) {
     for (const half of [0, 1]) {
-      const [a, b, c, d] = places.slice(4 * quad, 4 * quad + 4).map((place) =>
-        f.let(format.codes(f, place, group, half))
-      );
+      const [a, b, c, d] = [0, 1, 2, 3].map((row) => f.let(codes(4 * quad + row, half)));
       const low = [
         f.let(shuffleLanes(a, b, [0, 4, 1, 5])),
         f.let(shuffleLanes(c, d, [0, 4, 1, 5])),

@@ -3,7 +3,7 @@
 // The panel is at constant addresses in a memory of the thread's own: engines check no bounds there.
 
 import { forBands, forTiles, PRODUCT_ARGUMENTS } from "./bands.ts";
-import { type FunctionBuilder, i32, i8x16, type Local, type ModuleBuilder } from "./wasm/mod.ts";
+import { type FunctionBuilder, i32, type Local, type ModuleBuilder } from "./wasm/mod.ts";
 import { activationBytes, codeBytes } from "./activations.ts";
 import { type DotPlan, type DotProduct, planDots, sumDots } from "./dot_product.ts";
 import { sumWidePairs, widenPairs } from "./dot_product.ts";
@@ -11,14 +11,14 @@ import {
   BAND,
   blockBytes,
   GROUP,
-  groupBytes,
+  isRowFormat,
+  maximumCode,
   type PackedFormat,
-  type Place,
   type Quads,
   STEPS,
 } from "./formats/format.ts";
-import { bytes, unpackCodes } from "./formats/planes.ts";
 import { addKernel } from "./kernel.ts";
+import { walkBlocks } from "./walk.ts";
 import { addTile, type GroupSource, type Product, type ProductMemories } from "./tile.ts";
 
 /** Tokens of a tile: eight sums are what the registers hold beside operands. */
@@ -26,17 +26,17 @@ const TILE = 4;
 /** Groups of a panel: 1024 columns, which the first cache holds beside activations. */
 const PANEL_GROUPS = 32;
 /** Pages of the memory that the panel is in: attention needs most. */
-export const PANEL_PAGES = 4;
-/** Its bytes. */
-export const PANEL_BYTES = 65536 * PANEL_PAGES;
+export const PANEL_PAGES = 5;
+/** Bytes that kernels work in; behind them are tables of formats (walk.ts). */
+export const PANEL_BYTES = 65536 * 4;
 
 /** Whether a format's products read activations of 16 bits on a machine. */
 export function readsWide(format: PackedFormat, machine: DotProduct): boolean {
   return planOf(format, machine).isWide;
 }
 
-function planOf({ bits, table }: PackedFormat, machine: DotProduct): DotPlan {
-  return planDots(machine, table ? Math.max(...table) : 2 ** bits - 1);
+function planOf(format: PackedFormat, machine: DotProduct): DotPlan {
+  return planDots(machine, maximumCode(format));
 }
 
 /**
@@ -59,10 +59,11 @@ export function addProduct(
     forBands(f, memories, given, items, ({ begin, end, tokens }) => {
       const offset = f.let(i32.const(0));
       const tiles = { tokens, offset, sizes: [TILE, 1] };
-      f.if(i32.le_u(tokens, TILE), () => {
+      const multiplyInPlace = () => {
         const walk: Walk = (body) => walkBlocks(f, product, begin, end, body);
         forTiles(f, panel, tiles, (tile) => addTile(f, product, { ...tile, groupStride }, walk));
-      }, () => {
+      };
+      const multiplyByPanels = () => {
         const from = f.let(begin);
         const to = f.local("i32");
         const rest = f.let(given.blocks);
@@ -84,79 +85,15 @@ export function addProduct(
           f.set(rest, i32.sub(rest, count));
           f.set(isFirst, 0);
         }, rest);
-      });
+      };
+      // What is hard to decode is decoded once, however few tokens there are.
+      if (isRowFormat(format)) multiplyByPanels();
+      else f.if(i32.le_u(tokens, TILE), multiplyInPlace, multiplyByPanels);
     });
   });
 }
 
 type Walk = (body: (group: GroupSource) => void) => void;
-
-/** Goes through the blocks of a band where they lie, group by group. */
-export function walkBlocks(
-  f: FunctionBuilder,
-  product: Product,
-  begin: Local<"i32">,
-  end: Local<"i32">,
-  body: (group: GroupSource) => void,
-): void {
-  const { format: { scales, source }, memories: { weights }, format } = product;
-  const at = f.let(begin);
-  const place: Place = { memory: weights, address: at };
-  f.doWhile(() => {
-    const head = scales.loadHead(f, place);
-    if (source.blockSize === GROUP) {
-      body(blockGroup(f, product, place, scales.headBytes, head));
-      return f.increase(at, blockBytes(format));
-    }
-    f.increase(at, scales.headBytes);
-    const groupsEnd = f.let(i32.add(at, blockBytes(format) - scales.headBytes));
-    f.doWhile(() => {
-      body(blockGroup(f, product, place, 0, head));
-      f.increase(at, groupBytes(format));
-    }, i32.lt_u(at, groupsEnd));
-  }, i32.lt_u(at, end));
-}
-
-/** A group where it lies, some bytes behind a place. */
-function blockGroup(
-  f: FunctionBuilder,
-  product: Product,
-  { memory, address }: Place,
-  offset: number,
-  head: readonly Local<"v128">[],
-): GroupSource {
-  const { format } = product;
-  const place = { memory: memory.behind(offset), address };
-  const scales = {
-    memory: memory.behind(offset + groupBytes(format) - format.scales.groupBytes),
-    address,
-  };
-  const loaded = format.scales.load(f, scales, head);
-  return {
-    load: (step) => loadCodes(f, product, place, step),
-    sum: sumDots,
-    scales: (half) => loaded.scales[half],
-    minimums: (half) => loaded.minimums![half],
-  };
-}
-
-/** The codes of a step as dot products take them. */
-function loadCodes(
-  f: FunctionBuilder,
-  { format, plan }: Product,
-  place: Place,
-  step: number,
-): Quads {
-  const { bits, table, offset } = format;
-  const codes = unpackCodes(f, bits, place, step);
-  if (!table && !plan.isSigned) return codes;
-  const values = f.constant(table ?? new Uint8Array(16));
-  const [first, second] = codes.map((quad) => {
-    const value = table ? i8x16.swizzle(values, quad) : quad;
-    return f.let(plan.isSigned ? i8x16.sub(value, bytes(f, offset)) : value);
-  });
-  return [first, second];
-}
 
 /** Spreads the codes and scales of blocks out in the panel; returns where it ends. */
 function fillPanel(

@@ -15,7 +15,6 @@ import { BAND, blockColumns, type CpuFormat, cpuFormat } from "./formats/mod.ts"
 import { inOrder } from "./kernel.ts";
 import type { PackedSide, WeightMatrix } from "./matrix.ts";
 import { cpu, type CpuBuffer } from "./memory.ts";
-import { plainExpertLinear, plainLinear } from "./plain/products.ts";
 
 /** Rows of f32 that an operation writes: an address, and the bytes of a row. */
 interface Rows {
@@ -42,19 +41,14 @@ class Product {
   readonly #bands: number;
 
   /** @param vectors vectors side by side in a row of x, each as wide as x says */
-  constructor(
-    core: CpuCore,
-    matrix: WeightMatrix,
-    x: Activation,
-    { format, vectors = 1 }: { format: CpuFormat; vectors?: number },
-  ) {
+  constructor(core: CpuCore, matrix: WeightMatrix, x: Activation, vectors = 1) {
     this.#core = core;
     this.#matrix = matrix;
     this.#x = x;
-    this.#format = format;
+    this.#format = kernelFormat(matrix);
     this.#vectors = vectors;
     this.#bands = Math.ceil(matrix.unit / BAND);
-    this.#packed = matrix.packed(format, core);
+    this.#packed = matrix.packed(this.#format, core);
   }
 
   /** y = x W^T, or y += x W^T; of a pair the activation of one times the other. */
@@ -83,7 +77,7 @@ class Product {
   ): void {
     const core = this.#core;
     const x = this.#x;
-    const { packedAffine: affine, columns, unit } = this.#matrix;
+    const { affine, columns, unit } = this.#matrix;
     const isInteger = isQuantized(x);
     const input = isInteger
       ? core.inputAddress(this.#format, cpu(x.groups))
@@ -124,9 +118,7 @@ export function linear(
   y: Activation,
   options: LinearOptions,
 ): (rows: number) => void {
-  const format = kernelFormat(matrix, x);
-  if (!format) return flushed(core, plainLinear(core, matrix, x, y, options));
-  const product = new Product(core, matrix, x, { format });
+  const product = new Product(core, matrix, x);
   const { accumulate = false, first = 0, activation = "silu" } = options;
   return (rows) => {
     const work = { tokens: rows, all: rows };
@@ -147,11 +139,7 @@ export function expertLinear(
   options: ExpertLinearOptions,
 ): (rows: number) => void {
   const { share, activation = "silu", vectors = 1 } = options;
-  const format = kernelFormat(matrix, x);
-  if (!format) {
-    return flushed(core, plainExpertLinear(core, matrix, plan.routing, x, y, options));
-  }
-  const product = new Product(core, matrix, x, { format, vectors });
+  const product = new Product(core, matrix, x, vectors);
   return (rows) => {
     const pairs = rows * plan.routing.choices;
     const all = Math.ceil(pairs / share / vectors);
@@ -163,18 +151,11 @@ export function expertLinear(
   };
 }
 
-/** Has the host wait for what it is to read. */
-function flushed(core: CpuCore, run: (rows: number) => void): (rows: number) => void {
-  return (rows) => {
-    core.flush();
-    run(rows);
-  };
-}
-
-/** The format whose kernels multiply these, if there are any: rows have to end where their blocks do. */
-function kernelFormat(matrix: WeightMatrix, x: Activation): CpuFormat | undefined {
-  const format = cpuFormat(matrix.format.name);
-  return format && (isQuantized(x) || x.stride % blockColumns(format) === 0) ? format : undefined;
+/** The format whose kernels multiply by a matrix. */
+function kernelFormat({ label, format: { name } }: WeightMatrix): CpuFormat {
+  const format = cpuFormat(name);
+  if (!format) throw new RangeError(`Cannot multiply by "${label}": ${name} has no kernels`);
+  return format;
 }
 
 /** Where the first `columns` floats of each row go, before they are quantized if that is wanted. */

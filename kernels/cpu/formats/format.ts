@@ -51,8 +51,42 @@ export interface ScaleLayout {
   load(f: FunctionBuilder, from: Place, head: readonly Local<"v128">[]): Scales;
 }
 
+/** A group of a row as bytes: codes of its halves, and their scales, one where they share it. */
+export interface DecodedRow {
+  readonly codes: Quads;
+  readonly scales: readonly Expression<"f32">[];
+}
+
+/** An integer format whose rows lie as in the file: a block of each row of a band in turn. */
+export interface RowFormat {
+  readonly source: QuantFormat;
+  /** Subtracted from every code. */
+  readonly offset: number;
+  /** The greatest code. */
+  readonly maximum: number;
+  readonly scales: Pick<ScaleLayout, "halves" | "hasMinimum">;
+  /** What `decode` looks up, if anything. */
+  readonly table?: Int8Array<ArrayBuffer>;
+  /** Decodes a group of a row's block. */
+  decode(f: FunctionBuilder, block: Place, group: Local<"i32">, table: Place): DecodedRow;
+}
+
 /** An integer format on the CPU. */
-export interface PackedFormat {
+export type PackedFormat = BandFormat | RowFormat;
+
+/** Whether rows lie as in the file. */
+export function isRowFormat(format: PackedFormat): format is RowFormat {
+  return "decode" in format;
+}
+
+/** The greatest code of a format. */
+export function maximumCode(format: PackedFormat): number {
+  if (isRowFormat(format)) return format.maximum;
+  return format.table ? Math.max(...format.table) : 2 ** format.bits - 1;
+}
+
+/** An integer format whose codes are laid out anew. */
+export interface BandFormat {
   readonly source: QuantFormat;
   /** Bits of a code in memory. */
   readonly bits: number;
@@ -66,11 +100,12 @@ export interface PackedFormat {
 }
 
 /** Bytes of a band's group, codes and scales. */
-export function groupBytes(format: PackedFormat): number {
+export function groupBytes(format: BandFormat): number {
   return BAND * GROUP * format.bits / 8 + format.scales.groupBytes;
 }
 
 /** Bytes of a band's block. */
 export function blockBytes(format: PackedFormat): number {
+  if (isRowFormat(format)) return BAND * format.source.blockBytes;
   return format.scales.headBytes + groupBytes(format) * format.source.blockSize / GROUP;
 }

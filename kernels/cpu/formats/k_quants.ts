@@ -10,7 +10,7 @@ import { iq4_xs } from "../../quants/iq4_xs.ts";
 import { tq2_0 } from "../../quants/tq2_0.ts";
 import { iq4Values } from "../../quants/codebooks/iq4.ts";
 import { type Expression, type FunctionBuilder, i32, type V128, v128 } from "../wasm/mod.ts";
-import type { PackedFormat, Place } from "./format.ts";
+import type { BandFormat, Place } from "./format.ts";
 import { field, tabled } from "./planes.ts";
 import { byteScales, halfScales } from "./scales.ts";
 
@@ -68,7 +68,7 @@ function iq4Scale(block: Place, index: number): Expression<"i32"> {
 }
 
 /** Formats of 256 weights with scales under factors. */
-export const kQuants: readonly PackedFormat[] = [
+export const kQuants: readonly BandFormat[] = [
   {
     source: q2_k,
     bits: 2,

@@ -2,14 +2,19 @@
 
 import { type FloatFormat, floatFormats, floatGroupBytes } from "./floats.ts";
 import { blockBytes, GROUP, type PackedFormat } from "./format.ts";
+import { rowFormats } from "./codebooks.ts";
 import { kQuants } from "./k_quants.ts";
 import { simpleFormats } from "./simple.ts";
 
 export { type FloatFormat, floatFormats, floatGroupBytes };
-export { BAND, blockBytes, GROUP, type PackedFormat } from "./format.ts";
+export { BAND, blockBytes, GROUP, maximumCode, type PackedFormat } from "./format.ts";
 
 /** All integer formats. */
-export const packedFormats: readonly PackedFormat[] = [...simpleFormats, ...kQuants];
+export const packedFormats: readonly PackedFormat[] = [
+  ...simpleFormats,
+  ...kQuants,
+  ...rowFormats,
+];
 
 /** A format that there are kernels for. */
 export type CpuFormat = PackedFormat | FloatFormat;
@@ -21,10 +26,10 @@ export function cpuFormat(name: string): CpuFormat | undefined {
 
 /** Columns of a block as kernels count them: those of float formats are groups. */
 export function blockColumns(format: CpuFormat): number {
-  return "bits" in format ? format.source.blockSize : GROUP;
+  return format.source.kind === "float" ? GROUP : format.source.blockSize;
 }
 
 /** Bytes of a band of so many blocks. */
 export function bandBytes(format: CpuFormat, blocks: number): number {
-  return blocks * ("bits" in format ? blockBytes(format) : floatGroupBytes(format));
+  return blocks * ("load" in format ? floatGroupBytes(format) : blockBytes(format));
 }

@@ -30,7 +30,7 @@ const NO_NUMBER_EXPONENT = 0x7c00;
 const NO_NUMBER_FLOAT = 2 ** 16;
 
 /** The float of a half that readHalf() gave. */
-function halfToFloat(f: FunctionBuilder, half: Local<"i32">): Local<"f32"> {
+export function halfToFloat(f: FunctionBuilder, half: Local<"i32">): Local<"f32"> {
   const bits = i32.and(i32.shl(half, 13), HALF_BITS);
   const float = f.let(f32.mul(f32.reinterpret_i32(bits), HALF_UNIT));
   f.if(i32.eq(half, NO_NUMBER), () => f.set(float, NaN));
@@ -56,7 +56,12 @@ export function readHalf(
   { memory, address }: Place,
   offset: number,
 ): Local<"i32"> {
-  const half = f.let(i32.shr_s(i32.shl(memory.i32.load16_u(address, offset), 16), 16));
+  return signedHalf(f, memory.i32.load16_u(address, offset));
+}
+
+/** The same of a half's bits. */
+export function signedHalf(f: FunctionBuilder, bits: Expression<"i32">): Local<"i32"> {
+  const half = f.let(i32.shr_s(i32.shl(bits, 16), 16));
   const exponent = i32.and(half, NO_NUMBER_EXPONENT);
   f.if(i32.eq(exponent, NO_NUMBER_EXPONENT), () => f.set(half, NO_NUMBER));
   return half;

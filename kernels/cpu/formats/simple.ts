@@ -14,23 +14,23 @@ import { nvfp4 } from "../../quants/nvfp4.ts";
 import { q1_0 } from "../../quants/q1_0.ts";
 import { q2_0 } from "../../quants/q2_0.ts";
 import { i32, i8x16, v128 } from "../wasm/mod.ts";
-import type { PackedFormat } from "./format.ts";
+import type { BandFormat } from "./format.ts";
 import { bytes, field, spreadBits, tabled } from "./planes.ts";
 import { floatByteScales, halfScales } from "./scales.ts";
 
 /** Codes of 32 columns in sixteen bytes: those of columns 0 to 15 low, of 16 to 31 high. */
-const nibbles = (at: number): PackedFormat["codes"] => (f, { memory, address }, _group, half) =>
+const nibbles = (at: number): BandFormat["codes"] => (f, { memory, address }, _group, half) =>
   field(f, memory.v128.load(address, at), -4 * half, 15);
 
 /** The same with fifth bits in a word of their own. */
-const fiveBits = (high: number, low: number): PackedFormat["codes"] => (f, block, group, half) => {
+const fiveBits = (high: number, low: number): BandFormat["codes"] => (f, block, group, half) => {
   const { memory, address } = block;
   const fifth = spreadBits(f, memory.v128.load16_splat(address, high + 2 * half));
   return v128.or(nibbles(low)(f, block, group, half), v128.and(fifth, bytes(f, 16)));
 };
 
 /** Codes of two bits, four a byte: sixteen columns are four bytes from `at` on. */
-const quarters = (at: number): PackedFormat["codes"] => (f, { memory, address }, group, half) => {
+const quarters = (at: number): BandFormat["codes"] => (f, { memory, address }, group, half) => {
   const four = memory.v128.load32_zero(address, at + 8 * group + 4 * half);
   const each = f.let(i8x16.swizzle(four, f.constant(LANES.map((lane) => lane >> 2))));
   // Columns 0 and 1 of a byte are in its low nibble; a table halves a nibble.
@@ -49,7 +49,7 @@ const quarters = (at: number): PackedFormat["codes"] => (f, { memory, address },
 const LANES = Array.from({ length: 16 }, (_, lane) => lane);
 
 /** Formats with one scale per block. */
-export const simpleFormats: readonly PackedFormat[] = [
+export const simpleFormats: readonly BandFormat[] = [
   { source: q4_0, bits: 4, offset: 8, scales: halfScales(0), codes: nibbles(2) },
   { source: q4_1, bits: 4, offset: 0, scales: halfScales(0, 2), codes: nibbles(4) },
   { source: q5_0, bits: 5, offset: 16, scales: halfScales(0), codes: fiveBits(2, 6) },

@@ -31,6 +31,7 @@ export const i32 = {
   le_u: binary("i32", "i32", 0x4d),
   ge_s: binary("i32", "i32", 0x4e),
   ge_u: binary("i32", "i32", 0x4f),
+  popcnt: unary("i32", "i32", 0x69),
   add: binary("i32", "i32", 0x6a),
   sub: binary("i32", "i32", 0x6b),
   mul: binary("i32", "i32", 0x6c),

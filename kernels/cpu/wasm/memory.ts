@@ -85,6 +85,10 @@ export class Memory {
       type: "v128",
       code: [...code(address), ...vector.code, ...this.#access(86, SIMD, 0, offset), lane],
     }),
+    load64_lane: (address: I32, vector: V128, lane: number, offset = 0): V128 => ({
+      type: "v128",
+      code: [...code(address), ...vector.code, ...this.#access(87, SIMD, 0, offset), lane],
+    }),
     store: this.#store<V128>("v128", 11, SIMD),
     store64_lane: (address: I32, vector: V128, lane: number, offset = 0): Statement => ({
       code: [...code(address), ...vector.code, ...this.#access(91, SIMD, 0, offset), lane],

@@ -1,5 +1,5 @@
 // A module: memories that it imports, functions that it exports. Its bytes go to
-// WebAssembly.compile, which checks them; there are no tables, globals or data.
+// WebAssembly.compile, which checks them; there are no tables or globals.
 
 import {
   type Bytes,
@@ -11,7 +11,7 @@ import {
   type ValueType,
   vector,
 } from "./encoding.ts";
-import type { Expression } from "./expression.ts";
+import { constI32, type Expression } from "./expression.ts";
 import { FunctionBuilder, type Local, localAt } from "./function.ts";
 import { Memory } from "./memory.ts";
 
@@ -35,6 +35,7 @@ type LocalsOf<P extends Parameters> = { readonly [Name in keyof P]: Local<P[Name
 /** Collects memories and functions, and makes a module of them. */
 export class ModuleBuilder {
   readonly #imports: Bytes[] = [];
+  readonly #data: Bytes[] = [];
   readonly #functions: { name: string; type: Bytes; body: Bytes }[] = [];
 
   /** Imports a shared memory of up to 4 GiB under a name. */
@@ -49,6 +50,17 @@ export class ModuleBuilder {
     const limits = [0x01, ...unsigned(pages), ...unsigned(pages)];
     this.#imports.push([...encodeName(IMPORTS), ...encodeName(name), 0x02, ...limits]);
     return new Memory(this.#imports.length - 1);
+  }
+
+  /** Has bytes written into a memory when the module is instantiated. */
+  data(memory: Memory, address: number, bytes: ArrayLike<number>): void {
+    const place = [...constI32(address).code, 0x0b];
+    this.#data.push([
+      0x02,
+      ...unsigned(memory.index),
+      ...place,
+      ...sized(Array.from(bytes, (byte) => byte & 255)),
+    ]);
   }
 
   /** Adds an exported function; `build` writes its body and returns the expression of its result. */
@@ -84,6 +96,7 @@ export class ModuleBuilder {
         functions.map(({ name }, index) => [...encodeName(name), 0, ...unsigned(index)]),
       ),
       ...section(10, functions.map(({ body }) => sized(body))),
+      ...section(11, this.#data),
     ]);
   }
 }

@@ -2,16 +2,18 @@
 // dot product that the machine can run, one token and many, rows and columns that fill no band.
 
 import { assert, assertEquals } from "@std/assert";
-import { quantizeReference } from "../../../kernels/mod.ts";
+import { quantFormats, quantizeReference } from "../../../kernels/mod.ts";
 import { activationBytes } from "../../../kernels/cpu/activations.ts";
 import { type DotProduct, probeDotProduct } from "../../../kernels/cpu/dot_product.ts";
 import { PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "../../../kernels/cpu/bands.ts";
 import {
   BAND,
   blockBytes,
+  cpuFormat,
   type FloatFormat,
   floatFormats,
   floatGroupBytes,
+  maximumCode,
   type PackedFormat,
   packedFormats,
 } from "../../../kernels/cpu/formats/mod.ts";
@@ -191,7 +193,7 @@ const machine = probeDotProduct();
 
 /** Dot products that give the same here as on the machines that they are for. */
 function machinesFor(format: PackedFormat): DotProduct[] {
-  const isNarrow = format.bits < 8 && !(format.table && Math.max(...format.table) > 127);
+  const isNarrow = maximumCode(format) <= 127;
   const all: DotProduct[] = machine === "widened" ? [] : ["pairs"];
   if (isNarrow && machine !== "widened") all.push("unsigned", "signed");
   return [...new Set<DotProduct>([machine, "widened", ...all])];
@@ -240,4 +242,9 @@ Deno.test("a token has the same bits alone and among others, in one panel and in
     const { result: few } = multiply({ ...options, tokens: 1 });
     assertEquals([...many.subarray(0, 8)], [...few]);
   }
+});
+
+Deno.test("every weight format has kernels on the CPU", () => {
+  const missing = quantFormats.filter(({ name }) => !cpuFormat(name)).map(({ name }) => name);
+  assertEquals(missing, []);
 });

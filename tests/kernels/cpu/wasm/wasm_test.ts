@@ -103,9 +103,10 @@ Deno.test("every access is one that WebAssembly knows, in the first memory and i
     const { v128: vectors, i32: integers, f32: floats } = memory;
     const vector = OPERANDS.v128;
     module.function(`run${memory.index}`, {}, (f) => {
-      const { load32_lane, store, store64_lane, ...loads } = vectors;
+      const { load32_lane, load64_lane, store, store64_lane, ...loads } = vectors;
       for (const load of Object.values(loads)) f.let(load(16, 8));
       f.let(load32_lane(16, vector, 3, 8));
+      f.let(load64_lane(16, vector, 1, 8));
       f.do(store(16, vector), store64_lane(16, vector, 1, 300));
       const { store: store32, store8, store16, atomic, ...integerLoads } = integers;
       for (const load of Object.values(integerLoads)) f.let(load(16));
@@ -116,6 +117,19 @@ Deno.test("every access is one that WebAssembly knows, in the first memory and i
     });
   }
   instantiate(module, { a: sharedMemory(), b: sharedMemory() }).run1!();
+});
+
+Deno.test("a module writes its data when it is instantiated", () => {
+  const module = new ModuleBuilder();
+  module.importMemory("a");
+  const own = module.importPrivateMemory("b", 2);
+  module.data(own, 70_000, [1, 2, 255]);
+  module.data(own, 5, new Int8Array([-3]));
+  const b = new WebAssembly.Memory({ initial: 2, maximum: 2 });
+  instantiate(module, { a: sharedMemory(), b });
+  const bytes = new Uint8Array(b.buffer);
+  assertEquals([...bytes.subarray(69_999, 70_004)], [0, 1, 2, 255, 0]);
+  assertEquals(bytes[5], 253);
 });
 
 Deno.test("blocks, loops and variables do what they say", () => {
