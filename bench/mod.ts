@@ -66,6 +66,7 @@ async function measure(
         temperature: 0,
         maxTokens: count,
         finish: false,
+        draftTokens: 0,
         ...options,
       })
     ) {

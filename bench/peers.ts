@@ -43,7 +43,13 @@ async function openQuern(path: string): Promise<Engine & { model: Model }> {
     async measure(prompt) {
       const started = performance.now();
       let [first, last] = [0, 0];
-      const request = { prompt, maxTokens: DECODE_TOKENS + 1, temperature: 0, ignoreEnd: true };
+      const request = {
+        prompt,
+        maxTokens: DECODE_TOKENS + 1,
+        temperature: 0,
+        ignoreEnd: true,
+        draftTokens: 0,
+      };
       for await (const event of model.generate({ ...request, prompt: [...prompt] })) {
         if (event.type !== "done" && event.type !== "text") continue;
         last = performance.now();
@@ -98,7 +104,7 @@ async function decodeTogether(model: Model, count: number, seed: number): Promis
       { length: 16 },
       (_, i) => 300 + (i * 7919 + sequence + seed) % 40_000,
     );
-    const request = { prompt, maxTokens: tokens, temperature: 0, ignoreEnd: true };
+    const request = { prompt, maxTokens: tokens, temperature: 0, ignoreEnd: true, draftTokens: 0 };
     let produced = 0;
     for await (const event of model.generate(request)) {
       if (event.type === "text" && produced++ === 0) begun.push(performance.now());

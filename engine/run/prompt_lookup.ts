@@ -28,7 +28,15 @@ export class PromptLookup {
   draft(tokens: readonly number[], most: number): number[] {
     if (tokens.length < Math.max(MATCH, this.#resumes)) return [];
     const at = this.#match(tokens);
-    return at === undefined ? [] : tokens.slice(at, at + Math.min(most, this.#length));
+    if (at === undefined) return [];
+    const draft: number[] = [];
+    const length = Math.min(most, this.#length);
+    // Past the end, what comes is the draft itself: a text that goes around in a short circle.
+    while (draft.length < length) {
+      const next = at + draft.length;
+      draft.push(next < tokens.length ? tokens[next] : draft[next - tokens.length]);
+    }
+    return draft;
   }
 
   /** Learns how many tokens of a draft were right. `tokens`: the sequence's after it. */

@@ -43,6 +43,7 @@ export async function generate(
       temperature: 0,
       num_predict: tokens,
       ignore_eos: true,
+      draft_num_predict: 0, // drafts would measure the text
       ...(contextLength !== undefined && { num_ctx: contextLength }),
     },
   };

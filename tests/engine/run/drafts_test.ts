@@ -112,3 +112,7 @@ Deno.test("a lookup proposes what followed before, more of it as it proves right
   assertEquals(lookup.draft(tokens, 10).length, 3);
   assertEquals(new PromptLookup().draft([1, 2], 5), []);
 });
+
+Deno.test("a lookup goes around with a text that does", () => {
+  assertEquals(new PromptLookup().draft([1, 2, 3, 8, 9, 8, 9, 8, 9], 5), [8, 9, 8]);
+});

@@ -1,0 +1,68 @@
+// `deno task bench:drafts [--threads 2] [--pairs 5]`: decoding with drafts beside decoding without them, in
+// turns, on the CPU device and a 135M model with random weights. One text goes around, as what such a
+// model says of itself does, so that all drafts are right; the other one is drawn at random and repeats
+// nothing. Prints medians of tokens per second and their ratio.
+
+import { parseArgs } from "node:util";
+import { type GenerateRequest, loadModel, type Usage } from "../engine/mod.ts";
+import { load, median, print } from "./report.ts";
+import { SMOLLM2_135M, writeSyntheticLlama } from "./synthetic_model.ts";
+
+const TOKENS = 128;
+
+const { values } = parseArgs({
+  options: { threads: { type: "string" }, pairs: { type: "string", default: "5" } },
+});
+const threads = Number(values.threads ?? 2);
+const path = await Deno.makeTempFile({ suffix: ".gguf" });
+await writeSyntheticLlama(path, SMOLLM2_135M, { type: "Q8_0" });
+try {
+  await using model = await loadModel(path, {
+    contextLength: 2048,
+    maxSequences: 1,
+    device: { kind: "cpu", threads },
+  });
+
+  const run = async (request: GenerateRequest) => {
+    const tokens: number[] = [];
+    let usage: Usage | undefined;
+    for await (const event of model.generate({ ...request, ignoreEnd: true, maxTokens: TOKENS })) {
+      if (event.type === "text") tokens.push(...event.tokens);
+      if (event.type === "done") usage = event.usage;
+    }
+    return { tokens, usage: usage! };
+  };
+
+  const beginning = Array.from({ length: 64 }, (_, i) => (i * 7919 + 5) % SMOLLM2_135M.vocabulary);
+  const { tokens } = await run({ prompt: beginning, temperature: 0 });
+  const texts: Record<string, GenerateRequest> = {
+    "goes around": { prompt: [...beginning, ...tokens], temperature: 0 },
+    "repeats nothing": { prompt: beginning, temperature: 1, topK: 0, topP: 1, seed: 3 },
+  };
+  print(`135M Q8_0, ${threads} threads, ${TOKENS} tokens, load ${load()}`);
+  for (const [name, request] of Object.entries(texts)) {
+    const plain: number[] = [];
+    const drafted: number[] = [];
+    let [proposed, accepted] = [0, 0];
+    for (let pair = 0; pair < Number(values.pairs); pair++) {
+      for (const [rates, draftTokens] of [[plain, 0], [drafted, undefined]] as const) {
+        const { usage } = await run(
+          draftTokens === undefined ? request : { ...request, draftTokens },
+        );
+        rates.push((usage.completionTokens - 1) / usage.completionMilliseconds * 1000);
+        proposed += usage.draftedTokens ?? 0;
+        accepted += usage.acceptedTokens ?? 0;
+      }
+    }
+    const [without, with_] = [median(plain), median(drafted)];
+    const ratio = (with_ / without).toFixed(2);
+    print(
+      `a text that ${name}: ${without.toFixed(1)} tokens/s without drafts, ${
+        with_.toFixed(1)
+      } with ` +
+        `(${ratio}); ${accepted} of ${proposed} drafted tokens came`,
+    );
+  }
+} finally {
+  await Deno.remove(path);
+}
