@@ -3,5 +3,12 @@
 export { assemble, type Assembly } from "./assemble.ts";
 export { type DeviceExamination, examineDevice, measureReadBandwidth } from "./examine_device.ts";
 export { type FileHeader, type HeaderOptions, type HeaderValue, readHeader } from "./header.ts";
-export { devicesFor, layoutOf, type ModelDevices, openDevices, place } from "./placement.ts";
+export {
+  devicesFor,
+  type Layout,
+  layoutOf,
+  type ModelDevices,
+  openDevices,
+  place,
+} from "./placement.ts";
 export { describeModel, inspectModel, loadTokenizer } from "./inspect.ts";

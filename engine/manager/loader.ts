@@ -3,11 +3,17 @@
 
 import type { GpuMemoryError } from "../../kernels/mod.ts";
 import { EngineError, type WorkerBusyError } from "../errors.ts";
-import { formatSize, type LoadPlan, type PlanLimits, planLoad } from "../memory/mod.ts";
+import {
+  formatSize,
+  type LoadPlan,
+  type MemoryBudget,
+  type PlanLimits,
+  planLoad,
+} from "../memory/mod.ts";
 import type { StoreEntry } from "../store/types.ts";
 import type { ChatModel, LoadOptions, LoadProgress } from "../types.ts";
 import type { Clock } from "./clock.ts";
-import type { ManagerOptions } from "./types.ts";
+import type { AskedLoad, ManagerOptions } from "./types.ts";
 import { untilStalled } from "./waiting.ts";
 
 /** What a GPU that refused a plan is taken to have, as a share of it. */
@@ -25,22 +31,23 @@ export class Loader {
   }
 
   /** Bytes for all models. */
-  async totalMemory(): Promise<number> {
-    return (await this.#readBudget())?.total ?? Infinity;
+  async totalMemory(): Promise<{ bytes: number; systemBytes: number }> {
+    const { total = Infinity, system } = await this.#readBudget() ?? {};
+    return { bytes: total, systemBytes: system?.total ?? Infinity };
   }
 
   /**
    * How to load a model so that it fits alone; undefined where that is not known, and for models that
    * take no memory here.
    *
-   * @param contextLength the window that the request names
+   * @param asked what the request says of it
    * @throws {InsufficientMemoryError} if it does not fit
    */
-  async plan(entry: StoreEntry, contextLength?: number): Promise<LoadPlan | undefined> {
+  async plan(entry: StoreEntry, asked: AskedLoad = {}): Promise<LoadPlan | undefined> {
     const budget = await this.#readBudget();
     const total = budget?.total ?? Infinity;
     const state = `the GPU has ${formatSize(total)} for models (${budget?.source})`;
-    return await this.#planWithin(entry, contextLength, { total, state });
+    return await this.#planWithin(entry, asked, { total, state, ...this.#systemOf(budget) });
   }
 
   /**
@@ -50,13 +57,14 @@ export class Loader {
    */
   async planSmaller(
     entry: StoreEntry,
-    contextLength: number | undefined,
+    asked: AskedLoad,
     { plan, error }: { plan: LoadPlan | undefined; error: GpuMemoryError },
   ): Promise<LoadPlan> {
     const bytes = plan?.bytes ?? 0;
     const state = `the GPU had no room for ${formatSize(bytes)}`;
-    const limits = { total: NEXT_SHARE * bytes, state };
-    const smaller = plan && await this.#planWithin(entry, contextLength, limits);
+    const system = this.#systemOf(await this.#readBudget());
+    const limits = { total: NEXT_SHARE * bytes, state, ...system };
+    const smaller = plan && await this.#planWithin(entry, asked, limits);
     if (!smaller) throw error;
     return smaller;
   }
@@ -70,7 +78,7 @@ export class Loader {
    */
   async open(
     { name, source }: StoreEntry,
-    contextLength: number | undefined,
+    asked: AskedLoad,
     { plan, signal, onProgress, ...how }: {
       plan: LoadPlan | undefined;
       signal: AbortSignal;
@@ -79,7 +87,7 @@ export class Loader {
       onBusy: (busy: WorkerBusyError) => void;
     },
   ): Promise<ChatModel> {
-    const options = { ...plan?.options ?? this.#optionsFor(contextLength), ...how };
+    const options = { ...plan?.options ?? this.#optionsFor(asked), ...how };
     const milliseconds = this.#options.loadTimeout ?? 5 * 60_000;
     if (plan?.isShrunk) {
       const { estimate: { contextLength } } = plan;
@@ -113,21 +121,33 @@ export class Loader {
 
   async #planWithin(
     { name, source }: StoreEntry,
-    contextLength: number | undefined,
+    asked: AskedLoad,
     limits: Omit<PlanLimits, "name">,
   ): Promise<LoadPlan | undefined> {
     if (!this.#options.estimate || source.kind === "remote") return undefined;
     const estimate = await this.#options.estimate(source);
     try {
-      return await planLoad(estimate, this.#optionsFor(contextLength), { name, ...limits });
+      return await planLoad(estimate, this.#optionsFor(asked), { name, ...limits });
     } finally {
       estimate[Symbol.dispose]?.();
     }
   }
 
-  #optionsFor(contextLength = this.#options.load?.contextLength): LoadOptions {
-    const { load = {} } = this.#options;
-    return { ...load, ...(contextLength !== undefined && { contextLength }) };
+  /** What the system has beside a GPU. */
+  #systemOf(budget: MemoryBudget | undefined): Pick<PlanLimits, "system"> {
+    if (!budget?.system) return {};
+    const { total, source } = budget.system;
+    const { isGpuFaster } = this.#options;
+    const state = `the CPU has ${formatSize(total)} (${source})`;
+    return { system: { total, state, ...isGpuFaster && { isGpuFaster } } };
+  }
+
+  #optionsFor({ contextLength, gpuLayers }: AskedLoad): LoadOptions {
+    return {
+      ...this.#options.load,
+      ...(contextLength !== undefined && { contextLength }),
+      ...(gpuLayers !== undefined && { gpuLayers }),
+    };
   }
 
   #readBudget() {

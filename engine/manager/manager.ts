@@ -12,7 +12,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { Loader } from "./loader.ts";
 import { whoLeaves } from "./room.ts";
 import { keyOf, Slot } from "./slot.ts";
-import type { AcquireOptions, Lease, ManagerOptions, RunningModel } from "./types.ts";
+import type { AcquireOptions, AskedLoad, Lease, ManagerOptions, RunningModel } from "./types.ts";
 
 /** What a model takes of whose memory nothing is known. */
 const UNKNOWN_MEMORY = { weights: 0, keyValueCache: 0, scratch: 0 };
@@ -45,19 +45,20 @@ export class ModelManager {
    * @throws {ModelClosedError} after closeAll()
    */
   async acquire(name: string, options: AcquireOptions = {}): Promise<Lease> {
-    const { contextLength, keepAlive, signal } = options;
+    const { keepAlive, signal } = options;
+    const asked = askedOf(options);
     const started = this.#clock.now();
     const entry = await this.#options.store.find(name);
     for (;;) {
-      const slot = this.#slots.get(keyOf(entry.source)) ?? this.#load(entry, contextLength);
+      const slot = this.#slots.get(keyOf(entry.source)) ?? this.#load(entry, asked);
       this.#take(slot, entry, keepAlive);
       try {
         const model = await untilAborted(slot.ready, signal);
-        if (suffices(slot, model, contextLength)) {
+        if (suffices(slot, model, asked)) {
           return this.#lease(slot, entry, this.#clock.now() - started);
         }
         // What cannot be loaded in its place is no reason to close it.
-        await untilAborted(this.#loader.plan(entry, contextLength), signal);
+        await untilAborted(this.#loader.plan(entry, asked), signal);
       } catch (error) {
         this.#release(slot, error);
         throw error;
@@ -88,7 +89,7 @@ export class ModelManager {
         ...(model ? { model } : progress && { progress }),
         memory: model?.memory ?? plan?.estimate.memory ?? UNKNOWN_MEMORY,
         contextLength: model?.contextLength ?? plan?.estimate.contextLength ??
-          slot.askedContextLength ?? 0,
+          slot.asked.contextLength ?? 0,
         expiresAt: idleSince + keepAlive,
       });
     }
@@ -110,10 +111,11 @@ export class ModelManager {
     }));
   }
 
-  #load(entry: StoreEntry, contextLength = this.#options.load?.contextLength): Slot {
+  #load(entry: StoreEntry, request: AskedLoad): Slot {
+    const asked = { ...askedOf(this.#options.load ?? {}), ...request };
     const keepAlive = this.#options.keepAlive ?? 5 * 60_000;
     const key = keyOf(entry.source);
-    const slot = new Slot(entry, key, contextLength, keepAlive, this.#clock.now());
+    const slot = new Slot(entry, key, asked, keepAlive, this.#clock.now());
     this.#slots.set(key, slot);
     slot.ready = this.#openInto(slot);
     // Each waiting request gets the failure through its own await; there may be none left.
@@ -123,7 +125,7 @@ export class ModelManager {
 
   async #openInto(slot: Slot): Promise<ChatModel> {
     try {
-      const plan = await this.#loader.plan(slot.entry, slot.askedContextLength);
+      const plan = await this.#loader.plan(slot.entry, slot.asked);
       if (plan) slot.plan = plan;
       slot.model = await this.#openFitting(slot);
     } catch (error) {
@@ -137,12 +139,12 @@ export class ModelManager {
 
   /** Opens a model once there is room; where the GPU has less than was thought, a smaller one. */
   async #openFitting(slot: Slot): Promise<ChatModel> {
-    const { entry, askedContextLength } = slot;
+    const { entry, asked } = slot;
     for (;;) {
       await this.#makeRoomFor(slot);
       const { plan } = slot;
       try {
-        return await this.#loader.open(entry, askedContextLength, {
+        return await this.#loader.open(entry, asked, {
           plan,
           signal: this.#shutdown.signal,
           onProgress: (progress) => void (slot.progress = progress),
@@ -153,7 +155,7 @@ export class ModelManager {
         if (!(error instanceof GpuMemoryError)) throw error;
         this.#leave(slot);
         if (await this.#closeIdle()) continue;
-        slot.plan = await this.#loader.planSmaller(entry, askedContextLength, { plan, error });
+        slot.plan = await this.#loader.planSmaller(entry, asked, { plan, error });
       }
     }
   }
@@ -163,7 +165,7 @@ export class ModelManager {
     this.#shutdown.signal.throwIfAborted();
     if (slot.entry.source.kind === "remote") return void this.#open.add(slot);
     const room = {
-      bytes: await this.#loader.totalMemory(),
+      ...await this.#loader.totalMemory(),
       count: this.#options.maxLoaded || Infinity,
     };
     for (;;) {
@@ -171,7 +173,7 @@ export class ModelManager {
       const others = [...this.#open].filter(({ entry }) => entry.source.kind !== "remote");
       // The memory of a model that is closing is not free yet, and no file is in memory twice.
       const wait = others.some(({ closing, key }) => closing || key === slot.key);
-      const leaving = wait ? undefined : whoLeaves(others, slot.bytes, room);
+      const leaving = wait ? undefined : whoLeaves(others, slot, room);
       if (leaving?.length === 0) return void this.#open.add(slot);
       for (const idle of leaving ?? []) void this.#retire(idle);
       await this.#change.promise;
@@ -267,10 +269,22 @@ export class ModelManager {
   }
 }
 
-/** Whether a model's window is what a request asks for, or all that it can get. */
-function suffices(slot: Slot, model: ChatModel, asked = 0): boolean {
-  const { source, info } = slot.entry;
+/** What a request asks of a load; what is automatic is not asked for. */
+function askedOf({ contextLength, gpuLayers = -1 }: AskedLoad): AskedLoad {
+  return {
+    ...(contextLength !== undefined && { contextLength }),
+    ...(gpuLayers >= 0 && { gpuLayers }),
+  };
+}
+
+/** Whether a model is loaded as a request asks for, or as well as it can be. */
+function suffices({ entry, asked, plan }: Slot, model: ChatModel, request: AskedLoad): boolean {
+  const { source, info } = entry;
   if (source.kind === "remote") return true;
-  const wanted = Math.min(asked, info.trainedContextLength);
-  return wanted <= Math.max(model.contextLength, slot.askedContextLength ?? 0);
+  const wanted = Math.min(request.contextLength ?? 0, info.trainedContextLength);
+  if (wanted > Math.max(model.contextLength, asked.contextLength ?? 0)) return false;
+  const layers = plan?.estimate.layout?.layers;
+  if (request.gpuLayers === undefined || layers === undefined) return true;
+  const loaded = plan?.options.gpuLayers ?? layers;
+  return Math.min(request.gpuLayers, layers) === Math.min(loaded, layers);
 }

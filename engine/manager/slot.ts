@@ -3,6 +3,7 @@
 import { type LoadPlan, totalOf } from "../memory/mod.ts";
 import type { ModelSource, StoreEntry } from "../store/types.ts";
 import type { ChatModel, LoadProgress } from "../types.ts";
+import type { AskedLoad } from "./types.ts";
 
 /** What a manager knows of a model. */
 export class Slot {
@@ -21,14 +22,21 @@ export class Slot {
     /** What was last asked for. */
     public entry: StoreEntry,
     readonly key: string,
-    readonly askedContextLength: number | undefined,
+    readonly asked: AskedLoad,
     public keepAlive: number,
     public lastUsed: number,
   ) {}
 
-  /** Bytes that it takes of the GPU, or will. */
+  /** Bytes that it takes of the device that models are on, or will. */
   get bytes(): number {
-    return this.model ? totalOf(this.model.memory) : this.plan?.bytes ?? 0;
+    const { model, plan } = this;
+    return model ? totalOf(model.memory) - this.systemBytes : plan?.bytes ?? 0;
+  }
+
+  /** Bytes that it takes of the system beside a GPU, or will. */
+  get systemBytes(): number {
+    const { model, plan } = this;
+    return model && plan?.estimate.layout ? model.memory.onCpu ?? 0 : plan?.systemBytes ?? 0;
   }
 
   /** Whether it is in memory and nobody uses it. */

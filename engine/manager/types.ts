@@ -24,6 +24,8 @@ export interface ManagerOptions {
   estimate?: (source: FileSource) => Promise<Estimate & Partial<Disposable>>;
   /** Memory for models; read before the first load. Default: as much as they take. */
   budget?: () => Promise<MemoryBudget>;
+  /** Whether layers are faster on the GPU than on the CPU beside it. Default: they are. */
+  isGpuFaster?: () => Promise<boolean>;
   /** Most models in memory at a time. Default, and 0: as many as fit. */
   maxLoaded?: number;
   /** How long an idle model stays, in milliseconds; Infinity is for ever. Default 5 minutes. */
@@ -42,10 +44,16 @@ export interface ManagerOptions {
   clock?: Clock;
 }
 
-/** How one request wants its model. */
-export interface AcquireOptions {
+/** What a request may ask of the load of its model. */
+export interface AskedLoad {
   /** Window in tokens that it needs. A smaller one loaded is replaced, a larger one is fine. */
   contextLength?: number;
+  /** Layers on the GPU. A model loaded with others is replaced; below 0, and by default, any is fine. */
+  gpuLayers?: number;
+}
+
+/** How one request wants its model. */
+export interface AcquireOptions extends AskedLoad {
   /** New keep-alive of the model in milliseconds; 0 closes it after the request. */
   keepAlive?: number;
   /** Ends the wait, not the load. */
@@ -75,7 +83,7 @@ export interface RunningModel {
   readonly model?: ChatModel;
   /** How far it is loaded, if it is not yet there and that is known. */
   readonly progress?: LoadProgress;
-  /** What it takes of the GPU, or will. */
+  /** What it takes of its devices, or will. */
   readonly memory: MemoryUse;
   /** Its window in tokens, or the one that it will have. */
   readonly contextLength: number;

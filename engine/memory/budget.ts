@@ -12,6 +12,8 @@ export interface MemoryBudget {
   total: number;
   /** Where the number comes from, for people. */
   source: string;
+  /** Of the system, for layers that are not on the GPU; missing where the CPU is what models are on. */
+  system?: { total: number; source: string };
 }
 
 /** What the user says of it. */
@@ -25,6 +27,8 @@ export interface BudgetOptions {
 /** What is known of the GPU. */
 export type GpuIdentity = Pick<DeviceProfile, "vendor" | "device" | "description"> & {
   capabilities: Pick<DeviceProfile["capabilities"], "software">;
+  /** "cpu" where the CPU itself is what models are on. */
+  platform?: DeviceProfile["platform"];
 };
 
 /** PCI ids of vendors. */
@@ -52,14 +56,20 @@ export async function findBudget(
   gpu: GpuIdentity | undefined,
   { total, overhead = 0 }: BudgetOptions = {},
 ): Promise<MemoryBudget> {
+  const own = total === undefined ? await dedicated(machine, gpu) : undefined;
   const found = total === undefined
-    ? await dedicated(machine, gpu) ?? await shared(machine, gpu)
+    ? own ?? await shared(machine, gpu)
     : { total, source: "as QUERN_GPU_MEMORY says" };
   const left = Math.max(0, found.total - overhead);
   const source = overhead > 0
     ? `${found.source}, less ${formatSize(overhead)} by OLLAMA_GPU_OVERHEAD`
     : found.source;
-  return { total: left, source };
+  if (!gpu?.platform || gpu.platform.name === "cpu") return { total: left, source };
+  // Where the GPU shares the system's memory, what models may take there is taken from it.
+  const free = await systemMemory(machine);
+  const isShared = !own && (total === undefined || gpu.capabilities.software);
+  const beside = Math.max(0, free.total - (isShared ? found.total : 0));
+  return { total: left, source, system: { total: beside, source: free.source } };
 }
 
 /** A GPU's own memory, where the system tells. */
@@ -136,6 +146,11 @@ async function shared(
       return { total: share * size, source: `the GPU's share of ${formatSize(size)}` };
     }
   }
+  return await systemMemory(machine);
+}
+
+/** Of the memory that is free, what models may take. */
+async function systemMemory(machine: Machine): Promise<MemoryBudget> {
   const free = Math.min(machine.availableMemory(), await containerMemory(machine));
   return {
     total: SYSTEM_SHARE * free,

@@ -6,6 +6,7 @@ import {
   assemble,
   describeModel,
   devicesFor,
+  type Layout,
   layoutOf,
   type ModelDevices,
   place,
@@ -29,6 +30,8 @@ export interface MemoryEstimate {
   contextLength: number;
   /** Sequences that can run at the same time. */
   maxSequences: number;
+  /** What of it can be on a GPU beside the CPU; missing where there are not both. */
+  layout?: Layout;
 }
 
 /**
@@ -45,7 +48,8 @@ export async function estimateMemory(
 ): Promise<MemoryEstimate> {
   const isPath = typeof model === "string" || model instanceof URL;
   const gguf = viewAsDecoder(isPath ? await readGguf(model) : model);
-  using devices = dryDevices(gguf, profiles ?? await deviceProfiles(), options);
+  const known = profiles ?? await deviceProfiles();
+  using devices = dryDevices(gguf, known, options);
   const { onProgress: _, ...rest } = options;
   const { contextLength, maxSequences, vision } = await assemble(
     gguf,
@@ -61,6 +65,7 @@ export async function estimateMemory(
     memory: memoryUse(...devices.all, ...vision?.encoder.devices ?? []),
     contextLength,
     maxSequences,
+    ...known.cpu && { layout: layoutOf(gguf) },
   };
 }
 

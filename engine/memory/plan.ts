@@ -1,7 +1,10 @@
 // How to load a model so that it fits: as it was asked for, with a cache for one window instead of
-// two, and with a smaller window where none was asked for. Decides by estimates; loads nothing.
+// two, and with a smaller window where none was asked for. Where a GPU has no room even for that, the
+// CPU beside it takes what is left: of a mixture the experts first, and then layers.
+// Decides by estimates; loads nothing.
 
 import { InsufficientMemoryError } from "../errors.ts";
+import type { Layout } from "../load/mod.ts";
 import type { LoadOptions } from "../types.ts";
 import { type Estimate, type MemoryEstimate, totalOf } from "./estimate.ts";
 import { formatSize } from "./size.ts";
@@ -10,13 +13,17 @@ import { formatSize } from "./size.ts";
 const LEAST_WINDOW = 2048;
 /** Windows that nobody asked for are multiples of this. */
 const WINDOW_STEP = 1024;
+/** The window of a split model where none was asked for: that of a larger one takes layers' room. */
+const SPLIT_WINDOW = 4096;
 
 /** A load that fits. */
 export interface LoadPlan {
   options: LoadOptions;
   estimate: MemoryEstimate;
-  /** What it takes, in bytes. */
+  /** What it takes of the device that models are on, in bytes. */
   bytes: number;
+  /** What it takes of the system's memory beside a GPU, in bytes. */
+  systemBytes: number;
   /** The window is smaller than what the model would get if there were more memory. */
   isShrunk: boolean;
 }
@@ -25,10 +32,17 @@ export interface LoadPlan {
 export interface PlanLimits {
   /** The model's name, for the error. */
   name: string;
-  /** In bytes. */
+  /** Of the device that models are on, in bytes. */
   total: number;
   /** How much that is, for people: "the GPU has 8 GiB". */
   state: string;
+  /** Of the system, for what is not on the GPU; missing where models are on one device alone. */
+  system?: {
+    total: number;
+    state: string;
+    /** Whether layers are faster on the GPU than on the CPU. Default: they are. */
+    isGpuFaster?: () => Promise<boolean>;
+  };
 }
 
 /**
@@ -39,43 +53,126 @@ export interface PlanLimits {
 export async function planLoad(
   estimate: Estimate,
   wanted: LoadOptions,
-  { name, total, state }: PlanLimits,
+  limits: PlanLimits,
 ): Promise<LoadPlan> {
-  const plan = async (changes: LoadOptions, isShrunk = false): Promise<LoadPlan> => {
-    const options = { ...wanted, ...changes };
-    const result = await estimate(options);
-    return { options, estimate: result, bytes: totalOf(result.memory), isShrunk };
-  };
-  const fits = ({ bytes }: LoadPlan) => bytes <= total;
-  const windowOf = (steps: number) =>
-    plan({ cacheWindows: 1, contextLength: steps * WINDOW_STEP }, true);
+  const plan = (changes: LoadOptions, isShrunk = false) =>
+    planOf(estimate, { ...wanted, ...changes }, limits, isShrunk);
+  const fits = (candidate: LoadPlan) => fitsInto(candidate, limits);
 
   const full = await plan({});
   if (fits(full)) return full;
   const single = await plan({ cacheWindows: 1 });
   if (fits(single)) return single;
   const window = single.estimate.contextLength;
-  if (wanted.contextLength !== undefined || window <= LEAST_WINDOW) {
-    throw refusal(name, single, state);
+  const canShrink = wanted.contextLength === undefined && window > LEAST_WINDOW;
+  const shrunk = canShrink && await largestFitting(
+    [LEAST_WINDOW / WINDOW_STEP, Math.ceil(window / WINDOW_STEP)],
+    (steps) => plan({ cacheWindows: 1, contextLength: steps * WINDOW_STEP }, true),
+    fits,
+  );
+  if (shrunk) return shrunk;
+  const smallest = canShrink
+    ? await plan({ cacheWindows: 1, contextLength: LEAST_WINDOW }, true)
+    : single;
+  if (!limits.system) throw refusal(smallest, limits);
+  const splitWindow = canShrink ? { contextLength: Math.min(window, SPLIT_WINDOW) } : {};
+  const isShrunk = canShrink && window > SPLIT_WINDOW;
+  const split = await planSplit(
+    (share) => plan({ cacheWindows: 1, ...splitWindow, ...share }, isShrunk),
+    smallest.estimate.layout,
+    { wanted: wanted.gpuLayers ?? -1, system: limits.system, total: limits.total },
+  );
+  if (!split || !fits(split)) throw refusal(split ?? smallest, limits);
+  return split;
+}
+
+/** The plan of a split with as much on the GPU as fits there; it may not fit into the system. */
+async function planSplit(
+  plan: (share: LoadOptions) => Promise<LoadPlan>,
+  layout: Layout | undefined,
+  { wanted, system, total }: {
+    wanted: number;
+    system: NonNullable<PlanLimits["system"]>;
+    total: number;
+  },
+): Promise<LoadPlan | undefined> {
+  if (!layout) return undefined;
+  const { layers, expertLayers } = layout;
+  const fitsGpu = ({ bytes }: LoadPlan) => bytes <= total;
+  const isAuto = wanted < 0;
+  if (isAuto && !(await system.isGpuFaster?.() ?? true)) {
+    const onCpu = await plan({ gpuLayers: 0 });
+    if (onCpu.systemBytes <= system.total) return onCpu;
   }
-  let best = await windowOf(LEAST_WINDOW / WINDOW_STEP);
-  if (!fits(best)) throw refusal(name, best, state);
-  // The largest that fits lies between these two, and what a window takes grows with it.
-  let [low, high] = [LEAST_WINDOW / WINDOW_STEP, Math.ceil(window / WINDOW_STEP)];
+  if (expertLayers > 0) {
+    const gpuLayers = isAuto ? layers : wanted;
+    const split = await largestFitting(
+      [0, layers - 1],
+      (gpuExpertLayers) => plan({ gpuLayers, gpuExpertLayers }),
+      fitsGpu,
+    );
+    if (split) return split;
+  }
+  if (!isAuto) return await plan({ gpuLayers: wanted });
+  const behind = expertLayers > 0 ? { gpuExpertLayers: 0 } : {};
+  return await largestFitting(
+    [0, layers],
+    (gpuLayers) => plan({ gpuLayers, ...behind }),
+    fitsGpu,
+  );
+}
+
+/** The plan of the largest number from `low` to below `high` that fits; undefined if none does. */
+async function largestFitting(
+  [low, high]: [low: number, high: number],
+  plan: (number: number) => Promise<LoadPlan>,
+  fits: (plan: LoadPlan) => boolean,
+): Promise<LoadPlan | undefined> {
+  let best = await plan(low);
+  if (!fits(best)) return undefined;
+  // What a plan takes grows with its number.
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    const candidate = await windowOf(middle);
+    const candidate = await plan(middle);
     if (fits(candidate)) [low, best] = [middle, candidate];
     else high = middle;
   }
   return best;
 }
 
-function refusal(name: string, { estimate, bytes }: LoadPlan, state: string): Error {
+async function planOf(
+  estimate: Estimate,
+  options: LoadOptions,
+  { system }: PlanLimits,
+  isShrunk: boolean,
+): Promise<LoadPlan> {
+  const result = await estimate(options);
+  const systemBytes = system ? result.memory.onCpu ?? 0 : 0;
+  const bytes = totalOf(result.memory) - systemBytes;
+  return { options, estimate: result, bytes, systemBytes, isShrunk };
+}
+
+function fitsInto({ bytes, systemBytes }: LoadPlan, { total, system }: PlanLimits): boolean {
+  return bytes <= total && systemBytes <= (system?.total ?? Infinity);
+}
+
+function refusal(
+  { estimate, options, bytes, systemBytes }: LoadPlan,
+  { name, state, system }: PlanLimits,
+): Error {
   const { memory: { weights, keyValueCache, scratch }, contextLength, maxSequences } = estimate;
   const parallel = `${maxSequences} parallel request${maxSequences === 1 ? "" : "s"}`;
-  const need = `${formatSize(bytes)} (weights ${formatSize(weights)}, KV cache ` +
+  const where = system && estimate.layout
+    ? `, ${formatSize(bytes)} of it on the GPU with ` +
+      `${layersNamed(options, estimate.layout)} there, and ${formatSize(systemBytes)} on the CPU`
+    : "";
+  const need = `${formatSize(bytes + systemBytes)} (weights ${formatSize(weights)}, KV cache ` +
     `${formatSize(keyValueCache)} for a window of ${contextLength} tokens and ${parallel}, ` +
-    `scratch ${formatSize(scratch)})`;
-  return new InsufficientMemoryError(name, need, bytes, state);
+    `scratch ${formatSize(scratch)}${where})`;
+  const states = where === "" ? state : `${state}, and ${system!.state}`;
+  return new InsufficientMemoryError(name, need, bytes + systemBytes, states);
+}
+
+function layersNamed({ gpuLayers = -1 }: LoadOptions, { layers }: Layout): string {
+  return `${gpuLayers < 0 ? layers : Math.min(gpuLayers, layers)} of ${layers} layers`;
 }
