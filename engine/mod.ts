@@ -53,6 +53,7 @@ export {
 } from "./grammar/mod.ts";
 export {
   type AcquireOptions,
+  type AskedLoad,
   type BusyWorker,
   type Clock,
   type Isolation,

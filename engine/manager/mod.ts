@@ -5,6 +5,7 @@ export type { Clock } from "./clock.ts";
 export type { BusyWorker } from "./busy_workers.ts";
 export type {
   AcquireOptions,
+  AskedLoad,
   Isolation,
   Lease,
   ManagerOptions,

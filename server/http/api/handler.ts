@@ -5,6 +5,7 @@
 
 import type { Context } from "../../dependencies.ts";
 import type {
+  AskedLoad,
   ChatEvent,
   ChatModel,
   ChatRequest,
@@ -37,9 +38,7 @@ export type Task =
   | { kind: "generate"; request: GenerateRequest };
 
 /** How a request wants its model. */
-export interface Loading {
-  /** Window in tokens that it needs. */
-  contextLength?: number;
+export interface Loading extends AskedLoad {
   /** In milliseconds; Infinity is for ever. */
   keepAlive?: number;
   /** Names of given members without effect, for the log. */

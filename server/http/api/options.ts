@@ -3,6 +3,7 @@
 
 import { type BodyOf, flag, integer, number, texts } from "../body/schema.ts";
 import type {
+  AskedLoad,
   FormatOptions,
   LimitOptions,
   ReportOptions,
@@ -27,6 +28,10 @@ export const options = {
     num_predict: integer,
     draft_num_predict: integer,
     num_ctx: integer,
+    num_gpu: {
+      ...integer,
+      description: "Layers on the GPU, the head counted as one; below 0, as many as fit.",
+    },
     repeat_penalty: number,
     repeat_last_n: integer,
     presence_penalty: number,
@@ -70,20 +75,24 @@ const SMALLEST_WINDOW = 4;
 /** What the options come to. */
 export interface ReadOptions {
   engine: EngineOptions;
-  /** `num_ctx`: window in tokens, for the load of the model; that of the request is the engine's. */
-  contextLength?: number;
+  /** `num_ctx` and `num_gpu`, for the load of the model; the window of the request is the engine's. */
+  load: AskedLoad;
   /** Names of options without effect here. */
   ignored: string[];
 }
 
+/** Options of the load of a model. */
+export const LOAD_NAMES: readonly string[] = ["num_ctx", "num_gpu"];
+
 /** Whether an option of that name changes anything here. */
 export function hasEffect(name: string): boolean {
-  return name === "num_ctx" || Object.hasOwn(ENGINE_NAMES, name);
+  return LOAD_NAMES.includes(name) || Object.hasOwn(ENGINE_NAMES, name);
 }
 
 /** Translates options. -1 is "random" for seed and "no limit" for num_predict: both the default. */
 export function readOptions(options: OllamaOptions | null | undefined): ReadOptions {
-  const { num_ctx: window, ...others } = options ?? {};
+  const { num_ctx: window, num_gpu: gpuLayers, ...others } = options ?? {};
+  const share = typeof gpuLayers === "number" && gpuLayers >= 0 ? { gpuLayers } : {};
   const engine: Record<string, unknown> = {};
   const ignored: string[] = [];
   for (const [name, value] of Object.entries(others)) {
@@ -94,9 +103,13 @@ export function readOptions(options: OllamaOptions | null | undefined): ReadOpti
   if (engine.seed === -1) delete engine.seed;
   if (Number(engine.maxTokens) < 0) delete engine.maxTokens;
   if (Number(engine.topK) < 0) engine.topK = 0;
-  if (!window || window < 0) return { engine: engine as EngineOptions, ignored };
+  if (!window || window < 0) return { engine: engine as EngineOptions, ignored, load: share };
   const contextLength = Math.max(window, SMALLEST_WINDOW);
-  return { engine: { ...engine, contextLength } as EngineOptions, ignored, contextLength };
+  return {
+    engine: { ...engine, contextLength } as EngineOptions,
+    ignored,
+    load: { contextLength, ...share },
+  };
 }
 
 /**

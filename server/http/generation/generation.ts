@@ -4,6 +4,7 @@
 // with a request is still answered by a status: that it waits for its turn is an event, too.
 
 import type {
+  AskedLoad,
   ChatEvent,
   ChatModel,
   DoneEvent,
@@ -17,10 +18,8 @@ import { HEARTBEAT, HEARTBEAT_MILLISECONDS, withHeartbeat } from "../stream/hear
 import type { WaitingQueue } from "./queue.ts";
 
 /** What is to run, and for whom. */
-export interface GenerationRequest {
+export interface GenerationRequest extends AskedLoad {
   model: string;
-  /** Window in tokens that it needs. */
-  contextLength?: number;
   /** New keep-alive of the model, in milliseconds. */
   keepAlive?: number;
   /** Aborts when the client goes away. */

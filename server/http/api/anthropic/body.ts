@@ -1,6 +1,6 @@
 // A body of the Messages API -> the engine's request. Its types have been checked by the schema.
 
-import type { ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
+import type { AskedLoad, ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import { readKeepAlive, readOptions } from "../options.ts";
 import { ThreadError } from "./errors.ts";
@@ -9,10 +9,8 @@ import { toTurns } from "./turns.ts";
 import type { AnthropicRequest } from "./schema.ts";
 
 /** A request, translated. */
-export interface MessagesPlan {
+export interface MessagesPlan extends AskedLoad {
   request: ChatRequest;
-  /** Window in tokens that it needs. */
-  contextLength?: number;
   /** In milliseconds; Infinity is for ever. */
   keepAlive?: number;
   /** Names of given members without effect, for the log. */
@@ -53,7 +51,7 @@ export function planCount(body: AnthropicRequest, info: ModelInfo): MessagesPlan
     throw new HttpError(400, `"${body.model}" does not support tools`);
   }
   refuseServerTools(body);
-  const { engine: options, contextLength, ignored } = readOptions(body.options);
+  const { engine: options, load, ignored } = readOptions(body.options);
   const keepAlive = readKeepAlive(body.keep_alive);
   const think = info.thinks ? thinkOf(body) : undefined;
   const format = body.output_config?.format;
@@ -71,7 +69,7 @@ export function planCount(body: AnthropicRequest, info: ModelInfo): MessagesPlan
       truncate: false,
     },
     ignored,
-    ...(contextLength !== undefined && { contextLength }),
+    ...load,
     ...(keepAlive !== undefined && { keepAlive }),
   };
 }

@@ -3,6 +3,7 @@
 // https://platform.openai.com/docs/api-reference/embeddings
 
 import {
+  type AskedLoad,
   ContextLengthError,
   type EmbedInput,
   type EmbedOptions,
@@ -11,16 +12,14 @@ import {
   ModelNotFoundError,
 } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
-import { nanoseconds, readKeepAlive, readOptions } from "../options.ts";
+import { LOAD_NAMES, nanoseconds, readKeepAlive, readOptions } from "../options.ts";
 import type { EmbedBody, LegacyEmbedBody, OllamaEmbedBody, OpenAiEmbedBody } from "./schema.ts";
 
 /** An embedding request, translated. */
-export interface EmbedPlan {
+export interface EmbedPlan extends AskedLoad {
   /** None: the model is only loaded (or, with keepAlive 0, unloaded). */
   inputs: EmbedInput[];
   options: EmbedOptions;
-  /** Window in tokens that it needs. */
-  contextLength?: number;
   /** In milliseconds; Infinity is for ever. */
   keepAlive?: number;
   /** Names of given options without effect, for the log. */
@@ -160,7 +159,8 @@ function planCommon(
   body: EmbedBody,
   dimensions?: number | null,
 ): Omit<EmbedPlan, "inputs"> {
-  const { contextLength } = readOptions(body.options);
+  const { load } = readOptions(body.options);
+  const { contextLength } = load;
   const keepAlive = readKeepAlive(body.keep_alive);
   return {
     options: {
@@ -168,9 +168,9 @@ function planCommon(
       ...(dimensions && { dimensions }),
       ...(contextLength !== undefined && { contextLength }),
     },
-    ...(contextLength !== undefined && { contextLength }),
+    ...load,
     ...(keepAlive !== undefined && { keepAlive }),
-    ignored: Object.keys(body.options ?? {}).filter((name) => name !== "num_ctx"),
+    ignored: Object.keys(body.options ?? {}).filter((name) => !LOAD_NAMES.includes(name)),
   };
 }
 

@@ -74,7 +74,7 @@ function readFormat(format: unknown): FormatOptions {
 }
 
 function planCommon(body: OllamaRequest) {
-  const { engine: options, contextLength, ignored } = readOptions(body.options);
+  const { engine: options, load, ignored } = readOptions(body.options);
   const engine: EngineOptions = { ...options, ...readFormat(body.format) };
   if (typeof body.open_objects === "boolean") engine.openObjects = body.open_objects;
   if (body.logprobs) engine.logprobs = body.top_logprobs ?? 0;
@@ -83,7 +83,7 @@ function planCommon(body: OllamaRequest) {
   if (body.shift) ignored.push("shift");
   const plan = {
     ignored,
-    ...(contextLength !== undefined && { contextLength }),
+    ...load,
     ...(keepAlive !== undefined && { keepAlive }),
   };
   return { plan, engine };

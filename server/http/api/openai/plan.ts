@@ -20,7 +20,7 @@ export function readCommon(
   maxTokens: Given<number>,
 ): { loading: Loading; engine: EngineOptions } {
   const { stop } = body;
-  const { engine, contextLength, ignored } = readOptions({
+  const { engine, load, ignored } = readOptions({
     temperature: 1,
     top_p: 1,
     ...given(body.options ?? {}),
@@ -38,7 +38,7 @@ export function readCommon(
   const keepAlive = readKeepAlive(body.keep_alive);
   const loading = {
     ignored,
-    ...(contextLength !== undefined && { contextLength }),
+    ...load,
     ...(keepAlive !== undefined && { keepAlive }),
   };
   return { loading, engine };
