@@ -206,6 +206,8 @@ export class CpuCore implements Quantizer, Packer {
 
   /** The kernels of a format over a memory of weights. */
   formatKernels(format: CpuFormat, memory: number): Kernels {
+    // Without weights there is no memory of theirs.
+    if (this.isDry) return NO_KERNELS;
     return this.kernels(
       `${format.source.name} ${memory}`,
       () => formatModule(format, this.machine),
