@@ -7,6 +7,7 @@ import { nextTask, untilAborted } from "../async.ts";
 import { ModelClosedError } from "../errors.ts";
 import { DeviceLock } from "./device_lock.ts";
 import { evaluate, type Evaluation, type TakeTurn } from "./evaluation.ts";
+import { PromptPace } from "./prompt_pace.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
 import type { StepExecutor } from "./step_executor.ts";
@@ -40,14 +41,19 @@ export class Scheduler {
   #failure: ModelClosedError | undefined;
 
   /** @param chunk most prompt tokens per step */
-  constructor(executor: StepExecutor, cacheBlocks: number, chunk: number) {
+  constructor(
+    executor: StepExecutor,
+    cacheBlocks: number,
+    chunk: number,
+    pace: PromptPace = new PromptPace(),
+  ) {
     this.#executor = executor;
     this.#pool = new SequencePool(executor, cacheBlocks);
     this.#chunk = chunk;
     this.#steps = new Steps(executor, this.#pool, chunk, {
       preempt: () => this.#preempt(),
       end: (sequence, reason) => this.#end(sequence, reason),
-    });
+    }, pace);
   }
 
   /** Sequences that run or wait. */
@@ -160,6 +166,7 @@ export class Scheduler {
           await this.#steps.finish(before);
           before = undefined;
         }
+        if (!before) this.#steps.begin();
         const submit = this.#steps.submit(() => this.#running);
         if (before) await this.#steps.finish(before);
         // Without an evaluation, what has just been given back is there for the next time around.

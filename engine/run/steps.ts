@@ -8,6 +8,7 @@ import { nextTask } from "../async.ts";
 import { NotFiniteError, TapError } from "../errors.ts";
 import { PlanCache } from "./plan_cache.ts";
 import { type Share, shareOut } from "./planner.ts";
+import type { PromptPace } from "./prompt_pace.ts";
 import type { Sequence, SequenceEnd, SequenceRequest } from "./sequence.ts";
 import type { SequencePool } from "./sequence_pool.ts";
 import { MOST_REPEATS, type Sampled, type StepPlan } from "./step_plan.ts";
@@ -46,15 +47,28 @@ export class Steps {
   readonly #plans: PlanCache;
   readonly #chunk: number;
   readonly #owner: StepsOwner;
+  readonly #pace: PromptPace;
   #stepMilliseconds = Infinity;
 
   /** @param chunk most prompt tokens per step */
-  constructor(executor: StepExecutor, pool: SequencePool, chunk: number, owner: StepsOwner) {
+  constructor(
+    executor: StepExecutor,
+    pool: SequencePool,
+    chunk: number,
+    owner: StepsOwner,
+    pace: PromptPace,
+  ) {
     this.#executor = executor;
     this.#pool = pool;
     this.#plans = new PlanCache(executor.tileRows);
     this.#chunk = chunk;
     this.#owner = owner;
+    this.#pace = pace;
+  }
+
+  /** Says that the next submit is the first: nothing is under way. */
+  begin(): void {
+    this.#pace.begin();
   }
 
   /** Plans and submits the next step or steps; undefined where nothing can be done now. */
@@ -64,7 +78,9 @@ export class Steps {
         !sequence.decoding || this.#samplesLeft(sequence) > 0
       );
       const { limits: { rows: most, outputs }, wholeImages } = this.#executor;
-      const rows = Math.min(most, this.#chunk + ready.length);
+      const isAwaited = ready.some(({ decoding, generated }) => decoding || generated > 0);
+      const chunk = isAwaited ? this.#pace.rowsBeside(this.#chunk) : this.#chunk;
+      const rows = Math.min(most, chunk + ready.length);
       const drafts = outputs - ready.length;
       const stop = (sequence: Sequence) => this.#pool.stop(sequence);
       const draft = (sequence: Sequence, room: number) => this.#draft(sequence, room);
@@ -193,6 +209,7 @@ export class Steps {
       }
       return;
     }
+    this.#pace.end(promptRows(submit.shares));
     submit.keep?.();
     this.#collect(submit, tokens);
   }
@@ -262,4 +279,8 @@ export class Steps {
   #attempt<T>(sequence: Sequence, action: (request: SequenceRequest) => T): T | undefined {
     return sequence.attempt(action, (reason) => this.#owner.end(sequence, reason));
   }
+}
+
+function promptRows(shares: readonly Share[]): number {
+  return shares.reduce((sum, { count, draft }) => count - draft.length > 1 ? sum + count : sum, 0);
 }
