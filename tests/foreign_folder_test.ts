@@ -1,6 +1,7 @@
 // The library imported from a folder of somebody else's: by the path of mod.ts, with a deno.json there
-// that knows nothing of us, and without any.
+// that knows nothing of us, without any, and with packages of Node.
 
+import { dirname } from "node:path";
 import { assertEquals } from "@std/assert";
 import { BOX_MODEL } from "../engine/mod.ts";
 
@@ -18,17 +19,31 @@ console.log(JSON.stringify([tokenizer.decode(tokenizer.encode("Hello")), text.in
 Deno.exit(0);
 `;
 
-const CONFIGS: [name: string, config: object | undefined][] = [
-  ["without a deno.json", undefined],
-  ["with a deno.json of its own", { imports: { hono: "npm:hono@4.0.0" }, unstable: [] }],
+const FOLDERS: [name: string, files: Record<string, object>][] = [
+  ["without a deno.json", {}],
+  [
+    "with a deno.json of its own",
+    { "deno.json": { imports: { hono: "npm:hono@4.0.0" }, unstable: [] } },
+  ],
+  // There Deno looks for packages in node_modules alone.
+  [
+    "with a package.json and node_modules",
+    {
+      "package.json": { type: "module", dependencies: { other: "1.0.0" } },
+      "node_modules/other/package.json": { name: "other", version: "1.0.0" },
+    },
+  ],
 ];
 
-for (const [name, config] of CONFIGS) {
+for (const [name, files] of FOLDERS) {
   Deno.test(`the library is imported by its path from a folder ${name}`, async () => {
     const folder = await Deno.makeTempDir();
     try {
       await Deno.writeTextFile(`${folder}/program.ts`, PROGRAM);
-      if (config) await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify(config));
+      for (const [path, content] of Object.entries(files)) {
+        await Deno.mkdir(dirname(`${folder}/${path}`), { recursive: true });
+        await Deno.writeTextFile(`${folder}/${path}`, JSON.stringify(content));
+      }
       const library = new URL("../mod.ts", import.meta.url).href;
       const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
         args: ["run", "-A", "--no-check", "program.ts", library, BOX_MODEL.path],

@@ -43,10 +43,10 @@ export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
       if (done) return { done: true, value: undefined };
       if (value.type === "text") {
         if (value.logprobs) (this.#ledger ??= new TokenLedger()).add(value.text, value.logprobs);
-        this.#give(parser.push(value.text));
+        await this.#give(parser.push(value.text));
       } else if (value.type !== "done") this.#events.push(value);
       else {
-        this.#give(parser.end());
+        await this.#give(parser.end());
         this.#events.push({
           ...value,
           ...(this.#notes.length > 0 && { notes: this.#notes }),
@@ -67,7 +67,7 @@ export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
     return this;
   }
 
-  #give(events: readonly AnswerEvent[]): void {
+  async #give(events: readonly AnswerEvent[]): Promise<void> {
     for (const event of events) {
       switch (event.type) {
         case "callStart":
@@ -79,7 +79,7 @@ export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
           break;
         case "callEnd": {
           this.#ledger?.clear();
-          const fault = this.#reading.tools.faultOf(this.#call.name, event.arguments);
+          const fault = await this.#reading.tools.faultOf(this.#call.name, event.arguments);
           if (fault) this.#notes.push(fault);
           this.#events.push({ ...event, ...this.#call });
           break;

@@ -3,7 +3,7 @@
 // are checked against the whole schema after they came, and the log says so.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
-import { Ajv, type ValidateFunction } from "../dependencies.ts";
+import type { ValidateFunction } from "../dependencies.ts";
 import { RequestError } from "../errors.ts";
 import { compileFormat } from "../generate/mod.ts";
 import { SchemaError } from "../grammar/mod.ts";
@@ -21,7 +21,9 @@ export class ChatTools {
   readonly callable: CallableTool[] = [];
   /** What was left out of the schemas, as sentences for a log. */
   readonly notes: string[] = [];
-  readonly #checks = new Map<string, ValidateFunction>();
+  /** Whole schemas of tools of which a part is enforced, and what checks them, once it was wanted. */
+  readonly #wholes = new Map<string, Schema>();
+  readonly #checks = new Map<string, Promise<ValidateFunction | undefined>>();
 
   /** @throws SchemaError for a strict tool that cannot be enforced, RequestError for two of one name */
   constructor(
@@ -40,9 +42,13 @@ export class ChatTools {
   }
 
   /** What is wrong with the arguments of a call whose schema was not enforced as a whole. */
-  faultOf(name: string, values: Record<string, unknown>): string | undefined {
-    const check = this.#checks.get(name);
-    if (!check || check(values)) return undefined;
+  async faultOf(name: string, values: Record<string, unknown>): Promise<string | undefined> {
+    const whole = this.#wholes.get(name);
+    if (!whole) return undefined;
+    if (!this.#checks.has(name)) this.#checks.set(name, compileCheck(whole));
+    const check = await this.#checks.get(name);
+    if (!check) return `Tool "${name}" has a schema that cannot be checked either`;
+    if (check(values)) return undefined;
     const { instancePath, message } = check.errors![0]!;
     return `Tool "${name}" was called with arguments that do not fit its schema: ` +
       `${instancePath || "they"} ${message}`;
@@ -58,7 +64,7 @@ export class ChatTools {
     for (let attempt = 0; attempt <= MOST_LEFT_OUT; attempt++) {
       try {
         compile(schema);
-        if (schema !== whole) this.#check(name, whole);
+        if (schema !== whole) this.#wholes.set(name, whole);
         return schema;
       } catch (error) {
         if (!(error instanceof SchemaError)) throw error;
@@ -71,16 +77,22 @@ export class ChatTools {
         schema = wider;
       }
     }
-    this.#check(name, whole);
+    this.#wholes.set(name, whole);
     return { type: "object" };
   }
+}
 
-  #check(name: string, whole: Schema): void {
-    try {
-      this.#checks.set(name, new Ajv({ strict: false, validateFormats: false }).compile(whole));
-    } catch {
-      this.notes.push(`Tool "${name}" has a schema that cannot be checked either`);
-    }
+/**
+ * A function that checks values; undefined where the schema cannot be. The package is loaded when it is
+ * first wanted: most models never do, and where the library is imported from a folder that has packages
+ * of its own, Deno may not find it.
+ */
+async function compileCheck(schema: Schema): Promise<ValidateFunction | undefined> {
+  try {
+    const { Ajv } = await import("../dependencies.ts");
+    return new Ajv({ strict: false, validateFormats: false }).compile(schema);
+  } catch {
+    return undefined;
   }
 }
 
