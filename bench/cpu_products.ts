@@ -95,7 +95,7 @@ class Products {
     const memories = { work: work.memory, weights: matrices.memory };
     products.#pool = await ThreadPool.open(threads);
     products.#kernels = {};
-    for (const bytes of [commonModule(), formatModule(format, machine)]) {
+    for (const bytes of [commonModule(machine), formatModule(format, machine)]) {
       const module = await WebAssembly.compile(bytes);
       Object.assign(products.#kernels, products.#pool.load({ module, memories }));
     }

@@ -1,14 +1,18 @@
 // Activations as products read them: groups of 32 int8 codes with a scale, x = scale * code,
 // and the negated sums of the codes, which formats need whose codes are not around zero.
 //
-//     narrow: 32 codes of 8 bits, then 16 bytes      wide: 32 codes of 16 bits, then 16 bytes
-//     the 16 bytes: scale (f32), then -1 times the sum of the first 16 codes, the last 16, all (i32)
+//     narrow: 32 codes of 8 bits, then 16 bytes
+//     wide:   32 codes of 16 bits, or 32 magnitudes and 32 bytes that are 255 where a code is negative;
+//             then 16 bytes
+//     the 16 bytes: scale (f32), then -1 times the sum of the first 16 codes, the last 16, all (i32);
+//             beside magnitudes, of those codes that are negative
 //
 // They are [groups, tokens], so that what a tile reads is side by side.
 
 import {
   f32,
   f32x4,
+  type FunctionBuilder,
   i16x8,
   i32,
   i32x4,
@@ -20,7 +24,7 @@ import {
   v128,
 } from "./wasm/mod.ts";
 import { GROUP } from "./formats/format.ts";
-import { MAXIMUM_CODE } from "./dot_product.ts";
+import { type DotProduct, MAXIMUM_CODE } from "./dot_product.ts";
 
 /** Bytes of a group's codes. */
 export function codeBytes(isWide: boolean): number {
@@ -30,6 +34,18 @@ export function codeBytes(isWide: boolean): number {
 /** Bytes of a group. */
 export function activationBytes(isWide: boolean): number {
   return codeBytes(isWide) + 16;
+}
+
+/** (scale, minus the sum of the first half, of the last half, of all) of 32 integers. */
+function withSums(f: FunctionBuilder, scale: V128, integers: readonly V128[]): V128 {
+  const [a, b] = [0, 4].map((i) => {
+    const lanes = f.let(integers.slice(i, i + 4).reduce<V128>(i32x4.add, NONE));
+    const two = f.let(i32x4.add(lanes, shuffleLanes(lanes, lanes, [2, 3, 0, 1])));
+    return f.let(i32x4.sub(i32x4.sub(NONE, two), shuffleLanes(two, two, [1, 0, 3, 2])));
+  });
+  const three = f.let(shuffleLanes(a, b, [0, 0, 4, 4]));
+  const both = i32x4.add(a, b);
+  return f.let(shuffleLanes(shuffleLanes(scale, three, [0, 5, 6, 7]), both, [0, 1, 2, 4]));
 }
 
 /** Below this magnitude a group counts as zero: the reciprocal would not be finite. */
@@ -42,10 +58,11 @@ export const QUANTIZE_ARGUMENTS = ["x", "narrow", "wide", "groups", "tokens"] as
 
 /**
  * Adds `quantize(record, first, last)`: rows `first` to `last` of x, f32 [tokens, groups
- * * 32], become narrow and wide groups, [groups, tokens]; an address of zero leaves that form out. Values are rounded to
+ * * 32], become narrow and wide groups, [groups, tokens]; an address of zero leaves that form out. The wide form
+ * is what products of a machine read. Values are rounded to
  * the nearest code, ties to even. A group with a NaN has NaN for a scale.
  */
-export function addQuantize(module: ModuleBuilder, work: Memory): void {
+export function addQuantize(module: ModuleBuilder, work: Memory, machine: DotProduct): void {
   const parameters = { record: "i32", first: "i32", last: "i32" } as const;
   module.function("quantize", parameters, (f, { record, first, last }) => {
     const [base, narrowBase, wideBase, groups, tokens] = QUANTIZE_ARGUMENTS.map((_, i) =>
@@ -71,32 +88,26 @@ export function addQuantize(module: ModuleBuilder, work: Memory): void {
         const words = [0, 2, 4, 6].map((i) =>
           f.let(i16x8.narrow_i32x4_s(integers[i], integers[i + 1]))
         );
-        const sums = [0, 4].map((i) => {
-          const lanes = f.let(integers.slice(i, i + 4).reduce<V128>(i32x4.add, NONE));
-          const two = f.let(i32x4.add(lanes, shuffleLanes(lanes, lanes, [2, 3, 0, 1])));
-          return f.let(i32x4.sub(i32x4.sub(NONE, two), shuffleLanes(two, two, [1, 0, 3, 2])));
-        });
-        // (scale, first sum, last sum, sum of both)
-        const scale = f32x4.splat(f32.div(peak, MAXIMUM_CODE));
-        const [a, b] = sums;
-        const three = f.let(shuffleLanes(a, b, [0, 0, 4, 4]));
-        const meta = f.let(
-          shuffleLanes(
-            shuffleLanes(scale, three, [0, 5, 6, 7]),
-            i32x4.add(a, b),
-            [0, 1, 2, 4],
-          ),
-        );
+        const codes = [0, 2].map((i) => f.let(i8x16.narrow_i16x8_s(words[i], words[i + 1])));
+        const scale = f.let(f32x4.splat(f32.div(peak, MAXIMUM_CODE)));
         f.if(narrowBase, () => {
-          f.do(
-            work.v128.store(narrow, i8x16.narrow_i16x8_s(words[0], words[1])),
-            work.v128.store(narrow, i8x16.narrow_i16x8_s(words[2], words[3]), 16),
-            work.v128.store(narrow, meta, codeBytes(false)),
-          );
+          codes.forEach((code, i) => f.do(work.v128.store(narrow, code, 16 * i)));
+          f.do(work.v128.store(narrow, withSums(f, scale, integers), codeBytes(false)));
         });
         f.if(wideBase, () => {
-          f.do(...words.map((word: V128, i) => work.v128.store(wide, word, 16 * i)));
-          f.do(work.v128.store(wide, meta, codeBytes(true)));
+          if (machine === "widened") {
+            f.do(...words.map((word: V128, i) => work.v128.store(wide, word, 16 * i)));
+            f.do(work.v128.store(wide, withSums(f, scale, integers), codeBytes(true)));
+            return;
+          }
+          codes.forEach((code, i) =>
+            f.do(
+              work.v128.store(wide, i8x16.abs(code), 16 * i),
+              work.v128.store(wide, i8x16.lt_s(code, NONE), GROUP + 16 * i),
+            )
+          );
+          const negative = integers.map((lanes) => i32x4.min_s(lanes, NONE));
+          f.do(work.v128.store(wide, withSums(f, scale, negative), codeBytes(true)));
         });
         f.increase(x, 4 * GROUP);
         f.increase(narrow, i32.mul(tokens, activationBytes(false)));

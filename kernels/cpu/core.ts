@@ -118,7 +118,7 @@ export class CpuCore implements Quantizer, Packer {
 
   /** @param isDry whether nothing is ever run, so that weights need no memory */
   constructor(readonly isDry = false) {
-    this.common = this.kernels("common", commonModule);
+    this.common = this.kernels("common", () => commonModule(this.machine));
     this.#arguments = takeBuffer(this.work, "arguments", ARGUMENT_BYTES);
   }
 
@@ -185,7 +185,7 @@ export class CpuCore implements Quantizer, Packer {
     return activationBytes(false) + (this.usesWide ? activationBytes(true) : 0);
   }
 
-  /** Whether some products of this machine read activations of 16 bits. */
+  /** Whether some products of this machine read the second form of activations. */
   get usesWide(): boolean {
     return this.machine === "pairs" || this.machine === "widened";
   }

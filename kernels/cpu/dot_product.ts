@@ -11,10 +11,16 @@ import type { Quads } from "./formats/format.ts";
  * How a machine multiplies bytes:
  * - "unsigned": four products at a time with codes of 0 to 255 (VNNI);
  * - "signed": four at a time with codes of -128 to 127 (ARM);
- * - "pairs": two at a time in 16 bits, with codes of 0 to 127 (SSSE3); wider ones as "widened";
+ * - "pairs": two at a time in 16 bits, with codes of 0 to 127 (SSSE3); wider ones by "magnitudes";
  * - "widened": as 16-bit integers, which plain SIMD has.
  */
 export type DotProduct = "unsigned" | "signed" | "pairs" | "widened";
+
+/**
+ * How the codes of a format are multiplied; "magnitudes": |x| is the operand of seven bits, and w with
+ * all its bits turned where x is negative the signed one. That is -w - 1, so |x| is missing as often.
+ */
+export type DotKind = DotProduct | "magnitudes";
 
 /** The dot product that this engine has, by trying it. */
 export function probeDotProduct(): DotProduct {
@@ -42,10 +48,10 @@ export const MAXIMUM_CODE = 127;
 
 /** How the codes of a format are multiplied on a machine. */
 export interface DotPlan {
-  readonly kind: DotProduct;
+  readonly kind: DotKind;
   /** Whether codes are made signed first: their offset is subtracted from each. */
   readonly isSigned: boolean;
-  /** Whether activations and panels have 16 bits a code. */
+  /** Whether activations are read in their second form, as 16-bit codes or as magnitudes and signs. */
   readonly isWide: boolean;
   /** Whether the machine has relaxed SIMD, and with it a multiplication and addition in one. */
   readonly isRelaxed: boolean;
@@ -56,9 +62,10 @@ export interface DotPlan {
 /** The plan for codes from 0 to `maximum`. */
 export function planDots(machine: DotProduct, maximum: number): DotPlan {
   const run = Math.floor(32767 / (2 * MAXIMUM_CODE * maximum));
-  const kind = machine === "pairs" && run === 0 ? "widened" : machine;
-  const isSigned = kind === "signed" && maximum > 127;
-  return { kind, isSigned, isWide: kind === "widened", isRelaxed: machine !== "widened", run };
+  const kind = machine === "pairs" && run === 0 ? "magnitudes" : machine;
+  const isSigned = kind === "magnitudes" || (kind === "signed" && maximum > 127);
+  const isWide = kind === "widened" || kind === "magnitudes";
+  return { kind, isSigned, isWide, isRelaxed: machine !== "widened", run };
 }
 
 /** What sums of products are over: some tokens by the rows of a band. */
@@ -76,8 +83,10 @@ export interface DotOperands {
 
 /** The activations of a token in a group: codes of a step, or of a pair of columns where they are wide. */
 export interface Activations {
-  /** The four bytes of a step in every lane. */
+  /** The four bytes of a step in every lane; of magnitudes, those. */
   step(step: number): V128;
+  /** The bytes that go with a step's magnitudes: 255 where x is negative, or 0. */
+  signs(step: number): V128;
   /** The two 16-bit codes of a pair in every lane. */
   pair(pair: number): V128;
   /** The four 16-bit codes of a step, twice. */
@@ -97,6 +106,8 @@ export function sumDots(
       return sumFours(f, operands);
     case "pairs":
       return sumPairs(f, operands, plan.run, ones);
+    case "magnitudes":
+      return sumMagnitudes(f, operands, ones);
     case "widened":
       return sumWidened(f, operands);
   }
@@ -154,6 +165,25 @@ function sumPairs(
     );
   }
   return totals!;
+}
+
+/** Pairs of products with |x| fit 16 bits, but no sum of them does. */
+function sumMagnitudes(f: FunctionBuilder, operands: DotOperands, ones: V128): V128[][] {
+  const { tokens, first, end, load, start } = operands;
+  const sums = startSums(f, tokens.length, start);
+  for (let step = first; step < end; step++) {
+    const codes = load(step);
+    tokens.forEach((token, t) => {
+      const magnitudes = f.let(token.step(step));
+      const signs = f.let(token.signs(step));
+      sums[t].forEach((sum, quad) => {
+        const signed = v128.xor(codes[quad], signs);
+        const pairs = i16x8.relaxed_dot_i8x16_i7x16_s(signed, magnitudes);
+        f.set(sum, i32x4.add(sum, i32x4.dot_i16x8_s(pairs, ones)));
+      });
+    });
+  }
+  return sums;
 }
 
 /** Codes of a band's steps as 16-bit integers: each sum is in two vectors of two rows until the end. */

@@ -51,10 +51,10 @@ export function panelModule(
 export type Kernel = (record: number, first: number, last: number) => void;
 
 /** `quantize`, `norm`, and `activate_<name>` for each activation function. */
-export function commonModule(): Uint8Array<ArrayBuffer> {
+export function commonModule(machine: DotProduct): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
   const work = module.importMemory(WORK);
-  addQuantize(module, work);
+  addQuantize(module, work, machine);
   addNorm(module, work);
   for (const name of ACTIVATION_FUNCTIONS) addActivate(module, work, name);
   return module.bytes();

@@ -30,7 +30,7 @@ export const PANEL_PAGES = 5;
 /** Bytes that kernels work in; behind them are tables of formats (walk.ts). */
 export const PANEL_BYTES = 65536 * 4;
 
-/** Whether a format's products read activations of 16 bits on a machine. */
+/** Whether a format's products read the second form of activations on a machine. */
 export function readsWide(format: PackedFormat, machine: DotProduct): boolean {
   return planOf(format, machine).isWide;
 }
@@ -110,7 +110,7 @@ function fillPanel(
   walkBlocks(f, product, from, end, (source) => {
     for (let step = 0; step < STEPS; step++) {
       const codes = source.load(step);
-      if (!plan.isWide) {
+      if (plan.kind !== "widened") {
         store(32 * step, codes);
         continue;
       }
@@ -129,7 +129,7 @@ function fillPanel(
 /** Where things are in a group of the panel. */
 function panelLayout({ format, plan }: Product) {
   const halves = format.scales.halves ? 2 : 1;
-  const scales = BAND * codeBytes(plan.isWide);
+  const scales = BAND * codeBytes(plan.kind === "widened");
   const minimums = scales + 32 * halves;
   const bytes = minimums + (format.scales.hasMinimum ? 32 * halves : 0);
   return { halves, scales, minimums, bytes };
@@ -152,7 +152,7 @@ function walkPanel(
   f.doWhile(() => {
     body({
       load: (step) => quads(32 * step),
-      sum: plan.isWide ? (f, _plan, operands) => sumWidePairs(f, operands) : sumDots,
+      sum: plan.kind === "widened" ? (f, _plan, operands) => sumWidePairs(f, operands) : sumDots,
       scales: (half) => quads(layout.scales + 32 * half),
       minimums: (half) => quads(layout.minimums + 32 * half),
     });

@@ -14,7 +14,7 @@ import {
 import { accumulate, type TilePlace, type Totals } from "./bands.ts";
 import { codeBytes } from "./activations.ts";
 import { type Activations, type DotPlan, sumDots, times } from "./dot_product.ts";
-import { type PackedFormat, type Quads, STEPS } from "./formats/format.ts";
+import { GROUP, type PackedFormat, type Quads, STEPS } from "./formats/format.ts";
 
 /** Memories of products. */
 export interface ProductMemories {
@@ -80,6 +80,9 @@ function addGroup(
   totals: Totals,
 ): void {
   const { halves, hasMinimum } = format.scales;
+  if (hasMinimum && plan.kind === "magnitudes") {
+    throw new RangeError(`Cannot multiply ${format.source.name}: magnitudes have no sums of codes`);
+  }
   const parts = halves ? 2 : 1;
   const steps = STEPS / parts;
   const offset = plan.isSigned ? 0 : format.offset;
@@ -91,7 +94,9 @@ function addGroup(
       first: half * steps,
       end: (half + 1) * steps,
       load: group.load,
-      start: (t) => offset === 0 ? ZERO : times(codeSum(t), offset),
+      // Of magnitudes the sums are of those whose x is negative.
+      start: (t) =>
+        plan.kind === "magnitudes" ? codeSum(t) : offset === 0 ? ZERO : times(codeSum(t), offset),
     }, ones);
     const scales = group.scales(half);
     const minimums = hasMinimum ? group.minimums(half) : undefined;
@@ -126,6 +131,10 @@ class TokenGroup implements Activations {
 
   step(step: number): V128 {
     return this.#memory.v128.load32_splat(this.#x, 4 * step);
+  }
+
+  signs(step: number): V128 {
+    return this.#memory.v128.load32_splat(this.#x, GROUP + 4 * step);
   }
 
   pair(pair: number): V128 {
@@ -169,6 +178,10 @@ class LoneTokenGroup extends TokenGroup {
 
   override step(step: number): V128 {
     return this.#spread(16 * (step >> 2), new Array(4).fill(step % 4));
+  }
+
+  override signs(step: number): V128 {
+    return this.#spread(GROUP + 16 * (step >> 2), new Array(4).fill(step % 4));
   }
 
   override pair(pair: number): V128 {

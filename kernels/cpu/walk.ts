@@ -92,11 +92,11 @@ function loadCodes(
 ): Quads {
   const codes = unpackCodes(f, bits, place, step);
   if (!table && !plan.isSigned) return codes;
-  const values = f.constant(table ?? new Uint8Array(16));
-  const [first, second] = codes.map((quad) => {
-    const value = table ? i8x16.swizzle(values, quad) : quad;
-    return f.let(plan.isSigned ? i8x16.sub(value, bytes(f, offset)) : value);
-  });
+  const subtracted = plan.isSigned ? offset : 0;
+  const values = f.constant(table?.map((value) => value - subtracted) ?? new Uint8Array(16));
+  const [first, second] = codes.map((quad) =>
+    f.let(table ? i8x16.swizzle(values, quad) : i8x16.sub(quad, bytes(f, subtracted)))
+  );
   return [first, second];
 }
 

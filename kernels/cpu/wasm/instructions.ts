@@ -132,6 +132,7 @@ export const i8x16 = {
   swizzle: vector2(14),
   relaxed_swizzle: vector2(0x100),
   eq: vector2(35),
+  lt_s: vector2(37),
   abs: vector1(96),
   neg: vector1(97),
   narrow_i16x8_s: vector2(101),

@@ -78,7 +78,7 @@ function multiply({ format, machine, rows, blocks, tokens }: Case) {
   const [work, weights] = [new Arena(), new Arena()];
   const memories = { work: work.memory, weights: weights.memory, panel: panelMemory() };
   const { pack, product } = open(formatModule(format, machine), memories);
-  const { quantize } = open(commonModule(), memories);
+  const { quantize } = open(commonModule(machine), memories);
 
   const bands = Math.ceil(rows / BAND);
   const stride = 4 * BAND * bands;
