@@ -2,7 +2,8 @@
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { LanguageError } from "./language/mod.ts";
-import { createMachine, MachineError, TokenTable } from "./machine/mod.ts";
+import { createMachine, MachineError } from "./machine/mod.ts";
+import { TokenTable } from "./machine/tokens/token_table.ts";
 import { NumberError } from "./number/mod.ts";
 import { readSchema, SchemaError, type SchemaOptions, schemaValue } from "./schema/mod.ts";
 

@@ -2,12 +2,12 @@
 // added up. Lengths, not texts: a schema can ask for more than could ever be written.
 
 import type { Machine, State } from "./machine.ts";
-import { ProgramEnds } from "./program_ends.ts";
-import { LITERALS } from "./rules.ts";
-import { Field, Kind, Phase, type Stack } from "./stacks.ts";
-import { TextEnds } from "./text_ends.ts";
-import { ValueEnds } from "./value_ends.ts";
-import { NO_WORDS } from "./word_sets.ts";
+import { ProgramEnds } from "./completion/program_ends.ts";
+import { LITERALS } from "./rules/rules.ts";
+import { Field, Kind, Phase, type Stack } from "./frames/stacks.ts";
+import { TextEnds } from "./completion/text_ends.ts";
+import { ValueEnds } from "./completion/value_ends.ts";
+import { NO_WORDS } from "./collections/word_sets.ts";
 
 /** For the unique item that is being written, and for each that has to follow. */
 const AWAITED_RESERVE = 32;

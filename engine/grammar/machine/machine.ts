@@ -2,16 +2,16 @@
 // a union is undecided. Steps are remembered in a flat table, a row of 256 for each state.
 
 import { MachineError } from "./errors.ts";
-import { IntegerLists } from "./integer_lists.ts";
-import type { Rules } from "./rules.ts";
-import { lastText } from "./last_text.ts";
-import { spellingsOf } from "./spellings.ts";
-import { Field, Kind, type Stack, Stacks, UNRESOLVED_STACK } from "./stacks.ts";
-import { StackUnions } from "./stack_unions.ts";
-import { Stepper } from "./stepper.ts";
-import type { TextPlace } from "./text_walk.ts";
-import { WordAvoidance } from "./word_avoidance.ts";
-import { NO_WORDS } from "./word_sets.ts";
+import { IntegerLists } from "./collections/integer_lists.ts";
+import type { Rules } from "./rules/rules.ts";
+import { lastText } from "./frames/last_text.ts";
+import { spellingsOf } from "./frames/spellings.ts";
+import { Field, Kind, type Stack, Stacks, UNRESOLVED_STACK } from "./frames/stacks.ts";
+import { StackUnions } from "./frames/stack_unions.ts";
+import { Stepper } from "./frames/stepper.ts";
+import type { TextPlace } from "./texts/text_rules.ts";
+import { WordAvoidance } from "./texts/word_avoidance.ts";
+import { NO_WORDS } from "./collections/word_sets.ts";
 
 /** A state of a {@linkcode Machine}, by number. */
 export type State = number;

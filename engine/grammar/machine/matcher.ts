@@ -5,9 +5,9 @@ import { expectOutOfWork, unlessOutOfWork } from "../language/mod.ts";
 import { Completion } from "./completion.ts";
 import { MachineError } from "./errors.ts";
 import { DEAD, Machine, type State, UNRESOLVED } from "./machine.ts";
-import type { Rules } from "./rules.ts";
-import { TokenMasks } from "./token_masks.ts";
-import { CONTROL, type TokenTable } from "./token_table.ts";
+import type { Rules } from "./rules/rules.ts";
+import { TokenMasks } from "./masks/token_masks.ts";
+import { CONTROL, type TokenTable } from "./tokens/token_table.ts";
 
 /** States after which a machine is begun anew, so that it does not grow with every document. */
 const MAX_STATES = 16_384;

@@ -5,9 +5,9 @@ import { Languages } from "../language/mod.ts";
 import { hasOnlyIntegers, numberAutomaton } from "../number/mod.ts";
 import type { SchemaTypes } from "../types.ts";
 import { Matcher, MatcherContext } from "./matcher.ts";
-import type { Program } from "./program.ts";
-import { type Automata, Rules, type WritingOptions } from "./rules.ts";
-import type { TokenTable } from "./token_table.ts";
+import type { Program } from "./rules/program.ts";
+import { type Automata, Rules, type WritingOptions } from "./rules/rules.ts";
+import type { TokenTable } from "./tokens/token_table.ts";
 
 export { MachineError } from "./errors.ts";
 export { type MaskOptions, Matcher } from "./matcher.ts";
@@ -18,10 +18,10 @@ export {
   type ProgramText,
   RETURN,
   weighPositions,
-} from "./program.ts";
-export type { Automata, NumberAutomaton, WritingOptions } from "./rules.ts";
-export type { TextAutomaton } from "./text_rules.ts";
-export { spellControl, type TokenSource, TokenTable } from "./token_table.ts";
+} from "./rules/program.ts";
+export type { Automata, NumberAutomaton, WritingOptions } from "./rules/rules.ts";
+export type { TextAutomaton } from "./texts/text_rules.ts";
+export { spellControl, type TokenSource, TokenTable } from "./tokens/token_table.ts";
 
 /** Enforces the types of one schema on documents of one vocabulary. */
 export interface GrammarMachine {

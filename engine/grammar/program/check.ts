@@ -2,7 +2,12 @@
 // and no rule begins with itself, so that no step goes on forever.
 
 import { GrammarError } from "../grammar_error.ts";
-import { type Instruction, type Position, type Program, weighPositions } from "../machine/mod.ts";
+import {
+  type Instruction,
+  type Position,
+  type Program,
+  weighPositions,
+} from "../machine/rules/program.ts";
 import type { Emitted } from "./emit.ts";
 
 /**

@@ -3,7 +3,12 @@
 
 import { GrammarError } from "../grammar_error.ts";
 import type { Languages } from "../language/mod.ts";
-import { type Instruction, type Position, type ProgramText, RETURN } from "../machine/mod.ts";
+import {
+  type Instruction,
+  type Position,
+  type ProgramText,
+  RETURN,
+} from "../machine/rules/program.ts";
 import { controlAutomaton } from "./control_tokens.ts";
 import type { Part } from "./part.ts";
 

@@ -2,7 +2,7 @@
 // syntax of grammars.
 
 import type { GrammarRules } from "../grammar.ts";
-import type { Program } from "../machine/mod.ts";
+import type { Program } from "../machine/rules/program.ts";
 import { checkProgram } from "./check.ts";
 import { emitProgram } from "./emit.ts";
 import { Simplifier, type Surroundings } from "./simplify.ts";

@@ -4,7 +4,7 @@
 import type { Grammar, GrammarRules } from "../grammar.ts";
 import { GrammarError } from "../grammar_error.ts";
 import type { Languages } from "../language/mod.ts";
-import type { TokenTable } from "../machine/mod.ts";
+import type { TokenTable } from "../machine/tokens/token_table.ts";
 import type { TypeId } from "../types.ts";
 import { splitControls } from "./control_tokens.ts";
 import { type Part, Parts } from "./part.ts";

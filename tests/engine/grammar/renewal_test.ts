@@ -5,7 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { compileGrammar, compileSchema, type Matcher } from "../../../engine/grammar/mod.ts";
 import { Decimal } from "../../../engine/grammar/json/mod.ts";
 import { DEAD, Machine } from "../../../engine/grammar/machine/machine.ts";
-import { Rules } from "../../../engine/grammar/machine/rules.ts";
+import { Rules } from "../../../engine/grammar/machine/rules/rules.ts";
 import { exactly } from "../../../engine/grammar/number/mod.ts";
 import { array, automata } from "./machine/fake_automata.ts";
 import { smallTokenizer, tokensOf } from "./small_tokenizer.ts";

@@ -10,7 +10,7 @@ import {
   type State,
   UNRESOLVED,
 } from "../../../../engine/grammar/machine/machine.ts";
-import { Rules } from "../../../../engine/grammar/machine/rules.ts";
+import { Rules } from "../../../../engine/grammar/machine/rules/rules.ts";
 import { numberAutomaton } from "../../../../engine/grammar/number/mod.ts";
 import { readSchema } from "../../../../engine/grammar/schema/mod.ts";
 

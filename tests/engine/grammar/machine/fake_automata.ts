@@ -1,14 +1,10 @@
 // Automata of simple languages for the tests of the machine, and types made by hand: the machine is
 // tested apart from patterns and schemas.
 
-import {
-  type Automata,
-  createMachineOf,
-  type GrammarMachine,
-  type TextAutomaton,
-  TokenTable,
-  type WritingOptions,
-} from "../../../../engine/grammar/machine/mod.ts";
+import { createMachineOf, type GrammarMachine } from "../../../../engine/grammar/machine/mod.ts";
+import type { Automata, WritingOptions } from "../../../../engine/grammar/machine/rules/rules.ts";
+import type { TextAutomaton } from "../../../../engine/grammar/machine/texts/text_rules.ts";
+import { TokenTable } from "../../../../engine/grammar/machine/tokens/token_table.ts";
 import { numberAutomaton } from "../../../../engine/grammar/number/mod.ts";
 import type { ArrayType, ObjectType, ValueType } from "../../../../engine/grammar/types.ts";
 

@@ -14,7 +14,7 @@ import {
   ofCharacters,
   words,
 } from "./fake_automata.ts";
-import type { WritingOptions } from "../../../../engine/grammar/machine/mod.ts";
+import type { WritingOptions } from "../../../../engine/grammar/machine/rules/rules.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

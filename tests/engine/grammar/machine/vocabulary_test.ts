@@ -3,7 +3,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { Languages } from "../../../../engine/grammar/language/mod.ts";
-import { createMachine, type Matcher, TokenTable } from "../../../../engine/grammar/machine/mod.ts";
+import { createMachine, type Matcher } from "../../../../engine/grammar/machine/mod.ts";
+import { TokenTable } from "../../../../engine/grammar/machine/tokens/token_table.ts";
 import { allNumbers, integers } from "../../../../engine/grammar/number/mod.ts";
 import type { SchemaTypes } from "../../../../engine/grammar/types.ts";
 import { loadTokenizer } from "../../../../engine/load/inspect.ts";

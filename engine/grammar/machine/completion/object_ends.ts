@@ -1,0 +1,304 @@
+// How many bytes an object needs at least after its keys so far, and after each key that may come
+// next. In time that grows with the number of keys, not with its square: what comes after each key is
+// summed up from the last key to the first.
+
+import type { Work } from "../../language/mod.ts";
+import type { ObjectLedger, ObjectRules } from "../rules/object_rules.ts";
+import type { ObjectPlace, ObjectPlan } from "../solvers/object_plan.ts";
+import { lightestKeys, type WeighedKeys } from "./other_keys.ts";
+
+/** Keys that only make up the number of keys; with more than these an end is too far away. */
+const MAX_FILLERS = 65_536;
+
+/** Plans that are made for the keys that may come next. */
+const MAX_PLANS = 64;
+
+/** Bytes of a brace. */
+const BRACE = 1;
+
+/** Ledgers whose ends are kept. */
+const MAX_KEPT = 64;
+
+/** Steps of work that each declared key takes which is measured. */
+const KEY_STEPS = 0.2;
+
+/** Measures the ends of objects of one type. */
+export class ObjectEnds {
+  readonly #rules: ObjectRules;
+  readonly #work: Work;
+  /** By property, bytes of its key and shortest value, with quotes, colon and comma. */
+  readonly #weights: Float64Array;
+  readonly #others: readonly WeighedKeys[];
+  /** By property, those of it and all later ones that are required and that no clause speaks of. */
+  readonly #required: Float64Array;
+  readonly #rests = new Map<string, number>();
+  readonly #keys = new Map<string, Float64Array>();
+
+  /** `weight` gives the bytes of the shortest value of a type, `others` the keys of each language. */
+  constructor(
+    rules: ObjectRules,
+    weight: (type: number) => number,
+    others: readonly WeighedKeys[],
+    work: Work,
+  ) {
+    const { properties } = rules.type;
+    this.#rules = rules;
+    this.#work = work;
+    this.#others = others;
+    this.#weights = new Float64Array(properties.length);
+    rules.keys.forEach((key, at) => {
+      const property = rules.properties[at]!;
+      this.#weights[property] = key.length + 4 + weight(properties[property]!.type);
+    });
+    this.#required = new Float64Array(properties.length + 1);
+    for (let at = properties.length - 1; at >= 0; at--) {
+      const own = properties[at]!.required && !rules.isBound(at) ? this.#weights[at]! : 0;
+      this.#required[at] = this.#required[at + 1]! + own;
+    }
+  }
+
+  /**
+   * Bytes up to the brace that ends the object, and a comma before each key.
+   *
+   * @param used how many keys that are not declared are there
+   */
+  rest(ledger: ObjectLedger, used: number): number {
+    return kept(this.#rests, `${ledger},${used}`, () => this.#rest(ledger, used));
+  }
+
+  /** Bytes of the lightest key that is not declared, with its value and a comma. */
+  other(used: number): number {
+    return this.#lightest(used, 1)[0] ?? Infinity;
+  }
+
+  /**
+   * By each of the sorted keys, the bytes from its first one to the end of the object if it comes
+   * next; Infinity where it may not, or nothing is known.
+   */
+  keys(ledger: ObjectLedger, used: number): Float64Array {
+    return kept(this.#keys, `${ledger},${used}`, () => this.#measureKeys(ledger, used));
+  }
+
+  #rest(ledger: ObjectLedger, used: number): number {
+    const rules = this.#rules;
+    if (!rules.isOrdered) this.#work.charge(KEY_STEPS * rules.keys.length);
+    const place = rules.placeOf(ledger);
+    const [bytes, required] = this.#requiredAt(place);
+    if (rules.hasClauses) return BRACE + bytes + this.#ofClauses(ledger, place.position, used);
+    const missing = rules.type.min - place.count - required;
+    if (missing <= 0) return BRACE + bytes;
+    return BRACE + bytes + sumOf(this.#fillers(place, missing, used), missing);
+  }
+
+  /** Bytes of the required keys that no clause speaks of, and how many they are. */
+  #requiredAt({ position, seen }: ObjectPlace): readonly [bytes: number, count: number] {
+    const rules = this.#rules;
+    if (rules.isOrdered) return [this.#required[position]!, rules.requiredFrom(position)];
+    const known = new Set(seen);
+    let bytes = 0;
+    let count = 0;
+    rules.type.properties.forEach(({ required }, at) => {
+      if (!required || rules.isBound(at) || known.has(at)) return;
+      bytes += this.#weights[at]!;
+      count++;
+    });
+    return [bytes, count];
+  }
+
+  /** The weights of the keys that may make up the least number, lightest first. */
+  #fillers({ position, seen, others }: ObjectPlace, missing: number, used: number): Float64Array {
+    const optional = this.#optionalFrom(position, seen);
+    return merged(optional, this.#lightest(used, Math.min(missing, others)));
+  }
+
+  /** The weights of the keys that may come and need not, lightest first. */
+  #optionalFrom(position: number, seen: readonly number[]): Float64Array {
+    const known = new Set(seen);
+    const weights: number[] = [];
+    this.#rules.type.properties.forEach(({ required }, at) => {
+      if (at >= position && !required && !known.has(at)) weights.push(this.#weights[at]!);
+    });
+    return Float64Array.from(weights).sort();
+  }
+
+  /** The weights of the lightest keys that are not declared, at most so many. */
+  #lightest(used: number, count: number): Float64Array {
+    if (count > MAX_FILLERS) return new Float64Array(0);
+    const weights = new Float64Array(count);
+    let end = 0;
+    for (const [weight, times] of lightestKeys(this.#others, used, count)) {
+      weights.fill(weight, end, end += times);
+    }
+    return weights.subarray(0, end);
+  }
+
+  #measureKeys(ledger: ObjectLedger, used: number): Float64Array {
+    const rules = this.#rules;
+    this.#work.charge(KEY_STEPS * rules.keys.length);
+    const choices = rules.choices(ledger);
+    const bytes = new Float64Array(rules.keys.length).fill(Infinity);
+    const after = rules.hasClauses
+      ? this.#afterEachOfClauses(ledger, used)
+      : rules.isOrdered
+      ? this.#afterEachInOrder(ledger, used)
+      : this.#afterEach(ledger, used);
+    rules.properties.forEach((property, at) => {
+      if (choices[at + 1] === choices[at]) return;
+      // Of what is around the key, the quote before it is there and no comma follows.
+      bytes[at] = this.#weights[property]! - 2 + BRACE + after(property);
+    });
+    return bytes;
+  }
+
+  /** What must follow each key, in order: the number of keys that make up the least only falls. */
+  #afterEachInOrder(ledger: ObjectLedger, used: number): (property: number) => number {
+    const rules = this.#rules;
+    const { properties, min } = rules.type;
+    const { position, count, others } = rules.placeOf(ledger);
+    const missingAfter = (at: number) => Math.max(0, min - count - 1 - rules.requiredFrom(at + 1));
+    const most = missingAfter(properties.length - 1);
+    if (most === 0) return (at) => this.#required[at + 1]!;
+    const chosen = new Heaviest();
+    for (const weight of this.#lightest(used, Math.min(most, others))) chosen.add(weight);
+    const fillers = new Float64Array(properties.length);
+    for (let at = properties.length - 1; at >= position; at--) {
+      const missing = missingAfter(at);
+      while (chosen.size > missing) chosen.removeHeaviest();
+      fillers[at] = chosen.size === missing ? chosen.sum : Infinity;
+      if (!properties[at]!.required) chosen.add(this.#weights[at]!);
+    }
+    return (at) => this.#required[at + 1]! + fillers[at]!;
+  }
+
+  /** What must follow each key where they come in any order. */
+  #afterEach(ledger: ObjectLedger, used: number): (property: number) => number {
+    const rules = this.#rules;
+    const place = rules.placeOf(ledger);
+    const [bytes, required] = this.#requiredAt(place);
+    if (bytes === Infinity) return () => Infinity;
+    const missing = Math.max(0, rules.type.min - place.count - required);
+    const fillers = missing === 0 ? new Float64Array(0) : this.#fillers(place, missing, used);
+    const all = sumOf(fillers, missing);
+    const butOne = sumOf(fillers, missing - 1);
+    const heaviest = fillers[missing - 1] ?? 0;
+    return (at) => {
+      const weight = this.#weights[at]!;
+      if (rules.type.properties[at]!.required) return bytes - weight + all;
+      return bytes + (weight <= heaviest ? all - weight : butOne);
+    };
+  }
+
+  /** Bytes of the keys that clauses ask for, and of those that make up the least number with them. */
+  #ofClauses(ledger: ObjectLedger, position: number, used: number): number {
+    return this.#planAt(ledger, position, used)?.weight ?? Infinity;
+  }
+
+  #planAt(ledger: ObjectLedger, position: number, used: number): ObjectPlan | undefined {
+    return this.#rules.plan(ledger, position, {
+      weight: (property) => this.#weights[property]!,
+      otherWeight: this.other(used),
+    });
+  }
+
+  /**
+   * What must follow each key where clauses speak of some. Of so many plans as there is time for:
+   * that which the whole object is measured by, and that of the last key that may come, are among them.
+   */
+  #afterEachOfClauses(ledger: ObjectLedger, used: number): (property: number) => number {
+    const rules = this.#rules;
+    const place = rules.placeOf(ledger);
+    const [bytes] = this.#requiredAt(place);
+    const [planned] = this.#planAt(ledger, place.position, used)?.properties ?? [];
+    const inOrder = rules.allowed(ledger);
+    const after = new Map<number, number>();
+    const skipping = new Map<number, number>();
+    let plans = MAX_PLANS;
+    for (const property of [planned, inOrder.at(-1), ...inOrder]) {
+      if (property === undefined || after.has(property)) continue;
+      const position = rules.isOrdered ? property + 1 : 0;
+      const weight = this.#weights[property]!;
+      const isOwn = rules.type.properties[property]!.required && !rules.isBound(property);
+      const free = rules.isOrdered
+        ? this.#required[position]!
+        : bytes === Infinity
+        ? Infinity
+        : bytes - (isOwn ? weight : 0);
+      const isBound = rules.isBound(property);
+      const passed = rules.boundBefore(position);
+      let clauses = isBound ? undefined : skipping.get(passed);
+      if (clauses === undefined) {
+        if (plans-- <= 0) continue;
+        clauses = this.#ofClauses(isBound ? rules.after(ledger, property) : ledger, position, used);
+        if (!isBound) skipping.set(passed, clauses);
+      }
+      after.set(property, free + clauses);
+    }
+    return (at) => after.get(at) ?? Infinity;
+  }
+}
+
+/** The heaviest of some weights on top, and their sum: a binary heap. */
+class Heaviest {
+  readonly #weights: number[] = [];
+  sum = 0;
+
+  get size(): number {
+    return this.#weights.length;
+  }
+
+  add(weight: number): void {
+    const weights = this.#weights;
+    // What has no end that is known is no choice.
+    if (weight === Infinity) return;
+    let at = weights.push(weight) - 1;
+    for (let above = (at - 1) >> 1; at > 0 && weights[above]! < weight; above = (at - 1) >> 1) {
+      weights[at] = weights[above]!;
+      at = above;
+    }
+    weights[at] = weight;
+    this.sum += weight;
+  }
+
+  removeHeaviest(): void {
+    const weights = this.#weights;
+    this.sum -= weights[0]!;
+    const last = weights.pop()!;
+    const size = weights.length;
+    if (size === 0) return;
+    let at = 0;
+    for (let below = 1; below < size; below = 2 * at + 1) {
+      if (below + 1 < size && weights[below + 1]! > weights[below]!) below++;
+      if (weights[below]! <= last) break;
+      weights[at] = weights[below]!;
+      at = below;
+    }
+    weights[at] = last;
+  }
+}
+
+/** Both, sorted. */
+function merged(a: Float64Array, b: Float64Array): Float64Array {
+  const all = new Float64Array(a.length + b.length);
+  all.set(a);
+  all.set(b, a.length);
+  return all.sort();
+}
+
+/** The sum of the first `count`; Infinity where they are fewer. */
+function sumOf(sorted: Float64Array, count: number): number {
+  if (count > sorted.length) return Infinity;
+  let sum = 0;
+  for (let at = 0; at < count; at++) sum += sorted[at]!;
+  return sum;
+}
+
+/** What is known, or is found out now; the oldest makes room. */
+function kept<T>(known: Map<string, T>, key: string, find: () => T): T {
+  let value = known.get(key);
+  if (value === undefined) {
+    value = find();
+    known.set(key, value);
+    if (known.size > MAX_KEPT) known.delete(known.keys().next().value!);
+  }
+  return value;
+}

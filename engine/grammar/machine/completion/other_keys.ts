@@ -1,0 +1,101 @@
+// How many bytes further keys of an object that are not declared need at least, which must all differ:
+// the keys of a language are counted by their lengths, not written.
+
+import type { Work } from "../../language/mod.ts";
+import type { TextAutomaton } from "../texts/text_rules.ts";
+
+/** Steps of an automaton that are taken to count keys; longer keys than that are not looked for. */
+const MAX_STEPS = 300_000;
+
+/** Steps of work that all steps of a state take. */
+const STATE_STEPS = 40;
+
+/** Keys of one length, in bytes. */
+interface Run {
+  readonly length: number;
+  readonly count: number;
+}
+
+/** The numbers of keys of a language by their lengths, shortest first. */
+export class KeyLengths {
+  readonly #automaton: TextAutomaton;
+  /** By state, how many texts of the length looked at last lead there. */
+  #frontier: Map<number, number>;
+  #length = 0;
+  #steps = 0;
+  readonly #runs: Run[] = [];
+  readonly #work: Work;
+
+  constructor(automaton: TextAutomaton, work: Work) {
+    this.#automaton = automaton;
+    this.#work = work;
+    this.#frontier = new Map(automaton.start === 0 ? [] : [[automaton.start, 1]]);
+  }
+
+  /** The run at an index; undefined where there are no more keys, as far as is looked. */
+  run(index: number): Run | undefined {
+    while (this.#runs.length <= index && this.#frontier.size > 0) this.#lengthen();
+    return this.#runs[index];
+  }
+
+  #lengthen(): void {
+    const automaton = this.#automaton;
+    let count = 0;
+    const longer = new Map<number, number>();
+    for (const [state, texts] of this.#frontier) {
+      if (automaton.isBoundary(state) && automaton.accepts(state)) count += texts;
+    }
+    const steps = this.#steps + 256 * this.#frontier.size;
+    if (steps <= MAX_STEPS) {
+      for (const [state, texts] of this.#frontier) {
+        this.#work.charge(STATE_STEPS);
+        for (let byte = 0x20; byte < 0xf5; byte++) {
+          const next = automaton.step(state, byte);
+          if (next !== 0) longer.set(next, (longer.get(next) ?? 0) + texts);
+        }
+      }
+    }
+    // Nothing is noted before all of it is found, as there may be no work left for it.
+    if (count > 0) this.#runs.push({ length: this.#length, count });
+    this.#length++;
+    this.#steps = steps;
+    this.#frontier = longer;
+  }
+}
+
+/** Keys of a language, and the bytes of their shortest value. */
+export interface WeighedKeys {
+  readonly keys: KeyLengths;
+  readonly value: number;
+}
+
+/** Bytes of a key and its value besides their own: quotes, colon and comma. */
+const AROUND = 4;
+
+/**
+ * The weights of the lightest keys with their values, lightest first, after the first `skipped`:
+ * as pairs of a weight and how many have it, `count` in all. Fewer where no more are known.
+ */
+export function* lightestKeys(
+  languages: readonly WeighedKeys[],
+  skipped: number,
+  count: number,
+): Generator<readonly [weight: number, times: number]> {
+  const places = languages.map(() => 0);
+  while (count > 0) {
+    let best = -1;
+    let least = Infinity;
+    languages.forEach(({ keys, value }, at) => {
+      const weight = (keys.run(places[at]!)?.length ?? Infinity) + value + AROUND;
+      if (weight < least) [best, least] = [at, weight];
+    });
+    if (best < 0) return;
+    const all = languages[best]!.keys.run(places[best]!)!.count;
+    places[best]!++;
+    const used = Math.min(all, skipped);
+    skipped -= used;
+    const times = Math.min(all - used, count);
+    count -= times;
+    if (times > 0) yield [least, times];
+  }
+}

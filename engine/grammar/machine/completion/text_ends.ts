@@ -1,0 +1,235 @@
+// How many bytes a string that is begun needs at least to end: with a number of characters in its
+// window, and as none of a set of strings. Ends are measured, not written: a string of at least 10^9
+// characters costs as little as one of three.
+
+import type { Work } from "../../language/mod.ts";
+import { NO_WORDS, type WordSet, type WordSets } from "../collections/word_sets.ts";
+import type { TextRules } from "../texts/text_rules.ts";
+
+/** Places that a search visits before it gives up. */
+const MAX_VISITS = 10_000;
+
+/** The same for a way from a state back to it. */
+const MAX_LOOP_VISITS = 1000;
+
+/** Steps of work that all steps of a place take: in a search for an end, and for a way back. */
+const VISIT_STEPS = 60;
+
+const LOOP_STEPS = 15;
+
+/** Bytes that lead from a state back to it, and how many characters they are. */
+interface Loop {
+  readonly bytes: Uint8Array;
+  readonly characters: number;
+}
+
+/** The shortest end of a text whose length does not matter. */
+interface PlainEnd {
+  readonly bytes: Uint8Array;
+  readonly characters: number;
+}
+
+/** The end of a character that is begun. */
+interface Begun {
+  readonly bytes: number;
+  readonly state: number;
+}
+
+/** What is known of one text. */
+interface Known {
+  /** By state, the lengths of ends where neither the number of characters matters nor words. */
+  readonly lengths: (number | undefined)[];
+  /** By state. */
+  readonly loops: (Loop | undefined)[];
+  readonly ends: (PlainEnd | undefined)[];
+  /** Of states within a character; null: its end matters. */
+  readonly begun: (Begun | null | undefined)[];
+  /** By state, characters and what is avoided: what searches found, and all places on their ways. */
+  readonly found: Map<string, number>;
+}
+
+interface Visit {
+  readonly state: number;
+  readonly characters: number;
+  readonly avoided: WordSet;
+  readonly from: Visit | undefined;
+}
+
+const NO_LOOP: Loop = { bytes: new Uint8Array(0), characters: 0 };
+
+/** Measures the ends of texts. */
+export class TextEnds {
+  readonly #words: WordSets;
+  readonly #work: Work;
+  readonly #known = new Map<TextRules, Known>();
+
+  /** Sets of strings to avoid are of `words`; `work` limits searches. */
+  constructor(words: WordSets, work: Work) {
+    this.#words = words;
+    this.#work = work;
+  }
+
+  /** Bytes of a short end; Infinity where a search for one takes too long. */
+  length(text: TextRules, state: number, characters: number, avoided = NO_WORDS): number {
+    const known = this.#knownOf(text);
+    if (!text.isBounded && avoided === NO_WORDS && text.automaton.completionLength) {
+      // A walk asks about the same few states for each token.
+      let length = known.lengths[state];
+      if (length === undefined) {
+        length = text.automaton.completionLength(state);
+        if (length < Infinity) known.lengths[state] = length;
+      }
+      return length;
+    }
+    const begun = avoided === NO_WORDS ? this.#begun(text, known, state) : undefined;
+    if (begun) {
+      const rest = this.#padded(text, known, begun.state, characters + 1, NO_WORDS);
+      if (rest < Infinity) return begun.bytes + rest;
+    }
+    const length = this.#padded(text, known, state, characters, avoided);
+    return length < Infinity ? length : this.#search(text, known, state, characters, avoided);
+  }
+
+  #knownOf(text: TextRules): Known {
+    let known = this.#known.get(text);
+    if (!known) {
+      known = { lengths: [], loops: [], ends: [], begun: [], found: new Map() };
+      this.#known.set(text, known);
+    }
+    return known;
+  }
+
+  /** How a begun character ends, where all characters lead to one state, so that any end of it does. */
+  #begun(text: TextRules, known: Known, state: number): Begun | undefined {
+    if (text.automaton.isBoundary(state)) return undefined;
+    const found = known.begun[state];
+    if (found !== undefined) return found ?? undefined;
+    let bytes = 0;
+    let reached = state;
+    for (const byte of text.automaton.completion(state)) {
+      if (text.automaton.isBoundary(reached)) break;
+      reached = text.automaton.step(reached, byte);
+      bytes++;
+    }
+    const begun = text.isUniform(reached) ? { bytes, state: reached } : null;
+    known.begun[state] = begun;
+    return begun ?? undefined;
+  }
+
+  /** Bytes of a loop as often as characters are missing, and then the shortest end; Infinity: no. */
+  #padded(
+    text: TextRules,
+    known: Known,
+    state: number,
+    characters: number,
+    avoided: WordSet,
+  ): number {
+    const end = known.ends[state] ??= plainEnd(text, state);
+    if (end.characters === Infinity) return Infinity;
+    const missing = text.min - characters - end.characters;
+    let padding = 0;
+    if (missing > 0) {
+      const loop = known.loops[state] ??= findLoop(text, state, this.#work);
+      if (loop === NO_LOOP) return Infinity;
+      const rounds = Math.ceil(missing / loop.characters);
+      characters += rounds * loop.characters;
+      padding = rounds * loop.bytes.length;
+      for (let round = 0; round < rounds && avoided !== NO_WORDS; round++) {
+        for (const byte of loop.bytes) avoided = this.#words.after(avoided, byte);
+      }
+    }
+    if (characters + end.characters > text.max) return Infinity;
+    for (let at = 0; at < end.bytes.length && avoided !== NO_WORDS; at++) {
+      avoided = this.#words.after(avoided, end.bytes[at]!);
+    }
+    return this.#words.hasEmpty(avoided) ? Infinity : padding + end.bytes.length;
+  }
+
+  /** Looks by breadth for a place from which padding does. */
+  #search(
+    text: TextRules,
+    { found }: Known,
+    state: number,
+    characters: number,
+    avoided: WordSet,
+  ): number {
+    const keyOf = (visit: Visit) => `${visit.state},${visit.characters},${visit.avoided}`;
+    const known = this.#knownOf(text);
+    const start: Visit = { state, characters, avoided, from: undefined };
+    const before = found.get(keyOf(start));
+    if (before !== undefined) return before;
+    const visited = new Set<string>();
+    const queue = [start];
+    for (const visit of queue) {
+      let length = visit === start ? Infinity : found.get(keyOf(visit)) ??
+        this.#padded(text, known, visit.state, visit.characters, visit.avoided);
+      if (length < Infinity) {
+        // The way is kept, so that whoever follows it gets nearer byte by byte.
+        for (let at: Visit | undefined = visit; at; at = at.from) found.set(keyOf(at), length++);
+        return length - 1;
+      }
+      if (queue.length > MAX_VISITS) break;
+      this.#work.charge(VISIT_STEPS);
+      for (let byte = 0; byte < 0xf5; byte++) {
+        const next = text.automaton.step(visit.state, byte);
+        if (next === 0) continue;
+        const counted = text.charactersAt(next, visit.characters);
+        if (!text.isFeasible(next, counted)) continue;
+        const rest = this.#words.after(visit.avoided, byte);
+        const place = { state: next, characters: counted, avoided: rest, from: visit };
+        const key = keyOf(place);
+        if (visited.has(key)) continue;
+        visited.add(key);
+        queue.push(place);
+      }
+    }
+    found.set(keyOf(start), Infinity);
+    return Infinity;
+  }
+}
+
+/** The end of fewest bytes. Its characters are Infinity where none is found in time. */
+function plainEnd({ automaton }: TextRules, state: number): PlainEnd {
+  const bytes = automaton.completion(state);
+  let characters = 0;
+  for (const byte of bytes) {
+    state = automaton.step(state, byte);
+    characters += Number(automaton.isBoundary(state));
+  }
+  const isEnd = automaton.isBoundary(state) && automaton.accepts(state);
+  return { bytes, characters: isEnd ? characters : Infinity };
+}
+
+/** A short way from a state between characters back to it. */
+function findLoop({ automaton }: TextRules, start: number, work: Work): Loop {
+  if (!automaton.isBoundary(start)) return NO_LOOP;
+  interface Step {
+    readonly state: number;
+    readonly byte: number;
+    readonly from: Step | undefined;
+  }
+  const visited = new Set<number>();
+  const queue: Step[] = [{ state: start, byte: -1, from: undefined }];
+  for (const step of queue) {
+    if (queue.length > MAX_LOOP_VISITS) return NO_LOOP;
+    work.charge(LOOP_STEPS);
+    for (let byte = 0x20; byte < 0xf5; byte++) {
+      const state = automaton.step(step.state, byte);
+      if (state === 0 || visited.has(state)) continue;
+      visited.add(state);
+      const next = { state, byte, from: step };
+      if (state !== start) {
+        queue.push(next);
+        continue;
+      }
+      const bytes: number[] = [];
+      let characters = 0;
+      for (let at: Step = next; at.from; at = at.from) {
+        bytes.push(at.byte);
+        characters += Number(automaton.isBoundary(at.state));
+      }
+      return { bytes: Uint8Array.from(bytes.reverse()), characters };
+    }
+  }
+  return NO_LOOP;
+}

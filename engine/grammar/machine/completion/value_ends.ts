@@ -1,0 +1,159 @@
+// How many bytes the shortest value of each type has, as a least fixed point: types refer to each
+// other, and a type's value is made of shorter ones. Exact but for unique items and clauses beyond
+// their caps.
+
+import { LITERALS, type Rules } from "../rules/rules.ts";
+import { ArrayEnds } from "./array_ends.ts";
+import { ObjectEnds } from "./object_ends.ts";
+import { KeyLengths } from "./other_keys.ts";
+import type { TextEnds } from "./text_ends.ts";
+
+/** Measures values, and the ends of arrays and objects. */
+export class ValueEnds {
+  readonly #rules: Rules;
+  readonly #texts: TextEnds;
+  readonly #weights: Float64Array;
+  readonly #arrays: (ArrayEnds | undefined)[] = [];
+  readonly #objects: (ObjectEnds | undefined)[] = [];
+  readonly #keys = new Map<number, KeyLengths>();
+  /** Bytes that the longest of the shortest values has. */
+  readonly greatestWeight: number;
+
+  constructor(rules: Rules, texts: TextEnds) {
+    this.#rules = rules;
+    this.#texts = texts;
+    const { types } = rules.types;
+    this.#weights = new Float64Array(types.length).fill(Infinity);
+    const parts = types.map((_, type) => this.#partsOf(type));
+    const users: number[][] = types.map(() => []);
+    parts.forEach((own, type) => own.forEach((part) => users[part]!.push(type)));
+    // Parts come before what they are parts of, but for circles: few types are weighed twice.
+    const order = partsFirst(parts);
+    const isDue = new Uint8Array(types.length).fill(1);
+    for (let changed = true; changed;) {
+      changed = false;
+      for (const type of order) {
+        if (isDue[type] === 0) continue;
+        isDue[type] = 0;
+        const weight = this.#weigh(type);
+        if (weight >= this.#weights[type]!) continue;
+        this.#weights[type] = weight;
+        for (const user of users[type]!) isDue[user] = 1;
+        changed = true;
+      }
+    }
+    this.greatestWeight = this.#weights.reduce(
+      (most, one) => one < Infinity ? Math.max(most, one) : most,
+      0,
+    );
+  }
+
+  /** Bytes of the shortest value of a type. */
+  weight(type: number): number {
+    return this.#weights[type]!;
+  }
+
+  /** The ends of arrays. */
+  array(index: number): ArrayEnds {
+    return this.#arrays[index] ??= this.#arrayEnds(index);
+  }
+
+  /** The ends of objects. */
+  object(index: number): ObjectEnds {
+    return this.#objects[index] ??= this.#objectEnds(index);
+  }
+
+  #arrayEnds(index: number): ArrayEnds {
+    return new ArrayEnds(this.#rules.arrays[index]!, (type) => this.#weights[type]!);
+  }
+
+  #objectEnds(index: number): ObjectEnds {
+    const rules = this.#rules.objects[index]!;
+    const others = rules.type.others.map(({ type }, which) => ({
+      keys: this.#keysOf(this.#rules.others[index]![which]!),
+      value: this.#weights[type]!,
+    }));
+    return new ObjectEnds(rules, (type) => this.#weights[type]!, others, this.#rules.work);
+  }
+
+  #keysOf(text: number): KeyLengths {
+    let keys = this.#keys.get(text);
+    if (!keys) {
+      this.#keys.set(
+        text,
+        keys = new KeyLengths(this.#rules.texts[text]!.automaton, this.#rules.work),
+      );
+    }
+    return keys;
+  }
+
+  /** The types that values of a type hold. */
+  #partsOf(type: number): Set<number> {
+    const { arrays, objects } = this.#rules.value(type);
+    const parts = new Set<number>();
+    for (const index of arrays) {
+      const { prefix, rest, splits } = this.#rules.arrays[index]!.type;
+      for (const item of prefix) parts.add(item);
+      if (rest !== undefined) parts.add(rest);
+      for (const split of splits?.values() ?? []) for (const part of split) parts.add(part.type);
+    }
+    for (const index of objects) {
+      const { properties, others } = this.#rules.objects[index]!.type;
+      for (const property of properties) parts.add(property.type);
+      for (const other of others) parts.add(other.type);
+    }
+    return parts;
+  }
+
+  #weigh(type: number): number {
+    const { arrays, objects } = this.#rules.value(type);
+    let least = this.#weighScalar(type);
+    for (const index of arrays) {
+      const items = this.#arrayEnds(index).missing(this.#rules.arrays[index]!.start);
+      least = Math.min(least, 2 + Math.max(items - 1, 0));
+    }
+    for (const index of objects) {
+      const rest = this.#objectEnds(index).rest(this.#rules.objects[index]!.start, 0);
+      // The first key has no comma.
+      least = Math.min(least, rest + Number(rest === 1));
+    }
+    return least;
+  }
+
+  #weighScalar(type: number): number {
+    const { literals, number, text } = this.#rules.value(type);
+    let least = Infinity;
+    for (const literal of literals) least = Math.min(least, LITERALS[literal]!.length);
+    if (number >= 0) {
+      const automaton = this.#rules.numbers[number]!;
+      if (automaton.start !== 0) {
+        least = Math.min(least, automaton.completion(automaton.start).length);
+      }
+    }
+    if (text >= 0 && this.#rules.texts[text]!.isPossible) {
+      const rules = this.#rules.texts[text]!;
+      least = Math.min(least, 2 + this.#texts.length(rules, rules.automaton.start, 0));
+    }
+    return least;
+  }
+}
+
+/** An order in which parts come before what they are parts of, where there is one. */
+function partsFirst(parts: readonly ReadonlySet<number>[]): number[] {
+  const order: number[] = [];
+  const isSeen = new Uint8Array(parts.length);
+  for (let first = 0; first < parts.length; first++) {
+    const path: { type: number; left: Iterator<number> }[] = [];
+    const enter = (type: number) => {
+      isSeen[type] = 1;
+      path.push({ type, left: parts[type]!.values() });
+    };
+    if (isSeen[first] === 0) enter(first);
+    for (let top = path.at(-1); top; top = path.at(-1)) {
+      const next = top.left.next();
+      if (next.done) order.push(path.pop()!.type);
+      else if (isSeen[next.value] === 0) enter(next.value);
+    }
+  }
+  return order;
+}

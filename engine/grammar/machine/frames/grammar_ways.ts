@@ -1,0 +1,183 @@
+// What a stack within a grammar is before its next byte: the texts and documents that its places
+// lead to. A rule that is entered from several places at once is entered once, and returns to all of
+// them, so that ambiguity costs little (after Scott and Johnstone, "GLL Parsing", 2010).
+
+import { type Position, type Program, RETURN } from "../rules/program.ts";
+import type { Rules } from "../rules/rules.ts";
+import type { StackUnions } from "./stack_unions.ts";
+import { Kind, type Stack, type Stacks } from "./stacks.ts";
+
+/** What comes after a rule: a stack that is there, or places of rules that are just entered. */
+interface Context {
+  stack: Stack | undefined;
+  readonly returns: Place[];
+}
+
+/** A place of a program, and what comes after its rule. */
+interface Place {
+  readonly position: Position;
+  /** Of a repetition, those that are over. */
+  readonly rounds: number;
+  readonly context: Context;
+}
+
+/** What searches stand on. */
+interface Surroundings {
+  readonly rules: Rules;
+  readonly stacks: Stacks;
+  readonly unions: StackUnions;
+}
+
+/** Follows stacks to what takes bytes, each once. */
+export class GrammarWays {
+  readonly #surroundings: Surroundings;
+  readonly #known = new Map<Stack, readonly Stack[]>();
+
+  constructor(rules: Rules, stacks: Stacks, unions: StackUnions) {
+    this.#surroundings = { rules, stacks, unions };
+  }
+
+  /** Stacks with a text or document on top, and the bottom where nothing need come. */
+  of(stack: Stack): readonly Stack[] {
+    let ways = this.#known.get(stack);
+    if (!ways) {
+      ways = new Search(this.#surroundings).from(stack);
+      this.#known.set(stack, ways);
+    }
+    return ways;
+  }
+}
+
+/** One search for the ways of a stack. */
+class Search {
+  readonly #rules: Rules;
+  readonly #program: Program;
+  readonly #stacks: Stacks;
+  readonly #unions: StackUnions;
+  readonly #ways: Stack[] = [];
+  /** Texts and documents that places have led to. */
+  readonly #terminals: Place[] = [];
+  readonly #open: Place[] = [];
+  readonly #seen = new Map<Context, Set<string>>();
+  /** By the stacks that are there. */
+  readonly #below = new Map<Stack, Context>();
+  /** By the beginnings of rules and rounds. */
+  readonly #entered = new Map<Position, Context>();
+
+  constructor({ rules, stacks, unions }: Surroundings) {
+    this.#rules = rules;
+    this.#program = rules.program!;
+    this.#stacks = stacks;
+    this.#unions = unions;
+  }
+
+  from(stack: Stack): readonly Stack[] {
+    this.#visit(stack);
+    for (let place = this.#open.pop(); place; place = this.#open.pop()) this.#expand(place);
+    for (const terminal of this.#terminals) this.#ways.push(this.#begin(terminal));
+    return this.#unions.join(this.#ways);
+  }
+
+  /** Goes on from a stack that is there. */
+  #visit(stack: Stack): void {
+    const stacks = this.#stacks;
+    const kind = stacks.kind(stack);
+    if (kind === Kind.EITHER) return stacks.members(stack).forEach((one) => this.#visit(one));
+    if (kind === Kind.PLACE) {
+      const context = this.#contextOf(stacks.parent(stack));
+      return this.#follow(stacks.field(stack, 1), stacks.field(stack, 2), context);
+    }
+    this.#ways.push(stack);
+    if (kind !== Kind.TEXT || !this.#mayEnd(stack)) return;
+    this.#follow(RETURN, 0, this.#contextOf(stacks.parent(stack)));
+  }
+
+  /** Whether the text on top of a stack may end. */
+  #mayEnd(stack: Stack): boolean {
+    const stacks = this.#stacks;
+    const text = this.#rules.texts[stacks.field(stack, 1)]!;
+    return text.isComplete(stacks.field(stack, 2), stacks.field(stack, 3));
+  }
+
+  #follow(position: Position, rounds: number, context: Context): void {
+    let seen = this.#seen.get(context);
+    if (!seen) this.#seen.set(context, seen = new Set());
+    const key = `${position},${rounds}`;
+    if (seen.has(key)) return;
+    seen.add(key);
+    this.#open.push({ position, rounds, context });
+  }
+
+  #expand(place: Place): void {
+    const { position, rounds, context } = place;
+    const { instructions, isNullable } = this.#program;
+    const one = instructions[position]!;
+    switch (one.type) {
+      case "return":
+        // What is just entered and may be empty was passed by where it was entered.
+        if (context.stack !== undefined) this.#visit(context.stack);
+        return;
+      case "text":
+        this.#terminals.push(place);
+        if (one.text.least === 0) this.#follow(one.next, 0, context);
+        return;
+      case "document":
+        this.#terminals.push(place);
+        return;
+      case "fork":
+        for (const target of one.targets) this.#follow(target, 0, context);
+        return;
+      case "call":
+        this.#enter(one.target, { position: one.next, rounds: 0, context });
+        if (isNullable[one.target]) this.#follow(one.next, 0, context);
+        return;
+      case "repeat": {
+        if (rounds >= one.min) this.#follow(one.next, 0, context);
+        if (rounds >= one.max) return;
+        const counted = one.max === Infinity ? Math.min(rounds + 1, one.min) : rounds + 1;
+        const isLast = counted === one.max;
+        this.#enter(
+          one.part,
+          isLast
+            ? { position: one.next, rounds: 0, context }
+            : { position, rounds: counted, context },
+        );
+      }
+    }
+  }
+
+  /** Enters a rule or round, which returns to a place. */
+  #enter(position: Position, after: Place): void {
+    let context = this.#entered.get(position);
+    if (!context) this.#entered.set(position, context = { stack: undefined, returns: [] });
+    context.returns.push(after);
+    this.#follow(position, 0, context);
+  }
+
+  #contextOf(stack: Stack): Context {
+    let context = this.#below.get(stack);
+    if (!context) this.#below.set(stack, context = { stack, returns: [] });
+    return context;
+  }
+
+  /** The stack with a text or document on top. */
+  #begin({ position, context }: Place): Stack {
+    const stacks = this.#stacks;
+    const one = this.#program.instructions[position]!;
+    if (one.type === "text") {
+      const frame = [Kind.TEXT, this.#rules.programText(position), one.text.automaton.start, 0];
+      return stacks.push(frame, this.#stackAt({ position: one.next, rounds: 0, context }));
+    }
+    if (one.type !== "document") throw new TypeError(`Position ${position} takes no bytes`);
+    const { elsewhere } = this.#rules.spaces;
+    const below = this.#stackAt({ position: one.next, rounds: 0, context });
+    const end = stacks.push([Kind.END, elsewhere], below);
+    return stacks.push([Kind.VALUE, one.root, elsewhere], end);
+  }
+
+  #stackAt({ position, rounds, context }: Place): Stack {
+    context.stack ??= this.#unions.either(context.returns.map((place) => this.#stackAt(place)));
+    if (position === RETURN) return context.stack;
+    return this.#stacks.push([Kind.PLACE, position, rounds], context.stack);
+  }
+}

@@ -1,0 +1,148 @@
+// Arrays of unique items with places that few values fit, all of which must be filled: an item that
+// comes before must leave a value for each. Whether it does is a matching of places and values (Kuhn,
+// 1955). Does not look at rules of `contains`, and values beyond a cap count as enough.
+
+import type { TypeId } from "../../types.ts";
+import type { WordSet } from "../collections/word_sets.ts";
+import type { ArrayLedger } from "../rules/array_rules.ts";
+import type { Rules } from "../rules/rules.ts";
+import { Kind, type Stack, type Stacks } from "./stacks.ts";
+import { IN_TEXTS, type RawSteps } from "./unique_items.ts";
+
+/** Most values of a type that are listed. */
+const MAX_VALUES = 64;
+
+/** Bytes that are tried for them. */
+const MAX_TRIALS = 50_000;
+
+/** Steps of work that a trial takes. */
+const TRIAL_STEPS = 4;
+
+/** A place, and the texts of the values that fit it. */
+interface ScarcePlace {
+  readonly position: number;
+  readonly values: readonly string[];
+}
+
+/** Looks ahead to the places of unique arrays that few values fit. */
+export class ScarceItems {
+  readonly #rules: Rules;
+  readonly #stacks: Stacks;
+  readonly #steps: RawSteps;
+  readonly #values = new Map<TypeId, readonly string[] | undefined>();
+  readonly #places = new Map<number, readonly ScarcePlace[]>();
+  readonly #avoided = new Map<string, WordSet>();
+
+  constructor(rules: Rules, stacks: Stacks, steps: RawSteps) {
+    this.#rules = rules;
+    this.#stacks = stacks;
+    this.#steps = steps;
+  }
+
+  /**
+   * What the next item of an array must not be: the items that are `used`, and what a later place
+   * cannot do without. `after` is the ledger after the item.
+   */
+  avoided(array: number, after: ArrayLedger, used: WordSet): WordSet {
+    const key = `${array},${after},${used}`;
+    let avoided = this.#avoided.get(key);
+    if (avoided === undefined) {
+      avoided = this.#findAvoided(array, after, used);
+      this.#avoided.set(key, avoided);
+    }
+    return avoided;
+  }
+
+  #findAvoided(array: number, after: ArrayLedger, used: WordSet): WordSet {
+    const { words } = this.#stacks;
+    const count = this.#rules.arrays[array]!.count(after);
+    const places = this.#placesOf(array)
+      .filter(({ position }) => position >= count)
+      .map(({ values }) => values.filter((value) => !words.has(used, toBytes(value))));
+    let avoided = used;
+    for (const value of new Set(places.flat())) {
+      const without = places.map((values) => values.filter((one) => one !== value));
+      if (!canDiffer(without)) avoided = words.add(avoided, toBytes(value));
+    }
+    return avoided;
+  }
+
+  /** The places that must be filled and that fewer values fit than items must be. */
+  #placesOf(array: number): readonly ScarcePlace[] {
+    let places = this.#places.get(array);
+    if (!places) {
+      const { prefix, rest, min } = this.#rules.arrays[array]!.type;
+      const found: ScarcePlace[] = [];
+      const limit = Math.min(min, prefix.length + MAX_VALUES + 1);
+      for (let position = 0; position < limit; position++) {
+        const type = prefix[position] ?? rest;
+        const values = type === undefined ? undefined : this.#valuesOf(type);
+        if (values && values.length < min) found.push({ position, values });
+      }
+      this.#places.set(array, places = found);
+    }
+    return places;
+  }
+
+  /** The texts of all values of a type, a character for each byte; undefined where they are many. */
+  #valuesOf(type: TypeId): readonly string[] | undefined {
+    if (!this.#values.has(type)) {
+      const isOpen = this.#rules.hasManyStrings(type, MAX_VALUES);
+      this.#values.set(type, isOpen ? undefined : this.#list(type));
+    }
+    return this.#values.get(type);
+  }
+
+  #list(type: TypeId): readonly string[] | undefined {
+    const stacks = this.#stacks;
+    const values = new Set<string>();
+    const start = stacks.push([Kind.VALUE, type, 0], stacks.root([Kind.END, 0]));
+    const open: { stack: Stack; text: string }[] = [{ stack: start, text: "" }];
+    let trials = 0;
+    for (let next = open.pop(); next; next = open.pop()) {
+      const { stack, text } = next;
+      if (this.#isWhole(stack)) values.add(text);
+      if (stacks.kind(stack) === Kind.END) continue;
+      const inText = this.#steps.candidates(stack) === undefined;
+      for (const byte of this.#steps.candidates(stack) ?? IN_TEXTS) {
+        if (++trials > MAX_TRIALS || values.size > MAX_VALUES) return undefined;
+        this.#rules.work.charge(TRIAL_STEPS);
+        if (!inText && this.#rules.isSpace(byte)) continue;
+        const out: Stack[] = [];
+        this.#steps.step(stack, byte, out);
+        for (const after of out) {
+          if (after < 0) return undefined;
+          open.push({ stack: after, text: text + String.fromCharCode(byte) });
+        }
+      }
+    }
+    return [...values];
+  }
+
+  /** Whether a value that was listed can end here. */
+  #isWhole(stack: Stack): boolean {
+    const stacks = this.#stacks;
+    if (stacks.kind(stack) === Kind.END) return true;
+    return stacks.kind(stack) === Kind.NUMBER && stacks.kind(stacks.parent(stack)) === Kind.END &&
+      this.#rules.numbers[stacks.field(stack, 1)]!.accepts(stacks.field(stack, 2));
+  }
+}
+
+function toBytes(text: string): Uint8Array {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}
+
+/** Whether each place can have a value of its own. */
+function canDiffer(places: readonly (readonly string[])[]): boolean {
+  const owner = new Map<string, number>();
+  const give = (place: number, tried: Set<string>): boolean =>
+    places[place]!.some((value) => {
+      if (tried.has(value)) return false;
+      tried.add(value);
+      const other = owner.get(value);
+      if (other !== undefined && !give(other, tried)) return false;
+      owner.set(value, place);
+      return true;
+    });
+  return places.every((_, place) => give(place, new Set()));
+}

@@ -1,0 +1,94 @@
+// Ambiguous grammars, and unions within unions, have many stacks that differ only further down. Those
+// with equal top frames become one stack above any of what is below them, all the way down, so that
+// their number is a sum and no product (after Tomita, "Efficient Parsing for Natural Language", 1985).
+
+import type { Work } from "../../language/mod.ts";
+import { BOTTOM, Kind, type Stack, type Stacks } from "./stacks.ts";
+
+/** Frames that are gone through; stacks that differ only further down stay apart. */
+const MAX_DEPTH = 200;
+
+/** Steps of work that joining a stack takes. */
+const STACK_STEPS = 3;
+
+/** Joins stacks of one collection. */
+export class StackUnions {
+  readonly #stacks: Stacks;
+  readonly #work: Work;
+  /** By the set of what is joined. */
+  readonly #joined = new Map<number, readonly Stack[]>();
+
+  constructor(stacks: Stacks, work: Work) {
+    this.#stacks = stacks;
+    this.#work = work;
+  }
+
+  /** As few stacks that go on as the given ones do. */
+  join(list: readonly Stack[], depth = 0): readonly Stack[] {
+    if (list.length === 1 && this.#stacks.kind(list[0]!) !== Kind.EITHER) return list;
+    const set = this.#stacks.setOf(list);
+    let joined = this.#joined.get(set);
+    if (!joined) {
+      joined = this.#join(list, depth);
+      this.#joined.set(set, joined);
+    }
+    return joined;
+  }
+
+  #join(list: readonly Stack[], depth: number): readonly Stack[] {
+    const stacks = this.#stacks;
+    this.#work.charge(STACK_STEPS * list.length);
+    const groups = new Map<number, Set<Stack>>();
+    const add = (stack: Stack) => {
+      const group = groups.get(this.#topOf(stack));
+      if (group) group.add(stack);
+      else groups.set(this.#topOf(stack), new Set([stack]));
+    };
+    for (const stack of list) {
+      if (stacks.kind(stack) === Kind.EITHER) stacks.members(stack).forEach(add);
+      else add(stack);
+    }
+    return [...groups.values()].flatMap((group) => {
+      const [first] = group as Set<Stack> & Iterable<Stack>;
+      if (group.size === 1 || depth > MAX_DEPTH || !this.#isJoinable(group)) return [...group];
+      const below = this.either([...group].map((stack) => this.#below(stack)), depth + 1);
+      const parent = stacks.isKey(first)
+        ? stacks.push(stacks.frame(stacks.parent(first)), below)
+        : below;
+      return stacks.push(stacks.frame(first), parent);
+    });
+  }
+
+  /** The same for stacks of equal top frames; a key and its object count as one. */
+  #topOf(stack: Stack): number {
+    const stacks = this.#stacks;
+    return stacks.topOf(stack) +
+      (stacks.isKey(stack) ? stacks.topOf(stacks.parent(stack)) * 2 ** 26 : 0);
+  }
+
+  /** What is below the top frame, or below the object of a key. */
+  #below(stack: Stack): Stack {
+    const parent = this.#stacks.parent(stack);
+    return this.#stacks.isKey(stack) ? this.#stacks.parent(parent) : parent;
+  }
+
+  /** Whether what is on top does not look at what is below. */
+  #isJoinable(group: ReadonlySet<Stack>): boolean {
+    const stacks = this.#stacks;
+    for (const stack of group) {
+      const kind = stacks.kind(stack);
+      if (kind === Kind.TEXT || kind === Kind.PLACE || kind === Kind.END) return true;
+      // What ends a number is asked of what follows the document, and items of those before them.
+      if (stacks.compares(stack) || stacks.kind(this.#below(stack)) === Kind.END) return false;
+    }
+    return true;
+  }
+
+  /** One stack that goes on as any of the given ones does. */
+  either(list: readonly Stack[], depth = 0): Stack {
+    const joined = this.join(list, depth);
+    return joined.length === 1
+      ? joined[0]!
+      : this.#stacks.push([Kind.EITHER, this.#stacks.setOf(joined)], BOTTOM);
+  }
+}

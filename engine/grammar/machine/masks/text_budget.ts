@@ -1,0 +1,255 @@
+// Which tokens stay within a text that must end in so many bytes. What a text takes whole is taken whole
+// here too, where it brings the end no further away, and left out where its longest token would not do.
+
+import { NO_WORDS, type WordSets } from "../collections/word_sets.ts";
+import type { TextEnds } from "../completion/text_ends.ts";
+import { BEYOND_ASCII, EVERY_CLASS, UNSAFE } from "../texts/character_classes.ts";
+import type { TextPlace, TextRules } from "../texts/text_rules.ts";
+import type { WordAvoidance } from "../texts/word_avoidance.ts";
+import { ESCAPE, MOST_CHARACTERS } from "../tokens/token_spans.ts";
+import type { TokenTable } from "../tokens/token_table.ts";
+import type { LocalMask } from "./local_masks.ts";
+
+/** Bytes by which a character or escape that a token begins may defer an end. */
+const BEGUN = 8;
+
+/** The same where the rest must be none of some words besides: two more characters tell it apart. */
+const BEGUN_APART = BEGUN + 4;
+
+/** Words beyond which two characters may not do. */
+const MOST_APART = 4096;
+
+/** Most bytes that the last character of a token may lack. */
+const CUT = 3;
+
+/** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
+const MIN_BULK = 8;
+
+const QUOTE = 0x22;
+
+const BACKSLASH = 0x5c;
+
+/** What may be missing of a text after a token. */
+export interface TextBudget {
+  /** In bytes. */
+  readonly limit: number;
+  /** Whether an end that avoids words is measured; else they are reckoned with elsewhere. */
+  readonly avoids: boolean;
+  /** Is told how many bytes are missing after tokens. */
+  readonly note: (missing: number) => void;
+}
+
+/** The most bytes that any token leaves missing, from so many characters on. */
+interface Greatest {
+  readonly characters: number;
+  readonly missing: number;
+}
+
+/** A walk of a text, and what it has found. */
+interface BudgetWalk {
+  readonly bits: Uint32Array;
+  readonly text: TextRules;
+  readonly budget: TextBudget;
+  readonly exits: number[];
+  /** The most bytes that any token leaves missing; Infinity where not all were looked at. */
+  greatest: number;
+}
+
+/** Walks texts that have to end in time through the tokens of a vocabulary. */
+export class TextBudgetWalk {
+  readonly #table: TokenTable;
+  readonly #words: WordSets;
+  readonly #avoidance: WordAvoidance;
+  readonly #ends: TextEnds;
+  readonly #isOver: () => boolean;
+  readonly #giveUp: (error: unknown) => void;
+  /** By depth, what is known along the path of a walk. */
+  readonly #states: Int32Array;
+  readonly #characters: Int32Array;
+  readonly #avoided: Int32Array;
+  /** By text and state. */
+  readonly #greatest = new Map<TextRules, (Greatest | undefined)[]>();
+
+  constructor(
+    table: TokenTable,
+    { words, avoidance, ends, isOver, giveUp }: {
+      readonly words: WordSets;
+      readonly avoidance: WordAvoidance;
+      readonly ends: TextEnds;
+      /** Counts a node of a walk. Returns whether the walk ends there, for want of work. */
+      readonly isOver: () => boolean;
+      /** Is told where there was no work left for what is below a node; throws any other error. */
+      readonly giveUp: (error: unknown) => void;
+    },
+  ) {
+    this.#table = table;
+    this.#words = words;
+    this.#avoidance = avoidance;
+    this.#ends = ends;
+    this.#isOver = isOver;
+    this.#giveUp = giveUp;
+    this.#states = new Int32Array(table.longest + 1);
+    this.#characters = new Int32Array(table.longest + 1);
+    this.#avoided = new Int32Array(table.longest + 1);
+  }
+
+  /**
+   * Sets the bits of the tokens that fit among those that are known to stay within the text. Returns the
+   * nodes of the quotes that end it; undefined where the text has to be walked.
+   *
+   * @param known finds them
+   */
+  addKnown(
+    bits: Uint32Array,
+    place: TextPlace,
+    budget: TextBudget,
+    known: () => LocalMask | undefined,
+  ): readonly number[] | undefined {
+    const takesAll = this.#takesAll(place, budget);
+    const isMeasured = place.text.isUniform(place.state) &&
+      !(budget.avoids && place.avoided !== NO_WORDS);
+    if (!takesAll && !isMeasured) return undefined;
+    const mask = known();
+    if (!mask) return undefined;
+    if (takesAll) {
+      for (let word = 0; word < bits.length; word++) {
+        bits[word]! |= mask.bits[word]!;
+      }
+    } else this.#select(bits, mask.bits, place, budget);
+    return mask.exits;
+  }
+
+  /** Whether every token that stays within the text surely fits. */
+  #takesAll(place: TextPlace, { limit, avoids }: TextBudget): boolean {
+    const { text, state, characters, avoided } = place;
+    if (avoids && avoided !== NO_WORDS) {
+      const isApart = text.max === Infinity && text.loopsAt(state) === EVERY_CLASS &&
+        this.#words.sizeOf(avoided) <= MOST_APART;
+      return isApart && text.isUniform(state) &&
+        this.#ends.length(text, state, characters, avoided) + BEGUN_APART <= limit;
+    }
+    // As characters come, the end gets no further away where there is no limit to their number.
+    if (text.max === Infinity) {
+      const known = this.#greatest.get(text)?.[state];
+      if (known && known.characters <= characters && known.missing <= limit) return true;
+    }
+    return text.isUniform(state) && this.#ends.length(text, state, characters) + BEGUN <= limit;
+  }
+
+  /** Sets the bits of those of `within` that fit, in a text in which all characters lead back. */
+  #select(bits: Uint32Array, within: Uint32Array, place: TextPlace, budget: TextBudget): void {
+    const { text, state, characters } = place;
+    const { limit, note } = budget;
+    const { automaton } = text;
+    const { spans, longest } = this.#table;
+    const missing = Float64Array.from(
+      { length: Math.min(longest, MOST_CHARACTERS) + 1 },
+      (_, more) => this.#ends.length(text, state, characters + more),
+    );
+    const escape = automaton.step(state, BACKSLASH);
+    const escaped = automaton.completion(escape).length - automaton.completion(state).length;
+    // A longer token may bring the end nearer; but who is late anyway is not made to choose one.
+    note(missing[1]!);
+    for (let word = 0; word < bits.length; word++) {
+      for (let left = within[word]!; left !== 0; left &= left - 1) {
+        const bit = left & -left;
+        const token = 32 * word + 31 - Math.clz32(bit);
+        const lack = spans.lacks[token]!;
+        const rest = missing[spans.characters[token]!]! + (lack === ESCAPE ? escaped : lack);
+        if (rest <= limit) bits[word]! |= bit;
+      }
+    }
+  }
+
+  /**
+   * Sets the bits of the tokens below a node that stay within a text, which is at `place` there, and
+   * fit. Returns the nodes of the quotes that end it.
+   */
+  add(bits: Uint32Array, node: number, place: TextPlace, budget: TextBudget): readonly number[] {
+    const { depths, ends } = this.#table;
+    const walk: BudgetWalk = { bits, text: place.text, budget, exits: [], greatest: 0 };
+    this.#states[depths[node]!] = place.state;
+    this.#characters[depths[node]!] = place.characters;
+    this.#avoided[depths[node]!] = place.avoided;
+    for (let child = node + 1; child < ends[node]!;) {
+      if (this.#isOver()) {
+        walk.greatest = Infinity;
+        break;
+      }
+      let isOver = true;
+      try {
+        isOver = this.#visit(child, walk);
+      } catch (error) {
+        this.#giveUp(error);
+        walk.greatest = Infinity;
+      }
+      child = isOver ? ends[child]! : child + 1;
+    }
+    if (node === 0 && walk.greatest < Infinity) this.#keep(place, walk.greatest);
+    return walk.exits;
+  }
+
+  /** A node of a walk. Returns whether nothing is left to be done below it. */
+  #visit(child: number, walk: BudgetWalk): boolean {
+    const { bytes, depths, ends, firsts, classes, heights } = this.#table;
+    const { text, bits, exits } = walk;
+    const { automaton, isBounded } = text;
+    const { limit, avoids, note } = walk.budget;
+    const [states, characters, avoided] = [this.#states, this.#characters, this.#avoided];
+    const before = depths[child]! - 1;
+    const byte = bytes[child]!;
+    const below = ends[child]!;
+    const next = automaton.step(states[before]!, byte);
+    if (next === 0) {
+      if (byte === QUOTE && this.#mayEnd(text, before)) exits.push(child);
+      return true;
+    }
+    const avoid = avoided[before]!;
+    const rest = avoid === NO_WORDS ? NO_WORDS : this.#words.after(avoid, byte);
+    const counted = characters[before]! + Number(isBounded && automaton.isBoundary(next));
+    const mayGoOn = (!isBounded || text.isFeasible(next, counted)) &&
+      (rest === NO_WORDS || this.#avoidance.isPossible(text, next, counted, rest));
+    if (!mayGoOn) return true;
+    const missing = this.#ends.length(text, next, counted, avoids ? rest : NO_WORDS);
+    const isToken = firsts[child]! < firsts[child + 1]!;
+    if (isToken) note(missing);
+    walk.greatest = Math.max(walk.greatest, missing);
+    if (missing <= limit) this.#table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
+    const height = heights[child]!;
+    const isLoop = below > child + MIN_BULK && rest === NO_WORDS &&
+      (classes[child]! & ~text.loopsAt(next)) === 0;
+    const isWide = (classes[child]! & (BEYOND_ASCII | UNSAFE)) !== 0;
+    const nearest = isLoop
+      ? this.#ends.length(text, next, Math.min(counted + height, text.max))
+      : missing - height * (isWide ? 4 : 1);
+    const isWhole = isLoop && height <= text.roomAt(next, counted);
+    if (isWhole && missing + (isWide ? CUT : 0) <= limit) {
+      this.#table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
+      walk.greatest = Math.max(walk.greatest, missing + CUT);
+      return true;
+    }
+    if (nearest > limit) {
+      // No token below is long enough.
+      if (isWhole) note(missing + CUT);
+      walk.greatest = Infinity;
+      return true;
+    }
+    states[before + 1] = next;
+    characters[before + 1] = counted;
+    avoided[before + 1] = rest;
+    return false;
+  }
+
+  #mayEnd(text: TextRules, depth: number): boolean {
+    const avoided = this.#avoided[depth]!;
+    return text.isComplete(this.#states[depth]!, this.#characters[depth]!) &&
+      (avoided === NO_WORDS || !this.#words.hasEmpty(avoided));
+  }
+
+  #keep({ text, state, characters, avoided }: TextPlace, missing: number): void {
+    if (avoided !== NO_WORDS) return;
+    let known = this.#greatest.get(text);
+    if (!known) this.#greatest.set(text, known = []);
+    known[state] = { characters, missing };
+  }
+}

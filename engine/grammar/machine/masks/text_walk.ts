@@ -1,0 +1,355 @@
+// Which tokens stay within a text, and where in the trie of tokens others end it: without a look at
+// what the text stands in, so that the answer serves wherever it stands. What a text takes whole,
+// or does not take at all, is not walked.
+
+import { expectOutOfWork, unlessOutOfWork, type Work } from "../../language/mod.ts";
+import { NO_WORDS, type WordSet, type WordSets } from "../collections/word_sets.ts";
+import { BEYOND_ASCII, CLASS_OF, UNSAFE } from "../texts/character_classes.ts";
+import { CountRange } from "../texts/count_range.ts";
+import type { TextPlace, TextRules } from "../texts/text_rules.ts";
+import type { WordAvoidance } from "../texts/word_avoidance.ts";
+import type { TextBreak } from "../tokens/text_breaks.ts";
+import type { TokenTable } from "../tokens/token_table.ts";
+
+/** What a text allows wherever it stands. */
+export interface TextMask {
+  /** The tokens that stay within it. */
+  readonly bits: Uint32Array<ArrayBuffer>;
+  /** The nodes of the quotes that end it. */
+  readonly exits: readonly number[];
+  /** The numbers of characters for which it holds. */
+  readonly fewest: number;
+  readonly most: number;
+  /** Whether there was no work left for some tokens, which are missing. */
+  readonly isPartial: boolean;
+}
+
+/** What texts stand in. */
+interface Surroundings {
+  readonly rules: { readonly work: Work };
+  readonly stacks: { readonly words: WordSets };
+  readonly avoidance: WordAvoidance;
+}
+
+/** How the tokens are found that stay within a text. */
+interface Approach {
+  /** Of these classes and so many characters at most, all that need no escape are set to begin with. */
+  readonly classes: number;
+  readonly characters: number;
+  /** Whether only breaks are left to be looked at; else all tokens are, and those set too. */
+  readonly isWhole: boolean;
+}
+
+const QUOTE = 0x22;
+
+/** The share of all tokens, as a divisor, that is set before a walk and cleared where it must be. */
+const MIN_SHARE = 8;
+
+/** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
+const MIN_BULK = 8;
+
+/** The share of the work that may go into finding out how a text is best walked. */
+const APPROACH_SHARE = 0.25;
+
+/** Nodes that are counted at once, and the steps of work that they take. */
+const COUNTED = 64;
+
+const COUNTED_STEPS = 5;
+
+/** Walks texts through the tokens of a vocabulary. */
+export class TextWalk {
+  readonly #table: TokenTable;
+  readonly #words: WordSets;
+  readonly #avoidance: WordAvoidance;
+  /** By depth, what is known along the path of a walk; a walk within a walk only writes below it. */
+  readonly #states: Int32Array;
+  readonly #characters: Int32Array;
+  readonly #avoided: Int32Array;
+  /** By depth, whether the way there has no escapes, so that its plain tokens are set already. */
+  readonly #isPlain: Uint8Array;
+  readonly #work: Work;
+  /** Whether tokens were left out for want of work since this was set to false. */
+  isPartial = false;
+  #steps = 0;
+  #text!: TextRules;
+  #bits!: Uint32Array;
+  #exits!: number[];
+  #range = new CountRange();
+  /** The classes of the plain tokens that are set before a walk. */
+  #base = 0;
+
+  constructor(table: TokenTable, { rules, stacks, avoidance }: Surroundings) {
+    this.#table = table;
+    this.#work = rules.work;
+    this.#words = stacks.words;
+    this.#avoidance = avoidance;
+    this.#states = new Int32Array(table.longest + 1);
+    this.#characters = new Int32Array(table.longest + 1);
+    this.#avoided = new Int32Array(table.longest + 1);
+    this.#isPlain = new Uint8Array(table.longest + 1);
+  }
+
+  /** What a text allows from a place on. */
+  whole(place: TextPlace): TextMask {
+    const { plain, nodes } = this.#table;
+    const wasPartial = this.isPartial;
+    this.isPartial = false;
+    this.#range = new CountRange();
+    // Most of the work is for the walk: without an approach all tokens are walked.
+    const { classes, characters, isWhole } = this.#work.within(
+      APPROACH_SHARE,
+      () =>
+        unlessOutOfWork(
+          () => this.#approach(place),
+          { classes: 0, characters: 0, isWhole: false },
+        ),
+    );
+    const bits = plain.mask(classes, characters).slice();
+    const exits = this.#begin(bits, 0, place);
+    if (isWhole) this.#breaks(1, nodes, 0, place.state, classes);
+    else {
+      this.#base = classes;
+      this.#isPlain[0] = Number(classes !== 0);
+      this.#scan(1, nodes);
+    }
+    const [fewest, most] = this.#range.around(place.characters);
+    const { isPartial } = this;
+    this.isPartial ||= wasPartial;
+    return { bits, exits, fewest, most, isPartial };
+  }
+
+  #approach({ text, state, characters, avoided }: TextPlace): Approach {
+    const { longest } = this.#table;
+    const range = this.#range;
+    if (avoided === NO_WORDS) {
+      const missing = text.mostMissing(state, 0);
+      const isOpen = missing < Infinity &&
+        (!text.isBounded || range.isAtMost(characters + longest + missing, text.max));
+      if (isOpen) return { classes: text.classes, characters: longest, isWhole: true };
+      if (text.isClosed(state)) {
+        const room = text.roomAt(state, characters);
+        if (!range.isAtMost(longest, room)) range.narrow();
+        return { classes: text.loopsAt(state), characters: room, isWhole: true };
+      }
+    }
+    const classes = this.#commonClasses(text, state);
+    return { classes, characters: longest, isWhole: false };
+  }
+
+  /**
+   * Sets the bits of the tokens below a node that stay within the text, which is at `place` there.
+   * Returns the nodes of the quotes that end it.
+   */
+  add(bits: Uint32Array, node: number, place: TextPlace): readonly number[] {
+    const exits = this.#begin(bits, this.#table.depths[node]!, place);
+    this.#scan(node + 1, this.#table.ends[node]!);
+    return exits;
+  }
+
+  #begin(bits: Uint32Array, depth: number, { text, state, characters, avoided }: TextPlace) {
+    this.#text = text;
+    this.#base = 0;
+    this.#bits = bits;
+    this.#exits = [];
+    this.#states[depth] = state;
+    this.#characters[depth] = characters;
+    this.#avoided[depth] = avoided;
+    this.#isPlain[depth] = 0;
+    return this.#exits;
+  }
+
+  /** The classes that most tokens lead to a text of; 0: tokens lead to many places. */
+  #commonClasses(text: TextRules, state: number): number {
+    const { bytes, ends, firsts, nodes, sorted } = this.#table;
+    const counts = new Map<number, number>();
+    for (let child = 1; child < nodes; child = ends[child]!) {
+      const next = text.automaton.step(state, bytes[child]!);
+      const classes = next === 0 ? 0 : plainClasses(text, next, bytes[child]!);
+      const tokens = firsts[ends[child]!]! - firsts[child]!;
+      if (classes !== 0) counts.set(classes, (counts.get(classes) ?? 0) + tokens);
+    }
+    let best = 0;
+    for (const [classes, count] of counts) {
+      if (count > sorted.length / MIN_SHARE && count > (counts.get(best) ?? 0)) best = classes;
+    }
+    return best;
+  }
+
+  /** Walks the subtrees of the nodes from `first` to `end`; they lie side by side. */
+  #scan(first: number, end: number): void {
+    const table = this.#table;
+    const { bytes, depths, ends, firsts, classes, heights } = table;
+    const text = this.#text;
+    const { automaton, isBounded } = text;
+    const bits = this.#bits;
+    const range = this.#range;
+    const [states, characters, avoided] = [this.#states, this.#characters, this.#avoided];
+    const plain = this.#isPlain;
+    for (let child = first; child < end;) {
+      if (++this.#steps % COUNTED === 0) {
+        this.#work.spend(COUNTED_STEPS);
+        if (this.#work.isOverdrawn) {
+          // What is set already and has not been looked at is not known to stay within the text.
+          if (this.#base !== 0) table.removeTokens(bits, firsts[child]!, firsts[end]!);
+          this.isPartial = true;
+          return;
+        }
+      }
+      const depth = depths[child]!;
+      const byte = bytes[child]!;
+      const below = ends[child]!;
+      const before = depth - 1;
+      const state = states[before]!;
+      const avoid = avoided[before]!;
+      let next = 0;
+      let counted = 0;
+      let rest = NO_WORDS;
+      let mayGoOn = false;
+      if (this.#work.isSpent && automaton.isKnown?.(state, byte) === false) this.isPartial = true;
+      else {
+        try {
+          next = automaton.step(state, byte);
+          if (next === 0 && byte === QUOTE) this.#end(child, state, characters[before]!, avoid);
+          rest = avoid === NO_WORDS ? NO_WORDS : this.#words.after(avoid, byte);
+          counted = characters[before]! + Number(isBounded && automaton.isBoundary(next));
+          mayGoOn = next !== 0 && (!isBounded || text.isFeasible(next, counted, range)) &&
+            (rest === NO_WORDS || this.#canAvoid(next, counted, rest));
+        } catch (error) {
+          this.#giveUp(error);
+        }
+      }
+      if (!mayGoOn) {
+        if (plain[before] === 1) table.removeTokens(bits, firsts[child]!, firsts[below]!);
+        child = below;
+        continue;
+      }
+      table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
+      const isPlain = plain[before] === 1 &&
+        ((byte < 0x80 ? CLASS_OF[byte]! : BEYOND_ASCII) & this.#base) !== 0;
+      if (below > child + MIN_BULK && rest === NO_WORDS) {
+        const height = heights[child]!;
+        // Where there is no work left for that, the subtree is walked as far as it is known.
+        if (isPlain && this.#isSet(next, byte, counted, height)) {
+          this.#breaks(child + 1, below, depth, next, this.#base);
+          child = below;
+          continue;
+        }
+        const isSafe = (classes[child]! & UNSAFE) === 0;
+        if (isSafe && this.#takesAll(next, counted, classes[child]!, height)) {
+          table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
+          child = below;
+          continue;
+        }
+      }
+      states[depth] = next;
+      characters[depth] = counted;
+      avoided[depth] = rest;
+      plain[depth] = Number(isPlain);
+      child++;
+    }
+  }
+
+  /** Leaves out what there was no work left for. */
+  #giveUp(error: unknown): void {
+    expectOutOfWork(error);
+    this.isPartial = true;
+  }
+
+  #canAvoid(state: number, characters: number, avoided: WordSet): boolean {
+    // A search along words asks about too many numbers to note them.
+    if (this.#text.isBounded) this.#range.narrow();
+    return this.#avoidance.isPossible(this.#text, state, characters, avoided);
+  }
+
+  #takesAll(state: number, characters: number, classes: number, height: number): boolean {
+    try {
+      return this.#text.takesAll(state, characters, classes, height, this.#range);
+    } catch (error) {
+      expectOutOfWork(error);
+      return false;
+    }
+  }
+
+  /** Whether the plain tokens of a subtree of so many characters are those that are set already. */
+  #isSet(state: number, byte: number, counted: number, height: number): boolean {
+    try {
+      return this.#findSet(state, byte, counted, height);
+    } catch (error) {
+      expectOutOfWork(error);
+      return false;
+    }
+  }
+
+  #findSet(state: number, byte: number, counted: number, height: number): boolean {
+    const text = this.#text;
+    if (plainClasses(text, state, byte) !== this.#base) return false;
+    if (text.max === Infinity) return true;
+    const missing = this.#base === text.classes
+      ? 1 + text.mostMissing(state, byte)
+      : text.max - text.roomAt(state, 0);
+    return this.#range.isAtMost(counted + height + missing, text.max);
+  }
+
+  /** Goes on from plain text of some classes, of `state` at a depth, where an escape or the end comes. */
+  #breaks(first: number, end: number, depth: number, state: number, classes: number): void {
+    const { breaks, bytes, depths, ends } = this.#table;
+    const { automaton, max } = this.#text;
+    for (let at = placeOf(breaks, first); at < breaks.length; at++) {
+      const way = breaks[at]!;
+      const { node, path } = way;
+      if (node >= end) return;
+      this.#work.spend(1);
+      if (this.#work.isOverdrawn) {
+        this.isPartial = true;
+        return;
+      }
+      if ((way.classes & ~classes) !== 0) continue;
+      const counted = this.#characters[0]! + way.characters;
+      let reached = state;
+      try {
+        for (let index = depth; index < path.length; index++) {
+          reached = automaton.step(reached, path[index]!);
+        }
+        if (counted + automaton.shortest(reached) > max) continue;
+      } catch (error) {
+        this.#giveUp(error);
+        continue;
+      }
+      if (bytes[node] === QUOTE) {
+        this.#end(node, reached, counted, NO_WORDS);
+        continue;
+      }
+      const before = depths[node]! - 1;
+      this.#states[before] = reached;
+      this.#characters[before] = counted;
+      this.#avoided[before] = NO_WORDS;
+      this.#isPlain[before] = 0;
+      this.#scan(node, ends[node]!);
+    }
+  }
+
+  #end(node: number, state: number, characters: number, avoided: WordSet): void {
+    if (!this.#text.isComplete(state, characters, this.#range)) return;
+    if (avoided === NO_WORDS || !this.#words.hasEmpty(avoided)) this.#exits.push(node);
+  }
+}
+
+/**
+ * The classes of which a text that came to a state by a byte takes all characters for ever and, unless
+ * they are all classes, nothing else but escapes; 0: it is not so simple.
+ */
+function plainClasses(text: TextRules, state: number, byte: number): number {
+  if (text.mostMissing(state, byte) < Infinity) return text.classes;
+  return text.automaton.isBoundary(state) && text.isClosed(state) ? text.loopsAt(state) : 0;
+}
+
+/** The place of the first of the breaks whose node is not below `least`. */
+function placeOf(sorted: readonly TextBreak[], least: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]!.node < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,408 @@
+// Which tokens may come in a state: a walk through the trie of tokens, in which what is dead is left
+// out. What a text, number or key allows by itself has walks of its own, whose results serve in all
+// contexts; only tokens that end it and go on are walked in the context.
+
+import { expectOutOfWork } from "../../language/mod.ts";
+import type { Completion } from "../completion.ts";
+import { Kind, type Stack } from "../frames/stacks.ts";
+import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "../machine.ts";
+import type { TokenTable } from "../tokens/token_table.ts";
+import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
+import { type TextBudget, TextBudgetWalk } from "./text_budget.ts";
+
+/** Bytes of masks that are kept. */
+const MAX_BYTES = 32 << 20;
+
+/** Nodes of a subtree from which on it pays to ask whether it is taken whole. */
+const MIN_BULK = 8;
+
+/** Nodes that are counted at once, and the steps of work that they take. */
+const COUNTED = 64;
+
+const COUNTED_STEPS = 8;
+
+/** The tokens that may come in a state. */
+export interface TokenMask {
+  /** Bit t of word t >> 5 for token t. Not to be written to. */
+  readonly bits: Uint32Array<ArrayBuffer>;
+  /** Nodes whose tokens depend on the text of a key or item. */
+  readonly late: readonly number[];
+  /** Whether there was no work left for some tokens, which are missing. */
+  readonly isPartial: boolean;
+}
+
+/** Tokens after which the document can end in time. */
+interface Budget {
+  /** Bytes that may be missing after the token. */
+  readonly limit: number;
+  readonly completion: Completion;
+  readonly reach: (node: number) => State;
+  /** The fewest that are missing after any token. */
+  least: number;
+}
+
+/** By node where tokens leave local frames, the states that they may be in there. */
+type ExitsByNode = Map<number, (() => State)[]>;
+
+function gather(exits: ExitsByNode, { nodes, after }: Exits): void {
+  let known: State | undefined;
+  const once = () => known ??= after();
+  for (const node of nodes) {
+    const ways = exits.get(node);
+    if (ways) ways.push(once);
+    else exits.set(node, [once]);
+  }
+}
+
+/** Masks of one machine and vocabulary. */
+export class TokenMasks {
+  readonly #machine: Machine;
+  readonly #table: TokenTable;
+  readonly #words: number;
+  readonly #byState = new Map<State, TokenMask>();
+  /** By the first local mask and what comes after it, where there is nothing else. */
+  readonly #byLocal = new Map<LocalMask, Map<State, TokenMask>>();
+  readonly #locals: LocalMasks;
+  #texts: TextBudgetWalk | undefined;
+  #kept = 0;
+  #steps = 0;
+  #isPartial = false;
+  /** States along the path of a walk, by depth; a walk within a walk only writes below it. */
+  readonly #path: Int32Array;
+  /** White space on the way there since the state of the path, which it has not changed. */
+  readonly #spaces: Uint8Array;
+
+  constructor(machine: Machine, table: TokenTable) {
+    this.#machine = machine;
+    this.#table = table;
+    this.#words = Math.ceil(table.size / 32);
+    this.#locals = new LocalMasks(machine, table, () => this.#makeRoom());
+    this.#path = new Int32Array(table.longest + 1);
+    this.#spaces = new Uint8Array(table.longest + 1);
+  }
+
+  /** The tokens that may come in a state, end tokens among them where the value is complete. */
+  of(given: State): TokenMask {
+    const state = this.#machine.rounded(given, this.#table.longest);
+    let mask = this.#byState.get(state);
+    if (!mask) {
+      this.#isPartial = this.#locals.isPartial = false;
+      mask = this.#make(state);
+      if (!mask.isPartial) this.#byState.set(state, mask);
+    }
+    return mask;
+  }
+
+  /** Whether tokens were left out of what was asked for last, for want of work. */
+  get isPartial(): boolean {
+    return this.#isPartial || this.#locals.isPartial;
+  }
+
+  /**
+   * The tokens after which at most `limit` bytes are missing, or if there are none, those after
+   * which the fewest are. Empty where that is not known of any.
+   *
+   * @param reach the state at a node which depends on the text of a key or item
+   */
+  within(
+    state: State,
+    limit: number,
+    completion: Completion,
+    reach: (node: number) => State,
+  ): Uint32Array<ArrayBuffer> {
+    const bits = new Uint32Array(this.#words);
+    this.#isPartial = this.#locals.isPartial = false;
+    if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
+    const budget = { limit, completion, reach, least: Infinity };
+    this.#addWithin(state, 0, bits, budget);
+    const isEmpty = bits.every((word) => word === 0);
+    if (isEmpty && budget.least < Infinity) {
+      this.#addWithin(state, 0, bits, { ...budget, limit: budget.least });
+    }
+    return bits;
+  }
+
+  /**
+   * Sets the bits of the tokens below a node that may come; `state` is the state at the node. Nodes
+   * that depend on a text are added to `late`.
+   */
+  addBelow(bits: Uint32Array, node: number, state: State, late: number[]): void {
+    this.#walk(state, node, bits, late);
+  }
+
+  /** Sets the bits of the tokens that end at a node. */
+  addAt(bits: Uint32Array, node: number): void {
+    const { firsts } = this.#table;
+    this.#table.addTokens(bits, firsts[node]!, firsts[node + 1]!);
+  }
+
+  #make(state: State): TokenMask {
+    const machine = this.#machine;
+    const { locals, others } = machine.split(state);
+    if (locals.length === 1 && others === DEAD) return this.#ofLocal(state, locals[0]!);
+    const bits = this.#newBits();
+    const late: number[] = [];
+    const exits: ExitsByNode = new Map();
+    for (const stack of locals) {
+      const local = this.#locals.whole(stack);
+      if (local) {
+        for (let word = 0; word < bits.length; word++) bits[word]! |= local.bits[word]!;
+        gather(exits, { nodes: local.exits, after: () => this.#locals.after(stack) });
+      } else this.#addLocal(stack, 0, bits, exits);
+    }
+    this.#leaveAll(exits, bits, late);
+    if (others !== DEAD) this.#walkOthers(others, 0, bits, late);
+    if (machine.isComplete(state)) this.#addEndTokens(bits);
+    return { bits, late: [...new Set(late)], isPartial: this.isPartial };
+  }
+
+  /** The mask of a single local frame; those that tokens do not tell apart have one mask. */
+  #ofLocal(state: State, stack: Stack): TokenMask {
+    const local = this.#locals.whole(stack);
+    const after = local ? this.#locals.after(stack) : DEAD;
+    const known = local && this.#byLocal.get(local)?.get(after);
+    if (known) return known;
+    this.#makeRoom();
+    const bits = local ? local.bits.slice() : new Uint32Array(this.#words);
+    const late: number[] = [];
+    const exits: ExitsByNode = new Map();
+    if (!local) this.#addLocal(stack, 0, bits, exits);
+    else {
+      gather(exits, { nodes: local.exits, after: () => after });
+    }
+    this.#leaveAll(exits, bits, late);
+    if (this.#machine.isComplete(state)) this.#addEndTokens(bits);
+    const mask = { bits, late, isPartial: this.isPartial };
+    if (local && !mask.isPartial) {
+      let masks = this.#byLocal.get(local);
+      if (!masks) this.#byLocal.set(local, masks = new Map());
+      masks.set(after, mask);
+    }
+    return mask;
+  }
+
+  #addLocal(stack: Stack, node: number, bits: Uint32Array, exits: ExitsByNode): void {
+    for (const exit of this.#locals.add(bits, node, stack)) gather(exits, exit);
+  }
+
+  /** Goes on at nodes where tokens have left local frames, at each of them in all ways at once. */
+  #leaveAll(exits: ExitsByNode, bits: Uint32Array, late: number[]): void {
+    for (const [node, ways] of exits) {
+      this.addAt(bits, node);
+      if (this.#table.ends[node]! === node + 1) continue;
+      try {
+        const states = [...new Set(ways.map((after) => after()))];
+        this.#walk(this.#machine.anyOf(states), node, bits, late);
+      } catch (error) {
+        this.#giveUp(error);
+      }
+    }
+  }
+
+  /** Walks what is below a node, local frames apart from all else. */
+  #walk(state: State, node: number, bits: Uint32Array, late: number[]): void {
+    const { locals, others } = this.#machine.split(state);
+    const exits: ExitsByNode = new Map();
+    for (const stack of locals) this.#addLocal(stack, node, bits, exits);
+    this.#leaveAll(exits, bits, late);
+    if (others !== DEAD) this.#walkOthers(others, node, bits, late);
+  }
+
+  #walkOthers(state: State, node: number, bits: Uint32Array, late: number[]): void {
+    const machine = this.#machine;
+    const table = this.#table;
+    const { bytes, depths, ends, firsts, classes, heights } = table;
+    const isGrammar = machine.rules.program !== undefined;
+    const path = this.#path;
+    const spaces = this.#spaces;
+    path[depths[node]!] = state;
+    spaces[depths[node]!] = 0;
+    const end = ends[node]!;
+    for (let child = node + 1; child < end;) {
+      if (this.#isOver()) return;
+      const depth = depths[child]!;
+      const byte = bytes[child]!;
+      const below = ends[child]!;
+      const before = path[depth - 1]!;
+      try {
+        const room = machine.rules.isSpace(byte) ? machine.spacesAt(before) : 0;
+        const isSpace = room > 0;
+        const next = !isSpace
+          ? machine.step(before, byte)
+          : spaces[depth - 1]! < room
+          ? before
+          : DEAD;
+        if (next === DEAD || next === UNRESOLVED) {
+          if (next === UNRESOLVED) late.push(child);
+          child = below;
+          continue;
+        }
+        table.addTokens(bits, firsts[child]!, firsts[child + 1]!);
+        const loop = isGrammar && below > child + 1 ? machine.loopOf(next) : NO_LOOP;
+        if ((classes[child]! & ~loop.classes) === 0 && heights[child]! <= loop.room) {
+          table.addTokens(bits, firsts[child + 1]!, firsts[below]!);
+          child = below;
+        } else if (below > child + 1 && machine.split(next).locals.length > 0) {
+          this.#walk(next, child, bits, late);
+          child = below;
+        } else {
+          path[depth] = next;
+          spaces[depth] = isSpace ? spaces[depth - 1]! + 1 : 0;
+          child++;
+        }
+      } catch (error) {
+        this.#giveUp(error);
+        child = below;
+      }
+    }
+  }
+
+  /** Counts a node of a walk. Returns whether the walk ends there, for want of work. */
+  #isOver(): boolean {
+    if (++this.#steps % COUNTED !== 0) return false;
+    const { work } = this.#machine.rules;
+    work.spend(COUNTED_STEPS);
+    if (!work.isOverdrawn) return false;
+    this.#isPartial = true;
+    return true;
+  }
+
+  /** Leaves out what there was no work left for. */
+  #giveUp(error: unknown): void {
+    expectOutOfWork(error);
+    this.#isPartial = true;
+  }
+
+  /** As a walk, with only tokens that fit in a budget: texts apart from all else. */
+  #addWithin(state: State, node: number, bits: Uint32Array, budget: Budget): void {
+    const texts = this.#textsOf(state);
+    for (const stack of texts) {
+      try {
+        this.#addText(stack, node, bits, budget);
+      } catch (error) {
+        this.#giveUp(error);
+      }
+    }
+    if (texts.length === 0) return this.#walkWithin(state, node, bits, budget);
+    const others = this.#machine.stacksOf(state).filter((stack) => !texts.includes(stack));
+    if (others.length > 0) this.#walkWithin(this.#machine.stateOf(others), node, bits, budget);
+  }
+
+  /** The stacks of a state that are within a text which nothing but itself restricts. */
+  #textsOf(state: State): readonly Stack[] {
+    const { stacks } = this.#machine;
+    return this.#machine.split(state).locals.filter((stack) => {
+      const kind = stacks.kind(stack);
+      return kind === Kind.STRING || kind === Kind.OTHER_KEY;
+    });
+  }
+
+  #addText(stack: Stack, node: number, bits: Uint32Array, budget: Budget): void {
+    const { completion, limit } = budget;
+    const { words } = this.#machine.stacks;
+    const walk = this.#texts ??= new TextBudgetWalk(this.#table, {
+      words,
+      avoidance: this.#machine.avoidance,
+      ends: completion.texts,
+      isOver: () => this.#isOver(),
+      giveUp: (error) => this.#giveUp(error),
+    });
+    const beside = completion.costBesideText(stack);
+    if (beside === Infinity) return;
+    const place = this.#machine.textOf(stack);
+    const within: TextBudget = {
+      limit: limit - beside,
+      // What items have to avoid is in the cost of their array.
+      avoids: this.#machine.stacks.kind(stack) === Kind.OTHER_KEY,
+      note: (missing) => budget.least = Math.min(budget.least, beside + missing),
+    };
+    const exits =
+      node === 0 && walk.addKnown(bits, place, within, () => this.#locals.whole(stack)) ||
+      walk.add(bits, node, place, within);
+    if (exits.length === 0) return;
+    this.#leaveWithin(this.#locals.after(stack), exits, bits, budget);
+  }
+
+  #leaveWithin(after: State, exits: readonly number[], bits: Uint32Array, budget: Budget): void {
+    for (const exit of exits) {
+      const isToken = this.#table.firsts[exit]! < this.#table.firsts[exit + 1]!;
+      if (isToken && fitsIn(budget, after)) this.addAt(bits, exit);
+      if (this.#table.ends[exit]! > exit + 1) this.#addWithin(after, exit, bits, budget);
+    }
+  }
+
+  /** As a walk below a node, with only tokens that fit in a budget. */
+  #walkWithin(state: State, node: number, bits: Uint32Array, budget: Budget): void {
+    const { depths, ends } = this.#table;
+    this.#path[depths[node]!] = state;
+    for (let child = node + 1; child < ends[node]!;) {
+      if (this.#isOver()) return;
+      const below = ends[child]!;
+      let isOver = true;
+      try {
+        isOver = this.#visitWithin(child, bits, budget);
+      } catch (error) {
+        this.#giveUp(error);
+      }
+      child = isOver ? below : child + 1;
+    }
+  }
+
+  /** A node of such a walk. Returns whether nothing is left to be done below it. */
+  #visitWithin(child: number, bits: Uint32Array, budget: Budget): boolean {
+    const machine = this.#machine;
+    const table = this.#table;
+    const { bytes, depths, ends, firsts, classes, heights } = table;
+    const path = this.#path;
+    const depth = depths[child]!;
+    const below = ends[child]!;
+    let next = machine.step(path[depth - 1]!, bytes[child]!);
+    if (next === UNRESOLVED) next = budget.reach(child);
+    if (next === DEAD) return true;
+    if (below > child + 1 && this.#textsOf(next).length > 0) {
+      const last = firsts[child + 1]!;
+      if (firsts[child]! < last && fitsIn(budget, next)) {
+        table.addTokens(bits, firsts[child]!, last);
+      }
+      this.#addWithin(next, child, bits, budget);
+      return true;
+    }
+    // What leads back to a state takes long to find out: not for a few nodes.
+    const { classes: loops, room, alone } = below > child + MIN_BULK
+      ? machine.loopOf(next)
+      : NO_LOOP;
+    const isLoop = (classes[child]! & ~loops) === 0 && heights[child]! <= room &&
+      (alone === next || fitsIn(budget, alone));
+    const last = firsts[isLoop ? below : child + 1]!;
+    if (firsts[child]! < last && fitsIn(budget, next)) {
+      table.addTokens(bits, firsts[child]!, last);
+    }
+    path[depth] = next;
+    return isLoop;
+  }
+
+  #addEndTokens(bits: Uint32Array): void {
+    for (const token of this.#table.endTokens) bits[token >>> 5]! |= 1 << (token & 31);
+  }
+
+  #newBits(): Uint32Array<ArrayBuffer> {
+    this.#makeRoom();
+    return new Uint32Array(this.#words);
+  }
+
+  /** Gives all masks up when there is no room for one more. */
+  #makeRoom(): void {
+    this.#kept += 4 * this.#words;
+    if (this.#kept <= MAX_BYTES) return;
+    this.#kept = 4 * this.#words;
+    this.#byState.clear();
+    this.#byLocal.clear();
+    this.#locals.clear();
+  }
+}
+
+function fitsIn(budget: Budget, state: State): boolean {
+  const cost = budget.completion.cost(state);
+  budget.least = Math.min(budget.least, cost);
+  return cost <= budget.limit;
+}

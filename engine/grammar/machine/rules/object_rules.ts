@@ -1,0 +1,322 @@
+// What an object may still have after the keys it has: which of them come next, and whether all
+// that must hold of it can still come true. A ledger is what matters of the keys so far, as a
+// number; the keys themselves are not in it.
+
+import { Work } from "../../language/mod.ts";
+import type { ObjectType } from "../../types.ts";
+import { IntegerLists } from "../collections/integer_lists.ts";
+import {
+  type KeyWeights,
+  type ObjectPlace,
+  type ObjectPlan,
+  ObjectPlanner,
+} from "../solvers/object_plan.ts";
+
+/** What matters of the keys so far, by number. */
+export type ObjectLedger = number;
+
+/** Elements of a ledger's list; the declared keys it remembers follow. */
+const POSITION = 0;
+
+const COUNT = 1;
+
+const AVAILABLE = 2;
+
+const SEEN = 3;
+
+/** Stands for any number of other keys. */
+const UNLIMITED = 0x3fffffff;
+
+/** Ledgers whose choices are kept: those around where one document is. */
+const MAX_KEPT = 64;
+
+/** Steps of work that each declared key takes where those are found that may come next. */
+const PROPERTY_STEPS = 0.1;
+
+/** The rules of one object type. */
+export class ObjectRules {
+  readonly type: ObjectType;
+  /** Declared keys as bytes of a JSON string's content, sorted. */
+  readonly keys: readonly Uint8Array[];
+  /** The property of each of the sorted keys. */
+  readonly properties: readonly number[];
+  /** Whether declared keys come in order and before others. */
+  readonly isOrdered: boolean;
+  readonly hasClauses: boolean;
+  /** Whether nothing but the required keys must hold. */
+  readonly #isUnbounded: boolean;
+  /** By property, how many of it and all later ones are required and free of clauses. */
+  readonly #requiredFrom: Int32Array;
+  /** The last required property; -1: none is. */
+  readonly #lastRequired: number;
+  /**
+   * Properties that clauses are planned with: those that clauses speak of, or all where the number of
+   * keys matters besides. And by property, how many of them are before it.
+   */
+  readonly #bound: readonly number[];
+  readonly #boundBefore: Int32Array;
+  readonly #inClauses: ReadonlySet<number>;
+  readonly #planner: ObjectPlanner;
+  readonly #work: Work;
+  readonly #ledgers = new IntegerLists();
+  readonly #feasible = new Map<ObjectLedger, boolean>();
+  readonly #choices = new Map<ObjectLedger, Int32Array>();
+
+  /**
+   * `spell` gives the bytes of a key, `others` is how many other keys there are at all (Infinity:
+   * any number), `ordered` whether declared keys come in order and before others; `work` counts what
+   * is done to plan them.
+   */
+  constructor(
+    type: ObjectType,
+    { spell, others, ordered, work = new Work() }: {
+      spell: (key: string) => Uint8Array;
+      others: number;
+      ordered: boolean;
+      work?: Work;
+    },
+  ) {
+    const { properties, clauses, min, max } = type;
+    this.type = type;
+    this.isOrdered = ordered;
+    this.hasClauses = clauses.length > 0;
+    this.#lastRequired = properties.findLastIndex(({ required }) => required);
+    const isCounted = min > 0 || max < Infinity;
+    this.#isUnbounded = !this.hasClauses && !isCounted;
+    const spelled = properties.map(({ key }, property) => ({ bytes: spell(key), property }));
+    spelled.sort((a, b) => compareBytes(a.bytes, b.bytes));
+    this.keys = spelled.map(({ bytes }) => bytes);
+    this.properties = spelled.map(({ property }) => property);
+    const named = new Set(clauses.flat().map(({ key }) => key));
+    this.#inClauses = new Set(properties.flatMap(({ key }, at) => named.has(key) ? [at] : []));
+    const areAllBound = this.hasClauses && isCounted;
+    const bound: number[] = [];
+    this.#boundBefore = new Int32Array(properties.length + 1);
+    properties.forEach((_, at) => {
+      if (areAllBound || this.#inClauses.has(at)) bound.push(at);
+      this.#boundBefore[at + 1] = bound.length;
+    });
+    this.#bound = bound;
+    this.#work = work;
+    const planned = { ...type, properties: bound.map((at) => properties[at]!) };
+    this.#planner = new ObjectPlanner(planned, work);
+    this.#requiredFrom = new Int32Array(properties.length + 1);
+    for (let at = properties.length - 1; at >= 0; at--) {
+      const isCountedHere = properties[at]!.required && !this.isBound(at);
+      this.#requiredFrom[at] = this.#requiredFrom[at + 1]! + Number(isCountedHere);
+    }
+    this.#ledgers.intern([0, 0, Math.min(others, UNLIMITED)]);
+  }
+
+  /** The ledger of an object without keys. */
+  get start(): ObjectLedger {
+    return 0;
+  }
+
+  /** How many properties from one on are required and not planned with clauses. */
+  requiredFrom(property: number): number {
+    return this.#requiredFrom[property]!;
+  }
+
+  /** Whether a property is planned with clauses. */
+  isBound(property: number): boolean {
+    return this.#boundBefore[property + 1]! > this.#boundBefore[property]!;
+  }
+
+  /** How many properties before one are planned with clauses. */
+  boundBefore(property: number): number {
+    return this.#boundBefore[property]!;
+  }
+
+  /** The ledger after a declared key. */
+  after(ledger: ObjectLedger, property: number): ObjectLedger {
+    const list = this.#counted(ledger);
+    if (this.isOrdered) list[POSITION] = property + 1;
+    if (!this.isOrdered || this.#inClauses.has(property)) {
+      list.push(property);
+      const seen = list.splice(SEEN).sort((a, b) => a - b);
+      for (const one of seen) list.push(one);
+    }
+    return this.#ledgers.intern(list);
+  }
+
+  /** The ledger after another key. */
+  afterOther(ledger: ObjectLedger): ObjectLedger {
+    const list = this.#counted(ledger);
+    if (this.isOrdered) list[POSITION] = this.type.properties.length;
+    if (list[AVAILABLE] !== UNLIMITED) list[AVAILABLE]!--;
+    return this.#ledgers.intern(list);
+  }
+
+  /** Whether the object may end. */
+  isComplete(ledger: ObjectLedger): boolean {
+    if (this.#ledgers.at(ledger, COUNT) < this.type.min) return false;
+    const { properties, clauses } = this.type;
+    const position = this.#ledgers.at(ledger, POSITION);
+    if (this.isOrdered && position <= this.#lastRequired) return false;
+    if (this.isOrdered && clauses.length === 0) return true;
+    const seen = new Set(this.#seen(ledger));
+    if (!this.isOrdered && properties.some((one, at) => one.required && !seen.has(at))) {
+      return false;
+    }
+    const present = new Set([...seen].map((at) => properties[at]!.key));
+    return clauses.every((any) => any.some((one) => present.has(one.key) === one.present));
+  }
+
+  /** Whether another key may come next. */
+  mayHaveOther(ledger: ObjectLedger): boolean {
+    if (this.#ledgers.at(ledger, AVAILABLE) === 0) return false;
+    // In order, another key gives up the declared ones that have not come.
+    if (this.isOrdered && this.#ledgers.at(ledger, POSITION) <= this.#lastRequired) return false;
+    return this.isFeasible(this.afterOther(ledger));
+  }
+
+  /** Of how many of the sorted keys before each, and before the end, one may come next. */
+  choices(ledger: ObjectLedger): Int32Array {
+    let counts = this.#choices.get(ledger);
+    if (!counts) {
+      const allowed = new Uint8Array(this.properties.length);
+      for (const property of this.allowed(ledger)) allowed[property] = 1;
+      counts = new Int32Array(this.keys.length + 1);
+      for (let at = 0; at < this.keys.length; at++) {
+        counts[at + 1] = counts[at]! + allowed[this.properties[at]!]!;
+      }
+      this.#choices.set(ledger, counts);
+      if (this.#choices.size > MAX_KEPT) {
+        this.#choices.delete(this.#choices.keys().next().value!);
+      }
+    }
+    return counts;
+  }
+
+  /** Whether any key may come next. */
+  mayGoOn(ledger: ObjectLedger): boolean {
+    return this.choices(ledger)[this.keys.length]! > 0 || this.mayHaveOther(ledger);
+  }
+
+  /** Whether the object can be completed. */
+  isFeasible(ledger: ObjectLedger): boolean {
+    if (this.#isUnbounded) return true;
+    let feasible = this.#feasible.get(ledger);
+    if (feasible === undefined) {
+      const place = this.placeOf(ledger);
+      feasible = this.hasClauses
+        ? this.#planner.isFeasible(this.#boundPlace(place, place.position))
+        : this.#isWithinBounds(place.count, ...this.#leftAt(place), place.others);
+      this.#feasible.set(ledger, feasible);
+    }
+    return feasible;
+  }
+
+  /**
+   * The keys that are planned with clauses and complete the object, at a small weight; undefined
+   * where none do. Those before `position` do not come any more.
+   */
+  plan(ledger: ObjectLedger, position: number, weights: KeyWeights): ObjectPlan | undefined {
+    const plan = this.#planner.plan(this.#boundPlace(this.placeOf(ledger), position), {
+      ...weights,
+      weight: (at) => weights.weight(this.#bound[at]!),
+    });
+    return plan && { ...plan, properties: plan.properties.map((at) => this.#bound[at]!) };
+  }
+
+  /** Where an object is. */
+  placeOf(ledger: ObjectLedger): ObjectPlace {
+    const available = this.#ledgers.at(ledger, AVAILABLE);
+    return {
+      position: this.#ledgers.at(ledger, POSITION),
+      seen: this.#seen(ledger),
+      count: this.#ledgers.at(ledger, COUNT),
+      others: available === UNLIMITED ? Infinity : available,
+    };
+  }
+
+  /** The properties of which one may come next, in order. */
+  allowed(ledger: ObjectLedger): number[] {
+    const place = this.placeOf(ledger);
+    this.#work.charge(PROPERTY_STEPS * this.type.properties.length);
+    const ofClauses = this.hasClauses ? this.#boundAllowed(place) : undefined;
+    const { properties } = this.type;
+    const seen = new Set(place.seen);
+    const [required, left] = this.#leftAt(place);
+    const allowed: number[] = [];
+    for (let at = place.position; at < properties.length; at++) {
+      if (seen.has(at)) continue;
+      if (ofClauses) {
+        const isAllowed = this.isBound(at)
+          ? ofClauses.bound.has(at)
+          : this.#boundBefore[at]! <= ofClauses.skipped;
+        if (isAllowed) allowed.push(at);
+      } else {
+        const [needed, possible] = this.isOrdered
+          ? [this.#requiredFrom[at + 1]!, properties.length - at - 1]
+          : [required - Number(properties[at]!.required), left - 1];
+        if (this.#isWithinBounds(place.count + 1, needed, possible, place.others)) allowed.push(at);
+      }
+      if (this.isOrdered && properties[at]!.required) break;
+    }
+    return allowed;
+  }
+
+  /** The keys among those of clauses that may come next, and how many of them may be passed over. */
+  #boundAllowed(place: ObjectPlace): { bound: ReadonlySet<number>; skipped: number } {
+    const at = this.#boundPlace(place, place.position);
+    const next = this.#planner.next(at, this.isOrdered);
+    const bound = new Set(next.map((index) => this.#bound[index]!));
+    if (!this.isOrdered || this.#bound.length === this.type.properties.length) {
+      return { bound, skipped: this.#bound.length };
+    }
+    let [low, high] = [at.position, this.#bound.length];
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (this.#planner.isFeasible({ ...at, position: middle })) low = middle;
+      else high = middle - 1;
+    }
+    return { bound, skipped: low };
+  }
+
+  /** The same place for the planner, which knows only some of the properties. */
+  #boundPlace({ seen, count, others }: ObjectPlace, position: number): ObjectPlace {
+    return {
+      position: this.#boundBefore[position]!,
+      seen: seen.filter((at) => this.isBound(at)).map((at) => this.#boundBefore[at]!),
+      count,
+      others,
+    };
+  }
+
+  /** How many declared keys are required and may come, of those that are left. */
+  #leftAt({ position, seen }: ObjectPlace): [required: number, possible: number] {
+    const { properties } = this.type;
+    if (this.isOrdered) return [this.#requiredFrom[position]!, properties.length - position];
+    const required = seen.filter((at) => properties[at]!.required).length;
+    return [this.#requiredFrom[0]! - required, properties.length - seen.length];
+  }
+
+  /** Whether the number of keys can be met, which is all there is without clauses. */
+  #isWithinBounds(count: number, required: number, possible: number, others: number): boolean {
+    const { min, max } = this.type;
+    return count + required <= max && count + possible + others >= min;
+  }
+
+  /** A copy of a ledger's list with one more key, as far as the number of keys matters. */
+  #counted(ledger: ObjectLedger): number[] {
+    const list = this.#ledgers.get(ledger);
+    const { min, max } = this.type;
+    list[COUNT] = max === Infinity ? Math.min(list[COUNT]! + 1, min) : list[COUNT]! + 1;
+    return list;
+  }
+
+  #seen(ledger: ObjectLedger): number[] {
+    return this.#ledgers.get(ledger).slice(SEEN);
+  }
+}
+
+/** Orders byte strings, a prefix first. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index++) {
+    if (a[index] !== b[index]) return a[index]! - b[index]!;
+  }
+  return a.length - b.length;
+}

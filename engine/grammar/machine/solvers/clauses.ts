@@ -1,0 +1,200 @@
+// Which variables can be true so that clauses hold: assumptions with all that follows from them, and a
+// search over what is left (Davis, Logemann and Loveland, 1962). What is assumed can be taken back, so
+// that many questions about one set of clauses share their assumptions.
+
+import type { Work } from "../../language/mod.ts";
+
+/** A variable, by number, or its opposite. */
+export interface Literal {
+  readonly variable: number;
+  readonly isTrue: boolean;
+}
+
+/** What a search looks for, besides that the clauses hold. */
+export interface SearchGoal {
+  /** Whether what is assumed may lead to what is looked for. */
+  isPromising(): boolean;
+  /** Whether more variables must be true. */
+  needsMore(): boolean;
+  /** Called with each assignment, in which what is open counts as false. True ends the search. */
+  found(): boolean;
+}
+
+/** How a search ended. */
+export type SearchEnd = "found" | "exhausted" | "given up";
+
+const UNKNOWN = -1;
+
+/** Steps of work that looking at a clause takes. */
+const CLAUSE_STEPS = 0.25;
+
+/** Clauses, and what is assumed of their variables. Inside, a literal is 2 * variable + isTrue. */
+export class Clauses {
+  /** The literals of all clauses, and where those of each begin. */
+  readonly #literals: Int32Array;
+  readonly #starts: Int32Array;
+  /** By literal, the clauses that have it. */
+  readonly #having: readonly (readonly number[])[];
+  /** By literal: 1 assumed, 0 its opposite is, or UNKNOWN. */
+  readonly #values: Int8Array;
+  /** Literals in the order in which they were assumed, and before each how many variables are true. */
+  readonly #trail: Int32Array;
+  readonly #trues: Int32Array;
+  readonly #work: Work;
+  #assumed = 0;
+  #steps = 0;
+
+  constructor(variables: number, clauses: readonly (readonly Literal[])[], work: Work) {
+    this.#work = work;
+    const having: number[][] = Array.from({ length: 2 * variables }, () => []);
+    this.#starts = new Int32Array(clauses.length + 1);
+    clauses.forEach((clause, index) => {
+      this.#starts[index + 1] = this.#starts[index]! + clause.length;
+      for (const literal of clause) having[codeOf(literal)]!.push(index);
+    });
+    this.#literals = Int32Array.from(clauses.flat().map(codeOf));
+    this.#having = having;
+    this.#values = new Int8Array(2 * variables).fill(UNKNOWN);
+    this.#trail = new Int32Array(variables);
+    this.#trues = new Int32Array(variables + 1);
+  }
+
+  /** Clauses that were looked at so far. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** How many variables are assumed; for {@linkcode undo}. */
+  get mark(): number {
+    return this.#assumed;
+  }
+
+  /** How many variables are assumed to be true. */
+  get trues(): number {
+    return this.#trues[this.#assumed]!;
+  }
+
+  /** How many variables nothing is assumed of. */
+  get open(): number {
+    return this.#trail.length - this.#assumed;
+  }
+
+  /** Whether a variable is assumed to be true. */
+  isTrue(variable: number): boolean {
+    return this.#values[codeOf({ variable, isTrue: true })] === 1;
+  }
+
+  /** Assumes a value, and all that follows from it. False where that contradicts. */
+  assume(literal: Literal): boolean {
+    return this.#assume(codeOf(literal));
+  }
+
+  /** Takes back what was assumed after a mark. */
+  undo(mark: number): void {
+    while (this.#assumed > mark) {
+      const literal = this.#trail[--this.#assumed]!;
+      this.#values[literal] = this.#values[literal ^ 1] = UNKNOWN;
+    }
+  }
+
+  /** Looks for assignments on top of what is assumed, which is left as it was. Errors: OutOfWork. */
+  search(goal: SearchGoal, maxSteps: number): SearchEnd {
+    const mark = this.#assumed;
+    try {
+      return this.#search(goal, this.#steps + maxSteps);
+    } finally {
+      this.undo(mark);
+    }
+  }
+
+  #search(goal: SearchGoal, maxSteps: number): SearchEnd {
+    const decisions: { literal: number; mark: number }[] = [];
+    for (;;) {
+      if (this.#steps > maxSteps) return "given up";
+      let isPossible = goal.isPromising();
+      if (isPossible) {
+        const literal = this.#choose(goal);
+        if (literal < 0 && goal.found()) return "found";
+        if (literal >= 0) decisions.push({ literal, mark: this.#assumed });
+        isPossible = literal >= 0 && this.#assume(literal);
+      }
+      while (!isPossible) {
+        const last = decisions.pop();
+        if (!last) return "exhausted";
+        this.undo(last.mark);
+        isPossible = this.#assume(last.literal ^ 1);
+      }
+    }
+  }
+
+  /** The literal to try next; -1: the clauses hold if what is open is false. */
+  #choose(goal: SearchGoal): number {
+    for (let clause = 0; clause + 1 < this.#starts.length; clause++) {
+      const wanted = this.#wantedBy(clause);
+      if (wanted >= 0) return wanted;
+    }
+    const free = goal.needsMore() ? this.#values.indexOf(UNKNOWN) : -1;
+    return free < 0 ? -1 : free | 1;
+  }
+
+  /** A literal that makes a clause hold that does not hold if what is open is false; -1: it does. */
+  #wantedBy(clause: number): number {
+    if (this.#holds(clause)) return -1;
+    let wanted = -1;
+    const end = this.#starts[clause + 1]!;
+    for (let at = this.#starts[clause]!; at < end; at++) {
+      const literal = this.#literals[at]!;
+      if (this.#values[literal] !== UNKNOWN) continue;
+      if ((literal & 1) === 0) return -1;
+      if (wanted < 0) wanted = literal;
+    }
+    return wanted;
+  }
+
+  #holds(clause: number): boolean {
+    this.#steps++;
+    this.#work.charge(CLAUSE_STEPS);
+    const end = this.#starts[clause + 1]!;
+    for (let at = this.#starts[clause]!; at < end; at++) {
+      if (this.#values[this.#literals[at]!] === 1) return true;
+    }
+    return false;
+  }
+
+  #assume(literal: number): boolean {
+    if (this.#values[literal] !== UNKNOWN) return this.#values[literal] === 1;
+    let next = this.#assumed;
+    this.#set(literal);
+    for (; next < this.#assumed; next++) {
+      const weakened = this.#having[this.#trail[next]! ^ 1]!;
+      for (const clause of weakened) if (!this.#follow(clause)) return false;
+    }
+    return true;
+  }
+
+  /** Assumes the literal that alone can make a clause hold. False where none can. */
+  #follow(clause: number): boolean {
+    if (this.#holds(clause)) return true;
+    let only = -1;
+    const end = this.#starts[clause + 1]!;
+    for (let at = this.#starts[clause]!; at < end; at++) {
+      const literal = this.#literals[at]!;
+      if (this.#values[literal] !== UNKNOWN || literal === only) continue;
+      if (only >= 0) return true;
+      only = literal;
+    }
+    if (only >= 0) this.#set(only);
+    return only >= 0;
+  }
+
+  #set(literal: number): void {
+    this.#trues[this.#assumed + 1] = this.#trues[this.#assumed]! + (literal & 1);
+    this.#trail[this.#assumed++] = literal;
+    this.#values[literal] = 1;
+    this.#values[literal ^ 1] = 0;
+  }
+}
+
+function codeOf({ variable, isTrue }: Literal): number {
+  return 2 * variable + Number(isTrue);
+}

@@ -1,0 +1,231 @@
+// Which keys can complete an object, and which do so at a small weight: a search over the keys that
+// clauses speak of; the rest is counting. The clauses are a satisfiability problem, hence the caps.
+
+import { Work } from "../../language/mod.ts";
+import type { ObjectType } from "../../types.ts";
+import { MachineError } from "../errors.ts";
+import { Clauses, type SearchEnd, type SearchGoal } from "./clauses.ts";
+
+/** Clauses that are looked at for one object before the search gives up. */
+const MAX_STEPS = 2_000_000;
+
+/** Clauses that are looked at for any keys that complete an object, where their weight is asked. */
+const MAX_STEPS_TO_PLAN = 100_000;
+
+/** Clauses that are looked at for lighter keys than the first that complete an object, times keys. */
+const MAX_STEPS_TO_IMPROVE = 200_000;
+
+/** Clauses that are looked at for all keys that may come next. */
+const MAX_STEPS_AT_ONCE = 4_000_000;
+
+/** Where an object is. */
+export interface ObjectPlace {
+  /** Declared keys before it do not come any more. */
+  readonly position: number;
+  /** Declared keys that are there, as far as clauses or their order ask. */
+  readonly seen: readonly number[];
+  /** Number of keys that are there. */
+  readonly count: number;
+  /** Number of other keys that can still come. */
+  readonly others: number;
+}
+
+/** What keys weigh. */
+export interface KeyWeights {
+  readonly weight: (property: number) => number;
+  readonly otherWeight: number;
+}
+
+/** Keys that complete an object. */
+export interface ObjectPlan {
+  /** Declared properties, in order. */
+  readonly properties: readonly number[];
+  /** Number of other keys. */
+  readonly others: number;
+  readonly weight: number;
+}
+
+/** What is counted of the keys on the way to an object's end. */
+interface Counts {
+  /** Keys that are there or must come, but for those that only clauses demand. */
+  certain: number;
+  /** Keys that may come and that no clause speaks of, declared or not. */
+  fillers: number;
+  /** Variables that are true of keys among the certain ones. */
+  readonly knownTrues: number;
+}
+
+/** Plans the rest of objects of a type. */
+export class ObjectPlanner {
+  readonly #type: ObjectType;
+  readonly #clauses: Clauses;
+  /** By property, its variable; -1: no clause speaks of it. */
+  readonly #variables: readonly number[];
+  /** Whether anything can satisfy the clauses, without the keys that are no properties. */
+  readonly #isPossible: boolean;
+
+  constructor(type: ObjectType, work = new Work()) {
+    this.#type = type;
+    const keys = new Map<string, number>();
+    const clauses = type.clauses.map((clause) =>
+      clause.map(({ key, present }) => {
+        if (!keys.has(key)) keys.set(key, keys.size);
+        return { variable: keys.get(key)!, isTrue: present };
+      })
+    );
+    this.#clauses = new Clauses(keys.size, clauses, work);
+    this.#variables = type.properties.map(({ key }) => keys.get(key) ?? -1);
+    const declared = new Set(this.#variables);
+    this.#isPossible = clauses.every((clause) => clause.length > 0) &&
+      [...keys.values()].every((variable) =>
+        declared.has(variable) || this.#clauses.assume({ variable, isTrue: false })
+      );
+  }
+
+  /** Whether any keys complete an object. @throws MachineError if that takes too long to find out */
+  isFeasible(place: ObjectPlace): boolean {
+    const end = this.#within(place, (counts) => this.#search(counts, MAX_STEPS));
+    if (end === "given up") {
+      throw new MachineError("Cannot tell which keys may go together: it takes too long");
+    }
+    return end === "found";
+  }
+
+  /** The declared keys of which one may come next; what takes too long to find out is left out. */
+  next(place: ObjectPlace, ordered: boolean): number[] {
+    return this.#within(place, (counts) => this.#next(place, counts, ordered)) ?? [];
+  }
+
+  /** Keys of little weight that complete an object; undefined where none are found. */
+  plan(place: ObjectPlace, weights: KeyWeights): ObjectPlan | undefined {
+    return this.#within(place, (counts) => this.#plan(place, counts, weights));
+  }
+
+  /** Assumes what holds at a place while it is asked about; undefined where that contradicts. */
+  #within<T>(place: ObjectPlace, ask: (counts: Counts) => T): T | undefined {
+    if (!this.#isPossible) return undefined;
+    const clauses = this.#clauses;
+    const mark = clauses.mark;
+    try {
+      return this.#askAt(place, ask);
+    } finally {
+      clauses.undo(mark);
+    }
+  }
+
+  #askAt<T>(place: ObjectPlace, ask: (counts: Counts) => T): T | undefined {
+    const clauses = this.#clauses;
+    const seen = new Set(place.seen);
+    let fillers = place.others;
+    let certain = place.count;
+    let knownTrues = 0;
+    const isConsistent = this.#type.properties.every(({ required }, at) => {
+      const variable = this.#variables[at]!;
+      const isSeen = seen.has(at);
+      const isGone = at < place.position && !isSeen;
+      if (!isSeen && !isGone) {
+        if (required) certain++;
+        else if (variable < 0) fillers++;
+      }
+      if (variable < 0 || (!isSeen && !isGone && !required)) return true;
+      knownTrues += Number(!isGone);
+      return clauses.assume({ variable, isTrue: !isGone });
+    });
+    return isConsistent ? ask({ certain, fillers, knownTrues }) : undefined;
+  }
+
+  #next({ position, seen }: ObjectPlace, counts: Counts, ordered: boolean): number[] {
+    const clauses = this.#clauses;
+    const known = new Set(seen);
+    const next: number[] = [];
+    const limit = clauses.steps + MAX_STEPS_AT_ONCE;
+    for (let at = position; at < this.#variables.length && clauses.steps < limit; at++) {
+      if (known.has(at)) continue;
+      const variable = this.#variables[at]!;
+      const { required } = this.#type.properties[at]!;
+      const mark = clauses.mark;
+      const isFiller = variable < 0 && !required;
+      if (isFiller) counts.fillers--;
+      const after = isFiller ? { ...counts, certain: counts.certain + 1 } : counts;
+      if (variable < 0 || clauses.assume({ variable, isTrue: true })) {
+        if (this.#search(after, MAX_STEPS) === "found") next.push(at);
+      }
+      clauses.undo(mark);
+      if (!ordered) counts.fillers += Number(isFiller);
+      else if (required || (variable >= 0 && !clauses.assume({ variable, isTrue: false }))) break;
+    }
+    return next;
+  }
+
+  #search(counts: Counts, maxSteps: number): SearchEnd {
+    return this.#clauses.search({ ...this.#bounds(counts), found: () => true }, maxSteps);
+  }
+
+  /** What the number of keys asks of a search. */
+  #bounds({ certain, fillers, knownTrues }: Counts): Omit<SearchGoal, "found"> {
+    const clauses = this.#clauses;
+    const { min, max } = this.#type;
+    const count = () => certain + clauses.trues - knownTrues;
+    return {
+      isPromising: () => count() <= max && count() + clauses.open + fillers >= min,
+      needsMore: () => count() + fillers < min,
+    };
+  }
+
+  #plan(place: ObjectPlace, counts: Counts, weights: KeyWeights): ObjectPlan | undefined {
+    const clauses = this.#clauses;
+    const { properties } = this.#type;
+    const seen = new Set(place.seen);
+    const left = properties.map((_, at) => at).filter((at) =>
+      at >= place.position && !seen.has(at)
+    );
+    const fillers = left
+      .filter((at) => this.#variables[at]! < 0 && !properties[at]!.required)
+      .sort((a, b) => weights.weight(a) - weights.weight(b));
+    const chosen = () =>
+      left.filter((at) =>
+        properties[at]!.required ||
+        (this.#variables[at]! >= 0 && clauses.isTrue(this.#variables[at]!))
+      );
+    const weigh = (keys: readonly number[]) =>
+      keys.reduce((sum, at) => sum + weights.weight(at), 0);
+    let best: ObjectPlan | undefined;
+    const bounds = this.#bounds(counts);
+    const goal: SearchGoal = {
+      ...bounds,
+      isPromising: () => bounds.isPromising() && (!best || weigh(chosen()) < best.weight),
+      found: () => {
+        const plan = this.#fill(chosen(), place, fillers, weights);
+        const isFirst = best === undefined;
+        if (plan && (!best || plan.weight < best.weight)) best = plan;
+        return isFirst && best !== undefined;
+      },
+    };
+    if (clauses.search(goal, MAX_STEPS_TO_PLAN) === "found" && left.length > 0) {
+      clauses.search(goal, MAX_STEPS_TO_IMPROVE / left.length);
+    }
+    return best;
+  }
+
+  /** The lightest plan with some declared keys, up to the least number of keys. */
+  #fill(
+    keys: readonly number[],
+    { count, others: available }: ObjectPlace,
+    fillers: readonly number[],
+    { weight, otherWeight }: KeyWeights,
+  ): ObjectPlan | undefined {
+    const missing = Math.max(0, this.#type.min - count - keys.length);
+    if (count + keys.length + missing > this.#type.max) return undefined;
+    const light = fillers.findIndex((at) => weight(at) > otherWeight);
+    const preferred = Math.min(missing, light < 0 ? fillers.length : light);
+    const others = Math.min(available, missing - preferred);
+    if (missing - others > fillers.length) return undefined;
+    const properties = [...keys, ...fillers.slice(0, missing - others)];
+    const ofOthers = others === 0 ? 0 : others * otherWeight;
+    return {
+      properties: properties.sort((a, b) => a - b),
+      others,
+      weight: properties.reduce((sum, at) => sum + weight(at), ofOthers),
+    };
+  }
+}

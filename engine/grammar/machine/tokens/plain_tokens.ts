@@ -1,0 +1,118 @@
+// The tokens of a vocabulary that a string may hold as they are, by the classes of their characters
+// and how many they have: what a string of [a-z_] may go on with is a look-up, not a walk.
+
+import {
+  BEYOND_ASCII,
+  CLASS_OF,
+  continuationsOf,
+  EVERY_CLASS,
+  isSeparator,
+  LINE_SEPARATORS,
+  secondBytesOf,
+  UNSAFE,
+} from "../texts/character_classes.ts";
+
+/** Masks that are kept: 4 MB for 128,000 tokens. */
+const MAX_MASKS = 256;
+
+/** Stands for more characters than any token has. */
+const NOT_PLAIN = 0xffff;
+
+/** The tokens of whole characters that need no escape; the last character may be cut off. */
+export class PlainTokens {
+  readonly #size: number;
+  readonly #longest: number;
+  /** By token. */
+  readonly #lengths: Uint16Array;
+  readonly #classes: Int32Array;
+  /** Tokens in the order of their numbers of characters, and where each number begins. */
+  readonly #byLength: Int32Array;
+  readonly #starts: Int32Array;
+  readonly #masks = new Map<number, Map<number, Uint32Array<ArrayBuffer>>>();
+  #count = 0;
+
+  /** Looks at `tokens` of a vocabulary of `size`; none has more than `longest` bytes. */
+  constructor(
+    size: number,
+    longest: number,
+    tokens: readonly { readonly id: number; readonly bytes: Uint8Array }[],
+  ) {
+    this.#size = size;
+    this.#longest = longest;
+    this.#lengths = new Uint16Array(size).fill(NOT_PLAIN);
+    this.#classes = new Int32Array(size).fill(UNSAFE);
+    this.#starts = new Int32Array(longest + 2);
+    for (const { id, bytes } of tokens) this.#read(id, bytes);
+    for (let length = 0; length <= longest; length++) {
+      this.#starts[length + 1]! += this.#starts[length]!;
+    }
+    this.#byLength = new Int32Array(this.#starts[longest + 1]!);
+    const places = this.#starts.slice();
+    this.#lengths.forEach((length, token) => {
+      if (length !== NOT_PLAIN) this.#byLength[places[length]!++] = token;
+    });
+    this.mask(EVERY_CLASS, longest);
+  }
+
+  /** The tokens of at most so many characters, all of some classes. Not to be written to. */
+  mask(classes: number, characters: number): Uint32Array<ArrayBuffer> {
+    const most = Math.min(characters, this.#longest);
+    const known = this.#masks.get(classes)?.get(most);
+    if (known) return known;
+    const bits = most === this.#longest ? this.#ofClasses(classes) : this.#shorter(classes, most);
+    if (++this.#count > MAX_MASKS) {
+      this.#masks.clear();
+      this.#count = 1;
+    }
+    let masks = this.#masks.get(classes);
+    if (!masks) this.#masks.set(classes, masks = new Map());
+    masks.set(most, bits);
+    return bits;
+  }
+
+  #ofClasses(classes: number): Uint32Array<ArrayBuffer> {
+    const bits = new Uint32Array(Math.ceil(this.#size / 32));
+    for (let token = 0; token < this.#size; token++) {
+      const isOut = (this.#classes[token]! & ~classes) !== 0;
+      bits[token >>> 5]! |= Number(!isOut) << (token & 31);
+    }
+    return bits;
+  }
+
+  /** Of the nearest greater number of characters that is known, without the tokens that are longer. */
+  #shorter(classes: number, most: number): Uint32Array<ArrayBuffer> {
+    const masks = this.#masks.get(classes);
+    let from = most + 1;
+    while (from < this.#longest && !masks?.has(from)) from++;
+    const bits = this.mask(classes, from).slice();
+    for (let place = this.#starts[most + 1]!; place < this.#starts[from + 1]!; place++) {
+      const token = this.#byLength[place]!;
+      bits[token >>> 5]! &= ~(1 << (token & 31));
+    }
+    return bits;
+  }
+
+  #read(id: number, bytes: Uint8Array): void {
+    let characters = 0;
+    let classes = 0;
+    for (let index = 0; index < bytes.length; characters++) {
+      const first = bytes[index++]!;
+      const left = continuationsOf(first);
+      if (left < 0 || (left === 0 && CLASS_OF[first] === UNSAFE)) return;
+      let [low, high] = secondBytesOf(first);
+      let before = first;
+      let isLine = false;
+      for (let count = 0; count < left && index < bytes.length; count++) {
+        const byte = bytes[index++]!;
+        if (byte < low || byte > high) return;
+        [low, high] = [0x80, 0xbf];
+        isLine = isSeparator(before, byte);
+        before = before << 8 | byte;
+      }
+      classes |= left === 0 ? CLASS_OF[first]! : isLine ? LINE_SEPARATORS : BEYOND_ASCII;
+    }
+    this.#lengths[id] = characters;
+    this.#classes[id] = classes;
+    this.#starts[characters + 1]!++;
+  }
+}

@@ -1,0 +1,246 @@
+// The tokens of a vocabulary as a flat trie of their bytes, in depth-first order: a subtree is a
+// range of nodes, and its tokens are a range of the tokens sorted by their bytes.
+
+import {
+  BEYOND_ASCII,
+  CLASS_OF,
+  continuationsOf,
+  isSeparator,
+  LINE_SEPARATORS,
+  secondBytesOf,
+  UNSAFE,
+} from "../texts/character_classes.ts";
+import { PlainTokens } from "./plain_tokens.ts";
+import { findBreaks, type TextBreak } from "./text_breaks.ts";
+import { measureSpans, type TokenSpans } from "./token_spans.ts";
+
+/** What a table is made of. */
+export interface TokenSource {
+  /** Number of tokens; ids are below it. */
+  readonly size: number;
+  /** The bytes of a token. */
+  readonly bytesOf: (token: number) => Uint8Array;
+  /** Tokens that end an answer. */
+  readonly endTokens: Iterable<number>;
+  /** Whether a token stands for no text. */
+  readonly isControl: (token: number) => boolean;
+  /** What a control token is called; left out: none of them can be asked for. */
+  readonly piece?: (token: number) => string;
+}
+
+/** Begins the bytes of a control token; no text has it. */
+export const CONTROL = 0xff;
+
+/** The bytes that stand for a control token, as many for each. */
+export function spellControl(token: number): Uint8Array {
+  return Uint8Array.of(
+    CONTROL,
+    ...[18, 12, 6, 0].map((shift) => 0x80 | ((token >>> shift) & 0x3f)),
+  );
+}
+
+/** A vocabulary, sorted. Nodes are in depth-first order; node 0 is the root. */
+export class TokenTable {
+  readonly size: number;
+  readonly endTokens: ReadonlySet<number>;
+  /** Most bytes of a token. */
+  readonly longest: number;
+  /** Tokens sorted by their bytes. */
+  readonly sorted: Int32Array;
+  /** Number of nodes. */
+  readonly nodes: number;
+  /** The byte that leads to each node. */
+  readonly bytes: Uint8Array;
+  /** Number of bytes that lead to each node. */
+  readonly depths: Uint16Array;
+  /** The node after each node's subtree. */
+  readonly ends: Int32Array;
+  /**
+   * The place in `sorted` of the first token of each node's subtree, and the number of tokens at
+   * the end. Those that end at the node itself are before the next node's.
+   */
+  readonly firsts: Int32Array;
+  /** Classes of the bytes below each node. */
+  readonly classes: Int32Array;
+  /** Most characters below each node. */
+  readonly heights: Uint16Array;
+  /** The tokens that need no escape in a string. */
+  readonly plain: PlainTokens;
+  /** Where tokens that begin so leave it. */
+  readonly breaks: readonly TextBreak[];
+  /** What each token is of a string's content. */
+  readonly spans: TokenSpans;
+  /** Control tokens by what they are called. */
+  readonly controls: ReadonlyMap<string, number>;
+  /** Bits of the tokens that are in the trie. */
+  readonly #texts: Uint32Array;
+  readonly #bytesOf: (token: number) => Uint8Array;
+
+  /** Sorts a vocabulary: half a second for 128,000 tokens at most. */
+  static of(source: TokenSource): TokenTable {
+    return new TokenTable(source);
+  }
+
+  private constructor(source: TokenSource) {
+    const { size, endTokens, isControl, piece } = source;
+
+    this.size = size;
+    this.endTokens = new Set(endTokens);
+    const bytesOf = (token: number) =>
+      isControl(token) ? spellControl(token) : source.bytesOf(token);
+    this.#bytesOf = bytesOf;
+    const controls = new Map<string, number>();
+    this.controls = controls;
+    this.#texts = new Uint32Array(Math.ceil(size / 32));
+    const tokens: { id: number; bytes: Uint8Array; key: number }[] = [];
+    for (let id = 0; id < size; id++) {
+      if (this.endTokens.has(id)) continue;
+      const name = isControl(id) ? piece?.(id) ?? "" : undefined;
+      if (name === "") continue;
+      if (name !== undefined) controls.set(name, id);
+      const bytes = bytesOf(id);
+      const isText = name !== undefined || !bytes.includes(CONTROL);
+      if (isText && bytes.length > 0) tokens.push({ id, bytes, key: sortKey(bytes) });
+    }
+    tokens.sort((a, b) => a.key - b.key || compareFrom(a.bytes, b.bytes, KEY_BYTES));
+    for (const { id } of tokens) this.#texts[id >>> 5]! |= 1 << (id & 31);
+    this.sorted = Int32Array.from(tokens, ({ id }) => id);
+    this.longest = tokens.reduce((most, { bytes }) => Math.max(most, bytes.length), 0);
+
+    const capacity = 1 + tokens.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    const bytes = new Uint8Array(capacity);
+    const depths = new Uint16Array(capacity);
+    const ends = new Int32Array(capacity);
+    const firsts = new Int32Array(capacity + 1);
+    const path = [0];
+    let nodes = 1;
+    let previous: Uint8Array = new Uint8Array(0);
+    tokens.forEach(({ bytes: token }, place) => {
+      const common = commonLength(previous, token);
+      while (path.length > common + 1) ends[path.pop()!] = nodes;
+      for (let depth = common; depth < token.length; depth++) {
+        bytes[nodes] = token[depth]!;
+        depths[nodes] = depth + 1;
+        firsts[nodes] = place;
+        path.push(nodes++);
+      }
+      previous = token;
+    });
+    while (path.length > 0) ends[path.pop()!] = nodes;
+    firsts[nodes] = tokens.length;
+
+    this.nodes = nodes;
+    this.bytes = bytes.slice(0, nodes);
+    this.depths = depths.slice(0, nodes);
+    this.ends = ends.slice(0, nodes);
+    this.firsts = firsts.slice(0, nodes + 1);
+    this.classes = new Int32Array(nodes);
+    this.heights = new Uint16Array(nodes);
+    for (let node = nodes - 1; node >= 0; node--) this.#summarize(node);
+    this.plain = new PlainTokens(size, this.longest, tokens);
+    this.breaks = findBreaks(this);
+    this.spans = measureSpans(size, tokens);
+  }
+
+  /** The bytes of a token. */
+  bytesOf(token: number): Uint8Array {
+    return this.#bytesOf(token);
+  }
+
+  /** Whether a token is in the trie: text, or a control token that can be asked for. */
+  isText(token: number): boolean {
+    return ((this.#texts[token >>> 5]! >>> (token & 31)) & 1) === 1;
+  }
+
+  /** Whether a token is a control token that can be asked for. */
+  isControl(token: number): boolean {
+    return this.isText(token) && this.#bytesOf(token)[0] === CONTROL;
+  }
+
+  /** Sets the bits of a range of the sorted tokens. */
+  addTokens(bits: Uint32Array, first: number, end: number): void {
+    const { sorted } = this;
+    for (let place = first; place < end; place++) {
+      const token = sorted[place]!;
+      bits[token >>> 5]! |= 1 << (token & 31);
+    }
+  }
+
+  /** Clears the bits of a range of the sorted tokens. */
+  removeTokens(bits: Uint32Array, first: number, end: number): void {
+    const { sorted } = this;
+    for (let place = first; place < end; place++) {
+      const token = sorted[place]!;
+      bits[token >>> 5]! &= ~(1 << (token & 31));
+    }
+  }
+
+  /** The bytes that lead to a node. */
+  pathTo(node: number): Uint8Array {
+    return this.#bytesOf(this.sorted[this.firsts[node]!]!).subarray(0, this.depths[node]!);
+  }
+
+  #summarize(node: number): void {
+    let classes = 0;
+    let height = 0;
+    for (let child = node + 1; child < this.ends[node]!; child = this.ends[child]!) {
+      const byte = this.bytes[child]!;
+      const continuations = continuationsOf(byte);
+      if (continuations === 0) classes |= CLASS_OF[byte]! | this.classes[child]!;
+      else if (continuations < 0) classes |= UNSAFE;
+      else {
+        classes |= BEYOND_ASCII |
+          this.#classesWithin(child, continuations, secondBytesOf(byte), byte);
+      }
+      const isCharacter = (byte & 0xc0) !== 0x80;
+      height = Math.max(height, this.heights[child]! + Number(isCharacter));
+    }
+    this.classes[node] = classes;
+    this.heights[node] = height;
+  }
+
+  /** Classes below a node that lies `left` bytes before the end of a character. */
+  #classesWithin(
+    node: number,
+    left: number,
+    [low, high]: readonly [number, number],
+    before: number,
+  ): number {
+    if (left === 0) return this.classes[node]!;
+    let classes = 0;
+    for (let child = node + 1; child < this.ends[node]!; child = this.ends[child]!) {
+      const byte = this.bytes[child]!;
+      classes |= byte < low || byte > high
+        ? UNSAFE
+        : this.#classesWithin(child, left - 1, [0x80, 0xbf], before << 8 | byte) |
+          (isSeparator(before, byte) ? LINE_SEPARATORS : 0);
+    }
+    return classes;
+  }
+}
+
+/** Bytes that a number holds exactly. */
+const KEY_BYTES = 6;
+
+/** The first bytes as a number that sorts like them, but for zero bytes at the end. */
+function sortKey(bytes: Uint8Array): number {
+  let key = 0;
+  for (let index = 0; index < KEY_BYTES; index++) key = key * 256 + (bytes[index] ?? 0);
+  return key;
+}
+
+/** Orders byte strings whose sort keys are equal. */
+function compareFrom(a: Uint8Array, b: Uint8Array, start: number): number {
+  const length = Math.min(a.length, b.length);
+  for (let index = start; index < length; index++) {
+    if (a[index] !== b[index]) return a[index]! - b[index]!;
+  }
+  return a.length - b.length;
+}
+
+function commonLength(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  let index = 0;
+  while (index < length && a[index] === b[index]) index++;
+  return index;
+}
