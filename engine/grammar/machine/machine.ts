@@ -2,11 +2,23 @@
 // a union is undecided. Steps are remembered in a flat table, a row of 256 for each state.
 
 import { MachineError } from "./errors.ts";
+import {
+  ARRAY,
+  CONTAINER,
+  DECLARED_KEY,
+  EITHER,
+  NUMBER,
+  OBJECT,
+  OTHER_KEY,
+  STRING,
+  TEXT,
+} from "./frames/layouts.ts";
+import type { Ends } from "./frames/frame_kind.ts";
 import { IntegerLists } from "./collections/integer_lists.ts";
 import type { Rules } from "./rules/rules.ts";
 import { lastText } from "./frames/last_text.ts";
 import { spellingsOf } from "./frames/spellings.ts";
-import { Field, Kind, type Stack, Stacks, UNRESOLVED_STACK } from "./frames/stacks.ts";
+import { type Stack, Stacks, UNRESOLVED_STACK } from "./frames/stacks.ts";
 import { StackUnions } from "./frames/stack_unions.ts";
 import { Stepper } from "./frames/stepper.ts";
 import type { TextPlace } from "./texts/text_rules.ts";
@@ -64,6 +76,9 @@ export interface Split {
   readonly locals: readonly Stack[];
   readonly others: State;
 }
+
+/** The frames that are in a state of a text's automaton. */
+const TEXT_LAYOUTS = [STRING, OTHER_KEY, TEXT] as const;
 
 /** Nothing leads back. */
 export const NO_LOOP: Loop = { classes: 0, room: 0, alone: DEAD };
@@ -186,15 +201,15 @@ export class Machine {
   }
 
   #findSpaces(state: State): number {
-    const rooms = new Set(this.stacksOf(state).map((stack) => this.#stepper.spacesAt(stack)));
+    const rooms = new Set(this.stacksOf(state).map((stack) => this.#stepper.spaces(stack)));
     return rooms.size === 1 ? [...rooms][0]! : 0;
   }
 
   /** Whether a stack is within a text, number or declared key that nothing but itself restricts. */
   #isLocal(stack: Stack): boolean {
     const kind = this.stacks.kind(stack);
-    const isLocal = kind === Kind.KEY ||
-      (kind === Kind.NUMBER && !this.#stepper.endsDocument(stack));
+    const isLocal = kind === DECLARED_KEY.kind ||
+      (kind === NUMBER.kind && !this.#stepper.endsDocument(stack));
     return (isLocal && !this.stacks.compares(stack)) || this.isText(stack);
   }
 
@@ -202,29 +217,50 @@ export class Machine {
   isText(stack: Stack): boolean {
     const { stacks } = this;
     const kind = stacks.kind(stack);
-    if (!stacks.compares(stack)) return kind === Kind.STRING || kind === Kind.OTHER_KEY;
+    if (!stacks.compares(stack)) return kind === STRING.kind || kind === OTHER_KEY.kind;
     // An item of unique strings is a text that avoids the others; what lies below must not care.
-    return kind === Kind.STRING && this.#isUniqueItem(stack) &&
+    return kind === STRING.kind && this.#isUniqueItem(stack) &&
       !stacks.compares(stacks.parent(stacks.parent(stack)));
   }
 
   /** Where in the text on top of a stack it is. */
   textOf(stack: Stack): TextPlace {
     const { stacks } = this;
-    const [kind, index, state, third] = stacks.frame(stack) as [number, number, number, number];
-    const text = this.rules.texts[index]!;
-    if (kind === Kind.OTHER_KEY) return { text, state, characters: 0, avoided: third };
-    const avoided = this.#isUniqueItem(stack)
-      ? stacks.words.withoutQuote(stacks.field(stacks.parent(stack), Field.LAST))
-      : NO_WORDS;
-    return { text, state, characters: third, avoided };
+    const kind = stacks.kind(stack);
+    if (kind === OTHER_KEY.kind) {
+      return {
+        text: this.rules.texts[stacks.field(stack, OTHER_KEY.text)]!,
+        state: stacks.field(stack, OTHER_KEY.state),
+        characters: 0,
+        avoided: stacks.field(stack, OTHER_KEY.avoided),
+      };
+    }
+    const fields = kind === STRING.kind ? STRING : TEXT;
+    return {
+      text: this.rules.texts[stacks.field(stack, fields.text)]!,
+      state: stacks.field(stack, fields.state),
+      characters: stacks.field(stack, fields.characters),
+      avoided: this.#isUniqueItem(stack)
+        ? stacks.words.withoutQuote(stacks.field(stacks.parent(stack), ARRAY.avoided))
+        : NO_WORDS,
+    };
   }
 
   /** Whether the text on top is compared with other items of its array. */
   #isUniqueItem(stack: Stack): boolean {
     const { stacks } = this;
     const parent = stacks.parent(stack);
-    return stacks.kind(parent) === Kind.ARRAY && stacks.field(parent, Field.LAST) !== NO_WORDS;
+    return stacks.kind(parent) === ARRAY.kind && stacks.field(parent, ARRAY.avoided) !== NO_WORDS;
+  }
+
+  /** Fewest bytes that complete the top frame of a stack; of a key, its object too. */
+  completion(stack: Stack, ends: Ends): number {
+    return this.#stepper.completion(stack, ends);
+  }
+
+  /** The bytes of that which are a text's, as far as it is measured by itself. */
+  textCompletion(stack: Stack, ends: Ends): number {
+    return this.#stepper.textCompletion(stack, ends);
   }
 
   /** The state after the text on top of a stack. */
@@ -239,7 +275,7 @@ export class Machine {
   rounded(state: State, longest: number): State {
     if (!this.rules.program) return state;
     const [stack, another] = this.stacksOf(state);
-    const isText = stack !== undefined && this.stacks.kind(stack) === Kind.TEXT;
+    const isText = stack !== undefined && this.stacks.kind(stack) === TEXT.kind;
     if (!isText || another !== undefined) return state;
     const { text, state: at, characters } = this.textOf(stack);
     const isUniform = text.isBounded && text.automaton.accepts(at) &&
@@ -251,7 +287,7 @@ export class Machine {
     const rounded = Math.max(characters, least, nearest);
     return rounded === characters
       ? state
-      : this.stateOf([this.stacks.withField(stack, 3, rounded)]);
+      : this.stateOf([this.stacks.withField(stack, TEXT.characters, rounded)]);
   }
 
   /** The state of another machine for the same rules, or for those that these rules renew. */
@@ -266,16 +302,18 @@ export class Machine {
 
   /** Puts the state of an automaton of these rules where a frame has one of others. */
   #translate(frame: number[], others: Rules): void {
-    const [kind, index, state] = frame as [number, number, number];
-    if (kind === Kind.STRING || kind === Kind.OTHER_KEY || kind === Kind.TEXT) {
-      const other = others.texts[index]!.automaton;
-      const own = this.rules.texts[index]!.automaton;
-      if (own !== other) frame[2] = own.adopt!(other, state);
-    } else if (kind === Kind.NUMBER) {
-      const own = this.rules.numbers[index]!;
-      const other = others.numbers[index]!;
-      if (own !== other) frame[2] = own.adopt!(other, state);
+    const kind = frame[0]!;
+    if (kind === NUMBER.kind) {
+      const own = this.rules.numbers[frame[NUMBER.rules]!]!;
+      const other = others.numbers[frame[NUMBER.rules]!]!;
+      if (own !== other) frame[NUMBER.state] = own.adopt!(other, frame[NUMBER.state]!);
+      return;
     }
+    const fields = TEXT_LAYOUTS.find((layout) => layout.kind === kind);
+    if (!fields) return;
+    const own = this.rules.texts[frame[fields.text]!]!.automaton;
+    const other = others.texts[frame[fields.text]!]!.automaton;
+    if (own !== other) frame[fields.state] = own.adopt!(other, frame[fields.state]!);
   }
 
   /** Bytes that lead from a state back to it, but for the number of characters. */
@@ -295,7 +333,7 @@ export class Machine {
       return { document, isEnded, isInText, known: new Map(), words: new Map() };
     });
     return this.stateOf(stacks.map((stack) => {
-      const isInText = this.stacks.kind(stack) === Kind.STRING || this.stacks.isKey(stack);
+      const isInText = this.stacks.kind(stack) === STRING.kind || this.stacks.isKey(stack);
       return this.#settle(stack, 0, true, settlings[Number(isInText)]!);
     }));
   }
@@ -311,21 +349,21 @@ export class Machine {
     let below = stack;
     for (
       ;
-      stacks.isPending(below) && stacks.kind(below) !== Kind.EITHER;
+      stacks.isPending(below) && stacks.kind(below) !== EITHER.kind;
       below = stacks.parent(below)
     ) {
       const frame = stacks.frame(below);
       const kind = stacks.kind(below);
       const isItemOver = canEnd;
-      canEnd &&= settling.isEnded && kind === Kind.NUMBER;
+      canEnd &&= settling.isEnded && kind === NUMBER.kind;
       frames.push(frame);
-      if (kind !== Kind.OBJECT && kind !== Kind.ARRAY) continue;
-      const isDue = frame[Field.PENDING] === 1 && (kind === Kind.OBJECT || isItemOver);
+      if (kind !== OBJECT.kind && kind !== ARRAY.kind) continue;
+      const isDue = frame[CONTAINER.pending] === 1 && (kind === OBJECT.kind || isItemOver);
       if (isDue) {
-        for (const word of wordsAt(level, kind === Kind.OBJECT, settling)) {
-          frame[Field.USED] = stacks.words.add(frame[Field.USED]!, word);
+        for (const word of wordsAt(level, kind === OBJECT.kind, settling)) {
+          frame[CONTAINER.used] = stacks.words.add(frame[CONTAINER.used]!, word);
         }
-        frame[Field.PENDING] = 0;
+        frame[CONTAINER.pending] = 0;
       }
       level++;
     }
@@ -374,7 +412,7 @@ export class Machine {
   #findLoop(state: State): Loop {
     let best = NO_LOOP;
     for (const stack of this.stacksOf(state)) {
-      if (!this.isText(stack) && this.stacks.kind(stack) !== Kind.TEXT) continue;
+      if (!this.isText(stack) && this.stacks.kind(stack) !== TEXT.kind) continue;
       const { text, state: at, characters, avoided } = this.textOf(stack);
       if (avoided !== NO_WORDS) continue;
       const classes = text.loopsAt(at);

@@ -5,7 +5,8 @@
 import { type Position, type Program, RETURN } from "../rules/program.ts";
 import type { Rules } from "../rules/rules.ts";
 import type { StackUnions } from "./stack_unions.ts";
-import { Kind, type Stack, type Stacks } from "./stacks.ts";
+import { DOCUMENT_END, EITHER, PLACE, TEXT, VALUE } from "./layouts.ts";
+import type { Stack, Stacks } from "./stacks.ts";
 
 /** What comes after a rule: a stack that is there, or places of rules that are just entered. */
 interface Context {
@@ -82,21 +83,25 @@ class Search {
   #visit(stack: Stack): void {
     const stacks = this.#stacks;
     const kind = stacks.kind(stack);
-    if (kind === Kind.EITHER) return stacks.members(stack).forEach((one) => this.#visit(one));
-    if (kind === Kind.PLACE) {
+    if (kind === EITHER.kind) return stacks.members(stack).forEach((one) => this.#visit(one));
+    if (kind === PLACE.kind) {
       const context = this.#contextOf(stacks.parent(stack));
-      return this.#follow(stacks.field(stack, 1), stacks.field(stack, 2), context);
+      return this.#follow(
+        stacks.field(stack, PLACE.position),
+        stacks.field(stack, PLACE.rounds),
+        context,
+      );
     }
     this.#ways.push(stack);
-    if (kind !== Kind.TEXT || !this.#mayEnd(stack)) return;
+    if (kind !== TEXT.kind || !this.#mayEnd(stack)) return;
     this.#follow(RETURN, 0, this.#contextOf(stacks.parent(stack)));
   }
 
   /** Whether the text on top of a stack may end. */
   #mayEnd(stack: Stack): boolean {
     const stacks = this.#stacks;
-    const text = this.#rules.texts[stacks.field(stack, 1)]!;
-    return text.isComplete(stacks.field(stack, 2), stacks.field(stack, 3));
+    const text = this.#rules.texts[stacks.field(stack, TEXT.text)]!;
+    return text.isComplete(stacks.field(stack, TEXT.state), stacks.field(stack, TEXT.characters));
   }
 
   #follow(position: Position, rounds: number, context: Context): void {
@@ -165,19 +170,21 @@ class Search {
     const stacks = this.#stacks;
     const one = this.#program.instructions[position]!;
     if (one.type === "text") {
-      const frame = [Kind.TEXT, this.#rules.programText(position), one.text.automaton.start, 0];
+      const index = this.#rules.programText(position);
+      const { start } = this.#rules.texts[index]!.automaton;
+      const frame = TEXT.frame(index, start, 0);
       return stacks.push(frame, this.#stackAt({ position: one.next, rounds: 0, context }));
     }
     if (one.type !== "document") throw new TypeError(`Position ${position} takes no bytes`);
     const { elsewhere } = this.#rules.spaces;
     const below = this.#stackAt({ position: one.next, rounds: 0, context });
-    const end = stacks.push([Kind.END, elsewhere], below);
-    return stacks.push([Kind.VALUE, one.root, elsewhere], end);
+    const end = stacks.push(DOCUMENT_END.frame(elsewhere), below);
+    return stacks.push(VALUE.frame(one.root, elsewhere), end);
   }
 
   #stackAt({ position, rounds, context }: Place): Stack {
     context.stack ??= this.#unions.either(context.returns.map((place) => this.#stackAt(place)));
     if (position === RETURN) return context.stack;
-    return this.#stacks.push([Kind.PLACE, position, rounds], context.stack);
+    return this.#stacks.push(PLACE.frame(position, rounds), context.stack);
   }
 }

@@ -6,7 +6,8 @@ import type { TypeId } from "../../types.ts";
 import type { WordSet } from "../collections/word_sets.ts";
 import type { ArrayLedger } from "../rules/array_rules.ts";
 import type { Rules } from "../rules/rules.ts";
-import { Kind, type Stack, type Stacks } from "./stacks.ts";
+import { DOCUMENT_END, NUMBER, VALUE } from "./layouts.ts";
+import type { Stack, Stacks } from "./stacks.ts";
 import { IN_TEXTS, type RawSteps } from "./unique_items.ts";
 
 /** Most values of a type that are listed. */
@@ -96,13 +97,13 @@ export class ScarceItems {
   #list(type: TypeId): readonly string[] | undefined {
     const stacks = this.#stacks;
     const values = new Set<string>();
-    const start = stacks.push([Kind.VALUE, type, 0], stacks.root([Kind.END, 0]));
+    const start = stacks.push(VALUE.frame(type, 0), stacks.root(DOCUMENT_END.frame(0)));
     const open: { stack: Stack; text: string }[] = [{ stack: start, text: "" }];
     let trials = 0;
     for (let next = open.pop(); next; next = open.pop()) {
       const { stack, text } = next;
       if (this.#isWhole(stack)) values.add(text);
-      if (stacks.kind(stack) === Kind.END) continue;
+      if (stacks.kind(stack) === DOCUMENT_END.kind) continue;
       const inText = this.#steps.candidates(stack) === undefined;
       for (const byte of this.#steps.candidates(stack) ?? IN_TEXTS) {
         if (++trials > MAX_TRIALS || values.size > MAX_VALUES) return undefined;
@@ -122,9 +123,12 @@ export class ScarceItems {
   /** Whether a value that was listed can end here. */
   #isWhole(stack: Stack): boolean {
     const stacks = this.#stacks;
-    if (stacks.kind(stack) === Kind.END) return true;
-    return stacks.kind(stack) === Kind.NUMBER && stacks.kind(stacks.parent(stack)) === Kind.END &&
-      this.#rules.numbers[stacks.field(stack, 1)]!.accepts(stacks.field(stack, 2));
+    if (stacks.kind(stack) === DOCUMENT_END.kind) return true;
+    return stacks.kind(stack) === NUMBER.kind &&
+      stacks.kind(stacks.parent(stack)) === DOCUMENT_END.kind &&
+      this.#rules.numbers[stacks.field(stack, NUMBER.rules)]!.accepts(
+        stacks.field(stack, NUMBER.state),
+      );
   }
 }
 

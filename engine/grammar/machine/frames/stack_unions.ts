@@ -3,7 +3,8 @@
 // their number is a sum and no product (after Tomita, "Efficient Parsing for Natural Language", 1985).
 
 import type { Work } from "../../language/mod.ts";
-import { BOTTOM, Kind, type Stack, type Stacks } from "./stacks.ts";
+import { DOCUMENT_END, EITHER, PLACE, TEXT } from "./layouts.ts";
+import { BOTTOM, type Stack, type Stacks } from "./stacks.ts";
 
 /** Frames that are gone through; stacks that differ only further down stay apart. */
 const MAX_DEPTH = 200;
@@ -25,7 +26,7 @@ export class StackUnions {
 
   /** As few stacks that go on as the given ones do. */
   join(list: readonly Stack[], depth = 0): readonly Stack[] {
-    if (list.length === 1 && this.#stacks.kind(list[0]!) !== Kind.EITHER) return list;
+    if (list.length === 1 && this.#stacks.kind(list[0]!) !== EITHER.kind) return list;
     const set = this.#stacks.setOf(list);
     let joined = this.#joined.get(set);
     if (!joined) {
@@ -45,7 +46,7 @@ export class StackUnions {
       else groups.set(this.#topOf(stack), new Set([stack]));
     };
     for (const stack of list) {
-      if (stacks.kind(stack) === Kind.EITHER) stacks.members(stack).forEach(add);
+      if (stacks.kind(stack) === EITHER.kind) stacks.members(stack).forEach(add);
       else add(stack);
     }
     return [...groups.values()].flatMap((group) => {
@@ -77,9 +78,11 @@ export class StackUnions {
     const stacks = this.#stacks;
     for (const stack of group) {
       const kind = stacks.kind(stack);
-      if (kind === Kind.TEXT || kind === Kind.PLACE || kind === Kind.END) return true;
+      if (kind === TEXT.kind || kind === PLACE.kind || kind === DOCUMENT_END.kind) return true;
       // What ends a number is asked of what follows the document, and items of those before them.
-      if (stacks.compares(stack) || stacks.kind(this.#below(stack)) === Kind.END) return false;
+      if (stacks.compares(stack) || stacks.kind(this.#below(stack)) === DOCUMENT_END.kind) {
+        return false;
+      }
     }
     return true;
   }
@@ -89,6 +92,6 @@ export class StackUnions {
     const joined = this.join(list, depth);
     return joined.length === 1
       ? joined[0]!
-      : this.#stacks.push([Kind.EITHER, this.#stacks.setOf(joined)], BOTTOM);
+      : this.#stacks.push(EITHER.frame(this.#stacks.setOf(joined)), BOTTOM);
   }
 }

@@ -2,56 +2,18 @@
 // states. A frame that lies below another is kept as it will be once what lies above is done.
 
 import { IntegerLists } from "../collections/integer_lists.ts";
+import {
+  ARRAY,
+  CONTAINER,
+  DECLARED_KEY,
+  EITHER,
+  type Field,
+  type Frame,
+  OBJECT,
+  OTHER_KEY,
+  WORD_FIELDS,
+} from "./layouts.ts";
 import { NO_WORDS, WordSets } from "../collections/word_sets.ts";
-
-/** What a frame is in the middle of; the element 0 of its list. */
-export const Kind = {
-  /** [kind, type, spaces]: before a value. */
-  VALUE: 0,
-  /** [kind, word, position]: in null, true or false. */
-  LITERAL: 1,
-  /** [kind, number set, state]. */
-  NUMBER: 2,
-  /** [kind, string, state, characters]. */
-  STRING: 3,
-  /** [kind, first, end, depth]: in a declared key, one of a range of the sorted keys. */
-  KEY: 4,
-  /** [kind, string, state, avoided keys, which of the others]: in another key. */
-  OTHER_KEY: 5,
-  /** [kind, object, phase, spaces, ledger, used keys, pending, type of the value]. */
-  OBJECT: 6,
-  /** [kind, array, phase, spaces, ledger, used items, pending, what of them the item may be]. */
-  ARRAY: 7,
-  /** [kind, spaces]: after the root of a document. */
-  END: 8,
-  /** [kind, position, count]: at a place of a grammar, after some rounds of a repetition. */
-  PLACE: 9,
-  /** [kind, text, state, characters]: in a text of a grammar. */
-  TEXT: 10,
-  /** [kind, set of stacks]: any of several stacks, on no other; never on top of a state's. */
-  EITHER: 11,
-} as const;
-
-/** Where in an object or array a frame is. */
-export const Phase = { OPEN: 0, KEY: 1, COLON: 2, NEXT: 3, COMMA: 4 } as const;
-
-/** Fields of OBJECT and ARRAY frames. */
-export const Field = {
-  INDEX: 1,
-  PHASE: 2,
-  SPACES: 3,
-  LEDGER: 4,
-  USED: 5,
-  PENDING: 6,
-  LAST: 7,
-} as const;
-
-/** Where frames of each kind hold sets of words. */
-const WORD_FIELDS: Readonly<Record<number, readonly number[]>> = {
-  [Kind.OTHER_KEY]: [3],
-  [Kind.OBJECT]: [Field.USED],
-  [Kind.ARRAY]: [Field.USED, Field.LAST],
-};
 
 /** A stack, by number. */
 export type Stack = number;
@@ -81,21 +43,20 @@ export class Stacks {
   }
 
   /** The stack with only one frame. */
-  root(frame: readonly number[]): Stack {
+  root(frame: Frame): Stack {
     return this.push(frame, BOTTOM);
   }
 
   /** A frame on top of a stack. */
-  push(frame: readonly number[], parent: Stack): Stack {
+  push(frame: Frame, parent: Stack): Stack {
     const kind = frame[0];
     let flags = this.#stacks.at(parent, 2);
-    if (kind === Kind.EITHER) {
-      for (const member of this.#sets.get(frame[1]!)) flags |= this.#stacks.at(member, 2);
+    if (kind === EITHER.kind) {
+      for (const member of this.#sets.get(frame[EITHER.set]!)) flags |= this.#stacks.at(member, 2);
     }
-    if (kind === Kind.ARRAY && frame[Field.LAST] !== NO_WORDS) flags |= COMPARES;
-    if ((kind === Kind.ARRAY || kind === Kind.OBJECT) && frame[Field.PENDING] === 1) {
-      flags |= PENDING;
-    }
+    if (kind === ARRAY.kind && frame[ARRAY.avoided] !== NO_WORDS) flags |= COMPARES;
+    const isContainer = kind === ARRAY.kind || kind === OBJECT.kind;
+    if (isContainer && frame[CONTAINER.pending] === 1) flags |= PENDING;
     return this.#stacks.intern([this.#frames.intern(frame), parent, flags]);
   }
 
@@ -106,7 +67,7 @@ export class Stacks {
 
   /** The stacks of a frame that stands for several. */
   members(stack: Stack): readonly Stack[] {
-    return this.#sets.get(this.field(stack, 1));
+    return this.#sets.get(this.field(stack, EITHER.set));
   }
 
   /** The top frame, by number. */
@@ -121,12 +82,12 @@ export class Stacks {
 
   /** The kind of the top frame. */
   kind(stack: Stack): number {
-    return this.field(stack, 0);
+    return this.#frames.at(this.#stacks.at(stack, 0), 0);
   }
 
   /** A number in the top frame. */
-  field(stack: Stack, index: number): number {
-    return this.#frames.at(this.#stacks.at(stack, 0), index);
+  field(stack: Stack, field: Field): number {
+    return this.#frames.at(this.#stacks.at(stack, 0), field);
   }
 
   /** A copy of the top frame. */
@@ -142,7 +103,7 @@ export class Stacks {
   /** Whether the top frame is a key, which goes with the object below it. */
   isKey(stack: Stack): boolean {
     const kind = this.kind(stack);
-    return kind === Kind.KEY || kind === Kind.OTHER_KEY;
+    return kind === DECLARED_KEY.kind || kind === OTHER_KEY.kind;
   }
 
   /** Whether an array of unique items compares the item that is being read. */
@@ -156,23 +117,23 @@ export class Stacks {
   }
 
   /** The stack with another top frame. */
-  withFrame(stack: Stack, frame: readonly number[]): Stack {
+  withFrame(stack: Stack, frame: Frame): Stack {
     return this.push(frame, this.parent(stack));
   }
 
   /** The stack with another number in its top frame. */
-  withField(stack: Stack, index: number, value: number): Stack {
+  withField(stack: Stack, field: Field, value: number): Stack {
     const frame = this.frame(stack);
-    frame[index] = value;
+    frame[field] = value;
     return this.withFrame(stack, frame);
   }
 
   /** Frames from the top to the bottom, changed one by one; undefined leaves a frame. */
   map(
     stack: Stack,
-    change: (stack: Stack, isTop: boolean) => readonly number[] | undefined,
+    change: (stack: Stack, isTop: boolean) => Frame | undefined,
   ): Stack {
-    const changed: (readonly number[])[] = [];
+    const changed: Frame[] = [];
     let lowest = -1;
     let below = stack;
     for (let depth = 0; !this.isBottom(below); depth++) {
@@ -206,7 +167,9 @@ export class Stacks {
       for (const field of WORD_FIELDS[frame[0]!] ?? []) {
         frame[field] = this.words.adopt(other.words, frame[field]!);
       }
-      if (frame[0] === Kind.EITHER) frame[1] = this.#adoptSet(other, frame[1]!, change, known);
+      if (frame[0] === EITHER.kind) {
+        frame[EITHER.set] = this.#adoptSet(other, frame[EITHER.set]!, change, known);
+      }
       change(frame);
       result = this.push(frame, result);
     }

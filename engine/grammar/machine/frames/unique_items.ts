@@ -4,7 +4,8 @@
 
 import { NO_WORDS } from "../collections/word_sets.ts";
 import type { Rules } from "../rules/rules.ts";
-import { Field, Kind, Phase, type Stack, type Stacks } from "./stacks.ts";
+import { ARRAY, DECLARED_KEY, OTHER_KEY, Phase, STRING } from "./layouts.ts";
+import type { Stack, Stacks } from "./stacks.ts";
 
 /** Longest way along items that were there that is searched for a way out. */
 const MAX_DEPTH = 1000;
@@ -41,10 +42,10 @@ export class UniqueItems {
 
   /** The array on top, once its item was ended by what follows it; undefined: it may not end. */
   finished(stack: Stack): Stack | undefined {
-    const among = this.#stacks.field(stack, Field.LAST);
+    const among = this.#stacks.field(stack, ARRAY.avoided);
     if (among === NO_WORDS) return stack;
     if (this.#stacks.words.hasEmpty(among)) return undefined;
-    return this.#stacks.withField(stack, Field.LAST, NO_WORDS);
+    return this.#stacks.withField(stack, ARRAY.avoided, NO_WORDS);
   }
 
   /** Of the stacks in `out` from `begin` on, after a byte, keeps those that can stay distinct. */
@@ -98,13 +99,13 @@ export class UniqueItems {
     if (this.#rules.isSpace(byte) && !this.#isInText(from)) return stack;
     let repeats = false;
     const followed = this.#stacks.map(stack, (at, isTop) => {
-      if (this.#stacks.kind(at) !== Kind.ARRAY) return undefined;
+      if (this.#stacks.kind(at) !== ARRAY.kind) return undefined;
       const frame = this.#stacks.frame(at);
-      if (frame[Field.LAST] === NO_WORDS) return undefined;
-      const among = this.#stacks.words.after(frame[Field.LAST]!, byte);
-      const isDone = isTop && frame[Field.PHASE] === Phase.NEXT;
+      if (frame[ARRAY.avoided] === NO_WORDS) return undefined;
+      const among = this.#stacks.words.after(frame[ARRAY.avoided]!, byte);
+      const isDone = isTop && frame[ARRAY.phase] === Phase.NEXT;
       repeats ||= isDone && this.#stacks.words.hasEmpty(among);
-      frame[Field.LAST] = isDone ? NO_WORDS : among;
+      frame[ARRAY.avoided] = isDone ? NO_WORDS : among;
       return frame;
     });
     return repeats ? undefined : followed;
@@ -112,6 +113,7 @@ export class UniqueItems {
 
   #isInText(stack: Stack): boolean {
     const kind = this.#stacks.kind(stack);
-    return kind === Kind.STRING || kind === Kind.KEY || kind === Kind.OTHER_KEY;
+    return kind === STRING.kind || kind === DECLARED_KEY.kind ||
+      kind === OTHER_KEY.kind;
   }
 }

@@ -2,7 +2,8 @@
 // keys have walks of their own, which need no states of the machine. What comes after the frame is
 // left to the context.
 
-import { Field, Kind, type Stack } from "../frames/stacks.ts";
+import { DECLARED_KEY, NUMBER, OBJECT } from "../frames/layouts.ts";
+import type { Stack } from "../frames/stacks.ts";
 import type { Machine, State } from "../machine.ts";
 import type { TextPlace } from "../texts/text_rules.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
@@ -57,9 +58,9 @@ export class LocalMasks {
   /** What a text or number on top of a stack allows; undefined for keys, which are seldom the same. */
   whole(stack: Stack): LocalMask | undefined {
     switch (this.#machine.stacks.kind(stack)) {
-      case Kind.KEY:
+      case DECLARED_KEY.kind:
         return undefined;
-      case Kind.NUMBER:
+      case NUMBER.kind:
         return this.#ofNumber(stack);
       default:
         return this.#ofText(this.#machine.textOf(stack));
@@ -69,7 +70,7 @@ export class LocalMasks {
   /** The state after the text or number on top of a stack. */
   after(stack: Stack): State {
     const { stacks } = this.#machine;
-    return stacks.kind(stack) === Kind.NUMBER
+    return stacks.kind(stack) === NUMBER.kind
       ? this.#machine.stateOf([stacks.parent(stack)])
       : this.#machine.afterText(stack);
   }
@@ -78,13 +79,13 @@ export class LocalMasks {
   add(bits: Uint32Array, node: number, stack: Stack): readonly Exits[] {
     const { stacks, rules } = this.#machine;
     const kind = stacks.kind(stack);
-    if (kind === Kind.KEY) return this.#addKeys(bits, node, stack);
-    const nodes = kind === Kind.NUMBER
+    if (kind === DECLARED_KEY.kind) return this.#addKeys(bits, node, stack);
+    const nodes = kind === NUMBER.kind
       ? this.#numbers.add(
         bits,
         node,
-        rules.numbers[stacks.field(stack, 1)]!,
-        stacks.field(stack, 2),
+        rules.numbers[stacks.field(stack, NUMBER.rules)]!,
+        stacks.field(stack, NUMBER.state),
       )
       : this.#texts.add(bits, node, this.#machine.textOf(stack));
     return nodes.length === 0 ? [] : [{ nodes, after: () => this.after(stack) }];
@@ -114,7 +115,8 @@ export class LocalMasks {
 
   #ofNumber(stack: Stack): LocalMask {
     const { stacks, rules } = this.#machine;
-    const [, index, state] = stacks.frame(stack) as [number, number, number];
+    const index = stacks.field(stack, NUMBER.rules);
+    const state = stacks.field(stack, NUMBER.state);
     const key = `${index},${state}`;
     let mask = this.#ofNumbers.get(key);
     if (!mask) {
@@ -134,16 +136,18 @@ export class LocalMasks {
   #addKeys(bits: Uint32Array, node: number, stack: Stack): Exits[] {
     const machine = this.#machine;
     const { stacks } = machine;
-    const [, first, end, depth] = stacks.frame(stack) as [number, number, number, number];
+    const first = stacks.field(stack, DECLARED_KEY.first);
+    const end = stacks.field(stack, DECLARED_KEY.end);
+    const depth = stacks.field(stack, DECLARED_KEY.depth);
     const object = stacks.parent(stack);
-    const rules = machine.rules.objects[stacks.field(object, Field.INDEX)]!;
+    const rules = machine.rules.objects[stacks.field(object, OBJECT.rules)]!;
     const { keys } = rules;
-    const choices = rules.choices(stacks.field(object, Field.LEDGER));
+    const choices = rules.choices(stacks.field(object, OBJECT.ledger));
     const exits = addKeys(this.#table, bits, node, { keys, choices, first, end, depth });
     return exits.map(({ node, key }) => ({
       nodes: [node],
       after: () => {
-        const whole = [Kind.KEY, key, key + 1, keys[key]!.length];
+        const whole = DECLARED_KEY.frame(key, key + 1, keys[key]!.length);
         return machine.step(machine.stateOf([stacks.withFrame(stack, whole)]), QUOTE);
       },
     }));

@@ -4,7 +4,8 @@
 
 import { expectOutOfWork } from "../../language/mod.ts";
 import type { Completion } from "../completion.ts";
-import { Kind, type Stack } from "../frames/stacks.ts";
+import { OTHER_KEY, STRING } from "../frames/layouts.ts";
+import type { Stack } from "../frames/stacks.ts";
 import { DEAD, type Machine, NO_LOOP, type State, UNRESOLVED } from "../machine.ts";
 import type { TokenTable } from "../tokens/token_table.ts";
 import { type Exits, type LocalMask, LocalMasks } from "./local_masks.ts";
@@ -293,7 +294,7 @@ export class TokenMasks {
     const { stacks } = this.#machine;
     return this.#machine.split(state).locals.filter((stack) => {
       const kind = stacks.kind(stack);
-      return kind === Kind.STRING || kind === Kind.OTHER_KEY;
+      return kind === STRING.kind || kind === OTHER_KEY.kind;
     });
   }
 
@@ -313,7 +314,7 @@ export class TokenMasks {
     const within: TextBudget = {
       limit: limit - beside,
       // What items have to avoid is in the cost of their array.
-      avoids: this.#machine.stacks.kind(stack) === Kind.OTHER_KEY,
+      avoids: this.#machine.stacks.kind(stack) === OTHER_KEY.kind,
       note: (missing) => budget.least = Math.min(budget.least, beside + missing),
     };
     const exits =

@@ -1,0 +1,135 @@
+// In an array, between its items: which types the next one may be of is asked of the ledger of the items
+// so far, and what a unique one must not be of those that were there.
+
+import { NO_WORDS } from "../collections/word_sets.ts";
+import { type ArrayRules, NO_LEDGER } from "../rules/array_rules.ts";
+import { type Ends, type FrameContext, JsonFrames } from "./frame_kind.ts";
+import { ARRAY, Phase, VALUE } from "./layouts.ts";
+import type { ScarceItems } from "./scarce_items.ts";
+import { type Stack, UNRESOLVED_STACK } from "./stacks.ts";
+import type { UniqueItems } from "./unique_items.ts";
+import type { ValueFrames } from "./value.ts";
+
+const COMMA = 0x2c;
+const CLOSE_BRACKET = 0x5d;
+
+/** Bytes that are kept for a unique item that is being written, and for each that has to follow. */
+const AWAITED_RESERVE = 32;
+const LATER_RESERVE = 8;
+
+/** Stacks in an array. */
+export class ArrayFrames extends JsonFrames {
+  readonly #values: ValueFrames;
+  readonly #unique: UniqueItems;
+  readonly #scarce: ScarceItems;
+
+  constructor(
+    context: FrameContext,
+    { values, unique, scarce }: {
+      readonly values: ValueFrames;
+      readonly unique: UniqueItems;
+      readonly scarce: ScarceItems;
+    },
+  ) {
+    super(context);
+    this.#values = values;
+    this.#unique = unique;
+    this.#scarce = scarce;
+  }
+
+  step(ended: Stack, byte: number, out: Stack[]): void {
+    const { stacks } = this;
+    const stack = this.#unique.finished(ended);
+    if (stack === undefined) return;
+    if (this.rules.isSpace(byte)) {
+      const left = stacks.field(stack, ARRAY.spaces);
+      if (left > 0) out.push(stacks.withField(stack, ARRAY.spaces, left - 1));
+      return;
+    }
+    const rules = this.rules.arrays[stacks.field(stack, ARRAY.rules)]!;
+    const phase = stacks.field(stack, ARRAY.phase);
+    const ledger = stacks.field(stack, ARRAY.ledger);
+    if (byte === CLOSE_BRACKET) {
+      if (phase !== Phase.COMMA && rules.isComplete(ledger)) out.push(stacks.parent(stack));
+    } else if (phase !== Phase.NEXT) {
+      this.#items(stack, rules, (type, item) => this.#values.begin(type, item, byte, out));
+    } else if (byte === COMMA) {
+      if (stacks.field(stack, ARRAY.pending) === 1) return void out.push(UNRESOLVED_STACK);
+      const next = this.#afterComma(stack);
+      let mayGoOn = false;
+      this.#items(next, rules, (type, item) => {
+        mayGoOn ||= this.#unique.isPossible(stacks.push(VALUE.frame(type, 0), item));
+      });
+      if (mayGoOn) out.push(next);
+    }
+  }
+
+  override spaces(stack: Stack): number {
+    // White space ends the item that is compared.
+    const isCompared = this.stacks.field(stack, ARRAY.avoided) !== NO_WORDS;
+    return isCompared ? 0 : this.stacks.field(stack, ARRAY.spaces);
+  }
+
+  completion(stack: Stack, ends: Ends): number {
+    const { stacks } = this;
+    const rules = this.rules.arrays[stacks.field(stack, ARRAY.rules)]!;
+    return this.#ofItems(stack, rules, ends) +
+      (rules.type.unique ? this.#reserve(stack, rules) : 0);
+  }
+
+  #ofItems(stack: Stack, rules: ArrayRules, { values }: Ends): number {
+    const { stacks } = this;
+    const phase = stacks.field(stack, ARRAY.phase);
+    const ledger = stacks.field(stack, ARRAY.ledger);
+    const ends = values.array(stacks.field(stack, ARRAY.rules));
+    if (phase !== Phase.COMMA) {
+      const items = ends.missing(ledger);
+      // The first item has no comma.
+      return 1 + (phase === Phase.NEXT ? items : Math.max(items - 1, 0));
+    }
+    let least = Infinity;
+    for (const part of rules.partsAt(ledger)) {
+      const after = rules.after(ledger, part);
+      if (after === NO_LEDGER) continue;
+      least = Math.min(least, values.weight(part.type) + ends.missing(after) + 1);
+    }
+    return least;
+  }
+
+  /** Bytes that unique items may need beyond the shortest, which others may be already. */
+  #reserve(stack: Stack, rules: ArrayRules): number {
+    const { stacks } = this;
+    const isAwaited = stacks.field(stack, ARRAY.avoided) !== NO_WORDS ||
+      (stacks.field(stack, ARRAY.phase) === Phase.COMMA &&
+        stacks.field(stack, ARRAY.used) !== NO_WORDS);
+    return (isAwaited ? AWAITED_RESERVE : 0) +
+      LATER_RESERVE * rules.missing(stacks.field(stack, ARRAY.ledger));
+  }
+
+  #afterComma(stack: Stack): Stack {
+    const frame = this.stacks.frame(stack);
+    frame[ARRAY.phase] = Phase.COMMA;
+    frame[ARRAY.spaces] = this.rules.spaces.after;
+    return this.stacks.withFrame(stack, frame);
+  }
+
+  /** Calls with each type that the next item may be of, and the array as it is below the item. */
+  #items(stack: Stack, rules: ArrayRules, begin: (type: number, item: Stack) => void): void {
+    const frame = this.stacks.frame(stack);
+    const index = frame[ARRAY.rules]!;
+    const before = frame[ARRAY.ledger]!;
+    const used = frame[ARRAY.used]!;
+    const { unique } = rules.type;
+    for (const part of rules.partsAt(before)) {
+      const ledger = rules.after(before, part);
+      if (ledger === NO_LEDGER) continue;
+      const item = [...frame];
+      item[ARRAY.phase] = Phase.NEXT;
+      item[ARRAY.spaces] = this.rules.spaces.elsewhere;
+      item[ARRAY.ledger] = ledger;
+      item[ARRAY.pending] = Number(unique);
+      item[ARRAY.avoided] = unique ? this.#scarce.avoided(index, ledger, used) : NO_WORDS;
+      begin(part.type, this.stacks.withFrame(stack, item));
+    }
+  }
+}
