@@ -75,6 +75,7 @@ export type {
   CompiledSchema,
   CompileOptions,
   DecodeOptions,
+  DeviceKind,
   DeviceOptions,
   DoneEvent,
   DoneReason,

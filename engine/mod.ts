@@ -5,6 +5,7 @@
 export {
   type Capabilities,
   type DeviceChoice,
+  type DeviceKind,
   DeviceLostError,
   type DeviceOptions,
   type DeviceProfile,

@@ -227,7 +227,7 @@ export interface ModelInfo {
   /** Whether it thinks before it answers. */
   thinks: boolean;
   /** Whether its vocabulary has the tokens for filling a gap in a text (`suffix`). */
-  inserts: boolean;
+  fillsInMiddle: boolean;
   /** Whether it reads images: it has an encoder for them, in its own file or its projector's. */
   readsImages: boolean;
   /** Whether it is made to give vectors (`embed`) and no text. */

@@ -3,14 +3,14 @@
 // so it is taken only where it is asked for. On Linux WebGPU is not even asked where no device file
 // of a GPU is there, since asking loads the Vulkan and OpenGL libraries into the process.
 
-import type { DeviceOptions } from "./device.ts";
+import type { DeviceKind, DeviceOptions } from "./device.ts";
 import { GpuError } from "./errors.ts";
 import { mayRead, namesIn, readVariable } from "./process.ts";
 import { type AdapterFacts, findAdapter } from "./webgpu/platform.ts";
 
 /** What computes, and why, as a clause for people. */
 export interface DeviceChoice {
-  readonly kind: "webgpu" | "cpu";
+  readonly kind: DeviceKind;
   readonly reason: string;
 }
 
@@ -27,7 +27,7 @@ export interface Surroundings {
 /**
  * Chooses the device that {@linkcode openDevice} opens with the same options.
  *
- * @throws {GpuError} if QUERN_DEVICE says what no device is called, or one that does not exist yet
+ * @throws {GpuError} if QUERN_DEVICE says what no device is called
  */
 export async function chooseDevice(
   options: DeviceOptions = {},
@@ -36,15 +36,14 @@ export async function chooseDevice(
   if (options.kind) return { kind: options.kind, reason: "as the program asks" };
   if (options.gpu) return { kind: "webgpu", reason: "the program brings a WebGPU of its own" };
   const asked = surroundings.asked.toLowerCase() || "auto";
-  if (asked === "webgpu" || asked === "cpu") {
+  if (asked === "auto") return await chooseFreely(surroundings);
+  if (asked === "webgpu" || asked === "dawn" || asked === "cpu") {
     return { kind: asked, reason: "as QUERN_DEVICE says" };
   }
-  const cannot = `Cannot open the device of QUERN_DEVICE, "${surroundings.asked}"`;
-  if (asked === "dawn") {
-    throw new GpuError(`${cannot}: Dawn is not available yet; say "auto", "webgpu" or "cpu"`);
-  }
-  if (asked !== "auto") throw new GpuError(`${cannot}: it is not "auto", "webgpu" or "cpu"`);
-  return await chooseFreely(surroundings);
+  throw new GpuError(
+    `Cannot open the device of QUERN_DEVICE, "${surroundings.asked}": ` +
+      'it is not "auto", "webgpu", "dawn" or "cpu"',
+  );
 }
 
 async function chooseFreely({ gpuFiles, adapter }: Surroundings): Promise<DeviceChoice> {

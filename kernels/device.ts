@@ -111,10 +111,13 @@ export interface DeviceProfile {
   readonly maxBufferSize: number;
 }
 
+/** What computes: the runtime's own WebGPU, Dawn's (webgpu/dawn.ts), or the CPU. */
+export type DeviceKind = "webgpu" | "dawn" | "cpu";
+
 /** How to open a device. */
 export interface DeviceOptions {
   /** What computes; default: what QUERN_DEVICE says, else a GPU where there is one, else the CPU. */
-  kind?: "webgpu" | "cpu";
+  kind?: DeviceKind;
   /**
    * Threads of a CPU device; default: what QUERN_THREADS says, else one for each physical core.
    * Those that are asked for here are there when the device is open, others a moment later.

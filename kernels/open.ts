@@ -4,19 +4,27 @@
 import { chooseDevice } from "./choice.ts";
 import { CpuDevice } from "./cpu/device.ts";
 import type { Device, DeviceOptions, DeviceProfile } from "./device.ts";
-import { type GpuProfile, WebGpuDevice } from "./webgpu/mod.ts";
+import { type GpuProfile, implementation, WebGpuDevice } from "./webgpu/mod.ts";
 
 /** Opens a device. Errors: GpuError where there is none, or no such kind. */
 export async function openDevice(options: DeviceOptions = {}): Promise<Device> {
   const { kind } = await chooseDevice(options);
-  return kind === "webgpu" ? await WebGpuDevice.open(options) : await CpuDevice.open(options);
+  return kind === "cpu" ? await CpuDevice.open(options) : await openWebGpu(kind, options);
+}
+
+async function openWebGpu(
+  kind: "webgpu" | "dawn",
+  options: DeviceOptions,
+): Promise<WebGpuDevice> {
+  const gpu = options.gpu ?? await implementation(kind);
+  return await WebGpuDevice.open(gpu ? { ...options, gpu } : options);
 }
 
 /** What {@linkcode openDevice} would open. A GPU is opened for it, since an adapter may hide what its devices can do. */
 export async function readDeviceProfile(options: DeviceOptions = {}): Promise<DeviceProfile> {
   const { kind } = await chooseDevice(options);
   if (kind === "cpu") return CpuDevice.profileOf(options);
-  using device = await WebGpuDevice.open(options);
+  using device = await openWebGpu(kind, options);
   return device.profile;
 }
 

@@ -8,7 +8,7 @@ import {
   openDevice,
   type Pass,
 } from "../kernels/mod.ts";
-import { WebGpuDevice } from "../kernels/webgpu/mod.ts";
+import { implementation, requestAdapter, WebGpuDevice } from "../kernels/webgpu/mod.ts";
 import { hasAdapter, webGpuTest } from "./adapter.ts";
 
 /** Read a buffer back as f32 values. */
@@ -65,28 +65,17 @@ export function submit(
   device.submit(recorder.finish());
 }
 
-/**
- * Dawn, another implementation of WebGPU; undefined where its package or a driver is missing. It
- * polls by `setImmediate`, and Deno takes a time proportional to all polls so far to clean up after
- * each: while a driver compiles, 300,000 polls pile up and then block the process for minutes. One
- * poll a millisecond keeps them few.
- */
-async function loadDawn(): Promise<GPU | undefined> {
+/** Dawn, another implementation of WebGPU; undefined where its package or a driver is missing. */
+async function findDawn(): Promise<GPU | undefined> {
   try {
-    // 130 MB that only these tests want: named where users' installs do not see it, and pinned in
-    // the tests' own lock file.
-    const dawnPackage = "npm:webgpu@0.6.2";
-    const { create } = await import(dawnPackage);
-    const pollSlowly = (poll: () => void) => setTimeout(poll, 1);
-    Object.defineProperty(globalThis, "setImmediate", { value: pollSlowly });
-    const gpu = create([]) as GPU;
-    return await gpu.requestAdapter() ? gpu : undefined;
+    const gpu = await implementation("dawn");
+    return await requestAdapter(gpu) ? gpu : undefined;
   } catch {
     return undefined;
   }
 }
 
-const dawn = hasAdapter ? await loadDawn() : undefined;
+const dawn = hasAdapter ? await findDawn() : undefined;
 
 /** Name and options of every device to test on. */
 export const DEVICES: readonly { name: string; options: DeviceOptions }[] = [

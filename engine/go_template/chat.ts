@@ -19,7 +19,7 @@ export interface GoChat {
 }
 
 /** Text around a gap that the model fills. */
-export interface GoInsertion {
+export interface GoFillInMiddle {
   /** What stands in front of the gap. */
   prompt: string;
   /** What stands behind it. */
@@ -57,12 +57,12 @@ function renderConversation(template: GoTemplate, chat: GoChat): Text {
 }
 
 /** The prompt for filling a gap, by a template that knows `.Suffix`. Error: GoTemplateError. */
-export function renderGoInsertion(template: GoTemplate, insertion: GoInsertion): string {
+export function renderGoFillInMiddle(template: GoTemplate, fillInMiddle: GoFillInMiddle): string {
   return template.render({
-    Prompt: taint(insertion.prompt),
-    Suffix: taint(insertion.suffix),
+    Prompt: taint(fillInMiddle.prompt),
+    Suffix: taint(fillInMiddle.suffix),
     Response: "",
-    ...thinkingValues(insertion.think),
+    ...thinkingValues(fillInMiddle.think),
   });
 }
 

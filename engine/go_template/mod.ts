@@ -3,10 +3,10 @@
 
 export {
   type GoChat,
-  type GoInsertion,
+  type GoFillInMiddle,
   renderGoChat,
   renderGoChatText,
-  renderGoInsertion,
+  renderGoFillInMiddle,
 } from "./chat.ts";
 export { GoTemplateError } from "./errors.ts";
 export {

@@ -50,7 +50,7 @@ export interface Assembly {
   /** Sequences that can run at the same time. */
   maxSequences: number;
   /** Most tokens of a sequence per step. */
-  chunk: number;
+  chunkSize: number;
   /** Whether tokens see later ones, so that a text has to run in one step. */
   encoder: boolean;
   /** Images that a prompt may have; missing for encoders. */
@@ -87,7 +87,7 @@ export async function assemble(
     maxBuffer,
   });
   const most = options.prefillChunk ?? defaultChunk(device.profile.capabilities);
-  const chunk = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
+  const chunkSize = encoder ? context : Math.max(1, Math.min(most, MOST_ROWS - slots));
   const found = await findEncoder(
     gguf,
     { readsImages: info.readsImages, isEncoder: encoder },
@@ -96,10 +96,10 @@ export async function assemble(
   const imageTokens = options.imageTokens ?? found?.mostTokens ?? 0;
   const wholeImages = seesWholeImages(config);
   const imageRows = wholeImages ? imageTokens : 0;
-  const rows = Math.max(chunk, Math.min(imageRows, context)) + slots;
+  const rows = Math.max(chunkSize, Math.min(imageRows, context)) + slots;
   const limits = {
     rows,
-    outputs: encoder ? rows : Math.max(slots, Math.min(chunk, 64)),
+    outputs: encoder ? rows : Math.max(slots, Math.min(chunkSize, 64)),
     slots,
     context,
   };
@@ -124,7 +124,7 @@ export async function assemble(
   for (const adapter of adapters) adapter.checkAllUsed();
   keepStates(network, maxBuffer);
   const runner = new StepRunner(device, network, state, limits);
-  const scheduler = new Scheduler(runner, cacheBlocks, chunk);
+  const scheduler = new Scheduler(runner, cacheBlocks, chunkSize);
   const images = encoder ? undefined : {
     columns: network.images.columns,
     tokens: wholeImages ? rows - slots : Infinity,
@@ -143,7 +143,7 @@ export async function assemble(
     config,
     contextLength: context,
     maxSequences: slots,
-    chunk,
+    chunkSize,
     encoder,
     images,
     vision,

@@ -4,7 +4,7 @@ import { createTokenizer, type Tokenizer } from "../../tokenizer/mod.ts";
 import { detectAnswerFormat } from "../chat/mod.ts";
 import { fileTypeName, type GgufFile, MetadataReader, readGguf } from "../gguf/mod.ts";
 import { architectures } from "../models/registry.ts";
-import { findInsertionTokens } from "../prompt/mod.ts";
+import { findFillInMiddleTokens } from "../prompt/mod.ts";
 import type { LoadOptions, ModelInfo } from "../types.ts";
 import { viewAsDecoder, visionFault } from "../vision/mod.ts";
 
@@ -60,7 +60,7 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
     hasChatTemplate: typeof template === "string" && template !== "",
     callsTools: answers.calls !== undefined,
     thinks: answers.thinking !== undefined,
-    inserts: findInsertionTokens(gguf.metadata) !== undefined,
+    fillsInMiddle: findFillInMiddleTokens(gguf.metadata) !== undefined,
     readsImages: entry?.encoder === false && visionFault(gguf, projector) === undefined,
     isEmbeddingModel: isEncoder ||
       metadata.optionalNumber(`${architecture}.pooling_type`, Infinity) <= LAST_POOLING_TYPE,

@@ -3,7 +3,7 @@
 
 import type { WorkerBusyError } from "../errors.ts";
 import type { Clock } from "./clock.ts";
-import type { Slot } from "./slot.ts";
+import type { ManagedModel } from "./managed_model.ts";
 
 /**
  * How long a worker that does not answer keeps its model, in milliseconds. With a GPU a step takes
@@ -23,7 +23,7 @@ export interface BusyWorker {
 export class BusyWorkers {
   readonly #clock: Clock;
   readonly #warn: (message: string) => void;
-  readonly #busy = new Map<Slot, BusyWorker>();
+  readonly #busy = new Map<ManagedModel, BusyWorker>();
   readonly #stuck = new Set<string>();
   #total = 0;
 
@@ -43,28 +43,28 @@ export class BusyWorkers {
   }
 
   /** Whether a worker of these files could not be closed. */
-  wasStuck({ key }: Slot): boolean {
+  wasStuck({ key }: ManagedModel): boolean {
     return this.#stuck.has(key);
   }
 
   /** Tells of a worker that could not be closed. */
-  addStuck(slot: Slot, error: WorkerBusyError): void {
-    this.#stuck.add(slot.key);
-    this.add(slot, error);
+  addStuck(managed: ManagedModel, error: WorkerBusyError): void {
+    this.#stuck.add(managed.key);
+    this.add(managed, error);
   }
 
   /** Tells of a worker that does not answer; `lost` is called if that does not change. */
-  add(slot: Slot, { message, ended }: WorkerBusyError, lost?: () => void): void {
-    const { entry: { name } } = slot;
+  add(managed: ManagedModel, { message, ended }: WorkerBusyError, lost?: () => void): void {
+    const { entry: { name } } = managed;
     this.#warn(`${name}: ${message}`);
-    if (this.#busy.has(slot)) return;
+    if (this.#busy.has(managed)) return;
     const since = this.#clock.now();
-    this.#busy.set(slot, { name, since });
+    this.#busy.set(managed, { name, since });
     this.#total++;
     const cancel = lost && this.#clock.schedule(lost, LOST_MILLISECONDS);
     void ended.then(() => {
       cancel?.();
-      this.#busy.delete(slot);
+      this.#busy.delete(managed);
       const seconds = Math.round((this.#clock.now() - since) / 1000);
       this.#warn(`${name}: its worker answers again, or has ended, ${seconds} seconds later`);
     });

@@ -1,14 +1,14 @@
-// One load of a model: planned so that it fits, opened, watched. Which models leave for it is decided
-// by manager.ts.
+// One load of a model: its options are chosen so that it fits, then it is opened and watched. Which
+// models are closed for it is decided by manager.ts.
 
 import type { GpuMemoryError } from "../../kernels/mod.ts";
 import { EngineError, type WorkerBusyError } from "../errors.ts";
 import {
+  type FitLimits,
+  fitLoad,
+  type FittedLoad,
   formatSize,
-  type LoadPlan,
   type MemoryBudget,
-  type PlanLimits,
-  planLoad,
 } from "../memory/mod.ts";
 import type { StoreEntry } from "../store/types.ts";
 import type { ChatModel, LoadOptions, LoadProgress } from "../types.ts";
@@ -16,10 +16,10 @@ import type { Clock } from "./clock.ts";
 import type { AskedLoad, ManagerOptions } from "./types.ts";
 import { untilStalled } from "./waiting.ts";
 
-/** What a GPU that refused a plan is taken to have, as a share of it. */
-const NEXT_SHARE = 3 / 4;
+/** Memory that a GPU is taken to have after it refused a load, as a fraction of that load. */
+const NEXT_FRACTION = 3 / 4;
 
-/** Plans and opens models. */
+/** The loader of a manager: fits models into memory and opens them. */
 export class Loader {
   readonly #options: ManagerOptions;
   readonly #clock: Clock;
@@ -37,34 +37,34 @@ export class Loader {
   }
 
   /**
-   * How to load a model so that it fits alone; undefined where that is not known, and for models that
-   * take no memory here.
+   * Options with which a model fits into memory alone; undefined where that is not known, and for
+   * models that take no memory here.
    *
    * @param asked what the request says of it
    * @throws {InsufficientMemoryError} if it does not fit
    */
-  async plan(entry: StoreEntry, asked: AskedLoad = {}): Promise<LoadPlan | undefined> {
+  async fit(entry: StoreEntry, asked: AskedLoad = {}): Promise<FittedLoad | undefined> {
     const budget = await this.#readBudget();
     const total = budget?.total ?? Infinity;
     const state = `the GPU has ${formatSize(total)} for models (${budget?.source})`;
-    return await this.#planWithin(entry, asked, { total, state, ...this.#systemOf(budget) });
+    return await this.#fitWithin(entry, asked, { total, state, ...this.#systemOf(budget) });
   }
 
   /**
-   * How to load it in less memory, after the GPU refused a plan although it was to fit.
+   * Options that take less memory, for when the GPU refused a load that should have fitted.
    *
-   * @throws {InsufficientMemoryError} if there is no way; the refusal itself if there was no plan
+   * @throws {InsufficientMemoryError} if there is no way; the refusal itself if memory was not estimated
    */
-  async planSmaller(
+  async fitSmaller(
     entry: StoreEntry,
     asked: AskedLoad,
-    { plan, error }: { plan: LoadPlan | undefined; error: GpuMemoryError },
-  ): Promise<LoadPlan> {
-    const bytes = plan?.bytes ?? 0;
+    { fitted, error }: { fitted: FittedLoad | undefined; error: GpuMemoryError },
+  ): Promise<FittedLoad> {
+    const bytes = fitted?.bytes ?? 0;
     const state = `the GPU had no room for ${formatSize(bytes)}`;
     const system = this.#systemOf(await this.#readBudget());
-    const limits = { total: NEXT_SHARE * bytes, state, ...system };
-    const smaller = plan && await this.#planWithin(entry, asked, limits);
+    const limits = { total: NEXT_FRACTION * bytes, state, ...system };
+    const smaller = fitted && await this.#fitWithin(entry, asked, limits);
     if (!smaller) throw error;
     return smaller;
   }
@@ -79,18 +79,18 @@ export class Loader {
   async open(
     { name, source }: StoreEntry,
     asked: AskedLoad,
-    { plan, signal, onProgress, ...how }: {
-      plan: LoadPlan | undefined;
+    { fitted, signal, onProgress, ...how }: {
+      fitted: FittedLoad | undefined;
       signal: AbortSignal;
       onProgress: (progress: LoadProgress) => void;
       isolated: boolean;
       onBusy: (busy: WorkerBusyError) => void;
     },
   ): Promise<ChatModel> {
-    const options = { ...plan?.options ?? this.#optionsFor(asked), ...how };
+    const options = { ...fitted?.options ?? this.#optionsFor(asked), ...how };
     const milliseconds = this.#options.loadTimeout ?? 5 * 60_000;
-    if (plan?.isShrunk) {
-      const { estimate: { contextLength } } = plan;
+    if (fitted?.isShrunk) {
+      const { estimate: { contextLength } } = fitted;
       this.#options.warn?.(
         `${name}: the window is ${contextLength} tokens, as more does not fit the GPU's memory`,
       );
@@ -119,22 +119,22 @@ export class Loader {
     );
   }
 
-  async #planWithin(
+  async #fitWithin(
     { name, source }: StoreEntry,
     asked: AskedLoad,
-    limits: Omit<PlanLimits, "name">,
-  ): Promise<LoadPlan | undefined> {
+    limits: Omit<FitLimits, "name">,
+  ): Promise<FittedLoad | undefined> {
     if (!this.#options.estimate || source.kind === "remote") return undefined;
     const estimate = await this.#options.estimate(source);
     try {
-      return await planLoad(estimate, this.#optionsFor(asked), { name, ...limits });
+      return await fitLoad(estimate, this.#optionsFor(asked), { name, ...limits });
     } finally {
       estimate[Symbol.dispose]?.();
     }
   }
 
   /** What the system has beside a GPU. */
-  #systemOf(budget: MemoryBudget | undefined): Pick<PlanLimits, "system"> {
+  #systemOf(budget: MemoryBudget | undefined): Pick<FitLimits, "system"> {
     if (!budget?.system) return {};
     const { total, source } = budget.system;
     const { isGpuFaster } = this.#options;

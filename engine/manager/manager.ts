@@ -1,5 +1,5 @@
 // Which models are in memory: loads on demand, one load per file at a time, keeps a model for a
-// while after its last use, makes room by closing the idle one that was used longest ago.
+// while after its last use, evicts the least recently used idle model where memory is needed.
 // It runs nothing itself, and knows neither GGUF nor the GPU: models come from `open`.
 
 import { GpuMemoryError } from "../../kernels/mod.ts";
@@ -10,22 +10,22 @@ import { untilAborted } from "../async.ts";
 import { BusyWorkers } from "./busy_workers.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { Loader } from "./loader.ts";
-import { whoLeaves } from "./room.ts";
-import { keyOf, Slot } from "./slot.ts";
+import { chooseEvictions } from "./eviction.ts";
+import { keyOf, ManagedModel } from "./managed_model.ts";
 import type { AcquireOptions, AskedLoad, Lease, ManagerOptions, RunningModel } from "./types.ts";
 
 /** What a model takes of whose memory nothing is known. */
 const UNKNOWN_MEMORY = { weights: 0, keyValueCache: 0, scratch: 0 };
 
-/** Loads, lends and unloads models. */
+/** The manager of loaded models: gives leases on them, loads and unloads them. */
 export class ModelManager {
   readonly #options: ManagerOptions;
   readonly #clock: Clock;
   readonly #loader: Loader;
-  /** The slot that new requests get, by the key of its source. */
-  readonly #slots = new Map<string, Slot>();
-  /** Slots that hold memory: opening, open or closing. */
-  readonly #open = new Set<Slot>();
+  /** The model that new requests get, by the key of its source. */
+  readonly #current = new Map<string, ManagedModel>();
+  /** Models that hold memory: opening, open or closing. */
+  readonly #open = new Set<ManagedModel>();
   readonly #shutdown = new AbortController();
   readonly #busyWorkers: BusyWorkers;
   #change = Promise.withResolvers<void>();
@@ -38,7 +38,7 @@ export class ModelManager {
   }
 
   /**
-   * Waits until the model is loaded and lends it.
+   * Waits until the model is loaded and gives a lease on it.
    *
    * @throws {ModelNotFoundError} if the store has none of that name
    * @throws {InsufficientMemoryError} if it does not fit, even alone
@@ -50,46 +50,46 @@ export class ModelManager {
     const started = this.#clock.now();
     const entry = await this.#options.store.find(name);
     for (;;) {
-      const slot = this.#slots.get(keyOf(entry.source)) ?? this.#load(entry, asked);
-      this.#take(slot, entry, keepAlive);
+      const managed = this.#current.get(keyOf(entry.source)) ?? this.#load(entry, asked);
+      this.#take(managed, entry, keepAlive);
       try {
-        const model = await untilAborted(slot.ready, signal);
-        if (suffices(slot, model, asked)) {
-          return this.#lease(slot, entry, this.#clock.now() - started);
+        const model = await untilAborted(managed.ready, signal);
+        if (suffices(managed, model, asked)) {
+          return this.#lease(managed, entry, this.#clock.now() - started);
         }
         // What cannot be loaded in its place is no reason to close it.
-        await untilAborted(this.#loader.plan(entry, asked), signal);
+        await untilAborted(this.#loader.fit(entry, asked), signal);
       } catch (error) {
-        this.#release(slot, error);
+        this.#release(managed, error);
         throw error;
       }
-      this.#release(slot);
-      void this.#retire(slot);
+      this.#release(managed);
+      void this.#retire(managed);
     }
   }
 
   /** Closes the model of that name as soon as nobody uses it; waits only if that is now. */
   async unload(name: string): Promise<void> {
     const { source } = await this.#options.store.find(name);
-    const slot = this.#slots.get(keyOf(source));
-    if (!slot) return;
-    slot.keepAlive = 0;
-    if (slot.isIdle) await this.#retire(slot);
+    const managed = this.#current.get(keyOf(source));
+    if (!managed) return;
+    managed.keepAlive = 0;
+    if (managed.isIdle) await this.#retire(managed);
   }
 
   /** The models in memory and on their way into it, the one that leaves last first. */
   running(): RunningModel[] {
     const models: RunningModel[] = [];
-    for (const slot of this.#slots.values()) {
-      const { entry, model, plan, progress, users, lastUsed, keepAlive } = slot;
-      if (!this.#open.has(slot) || entry.source.kind === "remote") continue;
+    for (const managed of this.#current.values()) {
+      const { entry, model, fitted, progress, users, lastUsed, keepAlive } = managed;
+      if (!this.#open.has(managed) || entry.source.kind === "remote") continue;
       const idleSince = users > 0 || !model ? this.#clock.now() : lastUsed;
       models.push({
         entry,
         ...(model ? { model } : progress && { progress }),
-        memory: model?.memory ?? plan?.estimate.memory ?? UNKNOWN_MEMORY,
-        contextLength: model?.contextLength ?? plan?.estimate.contextLength ??
-          slot.asked.contextLength ?? 0,
+        memory: model?.memory ?? fitted?.estimate.memory ?? UNKNOWN_MEMORY,
+        contextLength: model?.contextLength ?? fitted?.estimate.contextLength ??
+          managed.asked.contextLength ?? 0,
         expiresAt: idleSince + keepAlive,
       });
     }
@@ -105,66 +105,66 @@ export class ModelManager {
   async closeAll(): Promise<void> {
     this.#shutdown.abort(new ModelClosedError("Cannot load a model: the server is shutting down"));
     this.#notify();
-    await Promise.allSettled([...this.#open].map(async (slot) => {
-      await slot.ready;
-      await this.#close(slot);
+    await Promise.allSettled([...this.#open].map(async (managed) => {
+      await managed.ready;
+      await this.#close(managed);
     }));
   }
 
-  #load(entry: StoreEntry, request: AskedLoad): Slot {
+  #load(entry: StoreEntry, request: AskedLoad): ManagedModel {
     const asked = { ...askedOf(this.#options.load ?? {}), ...request };
     const keepAlive = this.#options.keepAlive ?? 5 * 60_000;
     const key = keyOf(entry.source);
-    const slot = new Slot(entry, key, asked, keepAlive, this.#clock.now());
-    this.#slots.set(key, slot);
-    slot.ready = this.#openInto(slot);
+    const managed = new ManagedModel(entry, key, asked, keepAlive, this.#clock.now());
+    this.#current.set(key, managed);
+    managed.ready = this.#openInto(managed);
     // Each waiting request gets the failure through its own await; there may be none left.
-    slot.ready.catch(() => {});
-    return slot;
+    managed.ready.catch(() => {});
+    return managed;
   }
 
-  async #openInto(slot: Slot): Promise<ChatModel> {
+  async #openInto(managed: ManagedModel): Promise<ChatModel> {
     try {
-      const plan = await this.#loader.plan(slot.entry, slot.asked);
-      if (plan) slot.plan = plan;
-      slot.model = await this.#openFitting(slot);
+      const fitted = await this.#loader.fit(managed.entry, managed.asked);
+      if (fitted) managed.fitted = fitted;
+      managed.model = await this.#openFitting(managed);
     } catch (error) {
-      this.#forget(slot);
-      this.#leave(slot);
+      this.#forget(managed);
+      this.#leave(managed);
       throw error;
     }
-    if (slot.users === 0) this.#startTimer(slot);
-    return slot.model;
+    if (managed.users === 0) this.#startTimer(managed);
+    return managed.model;
   }
 
-  /** Opens a model once there is room; where the GPU has less than was thought, a smaller one. */
-  async #openFitting(slot: Slot): Promise<ChatModel> {
-    const { entry, asked } = slot;
+  /** Opens a model once it fits; with fewer tokens of context where the GPU has less memory than thought. */
+  async #openFitting(managed: ManagedModel): Promise<ChatModel> {
+    const { entry, asked } = managed;
     for (;;) {
-      await this.#makeRoomFor(slot);
-      const { plan } = slot;
+      await this.#evictFor(managed);
+      const { fitted } = managed;
       try {
         return await this.#loader.open(entry, asked, {
-          plan,
+          fitted,
           signal: this.#shutdown.signal,
-          onProgress: (progress) => void (slot.progress = progress),
-          isolated: this.#isIsolated(slot),
-          onBusy: (busy) => this.#busyWorkers.add(slot, busy, () => void this.#close(slot)),
+          onProgress: (progress) => void (managed.progress = progress),
+          isolated: this.#isIsolated(managed),
+          onBusy: (busy) => this.#busyWorkers.add(managed, busy, () => void this.#close(managed)),
         });
       } catch (error) {
         if (!(error instanceof GpuMemoryError)) throw error;
-        this.#leave(slot);
+        this.#leave(managed);
         if (await this.#closeIdle()) continue;
-        slot.plan = await this.#loader.planSmaller(entry, asked, { plan, error });
+        managed.fitted = await this.#loader.fitSmaller(entry, asked, { fitted, error });
       }
     }
   }
 
-  /** Waits until the slot's model fits, and takes its place. */
-  async #makeRoomFor(slot: Slot): Promise<void> {
+  /** Waits until the model fits beside the others, and counts it among the open ones. */
+  async #evictFor(managed: ManagedModel): Promise<void> {
     this.#shutdown.signal.throwIfAborted();
-    if (slot.entry.source.kind === "remote") return void this.#open.add(slot);
-    const room = {
+    if (managed.entry.source.kind === "remote") return void this.#open.add(managed);
+    const limits = {
       ...await this.#loader.totalMemory(),
       count: this.#options.maxLoaded || Infinity,
     };
@@ -172,12 +172,12 @@ export class ModelManager {
       this.#shutdown.signal.throwIfAborted();
       const others = [...this.#open].filter(({ entry }) => entry.source.kind !== "remote");
       // The memory of a model that is closing is not free yet, and no file is in memory twice.
-      const wait = others.some(({ closing, key }) => closing || key === slot.key);
-      const leaving = wait ? undefined : whoLeaves(others, slot, room);
-      if (leaving?.length === 0) return void this.#open.add(slot);
-      for (const idle of leaving ?? []) void this.#retire(idle);
+      const wait = others.some(({ closing, key }) => closing || key === managed.key);
+      const evicted = wait ? undefined : chooseEvictions(others, managed, limits);
+      if (evicted?.length === 0) return void this.#open.add(managed);
+      for (const idle of evicted ?? []) void this.#retire(idle);
       await this.#change.promise;
-      if (slot.users === 0) {
+      if (managed.users === 0) {
         throw new ModelClosedError("Cannot load a model: nobody waits for it any more");
       }
     }
@@ -188,80 +188,80 @@ export class ModelManager {
     const idle = [...this.#open].filter(({ isIdle, entry }) =>
       isIdle && entry.source.kind !== "remote"
     );
-    await Promise.all(idle.map((slot) => this.#retire(slot)));
+    await Promise.all(idle.map((managed) => this.#retire(managed)));
     return idle.length > 0;
   }
 
-  #take(slot: Slot, entry: StoreEntry, keepAlive: number | undefined): void {
-    slot.users++;
-    slot.entry = entry;
-    slot.cancelTimer?.();
-    if (keepAlive !== undefined) slot.keepAlive = keepAlive;
+  #take(managed: ManagedModel, entry: StoreEntry, keepAlive: number | undefined): void {
+    managed.users++;
+    managed.entry = entry;
+    managed.cancelTimer?.();
+    if (keepAlive !== undefined) managed.keepAlive = keepAlive;
   }
 
-  #lease(slot: Slot, entry: StoreEntry, loadMilliseconds: number): Lease {
+  #lease(managed: ManagedModel, entry: StoreEntry, loadMilliseconds: number): Lease {
     let released = false;
     const release = (cause?: unknown) => {
-      if (!released) this.#release(slot, cause);
+      if (!released) this.#release(managed, cause);
       released = true;
     };
-    return { entry, model: slot.model!, loadMilliseconds, release };
+    return { entry, model: managed.model!, loadMilliseconds, release };
   }
 
-  #release(slot: Slot, cause?: unknown): void {
-    slot.users--;
-    slot.lastUsed = this.#clock.now();
-    if (cause instanceof ModelClosedError && slot.model) void this.#close(slot);
-    if (slot.users === 0 && slot.model) this.#startTimer(slot);
+  #release(managed: ManagedModel, cause?: unknown): void {
+    managed.users--;
+    managed.lastUsed = this.#clock.now();
+    if (cause instanceof ModelClosedError && managed.model) void this.#close(managed);
+    if (managed.users === 0 && managed.model) this.#startTimer(managed);
     this.#notify();
   }
 
-  #startTimer(slot: Slot): void {
-    slot.cancelTimer?.();
-    if (this.#slots.get(slot.key) !== slot || slot.keepAlive === Infinity) return;
-    if (slot.keepAlive <= 0) return void this.#retire(slot);
-    slot.cancelTimer = this.#clock.schedule(() => void this.#retire(slot), slot.keepAlive);
+  #startTimer(managed: ManagedModel): void {
+    managed.cancelTimer?.();
+    if (this.#current.get(managed.key) !== managed || managed.keepAlive === Infinity) return;
+    if (managed.keepAlive <= 0) return void this.#retire(managed);
+    managed.cancelTimer = this.#clock.schedule(() => void this.#retire(managed), managed.keepAlive);
   }
 
-  /** Gives the slot to no new request, and closes its model once the last user is gone. */
-  async #retire(slot: Slot): Promise<void> {
-    this.#forget(slot);
-    while (slot.users > 0) await this.#change.promise;
-    await this.#close(slot);
+  /** Gives the model to no new request, and closes it once the last user is gone. */
+  async #retire(managed: ManagedModel): Promise<void> {
+    this.#forget(managed);
+    while (managed.users > 0) await this.#change.promise;
+    await this.#close(managed);
   }
 
-  #forget(slot: Slot): void {
-    slot.cancelTimer?.();
-    if (this.#slots.get(slot.key) === slot) this.#slots.delete(slot.key);
+  #forget(managed: ManagedModel): void {
+    managed.cancelTimer?.();
+    if (this.#current.get(managed.key) === managed) this.#current.delete(managed.key);
   }
 
-  #close(slot: Slot): Promise<void> {
-    this.#forget(slot);
-    return slot.closing ??= (async () => {
+  #close(managed: ManagedModel): Promise<void> {
+    this.#forget(managed);
+    return managed.closing ??= (async () => {
       try {
-        await slot.model?.close();
+        await managed.model?.close();
       } catch (error) {
         // Any other model died: it cannot be closed in good order, and its memory went with the device.
         // A busy one gives its place to others, too: it may keep it for ever.
-        if (error instanceof WorkerBusyError) this.#busyWorkers.addStuck(slot, error);
+        if (error instanceof WorkerBusyError) this.#busyWorkers.addStuck(managed, error);
       }
-      this.#leave(slot);
+      this.#leave(managed);
     })();
   }
 
   /** Whether a model is to run in a process of its own. */
-  #isIsolated(slot: Slot): boolean {
+  #isIsolated(managed: ManagedModel): boolean {
     const { isolation = "auto" } = this.#options;
-    return isolation === "process" || isolation === "auto" && this.#busyWorkers.wasStuck(slot);
+    return isolation === "process" || isolation === "auto" && this.#busyWorkers.wasStuck(managed);
   }
 
-  /** Gives the slot's place free. */
-  #leave(slot: Slot): void {
-    this.#open.delete(slot);
+  /** Counts the model no longer among the open ones. */
+  #leave(managed: ManagedModel): void {
+    this.#open.delete(managed);
     this.#notify();
   }
 
-  /** Wakes everybody who waits for a place or for a slot to fall idle. */
+  /** Wakes everybody who waits for memory or for a model to fall idle. */
   #notify(): void {
     const { resolve } = this.#change;
     this.#change = Promise.withResolvers();
@@ -278,13 +278,17 @@ function askedOf({ contextLength, gpuLayers = -1 }: AskedLoad): AskedLoad {
 }
 
 /** Whether a model is loaded as a request asks for, or as well as it can be. */
-function suffices({ entry, asked, plan }: Slot, model: ChatModel, request: AskedLoad): boolean {
+function suffices(
+  { entry, asked, fitted }: ManagedModel,
+  model: ChatModel,
+  request: AskedLoad,
+): boolean {
   const { source, info } = entry;
   if (source.kind === "remote") return true;
   const wanted = Math.min(request.contextLength ?? 0, info.trainedContextLength);
   if (wanted > Math.max(model.contextLength, asked.contextLength ?? 0)) return false;
-  const layers = plan?.estimate.layout?.layers;
+  const layers = fitted?.estimate.layout?.layers;
   if (request.gpuLayers === undefined || layers === undefined) return true;
-  const loaded = plan?.options.gpuLayers ?? layers;
+  const loaded = fitted?.options.gpuLayers ?? layers;
   return Math.min(request.gpuLayers, layers) === Math.min(loaded, layers);
 }

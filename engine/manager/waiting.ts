@@ -1,5 +1,5 @@
-// Work that has to go on: what stands still for too long is ended, whether it obeys or not. Time is
-// that of a clock, so that tests need not wait.
+// Waiting for work that may stall: without progress for too long, the wait ends with an error, whether
+// the work stops or not. Time comes from a clock, so that tests need not wait.
 
 import { untilAborted } from "../async.ts";
 import type { Clock } from "./clock.ts";

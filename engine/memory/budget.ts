@@ -1,10 +1,11 @@
-// How much memory the GPU has for models. WebGPU does not say, so drivers and systems are asked, each
-// in its way; where none tells, the GPU is taken to share the system's memory.
-// Pure: what is read comes from a Machine (machine.ts).
+// The memory that the GPU has for models. WebGPU does not tell it, so drivers and systems are asked,
+// each in its own way; where none answers, the GPU is taken to share the system's memory. What is read
+// comes from a Machine (machine.ts), so that tests can have other machines.
 
 import type { DeviceProfile } from "../../kernels/mod.ts";
-import type { Machine } from "./machine.ts";
-import { formatSize } from "./size.ts";
+import { formatSize } from "./estimate.ts";
+import { gpuProfile } from "./gpu_profile.ts";
+import { type Machine, thisMachine } from "./machine.ts";
 
 /** Memory for models. */
 export interface MemoryBudget {
@@ -72,6 +73,12 @@ export async function findBudget(
   return { total: left, source, system: { total: beside, source: free.source } };
 }
 
+/** How much memory models may take. Reads what drivers say; call it once, before loading anything. */
+export async function readMemoryBudget(options: BudgetOptions = {}): Promise<MemoryBudget> {
+  const gpu = await gpuProfile().catch(() => undefined);
+  return await findBudget(thisMachine, gpu, options);
+}
+
 /** A GPU's own memory, where the system tells. */
 async function dedicated(
   machine: Machine,
@@ -84,7 +91,7 @@ async function dedicated(
   return undefined;
 }
 
-/** Numbers of `nvidia-smi` are MiB. Of several GPUs of that name, the one with least room counts. */
+/** Numbers of `nvidia-smi` are MiB. Of several GPUs of that name, the one with least memory counts. */
 async function nvidia(
   machine: Machine,
   { description }: GpuIdentity,

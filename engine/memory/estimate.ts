@@ -124,3 +124,9 @@ export function memoryUse(
 export function totalOf({ weights, keyValueCache, scratch }: MemoryUse): number {
   return weights + keyValueCache + scratch;
 }
+
+/** "8.0 GiB", or below one of those "512.0 MiB". */
+export function formatSize(bytes: number): string {
+  const [unit, name] = bytes >= 2 ** 30 ? [2 ** 30, "GiB"] : [2 ** 20, "MiB"];
+  return `${(bytes / unit).toFixed(1)} ${name}`;
+}

@@ -5,13 +5,12 @@ export {
   type Estimate,
   estimateMemory,
   type FileSource,
+  formatSize,
   type MemoryEstimate,
   memoryUse,
   totalOf,
 } from "./estimate.ts";
 export { type DeviceProfiles, deviceProfiles, gpuProfile } from "./gpu_profile.ts";
-export { type LoadPlan, type PlanLimits, planLoad } from "./plan.ts";
-export type { BudgetOptions, MemoryBudget } from "./budget.ts";
-export { readMemoryBudget } from "./read_budget.ts";
-export { formatSize } from "./size.ts";
+export { type FitLimits, fitLoad, type FittedLoad } from "./fit_load.ts";
+export { type BudgetOptions, type MemoryBudget, readMemoryBudget } from "./budget.ts";
 export { type DisposableEstimate, estimateInWorker } from "./worker_estimate.ts";

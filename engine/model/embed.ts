@@ -15,7 +15,7 @@ import type { EmbedInput, EmbedRequest, EmbedResult } from "../types.ts";
 const FIRST_CHARACTERS = 1 << 16;
 
 /**
- * Embeds texts or token ids, as many at a time as a step has room for: others come in between.
+ * Embeds texts or token ids, as many at a time as fit into a step, so that other requests run in between.
  * Errors: RequestError, ContextLengthError, NotFiniteError; the signal's reason.
  */
 export async function embed(
@@ -58,14 +58,14 @@ function encodeSome(
   first: number,
   truncate: boolean,
 ): number[][] {
-  const room = context.scheduler.evaluationRoom;
+  const limits = context.scheduler.evaluationLimits;
   const sequences: number[][] = [];
   let rows = 0;
-  while (sequences.length < room.sequences && first + sequences.length < inputs.length) {
+  while (sequences.length < limits.sequences && first + sequences.length < inputs.length) {
     const index = first + sequences.length;
     const tokens = tokensOf(context, inputs[index], index, truncate);
     rows += tokens.length;
-    if (rows > room.rows && sequences.length > 0) break;
+    if (rows > limits.rows && sequences.length > 0) break;
     sequences.push(tokens);
   }
   return sequences;

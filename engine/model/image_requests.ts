@@ -45,8 +45,8 @@ export function generateWithImages(
     const read = await readUsed(
       context,
       marks.images,
-      (counting, planned) =>
-        encodePrompt(counting, { ...request, prompt: marks.split(prompt, planned) }),
+      (counting, measured) =>
+        encodePrompt(counting, { ...request, prompt: marks.split(prompt, measured) }),
       request.signal,
     );
     const start = () => generate(context, { ...request, prompt: marks.split(prompt, read) });
@@ -65,7 +65,7 @@ export function chatWithImages(
     const read = await readUsed(
       context,
       images,
-      (counting, planned) => chatPrompt(counting, placed, splitBy(planned)),
+      (counting, measured) => chatPrompt(counting, placed, splitBy(measured)),
       request.signal,
     );
     return cancellable(flagsOf(request.signal), () => chat(context, placed, splitBy(read)));
@@ -79,10 +79,10 @@ export async function countTokensWithImages(
 ): Promise<number> {
   if (!hasImages(request)) return countTokens(context, request);
   const { placed, images, splitBy } = placeImages(request);
-  const planned = planImages(context, images);
+  const measured = measureImages(context, images);
   return await cancellable(
     flagsOf(request.signal),
-    () => countTokens(withoutValues(context), placed, splitBy(planned)),
+    () => countTokens(withoutValues(context), placed, splitBy(measured)),
   );
 }
 
@@ -111,11 +111,11 @@ function readerOf({ vision }: ImageContext): LoadedVision["reader"] {
 }
 
 /** Images as they will be read. Errors: ImageError with the number of the image; RequestError. */
-function planImages(context: ImageContext, images: readonly ImageData[]): ReadImage[] {
+function measureImages(context: ImageContext, images: readonly ImageData[]): ReadImage[] {
   const reader = readerOf(context);
   return images.map((image, i) => {
     try {
-      return reader.plan(image);
+      return reader.measure(image);
     } catch (error) {
       throw numbered(error, i, images);
     }
@@ -123,7 +123,7 @@ function planImages(context: ImageContext, images: readonly ImageData[]): ReadIm
 }
 
 /**
- * Reads the images that a prompt has, one after the other; the others are left as they are planned.
+ * Reads the images that a prompt has, one after the other; the others stay measured only.
  *
  * @param promptOf the prompt with such images
  * @throws {ImageError} with the number of the image, counted from one, if there are several
@@ -132,11 +132,11 @@ function planImages(context: ImageContext, images: readonly ImageData[]): ReadIm
 async function readUsed(
   context: ImageContext,
   images: readonly ImageData[],
-  promptOf: (counting: ImageContext, planned: ReadImage[]) => readonly PromptItem[],
+  promptOf: (counting: ImageContext, measured: ReadImage[]) => readonly PromptItem[],
   signal?: AbortSignal,
 ): Promise<ReadImage[]> {
   const reader = readerOf(context);
-  const read = planImages(context, images);
+  const read = measureImages(context, images);
   const counting = withoutValues(context);
   const items = new Set(cancellable(flagsOf(signal), () => promptOf(counting, read)));
   using _ = reader.begin();
@@ -151,7 +151,7 @@ async function readUsed(
   return read;
 }
 
-/** The same for prompts whose images are planned: rows that have no values yet have no columns. */
+/** The same for prompts whose images are only measured: their rows have no values yet, so no columns. */
 function withoutValues(context: ImageContext): ImageContext {
   return context.images ? { ...context, images: { ...context.images, columns: 0 } } : context;
 }

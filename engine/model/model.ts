@@ -20,7 +20,12 @@ import {
 } from "../load/mod.ts";
 import { memoryUse } from "../memory/mod.ts";
 import type { OperationInfo, StepTrace, TapSelection, TapVisit } from "../run/mod.ts";
-import { encodePrompt, findInsertionTokens, type PromptItem, withWindow } from "../prompt/mod.ts";
+import {
+  encodePrompt,
+  findFillInMiddleTokens,
+  type PromptItem,
+  withWindow,
+} from "../prompt/mod.ts";
 import {
   chatWithImages,
   countTokensWithImages,
@@ -53,16 +58,16 @@ export interface Model extends ChatModel {
   /**
    * Logits of every position of `tokens` as a fresh sequence: [tokens, vocabulary].
    * @param tokens ids, and images in between: a position for each of their rows
-   * @param options chunk: most tokens per step; default as many as there is room for
+   * @param options chunkSize: most tokens per step; default as many as fit
    */
-  logits(tokens: readonly PromptItem[], options?: { chunk?: number }): Promise<Float32Array>;
+  logits(tokens: readonly PromptItem[], options?: { chunkSize?: number }): Promise<Float32Array>;
   /**
    * The same for several sequences, whose rows share steps.
    * @param options prefix: tokens that come before each of them, which are run once
    */
   batchLogits(
     sequences: readonly (readonly PromptItem[])[],
-    options?: { chunk?: number; prefix?: readonly PromptItem[] },
+    options?: { chunkSize?: number; prefix?: readonly PromptItem[] },
   ): Promise<Float32Array[]>;
   /** What its steps run, in order; the choice of tokens comes after these. */
   readonly operations: readonly OperationInfo[];
@@ -148,8 +153,8 @@ class LocalModel implements Model {
     const source = templateSource(gguf);
     const template = source === undefined ? undefined : parseTemplate(source, tokenizer);
     const answers = detectAnswerFormat(source);
-    const insertion = findInsertionTokens(gguf.metadata);
-    const context = { ...assembly, tokenizer, template, answers, insertion };
+    const fillInMiddle = findFillInMiddleTokens(gguf.metadata);
+    const context = { ...assembly, tokenizer, template, answers, fillInMiddle };
     const warnings = [...options.warnings ?? [], ...info.readsImages ? [] : visionWarnings(gguf)];
     return new LocalModel(info, context, devices, warnings);
   }
@@ -225,14 +230,17 @@ class LocalModel implements Model {
     return embedImage(this.#context, image);
   }
 
-  async logits(tokens: readonly PromptItem[], options?: { chunk?: number }): Promise<Float32Array> {
+  async logits(
+    tokens: readonly PromptItem[],
+    options?: { chunkSize?: number },
+  ): Promise<Float32Array> {
     const [logits] = await this.batchLogits([tokens], options);
     return logits;
   }
 
   async batchLogits(
     sequences: readonly (readonly PromptItem[])[],
-    { chunk, prefix = [] }: { chunk?: number; prefix?: readonly PromptItem[] } = {},
+    { chunkSize, prefix = [] }: { chunkSize?: number; prefix?: readonly PromptItem[] } = {},
   ): Promise<Float32Array[]> {
     // Each has to be a prompt by itself, and with the prefix.
     for (const tokens of sequences) {
@@ -243,7 +251,7 @@ class LocalModel implements Model {
       prefix,
       output: "logits",
       wanted: "all",
-      chunk: Math.min(chunk ?? Infinity, this.#context.chunk),
+      chunkSize: Math.min(chunkSize ?? Infinity, this.#context.chunkSize),
     });
   }
 

@@ -4,14 +4,14 @@
 import type { Metadata } from "../../tokenizer/mod.ts";
 
 /** The tokens around a gap: prefix text before, suffix text behind, middle where the answer begins. */
-export interface InsertionTokens {
+export interface FillInMiddleTokens {
   readonly prefix: number;
   readonly suffix: number;
   readonly middle: number;
 }
 
 /** Where each token is named, the newer key first, and the pieces that families have for it. */
-const PLACES: Record<keyof InsertionTokens, { keys: string[]; pieces: string[] }> = {
+const TOKENS: Record<keyof FillInMiddleTokens, { keys: string[]; pieces: string[] }> = {
   prefix: {
     keys: ["fim_pre_token_id", "prefix_token_id"],
     pieces: [
@@ -51,12 +51,12 @@ const PLACES: Record<keyof InsertionTokens, { keys: string[]; pieces: string[] }
 };
 
 /** The tokens of a vocabulary for filling gaps; undefined where one of them is missing. */
-export function findInsertionTokens(metadata: Metadata): InsertionTokens | undefined {
+export function findFillInMiddleTokens(metadata: Metadata): FillInMiddleTokens | undefined {
   const list = metadata["tokenizer.ggml.tokens"];
   const pieces: readonly unknown[] = Array.isArray(list) ? list : [];
-  const find = (name: keyof InsertionTokens): number | undefined => {
-    const named = PLACES[name].keys.map((key) => Number(metadata[`tokenizer.ggml.${key}`]));
-    const known = PLACES[name].pieces.map((piece) => pieces.indexOf(piece));
+  const find = (name: keyof FillInMiddleTokens): number | undefined => {
+    const named = TOKENS[name].keys.map((key) => Number(metadata[`tokenizer.ggml.${key}`]));
+    const known = TOKENS[name].pieces.map((piece) => pieces.indexOf(piece));
     // Converters write 4294967295 or -1 for "none".
     return [...named, ...known].find((token) => token >= 0 && token < pieces.length);
   };

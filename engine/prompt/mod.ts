@@ -1,7 +1,7 @@
 // What a model reads: texts, tokens and images in order, how long they are and what of them fits the
 // window. Renders no templates.
 
-export { findInsertionTokens } from "./fill_in_middle.ts";
+export { findFillInMiddleTokens } from "./fill_in_middle.ts";
 export { IMAGE_PLACE, ImageMarks } from "./image_marks.ts";
 export {
   checkTokens,

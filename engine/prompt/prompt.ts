@@ -4,7 +4,7 @@
 import { cutText, TaintedText, type Text, type Tokenizer } from "../../tokenizer/mod.ts";
 import { ContextLengthError, RequestError } from "../errors.ts";
 import type { WindowOptions } from "../types.ts";
-import type { InsertionTokens } from "./fill_in_middle.ts";
+import type { FillInMiddleTokens } from "./fill_in_middle.ts";
 import {
   type ImageLimits,
   type PromptImage,
@@ -18,7 +18,7 @@ export interface PromptContext {
   /** Window in tokens. */
   readonly contextLength: number;
   /** Undefined where the vocabulary has none. */
-  readonly insertion?: InsertionTokens | undefined;
+  readonly fillInMiddle?: FillInMiddleTokens | undefined;
   /** Missing where a prompt can have no images. */
   readonly images?: ImageLimits | undefined;
 }
@@ -124,7 +124,7 @@ function isText(piece: Prompt | PromptItem): piece is Text {
   return typeof piece === "string" || piece instanceof TaintedText;
 }
 
-function encodeOwn({ tokenizer, insertion }: PromptContext, parts: PromptParts): PromptItem[] {
+function encodeOwn({ tokenizer, fillInMiddle }: PromptContext, parts: PromptParts): PromptItem[] {
   const { suffix } = parts;
   const pieces = isText(parts.prompt) ? [parts.prompt] : parts.prompt;
   if (suffix === undefined) {
@@ -132,17 +132,17 @@ function encodeOwn({ tokenizer, insertion }: PromptContext, parts: PromptParts):
       isText(piece) ? tokenizer.encode(piece, { bos: i === 0 }) : piece
     );
   }
-  if (!insertion) {
+  if (!fillInMiddle) {
     throw new RequestError("Cannot fill a gap: the vocabulary has no tokens for prefix and suffix");
   }
   // Around a gap all text is text, whatever it looks like.
   const encode = (text: Text) => tokenizer.encode(text, { special: false });
   return [
     ...tokenizer.encode("", { bos: true }),
-    insertion.prefix,
+    fillInMiddle.prefix,
     ...pieces.flatMap((piece) => isText(piece) ? encode(piece) : piece),
-    insertion.suffix,
+    fillInMiddle.suffix,
     ...encode(suffix),
-    insertion.middle,
+    fillInMiddle.middle,
   ];
 }

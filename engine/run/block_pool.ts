@@ -1,24 +1,24 @@
-// The blocks of the paged KV cache (Kwon et al. 2023): who has which. Memory itself is per layer,
-// in the network; block i is block i in all of them. Sequences that begin alike can share blocks.
-// A block that nobody has any more but the prefix cache knows is idle: it keeps what it holds until
-// room is needed, and the one that is idle for longest goes first.
+// The blocks of the paged KV cache (Kwon et al. 2023), with a count of references each. The memory
+// itself belongs to the layers of the network; block i is block i in all of them. Sequences with the
+// same prefix share blocks. A block without references that is in the prefix cache is idle: it keeps
+// its tokens until another block is needed, and the least recently used idle block is evicted first.
 
 import type { Checkpoints } from "./checkpoints.ts";
 import type { PrefixCache } from "./prefix_cache.ts";
 
-/** Hands out block numbers. */
+/** The allocator of block numbers. */
 export class BlockPool {
   readonly #cache: PrefixCache;
   readonly #checkpoints: Checkpoints;
   readonly #free: number[];
-  /** In the order in which they go: that in which they became idle. */
+  /** Idle blocks in the order of eviction, which is that in which they became idle. */
   readonly #idle = new Set<number>();
-  /** How many have each block. */
+  /** The references to each block. */
   readonly #owners: Uint32Array;
 
   /**
    * @param size number of blocks
-   * @param cache what is known of blocks that hold tokens
+   * @param cache the blocks that can be found by their tokens
    * @param checkpoints which of these have copies of states
    */
   constructor(readonly size: number, cache: PrefixCache, checkpoints: Checkpoints) {
@@ -28,12 +28,12 @@ export class BlockPool {
     this.#owners = new Uint32Array(size);
   }
 
-  /** Blocks that can be taken. */
+  /** Number of blocks that can be taken. */
   get available(): number {
     return this.#free.length + this.#idle.size;
   }
 
-  /** How many blocks hold nothing, are kept for what they hold, and belong to somebody. */
+  /** Numbers of blocks: empty, idle and referenced ones. */
   get counts(): { free: number; idle: number; used: number } {
     const used = this.#owners.reduce((count, owners) => count + Math.min(owners, 1), 0);
     return { free: this.#free.length, idle: this.#idle.size, used };
@@ -47,7 +47,7 @@ export class BlockPool {
     return blocks;
   }
 
-  /** Has blocks that hold something already, idle or somebody's, one more time. */
+  /** Adds a reference to blocks that hold tokens already. */
   share(blocks: readonly number[]): void {
     for (const block of blocks) {
       this.#owners[block]++;
@@ -55,14 +55,14 @@ export class BlockPool {
     }
   }
 
-  /** Whether more than one has a block: then nobody may write to it. */
+  /** Whether a block has several references, so that it is read-only. */
   isShared(block: number): boolean {
     return this.#owners[block] > 1;
   }
 
   /**
-   * Gives blocks back, in order of position. The last become idle first: whoever has a known block
-   * has those before it too, so that none ever goes before the blocks that follow it.
+   * Drops a reference to each of these blocks, given in order of position. The last become idle first,
+   * so that a cached block is never evicted before those that follow it.
    */
   give(blocks: readonly number[]): void {
     for (const block of blocks.toReversed()) {

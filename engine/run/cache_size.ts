@@ -1,17 +1,17 @@
-// How much a model remembers: the window of one sequence, and the blocks of the KV cache that all
-// share. WebGPU does not say how much memory there is, so the file is the measure: who has room for
-// the weights has room for half as much again. What was asked for is given whatever it takes.
+// The size of the KV cache: the window of one sequence, and the number of blocks for all sequences.
+// WebGPU does not tell how much memory there is, so the size of the file decides: a machine that holds
+// the weights is taken to hold half as much again. A window that was asked for is never reduced.
 
 import { BLOCK } from "../../kernels/mod.ts";
 import type { Config } from "../nn/mod.ts";
 
-/** The default window, where the model was trained for as much and whatever memory it takes. */
+/** The least default window, unless the model was trained for a shorter one. */
 const LEAST_CONTEXT = 8192;
 
-/** Default windows are multiples of this, but for the trained one. */
+/** The default window is a multiple of this, or the trained one. */
 const CONTEXT_STEP = 1024;
 
-/** Bytes of keys and values that any machine has room for. */
+/** Bytes of keys and values that every machine is taken to have. */
 const LEAST_BUDGET = 512 * 2 ** 20;
 
 /** Copies of recurrent states may take this share of the bytes of keys and values. */
@@ -20,7 +20,7 @@ const COPIES_SHARE = 1 / 4;
 /** Rows of such copies, whatever they take, and at most. */
 const COPIES = { least: 4, most: 256 };
 
-/** What a model remembers. */
+/** The size of a KV cache. */
 export interface CacheSize {
   /** Window in tokens. */
   context: number;
@@ -36,7 +36,7 @@ export interface TokenBytes {
   largest: number;
 }
 
-/** What decides on the size of the cache. */
+/** The facts that the size of the cache follows from. */
 export interface CacheDemand {
   /** Window that was asked for, in tokens. */
   asked?: number | undefined;
@@ -44,7 +44,7 @@ export interface CacheDemand {
   trained: number;
   /** Sequences that run at the same time. */
   slots: number;
-  /** Windows to have blocks for, as far as there is room. Default 2. */
+  /** Number of windows to have blocks for, as far as memory allows. Default 2. */
   windows?: number | undefined;
   /** Bytes of the model's file. */
   fileSize: number;
@@ -54,18 +54,19 @@ export interface CacheDemand {
 }
 
 /**
- * The window: what was asked for, or half of what there is room for, at least 8192; never more than
- * trained. Blocks for two windows, as far as there is room: one may run while others are remembered.
+ * Chooses the window: the one that was asked for, or half of what fits into memory, at least 8192
+ * tokens; never more than the model was trained for. Chooses blocks for two windows, as far as memory
+ * allows, so that a long sequence can run while the prefixes of others stay cached.
  */
 export function chooseCacheSize(demand: CacheDemand): CacheSize {
   const { asked, trained, slots, windows = 2, fileSize, tokenBytes, maxBuffer } = demand;
   const budget = Math.max(LEAST_BUDGET, fileSize / 2);
   const spare = (slots + 1) * BLOCK; // each sequence's last block is not full
-  const room = Math.min(budget / tokenBytes.all, maxBuffer / tokenBytes.largest - spare);
-  const fitting = Math.floor(room / 2 / CONTEXT_STEP) * CONTEXT_STEP;
+  const most = Math.min(budget / tokenBytes.all, maxBuffer / tokenBytes.largest - spare);
+  const fitting = Math.floor(most / 2 / CONTEXT_STEP) * CONTEXT_STEP;
   const wanted = asked ?? Math.max(LEAST_CONTEXT, fitting);
   const context = Math.max(4, Math.min(wanted, trained));
-  const tokens = Math.max(context, Math.min(windows * context, room));
+  const tokens = Math.max(context, Math.min(windows * context, most));
   return { context, blocks: Math.ceil(tokens / BLOCK) + slots };
 }
 
@@ -90,14 +91,14 @@ export function chooseStateCopies(
 }
 
 /**
- * What a model's header says of its cache. More than it takes where layers share keys, or keep
- * latents instead of them. Errors: GgufError.
+ * Bytes of keys and values per token, by the model's header; an upper bound where layers share keys or
+ * cache latents instead. Errors: GgufError.
  */
 export function tokenBytes(config: Config, half: boolean): TokenBytes {
   const countsOf = (key: string) => config.countsPerLayer(key).slice(0, config.layers);
   const heads = countsOf("attention.head_count");
   const listed = countsOf("attention.head_count_kv");
-  // Without a list layers have as many as queries; in one, those without are recurrent.
+  // Without such a list every layer has as many heads as for queries; 0 in a list is a recurrent layer.
   const keyValueHeads = listed.some(Boolean) ? listed : heads;
   const headLength = config.width / Math.max(1, ...heads);
   const [keys, values] = ["key", "value"].map((part) =>

@@ -1,5 +1,5 @@
-// A lock on the device, for work that needs it to itself for a while, such as encoding an image. The
-// scheduler, which submits all steps, lends it between two steps, so nobody waits for an answer to end.
+// A lock on the device, for work that must not run beside a step, such as encoding an image. The
+// scheduler, which submits all steps, grants it between two steps.
 
 import { untilAborted } from "../async.ts";
 
@@ -9,7 +9,7 @@ interface Holder {
   ended: Promise<void>;
 }
 
-/** The lock, and the queue of those who want it. */
+/** The lock, with a queue of those that wait for it. */
 export class DeviceLock {
   #waiting: Holder[] = [];
 
@@ -22,7 +22,7 @@ export class DeviceLock {
   async hold<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const begun = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
-    begun.promise.catch(() => {}); // Nobody hears it where the signal came first.
+    begun.promise.catch(() => {}); // Nobody awaits it if the signal came first.
     this.#waiting.push({ begin: begun.resolve, refuse: begun.reject, ended: ended.promise });
     try {
       await untilAborted(begun.promise, signal);
@@ -33,17 +33,17 @@ export class DeviceLock {
   }
 
   /**
-   * Lends the lock to all who wait now, one after the other. Whoever wants it again waits until the
-   * next time, so that steps come in between.
+   * Grants the lock to all that wait now, one after the other. Those that come meanwhile wait for the
+   * next call, so that steps run in between.
    */
-  async lend(): Promise<void> {
+  async grantAll(): Promise<void> {
     for (const holder of this.#waiting.splice(0)) {
       holder.begin();
       await holder.ended;
     }
   }
 
-  /** Sends all away who wait. */
+  /** Rejects all that wait. */
   refuse(error: Error): void {
     for (const holder of this.#waiting.splice(0)) holder.refuse(error);
   }

@@ -1,10 +1,10 @@
-// Runs whole sequences for what the model makes of them, not for tokens to follow: the logits of
-// every position, or hidden states for embeddings. Sequences share steps as long as they fit. Each step
-// is a turn of its own, between which sequences decode.
+// Evaluates whole sequences instead of continuing them: the logits of every position, or hidden states
+// for embeddings. Several sequences go into one step as long as they fit. Each step takes the device's
+// lock for itself, so that other sequences decode in between.
 
 import type { OutputKind } from "../nn/mod.ts";
 import type { PromptItem } from "../prompt/mod.ts";
-import { byRows, fittingTokens, layOut, type Share, type WantedRows } from "./planner.ts";
+import { byRows, type Chunk, fittingTokens, layOut, type WantedRows } from "./planner.ts";
 import { Sequence } from "./sequence.ts";
 import type { SequencePool } from "./sequence_pool.ts";
 import { nextVersion, type StepPlan } from "./step_plan.ts";
@@ -19,18 +19,18 @@ export interface Evaluation {
   output: OutputKind;
   /** Positions whose output is wanted. */
   wanted: WantedRows;
-  /** Most tokens of a sequence per step; default as many as there is room for. */
-  chunk?: number | undefined;
+  /** Most tokens of a sequence per step; default as many as a step holds. */
+  chunkSize?: number | undefined;
   /** Every sequence has to run whole in one step, because its tokens see later ones. */
   whole?: boolean;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Runs a part of an evaluation while nothing else is under way. A part that is false found no memory for
- * a sequence: it runs again once there is more.
+ * Runs a part of an evaluation while it holds the lock of the device. A part returns false if it found
+ * no memory for a sequence: then it runs again once some was freed.
  */
-export type TakeTurn = (part: () => Promise<boolean>) => Promise<void>;
+export type RunLocked = (part: () => Promise<boolean>) => Promise<void>;
 
 /** A sequence, where its outputs go, and how many of them are there. */
 interface Running {
@@ -50,7 +50,7 @@ export async function evaluate(
   executor: StepExecutor,
   pool: SequencePool,
   evaluation: Evaluation,
-  takeTurn: TakeTurn,
+  runLocked: RunLocked,
 ): Promise<Float32Array[]> {
   const { prefix = [], sequences } = evaluation;
   const [trunk, ...all] = [[], ...sequences].map((tokens): Running => ({
@@ -66,18 +66,18 @@ export async function evaluate(
   };
   try {
     while (trunk.sequence.submitted < trunk.sequence.tokens.length) {
-      await takeTurn(() => feedPrefix(executor, pool, trunk, evaluation));
+      await runLocked(() => feedPrefix(executor, pool, trunk, evaluation));
     }
     while (waiting.length + running.length > 0) {
-      await takeTurn(async () => {
+      await runLocked(async () => {
         admit();
         if (running.length === 0) return false;
-        await step(executor, shareEvenly(running, executor, evaluation), evaluation);
+        await step(executor, chooseEvenChunks(running, executor, evaluation), evaluation);
         for (const { sequence } of running) {
           if (sequence.submitted === sequence.tokens.length) pool.release(sequence);
         }
         running = running.filter(({ sequence }) => sequence.slot >= 0);
-        admit(); // At once, lest others take the memory and it has to wait again.
+        admit(); // Now, before other sequences take the memory that was just freed.
         return true;
       });
     }
@@ -87,7 +87,7 @@ export async function evaluate(
   }
 }
 
-/** Feeds a step of what all sequences begin with; false where there is no memory for it. */
+/** Feeds a step of the prefix that all sequences have; false where there is no memory for it. */
 async function feedPrefix(
   executor: StepExecutor,
   pool: SequencePool,
@@ -96,12 +96,12 @@ async function feedPrefix(
 ): Promise<boolean> {
   const { sequence } = trunk;
   if (sequence.slot < 0 && !pool.take(sequence, sequence.tokens.length)) return false;
-  const shares = shareEvenly([trunk], executor, evaluation);
-  await step(executor, shares, { ...evaluation, wanted: "none" });
+  const chunks = chooseEvenChunks([trunk], executor, evaluation);
+  await step(executor, chunks, { ...evaluation, wanted: "none" });
   return true;
 }
 
-/** Gives a sequence its memory, what the trunk has been fed in it; false where there is too little. */
+/** Gives a sequence its memory, with the KV cache of the prefix in it; false where there is too little. */
 function start(pool: SequencePool, trunk: Sequence, sequence: Sequence): boolean {
   if (trunk.submitted === 0) return pool.take(sequence, sequence.tokens.length);
   if (!pool.fork(trunk, sequence)) return false;
@@ -112,16 +112,16 @@ function start(pool: SequencePool, trunk: Sequence, sequence: Sequence): boolean
 
 async function step(
   executor: StepExecutor,
-  shares: readonly { share: Share; running: Running }[],
+  chunks: readonly { chunk: Chunk; running: Running }[],
   { output, wanted }: Evaluation,
 ): Promise<void> {
-  if (shares.length === 0) throw new RangeError("Cannot evaluate: a sequence fits no step");
-  const plan = layOut(shares.map(({ share }) => share), executor.tileRows, wanted);
-  distribute(await evaluateStep(executor, plan, output), shares, wanted);
-  for (const { share } of shares) share.sequence.submitted += share.count;
+  if (chunks.length === 0) throw new RangeError("Cannot evaluate: a sequence fits no step");
+  const plan = layOut(chunks.map(({ chunk }) => chunk), executor.tileRows, wanted);
+  distribute(await evaluateStep(executor, plan, output), chunks, wanted);
+  for (const { chunk } of chunks) chunk.sequence.submitted += chunk.count;
 }
 
-/** The outputs of a step. It runs again for those that it has no room for: images that run whole have. */
+/** The outputs of a step. The step runs several times if it has more outputs than fit (whole images). */
 async function evaluateStep(
   executor: StepExecutor,
   plan: StepPlan,
@@ -140,48 +140,48 @@ async function evaluateStep(
   return concat(parts);
 }
 
-/** Tokens of each sequence for the next step: all that they have, the same number of each, or all of some. */
-function shareEvenly(
+/** The chunks of the next step: all tokens of all sequences if they fit, else as many tokens of each. */
+function chooseEvenChunks(
   running: readonly Running[],
   executor: StepExecutor,
-  { chunk = Infinity, whole = false }: Evaluation,
-): { share: Share; running: Running }[] {
+  { chunkSize = Infinity, whole = false }: Evaluation,
+): { chunk: Chunk; running: Running }[] {
   const { limits, wholeImages } = executor;
   let left = Math.min(limits.rows, limits.outputs);
   const unfed = running.reduce((sum, { sequence }) => sum + sequence.unfed, 0);
   const even = unfed <= left ? Infinity : Math.floor(left / running.length);
-  const each = whole ? Infinity : Math.max(1, Math.min(chunk, even));
-  const shares: { share: Share; running: Running }[] = [];
+  const each = whole ? Infinity : Math.max(1, Math.min(chunkSize, even));
+  const chunks: { chunk: Chunk; running: Running }[] = [];
   for (const entry of running) {
     const { sequence } = entry;
-    // An image that runs whole may have more rows than there is room for outputs.
-    const most = shares.length === 0 ? limits.rows : left;
+    // An image that runs whole may have more rows than a step has outputs.
+    const most = chunks.length === 0 ? limits.rows : left;
     const count = fittingTokens(sequence, { rows: each, most, wholeImages });
     if (count === 0 || count > most) continue;
     left -= count;
     const output = count === sequence.unfed;
-    shares.push({ share: { sequence, count, output, draft: [] }, running: entry });
+    chunks.push({ chunk: { sequence, count, output, draft: [] }, running: entry });
   }
-  return shares.sort((a, b) => byRows(a.share, b.share));
+  return chunks.sort((a, b) => byRows(a.chunk, b.chunk));
 }
 
 /** Hands the rows of a step's output to their sequences. */
 function distribute(
   rows: Float32Array,
-  shares: readonly { share: Share; running: Running }[],
+  chunks: readonly { chunk: Chunk; running: Running }[],
   wanted: WantedRows,
 ): void {
-  const outputsOf = ({ sequence, count, output }: Share) =>
+  const outputsOf = ({ sequence, count, output }: Chunk) =>
     wanted === "none"
       ? 0
       : wanted === "all"
       ? count
       : Number(wanted === "last" ? output : sequence.submitted === 0);
-  const total = shares.reduce((sum, { share }) => sum + outputsOf(share), 0);
+  const total = chunks.reduce((sum, { chunk }) => sum + outputsOf(chunk), 0);
   const columns = total > 0 ? rows.length / total : 0;
   let at = 0;
-  for (const { share, running } of shares) {
-    const end = at + outputsOf(share) * columns;
+  for (const { chunk, running } of chunks) {
+    const end = at + outputsOf(chunk) * columns;
     running.outputs.push(rows.slice(at, end));
     at = end;
   }

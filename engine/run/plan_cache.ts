@@ -1,10 +1,10 @@
-// The layout of steps, with that of the last decode step at hand: decoding goes on with the same rows
-// while the same slots decode, and only lengths change.
+// The plan of the last decode step, kept for the next one: while the same slots decode, their rows stay
+// the same and only the lengths of their contexts change.
 
-import { layOut, type Share } from "./planner.ts";
+import { type Chunk, layOut } from "./planner.ts";
 import type { StepPlan } from "./step_plan.ts";
 
-/** Lays steps out. */
+/** The planner of a model, which remembers the last decode step. */
 export class PlanCache {
   readonly #tileRows: number;
   #decode: { slots: string; plan: StepPlan } | undefined;
@@ -15,13 +15,13 @@ export class PlanCache {
   }
 
   /** The plan of a step. */
-  layOut(shares: readonly Share[]): StepPlan {
-    const plan = layOut(shares, this.#tileRows);
-    if (!shares.every(({ sequence, draft }) => sequence.decoding && draft.length === 0)) {
+  layOut(chunks: readonly Chunk[]): StepPlan {
+    const plan = layOut(chunks, this.#tileRows);
+    if (!chunks.every(({ sequence, draft }) => sequence.decoding && draft.length === 0)) {
       this.#decode = undefined;
       return plan;
     }
-    const slots = shares.map(({ sequence }) => sequence.slot).join();
+    const slots = chunks.map(({ sequence }) => sequence.slot).join();
     if (this.#decode?.slots === slots) return { ...this.#decode.plan, shape: plan.shape };
     this.#decode = { slots, plan };
     return plan;

@@ -1,28 +1,28 @@
-// Lays out the rows of one step: which sequences decode, which prefill, in which rows and tiles.
-// Pure arithmetic on sequences; nothing here touches the GPU.
+// The plan of a step: which sequences decode and which prefill (chunked prefill, Agrawal et al. 2023),
+// and in which rows and tiles. Pure arithmetic on sequences; nothing here touches a device.
 
 import { type ImageRun, mropePosition } from "../prompt/mod.ts";
 import type { Sequence } from "./sequence.ts";
 import { nextVersion, type StepPlan } from "./step_plan.ts";
 
-/** A sequence's part of a step. */
-export interface Share {
+/** The tokens that one sequence feeds in a step. */
+export interface Chunk {
   sequence: Sequence;
-  /** Tokens it feeds in this step: one in decode. */
+  /** How many tokens: one in decode. */
   count: number;
-  /** Whether the step gives it a token. */
+  /** Whether the step samples a token for the sequence. */
   output: boolean;
   /** The last of those that it feeds: guesses at what comes next. The step gives a token for each. */
   draft: readonly number[];
 }
 
-/** What a step has room for. */
-export interface StepRoom {
-  /** Rows that it should have at most. */
+/** How many rows a step may have. */
+export interface StepBudget {
+  /** Most rows. */
   rows: number;
-  /** Rows that it can have, for an image that has to run in one step. */
+  /** Most rows where an image has to run in one step. */
   most: number;
-  /** Whether images have to. */
+  /** Whether images have to run in one step. */
   wholeImages: boolean;
   /** The position past which a step must not feed a sequence. Default: none. */
   stop?: (sequence: Sequence) => number;
@@ -31,38 +31,38 @@ export interface StepRoom {
   draft?: (sequence: Sequence, most: number) => readonly number[];
 }
 
-/** How many tokens each running sequence feeds, those at their end first. At most `room.rows` in all. */
-export function shareOut(sequences: readonly Sequence[], room: StepRoom): Share[] {
-  const shares: Share[] = [];
+/** How many tokens each running sequence feeds, those at their end first. At most `budget.rows` in all. */
+export function chooseChunks(sequences: readonly Sequence[], budget: StepBudget): Chunk[] {
+  const chunks: Chunk[] = [];
   let used = 0;
   const ending = sequences.filter(({ isAtEnd }) => isAtEnd);
-  let drafts = Math.min(room.drafts ?? 0, room.rows - ending.length);
+  let drafts = Math.min(budget.drafts ?? 0, budget.rows - ending.length);
   for (const sequence of ending) {
-    if (used >= room.rows) continue;
-    const draft = drafts > 0 ? room.draft?.(sequence, drafts) ?? [] : [];
+    if (used >= budget.rows) continue;
+    const draft = drafts > 0 ? budget.draft?.(sequence, drafts) ?? [] : [];
     drafts -= draft.length;
     const count = 1 + draft.length;
-    shares.push({ sequence, count, output: true, draft });
+    chunks.push({ sequence, count, output: true, draft });
     used += count;
   }
   for (const sequence of sequences) {
-    if (sequence.isAtEnd || used >= room.rows) continue;
-    const rows = room.rows - used;
-    const count = fittingTokens(sequence, { ...room, rows, most: room.most - used });
-    if (count > 0) shares.push({ sequence, count, output: count === sequence.unfed, draft: [] });
+    if (sequence.isAtEnd || used >= budget.rows) continue;
+    const rows = budget.rows - used;
+    const count = fittingTokens(sequence, { ...budget, rows, most: budget.most - used });
+    if (count > 0) chunks.push({ sequence, count, output: count === sequence.unfed, draft: [] });
     used += count;
   }
-  return shares.sort(byRows);
+  return chunks.sort(byRows);
 }
 
-/** The order of shares: single rows first, which attend as decoding rows do. */
-export function byRows(a: Share, b: Share): number {
+/** The order of chunks in a step: those of one row come first, as decoding rows do. */
+export function byRows(a: Chunk, b: Chunk): number {
   return Math.min(a.count, 2) - Math.min(b.count, 2);
 }
 
-/** How many of its known tokens a sequence feeds, given what is left of the room of a step. */
-export function fittingTokens(sequence: Sequence, room: StepRoom): number {
-  const { rows, most, wholeImages, stop = () => Infinity } = room;
+/** How many tokens of a sequence fit into what is left of the budget of a step. */
+export function fittingTokens(sequence: Sequence, budget: StepBudget): number {
+  const { rows, most, wholeImages, stop = () => Infinity } = budget;
   const { submitted, unfed, runs } = sequence;
   const count = Math.min(unfed, rows, stop(sequence) - submitted);
   const { image, first, end } = runs.at(submitted + count);
@@ -75,22 +75,22 @@ export function fittingTokens(sequence: Sequence, room: StepRoom): number {
 /** Rows of a sequence whose output is wanted. */
 export type WantedRows = "none" | "first" | "last" | "all";
 
-/** The plan of these shares. `wanted`: outputs of every row, of each sequence's first or last, or none. */
+/** The plan of these chunks. `wanted`: outputs of every row, of each sequence's first or last, or none. */
 export function layOut(
-  shares: readonly Share[],
+  chunks: readonly Chunk[],
   tileRows: number,
   wanted: WantedRows = "last",
 ): StepPlan {
-  const rowCount = shares.reduce((sum, { count }) => sum + count, 0);
+  const rowCount = chunks.reduce((sum, { count }) => sum + count, 0);
   const rows = new Uint32Array(rowCount * 4);
   const outputs: number[] = [];
   const tiles: number[] = [];
   const images: ImageRun[] = [];
   const mropePositions: number[] = [];
-  const segments = new Uint32Array(shares.length * 4);
+  const segments = new Uint32Array(chunks.length * 4);
   const shape = {
     rows: rowCount,
-    sequences: shares.length,
+    sequences: chunks.length,
     imageRows: 0,
     outputs: 0,
     decodeRows: 0,
@@ -99,12 +99,12 @@ export function layOut(
     prefillContext: 0,
   };
   let row = 0;
-  shares.forEach(({ sequence, count, output, draft }, share) => {
+  chunks.forEach(({ sequence, count, output, draft }, chunk) => {
     const { slot, submitted, tokens, runs } = sequence;
     const context = submitted + count;
     const decoding = sequence.decoding && draft.length === 0;
     const known = context - draft.length;
-    segments.set([row, count], share * 4);
+    segments.set([row, count], chunk * 4);
     if (count === 1) {
       shape.decodeRows++;
       shape.decodeContext = Math.max(shape.decodeContext, context);

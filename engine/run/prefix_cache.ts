@@ -1,8 +1,8 @@
-// Which block of the KV cache holds which tokens after which others. A beginning is a chain of full
-// blocks, each known by the block before it and its own tokens, as in vLLM's prefix cache (Kwon et
-// al. 2023), but by the tokens themselves where vLLM has a hash: no beginning is taken for another.
-// In place of a token a row of an image has a name, which no token and no other row has.
-// Who has a block, and which one has to go for a new one, is the business of block_pool.ts.
+// The prefix cache: finds full blocks of the KV cache by their tokens. A prefix is a chain of blocks,
+// each found by the block before it and its own tokens, as in vLLM's prefix cache (Kwon et al. 2023),
+// but by the tokens themselves instead of a hash, so that no prefix is mistaken for another. A row of
+// an image has a key of its own in place of a token. Which blocks are in use and which are evicted is
+// decided in block_pool.ts.
 
 import type { TokenKey } from "../prompt/mod.ts";
 
@@ -14,7 +14,7 @@ export class PrefixCache {
   /** @param blockSize tokens of a block */
   constructor(readonly blockSize: number) {}
 
-  /** The blocks that hold the longest known beginning of these tokens. */
+  /** The blocks that hold the longest cached prefix of these tokens. */
   match(tokens: readonly TokenKey[]): number[] {
     const blocks: number[] = [];
     for (let end = this.blockSize; end <= tokens.length; end += this.blockSize) {
@@ -25,24 +25,24 @@ export class PrefixCache {
     return blocks;
   }
 
-  /** The block that holds these tokens after what `parent` and those before it hold. */
+  /** The block that holds these tokens right after those of `parent`. */
   find(parent: number | undefined, tokens: readonly TokenKey[]): number | undefined {
     return this.#blocks.get(keyOf(parent, tokens));
   }
 
-  /** Makes a block known that find() does not find. `parent`: the known block before it. */
+  /** Adds a block that find() does not find. `parent`: the cached block before it. */
   add(parent: number | undefined, tokens: readonly TokenKey[], block: number): void {
     const key = keyOf(parent, tokens);
     this.#blocks.set(key, block);
     this.#keys.set(block, key);
   }
 
-  /** Whether a block is known, so that nobody may write to it. */
+  /** Whether a block is cached, so that it is read-only. */
   has(block: number): boolean {
     return this.#keys.has(block);
   }
 
-  /** Forgets a block. Those after it have to be forgotten before: it gives them their meaning. */
+  /** Removes a block; those that follow it must have been removed before. */
   remove(block: number): void {
     this.#blocks.delete(this.#keys.get(block)!);
     this.#keys.delete(block);

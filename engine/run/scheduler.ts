@@ -6,22 +6,22 @@
 import { nextTask, untilAborted } from "../async.ts";
 import { ModelClosedError } from "../errors.ts";
 import { DeviceLock } from "./device_lock.ts";
-import { evaluate, type Evaluation, type TakeTurn } from "./evaluation.ts";
+import { evaluate, type Evaluation, type RunLocked } from "./evaluation.ts";
 import { PromptPace } from "./prompt_pace.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
 import type { StepExecutor } from "./step_executor.ts";
 import { Steps, type UnderWay } from "./steps.ts";
 
-/** Who waits is told at most so often how many come before it, in milliseconds. */
+/** Least time between two messages to a waiting sequence about its place in the queue, in milliseconds. */
 const TELLING_INTERVAL = 500;
 
-/** All sequences of a model. */
+/** The scheduler of a model: all its sequences. */
 export class Scheduler {
   readonly #executor: StepExecutor;
   readonly #pool: SequencePool;
   readonly #steps: Steps;
-  readonly #chunk: number;
+  readonly #chunkSize: number;
   #waiting: Sequence[] = [];
   /** In order of admission. */
   #running: Sequence[] = [];
@@ -30,27 +30,27 @@ export class Scheduler {
   #evaluations = 0;
   /** Settles when the last of the evaluations is over: they run one after the other. */
   #evaluated = Promise.resolve();
-  /** Whether an evaluation waits for memory, so that nothing new gets any. */
+  /** Whether an evaluation waits for memory: until it has some, no sequence is admitted. */
   #isShort = false;
-  /** Whether an evaluation has what the next sequence would need, so that the loop would go around idly. */
+  /** Whether an evaluation holds the memory that the next sequence needs: the loop rests until it is over. */
   #isBlocked = false;
   /** Settles when a sequence gives memory back. */
   #freed = Promise.withResolvers<void>();
-  /** Of work between two steps. */
+  /** The lock that work between two steps holds. */
   readonly #lock = new DeviceLock();
   #failure: ModelClosedError | undefined;
 
-  /** @param chunk most prompt tokens per step */
+  /** @param chunkSize most prompt tokens per step */
   constructor(
     executor: StepExecutor,
     cacheBlocks: number,
-    chunk: number,
+    chunkSize: number,
     pace: PromptPace = new PromptPace(),
   ) {
     this.#executor = executor;
     this.#pool = new SequencePool(executor, cacheBlocks);
-    this.#chunk = chunk;
-    this.#steps = new Steps(executor, this.#pool, chunk, {
+    this.#chunkSize = chunkSize;
+    this.#steps = new Steps(executor, this.#pool, chunkSize, {
       preempt: () => this.#preempt(),
       end: (sequence, reason) => this.#end(sequence, reason),
     }, pace);
@@ -66,7 +66,7 @@ export class Scheduler {
     if (this.#failure) throw this.#failure;
     const sequence = new Sequence(request);
     this.#waiting.push(sequence);
-    // The step that runs now may take long: who cannot be next is told before it ends.
+    // A running prefill may take long: a sequence that has to wait for it is told now, not after it.
     const isReading = this.#running.some(({ decoding }) => !decoding);
     if (isReading || this.#waiting.length > 1 || this.#isShort || this.#isBlocked) {
       this.#tellWaiting();
@@ -76,13 +76,13 @@ export class Scheduler {
   }
 
   /** Most rows and sequences of a step of an evaluation. */
-  get evaluationRoom(): { rows: number; sequences: number } {
+  get evaluationLimits(): { rows: number; sequences: number } {
     const { rows, outputs, slots } = this.#executor.limits;
     return { rows: Math.min(rows, outputs), sequences: slots };
   }
 
   /**
-   * Evaluates fresh sequences, whose rows share steps, between the steps of others. Errors: RangeError
+   * Evaluates fresh sequences, several in a step, between the steps of others. Errors: RangeError
    * where they fit nowhere; ModelClosedError; the signal's reason.
    */
   async evaluate(evaluation: Evaluation): Promise<Float32Array[]> {
@@ -93,8 +93,8 @@ export class Scheduler {
     this.#evaluations++;
     try {
       await untilAborted(before, signal);
-      const takeTurn: TakeTurn = (part) => this.#takeTurn(part, signal);
-      return await evaluate(this.#executor, this.#pool, evaluation, takeTurn);
+      const runLocked: RunLocked = (part) => this.#runLocked(part, signal);
+      return await evaluate(this.#executor, this.#pool, evaluation, runLocked);
     } finally {
       ended.resolve();
       this.#evaluations--;
@@ -103,7 +103,7 @@ export class Scheduler {
     }
   }
 
-  async #takeTurn(part: () => Promise<boolean>, signal?: AbortSignal): Promise<void> {
+  async #runLocked(part: () => Promise<boolean>, signal?: AbortSignal): Promise<void> {
     const attempt = async () => {
       const isDone = await part();
       this.#isShort = !isDone;
@@ -113,7 +113,7 @@ export class Scheduler {
     try {
       for (;;) {
         const { promise: freed } = this.#freed;
-        await nextTask(); // The driver may be done at once each time: an abort has to be heard.
+        await nextTask(); // A driver on the CPU may never yield to the event loop: aborts arrive here.
         if (await this.between(attempt, signal)) return;
         await untilAborted(freed, signal);
       }
@@ -157,8 +157,8 @@ export class Scheduler {
           await this.#steps.finish(before);
           before = undefined;
         }
-        await this.#lock.lend();
-        const started = performance.now(); // The time of others is no step's.
+        await this.#lock.grantAll();
+        const started = performance.now(); // Time that others held the lock is not the step's.
         this.#dropAborted();
         this.#admit();
         this.#tellWaiting();
@@ -169,7 +169,7 @@ export class Scheduler {
         if (!before) this.#steps.begin();
         const submit = this.#steps.submit(() => this.#running);
         if (before) await this.#steps.finish(before);
-        // Without an evaluation, what has just been given back is there for the next time around.
+        // Without an evaluation, memory that was just freed is there in the next round.
         this.#isBlocked = this.#evaluations > 0 && this.load > 0 && !submit && !before;
         if (!submit && !before) return;
         // Reading begins only now: in Deno the call blocks until this submit is done, and its tail
@@ -181,12 +181,12 @@ export class Scheduler {
       const error = this.#fail(cause);
       for (const sequence of [...this.#running, ...this.#waiting]) this.#end(sequence, { error });
     } finally {
-      // The GPU may still write what nobody waits for; its buffers must outlive that.
+      // The GPU may still be writing: its buffers must live until it is done.
       await before?.sampled.catch(() => {});
     }
   }
 
-  /** A model whose GPU failed is as good as closed: what it holds there is not to be trusted. */
+  /** Closes the model after its device failed: what lies in its memory is not to be trusted. */
   #fail(cause: unknown): ModelClosedError {
     const message = cause instanceof Error ? cause.message : "Cannot go on: the model was closed";
     this.#failure ??= new ModelClosedError(message, { cause });
@@ -211,11 +211,11 @@ export class Scheduler {
    */
   #admit(): void {
     let unfed = this.#running.reduce((sum, sequence) => sum + sequence.unfed, 0);
-    while (!this.#isShort && this.#waiting.length > 0 && unfed < this.#chunk) {
+    while (!this.#isShort && this.#waiting.length > 0 && unfed < this.#chunkSize) {
       const [sequence] = this.#waiting;
       if (sequence.underWay > 0 || !this.#pool.takeCached(sequence)) return;
       this.#waiting.shift();
-      this.#running.push(sequence); // In either list at all times: whatever fails ends it.
+      this.#running.push(sequence); // A sequence is in one of both lists at all times, so that a failure ends it.
       this.#executor.assignSlot(sequence.slot, sequence.request.sampling);
       unfed += sequence.unfed;
       if (!sequence.begun) {
@@ -225,7 +225,7 @@ export class Scheduler {
     }
   }
 
-  /** Tells those that have not begun how many are read before them, or have to make room for them. */
+  /** Tells waiting sequences how many are read before them, or have to end before they fit. */
   #tellWaiting(): void {
     const reading = this.#running.filter(({ decoding }) => !decoding).length;
     const before = Math.max(reading, Math.min(1, this.#running.length));
@@ -233,7 +233,7 @@ export class Scheduler {
     for (const [index, sequence] of this.#waiting.entries()) {
       const ahead = before + index;
       const { begun, ended, told } = sequence;
-      // The first of all begins at once, where no evaluation has what it needs.
+      // The first in the queue is admitted at once, unless an evaluation holds the memory.
       const isNext = ahead === 0 && !this.#isShort && !this.#isBlocked;
       if (begun || ended || isNext || told?.ahead === ahead) continue;
       if (told && now < told.at + TELLING_INTERVAL) continue;
@@ -258,11 +258,11 @@ export class Scheduler {
     try {
       sequence.request.end(reason);
     } catch {
-      // There is nobody else to tell, and the others have to go on.
+      // The request is over either way, and the other sequences go on.
     }
   }
 
-  /** Tokens that came after the last launch may have filled blocks. */
+  /** Gives back the memory of a sequence, whose full blocks the prefix cache may keep. */
   #release(sequence: Sequence): void {
     this.#pool.publish(sequence);
     this.#pool.release(sequence);

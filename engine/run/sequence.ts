@@ -1,15 +1,15 @@
-// One sequence of tokens on its way through the scheduler: what is known of it, what has been fed
-// to the model, which slot and blocks it holds.
+// One sequence of tokens in the scheduler: its tokens, how many of them were fed to the model, and the
+// slot and KV blocks that it holds.
 
 import { IMAGE_TOKEN, type ResolvedSampling } from "../../kernels/mod.ts";
 import { type CancelFlag, cancellable, CancelledError } from "../cancellation.ts";
 import { PromptLookup } from "./prompt_lookup.ts";
 import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/mod.ts";
 
-/** How a sequence ended. `aborted`: its owner went away. */
+/** The reason why a sequence ended. `aborted`: its client left. */
 export type SequenceEnd = "stop" | "length" | "aborted" | { error: unknown };
 
-/** What restricts the tokens of a sequence. */
+/** A constraint on the tokens of a sequence, such as a grammar. */
 export interface TokenConstraint {
   /**
    * The tokens that may come next: bit t of word t >> 5 for token t, at least one.
@@ -20,7 +20,7 @@ export interface TokenConstraint {
   forced(most: number): readonly number[];
 }
 
-/** What a sequence is made for. What its callbacks throw ends it, and no other. */
+/** A request for one sequence. An error thrown by a callback ends this sequence alone. */
 export interface SequenceRequest {
   /** At least one token. */
   prompt: readonly PromptItem[];
@@ -29,15 +29,15 @@ export interface SequenceRequest {
   maxTokens: number;
   /** Undefined: any token may come. */
   constraint?: TokenConstraint;
-  /** By which another thread calls it off. */
+  /** Flags by which another thread aborts it. */
   flags?: readonly CancelFlag[];
   /** Whether accept() wants the logits of each token. */
   wantsLogits?: boolean;
   /** Most tokens of a draft, which a step checks all at once. Default: as many as have been paying. */
   draftTokens?: number;
-  /** Called where it has to wait before that, and again when the number of those before it has changed. */
+  /** Called while it waits, with the number of sequences before it, whenever that number changes. */
   wait?(ahead: number): void;
-  /** Called once, when the prompt is about to run; so many tokens of it need not. */
+  /** Called once, when the prompt is about to run, with the number of tokens found in the prefix cache. */
   begin?(cachedTokens: number): void;
   /**
    * Takes a token; false ends the sequence.
@@ -57,23 +57,23 @@ export interface Checkpoint {
   isSpaced: boolean;
 }
 
-/** A sequence and its place in the model. Fields are the scheduler's to change. */
+/** A sequence and what it holds of the model's memory. Only the scheduler and its pool change the fields. */
 export class Sequence {
-  /** Prompt and what was generated, as far as the host knows; see tokensOf() for rows of images. */
+  /** The prompt and the generated tokens that were read back; see tokensOf() for rows of images. */
   readonly tokens: number[];
   readonly runs: PromptRuns;
   readonly promptLength: number;
-  /** Positions handed to the GPU, those under way included. */
+  /** Positions submitted to the device, whether they have run yet or not. */
   submitted = 0;
   /** Whether all known tokens are submitted, so that the next one comes from the GPU. */
   decoding = false;
-  /** Submits under way that give it tokens. */
+  /** Submits that are running and will give it tokens. */
   underWay = 0;
   /** Slot in the step buffers while it runs. */
   slot = -1;
   /** KV blocks, in order of position. */
   blocks: number[] = [];
-  /** The first so many of them are full, and known to the prefix cache: nobody writes to them. */
+  /** How many of the first blocks are full and in the prefix cache, so that they are read-only. */
   knownBlocks = 0;
   /** Makes its drafts. */
   readonly lookup = new PromptLookup();
@@ -93,9 +93,9 @@ export class Sequence {
   wasTapped = false;
   /** Set by the owner; seen before the next step. */
   aborted = false;
-  /** Whether it has run before. */
+  /** Whether it has been admitted before. */
   begun = false;
-  /** What was last told of how many come before it, and when. */
+  /** The last message about the number of sequences before it, and its time. */
   told: { ahead: number; at: number } | undefined;
   ended = false;
 
@@ -115,12 +115,12 @@ export class Sequence {
     return this.decoding ? 0 : this.tokens.length - this.submitted;
   }
 
-  /** Whether the host has to do with every step that gives it a token. */
+  /** Whether the host takes part in the choice of each token. */
   get isStepwise(): boolean {
     return this.request.constraint !== undefined || (this.request.wantsLogits ?? false);
   }
 
-  /** Whether its next token is under way, and the host has to see it before the step after. */
+  /** Whether the host has to read its next token before another step can be made. */
   get awaitsToken(): boolean {
     if (!this.decoding || this.underWay === 0) return false;
     return this.isStepwise || this.isDrafting || this.draft(1).length > 0;
@@ -159,7 +159,7 @@ export class Sequence {
     }
   }
 
-  /** What tells its tokens from `first` to `end` from those of others. */
+  /** Keys of the tokens from `first` to `end`, for the prefix cache. */
   keys(first: number, end: number): readonly TokenKey[] {
     return this.runs.keysOf(this.tokens.slice(first, end), first);
   }

@@ -1,7 +1,7 @@
-// What sequences hold in a model's memory: a slot of the step, blocks of the KV cache and, in the
-// slot, the states of recurrent layers. Sequences grow, fork and are cut here, whatever layers the
-// model has. They begin with the blocks that earlier ones have filled with the same tokens. A state
-// cannot go back, so a model that has one begins, and is cut, where a copy of the states was kept.
+// The memory of sequences: a slot, blocks of the KV cache and, in the slot, the states of recurrent
+// layers. Sequences get, grow, fork and truncate their memory here, whatever layers the model has. A
+// sequence begins with the blocks of the prefix cache that hold its first tokens. Recurrent states
+// cannot be truncated: such a model begins, or is truncated, at a position where they were copied.
 
 import { BlockPool } from "./block_pool.ts";
 import { Checkpoints } from "./checkpoints.ts";
@@ -9,7 +9,7 @@ import { PrefixCache } from "./prefix_cache.ts";
 import type { Checkpoint, Sequence } from "./sequence.ts";
 import type { StepExecutor } from "./step_executor.ts";
 
-/** Gives out the memory of a model. */
+/** The allocator of a model's slots and KV blocks. */
 export class SequencePool {
   readonly #executor: StepExecutor;
   readonly #cache: PrefixCache;
@@ -27,20 +27,21 @@ export class SequencePool {
     this.#freeSlots = Array.from({ length: slots }, (_, i) => slots - 1 - i);
   }
 
-  /** How many blocks hold nothing, are kept for what they hold, and belong to sequences. */
+  /** Numbers of blocks: empty ones, cached ones that no sequence uses, and those of sequences. */
   get blockCounts(): { free: number; idle: number; used: number } {
     return this.#blocks.counts;
   }
 
-  /** Gives a sequence a slot and room for `positions` positions, or nothing. */
+  /** Gives a sequence a slot and blocks for `positions` positions; false, with nothing done, if it cannot. */
   take(sequence: Sequence, positions: number): boolean {
     return this.#take(sequence, positions, []);
   }
 
   /**
-   * The same for a sequence that is to go on beyond its tokens, by a block, lest it runs out of room
-   * at once. Full blocks that are known to hold its first tokens count as submitted, as far as the
-   * states after them are kept. They never hold all of them: one token has to run.
+   * The same for a sequence that will generate: it gets a block more than its tokens need, and starts
+   * with the blocks of the prefix cache that hold its first tokens, as far as recurrent states were
+   * copied there. These tokens count as submitted. At least one token is left to run, since its logits
+   * are needed.
    */
   takeCached(sequence: Sequence): boolean {
     const { tokens } = sequence;
@@ -62,7 +63,7 @@ export class SequencePool {
 
   #take(sequence: Sequence, positions: number, cached: readonly number[]): boolean {
     if (this.#freeSlots.length === 0) return false;
-    this.#blocks.share(cached); // first, lest they go to make room
+    this.#blocks.share(cached); // first, so that taking others does not evict them
     const blocks = this.#blocks.take(this.#executor.blocksFor(positions) - cached.length);
     if (!blocks) {
       this.#blocks.give(cached);
@@ -93,8 +94,8 @@ export class SequencePool {
   }
 
   /**
-   * Makes the full blocks of a sequence known to those that begin alike: what is submitted is there
-   * for all later steps. A block whose tokens another one holds already is exchanged for that one. What
+   * Puts the full blocks of a sequence into the prefix cache: what is submitted can be read by all later
+   * steps. Where the cache has a block of the same tokens already, the sequence takes that one. What
    * was computed while steps were tapped stays the sequence's own.
    */
   publish(sequence: Sequence): void {
@@ -124,7 +125,7 @@ export class SequencePool {
       const held = sequence.keys(i * size, (i + 1) * size);
       const known = this.#cache.find(blocks[i - 1], held);
       if (known !== undefined) this.#exchange(sequence, i, known);
-      // A fork that has it too may have others before it, and only those who have all keep them.
+      // A fork may hold this block after different ones: a block is kept with all blocks before it.
       else if (this.#blocks.isShared(blocks[i])) return;
       else this.#cache.add(blocks[i - 1], held, blocks[i]);
       sequence.knownBlocks = i + 1;
@@ -138,7 +139,7 @@ export class SequencePool {
     this.#executor.assignBlocks(sequence.slot, index, [block]);
   }
 
-  /** Sees to it that the first `positions` positions have blocks; false if there are too few. */
+  /** Allocates blocks for the first `positions` positions; false if there are too few. */
   grow(sequence: Sequence, positions: number): boolean {
     const missing = this.#executor.blocksFor(positions) - sequence.blocks.length;
     if (missing <= 0) return true;
@@ -172,8 +173,8 @@ export class SequencePool {
   }
 
   /**
-   * Forgets what a sequence has been fed past `positions`, or past the last copy of its states before.
-   * No step of it may be under way.
+   * Truncates a sequence to `positions` positions, or to the last copy of its states before that. No
+   * step of the sequence may be running.
    * @returns positions that are left
    */
   truncate(sequence: Sequence, positions: number): number {
@@ -235,7 +236,7 @@ export class SequencePool {
     sequence.isDrafting = false;
   }
 
-  /** Takes everything back. Commands under way may still use it; the GPU runs later ones after them. */
+  /** Frees all memory of a sequence. Running commands may still use it: the device runs later ones after them. */
   release(sequence: Sequence): void {
     this.#blocks.give(sequence.blocks);
     this.#dropDraft(sequence);

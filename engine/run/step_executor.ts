@@ -1,19 +1,19 @@
-// Where scheduling meets computing: what the scheduler, its pool and evaluations ask of whatever runs
-// steps. StepRunner does so on a device; tests do it without one.
+// The interface between scheduling and computing: what the scheduler, its pool and evaluations need to
+// run steps. StepRunner implements it on a device, and tests do without one.
 
 import type { ResolvedSampling } from "../../kernels/mod.ts";
 import type { OutputKind, StepLimits } from "../nn/mod.ts";
 import type { Sampled, StepPlan } from "./step_plan.ts";
 
-/** A model's steps, the slots of its sequences and what these remember. */
+/** An executor of a model's steps, with the slots of its sequences and their states. */
 export interface StepExecutor {
-  /** The most that steps have room for. */
+  /** The largest numbers of rows, outputs and slots of a step. */
   readonly limits: StepLimits;
   /** Most consecutive rows of one sequence in a query tile. */
   readonly tileRows: number;
   /** Whether an image has to run in one step. */
   readonly wholeImages: boolean;
-  /** Whether the model keeps states that cannot go back. */
+  /** Whether the model has recurrent states, which cannot be truncated. */
   readonly hasStates: boolean;
   /** Rows for copies of the states of one sequence; 0 where it has none. */
   readonly stateCopies: number;
@@ -23,16 +23,16 @@ export interface StepExecutor {
   readonly isTapped: boolean;
   /** Positions in a block of the KV cache. */
   readonly blockSize: number;
-  /** Blocks that `positions` positions need. */
+  /** Number of blocks that hold `positions` positions. */
   blocksFor(positions: number): number;
 
-  /** Gives a slot to a sequence: how its tokens are chosen. */
+  /** Sets the sampling of a slot, for the sequence that gets it. */
   assignSlot(slot: number, sampling: ResolvedSampling): void;
-  /** Says that blocks `first`, `first + 1`, ... of a slot's sequence are these. */
+  /** Sets the blocks `first`, `first + 1`, ... of a slot's sequence. */
   assignBlocks(slot: number, first: number, blocks: readonly number[]): void;
-  /** Notes the first tokens of a slot's sequence, which no step will: penalties see them. */
+  /** Writes the first tokens of a slot's sequence into its history for penalties; no step feeds them. */
   writeHistory(slot: number, tokens: readonly number[]): void;
-  /** Copies what a slot remembers, its states and history, and the blocks `from` to those of `to`. */
+  /** Copies the states and the history of a slot, and the blocks `from` to the blocks `to`. */
   copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]): void;
   /** Copies a slot's states, as they are after all that was submitted, to a row of copies. */
   saveStates(slot: number, row: number): void;
@@ -43,7 +43,7 @@ export interface StepExecutor {
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
    * Call the result once, before the next-but-one submit.
    *
-   * @param isUnwanted whether nobody wants the step any more: then the rest may be left out
+   * @param isUnwanted whether all sequences of the step were aborted: then the rest of it may be skipped
    */
   submit(plan: StepPlan, repeats: number, isUnwanted?: () => boolean): () => Promise<Sampled>;
   /** Submits a plan without the choice of tokens; sample() is to follow. */
@@ -62,6 +62,6 @@ export interface StepExecutor {
     wanted: ReadonlySet<number>,
     isUnwanted?: () => boolean,
   ): () => Promise<Sampled>;
-  /** Runs a plan and reads an output of it: [outputs, columns]. Nothing else may be under way. */
+  /** Runs a plan and reads an output of it: [outputs, columns]. No other step may be running. */
   evaluate(plan: StepPlan, output: OutputKind): Promise<Float32Array>;
 }

@@ -1,4 +1,4 @@
-// What goes into a step and what comes out of it. planner.ts lays plans out, step_runner.ts runs them.
+// A step's input and output. planner.ts makes plans, step_runner.ts runs them.
 
 import type { StepShape } from "../nn/mod.ts";
 import type { ImageRun } from "../prompt/mod.ts";
@@ -13,16 +13,17 @@ export function nextVersion(): number {
   return ++versions;
 }
 
-/** What a step does. Rows of decoding sequences come first. */
+/** The rows of a step and the tables that its kernels read. Rows of decoding sequences come first. */
 export interface StepPlan {
-  /** Plans of one version differ in the contexts of their shapes alone: all that is written is the same. */
+  /** Plans of the same version have the same tables; only the context lengths in their shapes differ. */
   version: number;
   /**
    * [rows, 4]: token, position, slot, and twice the M-RoPE delta, plus 1 where token and
-   * position are the slot's. What comes after {@linkcode IMAGE_TOKEN} counts the rows of images.
+   * position are those that the slot remembers. Tokens from {@linkcode IMAGE_TOKEN} on number the rows
+   * of images.
    */
   rows: Uint32Array<ArrayBuffer>;
-  /** Whose rows those are, in order. */
+  /** The images that those rows are of, in order. */
   images: readonly ImageRun[];
   /** [rows of images, 4]: their M-RoPE positions. */
   mropePositions: Uint32Array<ArrayBuffer>;
@@ -38,7 +39,7 @@ export interface StepPlan {
   shape: StepShape;
 }
 
-/** What came of a submit. */
+/** The results of a submit. */
 export interface Sampled {
   /** [repeats, outputs] ids. */
   tokens: Uint32Array;
@@ -51,7 +52,7 @@ export function slotsOf({ outputs, rows }: StepPlan): number[] {
   return Array.from(outputs, (row) => rows[row * 4 + 2]!);
 }
 
-/** Whether what one shape recorded fits the other. */
+/** Whether commands that were recorded for one shape can run the other. */
 export function isSameShape(a: StepShape, b: StepShape): boolean {
   return (Object.keys(a) as (keyof StepShape)[]).every((key) => a[key] === b[key]);
 }

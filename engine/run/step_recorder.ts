@@ -1,11 +1,11 @@
-// The commands of steps without the choice of tokens, recorded ahead where the next step is known:
-// decoding goes on with the same rows and one position more.
+// The commands of steps up to the logits. Those of the next decode step are recorded ahead, while the
+// GPU runs the current one: it has the same rows, each one position later.
 
 import type { Commands, Device } from "../../kernels/mod.ts";
 import type { Network, StepShape } from "../nn/mod.ts";
 import { isSameShape, type StepPlan } from "./step_plan.ts";
 
-/** Records steps of a network. */
+/** The recorder of a network's steps. */
 export class StepRecorder {
   readonly #device: Device;
   readonly #network: Network;
@@ -25,7 +25,7 @@ export class StepRecorder {
     return isReady ? next.commands : this.#record(shape);
   }
 
-  /** Records what will probably follow a plan, best done while the GPU runs it. */
+  /** Records the step that probably follows a plan; best called while the GPU runs the plan. */
   prepare({ version, shape }: StepPlan): void {
     if (shape.prefillTiles > 0) return;
     const next = { ...shape, decodeContext: shape.decodeContext + 1 };

@@ -31,13 +31,13 @@ import { MOST_REPEATS, type Sampled, slotsOf, type StepPlan } from "./step_plan.
 import { type ObservedStep, StepObserver } from "./step_observer.ts";
 import { StepRecorder } from "./step_recorder.ts";
 
-/** Of steps that somebody always wants. */
+/** For steps that are never aborted. */
 const NEVER = () => false;
 
-/** Submits that may be under way: one running, one being read. */
+/** Submits at a time: one that runs, and one that is being read. */
 const IN_FLIGHT = 2;
 
-/** A model's steps, its slots and their sampling. */
+/** The executor of a model's steps on a device. */
 export class StepRunner implements StepExecutor {
   readonly #device: Device;
   readonly #network: Network;
@@ -59,7 +59,7 @@ export class StepRunner implements StepExecutor {
   #written: number | undefined;
   /** What watches steps. */
   readonly observer: StepObserver;
-  /** What goes with the next submit. */
+  /** Commands that go with the next submit. */
   readonly #held: Commands[] = [];
   readonly #recorder: StepRecorder;
 
@@ -88,20 +88,20 @@ export class StepRunner implements StepExecutor {
     );
   }
 
-  /** Gives a slot to a sequence: how its tokens are chosen. */
+  /** Sets the sampling of a slot, for the sequence that gets it. */
   assignSlot(slot: number, sampling: ResolvedSampling): void {
     this.#options[slot] = sampling;
     const data = packSampling(sampling);
     this.#device.write(this.#sampling, slot * SAMPLING_BYTES, data);
   }
 
-  /** Tells the GPU that blocks `first`, `first + 1`, ... of a slot's sequence are these. */
+  /** Sets the blocks `first`, `first + 1`, ... of a slot's sequence. */
   assignBlocks(slot: number, first: number, blocks: readonly number[]): void {
     const offset = (slot * this.#state.maxBlocks + first) * 4;
     this.#device.write(this.#state.table, offset, Uint32Array.from(blocks));
   }
 
-  /** Notes the first tokens of a slot's sequence, which no step will: penalties see them. */
+  /** Writes the first tokens of a slot's sequence into its history for penalties; no step feeds them. */
   writeHistory(slot: number, tokens: readonly number[]): void {
     const offset = slot * this.#limits.context * 4;
     this.#device.write(this.#state.history, offset, Uint32Array.from(tokens));
@@ -132,8 +132,8 @@ export class StepRunner implements StepExecutor {
   }
 
   /**
-   * Submits a plan without the choice of tokens; sample() is to follow. A driver on the CPU has
-   * nothing to do beside the host, and lets a second submit wait: it gets both at once.
+   * Submits a plan without the choice of tokens; sample() is to follow. With a driver on the CPU nothing
+   * overlaps, and a second submit would wait for the first: both go into one submit there.
    */
   forward(plan: StepPlan): void {
     this.#device.check();
@@ -172,7 +172,7 @@ export class StepRunner implements StepExecutor {
     recorder.copy(this.#sampled, 0, readback.buffer, 0, outputs * 4);
     const held = this.#held.splice(0);
     this.#device.unless(isUnwanted, () => this.#device.submit(...held, recorder.finish()));
-    // The GPU waits for the host after each token: the next step is recorded while this one runs.
+    // The GPU idles until the host has read the token, so the next step is recorded while this one runs.
     this.#recorder.prepare(plan);
     return async () => {
       const tokens = new Uint32Array(await readback.readNow(outputs * 4));
@@ -266,7 +266,7 @@ export class StepRunner implements StepExecutor {
     return readback;
   }
 
-  /** Runs a plan and reads an output of it: [outputs, columns]. Nothing else may be under way. */
+  /** Runs a plan and reads an output of it: [outputs, columns]. No other step may be running. */
   async evaluate(plan: StepPlan, output: OutputKind): Promise<Float32Array> {
     this.#device.check();
     const rows = this.#network.outputRows(output);
@@ -288,11 +288,11 @@ export class StepRunner implements StepExecutor {
     readback.copy(recorder, 0, outputs);
     this.#device.submit(recorder.finish());
     if (outputs === 0) return new Float32Array(0);
-    // The host waits for each chunk, so there is nothing to overlap a sleep with.
+    // The host waits for each result, so there is nothing that the sleep of mapAsync could overlap.
     return await readback.read(outputs);
   }
 
-  /** Whether the model keeps states that cannot go back. */
+  /** Whether the model has recurrent states, which cannot be truncated. */
   get hasStates(): boolean {
     return this.#network.memory.states.length > 0;
   }
@@ -339,11 +339,11 @@ export class StepRunner implements StepExecutor {
     return BLOCK;
   }
 
-  /** Copies what a slot remembers, its states and history, and the blocks `from` to those of `to`. */
+  /** Copies the states and the history of a slot, and the blocks `from` to the blocks `to`. */
   copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]): void {
     const recorder = this.#device.record();
     const { memory, options } = this.#network;
-    // Within a buffer nothing can be copied: each piece goes by way of another one.
+    // WebGPU copies nothing within one buffer, so each piece goes by way of another buffer.
     const copy = (buffer: Buffer, bytes: number, source: number, destination: number) => {
       const between = memory.buffer(`copy ${bytes}`, bytes);
       recorder.copy(buffer, source * bytes, between, 0, bytes);
@@ -360,7 +360,7 @@ export class StepRunner implements StepExecutor {
     this.#device.submit(recorder.finish());
   }
 
-  /** Blocks that `positions` positions need. */
+  /** Number of blocks that hold `positions` positions. */
   blocksFor(positions: number): number {
     return Math.ceil(positions / BLOCK);
   }

@@ -1,13 +1,13 @@
-// The steps of running sequences: lays them out, submits them and hands out their tokens. Sequences
-// that decode freely get several tokens a submit. Those whose tokens are restricted, or whose logits
-// are wanted, take a token at a time: its mask is made while the device runs the step. A draft is
-// checked in one step as far as it is right (Leviathan et al. 2023). Who runs is up to scheduler.ts.
+// The steps of running sequences: plans them, submits them and hands out their tokens. Sequences that
+// decode freely get several tokens per submit. Those with a constraint, or whose logits are wanted, get
+// one: its mask is made while the device runs the step. A draft is verified in one step (speculative
+// decoding, Leviathan et al. 2023). Which sequences run is decided in scheduler.ts.
 
 import { NO_TOKEN } from "../../kernels/mod.ts";
 import { nextTask } from "../async.ts";
 import { NotFiniteError, TapError } from "../errors.ts";
 import { PlanCache } from "./plan_cache.ts";
-import { type Share, shareOut } from "./planner.ts";
+import { chooseChunks, type Chunk } from "./planner.ts";
 import type { PromptPace } from "./prompt_pace.ts";
 import type { Sequence, SequenceEnd, SequenceRequest } from "./sequence.ts";
 import type { SequencePool } from "./sequence_pool.ts";
@@ -17,12 +17,12 @@ import type { StepExecutor } from "./step_executor.ts";
 /** Tokens per submit are chosen so that a submit takes about this long: an abort waits for one. */
 const SUBMIT_MILLISECONDS = 40;
 
-/** A step, or several alike. */
+/** A step that was submitted, once or several times over. */
 export interface Submit {
-  shares: Share[];
+  chunks: Chunk[];
   repeats: number;
   read: () => Promise<Sampled>;
-  /** Of a step that is watched, which the device has not been given yet: remembers what it computes. */
+  /** Of an observed step, which runs when it is read: caches what the step computed. */
   keep?: () => void;
 }
 
@@ -32,9 +32,9 @@ export interface UnderWay {
   sampled: Promise<Sampled>;
 }
 
-/** Whose sequences these are. */
+/** The owner of the sequences. */
 export interface StepsOwner {
-  /** Takes the memory of a running sequence, because another one has none to go on. */
+  /** Preempts a running sequence, because another one needs memory to go on. */
   preempt(): void;
   /** Ends a sequence. */
   end(sequence: Sequence, reason: SequenceEnd): void;
@@ -45,23 +45,23 @@ export class Steps {
   readonly #executor: StepExecutor;
   readonly #pool: SequencePool;
   readonly #plans: PlanCache;
-  readonly #chunk: number;
+  readonly #chunkSize: number;
   readonly #owner: StepsOwner;
   readonly #pace: PromptPace;
   #stepMilliseconds = Infinity;
 
-  /** @param chunk most prompt tokens per step */
+  /** @param chunkSize most prompt tokens per step */
   constructor(
     executor: StepExecutor,
     pool: SequencePool,
-    chunk: number,
+    chunkSize: number,
     owner: StepsOwner,
     pace: PromptPace,
   ) {
     this.#executor = executor;
     this.#pool = pool;
     this.#plans = new PlanCache(executor.tileRows);
-    this.#chunk = chunk;
+    this.#chunkSize = chunkSize;
     this.#owner = owner;
     this.#pace = pace;
   }
@@ -71,7 +71,7 @@ export class Steps {
     this.#pace.begin();
   }
 
-  /** Plans and submits the next step or steps; undefined where nothing can be done now. */
+  /** Plans and submits the next step, once or repeatedly; undefined where no sequence can run now. */
   submit(running: () => readonly Sequence[]): Submit | undefined {
     for (;;) {
       const ready = running().filter((sequence) =>
@@ -79,60 +79,60 @@ export class Steps {
       );
       const { limits: { rows: most, outputs }, wholeImages } = this.#executor;
       const isAwaited = ready.some(({ decoding, generated }) => decoding || generated > 0);
-      const chunk = isAwaited ? this.#pace.rowsBeside(this.#chunk) : this.#chunk;
-      const rows = Math.min(most, chunk + ready.length);
+      const chunkSize = isAwaited ? this.#pace.rowsBeside(this.#chunkSize) : this.#chunkSize;
+      const rows = Math.min(most, chunkSize + ready.length);
       const drafts = outputs - ready.length;
       const stop = (sequence: Sequence) => this.#pool.stop(sequence);
-      const draft = (sequence: Sequence, room: number) => this.#draft(sequence, room);
-      const shares = shareOut(ready, { rows, most, wholeImages, stop, drafts, draft });
-      if (shares.length === 0) return undefined;
-      for (const share of shares) this.#checkDraft(share);
-      const repeats = this.#repeats(shares);
-      const short = shares.find(({ sequence, count }) =>
+      const draft = (sequence: Sequence, budget: number) => this.#draft(sequence, budget);
+      const chunks = chooseChunks(ready, { rows, most, wholeImages, stop, drafts, draft });
+      if (chunks.length === 0) return undefined;
+      for (const chunk of chunks) this.#checkDraft(chunk);
+      const repeats = this.#repeats(chunks);
+      const short = chunks.find(({ sequence, count }) =>
         !this.#pool.grow(sequence, sequence.submitted + count * repeats)
       );
       if (short) {
         this.#owner.preempt();
         continue;
       }
-      return this.#launch(shares, repeats);
+      return this.#launch(chunks, repeats);
     }
   }
 
-  /** Guesses at what follows a sequence, where the host knows all that it has. */
-  #draft(sequence: Sequence, room: number): readonly number[] {
+  /** A draft of the tokens that follow a sequence, if the host knows all tokens so far. */
+  #draft(sequence: Sequence, budget: number): readonly number[] {
     if (sequence.underWay > 0 || this.#executor.isObserved) return [];
     const { submitted } = sequence;
     const left = sequence.limit(this.#executor.limits.context) - sequence.tokens.length - 1;
-    // The step that ends where states are kept has to be right.
+    // Where states are copied after a step, it must not hold tokens that may be wrong.
     const before = this.#pool.stop(sequence) - submitted - 2;
-    return sequence.draft(Math.min(room, left, before));
+    return sequence.draft(Math.min(budget, left, before));
   }
 
-  /** Leaves a draft out for which there is no memory: it is not worth anybody's place. */
-  #checkDraft(share: Share): void {
-    const { sequence, count, draft } = share;
+  /** Drops a draft that there is no memory for: no sequence is preempted for it. */
+  #checkDraft(chunk: Chunk): void {
+    const { sequence, count, draft } = chunk;
     if (draft.length === 0) return;
     const hasRoom = this.#pool.grow(sequence, sequence.submitted + count);
     if (hasRoom && this.#pool.beginDraft(sequence)) return;
-    share.draft = [];
-    share.count = 1;
+    chunk.draft = [];
+    chunk.count = 1;
   }
 
-  #launch(shares: Share[], repeats: number): Submit {
-    const plan = this.#plans.layOut(shares);
+  #launch(chunks: Chunk[], repeats: number): Submit {
+    const plan = this.#plans.layOut(chunks);
     plan.shape.decodeContext += repeats - 1;
-    const isStepwise = shares.some(({ sequence, output }) => output && sequence.isStepwise);
-    const isUnwanted = () => shares.every(({ sequence }) => sequence.isCalledOff);
+    const isStepwise = chunks.some(({ sequence, output }) => output && sequence.isStepwise);
+    const isUnwanted = () => chunks.every(({ sequence }) => sequence.isCalledOff);
     const { isObserved, isTapped } = this.#executor;
     const keeps: (() => void)[] = [];
     const read = isStepwise
-      ? this.#submitStep(plan, shares, isUnwanted)
+      ? this.#submitStep(plan, chunks, isUnwanted)
       : this.#executor.submit(plan, repeats, isUnwanted);
-    for (const { sequence, count, output } of shares) {
+    for (const { sequence, count, output } of chunks) {
       sequence.underWay++;
       sequence.wasTapped ||= isTapped;
-      // Its mask could not be made, or its step was left out.
+      // The mask could not be made, or the step was dropped.
       if (sequence.ended || sequence.isCalledOff) continue;
       const stop = this.#pool.stop(sequence);
       sequence.submitted += count * repeats;
@@ -145,21 +145,21 @@ export class Steps {
       });
     }
     const keep = () => keeps.forEach((keepOne) => keepOne());
-    if (isObserved) return { shares, repeats, read, keep };
+    if (isObserved) return { chunks, repeats, read, keep };
     keep();
-    return { shares, repeats, read };
+    return { chunks, repeats, read };
   }
 
-  /** Masks are made while the GPU runs the step, and others are heard before its tokens are read. */
+  /** Submits a step whose masks are made while the GPU runs it. Other tasks run before its tokens are read. */
   #submitStep(
     plan: StepPlan,
-    shares: Share[],
+    chunks: Chunk[],
     isUnwanted: () => boolean,
   ): () => Promise<Sampled> {
     this.#executor.forward(plan);
     const masks = new Map<number, Uint32Array<ArrayBuffer>>();
     const wanted = new Set<number>();
-    for (const { sequence, output } of shares) {
+    for (const { sequence, output } of chunks) {
       if (!output) continue;
       const { constraint, wantsLogits } = sequence.request;
       if (wantsLogits) wanted.add(sequence.slot);
@@ -179,20 +179,20 @@ export class Steps {
   }
 
   /** Tokens per submit: one while anything prefills, else as many as the time allows. */
-  #repeats(shares: Share[]): number {
-    const isFree = ({ sequence, draft }: Share) =>
+  #repeats(chunks: Chunk[]): number {
+    const isFree = ({ sequence, draft }: Chunk) =>
       sequence.decoding && !sequence.isStepwise && draft.length === 0;
-    if (!shares.every(isFree)) return 1;
+    if (!chunks.every(isFree)) return 1;
     const wanted = Math.floor(SUBMIT_MILLISECONDS / this.#stepMilliseconds);
-    const left = shares.map(({ sequence }) =>
+    const left = chunks.map(({ sequence }) =>
       Math.min(this.#samplesLeft(sequence), this.#pool.stop(sequence) - sequence.submitted)
     );
     return Math.max(1, Math.min(MOST_REPEATS, wanted, ...left));
   }
 
-  /** Learns how long a submit took: the next one of its kind has as many tokens as fit the time. */
-  measure({ repeats, shares }: Submit, milliseconds: number): void {
-    if (shares.some(({ draft }) => draft.length > 0)) return;
+  /** Notes how long a submit took, from which the number of tokens of the next one follows. */
+  measure({ repeats, chunks }: Submit, milliseconds: number): void {
+    if (chunks.some(({ draft }) => draft.length > 0)) return;
     this.#stepMilliseconds = milliseconds / repeats;
   }
 
@@ -203,20 +203,20 @@ export class Steps {
       tokens = await sampled;
     } catch (error) {
       if (!(error instanceof TapError)) throw error;
-      for (const { sequence } of submit.shares) {
+      for (const { sequence } of submit.chunks) {
         sequence.underWay--;
         this.#owner.end(sequence, { error });
       }
       return;
     }
-    this.#pace.end(promptRows(submit.shares));
+    this.#pace.end(promptRows(submit.chunks));
     submit.keep?.();
     this.#collect(submit, tokens);
   }
 
-  #collect({ shares, repeats }: Submit, { tokens, logits }: Sampled): void {
-    const givers = shares.filter(({ output }) => output);
-    for (const { sequence } of shares) sequence.underWay--;
+  #collect({ chunks, repeats }: Submit, { tokens, logits }: Sampled): void {
+    const givers = chunks.filter(({ output }) => output);
+    for (const { sequence } of chunks) sequence.underWay--;
     let output = 0;
     for (let i = 0; i < repeats; i++) {
       for (const { sequence, draft } of givers) {
@@ -263,8 +263,8 @@ export class Steps {
   }
 
   /**
-   * What can only come is fed as a prompt is, beside the token that has just been sampled. Where its
-   * logits are wanted, it is sampled like any other.
+   * Tokens that a constraint forces are fed like a prompt, with the token that was just sampled. Where
+   * logits are wanted, every token is sampled.
    */
   #takeForced(sequence: Sequence): void {
     const { constraint, wantsLogits } = sequence.request;
@@ -281,6 +281,6 @@ export class Steps {
   }
 }
 
-function promptRows(shares: readonly Share[]): number {
-  return shares.reduce((sum, { count, draft }) => count - draft.length > 1 ? sum + count : sum, 0);
+function promptRows(chunks: readonly Chunk[]): number {
+  return chunks.reduce((sum, { count, draft }) => count - draft.length > 1 ? sum + count : sum, 0);
 }

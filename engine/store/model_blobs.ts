@@ -46,7 +46,7 @@ export function remoteInfo(config: ModelConfig): ModelInfo {
     hasChatTemplate: completes,
     callsTools: capabilities.includes("tools"),
     thinks: capabilities.includes("thinking"),
-    inserts: capabilities.includes("insert"),
+    fillsInMiddle: capabilities.includes("insert"),
     readsImages: capabilities.includes("vision"),
     isEmbeddingModel: capabilities.includes("embedding") && !completes,
   };

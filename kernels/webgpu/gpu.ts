@@ -8,7 +8,13 @@ import type { Buffer } from "../operation.ts";
 import type { DeviceOptions } from "../device.ts";
 import { createDryGpu } from "./dry_gpu.ts";
 import { Kernel, type KernelSource } from "./kernel.ts";
-import { adapterFacts, type Platform, platformOf, requestAdapter } from "./platform.ts";
+import {
+  adapterFacts,
+  implementation,
+  type Platform,
+  platformOf,
+  requestAdapter,
+} from "./platform.ts";
 
 /** Bytes of an int8 group, see quantize_group.wgsl. */
 export const GROUP_BYTES = 48;
@@ -56,7 +62,7 @@ export class Gpu implements Disposable {
     this: new (gpu: GPUDevice, profile: GpuProfile) => T,
     options: DeviceOptions = {},
   ): Promise<T> {
-    const gpu = options.gpu ?? globalThis.navigator?.gpu;
+    const gpu = options.gpu ?? await implementation("webgpu");
     if (!gpu) throw new GpuError("Cannot open a GPU: this runtime has no WebGPU");
     const adapter = await requestAdapter(gpu);
     if (!adapter) {

@@ -1,10 +1,13 @@
 // How implementations of WebGPU differ, in one place. Everything else is written to the standard.
 // Deno (wgpu, naga): rejects `enable subgroups;` although the built-ins work, and a mapAsync
 // resolves only after a 10 ms sleep although the buffer is mapped when the call returns.
+// Dawn (dawn.ts) follows the standard, on Deno by way of native code.
+
+import { isDawn, loadDawn } from "./dawn.ts";
 
 /** What an implementation of WebGPU does differently. */
 export interface Platform {
-  readonly name: "deno" | "standard";
+  readonly name: "deno" | "dawn" | "standard";
   /** Whether WGSL must say `enable subgroups;` to use them. */
   readonly subgroupsDirective: boolean;
   /** Whether mapAsync blocks and then sleeps, so that its tail is worth overlapping. */
@@ -13,7 +16,18 @@ export interface Platform {
 
 const DENO: Platform = { name: "deno", subgroupsDirective: false, sleepyMap: true };
 
+const DAWN: Platform = { name: "dawn", subgroupsDirective: true, sleepyMap: false };
+
+/** What a browser gives, or a program brings. */
 const STANDARD: Platform = { name: "standard", subgroupsDirective: true, sleepyMap: false };
+
+/**
+ * The implementation of WebGPU that computes: the runtime's own, Deno's or a browser's, if it has one,
+ * or Dawn. Errors: GpuError where Dawn cannot be loaded.
+ */
+export async function implementation(kind: "webgpu" | "dawn"): Promise<GPU | undefined> {
+  return kind === "dawn" ? await loadDawn() : globalThis.navigator?.gpu;
+}
 
 /** What an adapter is. */
 export interface AdapterFacts {
@@ -47,6 +61,7 @@ export function adapterFacts(info: GPUAdapterInfo): AdapterFacts {
 
 /** The platform behind `gpu`: Deno's own only if it is the one Deno put on `navigator`. */
 export function platformOf(gpu: GPU): Platform {
+  if (isDawn(gpu)) return DAWN;
   const isDeno = "Deno" in globalThis && gpu === globalThis.navigator?.gpu;
   return isDeno ? DENO : STANDARD;
 }

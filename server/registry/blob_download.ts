@@ -3,7 +3,7 @@
 
 import type { RegistryClient } from "./client.ts";
 import { RegistryError } from "./errors.ts";
-import { forEachParallel, type Slots } from "./parallel.ts";
+import { forEachParallel, type Semaphore } from "./parallel.ts";
 import type { PartialFile } from "./partial_file.ts";
 import type { PartRecord } from "./parts.ts";
 import { withRetries } from "./retry.ts";
@@ -18,7 +18,7 @@ export interface BlobDownloadOptions {
   /** Size of the blob in bytes. */
   total: number;
   partial: PartialFile;
-  slots: Slots;
+  semaphore: Semaphore;
   tuning: TransferTuning;
   /** Called as bytes come. */
   onProgress: () => void;
@@ -59,9 +59,9 @@ export class BlobDownload {
   }
 
   #persist(progress: () => number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    const { slots, tuning } = this.#options;
+    const { semaphore, tuning } = this.#options;
     // A stream that waits for its next attempt leaves its place to others.
-    return withRetries(() => slots.run(work), { tuning, signal, progress });
+    return withRetries(() => semaphore.run(work), { tuning, signal, progress });
   }
 
   async #pullPart(part: PartRecord, signal: AbortSignal): Promise<void> {

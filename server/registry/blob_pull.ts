@@ -5,7 +5,7 @@ import type { BlobStore, Layer } from "../../engine/mod.ts";
 import { BlobDownload } from "./blob_download.ts";
 import type { RegistryClient } from "./client.ts";
 import { DigestMismatchError } from "./errors.ts";
-import type { Slots } from "./parallel.ts";
+import type { Semaphore } from "./parallel.ts";
 import { openPartial, type PartialFile } from "./partial_file.ts";
 import { shareWork } from "./shared_work.ts";
 import type { TransferTuning } from "./tuning.ts";
@@ -14,7 +14,7 @@ import type { TransferTuning } from "./tuning.ts";
 export interface BlobPullOptions {
   blobs: BlobStore;
   client: RegistryClient;
-  slots: Slots;
+  semaphore: Semaphore;
   tuning: TransferTuning;
 }
 
@@ -93,7 +93,7 @@ async function download(
 async function fill(
   partial: PartialFile,
   blob: Layer,
-  { client, slots, tuning }: BlobPullOptions,
+  { client, semaphore, tuning }: BlobPullOptions,
   report: (completed: number) => void,
   signal: AbortSignal,
 ): Promise<string> {
@@ -102,7 +102,7 @@ async function fill(
     digest: blob.digest,
     total: blob.size,
     partial,
-    slots,
+    semaphore,
     tuning,
     onProgress: () => report(partial.completed),
   }).run(signal);

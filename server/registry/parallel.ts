@@ -1,16 +1,16 @@
-// Work that goes on side by side: a bound on how much of it, and one end for all of it.
+// Concurrent work: a bound on how much runs at the same time, and one failure that ends all of it.
 
-/** A number of places, taken in turn. */
-export class Slots {
+/** A semaphore: bounds how many run at the same time, first come, first served. */
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
-  /** @param count how many may work at once */
+  /** @param count how many may run at the same time */
   constructor(count: number) {
     this.#free = count;
   }
 
-  /** Runs `work` as soon as there is a place. */
+  /** Runs `work` as soon as fewer than that many run. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));

@@ -5,7 +5,7 @@ import type { Layer, ModelName, ModelStore } from "../../engine/mod.ts";
 import { pullBlob } from "./blob_pull.ts";
 import { ensureSpace, explainDiskFull } from "./disk_space.ts";
 import { blobsOf, fetchManifest } from "./manifest.ts";
-import { Slots } from "./parallel.ts";
+import { Semaphore } from "./parallel.ts";
 import { type Transfer, transfer, type TransferOptions } from "./transfer.ts";
 import { transferBlobs, type TransferProgress } from "./transfers.ts";
 
@@ -40,8 +40,8 @@ async function pull(
   const blobs = blobsOf(manifest);
   await ensureSpace(store.blobs, blobs, freeBytes);
 
-  const slots = new Slots(tuning.streams);
-  const pullOptions = { blobs: store.blobs, client, slots, tuning };
+  const semaphore = new Semaphore(tuning.streams);
+  const pullOptions = { blobs: store.blobs, client, semaphore, tuning };
   try {
     await transferBlobs(
       "pulling",

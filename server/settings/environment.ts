@@ -39,8 +39,8 @@ const isolation: Kind = {
   read: matching(/^(?:auto|worker|process)$/i),
 };
 const device: Kind = {
-  is: "auto, webgpu or cpu (dawn is not available yet)",
-  read: matching(/^(?:auto|webgpu|cpu)$/i),
+  is: "auto, webgpu, dawn or cpu",
+  read: matching(/^(?:auto|webgpu|dawn|cpu)$/i),
 };
 const threads: Kind = { is: "a whole number from 1 to 1024", read: requireWithin(1, 1024) };
 const log: Kind = { is: "plain or json", read: matching(/^(?:plain|json)$/i) };
@@ -50,7 +50,7 @@ export const VARIABLES: readonly Variable[] = [
   { name: "OLLAMA_HOST", effect: "where to serve and to ask (127.0.0.1:11434)", kind: address },
   {
     name: "QUERN_DEVICE",
-    effect: "what computes: auto, webgpu or cpu (auto)",
+    effect: "what computes: auto, webgpu, dawn or cpu (auto)",
     kind: device,
   },
   {

@@ -77,7 +77,7 @@ async function logitsOf(path: string, manifest: string, options: LocalLoadOption
     exact: true,
     ...options,
   });
-  return await model.logits(tokens, { chunk: 1 });
+  return await model.logits(tokens, { chunkSize: 1 });
 }
 
 const ADAPTER_SCALES = [[1, "scale1"], [0.5, "scale0.5"], [-1, "scale-1"]] as const;

@@ -19,7 +19,7 @@ async function logitsOf(name: string, exact: boolean, threads: number, chunk = I
     maxSequences: 2,
     device: { kind: "cpu", threads },
   });
-  return await model.logits(TOKENS, { chunk });
+  return await model.logits(TOKENS, { chunkSize: chunk });
 }
 
 conformanceTest("answers on the CPU are the same alone and among others", async () => {

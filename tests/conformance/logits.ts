@@ -81,11 +81,11 @@ export async function logitErrors(
   });
   const error = (logits: Float32Array) => nmse(logits, expected);
   const whole = error(await loaded.logits(tokens));
-  const chunks = error(await loaded.logits(tokens, { chunk: 7 }));
-  const single = error(await loaded.logits(tokens, { chunk: 1 }));
+  const chunks = error(await loaded.logits(tokens, { chunkSize: 7 }));
+  const single = error(await loaded.logits(tokens, { chunkSize: 1 }));
   // Another sequence runs beside it, of which the result must know nothing.
   const other = tokens.map((_, i) => tokens[tokens.length - 1 - i]);
-  const [first, second] = await loaded.batchLogits([tokens, other], { chunk: 5 });
+  const [first, second] = await loaded.batchLogits([tokens, other], { chunkSize: 5 });
   const alone = await loaded.logits(other);
   const interleaved = Math.max(error(first), nmse(second, alone));
   return { whole, chunks, single, interleaved };

@@ -52,7 +52,7 @@ for (const [folder, name] of all) {
     const expected = await whole.logits(tokens);
     for (const share of SHARES) {
       await using split = await load(share);
-      const error = nmse(await split.logits(tokens, { chunk: 7 }), expected);
+      const error = nmse(await split.logits(tokens, { chunkSize: 7 }), expected);
       assert(error <= MOST_ERROR, `NMSE ${error} with ${JSON.stringify(share)}`);
     }
   });

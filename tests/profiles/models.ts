@@ -37,7 +37,7 @@ async function logitsOf(
     ...options,
   });
   const logits: Float32Array[] = [];
-  for (const chunk of steps) logits.push(await model.logits(TOKENS, { chunk }));
+  for (const chunk of steps) logits.push(await model.logits(TOKENS, { chunkSize: chunk }));
   return logits;
 }
 

@@ -22,7 +22,7 @@ async function modelKernels(path: URL, profile: Profile): Promise<Kernels> {
     const device = { gpu: recordingGpu(profile, kernels) };
     const limits = { contextLength: 128, maxSequences: 2, prefillChunk: 72 };
     await using model = await loadModel(path, { ...limits, device, exact });
-    for (const chunk of STEPS) await model.logits(TOKENS, { chunk });
+    for (const chunk of STEPS) await model.logits(TOKENS, { chunkSize: chunk });
   }
   return kernels;
 }

@@ -26,7 +26,7 @@ export const fakeInfo: ModelInfo = {
   hasChatTemplate: true,
   callsTools: false,
   thinks: false,
-  inserts: false,
+  fillsInMiddle: false,
   readsImages: false,
   isEmbeddingModel: false,
 };

@@ -31,7 +31,7 @@ export const gemma4: VisionFamily = {
     const { top, config, weights } = image;
     const { headDim } = config.heads();
     const base = config.numberOr("rope.freq_base", 100);
-    const turns = image.turns({ headDim, base, first: "column", distance: headDim / 4 });
+    const rotations = image.rotations({ headDim, base, first: "column", distance: headDim / 4 });
     const x = await image.patches(axisPositions(image));
     image.normalizeIfThere(x, "v.pre_ln", "rms");
     for (const layer of image.layers()) {
@@ -39,7 +39,7 @@ export const gemma4: VisionFamily = {
         norm: "rms",
         gated: true,
         postNorms: true,
-        turns,
+        rotations,
         scale: 1,
         valueNorm: true,
       });

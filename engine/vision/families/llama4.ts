@@ -35,10 +35,10 @@ export const llama4: VisionFamily = {
     const { top, config } = image;
     const { headDim } = config.heads();
     const base = config.numberOr("rope.freq_base", 10000);
-    const turns = image.turns({ headDim, base, first: "column", distance: 1, origin: 1 });
+    const rotations = image.rotations({ headDim, base, first: "column", distance: 1, origin: 1 });
     const x = await image.patches(learnedPositions(image, { classToken: "last" }));
     image.normalize(x, "v.pre_ln");
-    for (const layer of image.layers()) await image.transform(layer, x, { turns });
+    for (const layer of image.layers()) await image.transform(layer, x, { rotations });
     image.normalize(x, "v.post_ln");
     const { network, x: joined } = image.tokens(x);
     const names = ["mm.model.mlp.1.weight", "mm.model.mlp.2.weight"] as const;

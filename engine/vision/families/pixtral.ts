@@ -1,5 +1,5 @@
 // Pixtral (Agrawal et al. 2024) and the encoder of Mistral Small 3.1: RMSNorm, SwiGLU, rotary
-// positions of rows and columns whose frequencies take turns. Mistral 3 joins squares of patches. A
+// positions of rows and columns whose frequencies alternate. Mistral 3 joins squares of patches. A
 // break token ends every row of tokens but the last.
 
 import type { GgufFile, MetadataReader, MetadataValue, TensorInfo } from "../../gguf/mod.ts";
@@ -49,11 +49,11 @@ export const pixtral: VisionFamily = {
     const { headDim } = config.heads();
     const base = config.numberOr("rope.freq_base", 10000);
     const distance = config.stringOr("rope.pairs", "adjacent") === "half" ? headDim / 2 : 1;
-    const turns = image.turns({ headDim, base, first: "row", distance, interleaved: true });
+    const rotations = image.rotations({ headDim, base, first: "row", distance, interleaved: true });
     const x = await image.patches();
     image.normalize(x, "v.pre_ln", "rms");
     for (const layer of image.layers()) {
-      await image.transform(layer, x, { norm: "rms", gated: true, turns });
+      await image.transform(layer, x, { norm: "rms", gated: true, rotations });
     }
     image.normalizeIfThere(x, "v.post_ln", "rms");
     const isMerged = top.hasAll(["mm.input_norm.weight", "mm.patch_merger.weight"]);

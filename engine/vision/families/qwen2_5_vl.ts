@@ -40,12 +40,12 @@ export const qwen25vl: VisionFamily = {
   async build(image) {
     const { top } = image;
     const windows = windowsOf(image);
-    const turns = image.turns(ropeOf(image.config));
+    const rotations = image.rotations(ropeOf(image.config));
     const seesAll = wholeLayers(image.config);
     const x = await image.patches(undefined, { frames: 2 });
     for (const layer of image.layers()) {
       const seen = seesAll(layer.index) ? {} : { windows };
-      await image.transform(layer, x, { norm: "rms", gated: true, turns, ...seen });
+      await image.transform(layer, x, { norm: "rms", gated: true, rotations, ...seen });
     }
     image.normalize(x, "v.post_ln", "rms");
     const { network, x: joined } = image.tokens(x);

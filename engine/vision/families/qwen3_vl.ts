@@ -66,13 +66,13 @@ export const qwen3vl: VisionFamily = {
       top.hasAny(parts.map((part) => `v.deepstack.${block}.${part}`));
     const deep = Array.from({ length: config.layers }, (_, block) => block).filter(isDeep);
     const output = network.memory.floats("output", width * (1 + deep.length), image.mostTokens);
-    const turns = image.turns(ropeOf(config));
+    const rotations = image.rotations(ropeOf(config));
     const x = await image.patches(stretchedPositions(image), {
       frames: 2,
       bias: "required",
     });
     for (const layer of image.layers()) {
-      await image.transform(layer, x, { turns });
+      await image.transform(layer, x, { rotations });
       const slice = 1 + deep.indexOf(layer.index);
       if (slice === 0) continue;
       const name = `v.deepstack.${layer.index}`;

@@ -45,7 +45,7 @@ function isTransposed(orientation: number): boolean {
 }
 
 /**
- * Turns and mirrors a picture so that it is upright.
+ * Rotates and mirrors a picture so that it is upright.
  *
  * @param image as it is stored
  * @param orientation from 1 to 8, as EXIF counts

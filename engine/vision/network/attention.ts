@@ -14,7 +14,7 @@ import { loadProjection, type Projection } from "./projection.ts";
 import type { Windows } from "./windows.ts";
 
 /** How far the pairs of each row turn: [rows, headDim / 2] of (cos, sin), see RotateRows. */
-export interface Turns {
+export interface Rotations {
   readonly buffer: Buffer;
   /** From an element to its partner. */
   readonly distance: number;
@@ -25,7 +25,7 @@ export interface ImageAttentionConfig extends Heads {
   /** Which rows see each other. */
   windows: Windows;
   /** Missing: no rotation. */
-  turns?: Turns | undefined;
+  rotations?: Rotations | undefined;
   /** Default 1 / sqrt(headDim). */
   scale?: number;
   /** Norms each head of the values without weights. */
@@ -72,9 +72,9 @@ export class ImageAttention {
 
   #rotateAndStore(qkv: FloatRows): void {
     const { device } = this.network;
-    const { heads, headDim, windows, turns } = this.config;
-    if (turns) {
-      const { buffer, distance } = turns;
+    const { heads, headDim, windows, rotations } = this.config;
+    if (rotations) {
+      const { buffer, distance } = rotations;
       const options = { heads: 2 * heads, headDim, distance };
       this.network.addRows(device.rotateRows(qkv, buffer, options));
     }

@@ -12,12 +12,12 @@ import {
   sumWork,
 } from "../../../kernels/mod.ts";
 import { Layer, Network, type NetworkOptions, type StepShape } from "../../nn/mod.ts";
-import { type ImageAttentionConfig, loadImageAttention, type Turns } from "./attention.ts";
+import { type ImageAttentionConfig, loadImageAttention, type Rotations } from "./attention.ts";
 import { DividedNetwork } from "./divided_network.ts";
 import { loadImageFeedForward } from "./feed_forward.ts";
 import { loadPatchEmbedding, type PatchEmbeddingConfig } from "./patch_embedding.ts";
 import type { PatchGrid } from "./patch_grid.ts";
-import { type GridRope, gridTurns } from "./rotary.ts";
+import { type GridRope, gridRotations } from "./rotary.ts";
 import type { VisionConfig } from "./config.ts";
 import { layerOf, OF_TILES, wholeOn } from "../../weights/mod.ts";
 import type { VisionWeights } from "./weights.ts";
@@ -103,10 +103,12 @@ export class ImageBuilder {
     return windows;
   }
 
-  /** The turns of a rotary embedding, for {@linkcode ImageBuilder.transform}. */
-  turns(rope: GridRope): Turns {
-    const buffer = this.device.buffer("turns", this.#rows * rope.headDim * 4, "scratch");
-    this.#inputs.push((grid, rows) => this.device.write(buffer, 0, gridTurns(rope, grid, rows)));
+  /** The rotations of a rotary embedding, for {@linkcode ImageBuilder.transform}. */
+  rotations(rope: GridRope): Rotations {
+    const buffer = this.device.buffer("rotations", this.#rows * rope.headDim * 4, "scratch");
+    this.#inputs.push((grid, rows) =>
+      this.device.write(buffer, 0, gridRotations(rope, grid, rows))
+    );
     return { buffer, distance: rope.distance };
   }
 

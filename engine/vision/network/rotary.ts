@@ -10,22 +10,22 @@ export interface GridRope {
   readonly headDim: number;
   /** Base of the frequencies. */
   readonly base: number;
-  /** What the first half of the pairs turns by. */
+  /** What the first half of the pairs rotates by. */
   readonly first: "row" | "column";
   /** From an element to its partner. */
   readonly distance: number;
-  /** The halves share one sequence of frequencies and take turns in it. Default: each has its own. */
+  /** The halves share one sequence of frequencies, taken alternately. Default: each has its own. */
   readonly interleaved?: boolean;
   /** Row and column of the first patch; default 0. */
   readonly origin?: number;
 }
 
 /** (cos, sin) of each row and pair: [rows, headDim / 2]; rows after the patches' do not turn. */
-export function gridTurns(rope: GridRope, grid: PatchGrid, rows: number): Float32Array {
+export function gridRotations(rope: GridRope, grid: PatchGrid, rows: number): Float32Array {
   const { headDim, base, first, interleaved = false, origin = 0 } = rope;
   const pairs = headDim / 2;
   const half = pairs / 2;
-  const turns = new Float32Array(rows * headDim);
+  const rotations = new Float32Array(rows * headDim);
   const frequencies = Float64Array.from({ length: pairs }, (_, pair) => {
     const shift = interleaved && pair >= half ? 0.5 : 0;
     return base ** (-(pair % half + shift) / half);
@@ -36,9 +36,9 @@ export function gridTurns(rope: GridRope, grid: PatchGrid, rows: number): Float3
     for (let pair = 0; pair < pairs; pair++) {
       const position = isPatch ? axes[pair < half ? 0 : 1][row] + origin : 0;
       const angle = position * frequencies[pair];
-      turns[at++] = Math.cos(angle);
-      turns[at++] = Math.sin(angle);
+      rotations[at++] = Math.cos(angle);
+      rotations[at++] = Math.sin(angle);
     }
   }
-  return turns;
+  return rotations;
 }

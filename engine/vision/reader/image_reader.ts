@@ -38,16 +38,16 @@ export class ImageReader {
   }
 
   /**
-   * An image as it will be read, its rows without values.
+   * The rows of an image by its header alone, without values.
    *
    * @throws {ImageError} if its header says that it cannot be read
    */
-  plan(data: ImageData): ReadImage {
+  measure(data: ImageData): ReadImage {
     const { preprocessing, family } = this.#vision;
     const layout = layOut(measureImage(bytesOf(data)), preprocessing);
     const parts = layout.images.map((size, i) => ({
       ...this.#describe(size),
-      key: `planned ${i}`,
+      key: `measured ${i}`,
       embeddings: new Float32Array(),
     }));
     return { parts, texts: family.marks(layout) };

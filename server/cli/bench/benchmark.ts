@@ -6,7 +6,7 @@ import type { VersionAnswer } from "../../version.ts";
 import { askModel, askProcess } from "./facts.ts";
 import { concurrencyOf, decodeRate, generate, prefillRate, type Sample } from "./generation.ts";
 import { PromptSource } from "./prompts.ts";
-import { type BenchPlan, type BenchReport, type BenchRow, spreadOf } from "./types.ts";
+import { type BenchReport, type BenchRow, type BenchSettings, spreadOf } from "./types.ts";
 
 /** Tokens of the prompts before answers that are measured. */
 const SHORT_PROMPT = 16;
@@ -33,17 +33,17 @@ export interface BenchTools {
 }
 
 /**
- * Runs the plan. What goes wrong once the model is loaded ends the run, not what was measured: it is
+ * Runs the benchmark. What goes wrong once the model is loaded ends the run, not what was measured: it is
  * the report's `failure`.
  *
  * @throws {ApiError} if the server has no such model, or refuses a request
  * @throws {Error} if the model does not generate text
  */
-export async function benchmark(plan: BenchPlan, tools: BenchTools): Promise<BenchReport> {
+export async function benchmark(settings: BenchSettings, tools: BenchTools): Promise<BenchReport> {
   const { api, onStep } = tools;
   const versions = await api.json<VersionAnswer>("/api/version");
   const version = versions.quern_version ?? versions.version;
-  const { details, weightBytes } = await askModel(api, plan.model);
+  const { details, weightBytes } = await askModel(api, settings.model);
   let readRate: number | undefined;
   if (weightBytes !== undefined && tools.readBandwidth) {
     // Before the load, which may leave no memory for it.
@@ -51,13 +51,13 @@ export async function benchmark(plan: BenchPlan, tools: BenchTools): Promise<Ben
     readRate = await tools.readBandwidth();
   }
   onStep(LOADING);
-  const loaded = await load(plan, tools);
-  const run = new Run(plan, tools, loaded.contextLength);
+  const loaded = await load(settings, tools);
+  const run = new Run(settings, tools, loaded.contextLength);
   const failure = await run.all().then(() => undefined, (error: unknown) => error);
   const { rows } = run;
   const single = rows.find(({ test, size }) => test === "decode" && size === 1);
   return {
-    model: plan.model,
+    model: settings.model,
     details,
     server: { url: api.url, inProcess: api.inProcess, version },
     ...loaded,
@@ -75,7 +75,7 @@ export async function benchmark(plan: BenchPlan, tools: BenchTools): Promise<Ben
 
 /** Loads the model, and tells what it takes. */
 async function load(
-  { model, contextLength }: BenchPlan,
+  { model, contextLength }: BenchSettings,
   { api, signal, describeDevice }: BenchTools,
 ): Promise<Pick<BenchReport, "contextLength" | "device" | "memoryBytes" | "loadMilliseconds">> {
   const before = await askProcess(api, model);
@@ -101,21 +101,21 @@ async function load(
 class Run {
   readonly rows: BenchRow[] = [];
   readonly notes: string[] = [];
-  readonly #plan: BenchPlan;
+  readonly #settings: BenchSettings;
   readonly #tools: BenchTools;
   /** In tokens. */
   readonly #window: number;
   readonly #prompts = new PromptSource();
 
-  constructor(plan: BenchPlan, tools: BenchTools, window: number) {
-    this.#plan = plan;
+  constructor(settings: BenchSettings, tools: BenchTools, window: number) {
+    this.#settings = settings;
     this.#tools = tools;
     this.#window = window;
   }
 
   /** @throws {Error} what ends the run; `rows` has what was measured until then */
   async all(): Promise<void> {
-    const { promptTokens, parallel, tokens } = this.#plan;
+    const { promptTokens, parallel, tokens } = this.#settings;
     this.#tools.onStep("warming up");
     await this.#generate(SHORT_PROMPT, 1);
     for (const length of promptTokens) {
@@ -135,7 +135,7 @@ class Run {
   async #prefill(length: number): Promise<BenchRow> {
     this.#tools.onStep(`prefill of ${length} tokens`);
     const samples: Sample[] = [];
-    for (let i = -1; i < this.#plan.repeat; i++) {
+    for (let i = -1; i < this.#settings.repeat; i++) {
       const sample = await this.#generate(length, 1);
       if (i >= 0) samples.push(sample);
     }
@@ -154,8 +154,8 @@ class Run {
     this.#tools.onStep(count === 1 ? "decode" : `decode of ${count} at a time`);
     await this.#together(count, LEAST_TOKENS);
     const groups: Sample[][] = [];
-    for (let i = 0; i < this.#plan.repeat; i++) {
-      const group = await this.#together(count, this.#plan.tokens);
+    for (let i = 0; i < this.#settings.repeat; i++) {
+      const group = await this.#together(count, this.#settings.tokens);
       const most = concurrencyOf(group);
       if (most < count) {
         this.notes.push(
@@ -188,13 +188,13 @@ class Run {
       if (samples.every((sample) => sample.tokens >= least)) return samples;
     }
     throw new Error(
-      `Cannot measure "${this.#plan.model}": it ends its answers before ${LEAST_TOKENS} tokens`,
+      `Cannot measure "${this.#settings.model}": it ends its answers before ${LEAST_TOKENS} tokens`,
     );
   }
 
   async #generate(promptTokens: number, tokens: number): Promise<Sample> {
     const { api, signal } = this.#tools;
-    const { model, contextLength } = this.#plan;
+    const { model, contextLength } = this.#settings;
     const prompt = this.#prompts.make(promptTokens);
     const sample = await generate(api, { model, prompt, tokens, contextLength, signal });
     this.#prompts.learn(prompt, sample.promptTokens);
@@ -207,7 +207,7 @@ class Run {
 
   #leaveOut(what: string, tokens: number): void {
     // What was asked for and not given, the model does not have.
-    const isMost = (this.#plan.contextLength ?? 0) > this.#window;
+    const isMost = (this.#settings.contextLength ?? 0) > this.#window;
     const enough = 1024 * Math.ceil((tokens + MARGIN) / 1024);
     this.notes.push(
       `${what} is left out: the window has ${this.#window} tokens` +

@@ -8,4 +8,4 @@ export {
   type ProfileReport,
   profileToJson,
 } from "./profile.ts";
-export type { BenchPlan, BenchReport, BenchRow, Spread } from "./types.ts";
+export type { BenchReport, BenchRow, BenchSettings, Spread } from "./types.ts";

@@ -1,7 +1,7 @@
 // What a benchmark is asked for, and what it finds.
 
 /** What to measure. */
-export interface BenchPlan {
+export interface BenchSettings {
   model: string;
   /** Lengths of prompts in tokens. */
   promptTokens: readonly number[];

@@ -3,8 +3,8 @@
 import { resolve } from "node:path";
 import {
   benchmark,
-  type BenchPlan,
   type BenchReport,
+  type BenchSettings,
   formatMarkdown,
   formatReport,
   LOADING,
@@ -28,7 +28,7 @@ const FORMATS = {
 export const BENCH_FORMATS = Object.keys(FORMATS) as (keyof typeof FORMATS)[];
 
 /** Options of the command line. */
-export interface BenchOptions extends Required<Pick<BenchPlan, "promptTokens" | "parallel">> {
+export interface BenchOptions extends Required<Pick<BenchSettings, "promptTokens" | "parallel">> {
   tokens: number;
   repeat: number;
   /** Window in tokens. */
@@ -48,17 +48,17 @@ export function bench(
   const { terminal, environment, device } = dependencies;
   const { ctx, format, json, profile: _, ...measures } = options;
   const { host, maxSequences } = readSettings(environment);
-  const plan: BenchPlan = {
+  const settings: BenchSettings = {
     ...measures,
     model: isPath(model) ? resolve(model) : model,
     ...(ctx !== undefined && { contextLength: ctx }),
   };
   return interruptible(terminal, async (signal) => {
-    const most = Math.max(1, ...plan.parallel);
+    const most = Math.max(1, ...settings.parallel);
     await using api = await connect(dependencies, { parallel: Math.min(most, maxSequences) });
     const isHere = api.inProcess || isLoopback(host.hostname);
     using steps = new Steps(dependencies, api.inProcess);
-    const report = await benchmark(plan, {
+    const report = await benchmark(settings, {
       api,
       signal,
       readBandwidth: isHere ? device?.readBandwidth : undefined,

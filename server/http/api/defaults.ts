@@ -51,7 +51,7 @@ export function withConversation(request: ChatRequest, model: DefaultedModel): C
   };
 }
 
-/** A task of a dialect's plan, its conversation completed if it is one. */
+/** A task of a dialect's translation, its conversation completed if it is one. */
 export function completed<T extends { kind: string }>(task: T, model: DefaultedModel): T {
   return isChat(task) ? { ...task, request: withConversation(task.request, model) } : task;
 }

@@ -1,7 +1,7 @@
-// The way of every request that a model answers: body -> plan -> generation -> answer. The body is
-// checked, the model found, a plan made of both and completed from what the model's creator chose;
-// what has no effect is told to the log; then the plan runs, and what comes of it is encoded, whole or
-// as a stream. The APIs differ in their endpoints alone. An endpoint does no input and no output.
+// The one handler of requests that a model answers: body -> translation -> generation -> answer. It checks
+// the body, finds the model, translates the body into requests to the engine, fills in the model's own
+// defaults, logs members without effect, runs the requests and encodes their events, whole or as a
+// stream. An API only adds its endpoints: pure functions that translate bodies and encode events.
 
 import type { Context } from "../../dependencies.ts";
 import type {
@@ -25,14 +25,14 @@ import { completed, effectiveInfo, withParameters } from "./defaults.ts";
 import { requireModelName } from "./model_name.ts";
 import type { OllamaOptions } from "./options.ts";
 
-/** What the bodies of all requests to models have. */
+/** The members that the bodies of all requests to models have. */
 export interface RequestBody {
   model?: Given<string>;
   stream?: Given<boolean>;
   options?: Given<OllamaOptions>;
 }
 
-/** One thing for the engine to do. */
+/** A request to the engine. */
 export type Task =
   | { kind: "chat"; request: ChatRequest }
   | { kind: "generate"; request: GenerateRequest };
@@ -45,47 +45,47 @@ export interface Loading extends AskedLoad {
   ignored: string[];
 }
 
-/** A request, translated. */
-export interface Plan extends Loading {
+/** A body, translated into requests to the engine. */
+export interface Translation extends Loading {
   /** One per choice of the answer. */
   tasks: Task[];
 }
 
-/** A request whose model has been found. */
-export interface PlannedRequest<P> {
+/** A translated request, with the model that it is for. */
+export interface TranslatedRequest<P> {
   /** As the client wrote it. */
   model: string;
   entry: StoreEntry;
-  plan: P;
+  translation: P;
 }
 
 /** An event, and the choice of the answer that it belongs to; without one, the only one. */
 export type ChoiceEvent = Exclude<ChatEvent, QueuedEvent> & { choice?: number };
 
-/** What an encoder knows of the answer besides its events. Times in milliseconds. */
+/** Facts about an answer besides its events. Times in milliseconds. */
 export interface AnswerHead {
   /** Unique; answers put their kind before it. */
   id: string;
   /** As the client wrote it. */
   model: string;
   now: () => Date;
-  /** Since the request came. */
+  /** Time since the request came. */
   elapsed: () => number;
-  /** That the model took to be there. */
+  /** Time that loading the model took. */
   loadMilliseconds: number;
 }
 
-/** Makes the engine's events into what a client reads. Pure but for the clock of its head. */
+/** An encoder of the engine's events in an API's format. Pure, apart from the clock in its head. */
 export interface EventEncoder<Told> {
-  /** Takes an event. Gives what a stream says for it. */
+  /** Takes an event; returns the records that a stream sends for it. */
   add(event: ChoiceEvent): Told[];
   /**
-   * What a stream says while nothing comes.
+   * The records that a stream sends while the model gives no events.
    *
    * @param ahead requests that come first; undefined where this one is being worked on
    */
   waiting(ahead: number | undefined): Told[];
-  /** The last that a stream says after a failure; undefined cuts it off, so that no end looks whole. */
+  /** The last record after a failure; undefined: the connection is cut, so that no client takes it for a whole answer. */
   fail(error: unknown): Told | undefined;
   /** The whole answer, once all events were added. */
   whole(): unknown;
@@ -93,7 +93,7 @@ export interface EventEncoder<Told> {
   readonly headers?: Record<string, string>;
 }
 
-/** How one of an API's endpoints reads and writes. */
+/** An endpoint of an API: how it reads bodies and writes answers. */
 export interface Endpoint<
   Body extends RequestBody,
   Told,
@@ -101,47 +101,50 @@ export interface Endpoint<
 > {
   /** Checks a body against its schema. */
   validate: (body: unknown) => Body;
-  /** Translates a body. Without tasks there is nothing to generate, and `instead` answers. */
-  plan: (body: Body, info: ModelInfo) => Plan;
-  encoder: (head: AnswerHead, body: Body, plan: Plan) => Encoder;
-  /** Frames what the encoder says. */
+  /** Translates a body. Without tasks nothing is generated, and `instead` answers. */
+  translate: (body: Body, info: ModelInfo) => Translation;
+  encoder: (head: AnswerHead, body: Body, translation: Translation) => Encoder;
+  /** Frames the records of the encoder. */
   stream: (options: StreamOptions<Told>) => Response;
-  /** Whether an answer is streamed of which the body does not say so. Default false. */
+  /** Whether an answer is streamed if the body does not say. Default false. */
   streams?: boolean;
-  /** Names the answer. Default: a random id. */
+  /** The id of the answer. Default: a random one. */
   newId?: () => string;
-  /** Answers what takes no generation; undefined where one is due. */
-  instead?: (body: Body, planned: PlannedRequest<Plan>, signal: AbortSignal) =>
+  /** Answers requests that need no generation; undefined for the others. */
+  instead?: (body: Body, translated: TranslatedRequest<Translation>, signal: AbortSignal) =>
     | Promise<Response>
     | undefined;
-  /** The last word on a chat, with the model loaded. */
+  /** Changes a chat once the model is loaded. */
   adapt?: (model: ChatModel, request: ChatRequest) => Promise<ChatRequest>;
-  /** A failure before the answer, in the endpoint's own words. */
+  /** The response to a failure before the answer begins, in the endpoint's own format. */
   failure?: (error: unknown) => unknown;
   /** Called when the answer is whole, before its end is told. */
   finish?: (id: string, encoder: Encoder) => Promise<void>;
 }
 
 /**
- * Finds the model of a request and makes a plan for it, with the model's parameters under the body's
- * options. What the plan ignores is told to the log.
+ * Finds the model of a request and translates its body, in which the model's parameters are defaults of
+ * the options. Members without effect are logged.
  *
- * @throws {HttpError} 400 for what is no name; what the store and the plan throw
+ * @throws {HttpError} 400 for what is no name; what the store and the translation throw
  */
-export async function planRequest<Body extends RequestBody, P extends Pick<Loading, "ignored">>(
+export async function translateRequest<
+  Body extends RequestBody,
+  P extends Pick<Loading, "ignored">,
+>(
   context: Context<AppEnvironment>,
   { store, log }: AppDependencies,
   body: Body,
-  toPlan: (body: Body, info: ModelInfo) => P,
-): Promise<PlannedRequest<P>> {
+  translate: (body: Body, info: ModelInfo) => P,
+): Promise<TranslatedRequest<P>> {
   const model = requireModelName(body.model);
   context.set("model", model);
   const entry = await store.find(model);
-  const plan = toPlan(withParameters(body, entry), effectiveInfo(entry));
-  if (plan.ignored.length > 0) {
-    log.warn(`${context.req.path}: ignored without effect: ${plan.ignored.join(", ")}`);
+  const translation = translate(withParameters(body, entry), effectiveInfo(entry));
+  if (translation.ignored.length > 0) {
+    log.warn(`${context.req.path}: ignored without effect: ${translation.ignored.join(", ")}`);
   }
-  return { model, entry, plan };
+  return { model, entry, translation };
 }
 
 /** The route of an endpoint. */
@@ -169,17 +172,20 @@ export async function answer<Body extends RequestBody, Told, Encoder extends Eve
   started: number = performance.now(),
 ): Promise<Response> {
   const { signal } = context.req.raw;
-  const found = await planRequest(context, dependencies, body, endpoint.plan);
+  const found = await translateRequest(context, dependencies, body, endpoint.translate);
   const { model, entry } = found;
-  const plan = { ...found.plan, tasks: found.plan.tasks.map((task) => completed(task, entry)) };
-  const other = await endpoint.instead?.(body, { ...found, plan }, signal);
+  const translation = {
+    ...found.translation,
+    tasks: found.translation.tasks.map((task) => completed(task, entry)),
+  };
+  const other = await endpoint.instead?.(body, { ...found, translation }, signal);
   if (other) return other;
 
   const generation = await Generation.start(dependencies, {
-    ...plan,
+    ...translation,
     model,
     signal,
-    run: (loaded, aborted) => runAll(loaded, plan.tasks, aborted, endpoint.adapt),
+    run: (loaded, aborted) => runAll(loaded, translation.tasks, aborted, endpoint.adapt),
   }).catch((error) => {
     throw endpoint.failure?.(error) ?? error;
   });
@@ -188,7 +194,7 @@ export async function answer<Body extends RequestBody, Told, Encoder extends Eve
   const { loadMilliseconds } = generation;
   const elapsed = () => performance.now() - started;
   const head = { id, model, now: () => new Date(), elapsed, loadMilliseconds };
-  const encoder = endpoint.encoder(head, body, plan);
+  const encoder = endpoint.encoder(head, body, translation);
   const finish = async () => await endpoint.finish?.(id, encoder);
   if (!(body.stream ?? endpoint.streams)) {
     for await (const event of generation) encoder.add(event);

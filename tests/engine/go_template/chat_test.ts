@@ -6,7 +6,7 @@ import {
   createGoTemplate,
   type GoChat,
   renderGoChat,
-  renderGoInsertion,
+  renderGoFillInMiddle,
 } from "../../../engine/go_template/mod.ts";
 import type { ChatMessage, Tool } from "../../../engine/types.ts";
 
@@ -128,12 +128,12 @@ Deno.test("renderGoChat() adds the answer to a template that has no place for it
   assertEquals(render("[{{ .Prompt }}]"), "[Hi]Hello.[Bye]");
 });
 
-Deno.test("renderGoInsertion() gives both sides of the gap", () => {
+Deno.test("renderGoFillInMiddle() gives both sides of the gap", () => {
   const template = createGoTemplate(
     "{{ if .Suffix }}<PRE>{{ .Prompt }}<SUF>{{ .Suffix }}<MID>{{ else }}{{ .Prompt }}{{ end }}",
   );
   assertEquals(
-    renderGoInsertion(template, { prompt: "a", suffix: "b" }),
+    renderGoFillInMiddle(template, { prompt: "a", suffix: "b" }),
     "<PRE>a<SUF>b<MID>",
   );
 });

@@ -47,7 +47,7 @@ for (const [reference, type] of CASES) {
     const rounded = Float32Array.from(reference.run(weights.asInteger(), tokens).flat());
     await using loaded = await loadModel(model, { contextLength: 64, maxSequences: 2 });
     const whole = await loaded.logits(tokens);
-    const single = await loaded.logits(tokens.slice(0, 12), { chunk: 1 });
+    const single = await loaded.logits(tokens.slice(0, 12), { chunkSize: 1 });
     for (const logits of [whole, single]) {
       const error = medianError(logits, expected);
       const bound = MARGIN * medianError(rounded.subarray(0, logits.length), expected);

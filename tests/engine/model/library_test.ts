@@ -100,7 +100,7 @@ Deno.test("inspectModel() and loadTokenizer() read the header alone", async () =
     hasChatTemplate: true,
     callsTools: false,
     thinks: false,
-    inserts: false,
+    fillsInMiddle: false,
     readsImages: false,
     isEmbeddingModel: false,
   });

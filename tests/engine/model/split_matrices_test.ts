@@ -14,7 +14,7 @@ import { assert, assertEquals } from "@std/assert";
 async function logitsOf(path: URL, tokens: number[], options: LocalLoadOptions) {
   await using model = await loadModel(path, { contextLength: 64, maxSequences: 2, ...options });
   const whole = await model.logits(tokens);
-  const single = await model.logits(tokens.slice(0, 4), { chunk: 1 });
+  const single = await model.logits(tokens.slice(0, 4), { chunkSize: 1 });
   return { whole, single };
 }
 

@@ -2,7 +2,7 @@
 // templates of a request.
 
 import { ContextLengthError, inspectModel, loadModel, RequestError } from "../../../engine/mod.ts";
-import { findInsertionTokens } from "../../../engine/prompt/fill_in_middle.ts";
+import { findFillInMiddleTokens } from "../../../engine/prompt/fill_in_middle.ts";
 import { encodePrompt } from "../../../engine/prompt/prompt.ts";
 import { BEGIN_TOKEN, GAP_TOKENS, writeTinyLlama } from "../../tiny_model.ts";
 import { folder, readAnswer, tinyLoad, tinyPath } from "../harness.ts";
@@ -85,24 +85,27 @@ Deno.test("a gap is told by the tokens around it, and texts in it are nothing bu
   assertEquals(filled.tokens, plain.tokens);
   assertEquals(filled.done!.usage.promptTokens, laidOut.length);
   assertThrows(() => model.generate({ prompt, suffix }), RequestError, "Cannot fill a gap");
-  assertEquals((await inspectModel(fillerPath)).inserts, true);
-  assertEquals((await inspectModel(tinyPath)).inserts, false);
+  assertEquals((await inspectModel(fillerPath)).fillsInMiddle, true);
+  assertEquals((await inspectModel(tinyPath)).fillsInMiddle, false);
 });
 
-Deno.test("findInsertionTokens() goes by the header, then by pieces that are known", () => {
+Deno.test("findFillInMiddleTokens() goes by the header, then by pieces that are known", () => {
   const tokens = ["a", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<PRE>"];
   const pieces = { "tokenizer.ggml.tokens": tokens };
-  assertEquals(findInsertionTokens(pieces), { prefix: 1, suffix: 2, middle: 3 });
+  assertEquals(findFillInMiddleTokens(pieces), { prefix: 1, suffix: 2, middle: 3 });
   const named = { ...pieces, "tokenizer.ggml.fim_pre_token_id": 4 };
-  assertEquals(findInsertionTokens(named)!.prefix, 4);
-  assertEquals(findInsertionTokens({ ...named, "tokenizer.ggml.prefix_token_id": 0 })!.prefix, 4);
+  assertEquals(findFillInMiddleTokens(named)!.prefix, 4);
+  assertEquals(
+    findFillInMiddleTokens({ ...named, "tokenizer.ggml.prefix_token_id": 0 })!.prefix,
+    4,
+  );
   const none = { ...pieces, "tokenizer.ggml.fim_mid_token_id": 4294967295 };
-  assertEquals(findInsertionTokens(none)!.middle, 3);
+  assertEquals(findFillInMiddleTokens(none)!.middle, 3);
   const llama = ["▁<PRE>", "▁<MID>", "▁<SUF>"];
   const codeLlama = { "tokenizer.ggml.tokens": llama };
-  assertEquals(findInsertionTokens(codeLlama), { prefix: 0, suffix: 2, middle: 1 });
-  assertEquals(findInsertionTokens({ "tokenizer.ggml.tokens": tokens.slice(0, 3) }), undefined);
-  assertEquals(findInsertionTokens({}), undefined);
+  assertEquals(findFillInMiddleTokens(codeLlama), { prefix: 0, suffix: 2, middle: 1 });
+  assertEquals(findFillInMiddleTokens({ "tokenizer.ggml.tokens": tokens.slice(0, 3) }), undefined);
+  assertEquals(findFillInMiddleTokens({}), undefined);
 });
 
 Deno.test("a template of the request takes the place of the model's", async () => {

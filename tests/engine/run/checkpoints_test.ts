@@ -20,7 +20,7 @@ async function cachedOf(scheduler: Scheduler, prompt: number[], maxTokens = 3): 
 
 Deno.test("a conversation reads what is new and at most a block, from its second turn on", async () => {
   const context = 4096;
-  const { scheduler } = start({ context, blocks: 140, chunk: 100, stateCopies: 6 });
+  const { scheduler } = start({ context, blocks: 140, chunkSize: 100, stateCopies: 6 });
   const prompt = promptOf(700);
   let known = 0;
   for (let turn = 1; turn <= 12; turn++) {
@@ -43,7 +43,7 @@ Deno.test("a template that drops the end of a prompt in the next turn costs a bl
 });
 
 Deno.test("a long prompt can be gone on from in its middle", async () => {
-  const { scheduler } = start({ context: 2048, blocks: 140, chunk: 200, stateCopies: 10 });
+  const { scheduler } = start({ context: 2048, blocks: 140, chunkSize: 200, stateCopies: 10 });
   const prompt = promptOf(1900);
   await cachedOf(scheduler, prompt);
   const cached = await cachedOf(scheduler, [...prompt.slice(0, 1200), ...promptOf(50, 3)]);
@@ -51,7 +51,7 @@ Deno.test("a long prompt can be gone on from in its middle", async () => {
 });
 
 Deno.test("what steps back goes on from its states", async () => {
-  const { scheduler, runner } = start({ slots: 2, blocks: 11, chunk: 200, stateCopies: 6 });
+  const { scheduler, runner } = start({ slots: 2, blocks: 11, chunkSize: 200, stateCopies: 6 });
   const prompts = [1, 2].map((seed) => promptOf(100, seed));
   const runs = prompts.map((prompt) => add(scheduler, prompt, 80));
   for (const [i, { ended, tokens }] of runs.entries()) {

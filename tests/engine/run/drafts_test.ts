@@ -27,9 +27,9 @@ class RepeatingRunner extends FakeRunner {
 }
 
 function start(options: { stateCopies?: number; slots?: number; blocks?: number } = {}) {
-  const sizes = { slots: 4, context: 1024, blocks: 130, chunk: 64, ...options };
+  const sizes = { slots: 4, context: 1024, blocks: 130, chunkSize: 64, ...options };
   const runner = new RepeatingRunner(sizes);
-  return { runner, scheduler: new Scheduler(runner, sizes.blocks, sizes.chunk) };
+  return { runner, scheduler: new Scheduler(runner, sizes.blocks, sizes.chunkSize) };
 }
 
 async function check(runner: RepeatingRunner, run: Run, prompt: number[], count: number) {
@@ -88,9 +88,9 @@ Deno.test("a sequence ends at the token that ends it, within a draft too", async
 });
 
 Deno.test("texts without repetitions take as many steps as without drafts", async () => {
-  const sizes = { slots: 1, context: 1024, blocks: 40, chunk: 64 };
+  const sizes = { slots: 1, context: 1024, blocks: 40, chunkSize: 64 };
   const runner = new FakeRunner(sizes);
-  const scheduler = new Scheduler(runner, sizes.blocks, sizes.chunk);
+  const scheduler = new Scheduler(runner, sizes.blocks, sizes.chunkSize);
   const prompt = promptOf(60);
   const run = add(scheduler, prompt, 300);
   await run.ended;

@@ -19,7 +19,7 @@ export interface FakeRunnerOptions {
   slots: number;
   context: number;
   blocks: number;
-  chunk: number;
+  chunkSize: number;
   /** Rows for copies of states, for a model that has them. */
   stateCopies?: number;
 }
@@ -85,12 +85,12 @@ export class FakeRunner implements StepExecutor {
   #masks: ReadonlyMap<number, Uint32Array> = new Map();
   readonly #slots: { token: number; position: number }[];
 
-  constructor({ slots, context, blocks, chunk, stateCopies }: FakeRunnerOptions) {
+  constructor({ slots, context, blocks, chunkSize, stateCopies }: FakeRunnerOptions) {
     this.hasStates = stateCopies !== undefined;
     this.stateCopies = stateCopies ?? 0;
     this.#states = Array.from({ length: slots }, () => []);
     this.#copies = Array.from({ length: this.stateCopies }, () => []);
-    this.limits = { rows: chunk + slots, outputs: slots, slots, context };
+    this.limits = { rows: chunkSize + slots, outputs: slots, slots, context };
     this.#cache = new Int32Array(blocks * BLOCK).fill(-1);
     this.#table = Array.from({ length: slots }, () => []);
     this.#history = Array.from({ length: slots }, () => []);

@@ -1,11 +1,11 @@
 // How a step's rows are laid out: tiles of the rows in prefill, segments of every sequence.
 
 import { PlanCache } from "../../../engine/run/plan_cache.ts";
-import { layOut, type Share } from "../../../engine/run/planner.ts";
+import { type Chunk, layOut } from "../../../engine/run/planner.ts";
 import { Sequence, type SequenceRequest } from "../../../engine/run/sequence.ts";
 import { assert, assertEquals } from "@std/assert";
 
-function shareOf(slot: number, submitted: number, count: number, decoding = false): Share {
+function chunkOf(slot: number, submitted: number, count: number, decoding = false): Chunk {
   const prompt = Array.from({ length: submitted + count }, (_, i) => 100 * slot + i);
   const request = { prompt, maxTokens: 9 } as unknown as SequenceRequest;
   const sequence = Object.assign(new Sequence(request), { slot, submitted, decoding });
@@ -13,8 +13,8 @@ function shareOf(slot: number, submitted: number, count: number, decoding = fals
 }
 
 Deno.test("layOut() tells each tile where its sequence ends, and each sequence its rows", () => {
-  const shares = [shareOf(2, 40, 1, true), shareOf(0, 7, 5), shareOf(1, 0, 2)];
-  const plan = layOut(shares, 4);
+  const chunks = [chunkOf(2, 40, 1, true), chunkOf(0, 7, 5), chunkOf(1, 0, 2)];
+  const plan = layOut(chunks, 4);
   assertEquals([...plan.prefillTiles], [1, 4, 12, 0, 5, 1, 12, 0, 6, 2, 2, 0]);
   assertEquals([...plan.segments], [0, 1, 0, 0, 1, 5, 0, 0, 6, 2, 0, 0]);
   assertEquals([...plan.outputs], [0, 5, 7]);
@@ -34,11 +34,11 @@ Deno.test("layOut() tells each tile where its sequence ends, and each sequence i
 Deno.test("PlanCache gives decode steps of the same slots one version, and others another", () => {
   const plans = new PlanCache(4);
   const decode = (...slots: number[]) =>
-    plans.layOut(slots.map((slot) => shareOf(slot, 40, 1, true))).version;
+    plans.layOut(slots.map((slot) => chunkOf(slot, 40, 1, true))).version;
   const first = decode(0, 1);
   assertEquals(decode(0, 1), first);
   const other = decode(0, 2);
   assert(other > first);
-  plans.layOut([shareOf(0, 0, 3)]); // Slot 0 is another sequence's now.
+  plans.layOut([chunkOf(0, 0, 3)]); // Slot 0 is another sequence's now.
   assert(decode(0, 2) > other);
 });

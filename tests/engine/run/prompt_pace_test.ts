@@ -10,7 +10,7 @@ import { add, promptOf } from "./scheduler_runs.ts";
 Deno.test("a prompt is fed in pieces of a quarter of a second while another sequence decodes", async () => {
   for (const [rowMilliseconds, most] of [[10, 24], [1, 248], [0.01, 256], [100, 8]] as const) {
     let now = 0;
-    const runner = new FakeRunner({ slots: 2, context: 4096, blocks: 256, chunk: 256 });
+    const runner = new FakeRunner({ slots: 2, context: 4096, blocks: 256, chunkSize: 256 });
     const { submit } = runner;
     const fed: number[] = [];
     runner.submit = (plan, repeats) => {

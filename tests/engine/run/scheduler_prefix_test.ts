@@ -68,7 +68,7 @@ Deno.test("prompts that come at once feed what they have in common once", async 
 });
 
 Deno.test("blocks filled twice at the same time become one, and what follows is found", async () => {
-  const { scheduler } = start({ chunk: 200 });
+  const { scheduler } = start({ chunkSize: 200 });
   const prompt = promptOf(64);
   const [first, second] = [1, 2].map((seed) => [...prompt, ...promptOf(40, seed)]);
   const other = add(scheduler, promptOf(5, 9), 3); // while it runs, both are admitted at once
@@ -81,7 +81,7 @@ Deno.test("blocks filled twice at the same time become one, and what follows is 
 });
 
 Deno.test("a sequence that steps back finds its blocks where they are still there", async () => {
-  const { scheduler, runner } = start({ slots: 2, blocks: 11, chunk: 200 });
+  const { scheduler, runner } = start({ slots: 2, blocks: 11, chunkSize: 200 });
   const prompts = [1, 2].map((seed) => promptOf(100, seed));
   const runs = prompts.map((prompt) => add(scheduler, prompt, 80));
   for (const [i, { ended, tokens }] of runs.entries()) {
@@ -116,9 +116,9 @@ async function converse(stateCopies: number | undefined) {
     const slots = 1 + random(5);
     const context = 96 + random(160);
     const blocks = Math.ceil(context / 32) + random(12);
-    const chunk = 1 + random(60);
+    const chunkSize = 1 + random(60);
     const states = stateCopies === undefined ? {} : { stateCopies };
-    const { scheduler } = start({ slots, context, blocks, chunk, ...states });
+    const { scheduler } = start({ slots, context, blocks, chunkSize, ...states });
     const texts = [1, 2, 3].map((seed) => promptOf(context, seed));
     let cached = 0;
     const ended = Array.from({ length: 50 }, async () => {

@@ -19,9 +19,9 @@ export interface Run {
 
 /** A scheduler with its runner. */
 export function start(options: Partial<FakeRunnerOptions> = {}) {
-  const sizes = { slots: 4, context: 256, blocks: 20, chunk: 16, ...options };
+  const sizes = { slots: 4, context: 256, blocks: 20, chunkSize: 16, ...options };
   const runner = new FakeRunner(sizes);
-  return { runner, scheduler: new Scheduler(runner, sizes.blocks, sizes.chunk) };
+  return { runner, scheduler: new Scheduler(runner, sizes.blocks, sizes.chunkSize) };
 }
 
 /** Tokens of which no block is like one of another seed. */

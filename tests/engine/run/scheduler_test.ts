@@ -67,7 +67,7 @@ Deno.test("aborted sequences give back their slots and blocks, running or waitin
 });
 
 Deno.test("who waits is told how many come before it, and who runs at once is not", async () => {
-  const { scheduler } = start({ slots: 1, chunk: 16 });
+  const { scheduler } = start({ slots: 1, chunkSize: 16 });
   const runs = [1, 2, 3].map((seed) => add(scheduler, promptOf(200, seed), 5));
   // All came before the first could begin, which has nobody before it.
   assertEquals(runs.map(({ told }) => told), [[], [1], [2]]);
@@ -132,7 +132,7 @@ Deno.test("300 random sequences with aborts in a small cache get their own token
     const slots = 1 + random(5);
     const context = 64 + random(128);
     const blocks = 2 * Math.ceil(context / 32) + random(3);
-    const { scheduler } = start({ slots, context, blocks, chunk: 1 + random(40) });
+    const { scheduler } = start({ slots, context, blocks, chunkSize: 1 + random(40) });
     const ended = Array.from({ length: 50 }, async (_, i) => {
       await new Promise((resolve) => setTimeout(resolve, random(60)));
       const prompt = promptOf(1 + random(context - 1), i);

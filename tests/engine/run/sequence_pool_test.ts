@@ -14,7 +14,7 @@ function start(
   { slots = 3, blocks = 8, ...states }: { slots?: number; blocks?: number; stateCopies?: number } =
     {},
 ) {
-  const runner = new FakeRunner({ slots, context: 256, blocks, chunk: 64, ...states });
+  const runner = new FakeRunner({ slots, context: 256, blocks, chunkSize: 64, ...states });
   return { runner, pool: new SequencePool(runner, blocks) };
 }
 

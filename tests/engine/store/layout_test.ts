@@ -194,7 +194,7 @@ Deno.test("a model that runs elsewhere needs no weights", async () => {
       hasChatTemplate: true,
       callsTools: false,
       thinks: true,
-      inserts: false,
+      fillsInMiddle: false,
       readsImages: false,
       isEmbeddingModel: false,
     });

@@ -81,9 +81,9 @@ async function itemsOf(model: Model, name: string, image: Uint8Array): Promise<P
   const text = marks.place((await readManifest(name)).prompt, [image]);
   const read = await reader.read(image);
   // What is counted before anything is read is what comes of it.
-  const planned = reader.plan(image);
-  assertEquals(planned.texts, read.texts);
-  assertEquals(layoutOf(planned.parts), layoutOf(read.parts));
+  const measured = reader.measure(image);
+  assertEquals(measured.texts, read.texts);
+  assertEquals(layoutOf(measured.parts), layoutOf(read.parts));
   const prompt = marks.split(text, [read]);
   const { tokenizer, contextLength } = model;
   const images = { columns: encoder.columns, tokens: Infinity };

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { readGguf } from "../../../engine/gguf/mod.ts";
 import { loadImageEncoder } from "../../../engine/vision/mod.ts";
 import { PatchGrid } from "../../../engine/vision/network/patch_grid.ts";
-import { gridTurns } from "../../../engine/vision/network/rotary.ts";
+import { gridRotations } from "../../../engine/vision/network/rotary.ts";
 import {
   activateReference,
   attentionReference,
@@ -40,9 +40,9 @@ Deno.test("PatchGrid.cut() gives each patch its channels one after the other, an
   assert(cut.subarray(44).every((value) => value === 0));
 });
 
-Deno.test("gridTurns() turns halves by row and column, from the origin on, and no other rows", () => {
+Deno.test("gridRotations() turns halves by row and column, from the origin on, and no other rows", () => {
   const grid = new PatchGrid({ width: 3, height: 2 }, { patchSize: 1, merge: 1 });
-  const turns = gridTurns(
+  const turns = gridRotations(
     { headDim: 8, base: 100, first: "column", distance: 1, origin: 1, interleaved: true },
     grid,
     7,

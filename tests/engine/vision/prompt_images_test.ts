@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ContextLengthError, loadTokenizer, RequestError } from "../../../engine/mod.ts";
-import { fittingTokens, layOut, type Share } from "../../../engine/run/planner.ts";
+import { type Chunk, fittingTokens, layOut } from "../../../engine/run/planner.ts";
 import {
   mropePosition,
   type PromptImage,
@@ -76,13 +76,13 @@ Deno.test("keys name rows of images by image and row", () => {
 });
 
 Deno.test("layOut() gives rows of images a place among those of the step", () => {
-  const share = (count: number, submitted: number): Share => ({
+  const chunk = (count: number, submitted: number): Chunk => ({
     sequence: sequenceOf(PROMPT, submitted),
     count,
     draft: [],
     output: true,
   });
-  const plan = layOut([share(10, 1)], 4); // positions 1 to 10
+  const plan = layOut([chunk(10, 1)], 4); // positions 1 to 10
   const rowsOf = (column: number) =>
     Array.from({ length: 10 }, (_, i) => plan.rows[4 * i + column]);
   const images = [0, 1, 2, 3, 4, 5].map((row) => IMAGE_TOKEN + row);
@@ -103,7 +103,7 @@ Deno.test("layOut() gives rows of images a place among those of the step", () =>
     ...[7, 1, 11, 0],
     ...[8, 2, 11, 13],
   ]);
-  const rest = layOut([share(2, 11)], 4);
+  const rest = layOut([chunk(2, 11)], 4);
   assertEquals(rest.images, [{ image: plain, first: 2, count: 2 }]);
   assertEquals([...rest.rows.subarray(0, 4)], [IMAGE_TOKEN, 11, 1, 0]);
 });

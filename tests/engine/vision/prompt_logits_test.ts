@@ -31,7 +31,7 @@ for (const name of FIXTURES) {
         assert(error <= most, `exact ${exact}, image ${image} ${how}: NMSE ${error}`);
       };
       assertKnown(await loaded.logits(prompts[0]), 0, "whole");
-      const both = await loaded.batchLogits(prompts, { chunk: 5 });
+      const both = await loaded.batchLogits(prompts, { chunkSize: 5 });
       both.forEach((logits, image) => assertKnown(logits, image, "beside the other"));
     }
   });
@@ -110,7 +110,7 @@ for (const maxSequences of [2, 480]) {
       return { key: "five cats", tokens: 5 * item.tokens, embeddings };
     });
     const evaluate = (wanted: "all" | "last") =>
-      scheduler.evaluate({ sequences: [prompt], output: "logits", wanted, chunk: 7 });
+      scheduler.evaluate({ sequences: [prompt], output: "logits", wanted, chunkSize: 7 });
     const [all] = await evaluate("all");
     const [last] = await evaluate("last");
     assertEquals(all.length, promptLength(prompt) * last.length);

@@ -64,7 +64,7 @@ Deno.test("sequences with images run together, and step back when memory runs ou
 
 Deno.test("chunks cut images, but not those that have to run in one step", async () => {
   for (const wholeImages of [false, true]) {
-    const { scheduler, runner } = start({ chunk: 40 });
+    const { scheduler, runner } = start({ chunkSize: 40 });
     runner.wholeImages = wholeImages;
     const prompts = [1, 2, 3].map((seed) => [
       ...promptOf(30, seed),
@@ -82,7 +82,7 @@ Deno.test("chunks cut images, but not those that have to run in one step", async
 });
 
 Deno.test("an image that has to run in one step may be longer than a chunk", async () => {
-  const { scheduler, runner } = start({ chunk: 40 });
+  const { scheduler, runner } = start({ chunkSize: 40 });
   runner.wholeImages = true;
   const image = imageOf("cat", 44); // a step has 40 rows and one for each of 4 slots
   const writers = [1, 2, 3].map((seed) => add(scheduler, promptOf(10, seed), 40));

@@ -3,14 +3,15 @@
 
 import { CpuDevice } from "../../../kernels/cpu/device.ts";
 import { DeviceLostError } from "../../../kernels/mod.ts";
+import { WebGpuDevice } from "../../../kernels/webgpu/mod.ts";
 
 /** A GPU's device is destroyed; a CPU cannot be lost, so it says that it were. */
 const loses: (() => void)[] = [];
-const { requestDevice } = GPUAdapter.prototype;
-GPUAdapter.prototype.requestDevice = async function (...args) {
-  const device = await requestDevice.apply(this, args);
-  loses.push(() => device.destroy());
-  return device;
+const { open: openGpu } = WebGpuDevice;
+WebGpuDevice.open = async (options) => {
+  const device = await openGpu.call(WebGpuDevice, options);
+  loses.push(() => device.gpu.destroy());
+  return device as never;
 };
 const { open } = CpuDevice;
 CpuDevice.open = async (options) => {

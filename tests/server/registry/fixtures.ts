@@ -36,7 +36,7 @@ const INFO: ModelInfo = {
   hasChatTemplate: false,
   callsTools: false,
   thinks: false,
-  inserts: false,
+  fillsInMiddle: false,
   readsImages: false,
   isEmbeddingModel: false,
 };

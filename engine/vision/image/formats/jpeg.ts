@@ -27,7 +27,7 @@ export function checkJpeg(bytes: Uint8Array): Traits {
     }
   }
   if (!stored) throw new ImageError("the JPEG file has no picture");
-  // The platform turns what it decodes.
+  // The platform rotates what it decodes.
   const size = uprightSize(stored, orientation);
   return isDecodable ? { size, decoder: "jpeg", orientation } : plain(size);
 }

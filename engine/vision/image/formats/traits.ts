@@ -14,7 +14,7 @@ export interface Traits {
 }
 
 /**
- * Of a file that the platform decodes, and turns itself.
+ * Of a file that the platform decodes and rotates itself.
  *
  * @param size upright
  * @throws {ImageError} if that has too many pixels

@@ -24,7 +24,7 @@ export function checkWebp(bytes: Uint8Array): Traits {
   const facts: Facts = { orientation: UPRIGHT };
   checkChunks(content, length, (name, data, length) => checkChunk(name, data, length, facts));
   if (!facts.size) throw new ImageError("the WebP file has no picture");
-  // The platform turns what it decodes.
+  // The platform rotates what it decodes.
   return plain(uprightSize(facts.size, facts.orientation));
 }
 

@@ -9,7 +9,7 @@ import { toTurns } from "./turns.ts";
 import type { AnthropicRequest } from "./schema.ts";
 
 /** A request, translated. */
-export interface MessagesPlan extends AskedLoad {
+export interface MessagesTranslation extends AskedLoad {
   request: ChatRequest;
   /** In milliseconds; Infinity is for ever. */
   keepAlive?: number;
@@ -31,11 +31,11 @@ const LEVELS: Record<string, ChatRequest["think"]> = {
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function planMessages(body: AnthropicRequest, info: ModelInfo): MessagesPlan {
+export function translateMessages(body: AnthropicRequest, info: ModelInfo): MessagesTranslation {
   const maxTokens = body.max_tokens ?? 0;
   if (maxTokens <= 0) throw new HttpError(400, "max_tokens is required and must be positive");
-  const plan = planCount(body, info);
-  return { ...plan, request: { ...plan.request, maxTokens } };
+  const translation = translateCount(body, info);
+  return { ...translation, request: { ...translation.request, maxTokens } };
 }
 
 /**
@@ -43,7 +43,7 @@ export function planMessages(body: AnthropicRequest, info: ModelInfo): MessagesP
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function planCount(body: AnthropicRequest, info: ModelInfo): MessagesPlan {
+export function translateCount(body: AnthropicRequest, info: ModelInfo): MessagesTranslation {
   if (body.thread) throw new ThreadError();
   if (!body.messages?.length) throw new HttpError(400, "messages is required");
   if (info.isEmbeddingModel) throw new HttpError(400, `"${body.model}" does not support chat`);

@@ -11,12 +11,12 @@ import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { readJson } from "../../body/json_body.ts";
 import { createValidator } from "../../body/validate.ts";
 import { HttpError } from "../../errors.ts";
-import { withModel } from "../../generation/lending.ts";
+import { withModel } from "../../generation/lease.ts";
 import { json } from "../../stream/json.ts";
 import { type ServerSentEvent, sseResponse } from "../../stream/stream.ts";
 import { withConversation } from "../defaults.ts";
-import { type Endpoint, generationRoute, planRequest } from "../handler.ts";
-import { planCount, planMessages } from "./body.ts";
+import { type Endpoint, generationRoute, translateRequest } from "../handler.ts";
+import { translateCount, translateMessages } from "./body.ts";
 import { AnthropicEncoder } from "./events.ts";
 import { newId } from "./wire.ts";
 import { type AnthropicRequest, messagesSchema } from "./schema.ts";
@@ -30,8 +30,8 @@ export function anthropicRoutes(dependencies: AppDependencies): Hono<AppEnvironm
   const { anthropicExact: exact = false } = dependencies;
   const messages: Endpoint<AnthropicRequest, ServerSentEvent> = {
     validate,
-    plan(body, info) {
-      const { request, ...loading } = planMessages(body, info);
+    translate(body, info) {
+      const { request, ...loading } = translateMessages(body, info);
       return { ...loading, tasks: [{ kind: "chat", request }] };
     },
     encoder: (head) => new AnthropicEncoder({ ...head, requestId: newId("req"), exact }),
@@ -52,20 +52,30 @@ async function count(
   dependencies: AppDependencies,
 ): Promise<Response> {
   const body = validate(await readJson(context));
-  const { model, entry, plan } = await planRequest(context, dependencies, body, planCount);
+  const { model, entry, translation } = await translateRequest(
+    context,
+    dependencies,
+    body,
+    translateCount,
+  );
   const { signal } = context.req.raw;
-  const request = { ...withConversation(plan.request, entry), signal };
-  const tokens = await withModel(dependencies, model, { ...plan, signal }, async (loaded) => {
-    try {
-      const counted = await loaded.countTokens(await placed(loaded, request));
-      signal.throwIfAborted();
-      return counted;
-    } catch (error) {
-      // What does not fit can be counted all the same.
-      if (error instanceof ContextLengthError) return error.promptTokens;
-      throw error;
-    }
-  });
+  const request = { ...withConversation(translation.request, entry), signal };
+  const tokens = await withModel(
+    dependencies,
+    model,
+    { ...translation, signal },
+    async (loaded) => {
+      try {
+        const counted = await loaded.countTokens(await placed(loaded, request));
+        signal.throwIfAborted();
+        return counted;
+      } catch (error) {
+        // What does not fit can be counted all the same.
+        if (error instanceof ContextLengthError) return error.promptTokens;
+        throw error;
+      }
+    },
+  );
   context.set("promptTokens", tokens);
   return json({ input_tokens: tokens }, 200, { "request-id": newId("req") });
 }

@@ -16,7 +16,7 @@ import { LOAD_NAMES, nanoseconds, readKeepAlive, readOptions } from "../options.
 import type { EmbedBody, LegacyEmbedBody, OllamaEmbedBody, OpenAiEmbedBody } from "./schema.ts";
 
 /** An embedding request, translated. */
-export interface EmbedPlan extends AskedLoad {
+export interface EmbedTranslation extends AskedLoad {
   /** None: the model is only loaded (or, with keepAlive 0, unloaded). */
   inputs: EmbedInput[];
   options: EmbedOptions;
@@ -51,8 +51,8 @@ const invalidType = "invalid input type";
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function planEmbed(body: OllamaEmbedBody): EmbedPlan {
-  return { ...planCommon(body, body.dimensions), inputs: readTexts(body.input) };
+export function translateEmbed(body: OllamaEmbedBody): EmbedTranslation {
+  return { ...translateCommon(body, body.dimensions), inputs: readTexts(body.input) };
 }
 
 /**
@@ -60,8 +60,8 @@ export function planEmbed(body: OllamaEmbedBody): EmbedPlan {
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function planLegacyEmbed(body: LegacyEmbedBody): EmbedPlan {
-  return { ...planCommon(body), inputs: readTexts(body.prompt) };
+export function translateLegacyEmbed(body: LegacyEmbedBody): EmbedTranslation {
+  return { ...translateCommon(body), inputs: readTexts(body.prompt) };
 }
 
 /**
@@ -69,7 +69,7 @@ export function planLegacyEmbed(body: LegacyEmbedBody): EmbedPlan {
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function planOpenAiEmbed(body: OpenAiEmbedBody): EmbedPlan {
+export function translateOpenAiEmbed(body: OpenAiEmbedBody): EmbedTranslation {
   const { input, encoding_format: format } = body;
   if (format && !/^(float|base64)$/i.test(format)) {
     throw new HttpError(
@@ -80,12 +80,12 @@ export function planOpenAiEmbed(body: OpenAiEmbedBody): EmbedPlan {
   if (input === undefined || input === null || (Array.isArray(input) && input.length === 0)) {
     throw new HttpError(400, "invalid input");
   }
-  return { ...planCommon(body, body.dimensions), inputs: readInputs(input) };
+  return { ...translateCommon(body, body.dimensions), inputs: readInputs(input) };
 }
 
 /** @throws {HttpError} 400 where there are too many, or the answer would hold more numbers than one can */
 export function refuseTooMany(
-  { inputs, options }: EmbedPlan,
+  { inputs, options }: EmbedTranslation,
   { embeddingLength }: ModelInfo,
 ): void {
   if (inputs.length > MOST_INPUTS) {
@@ -155,10 +155,10 @@ export function embedError(error: unknown): unknown {
   return error;
 }
 
-function planCommon(
+function translateCommon(
   body: EmbedBody,
   dimensions?: number | null,
-): Omit<EmbedPlan, "inputs"> {
+): Omit<EmbedTranslation, "inputs"> {
   const { load } = readOptions(body.options);
   const { contextLength } = load;
   const keepAlive = readKeepAlive(body.keep_alive);

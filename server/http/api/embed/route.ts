@@ -1,11 +1,11 @@
-// POST /api/embed, /api/embeddings and /v1/embeddings. All go the same way: body -> plan -> result
+// POST /api/embed, /api/embeddings and /v1/embeddings. All go the same way: body -> translation -> result
 // -> answer; they differ in their schema and in how bodies are translated.
 
 import { type Context, Hono } from "../../../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
-import { planRequest } from "../handler.ts";
+import { translateRequest } from "../handler.ts";
 import { readJson } from "../../body/json_body.ts";
-import { loadOrUnload, withModel } from "../../generation/lending.ts";
+import { loadOrUnload, withModel } from "../../generation/lease.ts";
 import {
   type EmbedBody,
   embedSchema,
@@ -20,38 +20,38 @@ import {
   embedAnswer,
   embedError,
   type EmbedOutcome,
-  type EmbedPlan,
+  type EmbedTranslation,
   legacyEmbedAnswer,
   openAiEmbedAnswer,
-  planEmbed,
-  planLegacyEmbed,
-  planOpenAiEmbed,
   refuseTooMany,
+  translateEmbed,
+  translateLegacyEmbed,
+  translateOpenAiEmbed,
 } from "./body.ts";
 import { longJson } from "../../stream/json.ts";
 
 /** How one of the endpoints reads and writes. */
 interface Endpoint<T extends EmbedBody> {
   validate: (body: unknown) => T;
-  plan: (body: T) => EmbedPlan;
+  translate: (body: T) => EmbedTranslation;
   answer: (outcome: EmbedOutcome, body: T) => object;
 }
 
 const embed: Endpoint<OllamaEmbedBody> = {
   validate: createValidator(embedSchema),
-  plan: planEmbed,
+  translate: translateEmbed,
   answer: embedAnswer,
 };
 
 const legacy: Endpoint<LegacyEmbedBody> = {
   validate: createValidator(legacyEmbedSchema),
-  plan: planLegacyEmbed,
+  translate: translateLegacyEmbed,
   answer: legacyEmbedAnswer,
 };
 
 const openAi: Endpoint<OpenAiEmbedBody> = {
   validate: createValidator(openAiEmbedSchema),
-  plan: planOpenAiEmbed,
+  translate: translateOpenAiEmbed,
   answer: openAiEmbedAnswer,
 };
 
@@ -72,12 +72,17 @@ async function answer<T extends EmbedBody>(
   const started = performance.now();
   const body = endpoint.validate(await readJson(context));
   try {
-    const { model, plan } = await planRequest(context, dependencies, body, (body, info) => {
-      const plan = endpoint.plan(body);
-      refuseTooMany(plan, info);
-      return plan;
-    });
-    const { result, load } = await run(dependencies, model, plan, context.req.raw.signal);
+    const { model, translation } = await translateRequest(
+      context,
+      dependencies,
+      body,
+      (body, info) => {
+        const translation = endpoint.translate(body);
+        refuseTooMany(translation, info);
+        return translation;
+      },
+    );
+    const { result, load } = await run(dependencies, model, translation, context.req.raw.signal);
     context.set("promptTokens", result.promptTokens);
     const total = performance.now() - started;
     return longJson(endpoint.answer({ model, result, total, load }, body));
@@ -86,11 +91,11 @@ async function answer<T extends EmbedBody>(
   }
 }
 
-/** What the plan comes to. Without inputs the model is loaded or unloaded, and nothing computed. */
+/** Runs a translation. Without inputs the model is loaded or unloaded, and nothing is computed. */
 async function run(
   dependencies: AppDependencies,
   model: string,
-  { inputs, options, ...loading }: EmbedPlan,
+  { inputs, options, ...loading }: EmbedTranslation,
   signal: AbortSignal,
 ): Promise<Pick<EmbedOutcome, "result" | "load">> {
   if (inputs.length === 0) {

@@ -35,7 +35,7 @@ export function toTag(entry: StoreEntry, digest: string): OllamaTag {
 /** What a model can be asked for, in the words by which clients decide what to offer. */
 export function capabilitiesOf(info: ModelInfo): string[] {
   if (info.isEmbeddingModel) return ["embedding"];
-  const { readsImages: vision, callsTools: tools, inserts: insert, thinks: thinking } = info;
+  const { readsImages: vision, callsTools: tools, fillsInMiddle: insert, thinks: thinking } = info;
   const others = Object.entries({ vision, tools, insert, thinking }).filter(([, has]) => has);
   return ["completion", ...others.map(([name]) => name)];
 }

@@ -9,7 +9,7 @@ import type {
   Tool,
 } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
-import type { Plan, Task } from "../handler.ts";
+import type { Task, Translation } from "../handler.ts";
 import { imageReader, type ReadImage } from "../images.ts";
 import type {
   OllamaChatRequest,
@@ -26,16 +26,16 @@ import { refuseEmbeddingModel, refuseInChat, refuseInGenerate } from "./refusals
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function planChat(body: OllamaChatRequest, info: ModelInfo): Plan {
+export function translateChat(body: OllamaChatRequest, info: ModelInfo): Translation {
   refuseInChat(body, info);
-  const { plan, engine } = planCommon(body);
-  if (!body.messages?.length) return { ...plan, tasks: [] };
+  const { translation, engine } = translateCommon(body);
+  if (!body.messages?.length) return { ...translation, tasks: [] };
   refuseEmbeddingModel(body, info, "chat");
   const read = imageReader(body, info);
   const messages = body.messages.map((message, index) => toMessage(message, index, read));
   const task = chatTask(body, messages, engine);
   if (body.tools?.length) task.request.tools = body.tools.map(toTool);
-  return { ...plan, tasks: [task] };
+  return { ...translation, tasks: [task] };
 }
 
 /**
@@ -45,26 +45,26 @@ export function planChat(body: OllamaChatRequest, info: ModelInfo): Plan {
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function planGenerate(body: OllamaGenerateRequest, info: ModelInfo): Plan {
+export function translateGenerate(body: OllamaGenerateRequest, info: ModelInfo): Translation {
   refuseInGenerate(body, info);
-  const { plan, engine } = planCommon(body);
+  const { translation, engine } = translateCommon(body);
   const { raw, suffix, system, template } = body;
   const prompt = body.prompt ?? "";
   const shown = readImages(body.images, "images", imageReader(body, info));
-  if (!raw && !suffix && prompt === "" && !shown.images) return { ...plan, tasks: [] };
+  if (!raw && !suffix && prompt === "" && !shown.images) return { ...translation, tasks: [] };
   refuseEmbeddingModel(body, info, "generate");
   if (!raw) engine.context = body.context ?? [];
   // A text with a gap has no turns, and without a template and a system prompt nothing is laid out.
   if (raw || suffix || !(info.hasChatTemplate || system || template)) {
-    if (suffix && system) plan.ignored.push("system");
+    if (suffix && system) translation.ignored.push("system");
     const request = { prompt, ...shown, ...(suffix && { suffix }), ...engine };
-    return { ...plan, tasks: [{ kind: "generate", request }] };
+    return { ...translation, tasks: [{ kind: "generate", request }] };
   }
   const messages: ChatMessage[] = [{ role: "user", content: prompt, ...shown }];
   if (system) messages.unshift({ role: "system", content: system });
   const task = chatTask(body, messages, engine);
   if (template) task.request.template = template;
-  return { ...plan, tasks: [task] };
+  return { ...translation, tasks: [task] };
 }
 
 /** `format`: "json" or a JSON Schema; the empty string and null are none. */
@@ -73,7 +73,7 @@ function readFormat(format: unknown): FormatOptions {
   return { format: format === "json" ? "json" : { schema: format } };
 }
 
-function planCommon(body: OllamaRequest) {
+function translateCommon(body: OllamaRequest) {
   const { engine: options, load, ignored } = readOptions(body.options);
   const engine: EngineOptions = { ...options, ...readFormat(body.format) };
   if (typeof body.open_objects === "boolean") engine.openObjects = body.open_objects;
@@ -81,12 +81,12 @@ function planCommon(body: OllamaRequest) {
   else if (body.top_logprobs) ignored.push("top_logprobs");
   const keepAlive = readKeepAlive(body.keep_alive);
   if (body.shift) ignored.push("shift");
-  const plan = {
+  const translation = {
     ignored,
     ...load,
     ...(keepAlive !== undefined && { keepAlive }),
   };
-  return { plan, engine };
+  return { translation, engine };
 }
 
 function chatTask(

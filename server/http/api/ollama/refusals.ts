@@ -23,7 +23,7 @@ export function refuseInGenerate(body: OllamaGenerateRequest, info: ModelInfo): 
     throw refusal("raw mode does not support template, system, or context");
   }
   if (!body.suffix) return;
-  if (!info.inserts) throw refusal(`"${body.model}" does not support insert`);
+  if (!info.fillsInMiddle) throw refusal(`"${body.model}" does not support insert`);
   if (body.template) throw refusal("template: a prompt with a suffix has no other template");
   if (body.images?.length) throw refusal("images: a prompt with a suffix takes none");
 }

@@ -5,11 +5,11 @@ import { Hono } from "../../../dependencies.ts";
 import type { ChatModel, ModelInfo } from "../../../../engine/mod.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { createValidator } from "../../body/validate.ts";
-import { loadOrUnload, withModel } from "../../generation/lending.ts";
+import { loadOrUnload, withModel } from "../../generation/lease.ts";
 import { json } from "../../stream/json.ts";
 import { ndjsonResponse } from "../../stream/stream.ts";
-import { type Endpoint, generationRoute, type Plan, type Task } from "../handler.ts";
-import { planChat, planGenerate } from "./body.ts";
+import { type Endpoint, generationRoute, type Task, type Translation } from "../handler.ts";
+import { translateChat, translateGenerate } from "./body.ts";
 import {
   chatText,
   finalRecord,
@@ -24,11 +24,11 @@ import type { OllamaError, OllamaRecord } from "./types.ts";
 /** Routes that run models through the native API. */
 export function ollamaRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
-  const chat = endpoint(dependencies, createValidator(chatSchema), planChat, chatText);
+  const chat = endpoint(dependencies, createValidator(chatSchema), translateChat, chatText);
   const generate = endpoint(
     dependencies,
     createValidator(generateSchema),
-    planGenerate,
+    translateGenerate,
     generateText,
   );
   app.post("/api/chat", generationRoute(dependencies, chat));
@@ -39,16 +39,16 @@ export function ollamaRoutes(dependencies: AppDependencies): Hono<AppEnvironment
 function endpoint<Body extends OllamaRequest>(
   dependencies: AppDependencies,
   validate: (body: unknown) => Body,
-  plan: (body: Body, info: ModelInfo) => Plan,
+  translate: (body: Body, info: ModelInfo) => Translation,
   text: TextForm,
 ): Endpoint<Body, OllamaRecord | OllamaError> {
   return {
     validate,
-    plan,
+    translate,
     encoder: (head) => new OllamaEncoder(head, text),
     stream: ndjsonResponse,
     streams: true,
-    instead(body, { model, plan: { tasks, ...loading } }, signal) {
+    instead(body, { model, translation: { tasks, ...loading } }, signal) {
       const [task] = tasks;
       const acquire = { ...loading, signal };
       if (!task) {

@@ -5,9 +5,9 @@ import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { createValidator } from "../../body/validate.ts";
 import { type ServerSentEvent, type SseComment, sseResponse } from "../../stream/stream.ts";
 import { type Endpoint, generationRoute } from "../handler.ts";
-import { planChat } from "./chat/body.ts";
+import { translateChat } from "./chat/body.ts";
 import { ChatEncoder } from "./chat/events.ts";
-import { echoedPrompts, planCompletion } from "./completion/body.ts";
+import { echoedPrompts, translateCompletion } from "./completion/body.ts";
 import { CompletionEncoder } from "./completion/events.ts";
 import { withParam } from "./error.ts";
 import {
@@ -19,7 +19,7 @@ import {
 
 const chat: Endpoint<ChatBody, ServerSentEvent | SseComment> = {
   validate: createValidator(openAiChatSchema),
-  plan: planChat,
+  translate: translateChat,
   encoder: (head, body) => new ChatEncoder(head, body.stream_options?.include_usage ?? false),
   stream: sseResponse,
   failure: (error) => withParam(error, "response_format"),
@@ -27,7 +27,7 @@ const chat: Endpoint<ChatBody, ServerSentEvent | SseComment> = {
 
 const completion: Endpoint<CompletionBody, ServerSentEvent | SseComment> = {
   validate: createValidator(openAiCompletionSchema),
-  plan: planCompletion,
+  translate: translateCompletion,
   encoder: (head, body, { tasks }) =>
     new CompletionEncoder(head, {
       choices: tasks.length,

@@ -135,7 +135,7 @@ Deno.test("OpenAI's APIs take data URLs, as objects and as texts", async () => {
 });
 
 Deno.test("images that cannot be read get 400 before anything is loaded", async (t) => {
-  const test = seeing({ inserts: true });
+  const test = seeing({ fillsInMiddle: true });
   const blind = createTestApp();
   const native = (image: unknown) => ({
     messages: [{ role: "user", content: "x", images: [cat64, image] }],

@@ -122,7 +122,7 @@ Deno.test("a template goes to the engine, also for a model that has none", async
 });
 
 Deno.test("a suffix is for models that insert, which say so", async () => {
-  const test = createTestApp({ info: { inserts: true } });
+  const test = createTestApp({ info: { fillsInMiddle: true } });
   const { models } = await (await test.app.request("/api/tags")).json();
   assertEquals(models.map(({ capabilities }: { capabilities: string[] }) => capabilities), [
     ["completion", "insert"],

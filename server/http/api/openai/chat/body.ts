@@ -11,8 +11,8 @@ import {
   readEffort,
   readFormat,
   refuseInCompletions,
-} from "../plan.ts";
-import type { Plan } from "../../handler.ts";
+} from "../translation.ts";
+import type { Translation } from "../../handler.ts";
 import type { ChatBody, WireMessage } from "../schema.ts";
 import { readTools, refuseOtherTools } from "../tools.ts";
 
@@ -31,7 +31,7 @@ const ROLES: Record<string, ChatMessage["role"]> = {
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function planChat(body: ChatBody, info: ModelInfo): Plan {
+export function translateChat(body: ChatBody, info: ModelInfo): Translation {
   refuse(body, info);
   const { loading, engine } = readCommon(body, body.max_completion_tokens ?? body.max_tokens);
   const format = body.response_format;

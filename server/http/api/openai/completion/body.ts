@@ -5,8 +5,8 @@
 import type { ModelInfo } from "../../../../../engine/mod.ts";
 import type { EngineOptions } from "../../options.ts";
 import { refusal } from "../error.ts";
-import { readAlternatives, readCommon, refuseInCompletions } from "../plan.ts";
-import type { Plan, Task } from "../../handler.ts";
+import { readAlternatives, readCommon, refuseInCompletions } from "../translation.ts";
+import type { Task, Translation } from "../../handler.ts";
 import type { CompletionBody } from "../schema.ts";
 
 /** Most prompts of one request. */
@@ -19,7 +19,7 @@ type Prompt = string | number[];
  *
  * @throws {HttpError} 400 for what cannot be done
  */
-export function planCompletion(body: CompletionBody, info: ModelInfo): Plan {
+export function translateCompletion(body: CompletionBody, info: ModelInfo): Translation {
   const prompts = readPrompts(body.prompt);
   refuse(body, info, prompts);
   const { loading, engine: common } = readCommon(body, body.max_tokens);
@@ -37,7 +37,9 @@ export function echoedPrompts({ prompt, echo }: CompletionBody): string[] {
 function refuse(body: CompletionBody, info: ModelInfo, prompts: Prompt[]): void {
   const { model } = body;
   if (info.isEmbeddingModel) throw refusal(`"${model}" does not support generate`, "model");
-  if (body.suffix && !info.inserts) throw refusal(`"${model}" does not support insert`, "suffix");
+  if (body.suffix && !info.fillsInMiddle) {
+    throw refusal(`"${model}" does not support insert`, "suffix");
+  }
   refuseInCompletions(body);
   if (body.best_of != null && body.best_of !== 1) {
     throw refusal("best_of must be 1: one answer per prompt", "best_of");

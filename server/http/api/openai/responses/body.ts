@@ -3,8 +3,8 @@
 
 import type { ModelInfo } from "../../../../../engine/mod.ts";
 import { refusal } from "../error.ts";
-import { readCommon, readEffort, readFormat } from "../plan.ts";
-import type { Plan } from "../../handler.ts";
+import { readCommon, readEffort, readFormat } from "../translation.ts";
+import type { Translation } from "../../handler.ts";
 import { readInput } from "./input.ts";
 import type { InputItem, ResponsesBody } from "../schema.ts";
 import { functionsOf } from "./tools.ts";
@@ -22,11 +22,11 @@ const NOT_KEPT = {
  * @param earlier what was said before its input
  * @throws {HttpError} 400 for what cannot be done
  */
-export function planResponse(
+export function translateResponse(
   body: ResponsesBody,
   earlier: readonly InputItem[],
   info: ModelInfo,
-): Plan {
+): Translation {
   refuse(body, info);
   const { loading, engine } = readCommon(body, body.max_output_tokens);
   const format = body.text?.format;

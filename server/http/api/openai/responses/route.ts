@@ -12,7 +12,7 @@ import { answer, type Endpoint } from "../../handler.ts";
 import { withParam } from "../error.ts";
 import { openAiResponsesSchema, type ResponsesBody } from "../schema.ts";
 import { createValidator } from "../../../body/validate.ts";
-import { planResponse } from "./body.ts";
+import { translateResponse } from "./body.ts";
 import { ResponsesEncoder } from "./events.ts";
 import { toItemList } from "./kept_items.ts";
 import { json } from "../../../stream/json.ts";
@@ -34,7 +34,7 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
     const isKept = store !== undefined && body.store !== false;
     const endpoint: Endpoint<ResponsesBody, ServerSentEvent | SseComment, ResponsesEncoder> = {
       validate,
-      plan: (body, info) => planResponse(body, earlier, info),
+      translate: (body, info) => translateResponse(body, earlier, info),
       encoder: (head, body) => new ResponsesEncoder(head, body),
       stream: sseResponse,
       failure: (error) => withParam(error, "text.format"),

@@ -2,26 +2,29 @@
 
 import { assertEquals } from "@std/assert";
 import type { ChatMessage, ChatRequest } from "../../../../../engine/types.ts";
-import { planCount, planMessages } from "../../../../../server/http/api/anthropic/body.ts";
+import {
+  translateCount,
+  translateMessages,
+} from "../../../../../server/http/api/anthropic/body.ts";
 import type { AnthropicRequest } from "../../../../../server/http/api/anthropic/schema.ts";
 import { fakeInfo } from "../../../fake_model.ts";
 
 const info = { ...fakeInfo, callsTools: true, thinks: true };
 const messages = [{ role: "user", content: "Hi" }];
 
-function planOf(members: object) {
-  return planMessages(
+function translationOf(members: object) {
+  return translateMessages(
     { model: "m", max_tokens: 9, messages, ...members } as AnthropicRequest,
     info,
   );
 }
 
 function requestOf(members: object): Partial<ChatRequest> {
-  return planOf(members).request;
+  return translationOf(members).request;
 }
 
 function turnsOf(members: object): ChatMessage[] {
-  return planOf(members).request.messages;
+  return translationOf(members).request.messages;
 }
 
 const text = (text: string) => ({ type: "text", text });
@@ -50,18 +53,22 @@ Deno.test("limits and sampling go to the engine, and null is not given", () => {
 });
 
 Deno.test("options and keep_alive reach what this API has no words for, and give way to its own", () => {
-  const plan = planOf({
+  const translation = translationOf({
     options: { seed: 5, num_ctx: 2048, num_predict: 3, temperature: 1, mirostat: 1 },
     keep_alive: "10m",
     temperature: 0.25,
   });
-  const { seed, maxTokens, temperature } = plan.request;
+  const { seed, maxTokens, temperature } = translation.request;
   assertEquals([seed, maxTokens, temperature], [5, 9, 0.25]);
-  assertEquals([plan.contextLength, plan.keepAlive, plan.ignored], [2048, 600_000, ["mirostat"]]);
+  assertEquals([translation.contextLength, translation.keepAlive, translation.ignored], [
+    2048,
+    600_000,
+    ["mirostat"],
+  ]);
 });
 
 Deno.test("count_tokens needs no limit and sets none", () => {
-  const { request } = planCount({ model: "m", messages }, info);
+  const { request } = translateCount({ model: "m", messages }, info);
   assertEquals("maxTokens" in request, false);
 });
 
@@ -230,7 +237,7 @@ Deno.test("thinking is on, off, at a level, or as the model does", () => {
   ];
   for (const [members, think] of cases) assertEquals(requestOf(members).think, think);
   const body = { model: "m", max_tokens: 1, messages, thinking: { type: "enabled" } as const };
-  assertEquals("think" in planMessages(body, { ...info, thinks: false }).request, false);
+  assertEquals("think" in translateMessages(body, { ...info, thinks: false }).request, false);
 });
 
 Deno.test("output_config.format is the schema of the answer", () => {

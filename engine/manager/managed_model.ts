@@ -1,17 +1,17 @@
-// The place of a model on its way into memory, in it, or out of it.
+// A model that a manager loads, keeps and closes: its state between the first request and its end.
 
-import { type LoadPlan, totalOf } from "../memory/mod.ts";
+import { type FittedLoad, totalOf } from "../memory/mod.ts";
 import type { ModelSource, StoreEntry } from "../store/types.ts";
 import type { ChatModel, LoadProgress } from "../types.ts";
 import type { AskedLoad } from "./types.ts";
 
-/** What a manager knows of a model. */
-export class Slot {
-  /** Set by whoever starts the load, right after the slot is made. */
+/** A model that is loading, loaded or closing. */
+export class ManagedModel {
+  /** Set by whoever starts the load, right after this is made. */
   ready!: Promise<ChatModel>;
   model?: ChatModel;
-  /** Of the load; undefined until it is made, and where estimates are not to be had. */
-  plan?: LoadPlan;
+  /** Options and memory of the load; undefined before they are known, and where memory is not estimated. */
+  fitted?: FittedLoad;
   /** Of a load under way. */
   progress?: LoadProgress;
   users = 0;
@@ -29,14 +29,14 @@ export class Slot {
 
   /** Bytes that it takes of the device that models are on, or will. */
   get bytes(): number {
-    const { model, plan } = this;
-    return model ? totalOf(model.memory) - this.systemBytes : plan?.bytes ?? 0;
+    const { model, fitted } = this;
+    return model ? totalOf(model.memory) - this.systemBytes : fitted?.bytes ?? 0;
   }
 
   /** Bytes that it takes of the system beside a GPU, or will. */
   get systemBytes(): number {
-    const { model, plan } = this;
-    return model && plan?.estimate.layout ? model.memory.onCpu ?? 0 : plan?.systemBytes ?? 0;
+    const { model, fitted } = this;
+    return model && fitted?.estimate.layout ? model.memory.onCpu ?? 0 : fitted?.systemBytes ?? 0;
   }
 
   /** Whether it is in memory and nobody uses it. */
@@ -45,7 +45,7 @@ export class Slot {
   }
 }
 
-/** What tells sources apart: all names of the same files share a load. */
+/** A key for each source: all names of the same files are one load. */
 export function keyOf(source: ModelSource): string {
   return source.kind === "files"
     ? JSON.stringify([source.path, source.projector, ...source.adapters])

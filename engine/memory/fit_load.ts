@@ -6,18 +6,17 @@
 import { InsufficientMemoryError } from "../errors.ts";
 import type { Layout } from "../load/mod.ts";
 import type { LoadOptions } from "../types.ts";
-import { type Estimate, type MemoryEstimate, totalOf } from "./estimate.ts";
-import { formatSize } from "./size.ts";
+import { type Estimate, formatSize, type MemoryEstimate, totalOf } from "./estimate.ts";
 
 /** The smallest window that a model gets without being asked, in tokens. */
 const LEAST_WINDOW = 2048;
 /** Windows that nobody asked for are multiples of this. */
 const WINDOW_STEP = 1024;
-/** The window of a split model where none was asked for: that of a larger one takes layers' room. */
+/** The window of a split model where none was asked for: that of a larger one takes layers' memory. */
 const SPLIT_WINDOW = 4096;
 
 /** A load that fits. */
-export interface LoadPlan {
+export interface FittedLoad {
   options: LoadOptions;
   estimate: MemoryEstimate;
   /** What it takes of the device that models are on, in bytes. */
@@ -28,8 +27,8 @@ export interface LoadPlan {
   isShrunk: boolean;
 }
 
-/** What a model has to fit into. */
-export interface PlanLimits {
+/** The memory that a model has to fit into. */
+export interface FitLimits {
   /** The model's name, for the error. */
   name: string;
   /** Of the device that models are on, in bytes. */
@@ -50,35 +49,35 @@ export interface PlanLimits {
  *
  * @throws {InsufficientMemoryError} if there are none
  */
-export async function planLoad(
+export async function fitLoad(
   estimate: Estimate,
   wanted: LoadOptions,
-  limits: PlanLimits,
-): Promise<LoadPlan> {
-  const plan = (changes: LoadOptions, isShrunk = false) =>
-    planOf(estimate, { ...wanted, ...changes }, limits, isShrunk);
-  const fits = (candidate: LoadPlan) => fitsInto(candidate, limits);
+  limits: FitLimits,
+): Promise<FittedLoad> {
+  const estimateWith = (changes: LoadOptions, isShrunk = false) =>
+    estimateLoad(estimate, { ...wanted, ...changes }, limits, isShrunk);
+  const fits = (candidate: FittedLoad) => fitsInto(candidate, limits);
 
-  const full = await plan({});
+  const full = await estimateWith({});
   if (fits(full)) return full;
-  const single = await plan({ cacheWindows: 1 });
+  const single = await estimateWith({ cacheWindows: 1 });
   if (fits(single)) return single;
   const window = single.estimate.contextLength;
   const canShrink = wanted.contextLength === undefined && window > LEAST_WINDOW;
   const shrunk = canShrink && await largestFitting(
     [LEAST_WINDOW / WINDOW_STEP, Math.ceil(window / WINDOW_STEP)],
-    (steps) => plan({ cacheWindows: 1, contextLength: steps * WINDOW_STEP }, true),
+    (steps) => estimateWith({ cacheWindows: 1, contextLength: steps * WINDOW_STEP }, true),
     fits,
   );
   if (shrunk) return shrunk;
   const smallest = canShrink
-    ? await plan({ cacheWindows: 1, contextLength: LEAST_WINDOW }, true)
+    ? await estimateWith({ cacheWindows: 1, contextLength: LEAST_WINDOW }, true)
     : single;
   if (!limits.system) throw refusal(smallest, limits);
   const splitWindow = canShrink ? { contextLength: Math.min(window, SPLIT_WINDOW) } : {};
   const isShrunk = canShrink && window > SPLIT_WINDOW;
-  const split = await planSplit(
-    (share) => plan({ cacheWindows: 1, ...splitWindow, ...share }, isShrunk),
+  const split = await fitSplit(
+    (split) => estimateWith({ cacheWindows: 1, ...splitWindow, ...split }, isShrunk),
     smallest.estimate.layout,
     { wanted: wanted.gpuLayers ?? -1, system: limits.system, total: limits.total },
   );
@@ -86,79 +85,79 @@ export async function planLoad(
   return split;
 }
 
-/** The plan of a split with as much on the GPU as fits there; it may not fit into the system. */
-async function planSplit(
-  plan: (share: LoadOptions) => Promise<LoadPlan>,
+/** The load of a split with as much on the GPU as fits there; it may not fit into the system. */
+async function fitSplit(
+  estimateWith: (split: LoadOptions) => Promise<FittedLoad>,
   layout: Layout | undefined,
   { wanted, system, total }: {
     wanted: number;
-    system: NonNullable<PlanLimits["system"]>;
+    system: NonNullable<FitLimits["system"]>;
     total: number;
   },
-): Promise<LoadPlan | undefined> {
+): Promise<FittedLoad | undefined> {
   if (!layout) return undefined;
   const { layers, expertLayers } = layout;
-  const fitsGpu = ({ bytes }: LoadPlan) => bytes <= total;
+  const fitsGpu = ({ bytes }: FittedLoad) => bytes <= total;
   const isAuto = wanted < 0;
   if (isAuto && !(await system.isGpuFaster?.() ?? true)) {
-    const onCpu = await plan({ gpuLayers: 0 });
+    const onCpu = await estimateWith({ gpuLayers: 0 });
     if (onCpu.systemBytes <= system.total) return onCpu;
   }
   if (expertLayers > 0) {
     const gpuLayers = isAuto ? layers : wanted;
     const split = await largestFitting(
       [0, layers - 1],
-      (gpuExpertLayers) => plan({ gpuLayers, gpuExpertLayers }),
+      (gpuExpertLayers) => estimateWith({ gpuLayers, gpuExpertLayers }),
       fitsGpu,
     );
     if (split) return split;
   }
-  if (!isAuto) return await plan({ gpuLayers: wanted });
+  if (!isAuto) return await estimateWith({ gpuLayers: wanted });
   const behind = expertLayers > 0 ? { gpuExpertLayers: 0 } : {};
   return await largestFitting(
     [0, layers],
-    (gpuLayers) => plan({ gpuLayers, ...behind }),
+    (gpuLayers) => estimateWith({ gpuLayers, ...behind }),
     fitsGpu,
   );
 }
 
-/** The plan of the largest number from `low` to below `high` that fits; undefined if none does. */
+/** The load of the largest number from `low` to below `high` that fits; undefined if none does. */
 async function largestFitting(
   [low, high]: [low: number, high: number],
-  plan: (number: number) => Promise<LoadPlan>,
-  fits: (plan: LoadPlan) => boolean,
-): Promise<LoadPlan | undefined> {
-  let best = await plan(low);
+  estimateWith: (number: number) => Promise<FittedLoad>,
+  fits: (fitted: FittedLoad) => boolean,
+): Promise<FittedLoad | undefined> {
+  let best = await estimateWith(low);
   if (!fits(best)) return undefined;
-  // What a plan takes grows with its number.
+  // The memory of a load grows with its number.
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    const candidate = await plan(middle);
+    const candidate = await estimateWith(middle);
     if (fits(candidate)) [low, best] = [middle, candidate];
     else high = middle;
   }
   return best;
 }
 
-async function planOf(
+async function estimateLoad(
   estimate: Estimate,
   options: LoadOptions,
-  { system }: PlanLimits,
+  { system }: FitLimits,
   isShrunk: boolean,
-): Promise<LoadPlan> {
+): Promise<FittedLoad> {
   const result = await estimate(options);
   const systemBytes = system ? result.memory.onCpu ?? 0 : 0;
   const bytes = totalOf(result.memory) - systemBytes;
   return { options, estimate: result, bytes, systemBytes, isShrunk };
 }
 
-function fitsInto({ bytes, systemBytes }: LoadPlan, { total, system }: PlanLimits): boolean {
+function fitsInto({ bytes, systemBytes }: FittedLoad, { total, system }: FitLimits): boolean {
   return bytes <= total && systemBytes <= (system?.total ?? Infinity);
 }
 
 function refusal(
-  { estimate, options, bytes, systemBytes }: LoadPlan,
-  { name, state, system }: PlanLimits,
+  { estimate, options, bytes, systemBytes }: FittedLoad,
+  { name, state, system }: FitLimits,
 ): Error {
   const { memory: { weights, keyValueCache, scratch }, contextLength, maxSequences } = estimate;
   const parallel = `${maxSequences} parallel request${maxSequences === 1 ? "" : "s"}`;

@@ -1,18 +1,18 @@
-// A model borrowed for the length of one call, and loaded or unloaded on request: what routes need
-// that give one answer and stream nothing. Knows no wire format.
+// Leases for routes that give one answer and stream nothing: a model is kept loaded during one call, or
+// loaded or unloaded because a request asks for that. Knows no wire format.
 
 import type { AcquireOptions, ChatModel, ModelManager } from "../../../engine/mod.ts";
 import type { WaitingQueue } from "./queue.ts";
 
-/** What is needed to borrow a model. */
-export interface LendingResources {
+/** The resources of a server that a lease needs. */
+export interface LeaseResources {
   manager: Pick<ModelManager, "acquire" | "unload">;
   queue: WaitingQueue;
 }
 
-/** Waits for the model, runs `use` on it, and gives it back whichever way that ends. */
+/** Waits for a lease on the model, runs `use` on it, and releases the lease however that ends. */
 export async function withModel<T>(
-  { manager, queue }: LendingResources,
+  { manager, queue }: LeaseResources,
   model: string,
   options: AcquireOptions,
   use: (model: ChatModel, loadMilliseconds: number) => Promise<T>,
@@ -31,7 +31,7 @@ export async function withModel<T>(
 
 /** A request without anything to answer: loads the model, or with keep-alive 0 unloads it. */
 export async function loadOrUnload(
-  resources: LendingResources,
+  resources: LeaseResources,
   model: string,
   options: AcquireOptions,
 ): Promise<"load" | "unload"> {
