@@ -27,7 +27,10 @@ export function partialBytes(shape: HeadShape, rows: number, maxSplits: number):
   return rows * heads * maxSplits * (16 + valueDim * 4);
 }
 
-/** Attention in plain loops: q [tokens, heads, headDim], k and v [tokens, kvHeads, ...]. */
+/**
+ * Attention in plain loops: q [tokens, heads, headDim], k and v [tokens, kvHeads, ...]. With `from`, only
+ * the results of the tokens from there on.
+ */
 export function attentionReference(
   q: Float32Array,
   k: Float32Array,
@@ -36,16 +39,17 @@ export function attentionReference(
     sinks?: Float32Array;
     /** Positions of images: of the first row, and after the last one. */
     images?: readonly (readonly [first: number, end: number])[];
+    from?: number;
   },
 ): Float32Array {
   const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
-  const { scale, softcap = 0, sinks, alibi = 0, temperature } = options;
+  const { scale, softcap = 0, sinks, alibi = 0, temperature, from = 0 } = options;
   const tokens = q.length / (heads * headDim);
   const values = sharedValues ? k : v;
   const valueStride = sharedValues ? headDim : valueDim;
   const slopes = alibiSlopes(heads, alibi);
-  const y = new Float32Array(tokens * heads * valueDim); // [tokens, heads, valueDim]
-  for (let t = 0; t < tokens; t++) {
+  const y = new Float32Array((tokens - from) * heads * valueDim); // [tokens, heads, valueDim]
+  for (let t = from; t < tokens; t++) {
     const seen = Array.from({ length: tokens }, (_, p) => p).filter((p) => sees(options, t, p));
     const heat = temperature
       ? 1 +
@@ -70,7 +74,7 @@ export function attentionReference(
           (total, p, i) => total + weights[i] * values[(p * kvHeads + kv) * valueStride + d],
           0,
         );
-        y[(t * heads + h) * valueDim + d] = value / sum;
+        y[((t - from) * heads + h) * valueDim + d] = value / sum;
       }
     }
   }

@@ -1,0 +1,289 @@
+// Operations on the rows of activations: norms, embeddings, quantization, activation functions and
+// elementwise ones, the choice of experts and the sum of their results.
+
+import {
+  allocateRouting,
+  combineReference,
+  elementwiseReference,
+  embedReference,
+  type FloatRows,
+  gateReference,
+  linearReference,
+  matchMagnitudeReference,
+  mixReference,
+  normReference,
+  type Operation,
+  quantFormats,
+  quantizedRows,
+  quantizeReference,
+  routeReference,
+  sparsifyReference,
+} from "../../kernels/mod.ts";
+import { MODELS } from "./shapes.ts";
+import {
+  type BoundCase,
+  counted,
+  FLOAT_TOLERANCE,
+  type KernelCase,
+  oneSequence,
+  plainly,
+  randomFloats,
+  ROWS,
+  some,
+  type Workbench,
+} from "./workbench.ts";
+
+/** Rows that are compared with the reference. */
+const CHECKED_ROWS = 3;
+
+/** Vectors of a row that are mixed, as Gemma 3n has them. */
+const VECTORS = 4;
+
+const EPSILON = 1e-6;
+
+const GROUP = 32;
+
+/** An operation that reads and writes rows, and one row of it by its reference. */
+interface RowOperation {
+  operation: Operation;
+  /** What it writes. */
+  y: FloatRows;
+  /** What makes y of what the operation writes, where that is nothing to look at. */
+  after?: Operation;
+  /** What is there before. */
+  before?: Float32Array<ArrayBuffer>;
+  expected(row: number): ArrayLike<number>;
+}
+
+/** All of these, by model and rows. */
+export function rowCases(): KernelCase[] {
+  const cases: KernelCase[] = [];
+  for (const [model, { width, inner, vocabulary, experts }] of Object.entries(MODELS)) {
+    for (const rows of ROWS) {
+      const add = (
+        name: string,
+        size: string,
+        make: (bench: Workbench, rows: number) => RowOperation,
+      ) =>
+        cases.push({
+          words: [name, model, size, counted(rows, "rows")],
+          bind: (bench) => bound(bench, rows, make(bench, rows)),
+        });
+      add("norm", `${width}`, (bench) => norm(bench, rows, width));
+      add("quantize", `${width}`, (bench) => quantize(bench, rows, width));
+      add("activate", `${inner}`, (bench) => activate(bench, rows, inner));
+      add("add", `${width}`, (bench) => elementwise(bench, rows, width));
+      add("embed", `${vocabulary}x${width}`, (bench) => embed(bench, rows, vocabulary, width));
+      add("mix", `${VECTORS}x${width}`, (bench) => mix(bench, rows, width));
+      add("match", `${width}`, (bench) => matchMagnitude(bench, rows, width));
+      add("sparsify", `${inner}`, (bench) => sparsify(bench, rows, inner));
+      if (!experts) continue;
+      const { count, choices } = experts;
+      add("route", `${choices}/${count}`, (bench) => route(bench, rows, count, choices));
+      add("combine", `${choices}x${width}`, (bench) => combine(bench, rows, choices, width));
+    }
+  }
+  return cases;
+}
+
+function bound(
+  bench: Workbench,
+  rows: number,
+  { operation, after, y, before, expected }: RowOperation,
+): BoundCase {
+  return {
+    variants: plainly(operation, rows),
+    counts: oneSequence(rows),
+    reset: () => before ? bench.write(y, before) : bench.spoil(y, rows),
+    async compare() {
+      const picked = some(rows, CHECKED_ROWS);
+      if (after) bench.run((pass) => after.encode(pass, rows));
+      const actual = await bench.read(y, picked);
+      const all = picked.flatMap((row) => Array.from(expected(row)));
+      return { actual, expected: all, tolerance: FLOAT_TOLERANCE };
+    },
+  };
+}
+
+/** A row of values, [rows, columns]. */
+function rowOf(values: Float32Array<ArrayBuffer>, row: number, columns: number) {
+  return values.slice(row * columns, (row + 1) * columns);
+}
+
+function norm(bench: Workbench, rows: number, columns: number): RowOperation {
+  const values = randomFloats(rows * columns, 1);
+  const weight = randomFloats(columns, 2);
+  const y = bench.rows(rows, columns);
+  const kind = { kind: "rms", epsilon: EPSILON } as const;
+  const x = bench.rows(rows, columns, values);
+  const operation = bench.device.norm(x, y, { ...kind, weight: bench.upload(weight) });
+  const expected = (row: number) =>
+    normReference(rowOf(values, row, columns), columns, { ...kind, weight });
+  return { operation, y, expected };
+}
+
+/** Codes lie as each device likes: what a product makes of them tells whether they are right. */
+function quantize(bench: Workbench, rows: number, columns: number): RowOperation {
+  const { device } = bench;
+  const format = quantFormats.find(({ name }) => name === "Q8_0")!;
+  const values = randomFloats(rows * columns, 1);
+  const codes = quantizedRows(device, "bench", rows, columns);
+  const quantizes = device.quantize(bench.rows(rows, columns, values), codes);
+  const outputs = GROUP;
+  const blocks = outputs * columns / GROUP;
+  const bytes = new Uint8Array(blocks * format.blockBytes);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = i * 73;
+  const scales = new DataView(bytes.buffer);
+  for (let block = 0; block < blocks; block++) {
+    scales.setUint16(block * format.blockBytes, 0x2000, true); // 2^-7
+  }
+  const matrix = device.matrix("bench", format, { rows: outputs, columns });
+  const writer = device.matrixWriter(matrix);
+  writer.append(bytes);
+  writer.finish();
+  const y = bench.rows(rows, outputs);
+  const weights = format.dequantize(bytes, blocks);
+  return {
+    operation: quantizes,
+    after: device.linear(matrix, codes, y),
+    y,
+    expected(row) {
+      const x = rowOf(values, row, columns);
+      for (let group = 0; group < columns; group += GROUP) {
+        const { codes, scale } = quantizeReference(x.subarray(group, group + GROUP));
+        codes.forEach((code, i) => x[group + i] = code * scale);
+      }
+      return linearReference(weights, x, { rows: outputs, columns, tokens: 1 });
+    },
+  };
+}
+
+function activate(bench: Workbench, rows: number, columns: number): RowOperation {
+  const values = randomFloats(rows * 2 * columns, 1);
+  const x = bench.rows(rows, 2 * columns, values);
+  const y = bench.rows(rows, columns);
+  const operation = bench.device.activate(x, y, { activation: "silu", gated: true });
+  const expected = (row: number) => {
+    const both = rowOf(values, row, 2 * columns);
+    return both.slice(0, columns).map((gate, i) => gateReference("silu", gate, both[columns + i]!));
+  };
+  return { operation, y, expected };
+}
+
+function elementwise(bench: Workbench, rows: number, columns: number): RowOperation {
+  const [before, values] = [1, 2].map((seed) => randomFloats(rows * columns, seed));
+  const y = bench.rows(rows, columns);
+  const x = { rows: bench.rows(rows, columns, values!) };
+  const operation = bench.device.elementwise("add", { rows: y }, { x, factor: 0.5 });
+  const expected = (row: number) => {
+    const other = rowOf(values!, row, columns);
+    return rowOf(before!, row, columns)
+      .map((value, i) => elementwiseReference("add", value, other[i]!, 0.5));
+  };
+  return { operation, y, before: before!, expected };
+}
+
+function embed(
+  bench: Workbench,
+  rows: number,
+  vocabulary: number,
+  columns: number,
+): RowOperation {
+  const { device } = bench;
+  const format = quantFormats.find(({ name }) => name === "F16")!;
+  const pattern = Float16Array.from(randomFloats(columns + 64, 1));
+  const rowFrom = (token: number) => pattern.subarray(token % 64, token % 64 + columns);
+  const table = device.matrix("bench", format, { rows: vocabulary, columns });
+  const writer = device.matrixWriter(table);
+  const piece = new Float16Array(64 * columns);
+  for (let row = 0; row < 64; row++) piece.set(rowFrom(row), row * columns);
+  for (let first = 0; first < vocabulary; first += 64) {
+    const count = Math.min(64, vocabulary - first);
+    writer.append(new Uint8Array(piece.buffer, 0, count * columns * 2).slice());
+  }
+  writer.finish();
+  const tokens = Uint32Array.from({ length: rows }, (_, row) => row * 7919 % vocabulary);
+  const words = (count: number) => bench.upload(new Uint32Array(count));
+  const step = {
+    plan: words(4 * rows),
+    slots: words(4),
+    rows: bench.upload(Uint32Array.from([...tokens].flatMap((token, row) => [token, row, 0, row]))),
+    history: words(rows),
+    context: rows,
+  };
+  const y = bench.rows(rows, columns);
+  const operation = device.embed(table, step, y, { by: "token" });
+  const expected = (row: number) =>
+    embedReference(Float32Array.from(rowFrom(tokens[row]!)), Uint32Array.of(0), columns);
+  return { operation, y, expected };
+}
+
+function mix(bench: Workbench, rows: number, columns: number): RowOperation {
+  const before = randomFloats(rows * VECTORS * columns, 1);
+  const values = randomFloats(rows * VECTORS * columns, 2);
+  const weights = randomFloats(rows * VECTORS ** 2, 3);
+  const y = bench.rows(rows, VECTORS * columns);
+  const vectors = (rows: FloatRows) => ({ rows, columns, step: columns });
+  const operation = bench.device.mix(
+    bench.rows(rows, VECTORS ** 2, weights),
+    vectors(bench.rows(rows, VECTORS * columns, values)),
+    vectors(y),
+    { inputs: VECTORS, outputs: VECTORS },
+  );
+  const expected = (row: number) => {
+    const own = rowOf(before, row, VECTORS * columns);
+    const added = mixReference(
+      rowOf(weights, row, VECTORS ** 2),
+      rowOf(values, row, VECTORS * columns),
+      { inputs: VECTORS, outputs: VECTORS },
+    );
+    return own.map((value, i) => value + added[i]!);
+  };
+  return { operation, y, before, expected };
+}
+
+function matchMagnitude(bench: Workbench, rows: number, columns: number): RowOperation {
+  const [before, values] = [1, 2].map((seed) => randomFloats(rows * columns, seed));
+  const y = bench.rows(rows, columns);
+  const reference = { rows: bench.rows(rows, columns, values!) };
+  const operation = bench.device.matchMagnitude({ rows: y }, reference);
+  const expected = (row: number) =>
+    matchMagnitudeReference(rowOf(before!, row, columns), rowOf(values!, row, columns));
+  return { operation, y, before: before!, expected };
+}
+
+function sparsify(bench: Workbench, rows: number, columns: number): RowOperation {
+  const before = randomFloats(rows * columns, 1);
+  const y = bench.rows(rows, columns);
+  const operation = bench.device.sparsify(y, 0.5);
+  const expected = (row: number) => sparsifyReference(rowOf(before, row, columns), 0.5);
+  return { operation, y, before, expected };
+}
+
+function route(bench: Workbench, rows: number, experts: number, choices: number): RowOperation {
+  const values = randomFloats(rows * experts, 1);
+  const routing = allocateRouting(bench.device, rows, { experts, choices });
+  const options = { gating: "softmax", normalize: true } as const;
+  const operation = bench.device.route(bench.rows(rows, experts, values), routing, options);
+  const y = { columns: choices, stride: choices, floats: routing.weights };
+  const expected = (row: number) =>
+    routeReference(rowOf(values, row, experts), choices, options).weights;
+  return { operation, y, expected };
+}
+
+function combine(bench: Workbench, rows: number, choices: number, columns: number): RowOperation {
+  const values = randomFloats(rows * choices * columns, 1);
+  const weights = randomFloats(rows * choices, 2);
+  const routing = allocateRouting(bench.device, rows, { experts: choices, choices });
+  bench.device.write(routing.weights, 0, weights);
+  const y = bench.rows(rows, columns);
+  const x = bench.rows(rows * choices, columns, values);
+  const operation = bench.device.combine(routing, x, y);
+  const expected = (row: number) =>
+    combineReference(
+      rowOf(values, row, choices * columns),
+      rowOf(weights, row, choices),
+      { choices, columns },
+    );
+  return { operation, y, expected };
+}
