@@ -225,6 +225,32 @@ function tooMany({ folder }: World): Case {
   };
 }
 
+/** The status that a client gets who asks once and waits for the end; 0 if none. */
+async function statusOf(server: Server): Promise<number> {
+  using connection = await connect(server);
+  const length = `Connection: close\r\nContent-Length: ${small.length}\r\n`;
+  await writeAll(connection, new TextEncoder().encode(post("/api/generate", length, small)));
+  const buffer = new Uint8Array(2 ** 12);
+  let head = "";
+  for (let count; (count = await connection.read(buffer)) !== null;) {
+    if (head.length < 20) head += new TextDecoder().decode(buffer.subarray(0, count));
+  }
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1] ?? 0);
+}
+
+/** More clients at once than may wait: each is answered or sent away. */
+function rush({ share }: World): Case {
+  const many = share < 1 ? 200 : 1000;
+  return {
+    name: `${many} clients at once`,
+    async run(trial) {
+      const asked = Array.from({ length: many }, () => statusOf(trial.server).catch(() => 0));
+      const odd = (await Promise.all(asked)).filter((status) => status !== 200 && status !== 503);
+      trial.check(odd.length === 0, () => `${odd.length} got ${[...new Set(odd)]}`);
+    },
+  };
+}
+
 /** Connections on which a request begins and does not go on. */
 function idle({ share }: World): Case {
   const starts = [
@@ -285,6 +311,6 @@ export const connections: Area = {
         await wait(700);
       },
     };
-    return [...odd, ...random, torn, tooMany(world), idle(world), ...hangUps(world)];
+    return [...odd, ...random, torn, rush(world), tooMany(world), idle(world), ...hangUps(world)];
   },
 };
