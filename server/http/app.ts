@@ -86,7 +86,11 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   });
   app.onError((error, context) => {
     const status = statusOf(error);
-    if (status >= 500) log.error(`${context.req.path}: ${error.stack ?? error.message}`);
+    // Who is sent away because others come first is no fault of ours: the access log has it.
+    const isSentAway = error instanceof HttpError && status === 503;
+    if (status >= 500 && !isSentAway) {
+      log.error(`${context.req.path}: ${error.stack ?? error.message}`);
+    }
     return errorResponse(dialectOf(context.req), status, error, headersOf(error));
   });
   return app;

@@ -244,7 +244,7 @@ Deno.test("a generation that ends without a result is an error, not an empty ans
 Deno.test("requests beyond the queue get 503 until one has its first token", async () => {
   const gate = Promise.withResolvers<void>();
   let waiting = 0;
-  const { post } = createTestApp({
+  const { post, lines } = createTestApp({
     script: async function* (request) {
       waiting++;
       await gate.promise;
@@ -257,6 +257,8 @@ Deno.test("requests beyond the queue get 503 until one has its first token", asy
   const refused = await ask();
   assertEquals([refused.status, refused.headers.get("retry-after")], [503, "1"]);
   assertStringIncludes((await refused.json()).error, "server busy, please try again");
+  // A line of access, and no fault: hundreds may be sent away at once.
+  assertEquals(lines.map((line) => / 503 /.test(line) && !/HttpError/.test(line)), [true]);
   gate.resolve();
   for (const answer of admitted) assertEquals((await answer).status, 200);
   assertEquals((await ask()).status, 200);
