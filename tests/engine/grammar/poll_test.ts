@@ -1,10 +1,11 @@
-// How much is done between two looks at the flag that calls work off: what compilers and masks count of
-// it is bounded exactly, and what they do not count by the time of the processor.
+// How much a mask does, and how much is done between two looks at the flag that calls work off: in steps
+// of work as compilers and masks count them, 300 ns each, and in operations on decimals, which sets of
+// numbers are made by.
 
-import process from "node:process";
 import { assert } from "@std/assert";
 import { CancelFlag, cancellable } from "../../../engine/cancellation.ts";
 import { compileSchema } from "../../../engine/grammar/mod.ts";
+import { Decimal } from "../../../engine/grammar/json/mod.ts";
 import { Work } from "../../../engine/grammar/language/mod.ts";
 import { smallTokenizer, tokensOf } from "./small_tokenizer.ts";
 
@@ -28,38 +29,52 @@ const tokenizer = smallTokenizer(
   [],
 );
 
-/** Steps of work between two looks: those after which is asked, and those of one count at most. */
+/** Steps of work between two looks, which are a few milliseconds: a look each 1024, and those of one count. */
 const MOST_STEPS = 8192;
 
-/** Milliseconds of the processor: 100 on an idle machine. */
-const MOST_TIME = 300;
+/** Steps of a mask, 300 ns each: its budget, a quarter to go on among what is known, and what is in its midst. */
+const MOST_MASK_STEPS = 75_000;
 
-/** Notes the most steps of work, and the most time, between two looks. */
+/** Notes the most steps between two looks. */
 class Watch extends CancelFlag {
   #steps = 0;
-  #seen = processorTime();
   mostSteps = 0;
-  mostTime = 0;
-  looks = 0;
+  /** All steps so far. */
+  total = 0;
 
   count(steps: number): void {
+    this.total += steps;
     this.#steps += steps;
+    this.mostSteps = Math.max(this.mostSteps, this.#steps);
   }
 
   override throwIfAborted(): void {
-    this.mostSteps = Math.max(this.mostSteps, this.#steps);
     this.#steps = 0;
-    // To ask for the time takes long, and looks are many.
-    if (++this.looks % 16 !== 0) return;
-    const now = processorTime();
-    this.mostTime = Math.max(this.mostTime, now - this.#seen);
-    this.#seen = now;
   }
 }
 
-function processorTime(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
+/** Counts what is worked by anybody, until it is put back. */
+function counting(watch: Watch, work: () => void): void {
+  const { spend } = Work.prototype;
+  const { compare, floorAt } = Decimal.prototype;
+  Work.prototype.spend = function (steps) {
+    watch.count(steps);
+    spend.call(this, steps);
+  };
+  Decimal.prototype.compare = function (other) {
+    watch.count(1);
+    return compare.call(this, other);
+  };
+  Decimal.prototype.floorAt = function (exponent) {
+    watch.count(1);
+    return floorAt.call(this, exponent);
+  };
+  try {
+    work();
+  } finally {
+    Work.prototype.spend = spend;
+    Object.assign(Decimal.prototype, { compare, floorAt });
+  }
 }
 
 const text = (pattern: string, more: object = {}) => ({ type: "string", pattern, ...more });
@@ -114,26 +129,21 @@ const CASES: Readonly<Record<string, unknown>> = {
 };
 
 for (const [name, schema] of Object.entries(CASES)) {
-  Deno.test(`compileSchema() and masks of ${name} never go on for long without a look`, () => {
+  Deno.test(`compileSchema() and masks of ${name} take few steps, and never many without a look`, () => {
     const watch = new Watch();
-    const { spend } = Work.prototype;
-    Work.prototype.spend = function (steps: number) {
-      watch.count(steps);
-      spend.call(this, steps);
-    };
-    try {
+    counting(watch, () =>
       cancellable([watch], () => {
         const matcher = compileSchema(JSON.stringify(schema), tokenizer).matcher();
         const least = matcher.completion()?.length ?? 50;
         for (let count = 0; count < 12 && !matcher.isEnded; count++) {
-          const tokens = tokensOf(matcher.mask({ remaining: Math.ceil(1.1 * least) + 2 - count }));
+          const before = watch.total;
+          const tokens = tokensOf(matcher.mask({ remaining: Math.ceil(1.05 * least) + 2 - count }));
+          const steps = watch.total - before;
+          assert(steps <= MOST_MASK_STEPS, `mask ${count} takes ${steps} steps`);
           assert(matcher.accept(tokens[Math.imul(count + 1, 40_503) % tokens.length]!));
         }
-      });
-    } finally {
-      Work.prototype.spend = spend;
-    }
+      }));
+    assert(watch.mostSteps > 0);
     assert(watch.mostSteps <= MOST_STEPS, `${watch.mostSteps} steps`);
-    assert(watch.mostTime < MOST_TIME, `${watch.mostTime} ms`);
   });
 }

@@ -4,7 +4,7 @@
 
 import type { Work } from "../../language/mod.ts";
 import type { ObjectLedger, ObjectRules } from "../rules/object_rules.ts";
-import type { ObjectPlace, ObjectPlan } from "../solvers/object_plan.ts";
+import type { ObjectPlace, ObjectPlan } from "../solvers/mod.ts";
 import { lightestKeys, type WeighedKeys } from "./other_keys.ts";
 
 /** Keys that only make up the number of keys; with more than these an end is too far away. */

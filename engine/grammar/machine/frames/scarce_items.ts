@@ -1,10 +1,11 @@
 // Arrays of unique items with places that few values fit, all of which must be filled: an item that
-// comes before must leave a value for each. Whether it does is a matching of places and values (Kuhn,
-// 1955). Does not look at rules of `contains`, and values beyond a cap count as enough.
+// comes before must leave a value for each. Does not look at rules of `contains`, and values beyond a
+// cap count as enough.
 
 import type { TypeId } from "../../types.ts";
 import type { WordSet } from "../collections/word_sets.ts";
 import type { ArrayLedger } from "../rules/array_rules.ts";
+import { canDiffer } from "../solvers/mod.ts";
 import type { Rules } from "../rules/rules.ts";
 import { DOCUMENT_END, NUMBER, VALUE } from "./layouts.ts";
 import type { Stack, Stacks } from "./stacks.ts";
@@ -63,7 +64,7 @@ export class ScarceItems {
     let avoided = used;
     for (const value of new Set(places.flat())) {
       const without = places.map((values) => values.filter((one) => one !== value));
-      if (!canDiffer(without)) avoided = words.add(avoided, toBytes(value));
+      if (!canDiffer(without, this.#rules.work)) avoided = words.add(avoided, toBytes(value));
     }
     return avoided;
   }
@@ -134,19 +135,4 @@ export class ScarceItems {
 
 function toBytes(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
-}
-
-/** Whether each place can have a value of its own. */
-function canDiffer(places: readonly (readonly string[])[]): boolean {
-  const owner = new Map<string, number>();
-  const give = (place: number, tried: Set<string>): boolean =>
-    places[place]!.some((value) => {
-      if (tried.has(value)) return false;
-      tried.add(value);
-      const other = owner.get(value);
-      if (other !== undefined && !give(other, tried)) return false;
-      owner.set(value, place);
-      return true;
-    });
-  return places.every((_, place) => give(place, new Set()));
 }

@@ -1,7 +1,9 @@
 // What an array may still have after its items so far. A ledger is what matters of them, as a
 // number: how many there are, and how many count for each type of `contains`.
 
+import { Work } from "../../language/mod.ts";
 import type { ArrayType, ItemPart, TypeId } from "../../types.ts";
+import { type CountedItems, type ItemRun, planItems } from "../solvers/mod.ts";
 import { IntegerLists } from "../collections/integer_lists.ts";
 import { MachineError } from "../errors.ts";
 
@@ -11,23 +13,21 @@ export type ArrayLedger = number;
 /** The ledger of an array that cannot be completed. */
 export const NO_LEDGER = -1;
 
-/** Items of one type in a row. */
-export interface ItemRun {
-  readonly type: TypeId;
-  readonly times: number;
-}
-
 /** The rules of one array type. */
-export class ArrayRules {
+export class ArrayRules implements CountedItems {
   readonly type: ArrayType;
-  readonly #max: number;
+  /** Most items. */
+  readonly most: number;
+  readonly work: Work;
   /** Lists of the number of items, then the number that counts for each of `contains`. */
   readonly #ledgers = new IntegerLists();
   readonly #feasible = new Map<ArrayLedger, boolean>();
 
-  constructor(type: ArrayType) {
+  /** @param work counts what is done to plan items */
+  constructor(type: ArrayType, work = new Work()) {
     this.type = type;
-    this.#max = type.rest === undefined ? Math.min(type.max, type.prefix.length) : type.max;
+    this.work = work;
+    this.most = type.rest === undefined ? Math.min(type.max, type.prefix.length) : type.max;
     this.#ledgers.intern([0, ...type.contains.map(() => 0)]);
   }
 
@@ -39,14 +39,14 @@ export class ArrayRules {
   /** What the next item may be: types, and what an item of each counts for. */
   partsAt(ledger: ArrayLedger): readonly ItemPart[] {
     const count = this.#ledgers.at(ledger, 0);
-    if (count >= this.#max) return [];
+    if (count >= this.most) return [];
     const type = count < this.type.prefix.length ? this.type.prefix[count] : this.type.rest;
     return type === undefined ? [] : this.#split(type);
   }
 
   /** The ledger after an item, NO_LEDGER where the array could not be completed. */
   after(ledger: ArrayLedger, part: ItemPart): ArrayLedger {
-    const next = this.#add(ledger, part);
+    const next = this.add(ledger, part);
     return next !== NO_LEDGER && this.isFeasible(next) ? next : NO_LEDGER;
   }
 
@@ -68,7 +68,7 @@ export class ArrayRules {
 
   /** Whether the array can be completed. */
   isFeasible(ledger: ArrayLedger): boolean {
-    if (this.type.contains.length === 0) return this.type.min <= this.#max;
+    if (this.type.contains.length === 0) return this.type.min <= this.most;
     let feasible = this.#feasible.get(ledger);
     if (feasible === undefined) {
       feasible = this.plan(ledger, () => 1) !== undefined;
@@ -77,42 +77,14 @@ export class ArrayRules {
     return feasible;
   }
 
-  /**
-   * Items that complete the array, of little weight: at each place the part that most of what is
-   * missing is counted by, then the lightest. Undefined where that does not complete it.
-   */
+  /** Items that complete the array, of little weight; undefined where none are found that do. */
   plan(ledger: ArrayLedger, weight: (type: TypeId) => number): readonly ItemRun[] | undefined {
-    const runs: ItemRun[] = [];
-    while (!this.isComplete(ledger)) {
-      let best: { part: ItemPart; gain: number } | undefined;
-      for (const part of this.partsAt(ledger)) {
-        if (this.#add(ledger, part) === NO_LEDGER) continue;
-        const gain = this.#gain(ledger, part);
-        const isBetter = !best || gain > best.gain ||
-          (gain === best.gain && weight(part.type) < weight(best.part.type));
-        if (isBetter) best = { part, gain };
-      }
-      if (!best) return undefined;
-      const times = this.#timesOf(ledger, best.part, best.gain > 0);
-      if (times <= 0) return undefined;
-      runs.push({ type: best.part.type, times });
-      ledger = this.#add(ledger, best.part, times);
-    }
-    return runs;
+    return planItems(this, ledger, weight);
   }
 
-  /** How often an item that is the best one stays the best one. */
-  #timesOf(ledger: ArrayLedger, { counts }: ItemPart, isGain: boolean): number {
-    const [count, ...counted] = this.#ledgers.get(ledger) as [number, ...number[]];
-    const { prefix, min, contains } = this.type;
-    if (count < prefix.length) return 1;
-    let times = isGain ? this.#max - count : min - count;
-    contains.forEach(({ min: least, max: most }, at) => {
-      if (!counts[at]) return;
-      if (counted[at]! < least) times = Math.min(times, least - counted[at]!);
-      times = Math.min(times, most - counted[at]!);
-    });
-    return times;
+  /** How many items there are, and how many count for each of `contains`. */
+  countsOf(ledger: ArrayLedger): readonly number[] {
+    return this.#ledgers.get(ledger);
   }
 
   #split(type: TypeId): readonly ItemPart[] {
@@ -122,17 +94,11 @@ export class ArrayRules {
     return parts;
   }
 
-  /** Number of counters that an item brings closer to their minimum. */
-  #gain(ledger: ArrayLedger, { counts }: ItemPart): number {
-    return this.type.contains.filter(({ min }, at) =>
-      counts[at] && this.#ledgers.at(ledger, at + 1) < min
-    ).length;
-  }
-
-  #add(ledger: ArrayLedger, { counts }: ItemPart, times = 1): ArrayLedger {
+  /** The ledger after items of a part, NO_LEDGER where more of them count than may. */
+  add(ledger: ArrayLedger, { counts }: ItemPart, times = 1): ArrayLedger {
     const list = this.#ledgers.get(ledger);
     const { prefix, min, contains } = this.type;
-    const enough = this.#max === Infinity ? Math.max(prefix.length, min) : Infinity;
+    const enough = this.most === Infinity ? Math.max(prefix.length, min) : Infinity;
     list[0] = Math.min(list[0]! + times, enough);
     for (let at = 0; at < contains.length; at++) {
       if (!counts[at]) continue;

@@ -10,7 +10,7 @@ import {
   type ObjectPlace,
   type ObjectPlan,
   ObjectPlanner,
-} from "../solvers/object_plan.ts";
+} from "../solvers/mod.ts";
 
 /** What matters of the keys so far, by number. */
 export type ObjectLedger = number;

@@ -176,7 +176,9 @@ export class Rules {
         ],
         number: type.numbers === undefined ? -1 : this.#number(type.numbers),
         text: type.strings === undefined ? -1 : this.#text(type.strings),
-        arrays: (type.arrays ?? []).map((array) => this.arrays.push(new ArrayRules(array)) - 1),
+        arrays: (type.arrays ?? []).map((array) =>
+          this.arrays.push(new ArrayRules(array, this.work)) - 1
+        ),
         objects: (type.objects ?? []).map((object) => this.#object(object)),
       };
       this.#values.set(id, value);

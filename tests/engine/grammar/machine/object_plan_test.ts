@@ -1,7 +1,7 @@
 // Keys that complete objects against all subsets of keys, for objects of a few keys and random clauses.
 
 import { assert, assertEquals } from "@std/assert";
-import { ObjectPlanner } from "../../../../engine/grammar/machine/solvers/object_plan.ts";
+import { ObjectPlanner } from "../../../../engine/grammar/machine/solvers/mod.ts";
 import type { ObjectType } from "../../../../engine/grammar/types.ts";
 import { createDraw } from "../language/random.ts";
 

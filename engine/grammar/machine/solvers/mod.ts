@@ -1,0 +1,7 @@
+// The questions that take a search: which keys complete an object, which items complete an array that counts
+// them, and whether unique items can all differ. Plain data in and out: no stacks, no bytes. All count what
+// they do as work, so that a mask ends them where it has none left.
+
+export { canDiffer } from "./distinct_values.ts";
+export { type CountedItems, type ItemRun, planItems } from "./item_plan.ts";
+export { type KeyWeights, type ObjectPlace, type ObjectPlan, ObjectPlanner } from "./key_plan.ts";
