@@ -17,20 +17,8 @@ import { originGuard } from "./middleware/origin_guard.ts";
 import { WaitingQueue } from "./generation/queue.ts";
 import { pullModel, pushModel } from "../registry/mod.ts";
 import { withoutCloud } from "../remote/mod.ts";
-import { anthropicRoutes } from "./api/anthropic/route.ts";
-import { blobRoutes, UPLOAD_PATH } from "./api/models/blobs.ts";
-import { copyDeleteRoutes } from "./api/models/copy_delete.ts";
-import { createRoutes } from "./api/models/create.ts";
-import { embedRoutes } from "./api/embed/route.ts";
-import { homeRoutes } from "./api/service/home.ts";
-import { modelListRoutes } from "./api/models/vendor_lists.ts";
-import { modelRoutes } from "./api/models/lists.ts";
-import { ollamaRoutes } from "./api/ollama/route.ts";
-import { openAiRoutes } from "./api/openai/route.ts";
-import { operationsRoutes } from "./api/service/route.ts";
-import { responseRoutes } from "./api/openai/responses/route.ts";
-import { showRoutes } from "./api/models/show.ts";
-import { transferRoutes } from "./api/models/transfer.ts";
+import { UPLOAD_PATH } from "./api/models/blobs.ts";
+import { apiRoutes } from "./api/routes.ts";
 
 /**
  * Builds the application.
@@ -62,20 +50,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   app.use(drainGuard(drain));
   app.use(bodyLimit(new BodyBudget(maxHeldBytes), maxBodyBytes, UPLOAD_PATH));
 
-  app.route("/", homeRoutes(options.version));
-  app.route("/", modelRoutes(dependencies));
-  app.route("/", showRoutes(dependencies));
-  app.route("/", createRoutes(dependencies));
-  app.route("/", copyDeleteRoutes(dependencies));
-  app.route("/", blobRoutes(dependencies));
-  app.route("/", transferRoutes(dependencies));
-  app.route("/", ollamaRoutes(dependencies));
-  app.route("/", embedRoutes(dependencies));
-  app.route("/", anthropicRoutes(dependencies));
-  app.route("/", openAiRoutes(dependencies));
-  app.route("/", responseRoutes(dependencies));
-  app.route("/", modelListRoutes(dependencies));
-  app.route("/", operationsRoutes(dependencies));
+  app.route("/", apiRoutes(dependencies));
   refuseOtherMethods(app);
 
   app.notFound((context) => {

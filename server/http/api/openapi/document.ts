@@ -42,7 +42,7 @@ export interface OpenApiDocument {
  * @throws {TypeError} if two schemas have the same name, or two operations the same id
  */
 export function describeApi(
-  operations: Operation[],
+  operations: readonly Operation[],
   tags: OpenApiDocument["tags"],
   version: string,
 ): OpenApiDocument {

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { Hono } from "../../../dependencies.ts";
-import type { AppEnvironment } from "../../app_types.ts";
+import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; }
@@ -21,7 +21,7 @@ const HEADERS = {
 };
 
 /** The route of the root, where a person looks first. */
-export function homeRoutes(version: string): Hono<AppEnvironment> {
+export function homeRoutes({ version }: Pick<AppDependencies, "version">): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
   app.get("/", (context) => {
     context.header("vary", "accept");

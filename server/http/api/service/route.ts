@@ -1,10 +1,8 @@
-// For those who run the server: whether it is well, what it counts, what its API is. GET /health,
-// /metrics, /openapi.json and /api/status.
+// Routes for those who run the server: its health and its metrics. GET /health, /metrics, /api/status.
 
 import { Hono } from "../../../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { EXPOSITION_TYPE } from "../../metrics/exposition.ts";
-import { openApiDocument } from "../openapi.ts";
 import { json } from "../../stream/json.ts";
 
 /** What is asked to see whether a server is well, and costs it next to nothing to say. */
@@ -32,8 +30,6 @@ export function operationsRoutes(
   app.get("/metrics", (context) => {
     return context.body(metrics.text(), 200, { "content-type": EXPOSITION_TYPE });
   });
-
-  app.get("/openapi.json", () => json(openApiDocument(version)));
 
   // What Ollama's clients ask before they offer models that run elsewhere.
   app.get("/api/status", () => {

@@ -5,11 +5,8 @@
 import { Ajv, type ValidateFunction } from "ajv";
 import { AssertionError } from "node:assert";
 import type { createApp } from "../../../../server/http/app.ts";
-import {
-  type NamedSchema,
-  type Operation,
-  operations,
-} from "../../../../server/http/api/openapi.ts";
+import type { NamedSchema, Operation } from "../../../../server/http/api/openapi/operation.ts";
+import { operations } from "../../../../server/http/api/routes.ts";
 
 type App = ReturnType<typeof createApp>;
 type Check = (text: string) => void;

@@ -7,7 +7,8 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { describeApi } from "../../../../server/http/api/openapi/document.ts";
-import { type OpenApiDocument, operations } from "../../../../server/http/api/openapi.ts";
+import type { OpenApiDocument } from "../../../../server/http/api/openapi/document.ts";
+import { operations } from "../../../../server/http/api/routes.ts";
 import { checkResponse } from "./check_answers.ts";
 import { createTestApp } from "../../test_app.ts";
 

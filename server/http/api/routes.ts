@@ -1,0 +1,73 @@
+// All routes of the server, each group beside the operations that describe it in /openapi.json. A new
+// route is a file with both, and a line in the list here.
+
+import { Hono } from "../../dependencies.ts";
+import type { AppDependencies, AppEnvironment } from "../app_types.ts";
+import { json } from "../stream/json.ts";
+import { anthropicOperations } from "./anthropic/operations.ts";
+import { anthropicRoutes } from "./anthropic/route.ts";
+import { embedRoutes } from "./embed/route.ts";
+import { blobRoutes } from "./models/blobs.ts";
+import { copyDeleteRoutes } from "./models/copy_delete.ts";
+import { createRoutes } from "./models/create.ts";
+import { modelRoutes } from "./models/lists.ts";
+import { modelOperations } from "./models/operations.ts";
+import { showRoutes } from "./models/show.ts";
+import { transferRoutes } from "./models/transfer.ts";
+import { modelListRoutes } from "./models/vendor_lists.ts";
+import { ollamaOperations, serverOperations } from "./ollama/operations.ts";
+import { ollamaRoutes } from "./ollama/route.ts";
+import { openAiOperations } from "./openai/operations.ts";
+import { responseRoutes } from "./openai/responses/route.ts";
+import { openAiRoutes } from "./openai/route.ts";
+import { describeApi, type OpenApiDocument } from "./openapi/document.ts";
+import type { Operation } from "./openapi/operation.ts";
+import { homeRoutes } from "./service/home.ts";
+import { operationsRoutes } from "./service/route.ts";
+
+/** The routes of an API or of a part of the server, and their descriptions. */
+interface RouteGroup {
+  routes: readonly ((dependencies: AppDependencies) => Hono<AppEnvironment>)[];
+  operations: readonly Operation[];
+}
+
+const GROUPS: readonly RouteGroup[] = [
+  { routes: [homeRoutes, operationsRoutes], operations: serverOperations },
+  { routes: [ollamaRoutes, modelRoutes, embedRoutes], operations: ollamaOperations },
+  {
+    routes: [showRoutes, createRoutes, copyDeleteRoutes, transferRoutes, blobRoutes],
+    operations: modelOperations,
+  },
+  { routes: [openAiRoutes, responseRoutes, modelListRoutes], operations: openAiOperations },
+  { routes: [anthropicRoutes], operations: anthropicOperations },
+];
+
+/** The tags of the operations. */
+const TAGS: OpenApiDocument["tags"] = [
+  { name: "Operations", description: "For those who run the server." },
+  { name: "Ollama", description: "Ollama's API, the native one." },
+  { name: "OpenAI", description: "OpenAI's API." },
+  { name: "Anthropic", description: "Anthropic's Messages API." },
+  {
+    name: "OpenAI and Anthropic",
+    description: "Paths that the clients of both ask, told apart by Anthropic's version header.",
+  },
+];
+
+/** Every operation that /openapi.json describes. */
+export const operations: readonly Operation[] = GROUPS.flatMap((group) => group.operations);
+
+/** All routes, and the one of /openapi.json. */
+export function apiRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+  for (const { routes } of GROUPS) {
+    for (const route of routes) app.route("/", route(dependencies));
+  }
+  app.get("/openapi.json", () => json(openApiDocument(dependencies.version)));
+  return app;
+}
+
+/** The content of /openapi.json. */
+export function openApiDocument(version: string): OpenApiDocument {
+  return describeApi(operations, TAGS, version);
+}
