@@ -156,6 +156,8 @@ export interface Device extends Allocator, Disposable {
   write(buffer: Buffer, offset: number, data: ArrayBufferView | ArrayBuffer): void;
   /** Frees a buffer. */
   free(buffer: Buffer): void;
+  /** A buffer's first `bytes` bytes, for operations to work on; it is the buffer that is freed. */
+  part(buffer: Buffer, bytes: number): Buffer;
 
   /** Whether two matrices of this shape can be one paired matrix. */
   canPair(format: QuantFormat, rows: number, columns: number): boolean;

@@ -1,6 +1,7 @@
 // What the engine may use of the kernels: the interface of devices, what their operations take and
 // mean, and how a device is opened. What computes stays behind the interface.
 
+export * from "./deferred.ts";
 export * from "./device.ts";
 export * from "./errors.ts";
 export { chooseDevice, type DeviceChoice } from "./choice.ts";

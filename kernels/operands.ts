@@ -11,18 +11,21 @@ import type { AttentionState, LayerCache } from "./ops/kv_cache.ts";
 import type { LinearOptions } from "./ops/linear.ts";
 import type { Matrix } from "./ops/matrix.ts";
 import type { MixOptions } from "./ops/mix.ts";
-import type { NormOptions } from "./ops/norm.ts";
+import type { Norm, NormOptions } from "./ops/norm.ts";
 import type {
   ColumnRange,
   ConvolutionOptions,
   DeltaInputs,
   DeltaShape,
+  DeltaWeights,
   GatedNormOptions,
   ScanInputs,
   ScanShape,
+  ScanWeights,
   StepSegments,
 } from "./ops/recurrent/mod.ts";
 import type { RotateOptions, RotateRowsOptions } from "./ops/rotate.ts";
+import type { Device } from "./device.ts";
 import type { Buffer, Operation, Work } from "./operation.ts";
 import { attentionWork, expertsMet, FLOAT, valueBytes, weightBytes } from "./work.ts";
 
@@ -92,19 +95,41 @@ const NORM_FLOPS = 4;
 /** The same of an activation function or a rotated pair, roughly. */
 const FUNCTION_FLOPS = 8;
 
+/** Names of the methods of a device that make operations and nothing else. */
+type Makers = {
+  [Name in keyof Device]: Device[Name] extends (...operands: never[]) => infer Made
+    ? Made extends ExpertPlan ? never : Made extends Operation ? Name : never
+    : never;
+}[keyof Device];
+
+/** What is known of each operation before it is bound, by what it is made of. */
+type Operands = { [Name in Makers]: (...operands: Parameters<Device[Name]>) => Described };
+
 /** Each operation of the interface by its name there. */
 export const operands = {
-  embed(table: Matrix, step: StepRows, x: FloatRows, { by = "step" }: EmbedOptions = {}) {
+  embed(
+    table: Matrix,
+    step: StepRows,
+    x: FloatRows,
+    { by = "step", accumulate }: EmbedOptions = {},
+  ) {
     const { plan, slots, rows, history } = step;
     const name = `embed ${table.format.name}`;
     const work = { reads: weightBytes(table, 1), writes: valueBytes(x), flops: x.columns };
+    const sum = accumulate ? [x] : [];
     return by === "step"
-      ? described(name, [plan, slots], [x, rows, history], work)
-      : described(name, [rows], [x], work);
+      ? described(name, [plan, slots, ...sum], [x, rows, history], work)
+      : described(name, [rows, ...sum], [x], work);
   },
-  norm(x: FloatRows, y: Activation, { accumulate, vectors }: NormOptions = {}) {
+  norm(
+    x: FloatRows,
+    y: Activation,
+    _norm: Norm,
+    { accumulate, source, vectors }: NormOptions = {},
+  ) {
     const values = vectors ? vectors.count * vectors.columns : x.columns;
-    return described("norm", accumulate ? [x, y] : [x], [y], {
+    const reads = [x, ...source ? [source] : [], ...accumulate ? [y] : []];
+    return described("norm", reads, [y], {
       reads: values * FLOAT + (accumulate ? valueBytes(y, values) : 0),
       writes: valueBytes(y, values),
       flops: NORM_FLOPS * values,
@@ -150,12 +175,15 @@ export const operands = {
     qkv: FloatRows,
     cache: LayerCache | undefined,
     state: AttentionState,
-    { heads, kvHeads, headDim, valueDim = headDim, sharedValues, rotary }: RotateOptions,
+    options: RotateOptions,
   ) {
-    const writes = [...heads > 0 ? [qkv] : [], ...cachesOf(cache)];
+    const { heads, kvHeads, headDim, valueDim = headDim } = options;
+    const { sharedValues, rotary, sections } = options;
+    const tables = [...cache ? [state.table] : [], ...sections ? [sections.mropePositions] : []];
+    const writes = [...heads > 0 && rotary > 0 ? [qkv] : [], ...cachesOf(cache)];
     const queries = rotary > 0 ? heads * headDim * FLOAT : 0;
     const cached = cache ? kvHeads * (headDim + (sharedValues ? 0 : valueDim)) : 0;
-    return described("rotate", [qkv, state.rows], writes, {
+    return described("rotate", [qkv, state.rows, ...tables], writes, {
       reads: queries + cached * FLOAT,
       writes: queries + cached * (cache?.half ? 2 : FLOAT),
       flops: FUNCTION_FLOPS / 2 * rotary * (heads + (cache ? kvHeads : 0)),
@@ -177,7 +205,7 @@ export const operands = {
     options: AttentionOptions,
     { tiles, partials }: AttentionTiling,
   ) {
-    const reads = [qkv, state.rows, tiles, ...cachesOf(cache)];
+    const reads = [qkv, state.rows, tiles, state.table, ...cachesOf(cache)];
     const work: Operation["work"] = (counts) => attentionWork(options, cache.half, counts);
     return described("attention", reads, [partials, y], work);
   },
@@ -210,9 +238,15 @@ export const operands = {
     const all = described(`experts ${format.name}`, [x, ids, ...plan.writes], [y], work);
     return { ...all, output: undefined }; // its rows are pairs
   },
-  combine(routing: Routing, x: FloatRows, y: FloatRows, { accumulate }: CombineOptions = {}) {
-    const values = routing.choices * y.columns;
-    return described("combine", [x, routing.weights, ...accumulate ? [y] : []], [y], {
+  combine(
+    { weights, choices }: Routing,
+    x: FloatRows,
+    y: FloatRows,
+    { accumulate, weighted = true }: CombineOptions = {},
+  ) {
+    const values = choices * y.columns;
+    const others = [...weighted ? [weights] : [], ...accumulate ? [y] : []];
+    return described("combine", [x, ...others], [y], {
       reads: FLOAT * (values + (accumulate ? y.columns : 0)),
       writes: valueBytes(y),
       flops: 2 * values,
@@ -262,6 +296,7 @@ export const operands = {
     y: FloatRows,
     { rows, segments }: StepSegments,
     state: Buffer,
+    _weights: ScanWeights,
     { channels, heads, groups, states }: ScanShape,
   ) {
     const reads = [x, dt, b, c, ...z ? [z] : [], state, rows, segments];
@@ -277,6 +312,7 @@ export const operands = {
     y: FloatRows,
     { rows, segments }: StepSegments,
     state: Buffer,
+    _weights: DeltaWeights,
     { heads, keyHeads, dim }: DeltaShape,
   ) {
     const reads = [qkv.rows, alpha, beta, state, rows, segments];
@@ -294,4 +330,16 @@ export const operands = {
       flops: (NORM_FLOPS + (gate ? FUNCTION_FLOPS : 0)) * y.columns,
     });
   },
-};
+} satisfies Operands;
+
+/** An operand with others in place of some of its parts; one that has none of these is left alone. */
+export function withParts<T>(operand: T, partOf: (part: object) => object | undefined): T {
+  if (typeof operand !== "object" || operand === null) return operand;
+  const other = partOf(operand);
+  if (other) return other as T;
+  if (Object.getPrototypeOf(operand) !== Object.prototype) return operand;
+  const parts = Object.entries(operand)
+    .map(([name, part]) => [name, part, withParts(part, partOf)] as const);
+  if (parts.every(([, before, after]) => before === after)) return operand;
+  return Object.fromEntries(parts.map(([name, , part]) => [name, part])) as T;
+}

@@ -73,6 +73,8 @@ export interface Operation {
   readonly output?: FloatRows | undefined;
   /** What it moves and computes in a step. */
   work(counts: WorkCounts): Work;
+  /** Binds its operands, where that was put off until they have memory; see `deferred()`. */
+  bind?(): void;
   /**
    * Binds every variant that encode() can want with counts up to these, so that `Device.prepare()`
    * makes them ready. Missing: there is one variant for all counts.

@@ -88,7 +88,7 @@ async function addFeedForward(layer: Layer, x: FloatRows): Promise<void> {
   if (!layer.hasExperts) {
     return dense.add(normed, x, layer.norm("post_ffw_norm"));
   }
-  const sum = network.memory.floats("dense and experts", x.columns);
+  const sum = network.scratch("dense and experts", x.columns);
   network.normInto(dense.linear(normed, "dense"), sum, layer.norm("post_ffw_norm_1"));
   const experts = await layer.experts({ activation: "gelu", gating: "softmax", normalize: true });
   // The router reads x / rms(x) / sqrt(width), column by column times a scale.

@@ -36,7 +36,7 @@ export class AltUp {
     this.#network = network;
     this.#width = width;
     this.#count = 1 + projections.from.length;
-    this.streams = network.memory.floats("streams", this.#count * width);
+    this.streams = network.scratch("streams", this.#count * width);
   }
 
   /** Streams = x and its projections, which are given its magnitude. */
@@ -80,7 +80,7 @@ export class AltUp {
     const network = this.#network;
     this.#read(0, x);
     this.projections.from.forEach((from, i) => {
-      const other = network.memory.floats("stream", this.#width);
+      const other = network.scratch("stream", this.#width);
       this.#read(i + 1, other);
       const rows = network.linear(network.input(other, from), from, "projected");
       this.#matchMagnitude({ rows }, this.#from(0));
@@ -108,13 +108,11 @@ export class AltUp {
   }
 
   #mix(weights: FloatRows, x: Columns, options: MixOptions): void {
-    const { device } = this.#network;
-    this.#network.addRows(device.mix(weights, x, this.#from(0), options));
+    this.#network.addRows(this.#network.make.mix(weights, x, this.#from(0), options));
   }
 
   #matchMagnitude(y: Columns, reference: Columns, count = 1): void {
-    const { device } = this.#network;
-    this.#network.addRows(device.matchMagnitude(y, reference, { count }));
+    this.#network.addRows(this.#network.make.matchMagnitude(y, reference, { count }));
   }
 }
 

@@ -7,13 +7,10 @@ import {
   type AttentionTiling,
   attentionWork,
   type Buffer,
-  bufferOf,
   type FloatRows,
   type HeadShape,
-  isQuantized,
   type LayerCache,
   type Norm,
-  type Operation,
   partialBytes,
   sumWork,
 } from "../../kernels/mod.ts";
@@ -163,7 +160,7 @@ export function rotate(
   rope: Rope | undefined,
 ): void {
   if (!rope && !cache) return;
-  const operation = network.device.rotate(rows, cache, network.state, {
+  const operation = network.make.rotate(rows, cache, network.state, {
     ...shape,
     rotary: rope?.rotary ?? 0,
     halfPairs: rope?.halfPairs ?? false,
@@ -183,50 +180,47 @@ export function attend(
   options: AttentionOptions,
   reader: { readers: Stack["readers"] },
 ): Input {
-  const { device, state, memory } = network;
+  const { device, state } = network;
   const { limits } = network.options;
   network.boundTileRows(device.mostTileRows(options));
   const split = device.decodeSplit;
   const maxSplits = Math.ceil(limits.context / split);
-  const partials = (label: string, rows: number, splits: number) => {
-    const bytes = partialBytes(options, rows, splits);
-    return memory.buffer(`${label} partials ${bytes}`, bytes);
-  };
+  const partials = (rows: number, splits: number) =>
+    network.scratchAllocator.buffer("partials", partialBytes(options, rows, splits), "scratch");
   const { heads, headDim, valueDim = headDim } = options;
   return network.produce("attended", heads * valueDim, reader, (y) => {
-    // Bound when first used: an encoder that decodes nothing never pays for both.
-    const lazily = (tiling: () => AttentionTiling, own = options) => {
-      let attention: Operation | undefined;
-      return () => attention ??= device.attention(queries, cache, state, y, own, tiling());
-    };
-    const decodePartials = partials("decode", limits.slots, maxSplits);
-    const prefillPartials = partials("prefill", limits.rows, 1);
-    const decode = lazily(() => ({
+    const attention = (own: AttentionOptions, tiling: AttentionTiling) =>
+      network.make.attention(queries, cache, state, y, own, tiling);
+    // A single row sees no more of an image than itself.
+    const decode = attention({ ...options, wholeImages: false }, {
       tileRows: 1,
       split,
       maxSplits,
       tiles: state.decodeTiles,
-      partials: decodePartials,
-    }), { ...options, wholeImages: false }); // a single row sees no more of an image than itself
-    const prefill = lazily(() => ({
-      tileRows: network.tileRows,
+      partials: partials(limits.slots, maxSplits),
+    });
+    const prefill = attention(options, {
+      // Known when it is bound: layers to come may bound it further.
+      get tileRows() {
+        return network.tileRows;
+      },
       split: limits.context,
       maxSplits: 1,
       tiles: state.prefillTiles,
-      partials: prefillPartials,
-    }));
+      partials: partials(limits.rows, 1),
+    });
     return {
-      name: "attention",
-      reads: [queries.floats, state.rows, cache.keys, ...cache.values ? [cache.values] : []],
-      writes: [bufferOf(y), decodePartials, prefillPartials],
-      output: isQuantized(y) ? undefined : y,
-      prepare: () => {
-        decode();
-        prefill();
+      name: prefill.name,
+      reads: [...new Set([...decode.reads, ...prefill.reads])],
+      writes: [...new Set([...decode.writes, ...prefill.writes])],
+      output: prefill.output,
+      bind: () => {
+        decode.bind?.();
+        prefill.bind?.();
       },
       encode: (pass, step) => {
-        if (step.decodeRows > 0) decode().encode(pass, step.decodeRows, step.decodeContext);
-        if (step.prefillTiles > 0) prefill().encode(pass, step.prefillTiles, step.prefillContext);
+        if (step.decodeRows > 0) decode.encode(pass, step.decodeRows, step.decodeContext);
+        if (step.prefillTiles > 0) prefill.encode(pass, step.prefillTiles, step.prefillContext);
       },
       work: ({ rows, sequences, decodeRows, decodeContext, prefillContext }) =>
         sumWork(

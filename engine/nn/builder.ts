@@ -100,7 +100,7 @@ export class ModelBuilder {
   async embed({ scale = 1 } = {}): Promise<FloatRows> {
     const { network, config } = this;
     const { parts: [{ matrix }] } = await this.#embeddings();
-    const x = network.memory.floats("residual", config.width);
+    const x = network.scratch("residual", config.width);
     network.embed(matrix, x, { scale });
     network.addImages(x);
     return x;

@@ -114,7 +114,7 @@ export class ExpertsBlock {
         }),
     );
     const logits = network.linear(x, weights.router, "router");
-    network.addRows(network.device.route(logits, plan.routing, config.route));
+    network.addRows(network.make.route(logits, plan.routing, config.route));
     network.on(device, () => network.addRows(plan));
     return plan;
   }
@@ -129,7 +129,7 @@ export class ExpertsBlock {
 
   /** block(x) as new rows. */
   linear(x: Input, label: string, plan = this.route(x)): FloatRows {
-    const sum = this.network.memory.floats(label, this.#columns);
+    const sum = this.network.scratch(label, this.#columns);
     this.#run(x, plan, sum, false);
     return sum;
   }
@@ -164,22 +164,27 @@ export class ExpertsBlock {
 
   #runExperts(x: Input, plan: ExpertPlan, y: FloatRows, accumulate: boolean): void {
     const { network, config, weights } = this;
-    const { device, memory } = network;
     const { choices, activation } = config;
     const { rows } = network.options.limits;
     const scaled = config.weightInput ? this.#weighted(x, plan) : undefined;
     const paired = weights.up.sides === 2;
-    const pairs = (label: string, columns: number) => memory.floats(label, columns, rows * choices); // [rows * choices, columns]
+    const pairs = (label: string, columns: number) =>
+      network.scratch(label, columns, rows * choices); // [rows * choices, columns]
     const integer = network.multipliesInteger(weights.down);
     const hidden = integer
-      ? memory.quantized("expert hidden", weights.down.columns, rows * choices)
+      ? network.quantizedScratch("expert hidden", weights.down.columns, rows * choices)
       : pairs("expert hidden", weights.down.columns);
     const raised = paired ? hidden : pairs("expert up", weights.down.columns);
     const input = scaled ?? network.formOf(x, weights.up);
     const share = scaled ? 1 : choices;
-    network.addRows(device.expertLinear(weights.up, plan, input, raised, { share, activation }));
+    network.addRows(
+      network.make.expertLinear(weights.up, plan, input, raised, { share, activation }),
+    );
     if (!paired) {
-      const activate = device.activate(raised as FloatRows, hidden, { activation, gated: false });
+      const activate = network.make.activate(raised as FloatRows, hidden, {
+        activation,
+        gated: false,
+      });
       const overPairs = stepOperation(
         activate,
         (pass, step) => activate.encode(pass, step.rows * choices),
@@ -188,9 +193,9 @@ export class ExpertsBlock {
       network.add({ ...overPairs, output: undefined }); // its rows are pairs
     }
     const results = pairs("expert results", this.#columns);
-    network.addRows(device.expertLinear(weights.down, plan, hidden, results, { share: 1 }));
+    network.addRows(network.make.expertLinear(weights.down, plan, hidden, results, { share: 1 }));
     const weighted = !config.weightInput;
-    network.addRows(device.combine(plan.routing, results, y, { accumulate, weighted }));
+    network.addRows(network.make.combine(plan.routing, results, y, { accumulate, weighted }));
   }
 
   /** The input of each pair, times the weight of its expert: [rows * choices, columns]. */
@@ -199,7 +204,7 @@ export class ExpertsBlock {
     const { choices } = this.config;
     const { columns, stride } = x.floats!;
     const { rows } = network.options.limits;
-    const pairs = network.memory.floats("weighted", columns, rows * choices);
+    const pairs = network.scratch("weighted", columns, rows * choices);
     const all: FloatRows = { ...pairs, columns: choices * stride, stride: choices * stride };
     const vectors = { rows: all, columns, step: stride };
     const weights: FloatRows = { columns: choices, stride: choices, floats: routing.weights };

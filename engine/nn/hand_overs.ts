@@ -2,9 +2,12 @@
 // another on the same device are a run; before a run stands one operation that hands over all that it
 // reads and another device wrote.
 
-import type { Buffer, Device } from "../../kernels/mod.ts";
+import type { Buffer, Device, Operation } from "../../kernels/mod.ts";
 import type { Placement } from "../weights/mod.ts";
 import type { StepLimits, StepOperation, StepShape } from "./step.ts";
+
+/** Hands over what a buffer has, once values of steps have their memory. */
+export type HandOverMaker = Pick<Placement, "handOver">;
 
 /** On which devices buffers are as the last operation left them; of others the host writes all. */
 export type Freshness = ReadonlyMap<Buffer, ReadonlySet<Device>>;
@@ -12,7 +15,7 @@ export type Freshness = ReadonlyMap<Buffer, ReadonlySet<Device>>;
 /** The same operations, with what has to be handed over in between, and what is fresh where then. */
 export function withHandOvers(
   operations: readonly StepOperation[],
-  placement: Placement,
+  placement: HandOverMaker,
   limits: StepLimits,
   before: Freshness = new Map(),
 ): { operations: StepOperation[]; after: Freshness } {
@@ -58,15 +61,18 @@ function readsOf(run: readonly StepOperation[]): Buffer[] {
 function handOver(
   buffers: readonly Buffer[],
   device: Device,
-  placement: Placement,
+  placement: HandOverMaker,
   limits: StepLimits,
 ): StepOperation {
-  const all = buffers.map((buffer) => ({ buffer, operation: placement.handOver(buffer, device) }));
+  let all: { buffer: Buffer; operation: Pick<Operation, "encode"> }[] = [];
   return {
     name: "hand over",
     device,
     reads: buffers,
     writes: buffers,
+    bind: () => {
+      all = buffers.map((buffer) => ({ buffer, operation: placement.handOver(buffer, device) }));
+    },
     encode: (pass, step) => {
       for (const { buffer, operation } of all) {
         operation.encode(pass, bytesOf(buffer, step, limits));

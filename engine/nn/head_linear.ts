@@ -21,8 +21,8 @@ export function headLinear(
   const { rows } = network.options.limits;
   const plan = memory.shared(`heads ${heads}`, () => {
     const everyHead = Uint32Array.from({ length: rows * heads }, (_, pair) => pair % heads);
-    const ids = memory.constant(`heads ${heads}`, everyHead);
-    const unused = memory.buffer("no weights", 16);
+    const ids = memory.constant("heads", everyHead);
+    const unused = memory.constant("no weights", new Float32Array(4));
     const routing = { experts: heads, choices: heads, ids, weights: unused, count: unused };
     return device.expertPlan(routing, rows, { cols: 1 });
   });
@@ -31,5 +31,7 @@ export function headLinear(
   const vectors = { ...form, columns: matrix.columns, stride: matrix.columns };
   const results = { ...y.rows, columns: y.step, stride: y.step };
   const input = vectors as FloatRows | QuantizedRows;
-  network.addRows(device.expertLinear(matrix, plan, input, results, { share: 1, vectors: heads }));
+  network.addRows(
+    network.make.expertLinear(matrix, plan, input, results, { share: 1, vectors: heads }),
+  );
 }

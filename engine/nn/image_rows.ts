@@ -10,6 +10,7 @@ import {
   IMAGE_TOKEN,
   NO_WORK,
   type Operation,
+  type OperationMakers,
 } from "../../kernels/mod.ts";
 import type { ImageRun } from "../prompt/mod.ts";
 import { countsOf, type StepOperation, type StepState } from "./step.ts";
@@ -18,8 +19,9 @@ import { countsOf, type StepOperation, type StepState } from "./step.ts";
 interface Slice {
   /** That place: where the first slice is all there is, and others are added. */
   readonly x: FloatRows;
-  /** The device of that place. */
+  /** The device of that place, and its operations on rows of a step. */
   readonly device: Device;
+  readonly make: OperationMakers;
   /** The first of the columns. */
   readonly first: number;
   /** Made with the first image. */
@@ -47,12 +49,12 @@ export class ImageRows {
   }
 
   /** The operation that puts the next slice of the embeddings in x, or adds it: in rows of images only. */
-  next(x: FloatRows, device: Device): StepOperation {
-    const slice: Slice = { x, device, first: this.columns };
+  next(x: FloatRows, device: Device, make: OperationMakers): StepOperation {
+    const slice: Slice = { x, device, make, first: this.columns };
     this.#slices.push(slice);
     return {
       name: "embed images",
-      reads: [this.#state.rows],
+      reads: [this.#state.rows, ...slice.first > 0 ? [x.floats] : []],
       writes: [x.floats],
       encode: (pass, step) => {
         if (step.imageRows > 0) this.#lookUp(slice).embed.encode(pass, step.rows);
@@ -88,7 +90,7 @@ export class ImageRows {
     const table = floatRows(slice.device, "image rows", this.#most, slice.x.columns);
     const matrix = slice.device.tableOf(table, this.#most, IMAGE_TOKEN);
     const options = { by: "token", accumulate: slice.first > 0 } as const;
-    const embed = slice.device.embed(matrix, this.#state, slice.x, options);
+    const embed = slice.make.embed(matrix, this.#state, slice.x, options);
     return slice.lookUp = { table, embed };
   }
 }

@@ -93,13 +93,13 @@ export class LatentAttentionBlock {
     const up = weights.up as { keys: Matrix; values: Matrix };
     const headDim = rank + rotary;
     const { memory } = network;
-    const queries = memory.floats("queries", heads * headDim); // [rows, heads, rank and rotary]
+    const queries = network.scratch("queries", heads * headDim); // [rows, heads, rank and rotary]
     const plain = network.linear(x, weights.query.plain, "plain query");
     const plainInput = network.input(plain, { readers: [up.keys] }, "plain query");
     headLinear(network, up.keys, heads, plainInput, { rows: queries, step: headDim });
     const part = { rows: queries, first: rank, columns: rotary, step: headDim };
     network.elementwise("copy", part, { count: heads, x: { rows: rotaryQuery, step: rotary } });
-    const keys = memory.floats("latent keys", headDim);
+    const keys = network.scratch("latent keys", headDim);
     network.elementwise("copy", { rows: keys, columns: rank }, { x: { rows: compressed } });
     network.elementwise("copy", { rows: keys, first: rank }, { x: { rows: rotaryKey } });
 
@@ -110,7 +110,7 @@ export class LatentAttentionBlock {
     rotate(network, keys, cache, { ...shape, heads: 0, rotaryStart }, config.rope);
     const reader = { readers: [up.values] };
     const attended = attend(network, queries, cache, { ...shape, ...this.#options }, reader);
-    const values = memory.floats("latent values", heads * value);
+    const values = network.scratch("latent values", heads * value);
     headLinear(network, up.values, heads, attended, { rows: values, step: value });
     return network.input(values, weights.output, "latent values");
   }
@@ -127,7 +127,7 @@ export class LatentAttentionBlock {
     const up = weights.up as { keys: Stack; values: Stack };
     const headDim = plain + rotary;
     const keysAt = heads * headDim;
-    const rows = network.memory.floats("qkv", 2 * keysAt + heads * value);
+    const rows = network.scratch("qkv", 2 * keysAt + heads * value);
     const input = network.input(compressed, [up.keys, up.values], "compressed");
     const copies = [
       { first: 0, columns: plain, x: network.linear(x, weights.query.plain, "plain query") },

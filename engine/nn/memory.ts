@@ -1,8 +1,7 @@
-// The GPU memory of a forward step: activations that layers share by label, constants, the KV
-// caches of layers and the states of recurrent ones. Everything is allocated once, at load.
+// The memory of a model that outlives a step: constants, the KV caches of layers and the states of
+// recurrent ones. What lives within a step is in scratch.ts. Everything is allocated once, at load.
 
 import {
-  type Activation,
   type Buffer,
   type Device,
   type FloatRows,
@@ -10,8 +9,6 @@ import {
   type HeadShape,
   type LayerCache,
   layerCacheBytes,
-  type QuantizedRows,
-  quantizedRows,
   type RopeOptions,
   ropeTables,
 } from "../../kernels/mod.ts";
@@ -41,8 +38,6 @@ export interface LayerState {
 export class StepMemory {
   readonly #currentDevice: () => Device;
   readonly #options: MemoryOptions;
-  readonly #activations = new Map<string, Activation>();
-  readonly #buffers = new Map<string, Buffer>();
   readonly #shared = new Map<Device, Map<string, unknown>>();
   readonly #turns = new Map<RopeOptions, { lowTurns: Buffer; highTurns: Buffer }>();
   /** Of all attention layers. */
@@ -61,34 +56,14 @@ export class StepMemory {
     return this.#currentDevice();
   }
 
-  /** Rows of f32, the same for the same label and width. */
+  /** Rows of f32 with memory of their own, which the host writes or reads. */
   floats(label: string, columns: number, rows = this.#options.limits.rows): FloatRows {
-    return this.#reuse(
-      `${label} ${columns} ${rows}`,
-      () => floatRows(this.#device, label, rows, columns),
-    );
+    return floatRows(this.#device, label, rows, columns);
   }
 
-  /** Rows of int8 groups, likewise. */
-  quantized(label: string, columns: number, rows = this.#options.limits.rows): QuantizedRows {
-    return this.#reuse(
-      `${label} int8 ${columns} ${rows}`,
-      () => quantizedRows(this.#device, label, rows, columns),
-    );
-  }
-
-  /** A buffer of its own for each label. */
-  buffer(label: string, bytes: number): Buffer {
-    let buffer = this.#buffers.get(label);
-    if (!buffer) this.#buffers.set(label, buffer = this.#device.buffer(label, bytes, "scratch"));
-    return buffer;
-  }
-
-  /** Values that never change, one buffer for each label. */
+  /** Values that never change. */
   constant(label: string, values: Float32Array | Uint32Array): Buffer {
-    const known = this.#buffers.get(label);
-    if (known) return known;
-    const buffer = this.buffer(label, values.byteLength);
+    const buffer = this.#device.buffer(label, values.byteLength, "scratch");
     this.#device.write(buffer, 0, values);
     return buffer;
   }
@@ -99,12 +74,15 @@ export class StepMemory {
     return { columns: values.length, stride: values.length, floats };
   }
 
-  /** What layers of one device share, made by the first that asks. */
-  shared<T>(label: string, create: () => T): T {
+  /**
+   * What layers of one device share, made by the first that asks.
+   * @param key names all that it is made of
+   */
+  shared<T>(key: string, create: () => T): T {
     let shared = this.#shared.get(this.#device);
     if (!shared) this.#shared.set(this.#device, shared = new Map());
-    let known = shared.get(label) as T | undefined;
-    if (known === undefined) shared.set(label, known = create());
+    let known = shared.get(key) as T | undefined;
+    if (known === undefined) shared.set(key, known = create());
     return known;
   }
 
@@ -155,11 +133,5 @@ export class StepMemory {
     for (const state of this.states) {
       state.copies = state.device.buffer("state copies", rows * state.floats * 4, "cache");
     }
-  }
-
-  #reuse<T extends Activation>(key: string, allocate: () => T): T {
-    let activation = this.#activations.get(key) as T | undefined;
-    if (!activation) this.#activations.set(key, activation = allocate());
-    return activation;
   }
 }

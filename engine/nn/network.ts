@@ -1,11 +1,14 @@
 // A model's forward step as a list of operations, and the vocabulary in which blocks are written:
-// embed, norm, project. Each call allocates what it needs once and appends an operation; a step
-// replays the operations in order for its number of rows.
+// embed, norm, project. Each call makes the values that it needs and appends an operation. When the
+// list is complete, values get their memory and operations are bound; a step replays the operations
+// in order for its number of rows.
 
 import {
   type Activation,
   type ActivationFunction,
+  type Allocator,
   type Columns,
+  deferred,
   type Device,
   type ElementwiseOperation,
   type ElementwiseOptions,
@@ -15,15 +18,17 @@ import {
   type Matrix,
   type Norm,
   type Operation,
+  type OperationMakers,
   padTo,
   type Pass,
   type QuantizedRows,
   ROW_PADDING,
 } from "../../kernels/mod.ts";
 import type { GatedStack, Placement, Stack } from "../weights/mod.ts";
-import { withHandOvers } from "./hand_overs.ts";
+import { type HandOverMaker, withHandOvers } from "./hand_overs.ts";
 import { ImageRows } from "./image_rows.ts";
 import { type MemoryOptions, StepMemory } from "./memory.ts";
+import { Scratch } from "./scratch.ts";
 import { overRows, type StepOperation, type StepShape, type StepState } from "./step.ts";
 
 /** How a model computes. */
@@ -51,6 +56,12 @@ export interface Reader {
 /** What a step gives of the rows that are asked for: logits, or the hidden state before them. */
 export type OutputKind = "logits" | "hidden";
 
+/** The network that another one is a part of, and the shape of its steps by that of the whole. */
+export interface Whole {
+  readonly network: Network;
+  readonly shapeOf: (step: StepShape) => StepShape;
+}
+
 /** A model's forward step, built once and replayed. */
 export class Network {
   readonly memory: StepMemory;
@@ -60,20 +71,90 @@ export class Network {
   #layer: number | undefined;
   #device: Device;
   #recording = this.#operations;
-  #isComplete = false;
+  readonly #scratch: Scratch;
+  readonly #makers = new Map<Device, OperationMakers>();
+  readonly #whole: Whole | undefined;
   readonly #outputs: Record<OutputKind, { rows?: FloatRows; operations: StepOperation[] }> = {
     logits: { operations: [] },
     hidden: { operations: [] },
   };
 
+  /** @param whole the network whose operations those of this one are among; default: none */
   constructor(
     readonly placement: Placement,
     readonly state: StepState,
     readonly options: NetworkOptions,
+    whole?: Whole,
   ) {
     this.#device = placement.top;
-    this.memory = new StepMemory(() => this.#device, options);
+    this.#whole = whole;
+    this.#scratch = whole ? whole.network.#scratch : new Scratch(placement.top);
+    this.memory = whole?.network.memory ?? new StepMemory(() => this.#device, options);
     this.images = new ImageRows(state, options.limits.rows, options.wholeImages);
+  }
+
+  /** Makes operations of the device that computes what is added now, on values too. */
+  get make(): OperationMakers {
+    const device = this.#device;
+    let makers = this.#makers.get(device);
+    makers ??= deferred(device, (value) => this.#scratch.memoryOf(value));
+    this.#makers.set(device, makers);
+    return makers;
+  }
+
+  /**
+   * New rows of f32 that live within a step.
+   * @param label what they are to the model
+   * @param padded columns that get written, if those before the last are padding too
+   */
+  scratch(
+    label: string,
+    columns: number,
+    rows = this.options.limits.rows,
+    padded = columns,
+  ): FloatRows {
+    return this.#scratch.floats(label, rows, columns, padded);
+  }
+
+  /** New rows of int8 groups, likewise. */
+  quantizedScratch(
+    label: string,
+    columns: number,
+    rows = this.options.limits.rows,
+  ): QuantizedRows {
+    return this.#scratch.quantized(label, rows, columns);
+  }
+
+  /** Makes other values of a step. */
+  get scratchAllocator(): Allocator {
+    return this.#scratch.allocator();
+  }
+
+  /** Lets rows live to the end of a step, where the host reads them. */
+  keep(rows: FloatRows): void {
+    this.#scratch.keep(rows.floats);
+  }
+
+  /** The same rows with their memory, once {@linkcode Network.place} has given them any. */
+  placed(rows: FloatRows): FloatRows {
+    return { ...rows, floats: this.#scratch.memoryOf(rows.floats) };
+  }
+
+  /**
+   * Gives the values of a step their memory, and binds its operations, which are complete. Errors:
+   * ScratchError for an operation that reads what none before it writes; GpuError, GpuMemoryError.
+   */
+  place(): void {
+    if (this.#scratch.isPlaced) return;
+    this.#handOver();
+    const { hidden, logits } = this.#outputs;
+    // What logits need gives the hidden state too, but for what devices hand over to each other.
+    const ends = logits.operations.filter((operation) => !hidden.operations.includes(operation));
+    this.#scratch.place([...this.#operations, ...hidden.operations, ...ends]);
+    for (const operation of [...this.#operations, ...hidden.operations, ...ends]) {
+      operation.bind?.();
+      if (operation.output) operation.output = this.placed(operation.output);
+    }
   }
 
   /** Query rows per workgroup of prefill attention: what every attention layer can do. */
@@ -86,9 +167,9 @@ export class Network {
     this.#tileRows = Math.min(this.#tileRows, most);
   }
 
-  /** Makes all that steps can want ready, so that the first is as fast as others. Errors: GpuError. */
+  /** Makes all that steps can want ready, so that the first is as fast as others. Errors: see place(). */
   async prepare(): Promise<void> {
-    this.#handOver();
+    this.place();
     const operations = new Set([...this.operations("logits"), ...this.operations("hidden")]);
     for (const operation of operations) operation.prepare?.(this.options.limits);
     await this.placement.top.prepare();
@@ -136,7 +217,17 @@ export class Network {
 
   /** Appends an operation. */
   add(operation: StepOperation): void {
-    this.#recording.push({ layer: this.#layer, device: this.#device, ...operation });
+    const outputName = operation.output?.floats.label;
+    const own = { layer: this.#layer, device: this.#device, outputName, ...operation };
+    if (!this.#whole) return void this.#recording.push(own);
+    const { network, shapeOf } = this.#whole;
+    const { limits } = this.options;
+    network.add({
+      ...operation,
+      prepare: () => operation.prepare?.(limits),
+      encode: (pass, step) => operation.encode(pass, shapeOf(step)),
+      work: (step) => operation.work(shapeOf(step)),
+    });
   }
 
   /** Appends an operation over all rows of a step. */
@@ -151,21 +242,21 @@ export class Network {
 
   /** x[row] = scale * table[token], or by position, or added to what is there. */
   embed(table: Matrix, x: FloatRows, options: EmbedOptions = {}): void {
-    this.addRows(this.device.embed(table, this.state, x, options));
+    this.addRows(this.make.embed(table, this.state, x, options));
   }
 
   /** Puts the next part of images' embeddings in their rows of x, or adds it; see ImageRows. */
   addImages(x: FloatRows): void {
-    this.add(this.images.next(x, this.#device));
+    this.add(this.images.next(x, this.#device, this.make));
   }
 
-  /** The norm of every row, for the matrices that read it. `label` tells inputs apart that live together. */
+  /** The norm of every row, for the matrices that read it. `label` says what it is. */
   norm(x: FloatRows, norm: Norm, readers: Reader | readonly Reader[], label = "normed"): Input {
     return this.produce(
       label,
       x.columns,
       readers,
-      (y) => overRows(this.device.norm(x, y, norm)),
+      (y) => overRows(this.make.norm(x, y, norm)),
     );
   }
 
@@ -178,26 +269,31 @@ export class Network {
   ): Input {
     const { integer, float } = this.#formsFor(readers);
     if (integer && !float) {
-      const quantized = this.memory.quantized(label, columns);
+      const quantized = this.quantizedScratch(label, columns);
       this.add(operation(quantized));
       return { columns, quantized };
     }
-    const y = this.memory.floats(label, columns);
+    const y = this.scratch(label, columns);
     this.add(operation(y));
     return this.input(y, readers, label);
   }
 
-  /** Rows as they are, for the matrices that read them. */
-  input(x: FloatRows, readers: Reader | readonly Reader[], label = "rows"): Input {
+  /** Rows as they are, for the matrices that read them. @param rows most rows; default: of a step */
+  input(
+    x: FloatRows,
+    readers: Reader | readonly Reader[],
+    label = "rows",
+    rows?: number,
+  ): Input {
     if (!this.#formsFor(readers).integer) return { columns: x.columns, floats: x };
-    const quantized = this.memory.quantized(label, x.columns);
-    this.addRows(this.device.quantize(x, quantized));
+    const quantized = this.quantizedScratch(label, x.columns, rows);
+    this.addRows(this.make.quantize(x, quantized));
     return { columns: x.columns, floats: x, quantized };
   }
 
   /** y = norm(x), in place where y is x; or y += norm(x). */
   normInto(x: FloatRows, y: FloatRows, norm: Norm, { accumulate = false } = {}): void {
-    this.addRows(this.device.norm(x, y, norm, { accumulate }));
+    this.addRows(this.make.norm(x, y, norm, { accumulate }));
   }
 
   /** The norm of vectors within each row, such as heads, in place. */
@@ -206,12 +302,12 @@ export class Network {
     norm: Norm,
     vectors: { first: number; count: number; columns: number },
   ): void {
-    this.addRows(this.device.norm(x, x, norm, { vectors }));
+    this.addRows(this.make.norm(x, x, norm, { vectors }));
   }
 
-  /** x W^T as new rows. `label` names the scratch memory, which layers share. */
+  /** x W^T as new rows. `label` says what they are. */
   linear(x: Input, stack: Stack, label: string): FloatRows {
-    const y = this.memory.floats(label, stack.columns);
+    const y = this.scratch(label, stack.columns);
     this.project(x, stack, y);
     return y;
   }
@@ -223,21 +319,27 @@ export class Network {
   }
 
   /** y = x W^T or y += x W^T, LoRA included. */
-  project(x: Input, stack: Stack, y: FloatRows, { accumulate = false } = {}): void {
+  project(
+    x: Input,
+    stack: Stack,
+    y: FloatRows,
+    { accumulate = false, rows }: { accumulate?: boolean; rows?: number } = {},
+  ): void {
     for (const { matrix, first } of stack.parts) {
-      this.addRows(this.device.linear(matrix, this.formOf(x, matrix), y, { accumulate, first }));
+      this.addRows(this.make.linear(matrix, this.formOf(x, matrix), y, { accumulate, first }));
     }
     for (const { down, up, first } of stack.adapters) {
-      const low = this.memory.floats("low rank", down.rows);
-      this.addRows(this.device.linear(down, this.formOf(x, down), low));
-      this.addRows(this.device.linear(up, low, y, { accumulate: true, first }));
+      const low = this.scratch("low rank", down.rows, rows);
+      this.addRows(this.make.linear(down, this.formOf(x, down), low));
+      this.addRows(this.make.linear(up, low, y, { accumulate: true, first }));
     }
   }
 
   /** f(x W_gate^T) * (x W_up^T), for the matrix that reads it. */
   gated(x: Input, weights: GatedStack, activation: ActivationFunction, reader: Reader): Input {
     if (!("paired" in weights)) {
-      const both = this.memory.floats("gate and up", 2 * padTo(weights.columns, GROUP));
+      const { columns } = weights;
+      const both = this.scratch("gate and up", 2 * padTo(columns, GROUP), undefined, columns);
       this.project(x, weights.stack, both);
       return this.activate(both, weights.columns, activation, reader, { gated: true });
     }
@@ -246,7 +348,7 @@ export class Network {
       "hidden",
       weights.columns,
       reader,
-      (y) => overRows(this.device.linear(weights.paired, form, y, { activation })),
+      (y) => overRows(this.make.linear(weights.paired, form, y, { activation })),
     );
   }
 
@@ -262,7 +364,7 @@ export class Network {
       "hidden",
       columns,
       reader,
-      (y) => overRows(this.device.activate(x, y, { activation, gated })),
+      (y) => overRows(this.make.activate(x, y, { activation, gated })),
     );
   }
 
@@ -272,7 +374,7 @@ export class Network {
     y: Columns,
     options: ElementwiseOptions = {},
   ): void {
-    this.addRows(this.device.elementwise(operation, y, options));
+    this.addRows(this.make.elementwise(operation, y, options));
   }
 
   /**
@@ -289,12 +391,17 @@ export class Network {
     } = {},
   ): void {
     const rows = padTo(this.options.limits.outputs, ROW_PADDING);
-    let hidden = this.memory.floats("hidden output", x.columns, rows);
+    /** The last of them is what the host may read. */
+    const rowsAfter = (layers: number, label: string, columns: number) =>
+      layers === dense.length
+        ? this.memory.floats(label, columns, rows)
+        : this.scratch(label, columns, rows);
+    let hidden = rowsAfter(0, "hidden output", x.columns);
     const options = { source: this.state.outputs };
-    const first = this.device.norm(x, hidden, norm, options);
+    const first = this.make.norm(x, hidden, norm, options);
     const operations = this.#onOutputs(() => this.addRows(first));
-    for (const stack of dense) {
-      const y = this.memory.floats("dense output", stack.columns, rows);
+    for (const [i, stack] of dense.entries()) {
+      const y = rowsAfter(i + 1, "dense output", stack.columns);
       const input = hidden;
       operations.push(...this.#onOutputs(() => this.#projectOutputs(input, stack, y)));
       hidden = y;
@@ -303,7 +410,7 @@ export class Network {
     if (!head) return;
     // Not padded to groups: no product reads it, and the sampler takes rows as they are.
     const { columns } = head;
-    const floats = this.memory.buffer("logits", rows * columns * 4);
+    const floats = this.#device.buffer("logits", rows * columns * 4, "scratch");
     const logits: FloatRows = { columns, stride: columns, floats };
     const product = this.#onOutputs(() => {
       this.#projectOutputs(hidden, head, logits);
@@ -334,9 +441,10 @@ export class Network {
 
   /** Adds what devices have to hand over to each other. Once all operations are there. */
   #handOver(): void {
-    if (this.#isComplete) return;
-    this.#isComplete = true;
-    const { placement, options: { limits } } = this;
+    const { options: { limits } } = this;
+    const placement: HandOverMaker = {
+      handOver: (buffer, to) => this.placement.handOver(this.#scratch.memoryOf(buffer), to),
+    };
     const { operations, after } = withHandOvers(this.#operations, placement, limits);
     this.#operations = this.#recording = operations;
     for (const output of Object.values(this.#outputs)) {
@@ -350,7 +458,8 @@ export class Network {
   }
 
   #projectOutputs(x: FloatRows, stack: Stack, y: FloatRows): void {
-    this.project(this.input(x, stack, "output rows"), stack, y);
+    const { outputs: rows } = this.options.limits;
+    this.project(this.input(x, stack, "output rows", rows), stack, y, { rows });
   }
 
   /** What is added meanwhile, over the rows asked for, instead of adding it. */

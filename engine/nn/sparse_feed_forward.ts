@@ -24,7 +24,7 @@ export class SparseFeedForwardBlock {
     const { network } = this;
     const { gate, up, down } = this.weights;
     const gates = network.linear(x, gate, "gate");
-    network.addRows(network.device.sparsify(gates, this.threshold));
+    network.addRows(network.make.sparsify(gates, this.threshold));
     const values = { rows: network.linear(x, up, "up") };
     network.elementwise("gelu_gate", { rows: gates }, { x: values });
     network.addLinear(network.input(gates, down), down, y, postNorm);

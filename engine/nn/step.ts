@@ -6,6 +6,7 @@ import {
   BLOCK,
   type Buffer,
   type Device,
+  type FloatRows,
   type Operation,
   padTo,
   type Pass,
@@ -36,7 +37,11 @@ export interface StepShape {
 }
 
 /** What a step runs, as data: an operation of the device with its counts taken from the step. */
-export interface StepOperation extends Pick<Operation, "name" | "reads" | "writes" | "output"> {
+export interface StepOperation extends Pick<Operation, "name" | "reads" | "writes" | "bind"> {
+  /** See `Operation.output`; it has its memory once the network has placed its values. */
+  output?: FloatRows | undefined;
+  /** What these rows are to the model, such as "qkv"; missing without any. The network fills it in. */
+  readonly outputName?: string | undefined;
   /** The layer that it belongs to; missing: it belongs to none. */
   readonly layer?: number | undefined;
   /** Whether its rows are those whose output is wanted, not all of the step. */
@@ -65,7 +70,15 @@ export function stepOperation(
   counts: (step: StepShape) => WorkCounts = countsOf,
 ): StepOperation {
   const { name, reads, writes, output } = operation;
-  return { name, reads, writes, output, encode, work: (step) => operation.work(counts(step)) };
+  return {
+    name,
+    reads,
+    writes,
+    output,
+    bind: () => operation.bind?.(),
+    encode,
+    work: (step) => operation.work(counts(step)),
+  };
 }
 
 /** What operations over all rows of a step are counted by. */

@@ -152,12 +152,12 @@ export class StepObserver {
   }
 
   #describe(operation: StepOperation): void {
-    const { name, layer, output } = operation;
+    const { name, layer, output, outputName } = operation;
     this.#infos.set(operation, {
       index: this.#infos.size,
       name,
       ...(layer !== undefined && { layer }),
-      ...(output && { output: output.floats.label, columns: output.columns }),
+      ...(output && outputName && { output: outputName, columns: output.columns }),
     });
   }
 

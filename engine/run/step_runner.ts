@@ -62,6 +62,8 @@ export class StepRunner implements StepExecutor {
   /** Commands that go with the next submit. */
   readonly #held: Commands[] = [];
   readonly #recorder: StepRecorder;
+  /** What pieces of so many bytes are copied by way of. */
+  readonly #copies = new Map<number, Buffer>();
 
   constructor(
     device: Device,
@@ -345,7 +347,7 @@ export class StepRunner implements StepExecutor {
     const { memory, options } = this.#network;
     // WebGPU copies nothing within one buffer, so each piece goes by way of another buffer.
     const copy = (buffer: Buffer, bytes: number, source: number, destination: number) => {
-      const between = memory.buffer(`copy ${bytes}`, bytes);
+      const between = this.#copyBuffer(bytes);
       recorder.copy(buffer, source * bytes, between, 0, bytes);
       recorder.copy(between, 0, buffer, destination * bytes, bytes);
     };
@@ -372,6 +374,13 @@ export class StepRunner implements StepExecutor {
   /** Most consecutive rows of one sequence in a query tile. */
   get tileRows(): number {
     return this.#network.tileRows;
+  }
+
+  #copyBuffer(bytes: number): Buffer {
+    let buffer = this.#copies.get(bytes);
+    buffer ??= this.#device.buffer("copy", bytes, "scratch");
+    this.#copies.set(bytes, buffer);
+    return buffer;
   }
 
   #createSampler({ floats: logits, columns: vocabulary }: FloatRows): Sampler {

@@ -227,7 +227,7 @@ async function buildNetwork(parts: Parts, patches: number): Promise<BuiltNetwork
   const network = await device.scoped(`build an image encoder for ${patches} patches`, async () => {
     const image = new ImageBuilder(device, weights, config, { exact, patches, merge, extraRows });
     const built = await family.build(image);
-    const readback = new RowReadback(device, "embeddings", built.output, patches);
+    const readback = new RowReadback(device, "embeddings", image.finish(built.output), patches);
     await device.prepare();
     return { device, image, built, readback, patches };
   });

@@ -57,7 +57,15 @@ import {
   WeightMatrix,
   WeightWriter,
 } from "./matrix.ts";
-import { bufferSize, cpu, type CpuBuffer, dryBuffer, giveBuffer, takeBuffer } from "./memory.ts";
+import {
+  bufferSize,
+  cpu,
+  type CpuBuffer,
+  dryBuffer,
+  giveBuffer,
+  partOf,
+  takeBuffer,
+} from "./memory.ts";
 import { type CpuExpertPlan, expertPlan, planBytes } from "./expert_plan.ts";
 import { embed } from "./embed.ts";
 import * as experts from "./plain/experts.ts";
@@ -158,6 +166,10 @@ export class CpuDevice implements Device {
     if (!this.#core.isDry) giveBuffer(cpu(buffer).home, cpu(buffer));
   }
 
+  part(buffer: Buffer, bytes: number): Buffer {
+    return partOf(cpu(buffer), bufferSize(bytes));
+  }
+
   canPair(): boolean {
     return true;
   }
@@ -174,7 +186,9 @@ export class CpuDevice implements Device {
   }
 
   matrixWriter(matrix: WeightMatrix, side: 0 | 1 = 0): MatrixWriter {
-    return this.#core.isDry ? { append() {}, finish() {} } : new WeightWriter(matrix, side);
+    return this.#core.isDry
+      ? { append() {}, finish() {} }
+      : new WeightWriter(matrix, side, this.#core);
   }
 
   setAffine(matrix: WeightMatrix, affine: Affine): void {
@@ -266,7 +280,10 @@ export class CpuDevice implements Device {
   }
 
   norm(x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}): Operation {
-    return this.#bound(operands.norm(x, y, options), norms.norm(this.#core, x, y, norm, options));
+    return this.#bound(
+      operands.norm(x, y, norm, options),
+      norms.norm(this.#core, x, y, norm, options),
+    );
   }
 
   quantize(x: FloatRows, y: QuantizedRows): Operation {
@@ -400,7 +417,7 @@ export class CpuDevice implements Device {
     shape: ScanShape,
   ): Operation {
     const run = scan(this.#core, inputs, y, step, state, weights, shape);
-    return this.#bound(operands.scan(inputs, y, step, state, shape), run);
+    return this.#bound(operands.scan(inputs, y, step, state, weights, shape), run);
   }
 
   deltaRule(
@@ -412,7 +429,7 @@ export class CpuDevice implements Device {
     shape: DeltaShape,
   ): Operation {
     const run = deltaRule(this.#core, inputs, y, step, state, weights, shape);
-    return this.#bound(operands.deltaRule(inputs, y, step, state, shape), run);
+    return this.#bound(operands.deltaRule(inputs, y, step, state, weights, shape), run);
   }
 
   gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation {

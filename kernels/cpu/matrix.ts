@@ -5,7 +5,7 @@
 import type { FloatRows } from "../ops/activation.ts";
 import type { Affine, Matrix, MatrixShape, MatrixWriter } from "../ops/matrix.ts";
 import type { QuantFormat } from "../quants/mod.ts";
-import { BAND, bandBytes, blockColumns, type CpuFormat } from "./formats/mod.ts";
+import { BAND, bandBytes, blockColumns, type CpuFormat, cpuFormat } from "./formats/mod.ts";
 import { cpu, type CpuBuffer } from "./memory.ts";
 
 /** A table or a matrix whose rows can be had as floats. */
@@ -87,6 +87,8 @@ export class WeightMatrix implements CpuMatrix {
   /** GGUF blocks of each side, until they are let go. */
   readonly #blocks: Uint8Array<ArrayBuffer>[];
   #packed: readonly PackedSide[] | undefined;
+  /** Sides whose rows are all there. */
+  #finished = 0;
   /** Whether look-ups or products with f32 read the blocks. */
   #keepsBlocks = false;
 
@@ -130,6 +132,13 @@ export class WeightMatrix implements CpuMatrix {
   floatRow(row: number, side = 0): Float32Array {
     const bytes = this.#blocks[side].subarray(row * this.rowBytes, (row + 1) * this.rowBytes);
     return this.format.dequantize(bytes, bytes.length / this.format.blockBytes);
+  }
+
+  /** Lays it out for products once all its sides are there: its blocks make room for the next one's. */
+  finishSide(packer: Packer): void {
+    this.#finished++;
+    const format = cpuFormat(this.format.name);
+    if (format && this.#finished === this.sides) this.packed(format, packer);
   }
 
   /** How it lies in bands, laid out when first asked for. */
@@ -187,11 +196,13 @@ export function tableOf({ floats, columns, stride }: FloatRows, table: {
 export class WeightWriter implements MatrixWriter {
   readonly #matrix: WeightMatrix;
   readonly #side: number;
+  readonly #packer: Packer;
   #written = 0;
 
-  constructor(matrix: WeightMatrix, side: number) {
+  constructor(matrix: WeightMatrix, side: number, packer: Packer) {
     this.#matrix = matrix;
     this.#side = side;
+    this.#packer = packer;
   }
 
   append(rows: Uint8Array): void {
@@ -205,7 +216,9 @@ export class WeightWriter implements MatrixWriter {
     return this.#matrix.room(this.#side, this.#written, bytes);
   }
 
-  finish(): void {}
+  finish(): void {
+    this.#matrix.finishSide(this.#packer);
+  }
 }
 
 /** Bytes of a unit in bands. */

@@ -134,6 +134,19 @@ export function giveBuffer(memory: SharedMemory, { address, size }: CpuBuffer): 
   memory.give(address, wholeLines(size));
 }
 
+/** The first bytes of a buffer. @param size a multiple of 16, at most that of the buffer */
+export function partOf(buffer: CpuBuffer, size: number): CpuBuffer {
+  const { bytes, words, floats, halves } = buffer;
+  return {
+    ...buffer,
+    size,
+    bytes: bytes.subarray(0, size),
+    words: words.subarray(0, size / 4),
+    floats: floats.subarray(0, size / 4),
+    halves: halves.subarray(0, size / 2),
+  };
+}
+
 /** A buffer that has a size and no memory. */
 export function dryBuffer(home: SharedMemory, label: string, size: number): CpuBuffer {
   const none = new SharedArrayBuffer(0);

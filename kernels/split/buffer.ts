@@ -61,3 +61,35 @@ export class SplitBuffer implements Buffer {
     this.#image = undefined;
   }
 }
+
+/** The first bytes of such a buffer: memory on the same devices. */
+export class SplitPart extends SplitBuffer {
+  readonly #whole: SplitBuffer;
+  readonly #parts = new Map<Half, Buffer>();
+
+  constructor(whole: SplitBuffer, bytes: number) {
+    super(whole.label, bytes, whole.purpose);
+    this.#whole = whole;
+  }
+
+  override get halves(): readonly Half[] {
+    return this.#whole.halves;
+  }
+
+  override on(half: Half): Buffer {
+    let memory = this.#parts.get(half);
+    if (!memory) {
+      memory = half.device.part(this.#whole.on(half), this.size);
+      this.#parts.set(half, memory);
+    }
+    return memory;
+  }
+
+  override write(offset: number, bytes: Uint8Array<ArrayBuffer>): void {
+    this.#whole.write(offset, bytes);
+  }
+
+  override settle(): void {}
+
+  override free(): void {}
+}

@@ -4,10 +4,10 @@
 // over, and whoever lays out the operations says where: nothing is copied behind his back.
 
 import type { Commands, Device, PassTimes, Readback, Sampler } from "../device.ts";
-import { operands } from "../operands.ts";
+import { operands, withParts } from "../operands.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
 import type { ExpertPlan, Routing } from "../ops/experts.ts";
-import { type Half, SplitBuffer } from "./buffer.ts";
+import { type Half, SplitBuffer, SplitPart } from "./buffer.ts";
 import { SubmitOrder } from "./order.ts";
 import {
   passOfOne,
@@ -105,6 +105,7 @@ export class SplitDevice implements Disposable {
         this.#unsettled.delete(buffer);
         buffer.free();
       },
+      part: (buffer, bytes) => new SplitPart(buffer as SplitBuffer, bytes),
       canPair: (...shape) => device.canPair(...shape),
       matrix: (...shape) => device.matrix(...shape),
       matrixWriter: (...side) => device.matrixWriter(...side),
@@ -187,15 +188,10 @@ export class SplitDevice implements Disposable {
 
   /** The same operand with the memory of one device in place of buffers; others are left alone. */
   #onHalf<T>(operand: T, half: Half): T {
-    if (operand instanceof SplitBuffer) return operand.on(half) as T;
-    if (typeof operand !== "object" || operand === null) return operand;
-    const plan = this.#plans.get(operand);
-    if (plan) return plan as T;
-    if (Object.getPrototypeOf(operand) !== Object.prototype) return operand;
-    const parts = Object.entries(operand)
-      .map(([name, part]) => [name, part, this.#onHalf(part, half)] as const);
-    if (parts.every(([, before, after]) => before === after)) return operand;
-    return Object.fromEntries(parts.map(([name, , part]) => [name, part])) as T;
+    return withParts(
+      operand,
+      (part) => part instanceof SplitBuffer ? part.on(half) : this.#plans.get(part),
+    );
   }
 
   #write(half: Half, buffer: Buffer, offset: number, data: ArrayBufferView | ArrayBuffer): void {

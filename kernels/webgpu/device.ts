@@ -76,6 +76,11 @@ export class WebGpuDevice extends Gpu implements Device {
     return new WebGpuDevice(this.gpu, this.profile, this.owner ?? this);
   }
 
+  /** Operations take buffers whole here, and never look at their sizes. */
+  part(buffer: Buffer): Buffer {
+    return buffer;
+  }
+
   canPair(format: QuantFormat, rows: number, columns: number): boolean {
     return canPair(format, rows, columns);
   }
@@ -154,7 +159,7 @@ export class WebGpuDevice extends Gpu implements Device {
   }
 
   norm(x: FloatRows, y: Activation, norm: Norm, options: NormOptions = {}): Operation {
-    return bound(operands.norm(x, y, options), new Normalize(this, x, y, norm, options));
+    return bound(operands.norm(x, y, norm, options), new Normalize(this, x, y, norm, options));
   }
 
   quantize(x: FloatRows, y: QuantizedRows): Operation {
@@ -271,7 +276,7 @@ export class WebGpuDevice extends Gpu implements Device {
     shape: ScanShape,
   ): Operation {
     const scan = new SelectiveScan(this, inputs, y, step, state, weights, shape);
-    return bound(operands.scan(inputs, y, step, state, shape), scan);
+    return bound(operands.scan(inputs, y, step, state, weights, shape), scan);
   }
 
   deltaRule(
@@ -283,7 +288,7 @@ export class WebGpuDevice extends Gpu implements Device {
     shape: DeltaShape,
   ): Operation {
     const rule = new GatedDeltaRule(this, inputs, y, step, state, weights, shape);
-    return bound(operands.deltaRule(inputs, y, step, state, shape), rule);
+    return bound(operands.deltaRule(inputs, y, step, state, weights, shape), rule);
   }
 
   gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation {

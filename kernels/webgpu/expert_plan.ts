@@ -52,7 +52,7 @@ export class GpuExpertPlan implements ExpertPlan {
     const words = 2 * pairs + routing.experts * (1 + MOST_COLUMNS);
     this.tiles = device.buffer("expert plan", words * 4, "scratch");
     this.reads = [routing.count, routing.ids];
-    this.writes = [this.tiles];
+    this.writes = options.cols === 1 ? [] : [this.tiles];
   }
 
   /** Pairs that share an expert, on average: what a product's tile is chosen for. One: ungrouped. */

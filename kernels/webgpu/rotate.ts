@@ -48,6 +48,7 @@ export class Rotate {
         HALF_CACHE: CACHED && cache!.half,
         HALF_PAIRS: rotary > 0 && halfPairs,
         ROTATED: rotary > 0,
+        IN_PLACE: rotary > 0 && heads > 0,
         SECTIONS,
         INTERLEAVED: interleaved,
         IMAGE_TOKEN,

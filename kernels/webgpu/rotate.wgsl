@@ -2,6 +2,7 @@
 // KV cache with the values. One invocation handles four elements of one head of one row.
 // HALF_PAIRS: element i is paired with i + rotary/2 (NeoX); otherwise 2i with 2i + 1 (Llama), both
 // counted from the first rotated element. ROTATED, CACHED, VALUES: whether there is any of that.
+// IN_PLACE: whether there are queries to rotate.
 // The angle position * frequency comes from two small tables, position = 256 * high + low, as unit
 // vectors that multiply: exact at any position, where sin and cos of a large f32 are not.
 // SECTIONS: M-RoPE (Wang et al. 2024), whose positions have three parts. Each turns the pairs of its
@@ -21,7 +22,11 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;          // [rows] token, position, slot, rotary position
+#if IN_PLACE
 @group(0) @binding(2) var<storage, read_write> qkv: array<f32>;           // [rows, stride]: q, k, v heads
+#else
+@group(0) @binding(2) var<storage, read> qkv: array<f32>;
+#end
 #if ROTATED
 @group(0) @binding(3) var<storage, read> low_turns: array<vec4<f32>>;     // [256, rotary/4] (cos, sin) twice
 @group(0) @binding(4) var<storage, read> high_turns: array<vec4<f32>>;    // [positions/256, rotary/4]
@@ -150,7 +155,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   }
   #end
   if (head < params.heads) {
-    #if ROTATED
+    #if IN_PLACE
     qkv[base + first] = a.x;
     qkv[base + first + 1u] = a.y;
     qkv[base + second] = b.x;

@@ -105,7 +105,10 @@ export async function loadMamba(
     scan: {
       a: layer.vector("ssm_a", [states, channels]),
       d: layer.vector("ssm_d", [channels]),
-      bias: network.memory.constant(`zeros ${channels}`, new Float32Array(channels)),
+      bias: network.memory.shared(
+        `${channels} zeros`,
+        () => network.memory.constant("zeros", new Float32Array(channels)),
+      ),
       scalarDecay: false,
     },
     output: await layer.matrix("ssm_out.weight", config.width, channels),

@@ -31,11 +31,11 @@ export function convolve(
   channels: number,
   options: ConvolutionOptions,
 ): FloatRows {
-  const { device, memory, state } = network;
-  const y = memory.floats("convolved", channels);
+  const { memory, state } = network;
+  const y = network.scratch("convolved", channels);
   const bytes = convolutionStateBytes(channels, options.width, 1);
   const history = memory.layerState("convolution state", bytes / FLOAT);
-  const convolution = device.convolution(x, y, state, history, options);
+  const convolution = network.make.convolution(x, y, state, history, options);
   network.add(stepOperation(convolution, (pass, step) => {
     const longest = step.rows - step.sequences + 1; // at most: every sequence has a row
     convolution.encode(pass, step.sequences, longest);
@@ -74,10 +74,10 @@ export function scan(
   weights: ScanWeights,
   shape: ScanShape,
 ): FloatRows {
-  const { device, memory, state } = network;
-  const y = memory.floats("scanned", shape.channels);
+  const { memory, state } = network;
+  const y = network.scratch("scanned", shape.channels);
   const carried = memory.layerState("scan state", scanStateBytes(shape, 1) / FLOAT);
-  network.add(overSequences(device.scan(inputs, y, state, carried, weights, shape)));
+  network.add(overSequences(network.make.scan(inputs, y, state, carried, weights, shape)));
   return y;
 }
 
@@ -88,17 +88,17 @@ export function deltaRule(
   weights: DeltaWeights,
   shape: DeltaShape,
 ): FloatRows {
-  const { device, memory, state } = network;
-  const y = memory.floats("delta", shape.heads * shape.dim);
+  const { memory, state } = network;
+  const y = network.scratch("delta", shape.heads * shape.dim);
   const carried = memory.layerState("delta state", deltaStateBytes(shape, 1) / FLOAT);
-  network.add(overSequences(device.deltaRule(inputs, y, state, carried, weights, shape)));
+  network.add(overSequences(network.make.deltaRule(inputs, y, state, carried, weights, shape)));
   return y;
 }
 
 /** The norm of each group of x with its gate, as new rows. */
 export function gatedNorm(network: Network, x: FloatRows, options: GatedNormOptions): FloatRows {
-  const y = network.memory.floats("gated norm", x.columns);
-  network.addRows(network.device.gatedNorm({ rows: x, first: 0 }, y, options));
+  const y = network.scratch("gated norm", x.columns);
+  network.addRows(network.make.gatedNorm({ rows: x, first: 0 }, y, options));
   return y;
 }
 

@@ -59,7 +59,7 @@ export const gemma4: VisionFamily = {
     const matrix = top.all(name, top.size(0, [[name, 1]]));
     const projection = await loadProjection(top, [matrix], config.width, network);
     const norm = { kind: "rms", epsilon: config.epsilon() } as const;
-    const output = network.memory.floats("embeddings", projection.columns);
+    const output = network.scratch("embeddings", projection.columns);
     projection.run(network.norm(rows, norm, projection), output);
     return { output };
   },

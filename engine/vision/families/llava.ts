@@ -46,7 +46,7 @@ async function readFeatures(image: ImageBuilder): Promise<FloatRows> {
     learnedPositions(image, image.options.extraRows > 0 ? { classToken: "first" } : {}),
   );
   image.normalizeIfThere(x, "v.pre_ln");
-  const features = wanted.length > 1 ? network.memory.floats("features", wanted.length * width) : x;
+  const features = wanted.length > 1 ? network.scratch("features", wanted.length * width) : x;
   const read = (block: number) => {
     const at = wanted.indexOf(block);
     if (features === x || at < 0) return;

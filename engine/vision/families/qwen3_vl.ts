@@ -65,7 +65,7 @@ export const qwen3vl: VisionFamily = {
     const isDeep = (block: number) =>
       top.hasAny(parts.map((part) => `v.deepstack.${block}.${part}`));
     const deep = Array.from({ length: config.layers }, (_, block) => block).filter(isDeep);
-    const output = network.memory.floats("output", width * (1 + deep.length), image.mostTokens);
+    const output = network.scratch("output", width * (1 + deep.length), image.mostTokens);
     const rotations = image.rotations(ropeOf(config));
     const x = await image.patches(stretchedPositions(image), {
       frames: 2,

@@ -57,7 +57,7 @@ export class ImageAttention {
     const { network, config } = this;
     const { projection, output, queryNorm, keyNorm, valueNorm } = this.weights;
     const { heads, headDim: columns } = config;
-    const qkv = network.memory.floats("qkv", projection.columns); // [rows, q, k and v heads]
+    const qkv = network.scratch("qkv", projection.columns); // [rows, q, k and v heads]
     projection.run(x, qkv);
     const normHeads = (norm: Norm | undefined, part: number) => {
       const first = part * heads * columns;
@@ -71,14 +71,13 @@ export class ImageAttention {
   }
 
   #rotateAndStore(qkv: FloatRows): void {
-    const { device } = this.network;
     const { heads, headDim, windows, rotations } = this.config;
     if (rotations) {
       const { buffer, distance } = rotations;
       const options = { heads: 2 * heads, headDim, distance };
-      this.network.addRows(device.rotateRows(qkv, buffer, options));
+      this.network.addRows(this.network.make.rotateRows(qkv, buffer, options));
     }
-    const store = device.rotate(qkv, windows.cache, windows.state, {
+    const store = this.network.make.rotate(qkv, windows.cache, windows.state, {
       heads: 0,
       kvHeads: heads,
       headDim,
@@ -91,7 +90,7 @@ export class ImageAttention {
 
   /** softmax(q k^T * scale) v within each window. */
   #attend(qkv: FloatRows): Input {
-    const { device, memory, options: { limits } } = this.network;
+    const { options: { limits } } = this.network;
     const { heads, headDim, windows, scale = 1 / Math.sqrt(headDim) } = this.config;
     const shape = { heads, kvHeads: heads, headDim };
     const tiling: AttentionTiling = {
@@ -99,12 +98,16 @@ export class ImageAttention {
       split: limits.rows,
       maxSplits: 1,
       tiles: windows.state.prefillTiles,
-      partials: memory.buffer("partials", partialBytes(shape, limits.rows, 1)),
+      partials: this.network.scratchAllocator.buffer(
+        "partials",
+        partialBytes(shape, limits.rows, 1),
+        "scratch",
+      ),
     };
     return this.network.produce("attended", heads * headDim, this.weights.output, (y) => {
       const options = { ...shape, scale, causal: false };
       const { cache, state } = windows;
-      const attention = device.attention(qkv, cache, state, y, options, tiling);
+      const attention = this.network.make.attention(qkv, cache, state, y, options, tiling);
       return stepOperation(
         attention,
         (pass) => attention.encode(pass, windows.tiles, windows.longest),

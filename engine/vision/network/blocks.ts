@@ -82,7 +82,7 @@ export function projectTwice(
   x: Input,
   first: Stack,
   second: Stack,
-  y = network.memory.floats("embeddings", second.columns),
+  y = network.scratch("embeddings", second.columns),
 ): FloatRows {
   const rows = network.linear(x, first, "projector");
   network.project(network.activate(rows, first.columns, "gelu", second), second, y);
@@ -92,13 +92,13 @@ export function projectTwice(
 /** The mean of the vectors side by side in each row. */
 export function meanVector(network: Network, x: FloatRows, columns: number): FloatRows {
   const count = x.columns / columns;
-  const y = network.memory.floats("mean", columns);
+  const y = network.scratch("mean", columns);
   network.elementwise("copy", { rows: y }, { x: { rows: x }, factor: 1 / count });
   if (count === 1) return y;
   const shares = network.memory.rows("shares", new Float32Array(count - 1).fill(1 / count));
   const others = { rows: x, first: columns, step: columns };
   const options = { inputs: count - 1, outputs: 1 };
   const weights = { ...shares, stride: 0 };
-  network.addRows(network.device.mix(weights, others, { rows: y }, options));
+  network.addRows(network.make.mix(weights, others, { rows: y }, options));
   return y;
 }

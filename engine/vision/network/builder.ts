@@ -9,7 +9,6 @@ import {
   type Norm,
   padTo,
   type Pass,
-  sumWork,
 } from "../../../kernels/mod.ts";
 import { Layer, Network, type NetworkOptions, type StepShape } from "../../nn/mod.ts";
 import { type ImageAttentionConfig, loadImageAttention, type Rotations } from "./attention.ts";
@@ -118,7 +117,7 @@ export class ImageBuilder {
     embedding: PatchEmbeddingConfig = {},
   ): Promise<FloatRows> {
     const { network, top, config: { width } } = this;
-    const x = network.memory.floats("residual", width);
+    const x = network.scratch("residual", width);
     if (positions) {
       const rows = network.memory.floats("positions", width);
       this.#inputs.push((grid, count) => {
@@ -171,18 +170,13 @@ export class ImageBuilder {
   tokens(x: FloatRows): { network: Network; x: FloatRows } {
     const size = this.options.merge ** 2;
     const options = this.#optionsFor(this.mostTokens);
-    const network = new Network(wholeOn(this.device), this.#whole.state, options);
-    const tokens = (step: StepShape) => ({ ...step, rows: step.outputs / size });
-    this.network.add({
-      name: "tokens",
-      reads: [x.floats],
-      writes: [],
-      encode: (pass, step) => network.encode(pass, tokens(step), "hidden"),
-      work: (step) => sumWork(network.operations("hidden").map(({ work }) => work(tokens(step)))),
+    const network = new Network(wholeOn(this.device), this.#whole.state, options, {
+      network: this.network,
+      shapeOf: (step) => ({ ...step, rows: step.outputs / size }),
     });
     const joined = { columns: size * x.stride, stride: size * x.stride, floats: x.floats };
     if (x.stride === x.columns) return { network, x: joined };
-    const packed = network.memory.floats("joined", size * x.columns);
+    const packed = network.scratch("joined", size * x.columns);
     const to = { rows: packed, columns: x.columns, step: x.columns };
     network.elementwise("copy", to, { count: size, x: { rows: joined, step: x.stride } });
     return { network, x: packed };
@@ -199,6 +193,13 @@ export class ImageBuilder {
       (someLayers && layerOf(name, "v.blk.") >= this.#layers) ||
       OF_TILES.some((names) => names.test(name))
     );
+  }
+
+  /** Ends the network, whose output is read by the host: with its memory. Errors: as of Network.place(). */
+  finish(output: FloatRows): FloatRows {
+    this.network.keep(output);
+    this.network.place();
+    return this.network.placed(output);
   }
 
   /** Writes what depends on the shape of an image. */

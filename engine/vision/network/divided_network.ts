@@ -2,29 +2,24 @@
 // between two parts the thread hears messages, and the work can be aborted.
 
 import type { Pass } from "../../../kernels/mod.ts";
-import { Network, type StepOperation, type StepShape } from "../../nn/mod.ts";
+import { Network, type StepShape } from "../../nn/mod.ts";
 
 /** A network whose operations fall into parts. It has no outputs of rows that are asked for. */
 export class DividedNetwork extends Network {
-  readonly #parts: StepOperation[][] = [[]];
+  /** Where each part begins. */
+  readonly #starts: number[] = [0];
 
   /** Ends a part. */
   divide(): void {
-    this.#parts.push([]);
-  }
-
-  override add(operation: StepOperation): void {
-    this.#parts.at(-1)!.push(operation);
-  }
-
-  override encode(pass: Pass, step: StepShape): void {
-    for (const operation of this.#parts.flat()) operation.encode(pass, step);
+    this.#starts.push(this.operations("hidden").length);
   }
 
   /** What records each part of a step, in order. */
   *parts(step: StepShape): Generator<(pass: Pass) => void> {
-    for (const operations of this.#parts) {
-      yield (pass) => operations.forEach((operation) => operation.encode(pass, step));
+    const operations = this.operations("hidden");
+    for (const [i, start] of this.#starts.entries()) {
+      const part = operations.slice(start, this.#starts[i + 1]);
+      yield (pass) => part.forEach((operation) => operation.encode(pass, step));
     }
   }
 }

@@ -57,9 +57,9 @@ class BoundedFeedForward implements ImageFeedForward {
   add(x: Input, y: FloatRows, postNorm?: Norm): void {
     const { network } = this.layer;
     const { gate, up, down } = this.weights;
-    const values = network.memory.floats("up", up.columns);
+    const values = network.scratch("up", up.columns);
     up.run(x, values);
-    const gates = gate ? network.memory.floats("gate", gate.columns) : values;
+    const gates = gate ? network.scratch("gate", gate.columns) : values;
     gate?.run(x, gates);
     const activated = network.activate(gates, up.columns, this.activation, { readers: [] }).floats!;
     if (gate) network.elementwise("multiply", { rows: activated }, { x: { rows: values } });

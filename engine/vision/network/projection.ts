@@ -50,14 +50,14 @@ export class Projection {
     const network = this.#network;
     const [{ stack, input, output }, ...others] = this.#members;
     if (others.length === 0 && !input && !output) return network.addLinear(x, stack, y, postNorm);
-    const rows = network.memory.floats("projected", this.columns);
+    const rows = network.scratch("projected", this.columns);
     this.run(x, rows);
     if (postNorm) network.normInto(rows, y, postNorm, { accumulate: true });
     else network.elementwise("add", { rows: y }, { x: { rows } });
   }
 
   #bounded(x: Input, bounds: Bounds, reader: Stack): Input {
-    const copy = this.#network.memory.floats("bounded", x.columns);
+    const copy = this.#network.scratch("bounded", x.columns);
     this.#network.elementwise("copy", { rows: copy }, { x: { rows: x.floats! } });
     this.#bound(copy, bounds, 0, x.columns);
     return this.#network.input(copy, reader, "bounded");
