@@ -78,6 +78,7 @@ export class AltUp {
   /** x = the mean of the active stream and the others' projections, which are given its magnitude. */
   end(x: FloatRows): void {
     const network = this.#network;
+    network.beginLayer(); // none: its matrices are not those of the last layer's device
     this.#read(0, x);
     this.projections.from.forEach((from, i) => {
       const other = network.scratch("stream", this.#width);
