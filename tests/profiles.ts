@@ -77,7 +77,12 @@ function sizeOf({ subgroups }: Pick<Profile, "subgroups">): number {
 /** What a profile says of the device, for what is to be computed without one. */
 export function deviceProfile(profile: Profile): WebGpuDevice["profile"] {
   return {
-    platform: { name: "standard", subgroupsDirective: true, sleepyMap: false },
+    platform: {
+      name: "standard",
+      subgroupsDirective: true,
+      sleepyMap: false,
+      emptyDispatches: true,
+    },
     capabilities: {
       subgroups: profile.subgroups !== undefined,
       timestamps: false,

@@ -226,7 +226,7 @@ export class Gpu implements Disposable {
   async prepare(): Promise<void> {
     const kernels = [...this.#kernels.values()].filter(({ isReady }) => !isReady);
     await Promise.all(kernels.map((kernel) => kernel.prepare()));
-    if (!this.capabilities.software) return;
+    if (!this.capabilities.software || !this.platform.emptyDispatches) return;
     const encoder = this.gpu.createCommandEncoder();
     const pass = encoder.beginComputePass();
     for (const kernel of kernels) kernel.encodeNothing(pass);

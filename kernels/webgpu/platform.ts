@@ -12,14 +12,31 @@ export interface Platform {
   readonly subgroupsDirective: boolean;
   /** Whether mapAsync blocks and then sleeps, so that its tail is worth overlapping. */
   readonly sleepyMap: boolean;
+  /** Whether a dispatch of no workgroups is silent; Dawn writes a warning to the standard output. */
+  readonly emptyDispatches: boolean;
 }
 
-const DENO: Platform = { name: "deno", subgroupsDirective: false, sleepyMap: true };
+const DENO: Platform = {
+  name: "deno",
+  subgroupsDirective: false,
+  sleepyMap: true,
+  emptyDispatches: true,
+};
 
-const DAWN: Platform = { name: "dawn", subgroupsDirective: true, sleepyMap: false };
+const DAWN: Platform = {
+  name: "dawn",
+  subgroupsDirective: true,
+  sleepyMap: false,
+  emptyDispatches: false,
+};
 
 /** What a browser gives, or a program brings. */
-const STANDARD: Platform = { name: "standard", subgroupsDirective: true, sleepyMap: false };
+const STANDARD: Platform = {
+  name: "standard",
+  subgroupsDirective: true,
+  sleepyMap: false,
+  emptyDispatches: true,
+};
 
 /**
  * The implementation of WebGPU that computes: the runtime's own, Deno's or a browser's, if it has one,

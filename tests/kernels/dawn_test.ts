@@ -38,6 +38,21 @@ dawnTest("Dawn computes in workers, one after the other and beside the main thre
   }
 });
 
+dawnTest(
+  "a load and an answer on Dawn write nothing but the answer to the standard output",
+  async () => {
+    const program = new URL("../../mod.ts", import.meta.url).pathname;
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", "--no-lock", program, "run", "quern:tiny", "Hello"],
+      env: { QUERN_DEVICE: "dawn", OLLAMA_HOST: "127.0.0.1:9" },
+      stdin: "null",
+    }).output();
+    const said = new TextDecoder().decode(stdout);
+    assert(said.trim().length > 0);
+    assert(!/warning/i.test(said), said);
+  },
+);
+
 Deno.test("where Dawn's package cannot be loaded, the error names it and what to do", async () => {
   const empty = await Deno.makeTempDir();
   try {
