@@ -190,7 +190,7 @@ export interface Device extends Allocator, Disposable {
    * Submits passes one by one, after all that was submitted before, and resolves with the time of
    * each once all are done: by the device's own clock where it has timestamps, else by the host's,
    * which adds what starting and awaiting a pass takes. In between the device rests longer than within
-   * one pass; steps that nobody times know nothing of it.
+   * one pass; steps that nobody times know nothing of it. One call at a time.
    */
   time(passes: readonly ((pass: Pass) => void)[]): Promise<PassTimes>;
   /** Resolves when all that was submitted is done. */

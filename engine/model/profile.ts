@@ -83,6 +83,11 @@ export async function profileModel(model: Model, options: ProfileOptions): Promi
   const untraced = await run(model, options, 1);
   const steps: StepTrace[] = [];
   {
+    // A GPU's clock is measured, and its buffers are made, when it is first asked.
+    using _trace = model.trace(() => {});
+    await run(model, { ...options, promptTokens: 2, tokens: 2 }, 3);
+  }
+  {
     using _trace = model.trace((step) => steps.push(step));
     await run(model, options, 2);
   }

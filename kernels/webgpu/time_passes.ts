@@ -49,48 +49,70 @@ export async function timePasses(
   return { seconds: ticks.map((count) => count * nanoseconds / 1e9), hostSeconds };
 }
 
-/** What passes take between their timestamps, in the unit of these. */
+/** What timestamps are taken with, for so many passes. */
+interface Stopwatch {
+  readonly passes: number;
+  readonly sets: readonly GPUQuerySet[];
+  readonly resolved: GPUBuffer;
+  readonly readback: GpuReadback;
+}
+
+/** Kept, since what is read for the first time is read slowly. */
+const stopwatches = new WeakMap<Gpu, Stopwatch>();
+
+function stopwatchFor(device: Gpu, passes: number): Stopwatch {
+  const kept = stopwatches.get(device);
+  if (kept && kept.passes >= passes) return kept;
+  for (const set of kept?.sets ?? []) set.destroy();
+  if (kept) device.free(kept.resolved);
+  kept?.readback.free();
+  const sets = Array.from(
+    { length: Math.ceil(2 * passes / MOST_QUERIES) },
+    () => device.gpu.createQuerySet({ type: "timestamp", count: MOST_QUERIES }),
+  );
+  const bytes = sets.length * MOST_QUERIES * TIMESTAMP;
+  const stopwatch = {
+    passes: sets.length * MOST_QUERIES / 2,
+    sets,
+    resolved: device.buffer("timestamps", bytes, "scratch", QUERY_RESOLVE | COPY_SRC),
+    readback: new GpuReadback(device, "timestamps readback", bytes),
+  };
+  stopwatches.set(device, stopwatch);
+  return stopwatch;
+}
+
+/** What passes take between their timestamps, in the unit of these. One call at a time. */
 async function byTimestamps(
   device: Gpu,
   passes: readonly ((pass: Pass) => void)[],
 ): Promise<Float64Array> {
-  const { gpu } = device;
-  const sets: GPUQuerySet[] = [];
+  const { sets, resolved, readback } = stopwatchFor(device, passes.length);
   const bytes = 2 * passes.length * TIMESTAMP;
-  const resolved = device.buffer("timestamps", bytes, "scratch", QUERY_RESOLVE | COPY_SRC);
-  const readback = new GpuReadback(device, "timestamps readback", bytes);
-  try {
-    const encoder = gpu.createCommandEncoder();
-    for (let first = 0; first < passes.length; first += MOST_QUERIES / 2) {
-      const some = passes.slice(first, first + MOST_QUERIES / 2);
-      const querySet = gpu.createQuerySet({ type: "timestamp", count: 2 * some.length });
-      sets.push(querySet);
-      some.forEach((encode, i) => {
-        const pass = encoder.beginComputePass({
-          timestampWrites: {
-            querySet,
-            beginningOfPassWriteIndex: 2 * i,
-            endOfPassWriteIndex: 2 * i + 1,
-          },
-        });
-        encode(pass as Pass);
-        pass.end();
+  const encoder = device.gpu.createCommandEncoder();
+  for (let first = 0; first < passes.length; first += MOST_QUERIES / 2) {
+    const some = passes.slice(first, first + MOST_QUERIES / 2);
+    const querySet = sets[2 * first / MOST_QUERIES]!;
+    some.forEach((encode, i) => {
+      const pass = encoder.beginComputePass({
+        timestampWrites: {
+          querySet,
+          beginningOfPassWriteIndex: 2 * i,
+          endOfPassWriteIndex: 2 * i + 1,
+        },
       });
-      encoder.resolveQuerySet(querySet, 0, 2 * some.length, resolved, 2 * first * TIMESTAMP);
-    }
-    encoder.copyBufferToBuffer(resolved, 0, readback.buffer, 0, bytes);
-    gpu.queue.submit([encoder.finish()]);
-    const times = new BigInt64Array(await readback.read(bytes));
-    // A GPU may reset its counter between two timestamps: such a pass took no time that is known.
-    return Float64Array.from(
-      passes,
-      (_, i) => Math.max(0, Number(times[2 * i + 1]! - times[2 * i]!)),
-    );
-  } finally {
-    for (const set of sets) set.destroy();
-    device.free(resolved);
-    readback.free();
+      encode(pass as Pass);
+      pass.end();
+    });
+    encoder.resolveQuerySet(querySet, 0, 2 * some.length, resolved, 2 * first * TIMESTAMP);
   }
+  encoder.copyBufferToBuffer(resolved, 0, readback.buffer, 0, bytes);
+  device.gpu.queue.submit([encoder.finish()]);
+  const times = new BigInt64Array(await readback.readNow(bytes));
+  // A GPU may reset its counter between two timestamps: such a pass took no time that is known.
+  return Float64Array.from(
+    passes,
+    (_, i) => Math.max(0, Number(times[2 * i + 1]! - times[2 * i]!)),
+  );
 }
 
 /** What passes take as the host sees it, less what a submit without any takes. */
