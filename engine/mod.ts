@@ -72,6 +72,7 @@ export {
   type FileSource,
   formatSize,
   gpuProfile,
+  isGpuFaster,
   type MemoryBudget,
   type MemoryEstimate,
   readMemoryBudget,

@@ -13,4 +13,5 @@ export {
 export { type DeviceProfiles, deviceProfiles, gpuProfile } from "./gpu_profile.ts";
 export { type FitLimits, fitLoad, type FittedLoad } from "./fit_load.ts";
 export { type BudgetOptions, type MemoryBudget, readMemoryBudget } from "./budget.ts";
+export { isGpuFaster } from "./speeds.ts";
 export { type DisposableEstimate, estimateInWorker } from "./worker_estimate.ts";

@@ -7,6 +7,7 @@ import {
   type FileSource,
   gpuProfile,
   inspectModel,
+  isGpuFaster,
   loadModel,
   type LoadOptions,
   measureReadBandwidth,
@@ -29,7 +30,7 @@ export function systemDependencies(): CliDependencies {
   return {
     open: openModel,
     inspect: inspectModel,
-    memory: { estimate: estimateAhead, budget: readMemoryBudget },
+    memory: { estimate: estimateAhead, budget: readMemoryBudget, isGpuFaster },
     device: {
       examine: examineDevice,
       describe: async () => (await gpuProfile()).description,

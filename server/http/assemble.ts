@@ -35,6 +35,7 @@ export interface AssembleDependencies {
   memory?: {
     estimate: NonNullable<ManagerOptions["estimate"]>;
     budget: (options: BudgetOptions) => Promise<MemoryBudget>;
+    isGpuFaster?: () => Promise<boolean>;
   };
   fetch: typeof globalThis.fetch;
 }
@@ -100,6 +101,7 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
     warn: log.warn,
     ...(memory && {
       estimate: memory.estimate,
+      ...memory.isGpuFaster && { isGpuFaster: memory.isGpuFaster },
       budget: () =>
         memory.budget({
           overhead: gpuOverhead,

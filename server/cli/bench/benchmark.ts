@@ -1,7 +1,7 @@
 // Measures a model over the HTTP API: the load, prompts of some lengths, answers one by one and several
 // at a time. A first round of each kind is not counted, since it compiles kernels.
 
-import type { Api } from "../client/mod.ts";
+import type { Api, OllamaProcess } from "../client/mod.ts";
 import type { VersionAnswer } from "../../version.ts";
 import { askModel, askProcess } from "./facts.ts";
 import { concurrencyOf, decodeRate, generate, prefillRate, type Sample } from "./generation.ts";
@@ -91,10 +91,20 @@ async function load(
   const wasThere = before?.context_length === process.context_length;
   return {
     contextLength: process.context_length,
-    device: await describeDevice?.() ?? (process.size_vram === 0 ? "the CPU" : "a GPU"),
+    device: withSplit(
+      await describeDevice?.() ?? (process.size_vram === 0 ? "the CPU" : "a GPU"),
+      process,
+    ),
     memoryBytes: process.size,
     ...(!wasThere && { loadMilliseconds: milliseconds }),
   };
+}
+
+/** A GPU's name, with what of the model is on the CPU beside it. */
+function withSplit(device: string, { size, size_vram }: OllamaProcess): string {
+  if (size_vram === 0 || size_vram >= size) return device;
+  const share = Math.round(100 * (size - size_vram) / size);
+  return `${device} with ${share}% of the model on the CPU`;
 }
 
 /** The measurements of a model that is loaded. */

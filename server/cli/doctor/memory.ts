@@ -24,6 +24,11 @@ export function examineMemory(budget: MemoryBudget, loaded: readonly OllamaProce
     }),
   };
   const findings = [room];
+  if (budget.system) {
+    const text = `${formatSize(budget.system.total)}: ${budget.system.source}; layers that the ` +
+      "GPU has no room for are computed there";
+    findings.push({ mark: "ok", subject: "on the CPU", text });
+  }
   if (loaded.length > 0) {
     const names = loaded.map(({ name }) => name).join(", ");
     const text = `${formatSize(used)} by the server: ${names}; \`quern stop MODEL\` frees it`;
