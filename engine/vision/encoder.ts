@@ -228,7 +228,7 @@ async function buildNetwork(parts: Parts, patches: number): Promise<BuiltNetwork
     const image = new ImageBuilder(device, weights, config, { exact, patches, merge, extraRows });
     const built = await family.build(image);
     const readback = new RowReadback(device, "embeddings", image.finish(built.output), patches);
-    await device.prepare();
+    await image.network.prepare();
     return { device, image, built, readback, patches };
   });
   resources.move();

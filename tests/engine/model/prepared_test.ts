@@ -2,8 +2,12 @@
 // nothing is bound.
 
 import { assert, assertEquals } from "@std/assert";
+import { readGguf } from "../../../engine/gguf/mod.ts";
 import { loadModel } from "../../../engine/mod.ts";
-import { DATA, hasData } from "../../conformance/logits.ts";
+import { loadImageEncoder } from "../../../engine/vision/mod.ts";
+import { readMerge } from "../../../engine/vision/preprocess/mod.ts";
+import { openDevice } from "../../../kernels/mod.ts";
+import { conformanceTest, DATA, hasData } from "../../conformance/logits.ts";
 import { PROFILES } from "../../profiles.ts";
 import { recordingGpu } from "../../recording_gpu.ts";
 import { writeTinyLlama } from "../../tiny_model.ts";
@@ -64,6 +68,26 @@ for (const profile of [software!, others.at(-1)!]) {
           });
           await Promise.allSettled(answers);
         }
+      }
+      assertEquals(made, before);
+    });
+  }
+}
+
+for (const name of ["pixtral", "qwen25vl"]) {
+  for (const profile of [software!, others.at(-1)!]) {
+    conformanceTest(`pictures find all that ${name} wants made, on ${profile.name}`, async () => {
+      const { gpu, made } = counting(recordingGpu(profile, new Map()));
+      using device = await openDevice({ gpu });
+      const file = await readGguf(new URL(`vision/${name}/mmproj.gguf`, DATA));
+      const patches = 64;
+      using encoder = await loadImageEncoder(file, device, { patches, exact: false });
+      const before = new Map(made);
+      const { patchSize, metadata } = encoder.config;
+      const side = patchSize * readMerge(metadata, encoder.family.pictures);
+      for (const [columns, rows] of [[1, 1], [2, 1], [2, 2]]) {
+        const size = { width: columns! * side, height: rows! * side };
+        await encoder.encode(new Float32Array(3 * size.width * size.height), size);
       }
       assertEquals(made, before);
     });
