@@ -10,7 +10,7 @@ import {
   type Vision,
 } from "../engine/vision/mod.ts";
 import { normalize, preprocess } from "../engine/vision/preprocess/mod.ts";
-import { WebGpuDevice } from "../kernels/webgpu/mod.ts";
+import { type Device, openDevice, type OperationClock } from "../kernels/mod.ts";
 
 /** What one picture took, in milliseconds. */
 export interface OwnTimes {
@@ -21,21 +21,25 @@ export interface OwnTimes {
   readonly tokens: number;
 }
 
-/** A loaded encoder on a GPU of its own. */
+/** A loaded encoder on a device of its own. */
 export class OwnEncoder implements Disposable {
   private constructor(
-    readonly device: WebGpuDevice,
-    /** Milliseconds of opening the GPU, reading the weights and compiling the kernels. */
+    readonly device: Device,
+    /** Milliseconds of opening the device, reading the weights and compiling the kernels. */
     readonly loading: number,
     readonly vision: Vision,
     readonly encoder: ImageEncoder,
   ) {}
 
-  /** Loads the encoder of a projector's file, as the engine does. Errors: as of loadImageEncoder(). */
-  static async load(projector: string): Promise<OwnEncoder> {
+  /**
+   * Loads the encoder of a projector's file, as the engine does, on the device that is chosen;
+   * a clock takes the times of operations on the CPU.
+   * Errors: as of loadImageEncoder().
+   */
+  static async load(projector: string, clock?: OperationClock): Promise<OwnEncoder> {
     const started = performance.now();
     using resources = new DisposableStack();
-    const device = resources.use(await WebGpuDevice.open());
+    const device = resources.use(await openDevice(clock ? { kind: "cpu", clock } : {}));
     const file = await readGguf(projector);
     const encoder = resources.use(await loadImageEncoder(file, device));
     resources.move();
