@@ -76,3 +76,14 @@ export function attachFlags(signal: AbortSignal, flags: readonly CancelFlag[]): 
 export function flagsOf(signal: AbortSignal | undefined): readonly CancelFlag[] {
   return (signal && flagsOfSignals.get(signal)) ?? [];
 }
+
+/** Whether the work of a signal is called off: by the signal, or by one of its flags. */
+export function isCalledOff(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true || flagsOf(signal).some(({ isSet }) => isSet);
+}
+
+/** Errors: the signal's reason, or CancelledError, where the work of a signal is called off. */
+export function throwIfCalledOff(signal: AbortSignal | undefined): void {
+  signal?.throwIfAborted();
+  for (const flag of flagsOf(signal)) flag.throwIfAborted();
+}

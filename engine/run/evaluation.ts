@@ -2,6 +2,7 @@
 // for embeddings. Several sequences go into one step as long as they fit. Each step takes the device's
 // lock for itself, so that other sequences decode in between.
 
+import { isCalledOff, throwIfCalledOff } from "../cancellation.ts";
 import type { OutputKind } from "../nn/mod.ts";
 import type { PromptItem } from "../prompt/mod.ts";
 import { byRows, type Chunk, fittingTokens, layOut, type WantedRows } from "./planner.ts";
@@ -113,29 +114,33 @@ function start(pool: SequencePool, trunk: Sequence, sequence: Sequence): boolean
 async function step(
   executor: StepExecutor,
   chunks: readonly { chunk: Chunk; running: Running }[],
-  { output, wanted }: Evaluation,
+  { output, wanted, signal }: Evaluation,
 ): Promise<void> {
   if (chunks.length === 0) throw new RangeError("Cannot evaluate: a sequence fits no step");
   const plan = layOut(chunks.map(({ chunk }) => chunk), executor.tileRows, wanted);
-  distribute(await evaluateStep(executor, plan, output), chunks, wanted);
+  const isUnwanted = () => isCalledOff(signal);
+  const evaluate: StepExecutor["evaluate"] = async (plan, output) => {
+    const outputs = await executor.evaluate(plan, output, isUnwanted);
+    throwIfCalledOff(signal); // The rest of the step may have been left out.
+    return outputs;
+  };
+  distribute(await evaluateStep(evaluate, executor.limits.outputs, plan, output), chunks, wanted);
   for (const { chunk } of chunks) chunk.sequence.submitted += chunk.count;
 }
 
 /** The outputs of a step. The step runs several times if it has more outputs than fit (whole images). */
 async function evaluateStep(
-  executor: StepExecutor,
+  evaluate: StepExecutor["evaluate"],
+  most: number,
   plan: StepPlan,
   output: OutputKind,
 ): Promise<Float32Array> {
-  const most = executor.limits.outputs;
-  if (plan.outputs.length <= most) return await executor.evaluate(plan, output);
+  if (plan.outputs.length <= most) return await evaluate(plan, output);
   const parts: Float32Array[] = [];
   for (let first = 0; first < plan.outputs.length; first += most) {
     const outputs = plan.outputs.slice(first, first + most);
     const shape = { ...plan.shape, outputs: outputs.length };
-    parts.push(
-      await executor.evaluate({ ...plan, version: nextVersion(), outputs, shape }, output),
-    );
+    parts.push(await evaluate({ ...plan, version: nextVersion(), outputs, shape }, output));
   }
   return concat(parts);
 }

@@ -62,6 +62,14 @@ export interface StepExecutor {
     wanted: ReadonlySet<number>,
     isUnwanted?: () => boolean,
   ): () => Promise<Sampled>;
-  /** Runs a plan and reads an output of it: [outputs, columns]. No other step may be running. */
-  evaluate(plan: StepPlan, output: OutputKind): Promise<Float32Array>;
+  /**
+   * Runs a plan and reads an output of it: [outputs, columns]. No other step may be running.
+   *
+   * @param isUnwanted asked while it runs; where it is true, the rest is left out and the output means nothing
+   */
+  evaluate(
+    plan: StepPlan,
+    output: OutputKind,
+    isUnwanted?: () => boolean,
+  ): Promise<Float32Array>;
 }

@@ -269,7 +269,11 @@ export class StepRunner implements StepExecutor {
   }
 
   /** Runs a plan and reads an output of it: [outputs, columns]. No other step may be running. */
-  async evaluate(plan: StepPlan, output: OutputKind): Promise<Float32Array> {
+  async evaluate(
+    plan: StepPlan,
+    output: OutputKind,
+    isUnwanted = NEVER,
+  ): Promise<Float32Array> {
     this.#device.check();
     const rows = this.#network.outputRows(output);
     if (!rows) throw new UnsupportedModelError(`Cannot read ${output}: the model has none`);
@@ -288,7 +292,7 @@ export class StepRunner implements StepExecutor {
     const recorder = this.#device.record();
     recorder.pass((pass) => this.#network.encode(pass, plan.shape, output));
     readback.copy(recorder, 0, outputs);
-    this.#device.submit(recorder.finish());
+    this.#device.unless(isUnwanted, () => this.#device.submit(recorder.finish()));
     if (outputs === 0) return new Float32Array(0);
     // The host waits for each result, so there is nothing that the sleep of mapAsync could overlap.
     return await readback.read(outputs);

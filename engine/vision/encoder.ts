@@ -5,6 +5,7 @@
 import type { Device } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { nextTask } from "../async.ts";
+import { isCalledOff, throwIfCalledOff } from "../cancellation.ts";
 import { RowReadback } from "../nn/mod.ts";
 import type { LoadProgress } from "../types.ts";
 import { wholeOn } from "../weights/mod.ts";
@@ -133,7 +134,8 @@ export class ImageEncoder implements Disposable {
   /**
    * The embeddings of an image: [tokens, columns].
    * @param pixels normalized, [height, width, 3]
-   * @param signal ends it before it begins, or between two blocks where the driver runs on the CPU
+   * @param signal ends it before it begins, or between two blocks where the driver runs on the CPU; the CPU
+   *   device leaves out the rest of a block, too
    * @throws RangeError for a size that the encoder cannot take
    * @throws GpuMemoryError where the image does not fit the GPU; the signal's reason
    */
@@ -154,7 +156,7 @@ export class ImageEncoder implements Disposable {
     size: ImageSize,
     signal: AbortSignal | undefined,
   ): Promise<Float32Array> {
-    signal?.throwIfAborted();
+    throwIfCalledOff(signal);
     const { family } = this.#parts;
     const grid = new PatchGrid(size, layoutOf(this.#parts));
     const expected = 3 * size.width * size.height;
@@ -171,10 +173,11 @@ export class ImageEncoder implements Disposable {
     for (const encode of image.parts(grid)) {
       commands.pass(encode);
       if (!device.profile.capabilities.software) continue;
-      device.submit(commands.finish());
+      const part = commands.finish();
+      device.unless(() => isCalledOff(signal), () => device.submit(part));
       await device.idle();
       await nextTask();
-      signal?.throwIfAborted();
+      throwIfCalledOff(signal);
       commands = device.record();
     }
     readback.copy(commands, 0, grid.tokens);

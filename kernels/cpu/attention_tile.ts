@@ -46,8 +46,11 @@ const PASS = 4;
 /** Vectors of a head whose code stands one after the other, without a loop. */
 const UNROLLED = 32;
 
-/** Rows of a tile at most: enough for keys and values to be read seldom, few enough to share out. */
-const MOST_TILE_ROWS = 16;
+/**
+ * Rows of a tile at most, more where few query heads share a key: enough for keys and values to become
+ * floats seldom, few enough for tiles to be shared out, and to see little of what their first row does not.
+ */
+const mostTileRows = (group: number) => group === 1 ? 32 : group === 2 ? 24 : 16;
 /** Rows that a tile has at least, with fewer query heads together if need be. */
 const LEAST_TILE_ROWS = 4;
 
@@ -72,7 +75,7 @@ export function attentionTileSize(shape: TileShape, share: number, bytes: number
   const layout = layoutOf(shape);
   const queries = Math.floor((bytes - layout.queries) / layout.bytes);
   for (let group = share;; group--) {
-    const rows = Math.min(MOST_TILE_ROWS, Math.floor(queries / group));
+    const rows = Math.min(mostTileRows(group), Math.floor(queries / group));
     if (share % group === 0 && (rows >= LEAST_TILE_ROWS || group === 1)) return { rows, group };
   }
 }

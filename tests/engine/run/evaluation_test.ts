@@ -1,6 +1,7 @@
 // Evaluations on the scheduler beside sequences that decode: each step of one is a turn, memory is
 // shared with whoever runs, and whatever comes in between, all get what they would get alone.
 
+import { attachFlags, CancelFlag, CancelledError } from "../../../engine/cancellation.ts";
 import { ModelClosedError } from "../../../engine/errors.ts";
 import type { Scheduler } from "../../../engine/run/scheduler.ts";
 import { until } from "../harness.ts";
@@ -86,6 +87,23 @@ Deno.test("an abort ends an evaluation that runs and one that waits, and gives m
   abort.abort(reason);
   assertEquals(await Promise.all(ends), [reason, reason]);
   assert(steps < 10, `${steps} steps`);
+  await check(scheduler, promptsOf(5, 40));
+});
+
+Deno.test("a flag that is set while a step of an evaluation runs ends it", async () => {
+  const { scheduler, runner } = start({ slots: 2, blocks: 16 });
+  const { signal } = new AbortController();
+  const flag = new CancelFlag();
+  attachFlags(signal, [flag]);
+  const seen: (boolean | undefined)[] = [];
+  runner.onEvaluation = (isUnwanted) => {
+    seen.push(isUnwanted?.());
+    flag.set();
+    seen.push(isUnwanted?.());
+  };
+  await assertRejects(() => check(scheduler, promptsOf(100, 40), signal), CancelledError);
+  assertEquals(seen, [false, true]);
+  runner.onEvaluation = () => {};
   await check(scheduler, promptsOf(5, 40));
 });
 

@@ -4,6 +4,7 @@
 // the cache has numbers of their own, and the history what is no token. A model with states keeps the
 // tokens of each slot a third time: a step that does not go on where they end gives nonsense.
 
+import type { OutputKind } from "../../../engine/nn/mod.ts";
 import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
 import type { Sampled, StepPlan } from "../../../engine/run/step_plan.ts";
 import type { StepExecutor } from "../../../engine/run/step_executor.ts";
@@ -174,14 +175,18 @@ export class FakeRunner implements StepExecutor {
     };
   }
 
-  /** Called with each step of an evaluation. */
-  onEvaluation = () => {};
+  /** Called with each step of an evaluation, and what tells whether the rest of it is to be left out. */
+  onEvaluation = (_isUnwanted?: () => boolean) => {};
 
   /** [outputs, 1]: the token that would follow. */
-  async evaluate(plan: StepPlan): Promise<Float32Array> {
+  async evaluate(
+    plan: StepPlan,
+    _output: OutputKind,
+    isUnwanted?: () => boolean,
+  ): Promise<Float32Array> {
     if (this.failure) throw this.failure;
     const following = this.#step(plan);
-    this.onEvaluation();
+    this.onEvaluation(isUnwanted);
     await new Promise((resolve) => setTimeout(resolve, 0));
     return Float32Array.from(following);
   }

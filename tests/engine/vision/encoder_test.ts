@@ -2,6 +2,7 @@
 // projector type of the conformance data.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { attachFlags, CancelFlag, CancelledError } from "../../../engine/cancellation.ts";
 import { type GgufFile, readGguf } from "../../../engine/gguf/mod.ts";
 import { type ImageEncoder, loadImageEncoder } from "../../../engine/vision/mod.ts";
 import { openDevice } from "../../../kernels/mod.ts";
@@ -133,3 +134,24 @@ conformanceTest("an encoder gives its memory back", async () => {
   assertEquals(encoder.memory, 0);
   assertEquals([...device.allocated.values()], before);
 });
+
+conformanceTest(
+  "a picture is given up within a block on the CPU where its flag is set",
+  async () => {
+    using device = await openDevice({ kind: "cpu", threads: 1 });
+    using encoder = await loadImageEncoder(await readFixture("qwen25vl"), device);
+    const { signal } = new AbortController();
+    let looks = 0;
+    const flag = new CancelFlag();
+    // Set when it is looked at for the sixth time, which no end of a block is.
+    Object.defineProperty(flag, "isSet", { get: () => ++looks > 5 });
+    attachFlags(signal, [flag]);
+    const [width, height] = [112, 112];
+    const pixels = new Float32Array(3 * width * height).fill(0.1);
+    const expected = await encoder.encode(pixels, { width, height });
+    const given = encoder.encode(pixels, { width, height }, signal);
+    await assertRejects(() => given, CancelledError);
+    assert(looks < 12, `${looks} looks`);
+    assertEquals(await encoder.encode(pixels, { width, height }), expected);
+  },
+);
