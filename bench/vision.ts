@@ -3,7 +3,7 @@
 // here with random weights; --mmproj and --model name files instead. The result is Markdown.
 
 import { parseArgs } from "node:util";
-import { openDevice, OperationClock } from "../kernels/mod.ts";
+import { openDevice } from "../kernels/mod.ts";
 import { driverVersion } from "./driver.ts";
 import { LlamaCpp } from "./vision_llama_cpp.ts";
 import { parseShape, type VisionFiles, writeVisionModel } from "./vision_models.ts";
@@ -28,8 +28,6 @@ const { values: options, positionals } = parseArgs({
     // Its program llama-mtmd-cli, and after how many minutes a run of it is given up.
     "llama-cpp": { type: "string" },
     minutes: { type: "string", default: "10" },
-    // What each operation takes of a picture on the CPU device, in place of the table.
-    operations: { type: "boolean", default: false },
   },
 });
 const rounds = Number(options.rounds);
@@ -125,22 +123,6 @@ function tell(text: string): void {
   Deno.stderr.writeSync(new TextEncoder().encode(text + "\n"));
 }
 
-/** Prints what each operation takes of the second picture. */
-async function printOperations(name: string, { projector }: VisionFiles, picture: string) {
-  const clock = new OperationClock();
-  using encoder = await OwnEncoder.load(projector, clock);
-  const bytes = await Deno.readFile(picture);
-  await encoder.read(bytes);
-  clock.reset();
-  const { encode } = await encoder.read(bytes);
-  const times = [...clock.operations].sort(([, a], [, b]) => b.total - a.total);
-  print(`${name}: ${encode.toFixed(0)} ms`);
-  for (const [operation, { total, kernels }] of times) {
-    const shares = [total, total - kernels].map((part) => `${(100 * part / encode).toFixed(1)} %`);
-    print(`  ${operation.padEnd(20)} ${shares[0]!.padStart(7)}, in TypeScript ${shares[1]}`);
-  }
-}
-
 /** The path of the picture, and what it is. */
 async function findPicture(directory: string): Promise<[path: string, description: string]> {
   const size = /^(\d+)x(\d+)$/.exec(options.picture);
@@ -179,10 +161,6 @@ try {
       "|---|---|---|---|---|---|---|---|---|",
   );
   for await (const [name, files] of models(directory)) {
-    if (options.operations) {
-      await printOperations(name, files, picture);
-      continue;
-    }
     const contenders = [
       own(files, picture, description),
       ...peer ? others(peer, files, picture) : [],

@@ -10,7 +10,7 @@ import {
   type Vision,
 } from "../engine/vision/mod.ts";
 import { normalize, preprocess } from "../engine/vision/preprocess/mod.ts";
-import { type Device, openDevice, type OperationClock } from "../kernels/mod.ts";
+import { type Device, openDevice } from "../kernels/mod.ts";
 
 /** What one picture took, in milliseconds. */
 export interface OwnTimes {
@@ -32,14 +32,13 @@ export class OwnEncoder implements Disposable {
   ) {}
 
   /**
-   * Loads the encoder of a projector's file, as the engine does, on the device that is chosen;
-   * a clock takes the times of operations on the CPU.
-   * Errors: as of loadImageEncoder().
+   * Loads the encoder of a projector's file, as the engine does, on the device that is chosen. Errors:
+   * as of loadImageEncoder().
    */
-  static async load(projector: string, clock?: OperationClock): Promise<OwnEncoder> {
+  static async load(projector: string): Promise<OwnEncoder> {
     const started = performance.now();
     using resources = new DisposableStack();
-    const device = resources.use(await openDevice(clock ? { kind: "cpu", clock } : {}));
+    const device = resources.use(await openDevice());
     const file = await readGguf(projector);
     const encoder = resources.use(await loadImageEncoder(file, device));
     resources.move();
