@@ -18,6 +18,9 @@ const MAX_FORCED = 256;
 /** Steps of work for a mask: less than 50 ms. */
 const MASK_WORK = 50_000;
 
+/** The same for one that leads to the end of an answer, lest it be cut off within a string. */
+const LEAD_WORK = 360_000;
+
 /** The share of it that may go into finding out whether the end is near, and of the rest into leading there. */
 const END_SHARE = 0.25;
 const LEAD_SHARE = 0.75;
@@ -124,8 +127,11 @@ export class Matcher {
   mask({ remaining = Infinity }: MaskOptions = {}): Uint32Array<ArrayBuffer> {
     if (this.#isEnded) return new Uint32Array(Math.ceil(this.#context.table.size / 32));
     const { work } = this.#context.rules;
+    const near = remaining < Infinity &&
+      work.limited(LEAD_WORK, () => this.#findNear(remaining));
+    if (near) return near.bits;
     for (let steps = this.#context.maskWork; steps <= MOST_MASK_WORK; steps *= 2) {
-      const { bits, isPartial } = work.limited(steps, () => this.#find(remaining));
+      const { bits, isPartial } = work.limited(steps, () => this.#find());
       // There is a way on from every state: what was found is kept, so the next look goes further.
       if (!isPartial || bits.some((word) => word !== 0)) return bits;
     }
@@ -134,14 +140,17 @@ export class Matcher {
     );
   }
 
-  /** The tokens that may come, or where the end must be near, those that lead there. */
-  #find(remaining: number): FoundMask {
+  /** Where the end must be near: the tokens that lead there. */
+  #findNear(remaining: number): FoundMask | undefined {
     const { work } = this.#context.rules;
-    const isNearEnd = remaining < Infinity &&
-      work.within(END_SHARE, () => this.#isNearEnd(remaining));
-    const lead = () => unlessOutOfWork(() => this.#lookWithin(remaining), undefined);
-    const near = isNearEnd ? work.within(LEAD_SHARE, lead) : undefined;
-    if (near) return near;
+    if (!work.within(END_SHARE, () => this.#isNearEnd(remaining))) return undefined;
+    return work.within(
+      LEAD_SHARE,
+      () => unlessOutOfWork(() => this.#lookWithin(remaining), undefined),
+    );
+  }
+
+  #find(): FoundMask {
     return unlessOutOfWork(() => this.#look(), undefined) ?? this.#nothing;
   }
 
