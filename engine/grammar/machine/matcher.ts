@@ -15,18 +15,17 @@ const MAX_STATES = 16_384;
 /** Bytes that are forced at once at most. */
 const MAX_FORCED = 256;
 
-/** Steps of work for a mask: less than 50 ms. */
+/** Steps of work for the tokens that may come: less than 50 ms. */
 const MASK_WORK = 50_000;
 
-/** The same for one that leads to the end of an answer, lest it be cut off within a string. */
-const LEAD_WORK = 360_000;
-
-/** The share of it that may go into finding out whether the end is near, and of the rest into leading there. */
-const END_SHARE = 0.25;
-const LEAD_SHARE = 0.75;
-
-/** The same for one that would have nothing in it with less: a second. */
+/** The same for a mask that would have nothing in it with less: a second. */
 const MOST_MASK_WORK = 40 * MASK_WORK;
+
+/** Steps of work for finding out whether the end must be near. */
+const END_WORK = 12_500;
+
+/** The same for finding what leads there. With less, answers are cut off within strings. */
+const LEAD_WORK = 120_000;
 
 /** Bytes of an end that is led to: whoever is further away from it is left alone. */
 const MAX_LED = 1 << 20;
@@ -127,11 +126,13 @@ export class Matcher {
   mask({ remaining = Infinity }: MaskOptions = {}): Uint32Array<ArrayBuffer> {
     if (this.#isEnded) return new Uint32Array(Math.ceil(this.#context.table.size / 32));
     const { work } = this.#context.rules;
-    const near = remaining < Infinity &&
-      work.limited(LEAD_WORK, () => this.#findNear(remaining));
+    const near = remaining < Infinity ? this.#findNear(remaining) : undefined;
     if (near) return near.bits;
     for (let steps = this.#context.maskWork; steps <= MOST_MASK_WORK; steps *= 2) {
-      const { bits, isPartial } = work.limited(steps, () => this.#find());
+      const { bits, isPartial } = work.limited(
+        steps,
+        () => unlessOutOfWork(() => this.#look(), this.#nothing),
+      );
       // There is a way on from every state: what was found is kept, so the next look goes further.
       if (!isPartial || bits.some((word) => word !== 0)) return bits;
     }
@@ -140,18 +141,14 @@ export class Matcher {
     );
   }
 
-  /** Where the end must be near: the tokens that lead there. */
+  /** The tokens that lead to the end, where it must be near and they are found. */
   #findNear(remaining: number): FoundMask | undefined {
     const { work } = this.#context.rules;
-    if (!work.within(END_SHARE, () => this.#isNearEnd(remaining))) return undefined;
-    return work.within(
-      LEAD_SHARE,
+    if (!work.limited(END_WORK, () => this.#isNearEnd(remaining))) return undefined;
+    return work.limited(
+      LEAD_WORK,
       () => unlessOutOfWork(() => this.#lookWithin(remaining), undefined),
     );
-  }
-
-  #find(): FoundMask {
-    return unlessOutOfWork(() => this.#look(), undefined) ?? this.#nothing;
   }
 
   /** The tokens that may come, as far as there is work left to find them. */

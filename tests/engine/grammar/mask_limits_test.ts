@@ -3,6 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { compileGrammar, compileSchema, type Matcher } from "../../../engine/grammar/mod.ts";
+import { loadTokenizer } from "../../../engine/mod.ts";
 import { smallTokenizer, tokensOf } from "./small_tokenizer.ts";
 
 const list = <T>(count: number, make: (index: number) => T): T[] =>
@@ -114,5 +115,23 @@ Deno.test("a pattern of a grammar is never cut off for want of work", () => {
       if (!matcher.isEnded) written += tokenizer.piece(token);
       assertEquals(matcher.isComplete, /^(a|b)*a(a|b){15}$/.test(written), written);
     }
+  }
+});
+
+Deno.test("an answer that nothing is known of yet is led to its end among letters of all scripts", async () => {
+  const box = new URL("../../../engine/box/quern-tiny.gguf", import.meta.url);
+  const tokenizer = await loadTokenizer(box);
+  const schema = { type: "string", pattern: "^\\p{L}+$", minLength: 2 };
+  for (let seed = 1; seed <= 12; seed++) {
+    const matcher = compileSchema(schema, tokenizer).matcher();
+    let random = seed * 7919;
+    for (let remaining = 4; remaining > 0 && !matcher.isEnded; remaining--) {
+      const mask = matcher.mask(matcher.mayEndWithin(remaining) ? { remaining } : {});
+      const allowed = Array.from({ length: 32 * mask.length }, (_, id) => id)
+        .filter((id) => mask[id >>> 5]! >>> (id & 31) & 1);
+      random = Math.imul(random, 1103515245) + 12345 >>> 0;
+      matcher.accept(allowed[random % allowed.length]!);
+    }
+    assert(matcher.isEnded, `of seed ${seed}`);
   }
 });

@@ -33,7 +33,7 @@ const tokenizer = smallTokenizer(
 const MOST_STEPS = 8192;
 
 /** Steps of a mask, 300 ns each: its budget, a quarter to go on among what is known, and what is in its midst. */
-const MOST_MASK_STEPS = 450_000;
+const MOST_MASK_STEPS = 200_000;
 
 /** Notes the most steps between two looks. */
 class Watch extends CancelFlag {
