@@ -7,11 +7,12 @@ import { BlockPool } from "./block_pool.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { PrefixCache } from "./prefix_cache.ts";
 import type { Checkpoint, Sequence } from "./sequence.ts";
-import type { StepExecutor } from "./step_executor.ts";
+import type { SequenceMemory, StepExecutor } from "./step_executor.ts";
 
 /** The allocator of a model's slots and KV blocks. */
 export class SequencePool {
   readonly #executor: StepExecutor;
+  readonly #memory: SequenceMemory;
   readonly #cache: PrefixCache;
   readonly #blocks: BlockPool;
   readonly #checkpoints: Checkpoints;
@@ -19,10 +20,11 @@ export class SequencePool {
 
   /** @param blocks blocks of the KV cache */
   constructor(executor: StepExecutor, blocks: number) {
-    const { blockSize, stateCopies, limits: { slots, context } } = executor;
+    const { blockSize, memory, limits: { slots, context } } = executor;
     this.#executor = executor;
+    this.#memory = memory;
     this.#cache = new PrefixCache(blockSize);
-    this.#checkpoints = new Checkpoints(stateCopies, blockSize, context);
+    this.#checkpoints = new Checkpoints(memory.stateCopies, blockSize, context);
     this.#blocks = new BlockPool(blocks, this.#cache, this.#checkpoints);
     this.#freeSlots = Array.from({ length: slots }, (_, i) => slots - 1 - i);
   }
@@ -45,7 +47,8 @@ export class SequencePool {
    */
   takeCached(sequence: Sequence): boolean {
     const { tokens } = sequence;
-    const { blockSize, hasStates, isTapped, limits: { context } } = this.#executor;
+    const { blockSize, isTapped, limits: { context } } = this.#executor;
+    const { hasStates } = this.#memory;
     if (this.#freeSlots.length === 0) return false;
     // A tap is to see all rows, and to change them.
     const known = isTapped ? [] : this.#cache.match(sequence.keys(0, tokens.length - 1));
@@ -54,10 +57,10 @@ export class SequencePool {
     const positions = Math.min(tokens.length + blockSize, sequence.limit(context));
     if (!this.#take(sequence, positions, cached)) return false;
     if (states) {
-      this.#executor.restoreStates(states.row, sequence.slot);
+      this.#memory.restoreStates(states.row, sequence.slot);
       sequence.lastCheckpoint = cached.at(-1);
     }
-    this.#executor.writeHistory(sequence.slot, tokens.slice(0, sequence.submitted));
+    this.#memory.writeHistory(sequence.slot, tokens.slice(0, sequence.submitted));
     return true;
   }
 
@@ -73,13 +76,13 @@ export class SequencePool {
     sequence.blocks = [...cached, ...blocks];
     sequence.knownBlocks = cached.length;
     sequence.submitted = cached.length * this.#executor.blockSize;
-    this.#executor.assignBlocks(sequence.slot, 0, sequence.blocks);
+    this.#memory.assignBlocks(sequence.slot, 0, sequence.blocks);
     return true;
   }
 
   /** The position at which a step of a sequence has to end, so that its states can be kept. */
   stop(sequence: Sequence): number {
-    return this.#executor.stateCopies > 0 ? this.#checkpoints.next(sequence) : Infinity;
+    return this.#memory.stateCopies > 0 ? this.#checkpoints.next(sequence) : Infinity;
   }
 
   /** Keeps the states of a sequence as they are after what is submitted, if there is a row for them. */
@@ -89,7 +92,7 @@ export class SequencePool {
     const isSpaced = this.#checkpoints.isSpaced(sequence, position);
     const row = this.#checkpoints.take(isSpaced);
     if (row === undefined) return;
-    this.#executor.saveStates(slot, row);
+    this.#memory.saveStates(slot, row);
     sequence.checkpoints.push({ row, position, isSpaced });
   }
 
@@ -136,7 +139,7 @@ export class SequencePool {
     this.#blocks.share([block]);
     this.#blocks.give([sequence.blocks[index]]);
     sequence.blocks[index] = block;
-    this.#executor.assignBlocks(sequence.slot, index, [block]);
+    this.#memory.assignBlocks(sequence.slot, index, [block]);
   }
 
   /** Allocates blocks for the first `positions` positions; false if there are too few. */
@@ -145,7 +148,7 @@ export class SequencePool {
     if (missing <= 0) return true;
     const blocks = this.#blocks.take(missing);
     if (!blocks) return false;
-    this.#executor.assignBlocks(sequence.slot, sequence.blocks.length, blocks);
+    this.#memory.assignBlocks(sequence.slot, sequence.blocks.length, blocks);
     sequence.blocks.push(...blocks);
     return true;
   }
@@ -166,9 +169,9 @@ export class SequencePool {
     fork.blocks = [...shared, ...copied];
     fork.knownBlocks = Math.min(sequence.knownBlocks, whole);
     fork.submitted = sequence.submitted;
-    this.#executor.assignBlocks(fork.slot, 0, fork.blocks);
+    this.#memory.assignBlocks(fork.slot, 0, fork.blocks);
     const from = sequence.blocks.slice(whole, filled);
-    this.#executor.copySequence(sequence.slot, fork.slot, from, copied);
+    this.#memory.copySequence(sequence.slot, fork.slot, from, copied);
     return true;
   }
 
@@ -180,7 +183,7 @@ export class SequencePool {
   truncate(sequence: Sequence, positions: number): number {
     if (positions >= sequence.submitted) return sequence.submitted;
     const size = this.#executor.blockSize;
-    const left = this.#executor.hasStates ? this.#goBack(sequence, positions) : positions;
+    const left = this.#memory.hasStates ? this.#goBack(sequence, positions) : positions;
     const last = sequence.blocks[Math.floor(left / size)];
     // The rest of the last block will be written again, so it must be the sequence's own.
     const isFixed = this.#blocks.isShared(last) || this.#cache.has(last);
@@ -199,7 +202,7 @@ export class SequencePool {
     const size = this.#executor.blockSize;
     const known = Math.min(sequence.knownBlocks, Math.floor(positions / size));
     const states = this.#checkpoints.deepest(sequence.blocks.slice(0, known));
-    if (states) this.#executor.restoreStates(states.row, sequence.slot);
+    if (states) this.#memory.restoreStates(states.row, sequence.slot);
     return (states?.blocks ?? 0) * size;
   }
 
@@ -209,10 +212,10 @@ export class SequencePool {
    */
   beginDraft(sequence: Sequence): boolean {
     const { slot, submitted: position } = sequence;
-    if (this.#executor.hasStates) {
+    if (this.#memory.hasStates) {
       const row = this.#checkpoints.take(true);
       if (row === undefined) return false;
-      this.#executor.saveStates(slot, row);
+      this.#memory.saveStates(slot, row);
       sequence.beforeDraft = { row, position };
     }
     sequence.isDrafting = true;
@@ -223,7 +226,7 @@ export class SequencePool {
   endDraft(sequence: Sequence, isRight: boolean): void {
     const { beforeDraft } = sequence;
     if (beforeDraft && !isRight) {
-      this.#executor.restoreStates(beforeDraft.row, sequence.slot);
+      this.#memory.restoreStates(beforeDraft.row, sequence.slot);
       sequence.submitted = beforeDraft.position;
     }
     this.#dropDraft(sequence);

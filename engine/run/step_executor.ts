@@ -5,7 +5,26 @@ import type { ResolvedSampling } from "../../kernels/mod.ts";
 import type { OutputKind, StepLimits } from "../nn/mod.ts";
 import type { Sampled, StepPlan } from "./step_plan.ts";
 
-/** An executor of a model's steps, with the slots of its sequences and their states. */
+/** What a device holds of running sequences, by their slots. */
+export interface SequenceMemory {
+  /** Whether the model has recurrent states, which cannot be truncated. */
+  readonly hasStates: boolean;
+  /** Rows for copies of the states of one sequence; 0 where it has none. */
+  readonly stateCopies: number;
+
+  /** Sets the blocks `first`, `first + 1`, ... of a slot's sequence. */
+  assignBlocks(slot: number, first: number, blocks: readonly number[]): void;
+  /** Writes the first tokens of a slot's sequence into its history for penalties; no step feeds them. */
+  writeHistory(slot: number, tokens: readonly number[]): void;
+  /** Copies the states and the history of a slot, and the blocks `from` to the blocks `to`. */
+  copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]): void;
+  /** Copies a slot's states, as they are after all that was submitted, to a row of copies. */
+  saveStates(slot: number, row: number): void;
+  /** Copies a row of copies to a slot: its sequence goes on from there. */
+  restoreStates(row: number, slot: number): void;
+}
+
+/** An executor of a model's steps. */
 export interface StepExecutor {
   /** The largest numbers of rows, outputs and slots of a step. */
   readonly limits: StepLimits;
@@ -13,10 +32,7 @@ export interface StepExecutor {
   readonly tileRows: number;
   /** Whether an image has to run in one step. */
   readonly wholeImages: boolean;
-  /** Whether the model has recurrent states, which cannot be truncated. */
-  readonly hasStates: boolean;
-  /** Rows for copies of the states of one sequence; 0 where it has none. */
-  readonly stateCopies: number;
+  readonly memory: SequenceMemory;
   /** Whether steps are watched: then one has to be over before the next is submitted. */
   readonly isObserved: boolean;
   /** Whether what steps compute may be changed, so that it is no other sequence's to use. */
@@ -28,17 +44,6 @@ export interface StepExecutor {
 
   /** Sets the sampling of a slot, for the sequence that gets it. */
   assignSlot(slot: number, sampling: ResolvedSampling): void;
-  /** Sets the blocks `first`, `first + 1`, ... of a slot's sequence. */
-  assignBlocks(slot: number, first: number, blocks: readonly number[]): void;
-  /** Writes the first tokens of a slot's sequence into its history for penalties; no step feeds them. */
-  writeHistory(slot: number, tokens: readonly number[]): void;
-  /** Copies the states and the history of a slot, and the blocks `from` to the blocks `to`. */
-  copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]): void;
-  /** Copies a slot's states, as they are after all that was submitted, to a row of copies. */
-  saveStates(slot: number, row: number): void;
-  /** Copies a row of copies to a slot: its sequence goes on from there. */
-  restoreStates(row: number, slot: number): void;
-
   /**
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
    * Call the result once, before the next-but-one submit.

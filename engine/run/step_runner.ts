@@ -26,6 +26,7 @@ import {
   type StepOperation,
   type StepState,
 } from "../nn/mod.ts";
+import { SlotMemory } from "./slot_memory.ts";
 import type { StepExecutor } from "./step_executor.ts";
 import { MOST_REPEATS, type Sampled, slotsOf, type StepPlan } from "./step_plan.ts";
 import { type ObservedStep, StepObserver } from "./step_observer.ts";
@@ -62,8 +63,7 @@ export class StepRunner implements StepExecutor {
   /** Commands that go with the next submit. */
   readonly #held: Commands[] = [];
   readonly #recorder: StepRecorder;
-  /** What pieces of so many bytes are copied by way of. */
-  readonly #copies = new Map<number, Buffer>();
+  readonly memory: SlotMemory;
 
   constructor(
     device: Device,
@@ -77,6 +77,7 @@ export class StepRunner implements StepExecutor {
     this.observer = new StepObserver(device, network, state);
     this.#state = state;
     this.#limits = limits;
+    this.memory = new SlotMemory(device, network, state, limits);
     const { outputs, slots } = limits;
     this.#sampled = device.buffer("sampled", outputs * 4, "scratch");
     this.#sampling = device.buffer("sampling", slots * SAMPLING_BYTES, "scratch");
@@ -95,18 +96,6 @@ export class StepRunner implements StepExecutor {
     this.#options[slot] = sampling;
     const data = packSampling(sampling);
     this.#device.write(this.#sampling, slot * SAMPLING_BYTES, data);
-  }
-
-  /** Sets the blocks `first`, `first + 1`, ... of a slot's sequence. */
-  assignBlocks(slot: number, first: number, blocks: readonly number[]): void {
-    const offset = (slot * this.#state.maxBlocks + first) * 4;
-    this.#device.write(this.#state.table, offset, Uint32Array.from(blocks));
-  }
-
-  /** Writes the first tokens of a slot's sequence into its history for penalties; no step feeds them. */
-  writeHistory(slot: number, tokens: readonly number[]): void {
-    const offset = slot * this.#limits.context * 4;
-    this.#device.write(this.#state.history, offset, Uint32Array.from(tokens));
   }
 
   /**
@@ -298,35 +287,6 @@ export class StepRunner implements StepExecutor {
     return await readback.read(outputs);
   }
 
-  /** Whether the model has recurrent states, which cannot be truncated. */
-  get hasStates(): boolean {
-    return this.#network.memory.states.length > 0;
-  }
-
-  /** Rows for copies of the states of one sequence. */
-  get stateCopies(): number {
-    const [state] = this.#network.memory.states;
-    return state?.copies ? state.copies.size / (state.floats * 4) : 0;
-  }
-
-  /** Copies a slot's states, as they are after all that was submitted, to a row of copies. */
-  saveStates(slot: number, row: number): void {
-    const recorder = this.#device.record();
-    for (const { buffer, floats, copies } of this.#network.memory.states) {
-      recorder.copy(buffer, slot * floats * 4, copies!, row * floats * 4, floats * 4);
-    }
-    this.#device.submit(recorder.finish());
-  }
-
-  /** Copies a row of copies to a slot: its sequence goes on from there. */
-  restoreStates(row: number, slot: number): void {
-    const recorder = this.#device.record();
-    for (const { buffer, floats, copies } of this.#network.memory.states) {
-      recorder.copy(copies!, row * floats * 4, buffer, slot * floats * 4, floats * 4);
-    }
-    this.#device.submit(recorder.finish());
-  }
-
   get isObserved(): boolean {
     return this.observer.isActive;
   }
@@ -345,27 +305,6 @@ export class StepRunner implements StepExecutor {
     return BLOCK;
   }
 
-  /** Copies the states and the history of a slot, and the blocks `from` to the blocks `to`. */
-  copySequence(slot: number, target: number, from: readonly number[], to: readonly number[]): void {
-    const recorder = this.#device.record();
-    const { memory, options } = this.#network;
-    // WebGPU copies nothing within one buffer, so each piece goes by way of another buffer.
-    const copy = (buffer: Buffer, bytes: number, source: number, destination: number) => {
-      const between = this.#copyBuffer(bytes);
-      recorder.copy(buffer, source * bytes, between, 0, bytes);
-      recorder.copy(between, 0, buffer, destination * bytes, bytes);
-    };
-    for (const { keys, values } of memory.caches) {
-      for (const buffer of values ? [keys, values] : [keys]) {
-        const bytes = buffer.size / options.cacheBlocks;
-        from.forEach((block, i) => copy(buffer, bytes, block, to[i]));
-      }
-    }
-    for (const { buffer, floats } of memory.states) copy(buffer, floats * 4, slot, target);
-    copy(this.#state.history, this.#limits.context * 4, slot, target);
-    this.#device.submit(recorder.finish());
-  }
-
   /** Number of blocks that hold `positions` positions. */
   blocksFor(positions: number): number {
     return Math.ceil(positions / BLOCK);
@@ -378,13 +317,6 @@ export class StepRunner implements StepExecutor {
   /** Most consecutive rows of one sequence in a query tile. */
   get tileRows(): number {
     return this.#network.tileRows;
-  }
-
-  #copyBuffer(bytes: number): Buffer {
-    let buffer = this.#copies.get(bytes);
-    buffer ??= this.#device.buffer("copy", bytes, "scratch");
-    this.#copies.set(bytes, buffer);
-    return buffer;
   }
 
   #createSampler({ floats: logits, columns: vocabulary }: FloatRows): Sampler {

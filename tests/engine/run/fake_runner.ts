@@ -7,7 +7,7 @@
 import type { OutputKind } from "../../../engine/nn/mod.ts";
 import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
 import type { Sampled, StepPlan } from "../../../engine/run/step_plan.ts";
-import type { StepExecutor } from "../../../engine/run/step_executor.ts";
+import type { SequenceMemory, StepExecutor } from "../../../engine/run/step_executor.ts";
 import { IMAGE_TOKEN, NO_TOKEN } from "../../../kernels/mod.ts";
 
 const BLOCK = 32;
@@ -56,7 +56,8 @@ export function continuation(prompt: readonly PromptItem[], count: number): numb
 }
 
 /** The runner. */
-export class FakeRunner implements StepExecutor {
+export class FakeRunner implements StepExecutor, SequenceMemory {
+  readonly memory = this;
   readonly limits;
   readonly tileRows = 4;
   isObserved = false;
