@@ -2,22 +2,11 @@
 // a union is undecided. Steps are remembered in a flat table, a row of 256 for each state.
 
 import { MachineError } from "./errors.ts";
-import {
-  ARRAY,
-  CONTAINER,
-  DECLARED_KEY,
-  EITHER,
-  NUMBER,
-  OBJECT,
-  OTHER_KEY,
-  STRING,
-  TEXT,
-} from "./frames/layouts.ts";
+import { ARRAY, DECLARED_KEY, NUMBER, OTHER_KEY, STRING, TEXT } from "./frames/layouts.ts";
 import type { Ends } from "./frames/frame_kind.ts";
 import { IntegerLists } from "./collections/integer_lists.ts";
 import type { Rules } from "./rules/rules.ts";
-import { lastText } from "./frames/last_text.ts";
-import { spellingsOf } from "./frames/spellings.ts";
+import { settle } from "./frames/settling.ts";
 import { type Stack, Stacks, UNRESOLVED_STACK } from "./frames/stacks.ts";
 import { StackUnions } from "./frames/stack_unions.ts";
 import { Stepper } from "./frames/stepper.ts";
@@ -82,27 +71,6 @@ const TEXT_LAYOUTS = [STRING, OTHER_KEY, TEXT] as const;
 
 /** Nothing leads back. */
 export const NO_LOOP: Loop = { classes: 0, room: 0, alone: DEAD };
-
-/** What settling one state goes by. */
-interface Settling {
-  readonly document: Uint8Array;
-  readonly isEnded: boolean;
-  readonly isInText: boolean;
-  readonly known: Map<number, Stack>;
-  /** The words of each level. */
-  readonly words: Map<number, readonly Uint8Array[]>;
-}
-
-/** The last key of an open object, or the spellings of the last item of an array. */
-function wordsAt(level: number, isObject: boolean, settling: Settling): readonly Uint8Array[] {
-  let words = settling.words.get(level);
-  if (!words) {
-    const text = lastText(settling.document, { level, isObject, isInText: settling.isInText });
-    words = isObject ? [text] : spellingsOf(text);
-    settling.words.set(level, words);
-  }
-  return words;
-}
 
 /** States of the documents of one schema. */
 export class Machine {
@@ -329,54 +297,13 @@ export class Machine {
   settle(state: State, document: Uint8Array, isEnded: boolean): State {
     const stacks = this.stacksOf(state);
     if (!stacks.some((stack) => this.stacks.isPending(stack))) return state;
-    const settlings = [false, true].map((isInText): Settling => {
-      return { document, isEnded, isInText, known: new Map(), words: new Map() };
+    const settled = settle(stacks, {
+      stacks: this.stacks,
+      unions: this.#unions,
+      document,
+      isEnded,
     });
-    return this.stateOf(stacks.map((stack) => {
-      const isInText = this.stacks.kind(stack) === STRING.kind || this.stacks.isKey(stack);
-      return this.#settle(stack, 0, true, settlings[Number(isInText)]!);
-    }));
-  }
-
-  /** `level` containers are above the stack; `canEnd`: nothing but a number that may have ended is. */
-  #settle(stack: Stack, level: number, canEnd: boolean, settling: Settling): Stack {
-    const { stacks } = this;
-    // Stacks that several others stand on are settled once.
-    const key = 2 * stack + Number(canEnd);
-    const known = settling.known.get(key);
-    if (known !== undefined) return known;
-    const frames: number[][] = [];
-    let below = stack;
-    for (
-      ;
-      stacks.isPending(below) && stacks.kind(below) !== EITHER.kind;
-      below = stacks.parent(below)
-    ) {
-      const frame = stacks.frame(below);
-      const kind = stacks.kind(below);
-      const isItemOver = canEnd;
-      canEnd &&= settling.isEnded && kind === NUMBER.kind;
-      frames.push(frame);
-      if (kind !== OBJECT.kind && kind !== ARRAY.kind) continue;
-      const isDue = frame[CONTAINER.pending] === 1 && (kind === OBJECT.kind || isItemOver);
-      if (isDue) {
-        for (const word of wordsAt(level, kind === OBJECT.kind, settling)) {
-          frame[CONTAINER.used] = stacks.words.add(frame[CONTAINER.used]!, word);
-        }
-        frame[CONTAINER.pending] = 0;
-      }
-      level++;
-    }
-    let settled = below;
-    if (stacks.isPending(below)) {
-      const members = stacks.members(below);
-      settled = this.#unions.either(
-        members.map((one) => this.#settle(one, level, canEnd, settling)),
-      );
-    }
-    for (const frame of frames.reverse()) settled = stacks.push(frame, settled);
-    settling.known.set(key, settled);
-    return settled;
+    return this.stateOf(settled);
   }
 
   #compute(state: State, byte: number): State {

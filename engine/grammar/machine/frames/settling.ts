@@ -1,0 +1,102 @@
+// Where the keys of an object or the items of an array may not come twice, the text of the last one
+// joins those that may not come again when it ends. A step only marks it as pending, because no frame
+// holds the text: settling reads it in the document and adds it to the frame's words.
+
+import { lastText } from "./last_text.ts";
+import { ARRAY, CONTAINER, EITHER, NUMBER, OBJECT, STRING } from "./layouts.ts";
+import { spellingsOf } from "./spellings.ts";
+import type { Stack, Stacks } from "./stacks.ts";
+import type { StackUnions } from "./stack_unions.ts";
+
+/** What stacks are settled by. */
+export interface SettlingOptions {
+  readonly stacks: Stacks;
+  readonly unions: StackUnions;
+  /** The document so far. */
+  readonly document: Uint8Array;
+  /** Whether a number on top is known to have ended. */
+  readonly isEnded: boolean;
+}
+
+/** The same stacks without a pending key or item. */
+export function settle(settled: readonly Stack[], options: SettlingOptions): Stack[] {
+  const { stacks } = options;
+  const outside = new Settling(options, false);
+  const inText = new Settling(options, true);
+  return settled.map((stack) => {
+    const isInText = stacks.kind(stack) === STRING.kind || stacks.isKey(stack);
+    return (isInText ? inText : outside).settle(stack, 0, true);
+  });
+}
+
+/** The settling of stacks at one place of one document. */
+class Settling {
+  readonly #options: SettlingOptions;
+  /** Whether the document ends within a string. */
+  readonly #isInText: boolean;
+  /** Settled stacks, because several others may stand on one. */
+  readonly #known = new Map<number, Stack>();
+  /** The words of each level. */
+  readonly #words = new Map<number, readonly Uint8Array[]>();
+
+  constructor(options: SettlingOptions, isInText: boolean) {
+    this.#options = options;
+    this.#isInText = isInText;
+  }
+
+  /**
+   * The same stack without a pending key or item.
+   * @param level how many objects and arrays stand above it
+   * @param canEnd whether nothing stands above it but a number that may have ended
+   */
+  settle(stack: Stack, level: number, canEnd: boolean): Stack {
+    const { stacks, unions, isEnded } = this.#options;
+    const key = 2 * stack + Number(canEnd);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const frames: number[][] = [];
+    let below = stack;
+    for (
+      ;
+      stacks.isPending(below) && stacks.kind(below) !== EITHER.kind;
+      below = stacks.parent(below)
+    ) {
+      const frame = stacks.frame(below);
+      const kind = stacks.kind(below);
+      const isItemOver = canEnd;
+      canEnd &&= isEnded && kind === NUMBER.kind;
+      frames.push(frame);
+      if (kind !== OBJECT.kind && kind !== ARRAY.kind) continue;
+      const isDue = frame[CONTAINER.pending] === 1 && (kind === OBJECT.kind || isItemOver);
+      if (isDue) {
+        for (const word of this.#wordsAt(level, kind === OBJECT.kind)) {
+          frame[CONTAINER.used] = stacks.words.add(frame[CONTAINER.used]!, word);
+        }
+        frame[CONTAINER.pending] = 0;
+      }
+      level++;
+    }
+    let settled = below;
+    if (stacks.isPending(below)) {
+      const members = stacks.members(below);
+      settled = unions.either(
+        members.map((one) => this.settle(one, level, canEnd)),
+      );
+    }
+    for (const frame of frames.reverse()) settled = stacks.push(frame, settled);
+    this.#known.set(key, settled);
+    return settled;
+  }
+
+  /** The last key of an open object, or the spellings of the last item of an array. */
+  #wordsAt(level: number, isObject: boolean): readonly Uint8Array[] {
+    let words = this.#words.get(level);
+    if (!words) {
+      const { document } = this.#options;
+      const text = lastText(document, { level, isObject, isInText: this.#isInText });
+      words = isObject ? [text] : spellingsOf(text);
+      this.#words.set(level, words);
+    }
+    return words;
+  }
+}
