@@ -3,14 +3,12 @@
 
 export type {
   OllamaDetails,
-  OllamaMetrics,
   OllamaProcess,
-  OllamaRecord,
+  OllamaShow,
   OllamaTag,
-  OllamaToolCall,
-} from "./api/ollama/types.ts";
+} from "./api/models/answer_schema.ts";
+export type { OllamaMetrics, OllamaRecord, OllamaToolCall } from "./api/ollama/answer_schema.ts";
 export type { OllamaMessage } from "./api/ollama/schema.ts";
-export type { OllamaShow } from "./api/models/show.ts";
 export { isUrgent } from "./api/service/route.ts";
 export { createApp } from "./app.ts";
 export type { AppOptions } from "./app_types.ts";

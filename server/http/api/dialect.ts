@@ -4,8 +4,11 @@
 import type { ContentfulStatusCode } from "../../dependencies.ts";
 import { messageOf } from "../../log.ts";
 import { json } from "../stream/json.ts";
+import type { AnthropicError } from "./anthropic/answer_schema.ts";
 import { anthropicError } from "./anthropic/errors.ts";
 import { newId } from "./anthropic/wire.ts";
+import type { OllamaError } from "./ollama/answer_schema.ts";
+import type { OpenAiError } from "./openai/answer_schema.ts";
 import { openAiError } from "./openai/error.ts";
 
 /** An API by the vendor whose clients speak it. */
@@ -36,8 +39,10 @@ export function errorResponse(
   headers: Record<string, string> = {},
 ): Response {
   const message = messageOf(error);
-  if (dialect === "ollama") return json({ error: message }, status, headers);
-  if (dialect === "openai") return json(openAiError(status, message, error), status, headers);
+  if (dialect === "ollama") return json<OllamaError>({ error: message }, status, headers);
+  if (dialect === "openai") {
+    return json<OpenAiError>(openAiError(status, message, error), status, headers);
+  }
   const id = newId("req");
-  return json(anthropicError(error, id), status, { ...headers, "request-id": id });
+  return json<AnthropicError>(anthropicError(error, id), status, { ...headers, "request-id": id });
 }

@@ -199,7 +199,7 @@ export async function answer<Body extends RequestBody, Told, Encoder extends Eve
   if (!(body.stream ?? endpoint.streams)) {
     for await (const event of generation) encoder.add(event);
     await finish();
-    return json(encoder.whole(), 200, encoder.headers);
+    return json<unknown>(encoder.whole(), 200, encoder.headers);
   }
   const response = endpoint.stream({
     events: encodeAll(generation.live(dependencies.heartbeatMilliseconds), encoder, finish),

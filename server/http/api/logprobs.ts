@@ -2,20 +2,11 @@
 // what a request may ask for. Pure.
 
 import type { TokenLogprob, TokenProbability } from "../../../engine/mod.ts";
-
-/** A token and how likely it was. */
-export interface WireProbability {
-  token: string;
-  /** Natural logarithm. */
-  logprob: number;
-  /** Of the token: characters may be cut in their middle by tokens. */
-  bytes: number[];
-}
+import type { BodyOf } from "../body/schema.ts";
+import type { logprobSchema } from "./openapi/answer_parts.ts";
 
 /** A token of an answer, and the likeliest ones in its place. */
-export interface WireLogprob extends WireProbability {
-  top_logprobs: WireProbability[];
-}
+export type WireLogprob = BodyOf<typeof logprobSchema>;
 
 /** Most alternatives that are told of a token. */
 export const MOST_ALTERNATIVES = 20;
@@ -33,6 +24,8 @@ export function toLogprobs(logprobs: readonly TokenLogprob[]): WireLogprob[] {
   }));
 }
 
-function toProbability({ token, logprob, bytes }: TokenProbability): WireProbability {
+function toProbability(
+  { token, logprob, bytes }: TokenProbability,
+): WireLogprob["top_logprobs"][number] {
   return { token, logprob, bytes };
 }

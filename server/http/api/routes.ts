@@ -6,6 +6,7 @@ import type { AppDependencies, AppEnvironment } from "../app_types.ts";
 import { json } from "../stream/json.ts";
 import { anthropicOperations } from "./anthropic/operations.ts";
 import { anthropicRoutes } from "./anthropic/route.ts";
+import { embedOperations } from "./embed/operations.ts";
 import { embedRoutes } from "./embed/route.ts";
 import { blobRoutes } from "./models/blobs.ts";
 import { copyDeleteRoutes } from "./models/copy_delete.ts";
@@ -15,14 +16,16 @@ import { modelOperations } from "./models/operations.ts";
 import { showRoutes } from "./models/show.ts";
 import { transferRoutes } from "./models/transfer.ts";
 import { modelListRoutes } from "./models/vendor_lists.ts";
-import { ollamaOperations, serverOperations } from "./ollama/operations.ts";
+import { ollamaOperations } from "./ollama/operations.ts";
 import { ollamaRoutes } from "./ollama/route.ts";
 import { openAiOperations } from "./openai/operations.ts";
+import { responseOperations } from "./openai/responses/operations.ts";
 import { responseRoutes } from "./openai/responses/route.ts";
 import { openAiRoutes } from "./openai/route.ts";
 import { describeApi, type OpenApiDocument } from "./openapi/document.ts";
 import type { Operation } from "./openapi/operation.ts";
 import { homeRoutes } from "./service/home.ts";
+import { serverOperations } from "./service/operations.ts";
 import { operationsRoutes } from "./service/route.ts";
 
 /** The routes of an API or of a part of the server, and their descriptions. */
@@ -33,12 +36,22 @@ interface RouteGroup {
 
 const GROUPS: readonly RouteGroup[] = [
   { routes: [homeRoutes, operationsRoutes], operations: serverOperations },
-  { routes: [ollamaRoutes, modelRoutes, embedRoutes], operations: ollamaOperations },
+  { routes: [ollamaRoutes], operations: ollamaOperations },
+  { routes: [embedRoutes], operations: embedOperations },
   {
-    routes: [showRoutes, createRoutes, copyDeleteRoutes, transferRoutes, blobRoutes],
+    routes: [
+      modelRoutes,
+      showRoutes,
+      createRoutes,
+      copyDeleteRoutes,
+      transferRoutes,
+      blobRoutes,
+      modelListRoutes,
+    ],
     operations: modelOperations,
   },
-  { routes: [openAiRoutes, responseRoutes, modelListRoutes], operations: openAiOperations },
+  { routes: [openAiRoutes], operations: openAiOperations },
+  { routes: [responseRoutes], operations: responseOperations },
   { routes: [anthropicRoutes], operations: anthropicOperations },
 ];
 
@@ -63,7 +76,7 @@ export function apiRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
   for (const { routes } of GROUPS) {
     for (const route of routes) app.route("/", route(dependencies));
   }
-  app.get("/openapi.json", () => json(openApiDocument(dependencies.version)));
+  app.get("/openapi.json", () => json<OpenApiDocument>(openApiDocument(dependencies.version)));
   return app;
 }
 

@@ -1,7 +1,8 @@
-// What the schemas of request bodies are made of, and the TypeScript types that follow from them: a
-// body is declared once, as the JSON Schema that it is checked against and that /openapi.json shows.
-// Schemas fix types only; what values mean is checked where they are used. null means "not given"
-// almost everywhere, and members that a schema does not name are let pass.
+// The TypeScript types that follow from the JSON Schemas of bodies, and what schemas of requests are
+// made of. A body, of a request or of an answer, is declared once: as the schema that it is checked
+// against and that /openapi.json shows. Schemas of requests fix types only; what values mean is checked
+// where they are used. null means "not given" almost everywhere, and members that a schema does not
+// name are let pass. What schemas of answers are made of: api/openapi/answer_parts.ts.
 
 /** The types that JSON Schema names, apart from arrays and objects. */
 interface Scalars {
@@ -14,23 +15,29 @@ interface Scalars {
 
 /**
  * The type of the values that fit a schema, which is declared `as const`. Reads the keywords `type`,
- * `enum`, `items`, `properties`, `required`, `additionalProperties`, and references to `$defs`; what has
- * none of them may be anything.
+ * `const`, `enum`, `anyOf`, `items`, `maxItems: 0`, `properties`, `required`, `additionalProperties`, and
+ * references to `$defs`; what has none of them may be anything.
  *
  * @template Definitions what references lead to
  */
 export type BodyOf<Schema, Definitions = Schema extends { $defs: infer Defs } ? Defs : unknown> =
   Schema extends { $ref: `#/$defs/${infer Name}` }
     ? Name extends keyof Definitions ? BodyOf<Definitions[Name], Definitions> : never
+    : Schema extends { const: infer Value } ? Value
     : Schema extends { enum: readonly (infer Value)[] } ? Value
+    : Schema extends { anyOf: readonly (infer Each)[] } ? EachOf<Each, Definitions>
     : Schema extends { type: readonly (infer Type)[] } ? ValueOf<Type, Schema, Definitions>
     : Schema extends { type: infer Type } ? ValueOf<Type, Schema, Definitions>
     : unknown;
 
+/** The values of each of several schemas. */
+type EachOf<Schema, Definitions> = Schema extends unknown ? BodyOf<Schema, Definitions> : never;
+
 /** The values of one type, of each of several types in turn. */
 type ValueOf<Type, Schema, Definitions> = Type extends keyof Scalars ? Scalars[Type]
-  : Type extends "array"
-    ? Schema extends { items: infer Items } ? BodyOf<Items, Definitions>[] : unknown[]
+  : Type extends "array" ? Schema extends { maxItems: 0 } ? never[]
+    : Schema extends { items: infer Items } ? BodyOf<Items, Definitions>[]
+    : unknown[]
   : Type extends "object"
     ? Schema extends { properties: infer Members }
       ? MembersOf<Members, RequiredOf<Schema> & keyof Members, Definitions>

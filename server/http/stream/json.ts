@@ -7,9 +7,9 @@ const JSON_TYPE = "application/json; charset=utf-8";
 /** Characters of a body that are made at a time: some milliseconds of work. */
 const PIECE = 1 << 16;
 
-/** A response with a JSON body. */
-export function json(
-  body: unknown,
+/** A response with a JSON body, whose type a caller has to name: without one no body is right. */
+export function json<Body = never>(
+  body: NoInfer<Body>,
   status: ContentfulStatusCode = 200,
   headers: Record<string, string> = {},
 ): Response {
@@ -19,11 +19,17 @@ export function json(
   });
 }
 
+/** A body in which an iterator may stand for an array. */
+export type LongBody<Body> = {
+  [Name in keyof Body]: Body[Name] extends (infer Element)[] ? Element[] | IteratorObject<Element>
+    : Body[Name];
+};
+
 /**
  * A response whose body may be long: of plain data, and of iterators, which become arrays. The elements of
  * its arrays are made while it is sent, so that the others who are served wait for a piece at most.
  */
-export function longJson(body: object): Response {
+export function longJson<Body extends object = never>(body: NoInfer<LongBody<Body>>): Response {
   const pieces = largePieces(textOf(body));
   const first = pieces.next();
   const second = pieces.next();

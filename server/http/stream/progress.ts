@@ -26,7 +26,7 @@ export async function progressResponse<T>(
   if (stream === false) {
     let last: T | undefined;
     for await (const record of records) last = record;
-    return json(last);
+    return json<T | undefined>(last);
   }
   const first = await records.next();
   return ndjsonResponse({

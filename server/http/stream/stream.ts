@@ -20,10 +20,10 @@ export interface StreamOptions<T> {
 }
 
 /** One event: a name for those APIs that have them, and what is sent as JSON or as it stands. */
-export interface ServerSentEvent {
+export interface ServerSentEvent<Data = unknown> {
   event?: string;
   /** A string is sent as it stands, such as "[DONE]". */
-  data: unknown;
+  data: Data;
   /** A line that parsers pass over, for people and proxies. */
   comment?: string;
 }

@@ -2,7 +2,7 @@
 // each would hear alone, and two hundred that hang up leave nothing behind.
 
 import { assert, assertEquals } from "@std/assert";
-import type { OllamaProcess } from "../../../server/http/api/ollama/types.ts";
+import type { OllamaProcess } from "../../../server/http/api/models/answer_schema.ts";
 import { inspectModel, openModelInWorker } from "../../../engine/mod.ts";
 import { main } from "../../../server/cli/main.ts";
 import { folder, pathOf, until } from "../../engine/harness.ts";

@@ -3,6 +3,7 @@
 import { ContextLengthError } from "../../../../engine/mod.ts";
 import { HttpError, statusOf } from "../../errors.ts";
 import { messageOf } from "../../../log.ts";
+import type { AnthropicError, ThreadDetails } from "./answer_schema.ts";
 
 /** Kinds of error by status; any other is the server's fault. */
 const TYPES: Record<number, string> = {
@@ -15,19 +16,6 @@ const TYPES: Record<number, string> = {
   429: "rate_limit_error",
   503: "overloaded_error",
 };
-
-/** The body that tells of an error, and the data of an `error` event. */
-export interface AnthropicError {
-  type: "error";
-  error: { type: string; message: string; details?: ThreadDetails };
-  request_id: string;
-}
-
-/** By which clients know to send the whole conversation instead. */
-interface ThreadDetails {
-  error_code: "thread_unsupported_request";
-  unsupported: string[];
-}
 
 /** A request that counts on the server to remember the conversation, which this one does not. */
 export class ThreadError extends HttpError {

@@ -4,16 +4,17 @@
 import type { DoneEvent, StartEvent } from "../../../../engine/mod.ts";
 import { type ServerSentEvent, waitingComment } from "../../stream/stream.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../handler.ts";
+import type {
+  AnswerBeginning,
+  AnswerBlock,
+  AnthropicAnswer,
+  AnthropicEvent,
+  AnthropicStop,
+  AnthropicUsage,
+  BlockDelta,
+} from "./answer_schema.ts";
 import { anthropicError } from "./errors.ts";
-import {
-  type AnswerBlock,
-  type AnthropicAnswer,
-  type AnthropicEvent,
-  type AnthropicStop,
-  type AnthropicUsage,
-  type BlockDelta,
-  toWireId,
-} from "./wire.ts";
+import { toWireId } from "./wire.ts";
 
 /** Stands at the end of thinking, where clients demand something. Nobody verifies it. */
 const SIGNATURE = btoa("quern");
@@ -27,7 +28,7 @@ export interface AnswerOptions extends Pick<AnswerHead, "id" | "model"> {
 }
 
 /** The events of one answer, and the answer that a client puts together of them. */
-export class AnthropicEncoder implements EventEncoder<ServerSentEvent> {
+export class AnthropicEncoder implements EventEncoder<ServerSentEvent<AnthropicEvent>> {
   readonly headers: Record<string, string>;
   readonly #options: AnswerOptions;
   readonly #events: AnthropicEvent[] = [];
@@ -43,18 +44,18 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent> {
     this.headers = { "request-id": options.requestId };
   }
 
-  add(event: ChoiceEvent): ServerSentEvent[] {
+  add(event: ChoiceEvent): ServerSentEvent<AnthropicEvent>[] {
     const events = this.#write(event);
     for (const each of events) this.#collector.add(each);
     return events.map(named);
   }
 
-  waiting(ahead: number | undefined): ServerSentEvent[] {
+  waiting(ahead: number | undefined): ServerSentEvent<AnthropicEvent>[] {
     const ping = named({ type: "ping" });
     return [ahead === undefined ? ping : { ...ping, comment: waitingComment(ahead) }];
   }
 
-  fail(error: unknown): ServerSentEvent | undefined {
+  fail(error: unknown): ServerSentEvent<AnthropicEvent> | undefined {
     const { exact, requestId } = this.#options;
     // Before the answer begins there is nothing that an end could make look whole.
     if (!exact && this.#hasBegun) return undefined;
@@ -157,34 +158,36 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent> {
 
 /** Puts the events of a stream together. They are sent as well, so what grows is a copy. */
 class AnswerCollector {
-  #answer: AnthropicAnswer | undefined;
+  #beginning: AnswerBeginning | undefined;
+  readonly #content: AnswerBlock[] = [];
+  #end: AnthropicStop & { usage: AnthropicUsage } | undefined;
   #json = "";
 
   /** The answer, once all events have been added. */
   get answer(): AnthropicAnswer {
-    return this.#answer!;
+    return { ...this.#beginning!, content: this.#content, ...this.#end! };
   }
 
   /** Takes an event. */
   add(event: AnthropicEvent): void {
     switch (event.type) {
       case "message_start":
-        this.#answer = structuredClone(event.message);
+        this.#beginning = event.message;
         break;
       case "content_block_start":
         this.#json = "";
-        this.answer.content.push(structuredClone(event.content_block));
+        this.#content.push(structuredClone(event.content_block));
         break;
       case "content_block_delta":
-        this.#extend(this.answer.content.at(-1)!, event.delta);
+        this.#extend(this.#content.at(-1)!, event.delta);
         break;
       case "content_block_stop": {
-        const block = this.answer.content.at(-1)!;
+        const block = this.#content.at(-1)!;
         if (block.type === "tool_use" && isJson(this.#json)) block.input = JSON.parse(this.#json);
         break;
       }
       case "message_delta":
-        Object.assign(this.answer, event.delta, { usage: event.usage });
+        this.#end = { ...event.delta, usage: event.usage };
     }
   }
 
@@ -197,7 +200,7 @@ class AnswerCollector {
   }
 }
 
-function named(data: AnthropicEvent): ServerSentEvent {
+function named(data: AnthropicEvent): ServerSentEvent<AnthropicEvent> {
   return { event: data.type, data };
 }
 

@@ -10,9 +10,9 @@ import {
 } from "./answer_schema.ts";
 import type { ContentfulStatusCode } from "../../../dependencies.ts";
 import { anthropicError } from "./errors.ts";
-import { type ErrorSchema, named, type Operation } from "../openapi/operation.ts";
+import { named, type Operation } from "../openapi/operation.ts";
 
-const tell: ErrorSchema["tell"] = (status, message) =>
+const tell = (status: number, message: string) =>
   anthropicError(new HttpError(status as ContentfulStatusCode, message), "req_1");
 
 const common = {

@@ -16,6 +16,7 @@ import { json } from "../../stream/json.ts";
 import { type ServerSentEvent, sseResponse } from "../../stream/stream.ts";
 import { withConversation } from "../defaults.ts";
 import { type Endpoint, generationRoute, translateRequest } from "../handler.ts";
+import type { AnthropicEvent, TokenCount } from "./answer_schema.ts";
 import { translateCount, translateMessages } from "./body.ts";
 import { AnthropicEncoder } from "./events.ts";
 import { newId } from "./wire.ts";
@@ -28,7 +29,7 @@ const validate = createValidator(messagesSchema);
 export function anthropicRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
   const { anthropicExact: exact = false } = dependencies;
-  const messages: Endpoint<AnthropicRequest, ServerSentEvent> = {
+  const messages: Endpoint<AnthropicRequest, ServerSentEvent<AnthropicEvent>> = {
     validate,
     translate(body, info) {
       const { request, ...loading } = translateMessages(body, info);
@@ -77,7 +78,7 @@ async function count(
     },
   );
   context.set("promptTokens", tokens);
-  return json({ input_tokens: tokens }, 200, { "request-id": newId("req") });
+  return json<TokenCount>({ input_tokens: tokens }, 200, { "request-id": newId("req") });
 }
 
 /** The request with instructions where the model's template shows them. */

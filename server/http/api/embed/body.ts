@@ -12,7 +12,9 @@ import {
   ModelNotFoundError,
 } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
+import type { LongBody } from "../../stream/json.ts";
 import { LOAD_NAMES, nanoseconds, readKeepAlive, readOptions } from "../options.ts";
+import type { EmbedAnswer, LegacyEmbedAnswer, OpenAiEmbedAnswer } from "./answer_schema.ts";
 import type { EmbedBody, LegacyEmbedBody, OllamaEmbedBody, OpenAiEmbedBody } from "./schema.ts";
 
 /** An embedding request, translated. */
@@ -108,7 +110,7 @@ export function refuseTooMany(
 }
 
 /** The answer of POST /api/embed. */
-export function embedAnswer({ model, result, total, load }: EmbedOutcome): OllamaEmbedAnswer {
+export function embedAnswer({ model, result, total, load }: EmbedOutcome): LongBody<EmbedAnswer> {
   const { embeddings, promptTokens } = result;
   return {
     model,
@@ -121,7 +123,7 @@ export function embedAnswer({ model, result, total, load }: EmbedOutcome): Ollam
 }
 
 /** The answer of POST /api/embeddings. */
-export function legacyEmbedAnswer({ result }: EmbedOutcome): { embedding: number[] } {
+export function legacyEmbedAnswer({ result }: EmbedOutcome): LegacyEmbedAnswer {
   return { embedding: toNumbers(result.embeddings[0] ?? new Float32Array(0)) };
 }
 
@@ -129,7 +131,7 @@ export function legacyEmbedAnswer({ result }: EmbedOutcome): { embedding: number
 export function openAiEmbedAnswer(
   { model, result }: EmbedOutcome,
   { encoding_format: format }: OpenAiEmbedBody,
-): OpenAiEmbedAnswer {
+): LongBody<OpenAiEmbedAnswer> {
   const encode = format?.toLowerCase() === "base64" ? toBase64 : toNumbers;
   const { embeddings, promptTokens } = result;
   return {
@@ -198,26 +200,4 @@ function toNumbers(vector: Float32Array): number[] {
 
 function toBase64({ buffer, byteOffset, byteLength }: Float32Array): string {
   return new Uint8Array(buffer, byteOffset, byteLength).toBase64();
-}
-
-/** Answer of POST /api/embed; vectors as they are made, times in integer nanoseconds, zeros left out. */
-export interface OllamaEmbedAnswer {
-  model: string;
-  embeddings: IteratorObject<number[]>;
-  total_duration?: number;
-  load_duration?: number;
-  prompt_eval_count?: number;
-}
-
-/** Answer of POST /v1/embeddings. */
-export interface OpenAiEmbedAnswer {
-  object: "list";
-  data: IteratorObject<{
-    object: "embedding";
-    /** Numbers, or their f32 bytes, little-endian, in base64. */
-    embedding: number[] | string;
-    index: number;
-  }>;
-  model: string;
-  usage: { prompt_tokens: number; total_tokens: number };
 }

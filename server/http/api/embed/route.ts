@@ -6,6 +6,7 @@ import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { translateRequest } from "../handler.ts";
 import { readJson } from "../../body/json_body.ts";
 import { loadOrUnload, withModel } from "../../generation/lease.ts";
+import type { EmbedAnswer, LegacyEmbedAnswer, OpenAiEmbedAnswer } from "./answer_schema.ts";
 import {
   type EmbedBody,
   embedSchema,
@@ -28,28 +29,28 @@ import {
   translateLegacyEmbed,
   translateOpenAiEmbed,
 } from "./body.ts";
-import { longJson } from "../../stream/json.ts";
+import { type LongBody, longJson } from "../../stream/json.ts";
 
 /** How one of the endpoints reads and writes. */
-interface Endpoint<T extends EmbedBody> {
+interface Endpoint<T extends EmbedBody, Answer extends object> {
   validate: (body: unknown) => T;
   translate: (body: T) => EmbedTranslation;
-  answer: (outcome: EmbedOutcome, body: T) => object;
+  answer: (outcome: EmbedOutcome, body: T) => LongBody<Answer>;
 }
 
-const embed: Endpoint<OllamaEmbedBody> = {
+const embed: Endpoint<OllamaEmbedBody, EmbedAnswer> = {
   validate: createValidator(embedSchema),
   translate: translateEmbed,
   answer: embedAnswer,
 };
 
-const legacy: Endpoint<LegacyEmbedBody> = {
+const legacy: Endpoint<LegacyEmbedBody, LegacyEmbedAnswer> = {
   validate: createValidator(legacyEmbedSchema),
   translate: translateLegacyEmbed,
   answer: legacyEmbedAnswer,
 };
 
-const openAi: Endpoint<OpenAiEmbedBody> = {
+const openAi: Endpoint<OpenAiEmbedBody, OpenAiEmbedAnswer> = {
   validate: createValidator(openAiEmbedSchema),
   translate: translateOpenAiEmbed,
   answer: openAiEmbedAnswer,
@@ -64,10 +65,10 @@ export function embedRoutes(dependencies: AppDependencies): Hono<AppEnvironment>
   return app;
 }
 
-async function answer<T extends EmbedBody>(
+async function answer<T extends EmbedBody, Answer extends object>(
   context: Context<AppEnvironment>,
   dependencies: AppDependencies,
-  endpoint: Endpoint<T>,
+  endpoint: Endpoint<T, Answer>,
 ): Promise<Response> {
   const started = performance.now();
   const body = endpoint.validate(await readJson(context));
@@ -85,7 +86,7 @@ async function answer<T extends EmbedBody>(
     const { result, load } = await run(dependencies, model, translation, context.req.raw.signal);
     context.set("promptTokens", result.promptTokens);
     const total = performance.now() - started;
-    return longJson(endpoint.answer({ model, result, total, load }, body));
+    return longJson<Answer>(endpoint.answer({ model, result, total, load }, body));
   } catch (error) {
     throw embedError(error);
   }

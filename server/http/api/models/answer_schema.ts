@@ -1,37 +1,96 @@
-// JSON Schemas of what the native API answers about keeping models. Closed, as those in ollama.ts are.
+// JSON Schemas of what is answered about models, by the native API and by those of OpenAI and
+// Anthropic, and the types that follow from them.
 
-import { details } from "../ollama/answer_schema.ts";
-import { record } from "../openapi/answer_parts.ts";
+import type { BodyOf } from "../../body/schema.ts";
+import { anthropicErrorSchema } from "../anthropic/answer_schema.ts";
+import { openAiErrorSchema } from "../openai/answer_schema.ts";
+import {
+  anyOf,
+  count,
+  list,
+  object,
+  record,
+  text,
+  textOrNull,
+  time,
+} from "../openapi/answer_parts.ts";
 
-const text = { type: "string" };
-const texts = { type: "array", items: text };
-const count = { type: "integer", minimum: 0 };
-const header = { type: "object", description: "Metadata of the GGUF file." };
+const details = record({
+  parent_model: text,
+  format: { const: "gguf" },
+  family: text,
+  families: list(text),
+  parameter_size: { ...text, description: 'Number of weights, such as "999.89M".' },
+  quantization_level: text,
+  context_length: count,
+  embedding_length: count,
+});
+
+/** Facts of a model. */
+export type OllamaDetails = BodyOf<typeof details>;
+
+const model = { name: text, model: text, size: count, digest: text, details } as const;
+
+/** Of a model on another server. */
+const remote = {
+  remote_model: { ...text, description: "Its name on the server that has it." },
+  remote_host: { ...text, description: "The address of that server." },
+} as const;
+
+const tag = record({ ...model, modified_at: time, capabilities: list(text) }, remote);
+
+/** A model of the machine. */
+export type OllamaTag = BodyOf<typeof tag>;
+
+/** Answer of GET /api/tags. */
+export const tagsSchema = record({ models: list(tag) });
+
+export type OllamaTags = BodyOf<typeof tagsSchema>;
+
+const process = record({ ...model, expires_at: time, size_vram: count, context_length: count }, {
+  loading: {
+    ...record({ completed: count, total: count }),
+    description: "Bytes of the weights that are on the GPU, while it is being loaded.",
+  },
+});
+
+/** A model in memory. */
+export type OllamaProcess = BodyOf<typeof process>;
+
+/** Answer of GET /api/ps. */
+export const psSchema = record({ models: list(process) }, {
+  busy_workers: {
+    ...list(record({ model: text, since: time })),
+    description: "Workers that do not answer; missing where all do.",
+  },
+});
+
+export type OllamaProcesses = BodyOf<typeof psSchema>;
+
+const header = { ...object, description: "Metadata of the GGUF file." } as const;
 
 /** Answer of POST /api/show. */
 export const showAnswerSchema = record({
   modelfile: text,
   details,
-  capabilities: texts,
-  modified_at: { type: "string", format: "date-time" },
+  capabilities: list(text),
+  modified_at: time,
 }, {
   license: text,
-  parameters: text,
+  parameters: { ...text, description: "A line per value." },
   template: text,
   system: text,
   renderer: text,
   parser: text,
-  messages: { type: "array", items: record({ role: text, content: text }) },
-  remote_model: text,
-  remote_host: text,
+  messages: list(record({ role: text, content: text })),
+  ...remote,
   model_info: header,
   projector_info: header,
-  tensors: {
-    type: "array",
-    items: record({ name: text, type: text, shape: { type: "array", items: count } }),
-  },
+  tensors: list(record({ name: text, type: text, shape: list(count) })),
   requires: text,
 });
+
+export type OllamaShow = BodyOf<typeof showAnswerSchema>;
 
 /** How far a create, pull or push is; the last record's status is "success". */
 export const progressSchema = record({ status: text }, {
@@ -39,3 +98,45 @@ export const progressSchema = record({ status: text }, {
   total: { ...count, description: "Bytes." },
   completed: { ...count, description: "Bytes." },
 });
+
+const openAiModel = record({
+  id: text,
+  object: { const: "model" },
+  created: { ...count, description: "Seconds since 1970." },
+  owned_by: { ...text, description: "The namespace of its name." },
+});
+
+/** A model for OpenAI's clients. */
+export type OpenAiModel = BodyOf<typeof openAiModel>;
+
+const anthropicModel = record({
+  type: { const: "model" },
+  id: text,
+  display_name: text,
+  created_at: time,
+});
+
+/** A model for Anthropic's clients. */
+export type AnthropicModel = BodyOf<typeof anthropicModel>;
+
+/** Answer of GET /v1/models/{model}; the second to clients that send anthropic-version. */
+export const vendorModelSchema = anyOf(openAiModel, anthropicModel);
+
+const openAiModels = record({ object: { const: "list" }, data: list(openAiModel) });
+
+export type OpenAiModels = BodyOf<typeof openAiModels>;
+
+const anthropicModels = record({
+  data: list(anthropicModel),
+  has_more: { const: false },
+  first_id: textOrNull,
+  last_id: textOrNull,
+});
+
+export type AnthropicModels = BodyOf<typeof anthropicModels>;
+
+/** Answer of GET /v1/models. */
+export const vendorModelsSchema = anyOf(openAiModels, anthropicModels);
+
+/** An error of those two paths. */
+export const vendorErrorSchema = anyOf(openAiErrorSchema, anthropicErrorSchema);

@@ -1,4 +1,4 @@
-// GET /api/tags, /api/ps and /api/version: what there is, what is loaded, who answers.
+// GET /api/tags and /api/ps: the models of the machine, and those in memory.
 // Format: https://github.com/ollama/ollama/blob/main/docs/api.md
 
 import { Hono } from "../../../dependencies.ts";
@@ -9,10 +9,15 @@ import {
   type RunningModel,
   type StoreEntry,
 } from "../../../../engine/mod.ts";
-import { OLLAMA_API_VERSION } from "../../../version.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { json } from "../../stream/json.ts";
-import type { OllamaDetails, OllamaProcess, OllamaTag } from "../ollama/types.ts";
+import type {
+  OllamaDetails,
+  OllamaProcess,
+  OllamaProcesses,
+  OllamaTag,
+  OllamaTags,
+} from "./answer_schema.ts";
 
 /** "For ever" as a date: what clients know it by is that it lies centuries ahead. */
 const FOREVER_YEARS = 292;
@@ -59,7 +64,9 @@ export function toProcess(running: RunningModel, digest: string, now: Date): Oll
 }
 
 /** A worker that does not answer, in /api/ps: Ollama has nothing like it, and its clients skip it. */
-export function toBusyWorker({ name, since }: BusyWorker): { model: string; since: string } {
+export function toBusyWorker(
+  { name, since }: BusyWorker,
+): NonNullable<OllamaProcesses["busy_workers"]>[number] {
   return { model: name, since: new Date(since).toISOString() };
 }
 
@@ -90,14 +97,13 @@ function expiry(expiresAt: number, now: Date): Date {
 }
 
 /** Routes about models. */
-export function modelRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
-  const { store, manager, version } = dependencies;
+export function modelRoutes({ store, manager }: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
 
   app.get("/api/tags", async () => {
     const entries = await store.list();
     const models = entries.map(async (entry) => toTag(entry, await store.digest(entry)));
-    return json({ models: await Promise.all(models) });
+    return json<OllamaTags>({ models: await Promise.all(models) });
   });
 
   app.get("/api/ps", async () => {
@@ -106,12 +112,10 @@ export function modelRoutes(dependencies: AppDependencies): Hono<AppEnvironment>
       toProcess(running, await store.digest(running.entry), now)
     );
     const busy = manager.busyWorkers.current.map(toBusyWorker);
-    return json({
+    return json<OllamaProcesses>({
       models: await Promise.all(models),
       ...(busy.length > 0 && { busy_workers: busy }),
     });
   });
-
-  app.get("/api/version", () => json({ version: OLLAMA_API_VERSION, quern_version: version }));
   return app;
 }

@@ -1,9 +1,53 @@
-// The operations of the native API by which models are kept: shown, made, named, fetched, removed.
+// The operations by which models are listed, shown, made, named, fetched and removed: those of the native
+// API, and the lists that clients of OpenAI and Anthropic ask for on the same paths.
 
-import { progressSchema, showAnswerSchema } from "./answer_schema.ts";
+import { native, streamed } from "../ollama/operations.ts";
+import { openAiError } from "../openai/error.ts";
+import { openAiErrors } from "../openai/operations.ts";
+import {
+  type ErrorSchema,
+  named,
+  type Operation,
+  type Parameter,
+  whole,
+} from "../openapi/operation.ts";
+import {
+  progressSchema,
+  psSchema,
+  showAnswerSchema,
+  tagsSchema,
+  vendorErrorSchema,
+  vendorModelSchema,
+  vendorModelsSchema,
+} from "./answer_schema.ts";
 import { copySchema, createSchema, deleteSchema, showSchema, transferSchema } from "./schema.ts";
-import { native, streamed, whole } from "../ollama/operations.ts";
-import { named, type Operation } from "../openapi/operation.ts";
+
+/** The model in the box, and what an example tells of it. */
+const tiny = "quern:tiny";
+const at = "2026-11-23T09:00:00.123Z";
+const details = {
+  parent_model: "",
+  format: "gguf",
+  family: "llama",
+  families: ["llama"],
+  parameter_size: "5.18M",
+  quantization_level: "Q8_0",
+  context_length: 2048,
+  embedding_length: 256,
+} as const;
+const facts = {
+  name: tiny,
+  model: tiny,
+  size: 5_640_032,
+  digest: "0".repeat(64),
+  details: { ...details, families: ["llama"] },
+};
+const openAiModel = {
+  id: tiny,
+  object: "model",
+  created: 1_795_413_005,
+  owned_by: "library",
+} as const;
 
 /** The model of examples that fetch one, and another name for the one in the box. */
 const model = "gemma3:1b";
@@ -12,8 +56,52 @@ const other = "helper";
 const transfer = named("TransferRequest", transferSchema, { model, stream: false });
 const progress = streamed(named("ProgressRecord", progressSchema, { status: "success" }));
 
-/** Keeping models. */
+const vendorError: ErrorSchema = {
+  ...openAiErrors,
+  ...named("VendorError", vendorErrorSchema, openAiError(400, "model is required")),
+};
+
+const VERSION_HEADER: Parameter = {
+  name: "anthropic-version",
+  in: "header",
+  description: "Asks for Anthropic's form.",
+  schema: { type: "string" },
+};
+
+function list(operation: Pick<Operation, "id" | "path" | "summary" | "failures" | "answers">) {
+  return {
+    tag: "OpenAI and Anthropic",
+    error: vendorError,
+    method: "get",
+    parameters: [VERSION_HEADER],
+    ...operation,
+  } satisfies Operation;
+}
+
+/** The models of this machine, and keeping them. */
 export const modelOperations: Operation[] = [
+  native({
+    id: "listModels",
+    method: "get",
+    path: "/api/tags",
+    summary: "List the models of this machine.",
+    answers: whole("Tags", tagsSchema, {
+      models: [{
+        ...facts,
+        modified_at: at,
+        capabilities: ["completion", "tools", "thinking"],
+      }],
+    }),
+  }),
+  native({
+    id: "listRunningModels",
+    method: "get",
+    path: "/api/ps",
+    summary: "List the models in memory.",
+    answers: whole("Processes", psSchema, {
+      models: [{ ...facts, expires_at: at, size_vram: 13_908_464, context_length: 2048 }],
+    }),
+  }),
   native({
     id: "showModel",
     method: "post",
@@ -106,5 +194,23 @@ export const modelOperations: Operation[] = [
     isUpload: true,
     answers: {},
     failures: ["disk"],
+  }),
+  list({
+    id: "listModelsOfVendors",
+    path: "/v1/models",
+    summary: "List the models of this machine.",
+    answers: {
+      "application/json": named("VendorModels", vendorModelsSchema, {
+        object: "list",
+        data: [openAiModel],
+      }),
+    },
+  }),
+  list({
+    id: "retrieveModel",
+    path: "/v1/models/{model}",
+    summary: "Tell of one model.",
+    answers: { "application/json": named("VendorModel", vendorModelSchema, openAiModel) },
+    failures: ["model"],
   }),
 ];

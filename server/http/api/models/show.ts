@@ -16,7 +16,7 @@ import { createValidator } from "../../body/validate.ts";
 import { longJson } from "../../stream/json.ts";
 import { templateOf } from "../defaults.ts";
 import { requireModelName } from "../model_name.ts";
-import type { OllamaDetails } from "../ollama/types.ts";
+import type { OllamaShow } from "./answer_schema.ts";
 import { capabilitiesOf, toDetails } from "./lists.ts";
 import { type ShowBody, showSchema } from "./schema.ts";
 
@@ -81,28 +81,6 @@ function given<Name extends string>(
   ) as { [Key in Name]?: string };
 }
 
-/** Answer of POST /api/show. */
-export interface OllamaShow {
-  license?: string;
-  modelfile: string;
-  /** A line per value. */
-  parameters?: string;
-  template?: string;
-  system?: string;
-  renderer?: string;
-  parser?: string;
-  details: OllamaDetails;
-  messages?: { role: string; content: string }[];
-  remote_model?: string;
-  remote_host?: string;
-  model_info?: Record<string, unknown>;
-  projector_info?: Record<string, unknown>;
-  tensors?: { name: string; type: string; shape: number[] }[];
-  capabilities: string[];
-  modified_at: string;
-  requires?: string;
-}
-
 /** Arrays with more elements are shown only on request. */
 const LONGEST_ARRAY = 5;
 
@@ -116,7 +94,8 @@ export function showRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
     const name = requireModelName(body.model || body.name);
     context.set("model", name);
     const entry = await store.find(name);
-    return longJson(toShow(entry, await readHeaders(entry, body.verbose ?? false), body));
+    const headers = await readHeaders(entry, body.verbose ?? false);
+    return longJson<OllamaShow>(toShow(entry, headers, body));
   });
   return app;
 }

@@ -8,24 +8,12 @@ import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { json } from "../../stream/json.ts";
 import { dialectOf } from "../dialect.ts";
 import { requireModelName } from "../model_name.ts";
-
-/** A model for OpenAI's clients. */
-export interface OpenAiModel {
-  id: string;
-  object: "model";
-  /** Seconds since 1970. */
-  created: number;
-  /** The namespace of its name. */
-  owned_by: string;
-}
-
-/** A model for Anthropic's clients. */
-export interface AnthropicModel {
-  type: "model";
-  id: string;
-  display_name: string;
-  created_at: string;
-}
+import type {
+  AnthropicModel,
+  AnthropicModels,
+  OpenAiModel,
+  OpenAiModels,
+} from "./answer_schema.ts";
 
 /** @param id its name; as the client wrote it where it asked for one */
 export function toOpenAiModel({ name, modified }: StoreEntry, id = name): OpenAiModel {
@@ -39,12 +27,12 @@ export function toAnthropicModel({ name, modified }: StoreEntry, id = name): Ant
 }
 
 /** The list for OpenAI's clients. */
-export function toOpenAiModels(entries: readonly StoreEntry[]) {
+export function toOpenAiModels(entries: readonly StoreEntry[]): OpenAiModels {
   return { object: "list", data: entries.map((entry) => toOpenAiModel(entry)) };
 }
 
 /** The list for Anthropic's clients: one page. */
-export function toAnthropicModels(entries: readonly StoreEntry[]) {
+export function toAnthropicModels(entries: readonly StoreEntry[]): AnthropicModels {
   return {
     data: entries.map((entry) => toAnthropicModel(entry)),
     has_more: false,
@@ -59,14 +47,14 @@ export function modelListRoutes({ store }: AppDependencies): Hono<AppEnvironment
 
   app.get("/v1/models", async ({ req }) => {
     const toModels = dialectOf(req) === "anthropic" ? toAnthropicModels : toOpenAiModels;
-    return json(toModels(await store.list()));
+    return json<OpenAiModels | AnthropicModels>(toModels(await store.list()));
   });
 
   // Names may have slashes in them, which clients may have escaped.
   app.get("/v1/models/:model{.+}", async ({ req }) => {
     const name = requireModelName(req.param("model"));
     const toModel = dialectOf(req) === "anthropic" ? toAnthropicModel : toOpenAiModel;
-    return json(toModel(await store.find(name), name));
+    return json<OpenAiModel | AnthropicModel>(toModel(await store.find(name), name));
   });
   return app;
 }

@@ -4,16 +4,25 @@
 import type { ChatEvent, DoneEvent, DoneReason, Usage } from "../../../../engine/mod.ts";
 import { toLogprobs, type WireLogprob } from "../logprobs.ts";
 import type {
+  ChatRecord,
+  GenerateRecord,
   OllamaError,
   OllamaExtras,
   OllamaMetrics,
   OllamaRecord,
-  OllamaText,
   OllamaToolCall,
-} from "./types.ts";
+} from "./answer_schema.ts";
 import { nanoseconds } from "../options.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../handler.ts";
 import { messageOf } from "../../../log.ts";
+
+/** The part of a record that carries text. */
+export type OllamaText =
+  | Pick<ChatRecord, "message" | "logprobs">
+  | Pick<GenerateRecord, "response" | "logprobs" | keyof OllamaExtras>;
+
+/** What a final record tells besides text. */
+type FinalExtras = OllamaMetrics & Pick<GenerateRecord, "dropped_messages" | "context">;
 
 /** How an answer stands in a record: the difference between those of chat and generate. */
 export type TextForm = (text: string, extras?: OllamaExtras) => OllamaText;
@@ -119,7 +128,7 @@ export function finalRecord(
   at: Date,
   text: OllamaText,
   reason: DoneReason | "load" | "unload",
-  extras: OllamaMetrics & Pick<OllamaRecord, "dropped_messages" | "context"> = {},
+  extras: FinalExtras = {},
 ): OllamaRecord {
   return {
     model,
@@ -148,7 +157,7 @@ function toExtras(
   { usage, context, droppedMessages }: DoneEvent,
   total: number,
   load: number,
-): OllamaMetrics & Pick<OllamaRecord, "dropped_messages" | "context"> {
+): FinalExtras {
   return {
     ...(context && { context }),
     ...toMetrics(usage, total, load),

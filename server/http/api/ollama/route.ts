@@ -9,6 +9,7 @@ import { loadOrUnload, withModel } from "../../generation/lease.ts";
 import { json } from "../../stream/json.ts";
 import { ndjsonResponse } from "../../stream/stream.ts";
 import { type Endpoint, generationRoute, type Task, type Translation } from "../handler.ts";
+import type { OllamaError, OllamaRecord } from "./answer_schema.ts";
 import { translateChat, translateGenerate } from "./body.ts";
 import {
   chatText,
@@ -19,7 +20,6 @@ import {
   type TextForm,
 } from "./events.ts";
 import { chatSchema, generateSchema, type OllamaRequest } from "./schema.ts";
-import type { OllamaError, OllamaRecord } from "./types.ts";
 
 /** Routes that run models through the native API. */
 export function ollamaRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
@@ -53,13 +53,14 @@ function endpoint<Body extends OllamaRequest>(
       const acquire = { ...loading, signal };
       if (!task) {
         return loadOrUnload(dependencies, model, acquire).then((reason) =>
-          json(finalRecord(model, new Date(), text(""), reason))
+          json<OllamaRecord>(finalRecord(model, new Date(), text(""), reason))
         );
       }
       if (!body._debug_render_only) return undefined;
       return withModel(dependencies, model, acquire, async (loaded) => {
         const rendered = await renderTask(loaded, task);
-        return json(renderedRecord(model, new Date(), text(""), rendered, imagesIn(task)));
+        const record = renderedRecord(model, new Date(), text(""), rendered, imagesIn(task));
+        return json<OllamaRecord>(record);
       });
     },
   };

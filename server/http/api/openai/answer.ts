@@ -2,10 +2,13 @@
 
 import type { DoneEvent, Usage } from "../../../../engine/mod.ts";
 import { type ServerSentEvent, type SseComment, waitingComment } from "../../stream/stream.ts";
-import type { EventEncoder } from "../handler.ts";
+import type { CompletionUsage, OpenAiError } from "./answer_schema.ts";
 
-/** What the answers of all of OpenAI's endpoints are encoded by. */
-export type OpenAiEncoder = EventEncoder<ServerSentEvent | SseComment>;
+/** An event of a stream of completions. */
+export type CompletionEvent<Chunk> = ServerSentEvent<Chunk | OpenAiError | "[DONE]">;
+
+/** What a stream of completions is made of. */
+export type CompletionRecord<Chunk> = CompletionEvent<Chunk> | SseComment;
 
 /** What a stream says while nothing comes: nothing that a client reads. */
 export function waiting(ahead: number | undefined): SseComment[] {
@@ -21,7 +24,7 @@ export function toSeconds(time: Date): number {
 export const SYSTEM_FINGERPRINT = "fp_ollama";
 
 /** Counts, as both kinds of completions have them. */
-export function toUsage(usage: Usage) {
+export function toUsage(usage: Usage): CompletionUsage {
   const { promptTokens, cachedTokens, completionTokens } = usage;
   const { draftedTokens: drafted = 0, acceptedTokens: accepted = 0 } = usage;
   return {

@@ -3,6 +3,7 @@
 
 import { ContextLengthError, ModelNotFoundError, SchemaError } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
+import type { OpenAiError } from "./answer_schema.ts";
 
 /** Kinds of error by status; any other is the server's fault. */
 const TYPES: Record<number, string> = {
@@ -11,11 +12,6 @@ const TYPES: Record<number, string> = {
   404: "not_found_error",
   405: "invalid_request_error",
 };
-
-/** The body of an error. */
-export interface OpenAiError {
-  error: { message: string; type: string; param: string | null; code: string | null };
-}
 
 /**
  * The body of an error.

@@ -3,8 +3,10 @@
 import { Hono } from "../../../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { createValidator } from "../../body/validate.ts";
-import { type ServerSentEvent, type SseComment, sseResponse } from "../../stream/stream.ts";
+import { sseResponse } from "../../stream/stream.ts";
 import { type Endpoint, generationRoute } from "../handler.ts";
+import type { CompletionRecord } from "./answer.ts";
+import type { ChatChunk, CompletionChunk } from "./answer_schema.ts";
 import { translateChat } from "./chat/body.ts";
 import { ChatEncoder } from "./chat/events.ts";
 import { echoedPrompts, translateCompletion } from "./completion/body.ts";
@@ -17,7 +19,7 @@ import {
   openAiCompletionSchema,
 } from "./schema.ts";
 
-const chat: Endpoint<ChatBody, ServerSentEvent | SseComment> = {
+const chat: Endpoint<ChatBody, CompletionRecord<ChatChunk>> = {
   validate: createValidator(openAiChatSchema),
   translate: translateChat,
   encoder: (head, body) => new ChatEncoder(head, body.stream_options?.include_usage ?? false),
@@ -25,7 +27,7 @@ const chat: Endpoint<ChatBody, ServerSentEvent | SseComment> = {
   failure: (error) => withParam(error, "response_format"),
 };
 
-const completion: Endpoint<CompletionBody, ServerSentEvent | SseComment> = {
+const completion: Endpoint<CompletionBody, CompletionRecord<CompletionChunk>> = {
   validate: createValidator(openAiCompletionSchema),
   translate: translateCompletion,
   encoder: (head, body, { tasks }) =>

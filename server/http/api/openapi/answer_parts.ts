@@ -1,8 +1,23 @@
-// What schemas of answers are made of: objects whose members are all known, and a token's
-// log-probability, which the native API and OpenAI's chats tell alike.
+// What schemas of answers are made of. Objects are closed: an answer with a member that its schema does
+// not name is a fault, which the compiler finds where the answer is written and the tests where it is
+// sent. So /openapi.json tells the whole truth.
+
+/** The schemas of an object's members, by name. */
+type Members = Record<string, object>;
+
+/** The schema of an object with exactly these members. */
+export interface RecordSchema<Required extends Members, Optional extends Members> {
+  type: "object";
+  required: (keyof Required)[];
+  properties: Required & Optional;
+  additionalProperties: false;
+}
 
 /** An object with these members and no others, all of them required but for the optional ones. */
-export function record(members: Record<string, object>, optional: Record<string, object> = {}) {
+export function record<
+  const Required extends Members,
+  const Optional extends Members = Record<never, never>,
+>(members: Required, optional = {} as Optional): RecordSchema<Required, Optional> {
   return {
     type: "object",
     required: Object.keys(members),
@@ -11,14 +26,44 @@ export function record(members: Record<string, object>, optional: Record<string,
   };
 }
 
-const probability = {
-  token: { type: "string" },
-  logprob: { type: "number", description: "Natural logarithm." },
-  bytes: { type: "array", items: { type: "integer", minimum: 0, maximum: 255 } },
-};
+/** An array of such items. */
+export function list<const Items extends object>(items: Items) {
+  return { type: "array", items } as const;
+}
 
-/** A token of an answer, with the likeliest ones in its place. */
+/** A value that fits one of these schemas. */
+export function anyOf<const Schemas extends readonly object[]>(...schemas: Schemas) {
+  return { anyOf: schemas } as const;
+}
+
+export const text = { type: "string" } as const;
+export const flag = { type: "boolean" } as const;
+export const number = { type: "number" } as const;
+export const count = { type: "integer", minimum: 0 } as const;
+export const nothing = { type: "null" } as const;
+export const textOrNull = { type: ["string", "null"] } as const;
+export const object = { type: "object" } as const;
+export const time = { type: "string", format: "date-time" } as const;
+/** An array in which nothing ever is. */
+export const empty = { type: "array", items: {}, maxItems: 0 } as const;
+
+const probability = {
+  token: text,
+  logprob: { type: "number", description: "Natural logarithm." },
+  bytes: {
+    ...list({ type: "integer", minimum: 0, maximum: 255 }),
+    description: "Of the token: tokens may begin and end within a character.",
+  },
+} as const;
+
+/** A token of an answer, with the likeliest ones in its place, as Ollama and OpenAI's chats tell it. */
 export const logprobSchema = record({
   ...probability,
-  top_logprobs: { type: "array", items: record(probability), maxItems: 20 },
+  top_logprobs: { ...list(record(probability)), maxItems: 20 },
 });
+
+/** How many of the oldest messages did not fit the window. Neither Ollama nor OpenAI tell of it. */
+export const droppedMessages = {
+  ...count,
+  description: "How many of the oldest messages did not fit the window.",
+} as const;

@@ -1,6 +1,8 @@
 // How an operation of the API is described: enough for /openapi.json and for the tests that hold
 // every answer against it. One list per dialect, in the files beside this one.
 
+import type { BodyOf } from "../../body/schema.ts";
+
 /** A JSON Schema under the name that the document gives it. */
 export interface NamedSchema {
   /** Unique in the document, such as "ChatRequest". */
@@ -59,7 +61,20 @@ export interface Operation {
   isOpen?: boolean;
 }
 
-/** Names a schema. */
-export function named(name: string, schema: object, example: unknown): NamedSchema {
+/** Names a schema. The example has to fit it. */
+export function named<const Schema extends object>(
+  name: string,
+  schema: Schema,
+  example: NoInfer<BodyOf<Schema>>,
+): NamedSchema {
   return { name, schema, example };
+}
+
+/** One JSON value. */
+export function whole<const Schema extends object>(
+  name: string,
+  schema: Schema,
+  example: NoInfer<BodyOf<Schema>>,
+): Operation["answers"] {
+  return { "application/json": named(name, schema, example) };
 }

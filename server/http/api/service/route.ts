@@ -1,9 +1,11 @@
-// Routes for those who run the server: its health and its metrics. GET /health, /metrics, /api/status.
+// Routes about the server itself: GET /health, /metrics, /api/version and /api/status.
 
 import { Hono } from "../../../dependencies.ts";
+import { OLLAMA_API_VERSION } from "../../../version.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { EXPOSITION_TYPE } from "../../metrics/exposition.ts";
 import { json } from "../../stream/json.ts";
+import type { CloudStatus, Health, Version } from "./answer_schema.ts";
 
 /** What is asked to see whether a server is well, and costs it next to nothing to say. */
 const URGENT = /^\w+:\/\/[^/]*\/(health|metrics|api\/version)?(\?|$)/;
@@ -23,17 +25,23 @@ export function operationsRoutes(
     const { length: busy } = manager.busyWorkers.current;
     const state = { version, ...(busy > 0 && { busy_workers: busy }) };
     return drain.begun
-      ? json({ status: "shutting down", ...state }, 503)
-      : json({ status: "ok", ...state });
+      ? json<Health>({ status: "shutting down", ...state }, 503)
+      : json<Health>({ status: "ok", ...state });
   });
 
   app.get("/metrics", (context) => {
     return context.body(metrics.text(), 200, { "content-type": EXPOSITION_TYPE });
   });
 
+  app.get("/api/version", () => {
+    return json<Version>({ version: OLLAMA_API_VERSION, quern_version: version });
+  });
+
   // What Ollama's clients ask before they offer models that run elsewhere.
   app.get("/api/status", () => {
-    return json({ cloud: { disabled: !hasCloud, source: hasCloud ? "none" : "config" } });
+    return json<CloudStatus>({
+      cloud: { disabled: !hasCloud, source: hasCloud ? "none" : "config" },
+    });
   });
   return app;
 }

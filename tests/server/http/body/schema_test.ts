@@ -2,8 +2,18 @@
 // against its schema as well.
 
 import { assertThrows } from "@std/assert";
+import {
+  anyOf,
+  count,
+  list,
+  record,
+  text,
+  textOrNull,
+} from "../../../../server/http/api/openapi/answer_parts.ts";
+import { named } from "../../../../server/http/api/openapi/operation.ts";
 import type { BodyOf } from "../../../../server/http/body/schema.ts";
 import { createValidator } from "../../../../server/http/body/validate.ts";
+import { json } from "../../../../server/http/stream/json.ts";
 
 const tree = {
   type: "object",
@@ -50,4 +60,46 @@ Deno.test("what a schema refuses, its type refuses too", () => {
   ];
   const validate = createValidator(schema);
   for (const fault of faults) assertThrows(() => validate(fault));
+});
+
+const answer = anyOf(
+  record({ type: { const: "text" }, text, marks: { type: "array", maxItems: 0 } }),
+  record({ type: { enum: ["count", "size"] }, number: count }, { of: list(textOrNull) }),
+);
+type Answer = BodyOf<typeof answer>;
+
+Deno.test("an answer of another member, constant or variant than its schema has is a type error", () => {
+  const answers: Answer[] = [
+    { type: "text", text: "said", marks: [] },
+    { type: "size", number: 3, of: ["one", null] },
+    { type: "count", number: 3 },
+  ];
+  const faults: Answer[] = [
+    // @ts-expect-error: a constant is another
+    { type: "texts", text: "said", marks: [] },
+    // @ts-expect-error: the array is always empty
+    { type: "text", text: "said", marks: ["one"] },
+    // @ts-expect-error: the member is another variant's
+    { type: "count", text: "said" },
+    // @ts-expect-error: no variant has the member
+    { type: "count", number: 3, unit: "byte" },
+    // @ts-expect-error: an optional member's elements are others
+    { type: "count", number: 3, of: [1] },
+    // @ts-expect-error: a required member is missing
+    { type: "count" },
+  ];
+  const validate = createValidator(answer);
+  for (const right of answers) validate(right);
+  for (const wrong of faults) assertThrows(() => validate(wrong));
+});
+
+Deno.test("a JSON response demands the type of its body, an example that of its schema", () => {
+  json<Answer>({ type: "count", number: 1 });
+  // @ts-expect-error: no type is named
+  json({ type: "count", number: 1 });
+  // @ts-expect-error: the member is misspelled
+  json<Answer>({ type: "count", numbers: 1 });
+  named("Answer", answer, { type: "count", number: 1 });
+  // @ts-expect-error: the example does not fit
+  named("Answer", answer, { type: "count", number: "1" });
 });

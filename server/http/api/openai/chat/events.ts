@@ -3,45 +3,37 @@
 
 import { messageOf } from "../../../../log.ts";
 import type { DoneEvent, TokenLogprob } from "../../../../../engine/mod.ts";
-import type { ServerSentEvent } from "../../../stream/stream.ts";
-import { toLogprobs, type WireLogprob } from "../../logprobs.ts";
+import { toLogprobs } from "../../logprobs.ts";
 import {
-  type OpenAiEncoder,
+  type CompletionEvent,
+  type CompletionRecord,
   SYSTEM_FINGERPRINT,
   toDropped,
   toSeconds,
   toUsage,
   waiting,
 } from "../answer.ts";
-import type { AnswerHead, ChoiceEvent } from "../../handler.ts";
+import type {
+  ChatChunk,
+  ChatCompletion,
+  ChatDelta,
+  ChatFinish,
+  ChatLogprobs,
+  ToolCall,
+} from "../answer_schema.ts";
+import type { AnswerHead, ChoiceEvent, EventEncoder } from "../../handler.ts";
 import { openAiError } from "../error.ts";
 
-/** A call, or the first piece of one. */
-interface AnsweredCall {
-  index: number;
-  id: string;
-  type: "function";
-  function: { name: string; arguments: string };
-}
-
-/** What a chunk adds. */
-interface Delta {
-  role?: "assistant";
-  content?: string;
-  reasoning?: string;
-  tool_calls?: (AnsweredCall | { index: number; function: { arguments: string } })[];
-}
-
 /** A chat completion. */
-export class ChatEncoder implements OpenAiEncoder {
-  readonly #head: { id: string; created: number; model: string; system_fingerprint: string };
+export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
+  readonly #head: Pick<ChatChunk, "id" | "created" | "model" | "system_fingerprint">;
   readonly #tellsUsage: boolean;
-  readonly #calls: AnsweredCall[] = [];
+  readonly #calls: ToolCall[] = [];
   #isBegun = false;
   #text = "";
   #reasoning = "";
   /** Of the text, where they are wanted. */
-  #logprobs: WireLogprob[] | undefined;
+  #logprobs: ChatLogprobs | undefined;
   #done: DoneEvent | undefined;
 
   /** @param tellsUsage whether a stream ends with the counts */
@@ -51,7 +43,7 @@ export class ChatEncoder implements OpenAiEncoder {
     this.#tellsUsage = tellsUsage;
   }
 
-  add(event: ChoiceEvent): ServerSentEvent[] {
+  add(event: ChoiceEvent): CompletionEvent<ChatChunk>[] {
     switch (event.type) {
       case "start":
         return [this.#chunk({})];
@@ -77,34 +69,37 @@ export class ChatEncoder implements OpenAiEncoder {
 
   readonly waiting = waiting;
 
-  fail(failure: unknown): ServerSentEvent {
+  fail(failure: unknown): CompletionEvent<ChatChunk> {
     const message = messageOf(failure);
     return { data: openAiError(500, message) };
   }
 
-  whole(): unknown {
+  whole(): ChatCompletion {
     const done = this.#done!;
     const calls = this.#calls;
-    const message = {
+    const message: ChatCompletion["choices"][number]["message"] = {
       role: "assistant",
       content: this.#text === "" && calls.length > 0 ? null : this.#text,
       refusal: null,
       ...(this.#reasoning && { reasoning: this.#reasoning }),
       ...(calls.length > 0 && { tool_calls: calls }),
     };
-    const logprobs = this.#logprobs ? { content: this.#logprobs, refusal: null } : null;
-    const choice = { index: 0, message, logprobs, finish_reason: this.#reasonOf(done) };
     return {
       ...this.#head,
       object: "chat.completion",
-      choices: [choice],
+      choices: [{
+        index: 0,
+        message,
+        logprobs: this.#logprobs ?? null,
+        finish_reason: this.#reasonOf(done),
+      }],
       usage: toUsage(done.usage),
       ...toDropped(done),
     };
   }
 
-  #beginCall({ id, name }: { id: string; name: string }): ServerSentEvent {
-    const call: AnsweredCall = {
+  #beginCall({ id, name }: { id: string; name: string }): CompletionEvent<ChatChunk> {
+    const call: ToolCall = {
       index: this.#calls.length,
       id,
       type: "function",
@@ -114,33 +109,47 @@ export class ChatEncoder implements OpenAiEncoder {
     return this.#chunk({ tool_calls: [structuredClone(call)] });
   }
 
-  #addArguments(json: string): ServerSentEvent {
+  #addArguments(json: string): CompletionEvent<ChatChunk> {
     const call = this.#calls.at(-1)!;
     call.function.arguments += json;
     return this.#chunk({ tool_calls: [{ index: call.index, function: { arguments: json } }] });
   }
 
   /** There is no place for those of thinking and calls. */
-  #tell(logprobs: readonly TokenLogprob[] | undefined): object {
+  #tell(logprobs: readonly TokenLogprob[] | undefined): { logprobs?: ChatLogprobs } {
     if (!logprobs) return {};
     const content = toLogprobs(logprobs);
-    (this.#logprobs ??= []).push(...content);
+    this.#logprobs ??= { content: [], refusal: null };
+    this.#logprobs.content.push(...content);
     return { logprobs: { content, refusal: null } };
   }
 
-  #chunk(delta: Delta, finish: string | null = null, told: object = {}): ServerSentEvent {
-    const whole = this.#isBegun ? delta : { role: "assistant", content: "", ...delta };
+  #chunk(
+    delta: ChatDelta,
+    finish: ChatFinish | null = null,
+    told: { logprobs?: ChatLogprobs } = {},
+  ): CompletionEvent<ChatChunk> {
+    const beginning: ChatDelta = this.#isBegun ? {} : { role: "assistant", content: "" };
     this.#isBegun = true;
+    const whole = { ...beginning, ...delta };
     return this.#event([{ index: 0, delta: whole, ...told, finish_reason: finish }]);
   }
 
-  #event(choices: unknown[], extras: object = {}): ServerSentEvent {
-    const usage = this.#tellsUsage ? { usage: null } : {};
-    const data = { ...this.#head, object: "chat.completion.chunk", choices, ...usage, ...extras };
+  #event(
+    choices: ChatChunk["choices"],
+    extras: Pick<ChatChunk, "usage" | "dropped_messages"> = {},
+  ): CompletionEvent<ChatChunk> {
+    const data: ChatChunk = {
+      ...this.#head,
+      object: "chat.completion.chunk",
+      choices,
+      ...(this.#tellsUsage && { usage: null }),
+      ...extras,
+    };
     return { data };
   }
 
-  #end(done: DoneEvent): ServerSentEvent[] {
+  #end(done: DoneEvent): CompletionEvent<ChatChunk>[] {
     const usage = { usage: toUsage(done.usage), ...toDropped(done) };
     return [
       this.#chunk({}, this.#reasonOf(done)),
@@ -149,7 +158,7 @@ export class ChatEncoder implements OpenAiEncoder {
     ];
   }
 
-  #reasonOf({ reason }: DoneEvent): string {
+  #reasonOf({ reason }: DoneEvent): ChatFinish {
     return reason === "stop" && this.#calls.length > 0 ? "tool_calls" : reason;
   }
 }

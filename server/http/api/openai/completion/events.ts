@@ -4,18 +4,21 @@
 
 import { messageOf } from "../../../../log.ts";
 import type { DoneReason, TokenLogprob, Usage } from "../../../../../engine/mod.ts";
-import type { ServerSentEvent } from "../../../stream/stream.ts";
-import { type OpenAiEncoder, SYSTEM_FINGERPRINT, toSeconds, toUsage, waiting } from "../answer.ts";
-import type { AnswerHead, ChoiceEvent } from "../../handler.ts";
-import { append, type CompletionLogprobs, noLogprobs, toCompletionLogprobs } from "./logprobs.ts";
+import {
+  type CompletionEvent,
+  type CompletionRecord,
+  SYSTEM_FINGERPRINT,
+  toSeconds,
+  toUsage,
+  waiting,
+} from "../answer.ts";
+import type { AnswerHead, ChoiceEvent, EventEncoder } from "../../handler.ts";
+import type { Completion, CompletionChunk } from "../answer_schema.ts";
+import { append, noLogprobs, toCompletionLogprobs } from "./logprobs.ts";
 import { openAiError } from "../error.ts";
 
 /** What becomes of one prompt. */
-interface Choice {
-  text: string;
-  logprobs: CompletionLogprobs | null;
-  finish_reason: DoneReason | null;
-}
+type Choice = Omit<CompletionChunk["choices"][number], "index">;
 
 /** How a completion is given out. */
 export interface CompletionOptions {
@@ -28,8 +31,8 @@ export interface CompletionOptions {
 }
 
 /** Completions of one prompt or more. */
-export class CompletionEncoder implements OpenAiEncoder {
-  readonly #head: object;
+export class CompletionEncoder implements EventEncoder<CompletionRecord<CompletionChunk>> {
+  readonly #head: Omit<Completion, "choices" | "usage">;
   readonly #tellsUsage: boolean;
   readonly #choices: Choice[];
   /** Characters of each choice so far. */
@@ -53,7 +56,7 @@ export class CompletionEncoder implements OpenAiEncoder {
     this.#echo = [...echo];
   }
 
-  add(event: ChoiceEvent): ServerSentEvent[] {
+  add(event: ChoiceEvent): CompletionEvent<CompletionChunk>[] {
     const index = event.choice ?? 0;
     if (event.type === "text") return [this.#give(index, event.text, null, event.logprobs)];
     if (event.type !== "done") return [];
@@ -66,13 +69,15 @@ export class CompletionEncoder implements OpenAiEncoder {
 
   readonly waiting = waiting;
 
-  fail(failure: unknown): ServerSentEvent {
+  fail(failure: unknown): CompletionEvent<CompletionChunk> {
     const message = messageOf(failure);
     return { data: openAiError(500, message) };
   }
 
-  whole(): unknown {
-    const choices = this.#choices.map((choice, index) => ({ ...choice, index }));
+  whole(): Completion {
+    const choices = this.#choices.map(({ finish_reason: finish, ...choice }, index) => {
+      return { ...choice, index, finish_reason: finish! };
+    });
     return { ...this.#head, choices, usage: toUsage(this.#usage!) };
   }
 
@@ -81,7 +86,7 @@ export class CompletionEncoder implements OpenAiEncoder {
     piece: string,
     finish: DoneReason | null = null,
     told?: readonly TokenLogprob[],
-  ): ServerSentEvent {
+  ): CompletionEvent<CompletionChunk> {
     const choice = this.#choices[index]!;
     const text = (this.#echo[index] ?? "") + piece;
     this.#echo[index] = "";
@@ -93,12 +98,12 @@ export class CompletionEncoder implements OpenAiEncoder {
     return this.#event([{ text, index, logprobs, finish_reason: finish }]);
   }
 
-  #event(choices: unknown[], usage?: Usage): ServerSentEvent {
+  #event(choices: CompletionChunk["choices"], usage?: Usage): CompletionEvent<CompletionChunk> {
     const counts = this.#tellsUsage ? { usage: usage ? toUsage(usage) : null } : {};
     return { data: { ...this.#head, choices, ...counts } };
   }
 
-  #end(usage: Usage): ServerSentEvent[] {
+  #end(usage: Usage): CompletionEvent<CompletionChunk>[] {
     return [...(this.#tellsUsage ? [this.#event([], usage)] : []), { data: "[DONE]" }];
   }
 }

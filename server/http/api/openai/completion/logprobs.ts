@@ -2,16 +2,7 @@
 // Format: https://platform.openai.com/docs/api-reference/completions/object
 
 import type { TokenLogprob } from "../../../../../engine/mod.ts";
-
-/** Of the tokens of a piece of text, or of all of it. */
-export interface CompletionLogprobs {
-  tokens: string[];
-  token_logprobs: number[];
-  /** The token that came and the likeliest ones; of those with the same text, the likeliest. */
-  top_logprobs: Record<string, number>[];
-  /** Where each begins, in characters of the whole text. */
-  text_offset: number[];
-}
+import type { CompletionLogprobs } from "../answer_schema.ts";
 
 /** No tokens. */
 export function noLogprobs(): CompletionLogprobs {

@@ -3,20 +3,30 @@
 
 import { messageOf } from "../../../../log.ts";
 import type { DoneEvent, Usage } from "../../../../../engine/mod.ts";
-import type { ServerSentEvent } from "../../../stream/stream.ts";
-import { type OpenAiEncoder, toDropped, toSeconds, waiting } from "../answer.ts";
-import type { AnswerHead, ChoiceEvent } from "../../handler.ts";
+import type { ServerSentEvent, SseComment } from "../../../stream/stream.ts";
+import { toDropped, toSeconds, waiting } from "../answer.ts";
+import type { AnswerHead, ChoiceEvent, EventEncoder } from "../../handler.ts";
+import type {
+  ItemStatus,
+  OutputItem,
+  ResponseEvent,
+  ResponseStatus,
+  UnnumberedEvent,
+  WholeResponse,
+} from "./answer_schema.ts";
 import { toResponseId } from "./kept_items.ts";
 import { CallItem, type GrowingItem, MessageItem, ReasoningItem } from "./items.ts";
 import { type CalledFunction, namespacedFunctions, toolsTold } from "./tools.ts";
-import type { OutputItem, ResponseEvent, Status, WholeResponse } from "./types.ts";
 import type { ResponsesBody } from "../schema.ts";
 
+/** What a stream is made of. */
+export type ResponsesRecord = ServerSentEvent<ResponseEvent> | SseComment;
+
 /** A response. */
-export class ResponsesEncoder implements OpenAiEncoder {
+export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
   readonly #head: AnswerHead;
   readonly #created: number;
-  readonly #settings: ReturnType<typeof settingsOf>;
+  readonly #settings: Settings;
   readonly #namespaced: Map<string, CalledFunction>;
   readonly #output: OutputItem[] = [];
   #item: GrowingItem | undefined;
@@ -31,13 +41,13 @@ export class ResponsesEncoder implements OpenAiEncoder {
     this.#namespaced = namespacedFunctions(body);
   }
 
-  add(event: ChoiceEvent): ServerSentEvent[] {
+  add(event: ChoiceEvent): ServerSentEvent<ResponseEvent>[] {
     return [...this.#begin(), ...this.#follow(event)].map((each) => this.#number(each));
   }
 
   readonly waiting = waiting;
 
-  fail(failure: unknown): ServerSentEvent {
+  fail(failure: unknown): ServerSentEvent<ResponseEvent> {
     const message = messageOf(failure);
     const error = { code: "server_error", message };
     return this.#number({ type: "response.failed", response: this.#response("failed", { error }) });
@@ -47,14 +57,14 @@ export class ResponsesEncoder implements OpenAiEncoder {
     return this.#whole;
   }
 
-  #begin(): ResponseEvent[] {
+  #begin(): UnnumberedEvent[] {
     if (this.#isBegun) return [];
     this.#isBegun = true;
     const response = this.#response("in_progress");
     return [{ type: "response.created", response }, { type: "response.in_progress", response }];
   }
 
-  #follow(event: ChoiceEvent): ResponseEvent[] {
+  #follow(event: ChoiceEvent): UnnumberedEvent[] {
     switch (event.type) {
       case "start":
         return [];
@@ -75,26 +85,26 @@ export class ResponsesEncoder implements OpenAiEncoder {
     }
   }
 
-  #grow(kind: "message" | "reasoning", text: string): ResponseEvent[] {
+  #grow(kind: "message" | "reasoning", text: string): UnnumberedEvent[] {
     if (this.#item?.kind === kind) return [this.#item.grow(text)];
     const Item = kind === "message" ? MessageItem : ReasoningItem;
     const item = new Item(...this.#nextPlace());
     return [...this.#open(item), item.grow(text)];
   }
 
-  #endCall(call: CallItem, values: Record<string, unknown>): ResponseEvent[] {
+  #endCall(call: CallItem, values: Record<string, unknown>): UnnumberedEvent[] {
     // Those of a call that came whole may not have been told in pieces.
     const pieces = call.isEmpty ? [call.grow(JSON.stringify(values))] : [];
     return [...pieces, ...this.#close(call.isWhole ? "completed" : "incomplete")];
   }
 
-  #open(item: GrowingItem): ResponseEvent[] {
+  #open(item: GrowingItem): UnnumberedEvent[] {
     const closed = this.#close("completed");
     this.#item = item;
     return [...closed, ...item.begin()];
   }
 
-  #close(status: Status): ResponseEvent[] {
+  #close(status: ItemStatus): UnnumberedEvent[] {
     const item = this.#item;
     if (!item) return [];
     this.#item = undefined;
@@ -108,7 +118,7 @@ export class ResponsesEncoder implements OpenAiEncoder {
     return [`${this.#head.id}${index}`, index];
   }
 
-  #end(done: DoneEvent): ResponseEvent[] {
+  #end(done: DoneEvent): UnnumberedEvent[] {
     const status = done.reason === "stop" ? "completed" : "incomplete";
     const closed = this.#close(status);
     const response = this.#response(status, {
@@ -121,7 +131,7 @@ export class ResponsesEncoder implements OpenAiEncoder {
     return [...closed, { type: `response.${status}`, response }];
   }
 
-  #response(status: Status, changes: object = {}): WholeResponse {
+  #response(status: ResponseStatus, changes: Partial<WholeResponse> = {}): WholeResponse {
     return {
       id: toResponseId(this.#head.id),
       object: "response",
@@ -138,13 +148,15 @@ export class ResponsesEncoder implements OpenAiEncoder {
     };
   }
 
-  #number({ type, ...members }: ResponseEvent): ServerSentEvent {
-    return { event: type, data: { type, sequence_number: this.#sequence++, ...members } };
+  #number(event: UnnumberedEvent): ServerSentEvent<ResponseEvent> {
+    return { event: event.type, data: { ...event, sequence_number: this.#sequence++ } };
   }
 }
 
 /** Counts. What was thought is not counted apart. */
-function toResponseUsage({ promptTokens, cachedTokens, completionTokens }: Usage) {
+function toResponseUsage(
+  { promptTokens, cachedTokens, completionTokens }: Usage,
+): WholeResponse["usage"] {
   return {
     input_tokens: promptTokens,
     input_tokens_details: { cached_tokens: cachedTokens },
@@ -154,8 +166,24 @@ function toResponseUsage({ promptTokens, cachedTokens, completionTokens }: Usage
   };
 }
 
+/** What a response says besides its settings. */
+type Outcome =
+  | "id"
+  | "object"
+  | "created_at"
+  | "completed_at"
+  | "status"
+  | "error"
+  | "incomplete_details"
+  | "model"
+  | "output"
+  | "usage"
+  | "dropped_messages";
+
+type Settings = Omit<WholeResponse, Outcome>;
+
 /** What was asked for and what holds, as each response repeats it. */
-function settingsOf(body: ResponsesBody) {
+function settingsOf(body: ResponsesBody): Settings {
   return {
     instructions: body.instructions ?? null,
     max_output_tokens: body.max_output_tokens ?? null,

@@ -2,19 +2,25 @@
 // ends. Pure. Format: https://platform.openai.com/docs/api-reference/responses-streaming
 
 import type { CalledFunction } from "./tools.ts";
-import type { OutputItem, OutputText, ResponseEvent, Status } from "./types.ts";
+import type {
+  ItemStatus,
+  OutputItem,
+  OutputText,
+  SummaryText,
+  UnnumberedEvent,
+} from "./answer_schema.ts";
 
 /** An item that grows. */
 export interface GrowingItem {
   readonly kind: OutputItem["type"];
   /** Events of its beginning. */
-  begin(): ResponseEvent[];
+  begin(): UnnumberedEvent[];
   /** Takes more of it. */
-  grow(piece: string): ResponseEvent;
+  grow(piece: string): UnnumberedEvent;
   /** Events of its end. */
-  end(status: Status): ResponseEvent[];
+  end(status: ItemStatus): UnnumberedEvent[];
   /** What there is of it. */
-  item(status: Status): OutputItem;
+  item(status: ItemStatus): OutputItem;
 }
 
 /** Where an item stands in the answer. */
@@ -35,27 +41,27 @@ abstract class BaseItem implements GrowingItem {
     this.place = { item_id: this.id, output_index: index };
   }
 
-  begin(): ResponseEvent[] {
+  begin(): UnnumberedEvent[] {
     const item = this.item("in_progress", true);
     const { output_index } = this.place;
     return [{ type: "response.output_item.added", output_index, item }, ...this.beginPart()];
   }
 
-  grow(piece: string): ResponseEvent {
+  grow(piece: string): UnnumberedEvent {
     this.text += piece;
     return this.delta(piece);
   }
 
-  end(status: Status): ResponseEvent[] {
+  end(status: ItemStatus): UnnumberedEvent[] {
     const { output_index } = this.place;
     const item = this.item(status);
     return [...this.endPart(), { type: "response.output_item.done", output_index, item }];
   }
 
-  abstract item(status: Status, isEmpty?: boolean): OutputItem;
-  protected abstract beginPart(): ResponseEvent[];
-  protected abstract delta(piece: string): ResponseEvent;
-  protected abstract endPart(): ResponseEvent[];
+  abstract item(status: ItemStatus, isEmpty?: boolean): OutputItem;
+  protected abstract beginPart(): UnnumberedEvent[];
+  protected abstract delta(piece: string): UnnumberedEvent;
+  protected abstract endPart(): UnnumberedEvent[];
 }
 
 /** What the assistant says. */
@@ -66,23 +72,23 @@ export class MessageItem extends BaseItem {
     super("msg", id, index);
   }
 
-  override item(status: Status, isEmpty = false): OutputItem {
+  override item(status: ItemStatus, isEmpty = false): OutputItem {
     const content = isEmpty ? [] : [this.#part()];
     return { type: "message", id: this.id, status, role: "assistant", content };
   }
 
-  protected override beginPart(): ResponseEvent[] {
-    return [this.#event("response.content_part.added", { part: this.#part() })];
+  protected override beginPart(): UnnumberedEvent[] {
+    return [{ type: "response.content_part.added", ...this.#place, part: this.#part() }];
   }
 
-  protected override delta(piece: string): ResponseEvent {
-    return this.#event("response.output_text.delta", { delta: piece, logprobs: [] });
+  protected override delta(piece: string): UnnumberedEvent {
+    return { type: "response.output_text.delta", ...this.#place, delta: piece, logprobs: [] };
   }
 
-  protected override endPart(): ResponseEvent[] {
+  protected override endPart(): UnnumberedEvent[] {
     return [
-      this.#event("response.output_text.done", { text: this.text, logprobs: [] }),
-      this.#event("response.content_part.done", { part: this.#part() }),
+      { type: "response.output_text.done", ...this.#place, text: this.text, logprobs: [] },
+      { type: "response.content_part.done", ...this.#place, part: this.#part() },
     ];
   }
 
@@ -90,8 +96,8 @@ export class MessageItem extends BaseItem {
     return { type: "output_text", text: this.text, annotations: [], logprobs: [] };
   }
 
-  #event(type: string, members: object): ResponseEvent {
-    return { type, ...this.place, content_index: 0, ...members };
+  get #place() {
+    return { ...this.place, content_index: 0 };
   }
 }
 
@@ -103,32 +109,32 @@ export class ReasoningItem extends BaseItem {
     super("rs", id, index);
   }
 
-  override item(status: Status, isEmpty = false): OutputItem {
+  override item(status: ItemStatus, isEmpty = false): OutputItem {
     const summary = isEmpty ? [] : [this.#part()];
     return { type: "reasoning", id: this.id, status, summary };
   }
 
-  protected override beginPart(): ResponseEvent[] {
-    return [this.#event("response.reasoning_summary_part.added", { part: this.#part() })];
+  protected override beginPart(): UnnumberedEvent[] {
+    return [{ type: "response.reasoning_summary_part.added", ...this.#place, part: this.#part() }];
   }
 
-  protected override delta(piece: string): ResponseEvent {
-    return this.#event("response.reasoning_summary_text.delta", { delta: piece });
+  protected override delta(piece: string): UnnumberedEvent {
+    return { type: "response.reasoning_summary_text.delta", ...this.#place, delta: piece };
   }
 
-  protected override endPart(): ResponseEvent[] {
+  protected override endPart(): UnnumberedEvent[] {
     return [
-      this.#event("response.reasoning_summary_text.done", { text: this.text }),
-      this.#event("response.reasoning_summary_part.done", { part: this.#part() }),
+      { type: "response.reasoning_summary_text.done", ...this.#place, text: this.text },
+      { type: "response.reasoning_summary_part.done", ...this.#place, part: this.#part() },
     ];
   }
 
-  #part() {
-    return { type: "summary_text" as const, text: this.text };
+  #part(): SummaryText {
+    return { type: "summary_text", text: this.text };
   }
 
-  #event(type: string, members: object): ResponseEvent {
-    return { type, ...this.place, summary_index: 0, ...members };
+  get #place() {
+    return { ...this.place, summary_index: 0 };
   }
 }
 
@@ -158,19 +164,19 @@ export class CallItem extends BaseItem {
     }
   }
 
-  override item(status: Status): OutputItem {
+  override item(status: ItemStatus): OutputItem {
     return { type: "function_call", id: this.id, status, ...this.#call, arguments: this.text };
   }
 
-  protected override beginPart(): ResponseEvent[] {
+  protected override beginPart(): UnnumberedEvent[] {
     return [];
   }
 
-  protected override delta(piece: string): ResponseEvent {
+  protected override delta(piece: string): UnnumberedEvent {
     return { type: "response.function_call_arguments.delta", ...this.place, delta: piece };
   }
 
-  protected override endPart(): ResponseEvent[] {
+  protected override endPart(): UnnumberedEvent[] {
     const { name } = this.#call;
     const members = { name, arguments: this.text };
     return [{ type: "response.function_call_arguments.done", ...this.place, ...members }];

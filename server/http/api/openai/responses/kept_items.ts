@@ -3,8 +3,9 @@
 // is found by its id alone. Pure. Format: https://platform.openai.com/docs/api-reference/responses
 
 import { refusal } from "../error.ts";
+import type { Given } from "../../../body/schema.ts";
 import type { Content, ContentPart, InputItem, ResponsesBody } from "../schema.ts";
-import type { KeptItem, KeptPart } from "./types.ts";
+import type { InputItems, KeptItem, KeptPart } from "./answer_schema.ts";
 
 /** Before the id of a response. */
 const RESPONSE_PREFIX = "resp_";
@@ -19,6 +20,13 @@ const PREFIXES: Record<string, string> = {
   function_call: "fc",
   function_call_output: "fco",
 };
+
+type Role = (KeptItem & { type: "message" })["role"];
+
+const ROLES: readonly Role[] = ["system", "developer", "user", "assistant"];
+
+/** The type of a part that is text. */
+type TextType = Exclude<KeptPart["type"], "refusal" | "input_image">;
 
 /** The wire's name of a response. */
 export function toResponseId(id: string): string {
@@ -99,20 +107,25 @@ function toKeptItem(item: InputItem, type: string, id: string): KeptItem {
       };
     default: {
       const kind = role === "assistant" ? "output_text" : "input_text";
-      return { id, type: "message", status, role: role ?? "", content: partsOf(content, kind) };
+      return { id, type: "message", status, role: roleOf(role), content: partsOf(content, kind) };
     }
   }
 }
 
+/** The role of a message; that it is one was checked when the message was read. */
+function roleOf(role: Given<string>): Role {
+  return ROLES.find((known) => known === role) ?? "user";
+}
+
 /** The parts of a content, its texts being of this type. */
-function partsOf(content: Content, type: string): KeptPart[] {
+function partsOf(content: Content, type: TextType): KeptPart[] {
   const parts = typeof content === "string" ? [{ type, text: content }] : content ?? [];
   return parts.map((part) => toKeptPart(part, type));
 }
 
 function toKeptPart(
   { type, text, refusal, image_url: image }: ContentPart,
-  kind: string,
+  kind: TextType,
 ): KeptPart {
   if (type === "refusal") return { type, refusal: refusal ?? "" };
   if (type === "input_image" || type === "image_url") {
@@ -137,7 +150,7 @@ const MOST_ITEMS = 100;
  *
  * @throws {HttpError} 400 for a query that is none
  */
-export function toItemList(items: readonly KeptItem[], query: ItemsQuery): object {
+export function toItemList(items: readonly KeptItem[], query: ItemsQuery): InputItems {
   const { limit = "20", order = "desc", after } = query;
   const most = Number(limit);
   if (!/^\d+$/.test(limit) || most < 1 || most > MOST_ITEMS) {

@@ -7,7 +7,6 @@ import type { BodyAllowance } from "../../../body/bodies.ts";
 import { HttpError } from "../../../errors.ts";
 import { parseBytes } from "../../../body/json_body.ts";
 import { ResponseStore } from "../../../response_store.ts";
-
 import { refusal } from "../error.ts";
 import {
   fromResponseId,
@@ -17,10 +16,16 @@ import {
   toResponseId,
   withoutCutCalls,
 } from "./kept_items.ts";
-import type { KeptItem, KeptResponse, WholeResponse } from "./types.ts";
+import type { KeptItem, WholeResponse } from "./answer_schema.ts";
 import type { InputItem, ResponsesBody } from "../schema.ts";
 
 const DAY = 86_400_000;
+
+/** A response as it is kept, with all that went into it. */
+interface KeptResponse {
+  response: WholeResponse;
+  input: KeptItem[];
+}
 
 /** Who asks, and of what. */
 export interface KeptResponsesOptions {

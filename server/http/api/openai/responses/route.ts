@@ -7,13 +7,14 @@ import { HttpError } from "../../../errors.ts";
 import { readJson } from "../../../body/json_body.ts";
 import { KeptResponses } from "./kept_responses.ts";
 import { ResponseStore } from "../../../response_store.ts";
-import { type ServerSentEvent, type SseComment, sseResponse } from "../../../stream/stream.ts";
+import { sseResponse } from "../../../stream/stream.ts";
 import { answer, type Endpoint } from "../../handler.ts";
 import { withParam } from "../error.ts";
 import { openAiResponsesSchema, type ResponsesBody } from "../schema.ts";
 import { createValidator } from "../../../body/validate.ts";
+import type { DeletedResponse, InputItems, WholeResponse } from "./answer_schema.ts";
 import { translateResponse } from "./body.ts";
-import { ResponsesEncoder } from "./events.ts";
+import { ResponsesEncoder, type ResponsesRecord } from "./events.ts";
 import { toItemList } from "./kept_items.ts";
 import { json } from "../../../stream/json.ts";
 
@@ -32,7 +33,7 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
     const earlier = await kept.earlier(body);
     const input = await kept.resolved(body.input);
     const isKept = store !== undefined && body.store !== false;
-    const endpoint: Endpoint<ResponsesBody, ServerSentEvent | SseComment, ResponsesEncoder> = {
+    const endpoint: Endpoint<ResponsesBody, ResponsesRecord, ResponsesEncoder> = {
       validate,
       translate: (body, info) => translateResponse(body, earlier, info),
       encoder: (head, body) => new ResponsesEncoder(head, body),
@@ -57,18 +58,18 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
         "stream",
       );
     }
-    return json(response);
+    return json<WholeResponse>(response);
   });
 
   app.delete("/v1/responses/:response_id", async (context) => {
     const id = context.req.param("response_id");
     await keptFor(context).delete(id);
-    return json({ id, object: "response", deleted: true });
+    return json<DeletedResponse>({ id, object: "response", deleted: true });
   });
 
   app.get("/v1/responses/:response_id/input_items", async (context) => {
     const { input } = await keptFor(context).find(context.req.param("response_id"));
-    return json(toItemList(input, context.req.query()));
+    return json<InputItems>(toItemList(input, context.req.query()));
   });
   return app;
 }

@@ -4,6 +4,7 @@
 
 import type { Given } from "../../../body/schema.ts";
 import { refusal } from "../error.ts";
+import type { ToldFunction, ToldTool } from "./answer_schema.ts";
 import type { ResponsesBody, ResponseTool, WireFunction } from "../schema.ts";
 import { refuseOtherTools } from "../tools.ts";
 
@@ -55,9 +56,9 @@ export function namespacedFunctions({ tools }: ResponsesBody): Map<string, Calle
 }
 
 /** The tools as a response repeats them. */
-export function toolsTold({ tools }: ResponsesBody): object[] {
+export function toolsTold({ tools }: ResponsesBody): ToldTool[] {
   return (tools ?? []).map((tool) => {
-    const { type, name, description, tools: inner, external_web_access } = tool;
+    const { type, name = "", description, tools: inner } = tool;
     switch (type) {
       case "namespace":
         return {
@@ -67,7 +68,7 @@ export function toolsTold({ tools }: ResponsesBody): object[] {
           tools: (inner ?? []).map(toldFunction),
         };
       case "web_search":
-        return { type, external_web_access };
+        return { type, external_web_access: false };
       default:
         return toldFunction(tool);
     }
@@ -89,7 +90,7 @@ function toFunction(tool: ResponseTool, place: string): WireFunction {
   return { ...tool, name };
 }
 
-function toldFunction({ name, description, parameters, strict }: ResponseTool): object {
+function toldFunction({ name = "", description, parameters, strict }: ResponseTool): ToldFunction {
   return {
     type: "function",
     name,

@@ -1,0 +1,236 @@
+// JSON Schemas of what POST /v1/responses answers, its stream included, and what is told of responses that
+// are kept, with the types that follow from them.
+// Format: https://platform.openai.com/docs/api-reference/responses
+
+import type { BodyOf } from "../../../body/schema.ts";
+import {
+  anyOf,
+  count,
+  droppedMessages,
+  empty,
+  flag,
+  list,
+  nothing,
+  number,
+  object,
+  record,
+  text,
+  textOrNull,
+} from "../../openapi/answer_parts.ts";
+
+const status = { enum: ["in_progress", "completed", "incomplete"] } as const;
+
+/** How far an item has come. */
+export type ItemStatus = BodyOf<typeof status>;
+
+const outputText = record({
+  type: { const: "output_text" },
+  text,
+  annotations: empty,
+  logprobs: empty,
+});
+
+/** The text of a message. */
+export type OutputText = BodyOf<typeof outputText>;
+
+const summaryText = record({ type: { const: "summary_text" }, text });
+
+/** What was thought. */
+export type SummaryText = BodyOf<typeof summaryText>;
+
+const functionCall = record({
+  type: { const: "function_call" },
+  id: text,
+  status,
+  call_id: text,
+  name: text,
+  arguments: { ...text, description: "JSON text." },
+}, { namespace: text });
+
+const outputItem = anyOf(
+  record({
+    type: { const: "message" },
+    id: text,
+    status,
+    role: { const: "assistant" },
+    content: list(outputText),
+  }),
+  record({ type: { const: "reasoning" }, id: text, status, summary: list(summaryText) }),
+  functionCall,
+);
+
+/** One thing of an answer. */
+export type OutputItem = BodyOf<typeof outputItem>;
+
+const responseUsage = record({
+  input_tokens: { ...count, description: "Cached ones included." },
+  input_tokens_details: record({ cached_tokens: count }),
+  output_tokens: count,
+  output_tokens_details: record({ reasoning_tokens: count }),
+  total_tokens: count,
+});
+
+const responseFunction = record({
+  type: { const: "function" },
+  name: text,
+  description: textOrNull,
+  parameters: { type: ["object", "null"] },
+  strict: flag,
+});
+
+const responseTool = anyOf(
+  responseFunction,
+  record({
+    type: { const: "namespace" },
+    name: text,
+    description: textOrNull,
+    tools: list(responseFunction),
+  }),
+  record({ type: { const: "web_search" }, external_web_access: { const: false } }),
+);
+
+/** A function as a response repeats it. */
+export type ToldFunction = BodyOf<typeof responseFunction>;
+
+/** A tool as a response repeats it. */
+export type ToldTool = BodyOf<typeof responseTool>;
+
+const responseStatus = { enum: ["in_progress", "completed", "incomplete", "failed"] } as const;
+
+/** How far a response has come. */
+export type ResponseStatus = BodyOf<typeof responseStatus>;
+
+/** Answer of POST /v1/responses. */
+export const responseSchema = record({
+  id: text,
+  object: { const: "response" },
+  created_at: count,
+  completed_at: anyOf(count, nothing),
+  status: responseStatus,
+  error: anyOf(record({ code: text, message: text }), nothing),
+  incomplete_details: anyOf(record({ reason: text }), nothing),
+  model: text,
+  output: list(outputItem),
+  usage: anyOf(responseUsage, nothing),
+  instructions: textOrNull,
+  max_output_tokens: { type: ["integer", "null"] },
+  max_tool_calls: nothing,
+  temperature: number,
+  top_p: number,
+  presence_penalty: number,
+  frequency_penalty: number,
+  top_logprobs: count,
+  parallel_tool_calls: flag,
+  tool_choice: { type: ["string", "object"] },
+  tools: list(responseTool),
+  text: record({ format: { type: "object", required: ["type"], properties: { type: text } } }),
+  reasoning: record({ effort: textOrNull, summary: textOrNull }),
+  truncation: { enum: ["auto", "disabled"] },
+  metadata: object,
+  previous_response_id: textOrNull,
+  background: { const: false },
+  store: { ...flag, description: "Whether it is kept for later requests." },
+  service_tier: text,
+  user: nothing,
+  safety_identifier: nothing,
+  prompt_cache_key: nothing,
+}, { dropped_messages: droppedMessages });
+
+export type WholeResponse = BodyOf<typeof responseSchema>;
+
+/** Answer of DELETE /v1/responses/{response_id}. */
+export const deletedResponseSchema = record({
+  id: text,
+  object: { const: "response" },
+  deleted: { const: true },
+});
+
+export type DeletedResponse = BodyOf<typeof deletedResponseSchema>;
+
+const keptPart = anyOf(
+  record({ type: { enum: ["input_text", "summary_text", "reasoning_text"] }, text }),
+  outputText,
+  record({ type: { const: "refusal" }, refusal: text }),
+  record({ type: { const: "input_image" }, image_url: text, detail: { const: "auto" } }),
+);
+
+/** A part of a kept item's content. */
+export type KeptPart = BodyOf<typeof keptPart>;
+
+const keptItem = anyOf(
+  record({
+    type: { const: "message" },
+    id: text,
+    status,
+    role: { enum: ["system", "developer", "user", "assistant"] },
+    content: list(keptPart),
+  }),
+  record({ type: { const: "reasoning" }, id: text, summary: list(keptPart) }, {
+    status,
+    content: list(keptPart),
+  }),
+  functionCall,
+  record({
+    type: { const: "function_call_output" },
+    id: text,
+    status,
+    call_id: text,
+    output: anyOf(text, list(keptPart)),
+  }),
+);
+
+/** An item as it is kept and listed: an input item whose members are all there, or an output item. */
+export type KeptItem = BodyOf<typeof keptItem>;
+
+/** Answer of GET /v1/responses/{response_id}/input_items. */
+export const inputItemsSchema = record({
+  object: { const: "list" },
+  data: list(keptItem),
+  first_id: textOrNull,
+  last_id: textOrNull,
+  has_more: flag,
+});
+
+export type InputItems = BodyOf<typeof inputItemsSchema>;
+
+function responseEvent<const Name extends string, const Members extends Record<string, object>>(
+  names: readonly Name[],
+  members: Members,
+) {
+  const type = { enum: names.map((name): `response.${Name}` => `response.${name}`) };
+  return record({ type, sequence_number: count, ...members });
+}
+
+const inItem = { item_id: text, output_index: count } as const;
+const inContent = { ...inItem, content_index: count } as const;
+const inSummary = { ...inItem, summary_index: count } as const;
+
+/** An event of its stream. */
+export const responseEventSchema = anyOf(
+  responseEvent(["created", "in_progress", "completed", "incomplete", "failed"], {
+    response: responseSchema,
+  }),
+  responseEvent(["output_item.added", "output_item.done"], {
+    output_index: count,
+    item: outputItem,
+  }),
+  responseEvent(["content_part.added", "content_part.done"], { ...inContent, part: outputText }),
+  responseEvent(["output_text.delta"], { ...inContent, delta: text, logprobs: empty }),
+  responseEvent(["output_text.done"], { ...inContent, text, logprobs: empty }),
+  responseEvent(["reasoning_summary_part.added", "reasoning_summary_part.done"], {
+    ...inSummary,
+    part: summaryText,
+  }),
+  responseEvent(["reasoning_summary_text.delta"], { ...inSummary, delta: text }),
+  responseEvent(["reasoning_summary_text.done"], { ...inSummary, text }),
+  responseEvent(["function_call_arguments.delta"], { ...inItem, delta: text }),
+  responseEvent(["function_call_arguments.done"], { ...inItem, name: text, arguments: text }),
+);
+
+/** An event of a stream. */
+export type ResponseEvent = BodyOf<typeof responseEventSchema>;
+
+/** An event of a stream before it has its number. */
+export type UnnumberedEvent = WithoutNumber<ResponseEvent>;
+
+type WithoutNumber<Event> = Event extends unknown ? Omit<Event, "sequence_number"> : never;

@@ -1,0 +1,133 @@
+// The operations of OpenAI's responses (https://platform.openai.com/docs/api-reference/responses).
+
+import { named, type Operation, type Parameter } from "../../openapi/operation.ts";
+import { openAiErrors, openAiPost, wholeOrEvents } from "../operations.ts";
+import { openAiResponsesSchema } from "../schema.ts";
+import {
+  deletedResponseSchema,
+  inputItemsSchema,
+  type ResponseEvent,
+  responseEventSchema,
+  responseSchema,
+  type WholeResponse,
+} from "./answer_schema.ts";
+import { ResponsesEncoder } from "./events.ts";
+import { toKeptItems, toResponseId } from "./kept_items.ts";
+
+/** The model of examples: the one in the box. */
+const model = "quern:tiny";
+const question = "How do I pull a model?";
+const said = "Run `quern pull NAME`.";
+const created = 1_795_413_005;
+
+const ID = "0".repeat(48);
+const RESPONSE_ID = toResponseId(ID);
+const responseRequest = { model, input: question };
+const textEvent: ResponseEvent = {
+  type: "response.output_text.delta",
+  sequence_number: 4,
+  item_id: `msg_${ID}0`,
+  output_index: 0,
+  content_index: 0,
+  delta: "Run",
+  logprobs: [],
+};
+
+const response = named("Response", responseSchema, exampleResponse());
+
+/** A response as the server makes it. */
+function exampleResponse(): WholeResponse {
+  const now = () => new Date(created * 1000);
+  const head = { id: ID, model, now, elapsed: () => 0, loadMilliseconds: 0 };
+  const answer = new ResponsesEncoder(head, responseRequest);
+  answer.add({ type: "text", text: said });
+  answer.add({
+    type: "done",
+    reason: "stop",
+    usage: {
+      promptTokens: 15,
+      cachedTokens: 0,
+      completionTokens: 12,
+      promptMilliseconds: 57,
+      completionMilliseconds: 132,
+    },
+  });
+  return answer.whole()!;
+}
+
+function ofKept(
+  operation: Pick<Operation, "id" | "method" | "path" | "summary" | "parameters" | "answers">,
+): Operation {
+  return { tag: "OpenAI", error: openAiErrors, failures: ["response"], ...operation };
+}
+
+const PAGE: Parameter[] = [
+  {
+    name: "limit",
+    in: "query",
+    description: "How many items.",
+    schema: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+  },
+  {
+    name: "order",
+    in: "query",
+    description: "The last items first, or the first.",
+    schema: { enum: ["desc", "asc"], default: "desc" },
+  },
+  {
+    name: "after",
+    in: "query",
+    description: "Id of the item after which to go on.",
+    schema: { type: "string" },
+  },
+];
+
+/** OpenAI's responses. */
+export const responseOperations: Operation[] = [
+  openAiPost({
+    id: "createResponse",
+    path: "/v1/responses",
+    summary: "Answer a conversation of items. The response is kept, unless store is false.",
+    body: named("ResponseRequest", openAiResponsesSchema, responseRequest),
+    answers: wholeOrEvents(
+      response,
+      named("ResponseEvent", responseEventSchema, textEvent),
+    ),
+  }),
+  ofKept({
+    id: "retrieveResponse",
+    method: "get",
+    path: "/v1/responses/{response_id}",
+    summary: "Give a response that is kept.",
+    answers: { "application/json": response },
+  }),
+  ofKept({
+    id: "deleteResponse",
+    method: "delete",
+    path: "/v1/responses/{response_id}",
+    summary: "Drop a response that is kept.",
+    answers: {
+      "application/json": named("DeletedResponse", deletedResponseSchema, {
+        id: RESPONSE_ID,
+        object: "response",
+        deleted: true,
+      }),
+    },
+  }),
+  ofKept({
+    id: "listInputItems",
+    method: "get",
+    path: "/v1/responses/{response_id}/input_items",
+    summary: "List what went into a response that is kept, earlier turns included.",
+    parameters: PAGE,
+    answers: {
+      "application/json": named("InputItems", inputItemsSchema, {
+        object: "list",
+        data: toKeptItems(question, ID, []),
+        first_id: `msg_${ID}i0`,
+        last_id: `msg_${ID}i0`,
+        has_more: false,
+      }),
+    },
+  }),
+];

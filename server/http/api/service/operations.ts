@@ -1,0 +1,73 @@
+// The operations about the server itself.
+
+import { native, nativeError as error } from "../ollama/operations.ts";
+import { named, type Operation, whole } from "../openapi/operation.ts";
+import { healthSchema, statusSchema, versionSchema } from "./answer_schema.ts";
+
+function ofServer(operation: Omit<Operation, "tag" | "error" | "method">): Operation {
+  return { tag: "Operations", error, method: "get", ...operation };
+}
+
+/** A text that is no JSON. */
+function plain(name: string, example: string): Operation["answers"] {
+  return { "text/plain": named(name, { type: "string" }, example) };
+}
+
+/** What tells about the server. */
+export const serverOperations: Operation[] = [
+  ofServer({
+    id: "getRoot",
+    path: "/",
+    summary: "Say that the server runs; to a browser, what it is and where to go.",
+    answers: {
+      ...plain("Greeting", "Ollama is running"),
+      "text/html": named("Page", { type: "string" }, "<!DOCTYPE html>"),
+    },
+    isOpen: true,
+  }),
+  ofServer({
+    id: "getHealth",
+    path: "/health",
+    summary: "Tell whether the server takes requests; 503 while it shuts down.",
+    answers: whole("Health", healthSchema, { status: "ok", version: "0.1.0" }),
+    failures: ["busy"],
+    otherErrors: {
+      503: named("Health", healthSchema, { status: "shutting down", version: "0.1.0" }),
+    },
+    isOpen: true,
+  }),
+  ofServer({
+    id: "getMetrics",
+    path: "/metrics",
+    summary: "What the server counts and measures, for Prometheus.",
+    answers: plain("Metrics", "quern_queue_length 0\n"),
+  }),
+  ofServer({
+    id: "getOpenApi",
+    path: "/openapi.json",
+    summary: "This document.",
+    answers: whole("Document", {
+      type: "object",
+      required: ["openapi", "info", "paths"],
+      properties: {
+        openapi: { type: "string" },
+        info: { type: "object" },
+        paths: { type: "object" },
+      },
+    }, { openapi: "3.1.1", info: {}, paths: {} }),
+  }),
+  native({
+    id: "getVersion",
+    method: "get",
+    path: "/api/version",
+    summary: "Tell the version of Ollama's API, and the server's own.",
+    answers: whole("Version", versionSchema, { version: "0.34.0", quern_version: "0.1.0" }),
+  }),
+  native({
+    id: "getStatus",
+    method: "get",
+    path: "/api/status",
+    summary: "Tell whether models run elsewhere.",
+    answers: whole("Status", statusSchema, { cloud: { disabled: true, source: "config" } }),
+  }),
+];
