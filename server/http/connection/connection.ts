@@ -4,6 +4,7 @@
 // A client that closes its sending side has left: TCP does not tell the two apart until something is
 // written. So the request's signal aborts and a stream ends; an answer that is whole is still sent.
 
+import { nextTask } from "../../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
 import { Receiver } from "./receiver.ts";
 import { RequestBody } from "./request_body.ts";
@@ -13,6 +14,9 @@ import { type ByteSink, writeResponse } from "./response_writer.ts";
 
 /** Answers requests; never rejects. */
 export type Handler = (request: Request) => Response | Promise<Response>;
+
+/** Settles when the request with this head may begin. Before, little is made of it. */
+export type Admission = (head: RequestHead) => Promise<void>;
 
 /** How long a client may take, in milliseconds. */
 export interface Patience {
@@ -48,6 +52,7 @@ interface Wait {
 export class Connection implements ByteSink {
   readonly #connection: Deno.Conn;
   readonly #handler: Handler;
+  readonly #admit: Admission;
   readonly #patience: Patience;
   readonly #receiver: Receiver;
   readonly #waits = new Set<Wait>();
@@ -55,9 +60,13 @@ export class Connection implements ByteSink {
   #idleSince: number | undefined;
   #closing = false;
 
-  constructor(connection: Deno.Conn, handler: Handler, patience: Patience) {
+  constructor(
+    connection: Deno.Conn,
+    { handler, admit, patience }: { handler: Handler; admit: Admission; patience: Patience },
+  ) {
     this.#connection = connection;
     this.#handler = handler;
+    this.#admit = admit;
     this.#patience = patience;
     this.#receiver = new Receiver(connection, () => this.#abort?.abort());
   }
@@ -74,6 +83,8 @@ export class Connection implements ByteSink {
         const head = await this.#readHead();
         if (head instanceof HttpError) await this.#refuse(head);
         if (!head || head instanceof HttpError || !await this.#answer(head)) break;
+        // Requests that have come already could all be answered without anybody else in between.
+        if (this.#receiver.available > 0) await nextTask();
       }
     } catch {
       // The connection broke, or the body of an answer did: it ends here, and nothing looks whole.
@@ -156,6 +167,7 @@ export class Connection implements ByteSink {
 
   /** Has a request answered. Returns whether the connection can serve another. */
   async #answer(head: RequestHead): Promise<boolean> {
+    await this.#admit(head);
     const body = new RequestBody(this.#receiver, head.framing);
     const abort = this.#abort = new AbortController();
     if (this.#receiver.ended) abort.abort();

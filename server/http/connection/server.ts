@@ -7,7 +7,8 @@
 
 import { nextTask } from "../../../engine/mod.ts";
 import type { Log } from "../../log.ts";
-import { Connection, type Handler, type Patience } from "./connection.ts";
+import { type Admission, Connection, type Handler, type Patience } from "./connection.ts";
+import type { RequestHead } from "./request_head.ts";
 import { Turns } from "./turns.ts";
 
 /** Bounds of a server; each has a default. */
@@ -17,7 +18,7 @@ export interface HttpServerOptions {
   maxConnections?: number;
   patience?: Partial<Patience>;
   /** Whether a request is answered at once, however many others wait to begin. Default: none is. */
-  isUrgent?: (request: Request) => boolean;
+  isUrgent?: (request: Pick<RequestHead, "method" | "url">) => boolean;
 }
 
 /** More than twice the requests that may wait; each idle one costs some 10 KB. */
@@ -32,6 +33,8 @@ const PATIENCE: Patience = {
   linger: 2000,
   answer: 120_000,
 };
+/** Connections that are accepted before others have a turn of the event loop: some milliseconds. */
+const ACCEPTED_AT_ONCE = 16;
 /** How soon accepting is tried again after it failed, in milliseconds. */
 const RETRY_MILLISECONDS = 50;
 /** The part of the connections that is kept when files run out: models and stores need some too. */
@@ -50,6 +53,7 @@ const BUSY = new TextEncoder().encode(
 export class HttpServer {
   readonly #listener: Deno.TcpListener;
   readonly #handler: Handler;
+  readonly #admit: Admission;
   readonly #log: Pick<Log, "warn">;
   readonly #patience: Patience;
   readonly #connections = new Map<Connection, Promise<void>>();
@@ -64,9 +68,9 @@ export class HttpServer {
   constructor(listener: Deno.TcpListener, handler: Handler, options: HttpServerOptions) {
     this.#listener = listener;
     const { isUrgent = () => false } = options;
-    this.#handler = async (request) => {
-      if (!isUrgent(request)) await this.#turns.take();
-      return await handler(request);
+    this.#handler = handler;
+    this.#admit = async (head) => {
+      if (!isUrgent(head)) await this.#turns.take();
     };
     this.#log = options.log;
     this.#limit = options.maxConnections ?? MAX_CONNECTIONS;
@@ -103,10 +107,12 @@ export class HttpServer {
   }
 
   async #accept(): Promise<void> {
-    while (!this.#closed) {
+    for (let accepted = 1; !this.#closed; accepted++) {
       try {
         this.#take(await this.#listener.accept());
         this.#turns.arrive();
+        // Connections that wait already are all accepted without anybody else in between.
+        if (accepted % ACCEPTED_AT_ONCE === 0) await nextTask();
       } catch (error) {
         if (this.#closed) return;
         if (isOutOfFiles(error)) this.#learnLimit();
@@ -120,7 +126,11 @@ export class HttpServer {
       return void this.#refuse(accepted).catch(() => {});
     }
     accepted.setNoDelay(true);
-    const connection = new Connection(accepted, this.#handler, this.#patience);
+    const connection = new Connection(accepted, {
+      handler: this.#handler,
+      admit: this.#admit,
+      patience: this.#patience,
+    });
     const served = connection.serve().finally(() => this.#connections.delete(connection));
     this.#connections.set(connection, served);
   }

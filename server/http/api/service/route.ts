@@ -11,7 +11,7 @@ import type { CloudStatus, Health, Version } from "./answer_schema.ts";
 const URGENT = /^\w+:\/\/[^/]*\/(health|metrics|api\/version)?(\?|$)/;
 
 /** Whether a request is answered before others begin. */
-export function isUrgent({ method, url }: Request): boolean {
+export function isUrgent({ method, url }: { method: string; url: string }): boolean {
   return (method === "GET" || method === "HEAD") && URGENT.test(url);
 }
 
