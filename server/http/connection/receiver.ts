@@ -2,10 +2,15 @@
 // end of a connection is seen by reading alone: this is how a client that leaves is noticed while its
 // request runs. Knows no HTTP.
 
+import { nextTask } from "../../../engine/mod.ts";
+
 /** How far it reads ahead, in bytes: pipelined requests of usual size fit. */
 const READ_AHEAD_BYTES = 256 * 2 ** 10;
 /** Bytes that a read takes at most: few for the many connections that idle, more for large bodies. */
 const [SMALLEST_READ, LARGEST_READ] = [4 * 2 ** 10, 64 * 2 ** 10];
+
+/** Bytes after which others have a turn of the event loop: reads of what is there end at once. */
+const TURN_BYTES = 2 ** 20;
 
 /** Bytes of a connection in the order in which they came. */
 export class Receiver {
@@ -82,6 +87,7 @@ export class Receiver {
 
   async #readAhead(connection: { read(into: Uint8Array): Promise<number | null> }): Promise<void> {
     let into = new Uint8Array(SMALLEST_READ);
+    let inTurn = 0;
     try {
       for (;;) {
         while (this.#available >= READ_AHEAD_BYTES) {
@@ -95,6 +101,10 @@ export class Receiver {
         this.#arrived?.resolve();
         this.#arrived = undefined;
         if (count === into.length && count < LARGEST_READ) into = new Uint8Array(4 * count);
+        inTurn += count;
+        if (inTurn < TURN_BYTES) continue;
+        inTurn = 0;
+        await nextTask();
       }
     } catch {
       // A connection that breaks has ended.

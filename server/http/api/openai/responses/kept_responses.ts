@@ -43,6 +43,8 @@ export class KeptResponses {
   readonly #owner: string;
   readonly #allowance: BodyAllowance;
   readonly #read = new Map<string, KeptResponse>();
+  /** The items of a response by their ids. */
+  readonly #items = new Map<KeptResponse, Map<string, KeptItem>>();
   /** Bytes of what the request takes over. */
   #taken = 0;
 
@@ -81,7 +83,11 @@ export class KeptResponses {
         code: "previous_response_not_found",
       });
     const items = withoutCutCalls([...found.input, ...found.response.output]);
-    for (const item of items) this.#take(item);
+    const slice = new TimeSlice();
+    for (const item of items) {
+      this.#take(item);
+      if (slice.isOver) await slice.pause();
+    }
     return items;
   }
 
@@ -93,8 +99,10 @@ export class KeptResponses {
   async resolved(input: ResponsesBody["input"]): Promise<ResponsesBody["input"]> {
     if (!Array.isArray(input) || !input.some(isReference)) return input;
     const items: InputItem[] = [];
+    const slice = new TimeSlice();
     for (const [index, item] of input.entries()) {
       items.push(isReference(item) ? await this.#item(item, `input[${index}]`) : item);
+      if (slice.isOver) await slice.pause();
     }
     return items;
   }
@@ -120,14 +128,24 @@ export class KeptResponses {
     if (!id) throw refusal(`${place} lacks "id"`, place);
     const responseId = responseOfItem(id);
     const kept = responseId && await this.#find(toResponseId(responseId));
-    const items = kept ? [...kept.response.output, ...kept.input] : [];
-    const item = items.find((each) => each.id === id) ??
+    const item = kept && this.#itemsOf(kept).get(id) ||
       this.#fail(`${place}: item '${id}'`, responseId, {
         advice: "send the item itself",
         param: place,
       });
     this.#take(item);
     return item;
+  }
+
+  #itemsOf(kept: KeptResponse): Map<string, KeptItem> {
+    let items = this.#items.get(kept);
+    if (!items) {
+      // Of two with one id, the first counts.
+      const all = [...kept.response.output, ...kept.input].reverse();
+      items = new Map(all.map((item) => [item.id, item]));
+      this.#items.set(kept, items);
+    }
+    return items;
   }
 
   async #find(wireId: string): Promise<KeptResponse | undefined> {
