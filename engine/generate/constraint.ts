@@ -13,7 +13,7 @@ import {
   type Matcher,
   SchemaError,
 } from "../grammar/mod.ts";
-import type { TokenConstraint } from "../run/mod.ts";
+import type { ConstraintFork, TokenConstraint } from "../run/mod.ts";
 import type { FormatOptions, OutputFormat } from "../types.ts";
 
 /** How the schemas of a format are read. */
@@ -26,6 +26,7 @@ const compiled = new WeakMap<Tokenizer, Map<string, CompiledSchema>>();
 
 /** Follows the tokens of one answer that has to be of a format. */
 export class Constraint implements TokenConstraint {
+  readonly #format: OutputFormat;
   readonly #compiled: CompiledSchema;
   readonly #matcher: Matcher;
   readonly #tokenizer: Tokenizer;
@@ -36,6 +37,7 @@ export class Constraint implements TokenConstraint {
 
   /**
    * @param finishes whether the answer is led to its shortest end when tokens run out
+   * @param origin another one of the same format, which it begins where it is; default: at the start
    * @throws SchemaError, GrammarError
    */
   constructor(
@@ -43,9 +45,11 @@ export class Constraint implements TokenConstraint {
     tokenizer: Tokenizer,
     finishes: boolean,
     reading: FormatReading = {},
+    origin?: Constraint,
   ) {
-    this.#compiled = compileFormat(format, tokenizer, reading);
-    this.#matcher = this.#compiled.matcher();
+    this.#format = format;
+    this.#compiled = origin ? origin.#compiled : compileFormat(format, tokenizer, reading);
+    this.#matcher = origin ? origin.#matcher.fork() : this.#compiled.matcher();
     this.#tokenizer = tokenizer;
     this.#finishes = finishes;
     for (const token of tokenizer.endOfGeneration) {
@@ -71,6 +75,11 @@ export class Constraint implements TokenConstraint {
 
   forced(most: number): readonly number[] {
     return this.#attempt(() => forcedTokens(this.#matcher, this.#tokenizer, most)) ?? [];
+  }
+
+  /** Where it is, to walk along a draft. What fails there is the draft's fault: this one goes on. */
+  fork(): ConstraintFork {
+    return new Constraint(this.#format, this.#tokenizer, this.#finishes, {}, this);
   }
 
   /** Takes a token. False where it may not come, or where the constraint has failed. */

@@ -56,6 +56,8 @@ export interface Matcher {
   completion(): Uint8Array | undefined;
   /** Whether the document might end within so many tokens. */
   mayEndWithin(tokens: number): boolean;
+  /** A matcher of a document that begins with all that came, to look ahead with. */
+  fork(): Matcher;
 }
 
 /** A schema that is ready to be enforced, any number of times. */

@@ -3,7 +3,12 @@
 
 export { chooseCacheSize, chooseStateCopies, tokenBytes } from "./cache_size.ts";
 export { Scheduler } from "./scheduler.ts";
-export { Sequence, type SequenceEnd, type TokenConstraint } from "./sequence.ts";
+export {
+  type ConstraintFork,
+  Sequence,
+  type SequenceEnd,
+  type TokenConstraint,
+} from "./sequence.ts";
 export type {
   OperationInfo,
   OperationTrace,

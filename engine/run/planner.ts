@@ -14,6 +14,11 @@ export interface Chunk {
   output: boolean;
   /** The last of those that it feeds: guesses at what comes next. The step gives a token for each. */
   draft: readonly number[];
+  /**
+   * How many of the tokens that the step gives can be relied on, where that is not all: of what
+   * follows a draft as far as its masks could be made.
+   */
+  reliable?: number;
 }
 
 /** How many rows a step may have. */
@@ -49,8 +54,15 @@ export function chooseChunks(sequences: readonly Sequence[], budget: StepBudget)
     if (sequence.isAtEnd || used >= budget.rows) continue;
     const rows = budget.rows - used;
     const count = fittingTokens(sequence, { ...budget, rows, most: budget.most - used });
-    if (count > 0) chunks.push({ sequence, count, output: count === sequence.unfed, draft: [] });
-    used += count;
+    if (count === 0) continue;
+    const output = count === sequence.unfed;
+    // What a constraint forced is fed with a draft of what follows it, as a token is.
+    const most = Math.min(drafts, budget.rows - used - count);
+    const draft = output && sequence.generated > 0 && most > 0 && budget.draft?.(sequence, most) ||
+      [];
+    drafts -= draft.length;
+    chunks.push({ sequence, count: count + draft.length, output, draft });
+    used += count + draft.length;
   }
   return chunks.sort(byRows);
 }

@@ -9,15 +9,28 @@ import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/
 /** The reason why a sequence ended. `aborted`: its client left. */
 export type SequenceEnd = "stop" | "length" | "aborted" | { error: unknown };
 
-/** A constraint on the tokens of a sequence, such as a grammar. */
-export interface TokenConstraint {
+/** What may come at a place of a sequence. */
+export interface ConstraintPlace {
   /**
-   * The tokens that may come next: bit t of word t >> 5 for token t, at least one.
+   * The tokens that may come next: bit t of word t >> 5 for token t, at least one. Valid until
+   * the next call.
    * @param remaining tokens that may still come
    */
   mask(remaining: number): Uint32Array<ArrayBuffer>;
   /** Tokens that have to come next, at most `most`: they are fed without being sampled. */
   forced(most: number): readonly number[];
+}
+
+/** A constraint on the tokens of a sequence, such as a grammar. */
+export interface TokenConstraint extends ConstraintPlace {
+  /** The place where it is, to walk along a draft from there. Missing: nothing is drafted. */
+  fork?(): ConstraintFork;
+}
+
+/** A place that goes ahead of a sequence, along a draft; the sequence's own stays where it is. */
+export interface ConstraintFork extends ConstraintPlace {
+  /** Takes a token. False where it may not come, or where that takes more than is allowed. */
+  accept(token: number): boolean;
 }
 
 /** A request for one sequence. An error thrown by a callback ends this sequence alone. */
@@ -134,7 +147,7 @@ export class Sequence {
   /** What may follow its tokens, at most `most`. */
   draft(most: number): readonly number[] {
     const count = Math.min(most, this.request.draftTokens ?? Infinity);
-    if (this.isStepwise || count <= 0) return [];
+    if (count <= 0) return [];
     const draft = this.lookup.draft(this.tokens, count);
     const image = draft.findIndex((token) => token >= IMAGE_TOKEN);
     return image < 0 ? draft : draft.slice(0, image);

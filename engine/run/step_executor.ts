@@ -57,8 +57,8 @@ export interface StepExecutor {
    * Submits the choice of tokens for the plan that forward() was called with. The result resolves
    * at once when the device is done.
    *
-   * @param masks by slot, for those whose sampling is masked
-   * @param wanted slots whose logits are wanted too
+   * @param masks by output, for those of slots whose sampling is masked
+   * @param wanted outputs whose logits are wanted too, at most as many as there are slots
    * @param isUnwanted as of submit()
    */
   sample(

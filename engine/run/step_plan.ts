@@ -43,7 +43,7 @@ export interface StepPlan {
 export interface Sampled {
   /** [repeats, outputs] ids. */
   tokens: Uint32Array;
-  /** By slot, where they are wanted: [vocabulary], before penalties and masks. */
+  /** By output, where they are wanted: [vocabulary], before penalties and masks. */
   logits: ReadonlyMap<number, Float32Array>;
 }
 

@@ -48,9 +48,9 @@ export class StepRunner implements StepExecutor {
   readonly #sampler: Sampler | undefined;
   readonly #sampled: Buffer;
   readonly #sampling: Buffer;
-  /** [slots, vocabulary / 32]: the tokens that may come, for slots whose sampling is masked. */
+  /** [outputs, vocabulary / 32]: the tokens that may come, for outputs of slots whose sampling is masked. */
   #masks: Buffer | undefined;
-  /** Words of a slot's mask. */
+  /** Words of an output's mask. */
   #maskWords = 0;
   readonly #options: (ResolvedSampling | undefined)[] = [];
   readonly #readbacks: Readback[];
@@ -139,8 +139,8 @@ export class StepRunner implements StepExecutor {
    * Submits the choice of tokens for the plan that forward() was called with. The result resolves
    * at once when the GPU is done.
    *
-   * @param masks by slot, for those whose sampling is masked
-   * @param wanted slots whose logits are wanted too
+   * @param masks by output, for those of slots whose sampling is masked
+   * @param wanted outputs whose logits are wanted too, at most as many as there are slots
    */
   sample(
     plan: StepPlan,
@@ -148,9 +148,9 @@ export class StepRunner implements StepExecutor {
     wanted: ReadonlySet<number>,
     isUnwanted = NEVER,
   ): () => Promise<Sampled> {
-    for (const [slot, mask] of masks) {
+    for (const [output, mask] of masks) {
       const words = this.#maskWords;
-      this.#device.write(this.#masks!, slot * words * 4, mask.subarray(0, words));
+      this.#device.write(this.#masks!, output * words * 4, mask.subarray(0, words));
     }
     if (this.isObserved) return () => this.#sampleObserved(plan, wanted);
     const { outputs } = plan.shape;
@@ -158,7 +158,7 @@ export class StepRunner implements StepExecutor {
     const readback = this.#readbacks[turn];
     const recorder = this.#device.record();
     // Copied first: penalties and masks are written into them.
-    const readLogits = this.#copyLogits(recorder, slotsOf(plan), wanted, turn);
+    const readLogits = this.#copyLogits(recorder, wanted, turn);
     recorder.pass((pass) => this.#sampler?.encode(pass, outputs, this.#needs(plan)));
     recorder.copy(this.#sampled, 0, readback.buffer, 0, outputs * 4);
     const held = this.#held.splice(0);
@@ -196,7 +196,7 @@ export class StepRunner implements StepExecutor {
       await this.#runObserved(step, plan, "logits");
       if (outputs === 0) return { tokens: new Uint32Array(0), logits: new Map() };
       const copies = this.#device.record();
-      const readLogits = this.#copyLogits(copies, slotsOf(plan), wanted, turn);
+      const readLogits = this.#copyLogits(copies, wanted, turn);
       this.#device.submit(copies.finish());
       await step.run(this.#samplingOperation(plan));
       const readback = this.#readbacks[turn];
@@ -231,22 +231,21 @@ export class StepRunner implements StepExecutor {
     }];
   }
 
-  /** Records the copy of the wanted logits, by slot; `slots` are those of the outputs. */
+  /** Records the copy of the wanted logits, by output. */
   #copyLogits(
     recorder: Recorder,
-    slots: readonly number[],
     wanted: ReadonlySet<number>,
     turn: number,
   ): () => Promise<Sampled["logits"]> {
-    const copied = slots.filter((slot) => wanted.has(slot));
+    const copied = [...wanted];
     if (copied.length === 0) return () => Promise.resolve(new Map());
     const rows = this.#network.outputRows("logits")!;
     const readback = this.#rowReadback(`sampled logits ${turn}`, rows, this.#limits.slots);
-    copied.forEach((slot, at) => readback.copy(recorder, slots.indexOf(slot), 1, at));
+    copied.forEach((output, at) => readback.copy(recorder, output, 1, at));
     return async () => {
       const values = await readback.read(copied.length);
       const rowOf = (at: number) => values.subarray(at * rows.columns, (at + 1) * rows.columns);
-      return new Map(copied.map((slot, at) => [slot, rowOf(at)]));
+      return new Map(copied.map((output, at) => [output, rowOf(at)]));
     };
   }
 
@@ -320,10 +319,11 @@ export class StepRunner implements StepExecutor {
   }
 
   #createSampler({ floats: logits, columns: vocabulary }: FloatRows): Sampler {
-    const { slots, context } = this.#limits;
+    const { context } = this.#limits;
     const { outputs, rows, history, slots: slotStates } = this.#state;
     this.#maskWords = Math.ceil(vocabulary / 32);
-    const mask = this.#device.buffer("mask", slots * this.#maskWords * 4, "scratch");
+    const maskBytes = this.#limits.outputs * this.#maskWords * 4;
+    const mask = this.#device.buffer("mask", maskBytes, "scratch");
     this.#masks = mask;
     const [sampling, sampled] = [this.#sampling, this.#sampled];
     return this.#device.sampler({

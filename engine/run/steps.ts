@@ -9,7 +9,7 @@ import { NotFiniteError, TapError } from "../errors.ts";
 import { PlanCache } from "./plan_cache.ts";
 import { chooseChunks, type Chunk } from "./planner.ts";
 import type { PromptPace } from "./prompt_pace.ts";
-import type { Sequence, SequenceEnd, SequenceRequest } from "./sequence.ts";
+import type { Sequence, SequenceEnd, SequenceRequest, TokenConstraint } from "./sequence.ts";
 import type { SequencePool } from "./sequence_pool.ts";
 import { MOST_REPEATS, type Sampled, type StepPlan } from "./step_plan.ts";
 import type { StepExecutor } from "./step_executor.ts";
@@ -83,7 +83,8 @@ export class Steps {
       const rows = Math.min(most, chunkSize + ready.length);
       const drafts = outputs - ready.length;
       const stop = (sequence: Sequence) => this.#pool.stop(sequence);
-      const draft = (sequence: Sequence, budget: number) => this.#draft(sequence, budget);
+      const told = ready.filter(({ request }) => request.wantsLogits).length;
+      const draft = (sequence: Sequence, budget: number) => this.#draft(sequence, budget, told);
       const chunks = chooseChunks(ready, { rows, most, wholeImages, stop, drafts, draft });
       if (chunks.length === 0) return undefined;
       for (const chunk of chunks) this.#checkDraft(chunk);
@@ -99,14 +100,23 @@ export class Steps {
     }
   }
 
-  /** A draft of the tokens that follow a sequence, if the host knows all tokens so far. */
-  #draft(sequence: Sequence, budget: number): readonly number[] {
+  /**
+   * A draft of the tokens that follow a sequence, if the host knows all tokens so far.
+   * @param told sequences of the step whose logits are wanted
+   */
+  #draft(sequence: Sequence, budget: number, told: number): readonly number[] {
     if (sequence.underWay > 0 || this.#executor.isObserved) return [];
-    const { submitted } = sequence;
-    const left = sequence.limit(this.#executor.limits.context) - sequence.tokens.length - 1;
+    const { submitted, request: { constraint, wantsLogits } } = sequence;
+    const { slots, context } = this.#executor.limits;
+    const left = sequence.limit(context) - sequence.tokens.length - 1;
     // Where states are copied after a step, it must not hold tokens that may be wrong.
-    const before = this.#pool.stop(sequence) - submitted - 2;
-    return sequence.draft(Math.min(budget, left, before));
+    const before = this.#pool.stop(sequence) - submitted - Math.max(1, sequence.unfed) - 1;
+    const readable = wantsLogits ? Math.floor(slots / told) - 1 : Infinity;
+    const most = Math.min(budget, left, before, readable);
+    const guess = sequence.draft(most);
+    if (!constraint || guess.length === 0) return guess;
+    const walk = () => alongConstraint(constraint, guess, { most, left, forces: !wantsLogits });
+    return this.#attempt(sequence, walk) ?? [];
   }
 
   /** Drops a draft that there is no memory for: no sequence is preempted for it. */
@@ -116,7 +126,7 @@ export class Steps {
     const hasRoom = this.#pool.grow(sequence, sequence.submitted + count);
     if (hasRoom && this.#pool.beginDraft(sequence)) return;
     chunk.draft = [];
-    chunk.count = 1;
+    chunk.count -= draft.length;
   }
 
   #launch(chunks: Chunk[], repeats: number): Submit {
@@ -159,19 +169,38 @@ export class Steps {
     this.#executor.forward(plan);
     const masks = new Map<number, Uint32Array<ArrayBuffer>>();
     const wanted = new Set<number>();
-    for (const { sequence, output } of chunks) {
+    let first = 0;
+    for (const chunk of chunks) {
+      const { sequence, output, draft } = chunk;
       if (!output) continue;
       const { constraint, wantsLogits } = sequence.request;
-      if (wantsLogits) wanted.add(sequence.slot);
-      const remaining = sequence.limit(this.#executor.limits.context) - sequence.tokens.length;
-      const mask = constraint && this.#attempt(sequence, () => constraint.mask(remaining));
-      if (mask) masks.set(sequence.slot, mask);
+      if (wantsLogits) draft.concat(0).forEach((_, i) => wanted.add(first + i));
+      const made = constraint && this.#attempt(sequence, () => this.#masksOf(constraint, chunk));
+      made?.forEach((mask, i) => masks.set(first + i, mask));
+      first += 1 + draft.length;
     }
     const read = this.#executor.sample(plan, masks, wanted, isUnwanted);
     return async () => {
       await nextTask();
       return await read();
     };
+  }
+
+  /** The masks of what follows a sequence, and of what follows each token of its draft. */
+  #masksOf(constraint: TokenConstraint, chunk: Chunk): Uint32Array<ArrayBuffer>[] {
+    const { sequence, draft } = chunk;
+    const remaining = sequence.limit(this.#executor.limits.context) - sequence.tokens.length;
+    const masks = [constraint.mask(remaining)];
+    if (draft.length === 0) return masks;
+    masks[0] = masks[0].slice(); // It is valid until the next one is made.
+    const fork = constraint.fork!();
+    for (const token of draft) {
+      const mask = fork.accept(token) ? fork.mask(remaining - masks.length) : [];
+      if (mask.length === 0) break; // It took more than is allowed.
+      masks.push(mask.slice() as typeof masks[0]);
+    }
+    chunk.reliable = masks.length;
+    return masks;
   }
 
   #samplesLeft(sequence: Sequence): number {
@@ -219,34 +248,47 @@ export class Steps {
     for (const { sequence } of chunks) sequence.underWay--;
     let output = 0;
     for (let i = 0; i < repeats; i++) {
-      for (const { sequence, draft } of givers) {
-        const given = tokens.subarray(output, output += 1 + draft.length);
-        if (draft.length > 0) this.#verify(sequence, draft, given);
-        else this.#take(sequence, given[0], logits.get(sequence.slot));
-        this.#takeForced(sequence);
+      for (const chunk of givers) {
+        const { sequence, draft } = chunk;
+        const takeOutput = (at: number) => {
+          this.#take(sequence, tokens[at], logits.get(at));
+          this.#takeForced(sequence);
+        };
+        if (draft.length > 0) this.#verify(chunk, output, takeOutput);
+        else takeOutput(output);
+        output += 1 + draft.length;
       }
     }
   }
 
   /**
    * Takes the tokens of a draft's rows as far as the draft was right, and the one after. Each was
-   * chosen as it would have been without a draft: from the same logits, for the same position.
+   * chosen as it would have been without a draft: from the same logits and the same mask, for the same
+   * position. Rows of what was forced meanwhile give tokens that nobody needs.
    */
-  #verify(sequence: Sequence, draft: readonly number[], given: Uint32Array): void {
+  #verify(
+    { sequence, draft, reliable = draft.length + 1 }: Chunk,
+    firstOutput: number,
+    takeOutput: (output: number) => void,
+  ): void {
     if (sequence.ended) return;
+    const { tokens } = sequence;
+    const known = tokens.length;
     let accepted = 0;
-    sequence.submitted = sequence.tokens.length; // What is right of the draft counts from here on.
-    for (const token of given) {
-      this.#take(sequence, token);
-      if (sequence.ended || token !== draft[accepted]) break;
-      accepted++;
-      sequence.submitted++;
+    const isOver = () => sequence.ended || sequence.isCalledOff || accepted >= reliable;
+    while (!isOver() && accepted === tokens.length - known) {
+      takeOutput(firstOutput + accepted);
+      while (known + accepted < tokens.length && tokens[known + accepted] === draft[accepted]) {
+        accepted++;
+      }
     }
+    // What is right of the draft stays; the last token has to run, for what follows it.
+    sequence.submitted = Math.min(known + accepted, tokens.length - 1);
     sequence.drafted += draft.length;
     sequence.draftsAccepted += accepted;
     if (sequence.ended) return;
     sequence.lookup.learn(sequence.tokens, draft.length, accepted);
-    this.#pool.endDraft(sequence, accepted === draft.length);
+    this.#pool.endDraft(sequence, sequence.submitted === known + draft.length);
   }
 
   #take(sequence: Sequence, token: number, logits?: Float32Array): void {
@@ -279,6 +321,34 @@ export class Steps {
   #attempt<T>(sequence: Sequence, action: (request: SequenceRequest) => T): T | undefined {
     return sequence.attempt(action, (reason) => this.#owner.end(sequence, reason));
   }
+}
+
+/**
+ * The tokens of a guess that a constraint allows, each followed by those that it forces.
+ *
+ * @param most tokens of the draft @param left tokens that may still come besides one @param forces
+ * whether forced tokens are taken as they are
+ */
+function alongConstraint(
+  constraint: TokenConstraint,
+  guess: readonly number[],
+  { most, left, forces }: { most: number; left: number; forces: boolean },
+): number[] {
+  const fork = constraint.fork?.();
+  const draft: number[] = [];
+  if (!fork) return draft;
+  for (let isAgreed = true; isAgreed && draft.length < guess.length;) {
+    const token = guess[draft.length];
+    if (!fork.accept(token)) break;
+    draft.push(token);
+    const forced = forces ? fork.forced(left + 1 - draft.length) : [];
+    for (const next of forced) {
+      if (draft.length >= most || !fork.accept(next)) return draft;
+      isAgreed &&= draft.length >= guess.length || guess[draft.length] === next;
+      draft.push(next);
+    }
+  }
+  return draft;
 }
 
 function promptRows(chunks: readonly Chunk[]): number {

@@ -109,6 +109,18 @@ export class Matcher {
     this.#nothing = { bits: new Uint32Array(Math.ceil(context.table.size / 32)), isPartial: true };
   }
 
+  /** A matcher of a document that begins with all that came, to look ahead with. */
+  fork(): Matcher {
+    const fork = new Matcher(this.#context);
+    fork.#machine = this.#machine;
+    fork.#masks = this.#masks;
+    fork.#completion = this.#completion;
+    fork.#place = this.#place;
+    fork.#document = this.#document.slice(0, Math.max(256, this.#place.length));
+    fork.#isEnded = this.#isEnded;
+    return fork;
+  }
+
   /** Whether the document may end here. */
   get isComplete(): boolean {
     return this.#machine.isComplete(this.#place.state);

@@ -96,10 +96,10 @@ export function addSampling(module: ModuleBuilder, work: Memory): void {
     "survey",
     (f, given, first, last) =>
       forChunks(f, given, [first, last], (output, item, begin, end) => {
-        const { slot, options, logits } = outputOf(f, given, output);
+        const { options, logits } = outputOf(f, given, output);
         const masked = f.let(has(options, "masked"));
         const words = i32.shr_u(i32.add(given.vocabulary, 31), 5);
-        const mask = f.let(i32.add(given.mask, i32.mul(i32.mul(slot, words), 4)));
+        const mask = f.let(i32.add(given.mask, i32.mul(i32.mul(output, words), 4)));
         const at = f.let(logitAt(logits, begin));
         const token = f.let(begin);
         const greatest = f.let(f32.const(NONE));

@@ -23,7 +23,7 @@ export interface SamplingOptions {
   readonly repeatLastN: number;
   /** Seed of the draw, 64 bits unsigned. */
   readonly seed: bigint;
-  /** Whether the slot's mask says which tokens are allowed. */
+  /** Whether each of the slot's outputs has a mask that says which tokens are allowed. */
   readonly masked: boolean;
 }
 
@@ -88,7 +88,7 @@ export interface SamplerBuffers {
   readonly sampling: Buffer;
   /** [slots, context]: the tokens of each slot's sequence up to the row's position. */
   readonly history: Buffer;
-  /** [slots, ceil(vocabulary / 32)]: a bit per token, lowest first, set where it is allowed. */
+  /** [outputs, ceil(vocabulary / 32)]: a bit per token, lowest first, set where it is allowed. */
   readonly mask: Buffer;
   /** Result, [outputs]: the chosen token, or {@linkcode NO_TOKEN}. */
   readonly sampled: Buffer;

@@ -1,7 +1,7 @@
 // Finds the best token of each strip of an output's logits as (key, id), so that sample.wgsl need
 // look only at the strips that matter. A strip is STRIP tokens, WORKGROUP apart; each invocation
 // reads one.
-// MASKED: first overwrites the logits of tokens that the slot's mask forbids with -inf, but for those
+// MASKED: first overwrites the logits of tokens that the output's mask forbids with -inf, but for those
 // that are not finite, which have to be found whatever the mask.
 // Grid: x over blocks of WORKGROUP * STRIP tokens, y over outputs.
 struct Params {
@@ -19,7 +19,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read> outputs: array<u32>;            // [outputs] row
 @group(0) @binding(4) var<storage, read> rows: array<vec4<u32>>;         // token, position, slot
 @group(0) @binding(5) var<storage, read> sampling: array<Sampling>;      // [slots]
-@group(0) @binding(6) var<storage, read> mask: array<u32>;               // [slots, words] bits
+@group(0) @binding(6) var<storage, read> mask: array<u32>;               // [outputs, words] bits
 #end
 
 @compute @workgroup_size(WORKGROUP)
@@ -32,7 +32,7 @@ fn main(
   #if MASKED
   let slot = rows[outputs[output]].z;
   let masked = sampling[slot].mask_enabled != 0u;
-  let mask_base = slot * ((params.vocabulary + 31u) / 32u);
+  let mask_base = output * ((params.vocabulary + 31u) / 32u);
   #end
 
   var best = vec2(0u, NONE);

@@ -4,7 +4,8 @@
 
 import { PromptLookup } from "../../../engine/run/prompt_lookup.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
-import { continuation, FakeRunner, nextToken } from "./fake_runner.ts";
+import type { ConstraintFork, TokenConstraint } from "../../../engine/run/sequence.ts";
+import { allowedFrom, continuation, FakeRunner, nextToken } from "./fake_runner.ts";
 import { add, promptOf, type Run } from "./scheduler_runs.ts";
 import { assert, assertEquals } from "@std/assert";
 
@@ -68,6 +69,86 @@ for (const states of [{}, { stateCopies: 12 }]) {
     for (const [i, run] of runs.entries()) await check(runner, run, prompts[i], 100 + 20 * i);
   });
 }
+
+/** Only tokens of the place's remainder by three may come, and after every fifth one two zeros must. */
+class ByThrees implements TokenConstraint {
+  constructor(public place = 0) {}
+
+  mask(): Uint32Array<ArrayBuffer> {
+    const mask = new Uint32Array(8);
+    for (let t = this.place % 3; t < 256; t += 3) mask[t >>> 5]! |= 1 << (t & 31);
+    return mask;
+  }
+
+  forced(most: number): number[] {
+    return this.place % 7 === 5 ? [0, 0].slice(0, most) : [];
+  }
+
+  fork(): ConstraintFork {
+    const fork = new ByThrees(this.place);
+    return Object.assign(fork, {
+      accept(token: number) {
+        const isForced = fork.place % 7 >= 5;
+        if (isForced ? token !== 0 : token % 3 !== fork.place % 3) return false;
+        fork.place++;
+        return true;
+      },
+    });
+  }
+
+  static textOf(runner: RepeatingRunner, prompt: readonly number[], count: number): number[] {
+    const tokens = [...prompt];
+    for (let place = 0; place < count; place++) {
+      const mask = new ByThrees(place).mask();
+      tokens.push(place % 7 >= 5 ? 0 : allowedFrom(runner.follow(tokens), mask));
+    }
+    return tokens.slice(prompt.length);
+  }
+}
+
+for (const states of [{}, { stateCopies: 12 }]) {
+  const what = "stateCopies" in states ? "with states" : "without states";
+  Deno.test(`masked sequences of a model ${what} are drafted along their masks`, async () => {
+    for (const surprise of [Infinity, 7, 13, 50]) {
+      const { runner, scheduler } = start(states);
+      runner.surprise = surprise;
+      const prompts = [1, 2].map((seed) => promptOf(60, seed));
+      const runs = prompts.map((prompt) => {
+        const constraint = new ByThrees();
+        return add(scheduler, prompt, 300, () => ++constraint.place > 0, constraint);
+      });
+      for (const [i, run] of runs.entries()) {
+        assertEquals(await run.ended, "length");
+        assertEquals(run.tokens, ByThrees.textOf(runner, prompts[i], 300));
+      }
+      if (surprise === Infinity) {
+        assert(runs.every(({ sequence }) => sequence.draftsAccepted > 50), "drafts came");
+      }
+    }
+  });
+}
+
+Deno.test("a mask that cannot be made for a draft ends the draft, not the answer", async () => {
+  const { runner, scheduler } = start();
+  /** Its forks give out after two tokens. */
+  class Failing extends ByThrees {
+    override fork(): ConstraintFork {
+      const fork = super.fork();
+      let left = 2;
+      return {
+        mask: (remaining) => left-- > 0 ? fork.mask(remaining) : new Uint32Array(0),
+        forced: (most) => fork.forced(most),
+        accept: (token) => fork.accept(token),
+      };
+    }
+  }
+  const prompt = promptOf(60);
+  const constraint = new Failing();
+  const run = add(scheduler, prompt, 200, () => ++constraint.place > 0, constraint);
+  assertEquals(await run.ended, "length");
+  assertEquals(run.tokens, ByThrees.textOf(runner, prompt, 200));
+  assert(run.sequence.draftsAccepted > 20, `${run.sequence.draftsAccepted}`);
+});
 
 Deno.test("a draft takes nobody's memory", async () => {
   const { runner, scheduler } = start({ slots: 2, blocks: 12 });

@@ -146,7 +146,7 @@ export class FakeRunner implements StepExecutor, SequenceMemory {
   }
 
   sample(
-    plan: StepPlan,
+    _plan: StepPlan,
     masks: ReadonlyMap<number, Uint32Array<ArrayBuffer>>,
     wanted: ReadonlySet<number>,
   ): () => Promise<Sampled> {
@@ -157,11 +157,11 @@ export class FakeRunner implements StepExecutor, SequenceMemory {
     const tokens = Uint32Array.from(sampled);
     // Logits by which the sampled token is the likeliest.
     const logits = new Map(
-      [...plan.outputs].map((row, output) => {
+      [...wanted].map((output) => {
         const values = new Float32Array(VOCABULARY);
         values[sampled[output]!] = 1;
-        return [plan.rows[row * 4 + 2]!, values] as const;
-      }).filter(([slot]) => wanted.has(slot)),
+        return [output, values] as const;
+      }),
     );
     return () => Promise.resolve({ tokens, logits });
   }
@@ -219,7 +219,7 @@ export class FakeRunner implements StepExecutor, SequenceMemory {
       if (this.#states[slot].length !== position) this.#states[slot].fill(NaN);
       this.#states[slot].push(token);
     }
-    return [...outputs].map((row) => {
+    return [...outputs].map((row, output) => {
       const { position, slot } = all[row];
       const tokens = Array.from(
         { length: position + 1 },
@@ -230,7 +230,7 @@ export class FakeRunner implements StepExecutor, SequenceMemory {
       );
       const goesOn = !this.hasStates || tokens.every((token, i) => token === this.#states[slot][i]);
       const next = isNoted && goesOn ? this.follow(tokens) : -1;
-      const mask = this.#masks.get(slot);
+      const mask = this.#masks.get(output);
       const token = mask ? allowedFrom(next, mask) : next;
       const isFinite = !tokens.includes(this.poison);
       this.#slots[slot] = { token: isFinite ? token : 0, position: position + 1 };

@@ -61,7 +61,7 @@ export async function runBatch(
     rows.set([0, item.position, slot, 0], 4 * row);
     sampling.set(new Uint8Array(packSampling(item.options)), SAMPLING_BYTES * slot);
     history.set(Array.from(item.history ?? []), slot * context);
-    if (item.mask) mask.set(item.mask, slot * maskWords);
+    if (item.mask) mask.set(item.mask, index * maskWords);
   });
   const upload = (label: string, data: ArrayBufferView<ArrayBuffer>) => {
     const buffer = device.buffer(label, data.byteLength, "test");

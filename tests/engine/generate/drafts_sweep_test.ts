@@ -1,0 +1,108 @@
+// Answers of 200 prompts with drafts and without, greedy and drawn from a seed, of any text, of a schema
+// and with tools: each the same, token by token. Everyday's share is eight; QUERN_SWEEP runs all.
+
+import { type ChatEvent, type ChatRequest, loadModel } from "../../../engine/mod.ts";
+import { assert, assertEquals } from "@std/assert";
+
+const PROMPTS = Deno.env.has("QUERN_SWEEP") ? 200 : 8;
+
+/** Answers at a time, of other requests beside each. */
+const BESIDE = 6;
+
+const NAMES = ["Ada", "Nora", "Miller", "Otto", "Rosa", "Jun", "Lea", "Ivo"];
+const CITIES = ["Rome", "Oslo", "Lima", "Quito", "Bonn", "Kyoto"];
+
+/** A record of a list that goes on alike, another one for each number. */
+function person(number: number): string {
+  const name = NAMES[number % 8];
+  return `{"name": "${name}", "age": ${20 + number * 7 % 60}, "city": "${CITIES[number % 6]}"}`;
+}
+
+function promptOf(number: number): string {
+  const records = [number, number + 1, number + 1, number + 1].map(person);
+  return number % 2 === 0
+    ? `Copy this list as JSON, and again: [${records.join(", ")}]`
+    : `${NAMES[number % 8]} lives in ${CITIES[number % 5]}. `.repeat(3) + "Say that again.";
+}
+
+const SCHEMA = {
+  type: "array",
+  minItems: 2,
+  items: {
+    type: "object",
+    properties: {
+      name: { type: "string", maxLength: 12 },
+      age: { type: "integer" },
+      city: { enum: CITIES },
+    },
+    required: ["name", "age", "city"],
+    additionalProperties: false,
+  },
+};
+
+const TOOLS: ChatRequest["tools"] = ["get_weather", "get_time"].map((name) => ({
+  type: "function",
+  function: {
+    name,
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string" }, people: SCHEMA },
+      required: ["city", "people"],
+    },
+  },
+}));
+
+const KINDS: Record<string, Partial<ChatRequest>> = {
+  "any text": {},
+  "a schema": { format: { schema: SCHEMA } },
+  "tools": { tools: TOOLS!, toolChoice: "required" },
+};
+
+const WAYS: Record<string, (number: number) => Partial<ChatRequest>> = {
+  "greedy": () => ({ temperature: 0 }),
+  "drawn": (seed) => ({ temperature: 0.9, seed, repeatPenalty: seed % 3 === 0 ? 1.1 : 1 }),
+};
+
+/** What an answer says, and how many of its tokens were drafted and came. */
+async function read(events: AsyncIterable<ChatEvent>) {
+  const said: string[] = [];
+  let [tokens, drafted, accepted] = [0, 0, 0];
+  for await (const event of events) {
+    if (event.type === "text" || event.type === "thinking") said.push(event.text);
+    if (event.type === "callArguments") said.push(event.json);
+    if (event.type === "callEnd") said.push(event.name);
+    if (event.type !== "done") continue;
+    const { usage } = event;
+    tokens = usage.completionTokens;
+    [drafted, accepted] = [usage.draftedTokens ?? 0, usage.acceptedTokens ?? 0];
+  }
+  return { said: said.join(""), tokens, drafted, accepted };
+}
+
+for (const [kind, asked] of Object.entries(KINDS)) {
+  Deno.test(`answers of ${kind} are the same with drafts and without`, async () => {
+    const path = new URL("../../../engine/box/quern-tiny.gguf", import.meta.url);
+    await using model = await loadModel(path, { contextLength: 512, maxSequences: BESIDE });
+    const requests = Array.from({ length: PROMPTS }).flatMap((_, number) =>
+      Object.values(WAYS).map((way): ChatRequest => ({
+        messages: [{ role: "user", content: promptOf(number) }],
+        maxTokens: 48,
+        ...asked,
+        ...way(number),
+      }))
+    );
+    let accepted = 0;
+    for (let first = 0; first < requests.length; first += BESIDE) {
+      const some = requests.slice(first, first + BESIDE);
+      const answers = (more: Partial<ChatRequest>) =>
+        Promise.all(some.map((request) => read(model.chat({ ...request, ...more }))));
+      const plain = await answers({ draftTokens: 0 });
+      const drafted = await answers({});
+      for (const [i, { said, tokens }] of plain.entries()) {
+        assertEquals({ said: drafted[i].said, tokens: drafted[i].tokens }, { said, tokens });
+        accepted += drafted[i].accepted;
+      }
+    }
+    assert(accepted >= PROMPTS / 2, `${accepted} of the drafted tokens came`);
+  });
+}
