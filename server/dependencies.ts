@@ -2,7 +2,13 @@
 // import map or none, so that names in deno.json would lead nowhere there.
 
 export { Ajv, type ErrorObject, type ValidateFunction } from "npm:ajv@8.20.0";
-export { Command, CommanderError, InvalidArgumentError, Option } from "npm:commander@15.1.0";
+export {
+  Argument,
+  Command,
+  CommanderError,
+  InvalidArgumentError,
+  Option,
+} from "npm:commander@15.1.0";
 export { type Context, Hono, type MiddlewareHandler } from "npm:hono@4.13.19";
 export { cors } from "npm:hono@4.13.19/cors";
 export { routePath } from "npm:hono@4.13.19/route";

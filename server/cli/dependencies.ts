@@ -26,6 +26,15 @@ export interface CliDependencies extends AssembleDependencies {
     load: LoadOptions,
     options: ProfileOptions,
   ) => Promise<ModelProfile>;
+  /**
+   * Runs a program at this terminal, with these variables beside the process's own, and gives its exit
+   * code; absent, none can be. Rejects with Deno.errors.NotFound if there is no such program.
+   */
+  spawn?: (
+    program: string,
+    args: string[],
+    variables: Record<string, string>,
+  ) => Promise<number>;
   terminal: Terminal;
   environment: Environment;
 }

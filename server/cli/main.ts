@@ -16,6 +16,7 @@ import {
   defineTransfers,
 } from "./commands/define_models.ts";
 import { defineModelProcess, defineServe } from "./commands/define_serve.ts";
+import { defineCompletions, defineLaunch, defineService } from "./commands/define_tools.ts";
 import { type Definition, environmentHelp } from "./commands/definition.ts";
 import type { CliDependencies } from "./dependencies.ts";
 import { messageOf } from "../log.ts";
@@ -33,6 +34,9 @@ const DEFINITIONS: ((definition: Definition) => void)[] = [
   defineMemory,
   defineBench,
   defineDoctor,
+  defineLaunch,
+  defineService,
+  defineCompletions,
   defineModelProcess,
 ];
 

@@ -37,6 +37,7 @@ export function systemDependencies(): CliDependencies {
       readBandwidth: measureReadBandwidth,
     },
     profile,
+    spawn,
     terminal: systemTerminal(),
     environment: Deno.env.toObject(),
     fetch: globalThis.fetch,
@@ -58,6 +59,17 @@ async function profile(
   const adapters = source.adapters.map((path) => ({ path }));
   await using model = await loadModel(source.path, { ...load, adapters });
   return await profileModel(model, options);
+}
+
+/** Runs a program at this terminal. */
+async function spawn(
+  program: string,
+  args: string[],
+  variables: Record<string, string>,
+): Promise<number> {
+  const streams = { stdin: "inherit", stdout: "inherit", stderr: "inherit" } as const;
+  const child = new Deno.Command(program, { args, env: variables, ...streams }).spawn();
+  return (await child.status).code;
 }
 
 /** Loads the files of a model in a worker, or in a process of its own. */

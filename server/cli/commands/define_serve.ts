@@ -3,7 +3,7 @@
 
 import { serveModelProcess } from "../../../engine/mod.ts";
 import { type Definition, environmentHelp, examples } from "./definition.ts";
-import { serve } from "./serve.ts";
+import { serve, type ServeOptions } from "./serve.ts";
 
 /** Adds `quern serve`. */
 export function defineServe({ program, world, finish }: Definition): void {
@@ -15,6 +15,7 @@ export function defineServe({ program, world, finish }: Definition): void {
         "The Host of a request has to be an address, localhost, a name that ends in .localhost, .local " +
         "or .internal, the machine's name, or a name in QUERN_HOSTS, such as quern or *.example.com.",
     )
+    .option("--open", "open its page in the browser")
     .addHelpText(
       "after",
       examples([
@@ -23,7 +24,7 @@ export function defineServe({ program, world, finish }: Definition): void {
       ]),
     )
     .addHelpText("after", environmentHelp)
-    .action(async () => finish(await serve(world)));
+    .action(async (options: ServeOptions) => finish(await serve(world, options)));
 }
 
 /** Name of the command. */

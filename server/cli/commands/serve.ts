@@ -3,7 +3,7 @@
 import type { ModelStore } from "../../../engine/mod.ts";
 import { assemble, Drain, type Handler, HttpServer, isUrgent } from "../../http/mod.ts";
 import { createLog, type Log, messageOf } from "../../log.ts";
-import type { HostAddress } from "../../network/host.ts";
+import { clientUrl, type HostAddress } from "../../network/host.ts";
 import { readSettings } from "../../settings/settings.ts";
 import { formatBytes, formatDuration, type Terminal } from "../terminal/mod.ts";
 import { VERSION } from "../../version.ts";
@@ -15,13 +15,27 @@ const CLOSE_MILLISECONDS = 5000;
 /** Longest delay that timers can hold. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
+/** Options of the command line. */
+export interface ServeOptions {
+  open?: boolean;
+}
+
+/** Programs that open a page in the browser, with the arguments before its address. */
+const OPENERS: Record<string, [string, ...string[]]> = {
+  darwin: ["open"],
+  windows: ["rundll32", "url.dll,FileProtocolHandler"],
+};
+
 /**
  * Serves until interrupted. Then what runs has QUERN_SHUTDOWN_TIMEOUT to end, while new requests are
  * sent away; a second interrupt does not wait for that, a third one for nothing.
  *
  * @throws {EnvironmentError} if the value of a variable cannot be read
  */
-export async function serve(dependencies: CliDependencies): Promise<number> {
+export async function serve(
+  dependencies: CliDependencies,
+  { open: opensPage = false }: ServeOptions = {},
+): Promise<number> {
   const { open, terminal, environment } = dependencies;
   checkEnvironment(environment, "Cannot start the server");
   const settings = readSettings(environment);
@@ -36,6 +50,7 @@ export async function serve(dependencies: CliDependencies): Promise<number> {
     port: { boundTo: server.addr.hostname, ownNames: machineNames(), drain },
   });
   log.info(`models in ${models}`);
+  if (opensPage) void openPage(dependencies, pageAddress(server.addr), log);
   // Beside the requests, and the wait for an interrupt, which may come at once.
   const cleaning = Promise.all([
     settings.keepUnused ? undefined : cleanUp(store, log),
@@ -59,6 +74,22 @@ async function cleanUp(store: ModelStore, log: Log): Promise<void> {
   const { removed, bytes, skipped } = await store.prune();
   if (skipped) log.warn(skipped);
   if (removed > 0) log.info(`removed ${removed} unused files of ${formatBytes(bytes)}`);
+}
+
+/** Where a browser on this machine finds the server. */
+function pageAddress({ hostname, port }: Deno.NetAddr): string {
+  return clientUrl({ scheme: "http", hostname, port });
+}
+
+/** Opens the page, or says where it is. */
+async function openPage({ spawn }: CliDependencies, url: string, log: Log): Promise<void> {
+  const [program, ...args] = OPENERS[Deno.build.os] ?? ["xdg-open"];
+  try {
+    if (await spawn?.(program, [...args, url], {}) === 0) return;
+    log.warn(`cannot open the browser: ${program} failed; the page is at ${url}`);
+  } catch (error) {
+    log.warn(`cannot open the browser: ${messageOf(error)}; the page is at ${url}`);
+  }
 }
 
 /** A log that nobody reads any more is no reason to stop serving. */

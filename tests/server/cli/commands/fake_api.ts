@@ -1,5 +1,6 @@
 // A server that answers commands as it is told to, and remembers what they asked.
 
+import type { CliDependencies } from "../../../../server/cli/dependencies.ts";
 import { main } from "../../../../server/cli/main.ts";
 import { FakeTerminal } from "../fake_terminal.ts";
 
@@ -27,13 +28,14 @@ export interface CommandRun {
 export interface CommandOptions {
   terminal?: FakeTerminal;
   environment?: Record<string, string>;
+  spawn?: CliDependencies["spawn"];
 }
 
 /** Runs a command against a server of such routes; others answer 404. */
 export async function runCommand(
   args: string[],
   routes: Record<string, Route>,
-  { terminal = new FakeTerminal(), environment = {} }: CommandOptions = {},
+  { terminal = new FakeTerminal(), environment = {}, spawn }: CommandOptions = {},
 ): Promise<CommandRun> {
   const asked: Asked[] = [];
   const code = await main(args, {
@@ -41,6 +43,7 @@ export async function runCommand(
     inspect: () => Promise.reject(new Error("not reached")),
     terminal,
     environment,
+    ...(spawn && { spawn }),
     fetch: fakeFetch(routes, asked),
   });
   return { code, terminal, asked };

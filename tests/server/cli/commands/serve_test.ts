@@ -1,6 +1,7 @@
 // `quern serve` on a real port: starting, answering, a client that hangs up, stopping.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { CliDependencies } from "../../../../server/cli/dependencies.ts";
 import { main } from "../../../../server/cli/main.ts";
 import { ResponseStore } from "../../../../server/http/response_store.ts";
 import { VERSION } from "../../../../server/version.ts";
@@ -20,12 +21,14 @@ async function withServer(
   script: Script,
   test: (server: Server) => Promise<void>,
   settings: Record<string, string> = {},
+  { args = [], spawn }: { args?: string[]; spawn?: CliDependencies["spawn"] } = {},
 ): Promise<void> {
   const folder = await Deno.makeTempDir();
   await Deno.writeTextFile(`${folder}/tiny.gguf`, "abc");
   const terminal = new FakeTerminal();
   const models: FakeModel[] = [];
-  const exitCode = main(["serve"], {
+  const exitCode = main(["serve", ...args], {
+    ...(spawn && { spawn }),
     open() {
       models.push(new FakeModel({ script }));
       return Promise.resolve(models.at(-1)!);
@@ -172,6 +175,21 @@ Deno.test("serve bound to a name of loopback guards Host", async () => {
     const answer = await new Response(connection.readable).text();
     assertStringIncludes(answer, "HTTP/1.1 403 ");
   }, { OLLAMA_HOST: "LOCALHOST:0" });
+});
+
+Deno.test("serve --open opens its address in the browser, or says where it is", async () => {
+  const opened: string[] = [];
+  const spawn = (_: string, args: string[]) => Promise.resolve(opened.push(args.at(-1)!));
+  await withServer(
+    says("Hi"),
+    async ({ url, terminal }) => {
+      await until(() => terminal.errors.includes("cannot open the browser"));
+      assertEquals(opened, [url]);
+      assertStringIncludes(terminal.errors, `the page is at ${url}`);
+    },
+    {},
+    { args: ["--open"], spawn },
+  );
 });
 
 Deno.test("serve takes its key and its form of log from the environment", async () => {

@@ -1,0 +1,220 @@
+// `quern launch`, `completions` and `service`: what is started with which variables, what a shell
+// completes, and the files that a system starts the server by.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { service } from "../../../../server/cli/commands/service.ts";
+import { FakeTerminal } from "../fake_terminal.ts";
+import { refusal, type Route, runCommand } from "./fake_api.ts";
+
+interface Spawned {
+  program: string;
+  args: string[];
+  variables: Record<string, string>;
+}
+
+/** Notes what is started; each ends with this code. */
+function fakeSpawn(code = 0) {
+  const spawned: Spawned[] = [];
+  const spawn = (program: string, args: string[], variables: Record<string, string>) => {
+    spawned.push({ program, args, variables });
+    return Promise.resolve(code);
+  };
+  return { spawned, spawn };
+}
+
+const tags = (...names: string[]): Route => () =>
+  Response.json({ models: names.map((name) => ({ name, capabilities: ["completion"] })) });
+
+const show = (context: number): Route => () =>
+  Response.json({ model_info: { "general.architecture": "x", "x.context_length": context } });
+
+Deno.test("launch starts a tool with the server's address, its key and the model", async () => {
+  const { spawned, spawn } = fakeSpawn(3);
+  const { code, terminal } = await runCommand(
+    ["launch", "claude", "--model", "qwen3:8b", "--", "--print", "Hi"],
+    { "POST /api/show": show(40_960) },
+    { spawn, environment: { QUERN_API_KEY: "secret", OLLAMA_HOST: "0.0.0.0:8080" } },
+  );
+  assertEquals([code, terminal.errors, terminal.listeners], [3, "", 0]);
+  const { program, args, variables } = spawned[0]!;
+  assertEquals([program, ...args], ["claude", "--model", "qwen3:8b", "--print", "Hi"]);
+  assertEquals(variables.ANTHROPIC_BASE_URL, "http://127.0.0.1:8080");
+  assertEquals([variables.ANTHROPIC_AUTH_TOKEN, variables.ANTHROPIC_API_KEY], ["secret", ""]);
+  assertEquals(variables.ANTHROPIC_DEFAULT_HAIKU_MODEL, "qwen3:8b");
+});
+
+Deno.test("launch takes the only model, and says that its window is small", async () => {
+  const { spawned, spawn } = fakeSpawn();
+  const { terminal } = await runCommand(["launch", "opencode"], {
+    "GET /api/tags": tags("tiny:latest"),
+    "POST /api/show": show(2048),
+  }, { spawn });
+  assertStringIncludes(terminal.errors, "Warning: tiny:latest has room for 2048 tokens");
+  const settings = JSON.parse(spawned[0]!.variables.OPENCODE_CONFIG_CONTENT!);
+  assertEquals(settings.model, "quern/tiny:latest");
+  assertEquals(settings.provider.quern.options, { baseURL: "http://127.0.0.1:11434/v1" });
+  assertEquals(settings.provider.quern.models["tiny:latest"].limit, { context: 2048, output: 512 });
+});
+
+Deno.test("launch asks for one of several models at a terminal, elsewhere it wants a name", async () => {
+  const routes = { "GET /api/tags": tags("a:1", "b:2"), "POST /api/show": show(65_536) };
+  const terminal = new FakeTerminal(["2"], true);
+  terminal.stdoutIsTerminal = true;
+  const { spawned, spawn } = fakeSpawn();
+  await runCommand(["launch", "codex"], routes, { spawn, terminal });
+  assertEquals(spawned[0]!.args, ["--oss", "--local-provider", "ollama", "--model", "b:2"]);
+  const refused = await runCommand(["launch", "codex"], routes, { spawn });
+  assertEquals([refused.code, refused.terminal.errors], [
+    1,
+    "Error: Cannot choose a model: there are 2; name one with --model, such as a:1\n",
+  ]);
+});
+
+Deno.test("launch --print starts nothing and prints what a shell understands", async () => {
+  const { spawned, spawn } = fakeSpawn();
+  const { terminal } = await runCommand(
+    ["launch", "codex", "--model", "m", "--print", "--", "exec", "it's"],
+    { "POST /api/show": show(65_536) },
+    { spawn, environment: { QUERN_API_KEY: "k" } },
+  );
+  assertEquals(spawned, []);
+  const lines = terminal.output.split("\n");
+  assert(lines.includes("export OPENAI_API_KEY=k"));
+  assertMatch(
+    terminal.output,
+    /model_providers\.quern\.base_url="http:\/\/127\.0\.0\.1:11434\/v1"'/,
+  );
+  assertMatch(terminal.output, / exec 'it'\\''s'\n$/);
+});
+
+Deno.test("launch says what is missing: the program, the model, a tool of that name", async () => {
+  const missing = await runCommand(["launch", "aider", "--model", "m"], {
+    "POST /api/show": show(65_536),
+  }, { spawn: () => Promise.reject(new Deno.errors.NotFound()) });
+  assertStringIncludes(missing.terminal.errors, "Cannot launch Aider: there is no program aider");
+  assertStringIncludes(missing.terminal.errors, "install it with `pip install aider-install");
+  const unknown = await runCommand(["launch", "qwen", "--model", "nope"], {
+    "POST /api/show": () => refusal(404, "model 'nope' not found"),
+  });
+  assertStringIncludes(unknown.terminal.errors, "'nope' not found; get it with `quern pull nope`");
+  const tool = await runCommand(["launch", "clade"], {});
+  assertMatch(tool.terminal.errors, /Allowed choices are claude, codex, opencode/);
+});
+
+/** What bash completes a line to, where these models are here. */
+async function completedByBash(script: string, line: string): Promise<string[]> {
+  const program = `quern() { printf 'NAME ID\\ngemma3:1b x\\ngemma3:4b y\\nqwen3 z\\n'; }
+${script}
+COMP_LINE="$1" COMP_POINT=\${#1}
+read -ra COMP_WORDS <<< "\${1//:/ : }"
+case "$1" in *" ") COMP_WORDS+=("") ;; esac
+COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
+_quern
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { stdout, stderr } = await new Deno.Command("bash", {
+    args: ["--norc", "-c", program, "bash", line],
+  }).output();
+  assertEquals(new TextDecoder().decode(stderr), "");
+  return new TextDecoder().decode(stdout).trim().split("\n");
+}
+
+Deno.test({
+  name: "bash completes commands, options, their choices and names of models with colons",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    const { terminal: { output } } = await runCommand(["completions", "bash"], {});
+    const lines: [line: string, completions: string[]][] = [
+      ["quern se", ["serve", "service"]],
+      ["quern run ", ["gemma3:1b", "gemma3:4b", "qwen3"]],
+      ["quern run gemma3:", ["1b", "4b"]],
+      ["quern run gemma3:4", ["4b"]],
+      ["quern run --hid", ["--hidethinking"]],
+      ["quern bench --format ", ["table", "markdown", "json"]],
+      ["quern run --format ", [""]],
+      ["quern launch co", ["codex", "copilot"]],
+      ["quern launch --model q", ["qwen3"]],
+      ["quern service i", ["install"]],
+    ];
+    for (const [line, completions] of lines) {
+      assertEquals(await completedByBash(output, line), completions, line);
+    }
+  },
+});
+
+Deno.test("scripts of zsh and fish name each command and option once or more, and no hidden one", async () => {
+  for (const shell of ["zsh", "fish"]) {
+    const { terminal: { output } } = await runCommand(["completions", shell], {});
+    for (const word of ["launch", "hidethinking", "nowordwrap", "modelfile", "quern list"]) {
+      assertStringIncludes(output, word, shell);
+    }
+    assert(!output.includes("model-process"), shell);
+  }
+});
+
+Deno.test("service install writes a file for its owner alone, and tells the system", async () => {
+  const home = await Deno.makeTempDir();
+  try {
+    for (const [system, path, told] of SYSTEMS) {
+      const { spawned, spawn } = fakeSpawn();
+      const terminal = new FakeTerminal();
+      const environment = { HOME: home, OLLAMA_HOST: "0.0.0.0", QUERN_API_KEY: 'a "b" <c> 5%' };
+      const world = { terminal, environment, spawn, ...nothing };
+      assertEquals(await service(world, "install", {}, system), 0);
+      const text = await Deno.readTextFile(`${home}/${path}`);
+      assertStringIncludes(text, "serve");
+      assertStringIncludes(
+        text,
+        system === "linux"
+          ? 'Environment="QUERN_API_KEY=a \\"b\\" <c> 5%%"'
+          : '<key>QUERN_API_KEY</key><string>a "b" &lt;c&gt; 5%</string>',
+      );
+      if (Deno.build.os !== "windows") {
+        assertEquals((await Deno.stat(`${home}/${path}`)).mode! & 0o777, 0o600);
+      }
+      assertEquals(spawned.at(-1)!.program, told);
+      assertEquals(await service(world, "uninstall", {}, system), 0);
+      await assertGone(`${home}/${path}`);
+    }
+  } finally {
+    await Deno.remove(home, { recursive: true });
+  }
+});
+
+const SYSTEMS = [
+  ["linux", ".config/systemd/user/quern.service", "systemctl"],
+  ["darwin", "Library/LaunchAgents/org.quern.serve.plist", "launchctl"],
+] as const;
+
+/** What no service needs. */
+const nothing = {
+  open: () => Promise.reject(new Error("not reached")),
+  inspect: () => Promise.reject(new Error("not reached")),
+  fetch: globalThis.fetch,
+};
+
+async function assertGone(path: string): Promise<void> {
+  assertEquals(await Deno.stat(path).then(() => "there", () => "gone"), "gone");
+}
+
+Deno.test("service says what a system lacks", async () => {
+  const terminal = new FakeTerminal();
+  const cases: [system: string, environment: Record<string, string>, message: RegExp][] = [
+    ["windows", { HOME: "/h" }, /windows has neither systemd nor launchd/],
+    ["linux", {}, /HOME is not set/],
+  ];
+  for (const [system, environment, message] of cases) {
+    const world = { terminal, environment, ...nothing };
+    const error = await service(world, "install", {}, system).then(() => undefined, String);
+    assertMatch(error ?? "", message);
+  }
+  const refused = await runCommand(["service", "uninstall"], {}, {
+    environment: { HOME: "/nowhere" },
+    ...fakeSpawn(5),
+  });
+  if (Deno.build.os === "linux") {
+    assertStringIncludes(
+      refused.terminal.errors,
+      "systemctl --user disable --now quern.service` ended with 5",
+    );
+  }
+});
