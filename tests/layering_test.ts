@@ -26,6 +26,7 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   "@anthropic-ai/sdk": ["tests/server/"],
   "@huggingface/gguf": ["tests/engine/gguf/"],
   "@huggingface/jinja": ["tests/tokenizer/"],
+  "@preact/signals": ["web/"],
   "@langchain/core": ["tests/server/"],
   "@langchain/ollama": ["tests/server/"],
   "@redocly/openapi-core": ["tests/server/"],
@@ -41,12 +42,17 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   ],
   "ajv-formats": ["tests/engine/grammar/"],
   commander: ["server/dependencies.ts"],
+  "highlight.js": ["web/markdown/"],
   hono: ["server/dependencies.ts"],
+  katex: ["web/markdown/"],
+  marked: ["web/markdown/"],
   ollama: ["tests/server/"],
   "ollama-ai-provider-v2": ["tests/server/"],
   openai: ["tests/server/"],
   "openapi-fetch": ["tests/server/"],
   "openapi-typescript": ["tests/server/"],
+  "pdfjs-dist": ["web/"],
+  preact: ["web/"],
   "prom-client": ["tests/server/"],
   "string-width": ["server/dependencies.ts"],
   webgpu: ["tests/"],
@@ -94,7 +100,9 @@ function faultsOf(imports: Import[]): string[] {
   });
 }
 
-const imports = listSourceFiles([".ts"]).flatMap((path) => readImports(path, readSource(path)));
+const imports = listSourceFiles([".ts", ".tsx"]).flatMap((path) =>
+  readImports(path, readSource(path))
+);
 
 Deno.test("every import stays within its layer and the layers below", () => {
   assertEquals(faultsOf(imports), []);

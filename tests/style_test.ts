@@ -25,7 +25,7 @@ function faultsOf(path: string, text: string): string[] {
 }
 
 Deno.test("every source file keeps the rules of style", () => {
-  const faults = listSourceFiles([".ts", ".wgsl"]).flatMap((path) =>
+  const faults = listSourceFiles([".ts", ".tsx", ".wgsl"]).flatMap((path) =>
     faultsOf(path, readSource(path)).map((rule) => `${path}: ${rule}`)
   );
   assertEquals(faults, []);

@@ -24,9 +24,9 @@ import { responseRoutes } from "./openai/responses/route.ts";
 import { openAiRoutes } from "./openai/route.ts";
 import { describeApi, type OpenApiDocument } from "./openapi/document.ts";
 import type { Operation } from "./openapi/operation.ts";
-import { homeRoutes } from "./service/home.ts";
 import { serverOperations } from "./service/operations.ts";
 import { operationsRoutes } from "./service/route.ts";
+import { webRoutes } from "../web/route.ts";
 
 /** The routes of an API or of a part of the server, and their descriptions. */
 interface RouteGroup {
@@ -35,7 +35,7 @@ interface RouteGroup {
 }
 
 const GROUPS: readonly RouteGroup[] = [
-  { routes: [homeRoutes, operationsRoutes], operations: serverOperations },
+  { routes: [webRoutes, operationsRoutes], operations: serverOperations },
   { routes: [ollamaRoutes], operations: ollamaOperations },
   { routes: [embedRoutes], operations: embedOperations },
   {

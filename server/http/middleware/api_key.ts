@@ -1,11 +1,14 @@
 // Lets in who has the key of QUERN_API_KEY: as a bearer token, as OpenAI's clients send it, or as
-// `x-api-key`, as Anthropic's do. Liveness needs none, so that whatever watches the server can.
+// `x-api-key`, as Anthropic's do. Liveness needs none, so that whatever watches the server can; nor does the page, which
+// asks people for it.
 
 import type { MiddlewareHandler } from "../../dependencies.ts";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { HttpError } from "../errors.ts";
 
-const OPEN_PATHS = ["/", "/health"];
+const OPEN_PATHS = ["/", "/docs", "/health"];
+/** The files of the page, which asks for the key itself. */
+const OPEN_FOLDER = "/web/";
 
 /** Middleware that answers 401 to requests without the key. */
 export function apiKeyGuard(key: string): MiddlewareHandler {
@@ -16,7 +19,8 @@ export function apiKeyGuard(key: string): MiddlewareHandler {
     const given = [bearer, context.req.header("x-api-key")].filter((text) => text !== undefined);
     // Digests have one length whatever was sent, and comparing them takes one time.
     const isKnown = given.some((text) => timingSafeEqual(digest(text.trim()), expected));
-    if (!isKnown && !OPEN_PATHS.includes(path)) {
+    const isOpen = OPEN_PATHS.includes(path) || path.startsWith(OPEN_FOLDER);
+    if (!isKnown && !isOpen) {
       const state = given.length > 0 ? "is not this server's" : "is missing";
       throw new HttpError(
         401,

@@ -16,32 +16,22 @@ const details = {
 
 const BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-Deno.test("GET / says to a browser what this is, in a page that loads nothing", async () => {
+Deno.test("GET / gives a browser the page, and all others the text of Ollama", async () => {
   const { app } = createTestApp();
-  const ask = (accept: string | undefined, url = "http://localhost:11434/") =>
-    app.request(url, { headers: { host: new URL(url).host, ...accept && { accept } } });
+  const ask = (accept: string | undefined) =>
+    app.request("/", { headers: { ...accept && { accept } } });
   const response = await ask(BROWSER);
   const text = await response.text();
-  for (
-    const part of ["Quern 1.2.3", "/openapi.json", "README", "curl http://localhost:11434/api"]
-  ) {
-    assertStringIncludes(text, part);
-  }
+  assertStringIncludes(text, "<title>Quern</title>");
   assertEquals(response.headers.get("content-type"), "text/html; charset=utf-8");
-  assertEquals(response.headers.get("vary"), "accept, Origin");
-  const policy = response.headers.get("content-security-policy")!;
-  const style = /<style>(.*?)<\/style>/s.exec(text)![1]!;
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(style));
-  const hash = btoa(String.fromCharCode(...new Uint8Array(digest)));
-  assertStringIncludes(policy, `default-src 'none'; style-src 'sha256-${hash}';`);
-  assert(!/<(script|img|link|iframe|form)\b|\bon\w+=|style=|src=|href="[^/]/i.test(text));
+  assertEquals(response.headers.get("vary"), "accept, accept-encoding, Origin");
+  assertEquals(response.headers.get("cache-control"), "no-cache");
   for (const accept of [undefined, "*/*", "application/json", "text/plain"]) {
     const plain = await ask(accept);
     assertEquals(await plain.text(), "Ollama is running");
     assertStringIncludes(plain.headers.get("content-type")!, "text/plain");
+    assertEquals(plain.headers.get("vary"), "accept, Origin");
   }
-  const odd = await (await ask(BROWSER, "http://127.0.0.1:1/?%3Cscript%3E")).text();
-  assert(!odd.includes("script"));
 });
 
 Deno.test("GET / and HEAD / say that the server runs", async () => {

@@ -28,7 +28,15 @@ export interface Parameter {
 }
 
 /** What else may go wrong than what can with every operation. */
-export type Failure = "model" | "response" | "blob" | "busy" | "disk" | "registry" | "remote";
+export type Failure =
+  | "file"
+  | "model"
+  | "response"
+  | "blob"
+  | "busy"
+  | "disk"
+  | "registry"
+  | "remote";
 
 /** A method of a path. */
 export interface Operation {

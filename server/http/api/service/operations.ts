@@ -18,11 +18,30 @@ export const serverOperations: Operation[] = [
   ofServer({
     id: "getRoot",
     path: "/",
-    summary: "Say that the server runs; to a browser, what it is and where to go.",
+    summary: "Say that the server runs; to a browser, a page to talk with models.",
     answers: {
       ...plain("Greeting", "Ollama is running"),
       "text/html": named("Page", { type: "string" }, "<!DOCTYPE html>"),
     },
+    isOpen: true,
+  }),
+  ofServer({
+    id: "getExplorer",
+    path: "/docs",
+    summary: "A page that shows this API and sends requests to it.",
+    answers: { "text/html": named("Explorer", { type: "string" }, "<!DOCTYPE html>") },
+    isOpen: true,
+  }),
+  ofServer({
+    id: "getPageFile",
+    path: "/web/{name}",
+    summary: "A file of these pages.",
+    answers: {
+      "text/javascript": named("Script", { type: "string" }, ""),
+      "text/css": named("Style", { type: "string" }, ""),
+      "image/svg+xml": named("Icon", { type: "string" }, "<svg/>"),
+    },
+    failures: ["file"],
     isOpen: true,
   }),
   ofServer({

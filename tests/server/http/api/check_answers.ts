@@ -42,7 +42,7 @@ export function checkResponse(
   const { answers, error, otherErrors = {} } = operation;
   const schema = response.ok ? answers[type] : otherErrors[response.status] ?? error;
   if (!schema) throw fault(operation, `an answer of ${type} is not described`);
-  if (type === "text/html") return response;
+  if (/^(text|image)\/(html|css|javascript|svg)/.test(type)) return response;
   const check: Check = (text) => validate(operation, schema, text);
   const body = response.body.pipeThrough(inspector(type, check), { preventCancel: false });
   return new Response(body, response);

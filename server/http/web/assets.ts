@@ -1,0 +1,92 @@
+// The files of the page, as `deno task web:build` has made them: each is there compressed with Brotli,
+// read at its first request and kept. Who takes no Brotli, as browsers do without TLS on other hosts
+// than this one, gets gzip or the plain bytes.
+
+import { createHash } from "node:crypto";
+import { brotliDecompressSync, gzipSync } from "node:zlib";
+
+const FOLDER = new URL("./assets/", import.meta.url);
+
+const TYPES: Record<string, string> = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** A file in the encodings that were asked for so far. */
+interface Asset {
+  type: string;
+  etag: string;
+  brotli: Bytes;
+  gzip?: Bytes;
+  plain?: Bytes;
+}
+
+const assets = new Map<string, Asset>();
+
+/**
+ * A response with a file of the page; undefined if there is none of that name. Names with a hash
+ * stand for one content for ever; others are asked for again each time.
+ *
+ * @param request whose headers tell the encodings that it takes, and what it has
+ */
+export async function assetResponse(
+  name: string,
+  request: Request,
+  headers: Record<string, string> = {},
+): Promise<Response | undefined> {
+  const asset = await find(name);
+  if (!asset) return undefined;
+  const known = {
+    ...headers,
+    "cache-control": /-[A-Z0-9]{8,}\./.test(name)
+      ? "public, max-age=31536000, immutable"
+      : "no-cache",
+    etag: asset.etag,
+    vary: "accept, accept-encoding",
+    "x-content-type-options": "nosniff",
+  };
+  if (request.headers.get("if-none-match")?.includes(asset.etag)) {
+    return new Response(null, { status: 304, headers: known });
+  }
+  const { encoding, bytes } = encode(asset, request.headers.get("accept-encoding") ?? "");
+  return new Response(bytes, {
+    headers: {
+      ...known,
+      "content-type": asset.type,
+      "content-length": String(bytes.length),
+      ...(encoding && { "content-encoding": encoding }),
+    },
+  });
+}
+
+async function find(name: string): Promise<Asset | undefined> {
+  const known = assets.get(name);
+  if (known) return known;
+  const type = TYPES[/\.\w+$/.exec(name)?.[0] ?? ""];
+  // What is asked for comes from outside: nothing but a plain name leads to a file.
+  if (!type || !/^[\w-]+\.\w+$/.test(name)) return undefined;
+  try {
+    const brotli = await Deno.readFile(new URL(`${name}.br`, FOLDER));
+    const hash = createHash("sha256").update(brotli).digest("base64url").slice(0, 20);
+    const asset = { type, etag: `"${hash}"`, brotli };
+    assets.set(name, asset);
+    return asset;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+function encode(asset: Asset, accepted: string): { encoding: string; bytes: Bytes } {
+  const takes = (name: string) =>
+    new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(?:\\.0*)?\\s*(?:,|$))`).test(accepted);
+  if (takes("br")) return { encoding: "br", bytes: asset.brotli };
+  asset.plain ??= new Uint8Array(brotliDecompressSync(asset.brotli));
+  if (!takes("gzip")) return { encoding: "", bytes: asset.plain };
+  asset.gzip ??= new Uint8Array(gzipSync(asset.plain));
+  return { encoding: "gzip", bytes: asset.gzip };
+}

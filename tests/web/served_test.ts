@@ -1,0 +1,120 @@
+// The page as the server hands it out: that its files are those of its sources, how they are encoded
+// and kept, what the documents may do, and how much there is of it.
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { buildPage } from "../../web/build.ts";
+import { createTestApp } from "../server/test_app.ts";
+
+const ASSETS = new URL("../../server/http/web/assets/", import.meta.url);
+
+/** Bytes of all files but those of pdf.js, which come with the first PDF. */
+const MOST_BYTES = 400_000;
+
+/** What the first view takes. */
+const MOST_FIRST_BYTES = 80_000;
+
+const documents = ["/", "/docs"];
+
+function openPage(options: Parameters<typeof createTestApp>[1] = {}) {
+  const { app } = createTestApp({}, options);
+  return async (path: string, headers: Record<string, string> = {}) =>
+    await app.request(path, { headers: { accept: "text/html", ...headers } });
+}
+
+/** The files that a document names. */
+function filesOf(document: string): string[] {
+  return [...document.matchAll(/(?:src|href|content)="(\/web\/[^"]+)"/g)].map(([, path]) => path!);
+}
+
+Deno.test("the files of the page are those that its sources give, byte by byte", async () => {
+  const built = await buildPage();
+  const kept = [...Deno.readDirSync(ASSETS)].map(({ name }) => name).sort();
+  const message = "run: deno task web:build";
+  assertEquals(kept, built.map(([name]) => `${name}.br`).sort(), message);
+  for (const [name, content] of built) {
+    const there = brotliDecompressSync(Deno.readFileSync(new URL(`${name}.br`, ASSETS)));
+    assert(there.equals(content), `${name}: ${message}`);
+  }
+});
+
+Deno.test("the whole page is small, and its first view smaller", async () => {
+  const get = openPage();
+  const sizes = [...Deno.readDirSync(ASSETS)].filter(({ name }) => !name.startsWith("pdf"))
+    .map(({ name }) => Deno.statSync(new URL(name, ASSETS)).size);
+  assert(sizes.reduce((sum, size) => sum + size, 0) < MOST_BYTES);
+  const files = filesOf(await (await get("/")).text()).filter((name) => !name.includes("pdf"));
+  let first = 0;
+  for (const path of new Set(files)) {
+    const response = await get(path, { "accept-encoding": "br" });
+    first += (await response.arrayBuffer()).byteLength;
+  }
+  assert(first > 1000 && first < MOST_FIRST_BYTES, `${first} bytes`);
+});
+
+Deno.test("files are sent as Brotli, gzip or plain, may be kept, and are known by their tag", async () => {
+  const get = openPage();
+  const [style] = filesOf(await (await get("/")).text()).filter((path) => path.endsWith(".css"));
+  const plain = new Uint8Array(await (await get(style!)).arrayBuffer());
+  const decoders = { br: brotliDecompressSync, gzip: gunzipSync };
+  for (const [name, decode] of Object.entries(decoders)) {
+    const response = await get(style!, { "accept-encoding": `deflate, ${name}` });
+    assertEquals(response.headers.get("content-encoding"), name);
+    assertEquals(response.headers.get("content-type"), "text/css; charset=utf-8");
+    assertStringIncludes(response.headers.get("cache-control")!, "immutable");
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    assertEquals(response.headers.get("content-length"), String(bytes.length));
+    assertEquals(new Uint8Array(decode(bytes)), plain);
+  }
+  const refused = await get(style!, { "accept-encoding": "br;q=0, gzip;q=0.0" });
+  assertEquals(refused.headers.get("content-encoding"), null);
+  await refused.body?.cancel();
+  const etag = (await get("/")).headers.get("etag")!;
+  assertEquals((await get("/", { "if-none-match": etag })).status, 304);
+});
+
+Deno.test("no name leads out of the folder of the page", async () => {
+  const get = openPage();
+  for (
+    const name of ["nothing.js", "page.html", "..%2Froute.ts", "%2e%2e/route.ts", "a%00.js", ".js"]
+  ) {
+    const response = await get(`/web/${name}`);
+    assertEquals(response.status, 404, name);
+    await response.body?.cancel();
+  }
+});
+
+Deno.test("the documents run and load nothing but files of this server", async () => {
+  const get = openPage();
+  for (const path of documents) {
+    const response = await get(path);
+    const policy = response.headers.get("content-security-policy")!;
+    assertStringIncludes(policy, "default-src 'none'");
+    assert(!/unsafe|https?:|\*/.test(policy), policy);
+    const text = await response.text();
+    assert(!/<style|style=|\son\w+=|<script(?![^>]*src="\/web\/)|https?:/i.test(text), text);
+    for (const file of filesOf(text)) {
+      const found = await get(file);
+      assertEquals(found.status, 200, file);
+      await found.body?.cancel();
+    }
+  }
+});
+
+Deno.test("the page is there without the key, which it asks people for", async () => {
+  const get = openPage({ apiKey: "secret" });
+  for (const path of documents) {
+    const response = await get(path);
+    assertEquals(response.status, 200);
+    for (const file of filesOf(await response.text())) {
+      const found = await get(file);
+      assertEquals(found.status, 200);
+      await found.body?.cancel();
+    }
+  }
+  for (const path of ["/api/tags", "/openapi.json", "/web", "/webs/x.js"]) {
+    const response = await get(path);
+    assertEquals(response.status, 401, path);
+    await response.body?.cancel();
+  }
+});

@@ -1,0 +1,105 @@
+// Bundles the page into the files that the server hands out: server/http/web/assets. The same sources
+// and the same Deno give the same bytes, which a test checks. Each file is named by what is in it, so
+// that browsers may keep it for ever, and lies there compressed with Brotli.
+
+import { createHash } from "node:crypto";
+import { brotliCompressSync, constants } from "node:zlib";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const WEB = join(ROOT, "web");
+const ASSETS = join(ROOT, "server/http/web/assets");
+const STYLES = ["base", "shell", "chat", "views"];
+
+/** A file of the page: its name in /web/, and what is in it. */
+export type Asset = [name: string, content: Uint8Array<ArrayBuffer>];
+
+/** Makes all files of the page; those without a hash in their names are the documents. */
+export async function buildPage(): Promise<Asset[]> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await bundle(folder, ["pdf_worker.ts"], []);
+    const worker = named("pdf-worker", ".js", await Deno.readFile(join(folder, "pdf_worker.js")));
+    await Deno.remove(join(folder, "pdf_worker.js"));
+    await bundle(folder, ["main.tsx", "docs.tsx"], ["--code-splitting"]);
+    const bundled: Asset[] = [];
+    for await (const { name } of Deno.readDir(folder)) {
+      bundled.push([name, await Deno.readFile(join(folder, name))]);
+    }
+    bundled.sort(([a], [b]) => a < b ? -1 : 1);
+    const style = named("style", ".css", encode(await readStyles()));
+    const icon = named("icon", ".svg", await Deno.readFile(join(WEB, "icon.svg")));
+    const entries = bundled.filter(([name]) => name === "main.js" || name === "docs.js");
+    const chunks = bundled.filter((asset) => !entries.includes(asset));
+    const [docs, main] = entries.map(([name, content]) => named(name.slice(0, -3), ".js", content));
+    const page = await Deno.readTextFile(join(WEB, "page.html"));
+    const document = (script: Asset) =>
+      encode(
+        page.replaceAll("SCRIPT", script[0]).replaceAll("STYLE", style[0])
+          .replaceAll("ICON", icon[0]).replaceAll("PDF_WORKER", worker[0]),
+      );
+    return [
+      ["page.html", document(main!)],
+      ["docs.html", document(docs!)],
+      main!,
+      docs!,
+      ...chunks,
+      worker,
+      style,
+      icon,
+    ];
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Bundles entries into a folder. Chunks get names with hashes of their own. */
+async function bundle(folder: string, entries: string[], args: string[]): Promise<void> {
+  const lock = join(ROOT, "tests/deno.lock");
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["bundle", "--quiet", "--platform", "browser", "--minify", "--lock", lock, "--frozen"],
+      ...[...args, "--outdir", folder],
+      ...entries.map((entry) => join(WEB, entry)),
+    ],
+    cwd: ROOT,
+  }).output();
+  if (!success) throw new Error(`Cannot bundle ${entries}: ${new TextDecoder().decode(stderr)}`);
+}
+
+/** The style sheets as one, without comments and without the white space that only people need. */
+async function readStyles(): Promise<string> {
+  const sheets = await Promise.all(
+    STYLES.map((name) => Deno.readTextFile(join(WEB, "style", `${name}.css`))),
+  );
+  return sheets.join("\n").replaceAll(/\/\*[^]*?\*\//g, "").replaceAll(/\s*\n\s*/g, "");
+}
+
+function named(name: string, ending: string, content: Uint8Array<ArrayBuffer>): Asset {
+  const hash = createHash("sha256").update(content).digest("hex").slice(0, 10).toUpperCase();
+  return [`${name}-${hash}${ending}`, content];
+}
+
+function encode(content: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(content);
+}
+
+/** As small as Brotli makes it. */
+function compress(content: Uint8Array): Uint8Array {
+  return brotliCompressSync(content, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+      [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+    },
+  });
+}
+
+if (import.meta.main) {
+  const assets = await buildPage();
+  await Deno.remove(ASSETS, { recursive: true }).catch(() => {});
+  await Deno.mkdir(ASSETS, { recursive: true });
+  for (const [name, content] of assets) {
+    await Deno.writeFile(join(ASSETS, `${name}.br`), compress(content));
+  }
+}

@@ -1,0 +1,150 @@
+// Where questions are written: text, and files that are pasted, dropped or chosen.
+
+import { signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { messageOf } from "../api/client.ts";
+import { chosenModel } from "../api/models.ts";
+import { text } from "../strings.ts";
+import { IconButton, Notice } from "../ui/controls.tsx";
+import { ask, live, stop } from "./answering.ts";
+import { readAttachment } from "./attachments.ts";
+import { Attachments } from "./message.tsx";
+import { ContextMeter } from "./meter.tsx";
+import { ModelPicker } from "./model_picker.tsx";
+import { areSettingsOpen } from "./settings.tsx";
+import { current } from "./store.ts";
+import type { Attachment } from "./tree.ts";
+
+/** Files that come from elsewhere on the page. */
+export const dropped = signal<File[]>([]);
+
+/** The field of questions, with what stands around it. */
+export function Composer() {
+  const [value, setValue] = useState("");
+  const [files, setFiles] = useState<Attachment[]>([]);
+  const [fault, setFault] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const answering = live.value[current.value.id];
+  const model = chosenModel.value;
+  const isBlind = files.some(({ kind }) => kind === "image") &&
+    !model?.capabilities.includes("vision");
+
+  const take = async (list: Iterable<File>) => {
+    setFault("");
+    for (const file of list) {
+      try {
+        const read = await readAttachment(file);
+        setFiles((before) => [...before, read]);
+      } catch (error) {
+        setFault(messageOf(error));
+      }
+    }
+  };
+
+  useEffect(() => {
+    if (dropped.value.length === 0) return;
+    void take(dropped.value);
+    dropped.value = [];
+  }, [dropped.value]);
+
+  useEffect(() => {
+    field.current?.focus({ preventScroll: true });
+  }, [current.value.id]);
+
+  // The field grows with its text: its height is set here, since style sheets cannot know it.
+  useEffect(() => {
+    const element = field.current!;
+    element.style.height = "auto";
+    element.style.height = `${Math.min(element.scrollHeight, 220)}px`;
+  }, [value]);
+
+  const submit = (event?: Event) => {
+    event?.preventDefault();
+    if (answering || !model || (value.trim() === "" && files.length === 0)) return;
+    const question = value.trim();
+    setValue("");
+    setFiles([]);
+    setFault("");
+    ask(question, files).catch((error) => setFault(messageOf(error)));
+  };
+
+  const keys = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
+    if (event.key === "ArrowUp" && value === "") {
+      const buttons = document.querySelectorAll<HTMLElement>(".edit-button");
+      const last = buttons[buttons.length - 1];
+      if (last) {
+        event.preventDefault();
+        last.click();
+      }
+    }
+  };
+
+  return (
+    <form class="composer" onSubmit={submit}>
+      {fault && <Notice kind="error">{fault}</Notice>}
+      {isBlind && <Notice>{text.chat.cannotSee}</Notice>}
+      <div class="composer-box">
+        <Attachments
+          list={files}
+          remove={(index) => setFiles(files.filter((_, at) => at !== index))}
+        />
+        <textarea
+          ref={field}
+          rows={1}
+          value={value}
+          aria-label={text.chat.composer}
+          placeholder={text.chat.placeholder}
+          onInput={(event) => setValue(event.currentTarget.value)}
+          onKeyDown={keys}
+          onPaste={(event) => {
+            const pasted = [...event.clipboardData?.files ?? []];
+            if (pasted.length === 0) return;
+            event.preventDefault();
+            void take(pasted);
+          }}
+        />
+        <div class="composer-row">
+          <ModelPicker />
+          <ContextMeter />
+          <span class="spring" />
+          <input
+            ref={picker}
+            type="file"
+            multiple
+            hidden
+            tabIndex={-1}
+            aria-label={text.chat.attach}
+            onChange={(event) => {
+              void take([...event.currentTarget.files ?? []]);
+              event.currentTarget.value = "";
+            }}
+          />
+          <IconButton
+            icon="attach"
+            label={text.chat.attach}
+            onClick={() => picker.current?.click()}
+          />
+          <IconButton
+            icon="settings"
+            label={text.chat.settings}
+            aria-expanded={areSettingsOpen.value}
+            onClick={() => areSettingsOpen.value = !areSettingsOpen.value}
+          />
+          {answering
+            ? <IconButton icon="stop" label={text.chat.stop} class="send" onClick={() => stop()} />
+            : (
+              <IconButton
+                icon="send"
+                label={text.chat.send}
+                class="send"
+                disabled={!model || (value.trim() === "" && files.length === 0)}
+                onClick={submit}
+              />
+            )}
+        </div>
+      </div>
+    </form>
+  );
+}

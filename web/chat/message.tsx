@@ -1,0 +1,210 @@
+// A message of a conversation: what was said, thought and called, what it took, and what can be done
+// with it.
+
+import { useState } from "preact/hooks";
+import { Markdown } from "../markdown/markdown.tsx";
+import { go } from "../shell/router.ts";
+import { text } from "../strings.ts";
+import { CopyButton, Icon, IconButton, Notice } from "../ui/controls.tsx";
+import { formatCount, formatSeconds } from "../ui/format.ts";
+import { answerAgain, ask, type LiveAnswer } from "./answering.ts";
+import { Calls } from "./calls.tsx";
+import { current, showBranch } from "./store.ts";
+import { type AnswerFacts, type Attachment, type MessageNode, siblingsOf } from "./tree.ts";
+
+/** A message that is whole. */
+export function Message({ node, isLast }: { node: MessageNode; isLast: boolean }) {
+  if (node.role === "tool") return <ToolResult node={node} />;
+  return node.role === "user" ? <Question node={node} /> : <Answer node={node} isLast={isLast} />;
+}
+
+function Question({ node }: { node: MessageNode }) {
+  const [isEdited, setEdited] = useState(false);
+  return (
+    <article class="message question" aria-label={text.chat.you}>
+      {isEdited ? <Editor node={node} close={() => setEdited(false)} /> : (
+        <div class="bubble">
+          <Attachments list={node.attachments ?? []} />
+          {node.content && <p class="plain">{node.content}</p>}
+        </div>
+      )}
+      <div class="message-actions">
+        <Branches node={node} />
+        <CopyButton value={() => node.content} />
+        <IconButton
+          icon="edit"
+          label={text.chat.edit}
+          class="edit-button"
+          onClick={() => setEdited(!isEdited)}
+        />
+      </div>
+    </article>
+  );
+}
+
+function Editor({ node, close }: { node: MessageNode; close: () => void }) {
+  const [value, setValue] = useState(node.content);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    close();
+    void ask(value, node.attachments, node.parent);
+  };
+  return (
+    <form class="editor" onSubmit={submit}>
+      <textarea
+        aria-label={text.chat.edit}
+        value={value}
+        rows={Math.min(12, value.split("\n").length + 1)}
+        onInput={(event) => setValue(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === "Escape" && close()}
+        ref={(element) => element?.focus()}
+      />
+      <div class="row end">
+        <button type="button" class="quiet" onClick={close}>{text.common.cancel}</button>
+        <button type="submit" class="primary">{text.chat.send}</button>
+      </div>
+    </form>
+  );
+}
+
+function Answer({ node, isLast }: { node: MessageNode; isLast: boolean }) {
+  const { content, thinking, toolCalls, error, facts } = node;
+  return (
+    <article class="message answer" aria-label={text.chat.assistant}>
+      {thinking && <Thinking source={thinking} isOver />}
+      {content && <Markdown source={content} />}
+      {toolCalls && <Calls calls={toolCalls} isOpen={isLast} />}
+      {error && <Notice kind="error">{error}</Notice>}
+      {!error && facts?.reason === "stopped" && <p class="aside">{text.chat.stopped}</p>}
+      {facts?.reason === "length" && <p class="aside">{text.chat.cut}</p>}
+      <div class="message-actions">
+        <Branches node={node} />
+        <CopyButton value={() => content} />
+        <IconButton icon="again" label={text.chat.again} onClick={() => void answerAgain(node)} />
+        <IconButton
+          icon="tokens"
+          label={text.chat.tokens}
+          onClick={() => go("tokens", `${current.value.id}/${node.id}`)}
+        />
+        {facts && <Facts facts={facts} />}
+      </div>
+    </article>
+  );
+}
+
+/** An answer that is being written. */
+export function GrowingAnswer({ answer }: { answer: LiveAnswer }) {
+  const { content, thinking, toolCalls, phase, ahead } = answer;
+  const waiting = {
+    loading: text.chat.loadingModel,
+    queued: text.chat.queued(ahead),
+    reading: text.chat.waiting,
+    writing: "",
+  }[phase];
+  return (
+    <article class="message answer growing" aria-label={text.chat.assistant} aria-busy="true">
+      {thinking && <Thinking source={thinking} isOver={content !== ""} />}
+      {content && <Markdown source={content} />}
+      {toolCalls.length > 0 && <Calls calls={toolCalls} isOpen={false} />}
+      {waiting && (
+        <p class="waiting">
+          <span class="pulse" aria-hidden="true" />
+          {waiting}
+        </p>
+      )}
+    </article>
+  );
+}
+
+function Thinking({ source, isOver }: { source: string; isOver: boolean }) {
+  return (
+    <details class="thinking">
+      <summary>{isOver ? text.chat.thought : text.chat.thinking}</summary>
+      <Markdown source={source} />
+    </details>
+  );
+}
+
+function ToolResult({ node }: { node: MessageNode }) {
+  return (
+    <article class="message tool" aria-label={text.chat.resultOf(node.toolName ?? "")}>
+      <details>
+        <summary>{text.chat.resultOf(node.toolName ?? "")}</summary>
+        <pre tabIndex={0}>{node.content}</pre>
+      </details>
+    </article>
+  );
+}
+
+/** The branches beside a message, where there are any. */
+function Branches({ node }: { node: MessageNode }) {
+  const siblings = siblingsOf(current.value, node);
+  if (siblings.length < 2) return null;
+  const at = siblings.findIndex(({ id }) => id === node.id);
+  const show = (index: number) => siblings[index] && showBranch(siblings[index].id);
+  return (
+    <span class="branches">
+      <IconButton
+        icon="left"
+        label={text.chat.before}
+        disabled={at === 0}
+        onClick={() => show(at - 1)}
+      />
+      <span>{text.chat.branch(at + 1, siblings.length)}</span>
+      <IconButton
+        icon="right"
+        label={text.chat.after}
+        disabled={at === siblings.length - 1}
+        onClick={() => show(at + 1)}
+      />
+    </span>
+  );
+}
+
+/** What goes with a message. */
+export function Attachments({ list, remove }: {
+  list: readonly Attachment[];
+  remove?: (index: number) => void;
+}) {
+  if (list.length === 0) return null;
+  return (
+    <ul class="attachments">
+      {list.map((one, index) => (
+        <li key={index}>
+          {one.kind === "image"
+            ? <img src={`data:${one.type};base64,${one.content}`} alt={text.chat.image(one.name)} />
+            : (
+              <span class="file">
+                <Icon name="docs" />
+                {one.name}
+              </span>
+            )}
+          {remove && (
+            <IconButton
+              icon="close"
+              label={text.chat.remove(one.name)}
+              onClick={() => remove(index)}
+            />
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What an answer took, in a line. */
+function Facts({ facts }: { facts: AnswerFacts }) {
+  const { tokensPerSecond, firstToken, promptTokens, cachedTokens, tokens, drafted } = facts;
+  const parts = [
+    tokensPerSecond !== undefined && text.facts.speed(tokensPerSecond.toFixed(1)),
+    firstToken !== undefined && text.facts.first(formatSeconds(firstToken)),
+    promptTokens > 0 &&
+    (cachedTokens > 0
+      ? text.facts.prompt(formatCount(promptTokens), formatCount(cachedTokens))
+      : text.facts.promptPlain(formatCount(promptTokens))),
+    tokens > 0 && text.facts.written(formatCount(tokens)),
+    drafted > 0 && text.facts.drafts(facts.accepted, drafted),
+    facts.load > 0.05 && text.facts.load(formatSeconds(facts.load)),
+  ].filter(Boolean);
+  return <span class="facts" title={facts.model}>{parts.join(" · ")}</span>;
+}

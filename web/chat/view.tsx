@@ -1,0 +1,114 @@
+// The chat: the messages of the conversation, the field of questions, and the settings beside them.
+
+import { useEffect, useRef } from "preact/hooks";
+import { chosenModel, models } from "../api/models.ts";
+import type { Model } from "../api/types.ts";
+import { go } from "../shell/router.ts";
+import { text } from "../strings.ts";
+import { ask, live } from "./answering.ts";
+import { Composer, dropped } from "./composer.tsx";
+import { GrowingAnswer, Message } from "./message.tsx";
+import { DroppedNotice } from "./meter.tsx";
+import { areSettingsOpen, SettingsPanel } from "./settings.tsx";
+import { current } from "./store.ts";
+import { pathOf } from "./tree.ts";
+
+/** The view. */
+export function ChatView() {
+  const path = pathOf(current.value);
+  const growing = live.value[current.value.id];
+  const isEmpty = path.length === 0 && !growing;
+  const { scroller, end } = useFollowing();
+  return (
+    <div
+      class={`chat ${isEmpty ? "empty" : ""}`}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        dropped.value = [...event.dataTransfer?.files ?? []];
+      }}
+    >
+      <div class="chat-main">
+        <div
+          class="scroller"
+          ref={scroller}
+          tabIndex={isEmpty ? -1 : 0}
+          role="log"
+          aria-label={text.chat.log}
+        >
+          {isEmpty ? <Welcome /> : (
+            <div class="messages">
+              {path.map((node, index) => (
+                <Message
+                  key={node.id}
+                  node={node}
+                  isLast={index === path.length - 1 && !growing}
+                />
+              ))}
+              {growing && <GrowingAnswer answer={growing} />}
+              <DroppedNotice count={path.at(-1)?.facts?.dropped ?? 0} />
+              <div ref={end} />
+            </div>
+          )}
+        </div>
+        <Composer />
+      </div>
+      {areSettingsOpen.value && <SettingsPanel />}
+    </div>
+  );
+}
+
+function Welcome() {
+  const model = chosenModel.value;
+  if (models.value && !model) {
+    return (
+      <section class="welcome">
+        <h1>{text.chat.noModel}</h1>
+        <button type="button" class="primary" onClick={() => go("models")}>
+          {text.chat.getModel}
+        </button>
+      </section>
+    );
+  }
+  return (
+    <section class="welcome">
+      <h1>{text.chat.title}</h1>
+      <p>{model ? leadOf(model) : text.common.loading}</p>
+      <ul class="suggestions">
+        {text.chat.suggestions.map((question) => (
+          <li key={question}>
+            <button type="button" disabled={!model} onClick={() => void ask(question)}>
+              {question}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function leadOf({ name, remote_host: host }: Model): string {
+  return host ? text.chat.leadRemote(name, host) : text.chat.lead(name);
+}
+
+/** Keeps the end of the conversation in view, unless somebody has scrolled away from it. */
+function useFollowing() {
+  const scroller = useRef<HTMLDivElement>(null);
+  const end = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    const element = scroller.current!;
+    const note = () => {
+      isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 80;
+    };
+    element.addEventListener("scroll", note, { passive: true });
+    return () => element.removeEventListener("scroll", note);
+  }, []);
+  useEffect(() => {
+    isAtEnd.current = true;
+  }, [current.value.id, current.value.leaf]);
+  useEffect(() => {
+    if (isAtEnd.current) scroller.current!.scrollTop = scroller.current!.scrollHeight;
+  });
+  return { scroller, end };
+}

@@ -1,0 +1,6 @@
+// To come.
+
+/** To come. */
+export function MachineView() {
+  return <p>MachineView</p>;
+}

@@ -1,0 +1,6 @@
+// To come.
+
+/** To come. */
+export function ModelsView() {
+  return <p>ModelsView</p>;
+}

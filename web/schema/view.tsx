@@ -1,0 +1,6 @@
+// To come.
+
+/** To come. */
+export function SchemaView() {
+  return <p>SchemaView</p>;
+}

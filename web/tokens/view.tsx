@@ -1,0 +1,6 @@
+// To come.
+
+/** To come. */
+export function TokensView() {
+  return <p>TokensView</p>;
+}
