@@ -5,7 +5,7 @@
 import { readRemoteHost } from "../../engine/mod.ts";
 import { checkedFetch, hostAddresses, type Resolve } from "../network/checked_fetch.ts";
 import { isPublicAddress } from "../network/host.ts";
-import { RemoteError } from "./errors.ts";
+import { refusal } from "./errors.ts";
 
 /** What decides. */
 export interface AccessOptions {
@@ -77,16 +77,6 @@ export class RemoteAccess {
 
 function arePublic(addresses: readonly string[]): boolean {
   return addresses.every(isPublicAddress);
-}
-
-/** The error for an address that must not be asked. */
-export function refusal(host: string, state = "it is at no public address"): RemoteError {
-  const { hostname } = new URL(readRemoteHost(host));
-  return new RemoteError(
-    403,
-    `Cannot use the models of ${host}: ${state}: to allow it, add "${hostname}" to OLLAMA_REMOTES ` +
-      "and start this server again",
-  );
 }
 
 /** Host and, if it is given, port; null for what is no host. */

@@ -4,8 +4,7 @@
 
 import { readRemoteHost } from "../../engine/mod.ts";
 import { AddressError } from "../network/checked_fetch.ts";
-import { refusal } from "./access.ts";
-import { RemoteError, type RemoteErrorOptions } from "./errors.ts";
+import { refusal, RemoteError, type RemoteErrorOptions } from "./errors.ts";
 
 /** Of a refusal, so many bytes are read for the sentence in it. */
 const LONGEST_REFUSAL = 64 * 1024;

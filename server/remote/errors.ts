@@ -1,6 +1,8 @@
 // The error of models that run on other servers: what such a server answered, or what kept the request
 // from it. Its status is the one that our own client gets.
 
+import { readRemoteHost } from "../../engine/mod.ts";
+
 /** What is known of a failure beside its message. */
 export interface RemoteErrorOptions extends ErrorOptions {
   /** The other server's Retry-After, as it stands. */
@@ -19,4 +21,14 @@ export class RemoteError extends Error {
     super(message, options);
     if (options.retryAfter !== undefined) this.retryAfter = options.retryAfter;
   }
+}
+
+/** The error for an address that must not be asked. */
+export function refusal(host: string, state = "it is at no public address"): RemoteError {
+  const { hostname } = new URL(readRemoteHost(host));
+  return new RemoteError(
+    403,
+    `Cannot use the models of ${host}: ${state}: to allow it, add "${hostname}" to OLLAMA_REMOTES ` +
+      "and start this server again",
+  );
 }

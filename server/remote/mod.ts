@@ -2,7 +2,5 @@
 
 export type { RemoteApi } from "./dialect.ts";
 export { RemoteError } from "./errors.ts";
-export { openRemoteModel, RemoteModels } from "./models.ts";
-export type { RemoteOptions } from "./models.ts";
-export { cloudModelOf } from "./names.ts";
-export { withoutCloud } from "./names.ts";
+export { openRemoteModel, RemoteModels, type RemoteOptions } from "./models.ts";
+export { cloudModelOf, withoutCloud } from "./names.ts";

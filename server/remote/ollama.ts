@@ -12,14 +12,13 @@ import {
   type ModelConfig,
   RequestError,
 } from "../../engine/mod.ts";
-import { newCallId } from "./call_stream.ts";
+import { newCallId, textOnly } from "./events.ts";
 import { errorIn } from "./client.ts";
 import type { RemoteCall, RemoteDialect, RemoteFacts, RemoteListing } from "./dialect.ts";
 import { given } from "./members.ts";
 import { fromLogprobs, type WireLogprob } from "./logprobs.ts";
 import { type OllamaPost, toChat, toGenerate } from "./ollama_request.ts";
 import { readJsonLines } from "./stream.ts";
-import { textOnly } from "./text_only.ts";
 
 const NANOSECONDS = 1e6;
 

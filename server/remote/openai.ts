@@ -15,7 +15,7 @@ import { given } from "./members.ts";
 import { OpenAiAnswer, type OpenAiChunk } from "./openai_answer.ts";
 import { type ServerProgram, toChat, toCompletion } from "./openai_request.ts";
 import { readEvents } from "./stream.ts";
-import { textOnly } from "./text_only.ts";
+import { textOnly } from "./events.ts";
 
 /** A model in GET /v1/models; vLLM and SGLang tell its window. */
 interface Listed {

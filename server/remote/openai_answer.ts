@@ -2,7 +2,7 @@
 // Thinking is `reasoning_content` (DeepSeek, SGLang, older vLLM) or `reasoning`.
 
 import type { ChatEvent, DoneEvent, TokenLogprob } from "../../engine/mod.ts";
-import { type CallPiece, CallStream } from "./call_stream.ts";
+import { type CallPiece, CallStream } from "./events.ts";
 import { errorIn, type RemoteClient } from "./client.ts";
 import { fromLogprobLists, fromLogprobs, type LogprobLists, type WireLogprob } from "./logprobs.ts";
 

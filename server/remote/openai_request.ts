@@ -11,7 +11,7 @@ import {
   type ToolCall,
 } from "../../engine/mod.ts";
 import { type ComposedContent, piecesOf } from "../image_mark.ts";
-import { newCallId } from "./call_stream.ts";
+import { newCallId } from "./events.ts";
 import { dataUrlOf, given, schemaOf } from "./members.ts";
 
 /** The programs whose ways beyond OpenAI's API are known, by `owned_by` in their lists of models. */

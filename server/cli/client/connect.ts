@@ -1,14 +1,16 @@
 // Finds the server that a command talks to: the one at OLLAMA_HOST, or, where nothing listens on this
-// machine, an application in this process, whose handler is called without a port.
+// machine, an application in this process, whose handler is called without a port. And the files of a
+// model, for commands that load it themselves.
 
+import type { FileSource } from "../../../engine/mod.ts";
 import { assemble } from "../../http/mod.ts";
-import type { CliDependencies } from "../dependencies.ts";
-import { clientUrl, type HostAddress, isLoopback } from "../../network/host.ts";
 import type { Log } from "../../log.ts";
+import { clientUrl, type HostAddress, isLoopback } from "../../network/host.ts";
+import { checkEnvironment } from "../../settings/environment.ts";
 import { readSettings, type Settings } from "../../settings/settings.ts";
+import type { CliDependencies } from "../dependencies.ts";
 import { showLoadProgress } from "../terminal/progress.ts";
 import { type Api, ConnectionError, createApi } from "./api.ts";
-import { checkEnvironment } from "../../settings/environment.ts";
 
 /** A server that says nothing for so long is taken for one that never will. */
 const CONNECT_MILLISECONDS = 10_000;
@@ -107,4 +109,23 @@ function startInProcess(dependencies: CliDependencies, settings: Settings, url: 
 function warningsOnly(warn: Log["warn"]): Log {
   const ignore = () => {};
   return { debug: ignore, info: ignore, warn, error: ignore };
+}
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * Where a model of the store, or of a path, is.
+ *
+ * @throws {ModelNotFoundError} if there is none
+ * @throws {Error} if it runs elsewhere
+ */
+export async function findLocalModel(
+  dependencies: CliDependencies,
+  name: string,
+): Promise<FileSource> {
+  const settings = readSettings(dependencies.environment);
+  const { store } = assemble({ dependencies, settings, log: SILENT });
+  const { source } = await store.find(name);
+  if (source.kind === "files") return source;
+  throw new Error(`Cannot load "${name}": it runs at ${source.host}, not on this machine`);
 }

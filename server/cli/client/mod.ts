@@ -11,5 +11,4 @@ export type {
   OllamaToolCall,
 } from "../../http/mod.ts";
 export { type Api, ApiError, ConnectionError, refusalOf, type RequestOptions } from "./api.ts";
-export { connect, type ConnectOptions } from "./connect.ts";
-export { findLocalModel } from "./local_model.ts";
+export { connect, type ConnectOptions, findLocalModel } from "./connect.ts";

@@ -12,8 +12,7 @@ import {
 import { connect } from "../client/mod.ts";
 import { isLoopback } from "../../network/host.ts";
 import { readSettings } from "../../settings/settings.ts";
-import { LiveLines } from "../terminal/live_lines.ts";
-import { movesCursor, type Progress, showProgress } from "../terminal/mod.ts";
+import { LiveLines, movesCursor, type Progress, showProgress } from "../terminal/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { isPath } from "./run.ts";

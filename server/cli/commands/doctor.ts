@@ -1,7 +1,15 @@
 // `quern doctor`: whether this machine is fit to run models, and what to do where it is not.
 
-import { examine, formatSection, formatTodos, localMachine, worst } from "../doctor/mod.ts";
-import type { Look, Machine, Section } from "../doctor/mod.ts";
+import {
+  examine,
+  formatSection,
+  formatTodos,
+  localMachine,
+  type Look,
+  type Machine,
+  type Section,
+  worst,
+} from "../doctor/mod.ts";
 import { styleFor } from "../terminal/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
 

@@ -1,13 +1,13 @@
 // The section about the device that computes: which one is taken and why, what it can do, and whether
 // it computes right. What to do where a GPU is missing or a poor one is in gpu_advice.ts.
 
-import type {
-  Capabilities,
-  DeviceChoice,
-  DeviceExamination,
-  DeviceProfile,
+import {
+  type Capabilities,
+  type DeviceChoice,
+  type DeviceExamination,
+  type DeviceProfile,
+  formatSize,
 } from "../../../engine/mod.ts";
-import { formatSize } from "../../../engine/mod.ts";
 import { messageOf } from "../../log.ts";
 import { type Environment, readVariable } from "../../settings/environment.ts";
 import type { Host } from "../setup/host.ts";

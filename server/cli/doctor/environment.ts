@@ -2,8 +2,11 @@
 // that mean nothing, most of which are misspelt.
 
 import { type Environment, faultsOf, VARIABLES } from "../../settings/environment.ts";
-import { mostSimilar } from "./similar.ts";
+import { nearest } from "../nearest.ts";
 import type { Finding, Section } from "./types.ts";
+
+/** Names of variables are long: more letters may be wrong than in a command. */
+const MOST_CHANGES = 3;
 
 const PREFIX = /^(?:OLLAMA|QUERN)_/i;
 
@@ -44,7 +47,7 @@ function findingOf(name: string, value: string): Finding {
   if (WITHOUT_EFFECT.includes(name)) {
     return { mark: "ok", subject: name, text: "is Ollama's and has no effect here" };
   }
-  if (!known.includes(name)) return unknown(name, mostSimilar(name.toUpperCase(), known));
+  if (!known.includes(name)) return unknown(name, nearest(name.toUpperCase(), known, MOST_CHANGES));
   const [fault] = faultsOf({ [name]: value });
   if (!fault) return { mark: "ok", subject: name, text: shown(name, value) };
   return {

@@ -3,8 +3,7 @@
 
 import type { Environment } from "../../settings/environment.ts";
 import { installationCommand } from "../setup/advice.ts";
-import { type Distribution, readDistribution } from "../setup/distribution.ts";
-import type { Host } from "../setup/host.ts";
+import { type Distribution, type Host, readDistribution } from "../setup/host.ts";
 import { askNvidia } from "./driver.ts";
 import type { Todo } from "./types.ts";
 

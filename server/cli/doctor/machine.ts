@@ -1,8 +1,8 @@
 // The machine that the doctor looks at, outside of tests: this one.
 
-import { systemFreeBytes } from "../../registry/disk_space.ts";
-import { localHost } from "../setup/host.ts";
-import type { Machine } from "./types.ts";
+import type { HostAddress } from "../../network/host.ts";
+import { type FreeBytes, systemFreeBytes } from "../../registry/disk_space.ts";
+import { type Host, localHost } from "../setup/host.ts";
 
 /** A port that lets a connection wait for so long is as good as closed. */
 const CONNECT_MILLISECONDS = 2000;
@@ -21,4 +21,13 @@ async function isPortOpen({ hostname, port }: { hostname: string; port: number }
   } catch {
     return false;
   }
+}
+
+/** The machine beyond files and environment, so that tests can have others. */
+export interface Machine {
+  host: Host;
+  /** Whether anything accepts connections there. */
+  isPortOpen(address: HostAddress): Promise<boolean>;
+  /** Bytes that can still be written to the disk of a folder. */
+  freeBytes: FreeBytes;
 }

@@ -10,11 +10,12 @@ import { examineMemory } from "./memory.ts";
 import { examineProgram } from "./program.ts";
 import { examineServer } from "./running_server.ts";
 import { examineStore } from "./store.ts";
-import type { Machine, Section } from "./types.ts";
+import type { Machine } from "./machine.ts";
+import type { Section } from "./types.ts";
 
 export { formatSection, formatTodos, type Look } from "./format.ts";
-export { localMachine } from "./machine.ts";
-export { type Finding, type Machine, type Mark, type Section, type Todo, worst } from "./types.ts";
+export { localMachine, type Machine } from "./machine.ts";
+export { type Finding, type Mark, type Section, type Todo, worst } from "./types.ts";
 
 /** The sections, each as soon as it is known: the first look at a GPU takes a while. */
 export async function* examine(

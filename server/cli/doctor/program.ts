@@ -1,7 +1,6 @@
 // The section about the program itself and what it runs on.
 
-import { readDistribution } from "../setup/distribution.ts";
-import type { Host } from "../setup/host.ts";
+import { type Host, readDistribution } from "../setup/host.ts";
 import { VERSION } from "../../version.ts";
 import type { Section } from "./types.ts";
 

@@ -5,7 +5,8 @@ import { clientUrl, isLoopback } from "../../network/host.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { VERSION, type VersionAnswer } from "../../version.ts";
 import type { OllamaProcess } from "../client/mod.ts";
-import type { Finding, Machine, Section, Todo } from "./types.ts";
+import type { Machine } from "./machine.ts";
+import type { Finding, Section, Todo } from "./types.ts";
 
 const ANSWER_MILLISECONDS = 5000;
 

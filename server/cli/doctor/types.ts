@@ -1,10 +1,6 @@
 // What the doctor finds: sections of findings, each of which is well or not, with what to do if not.
 // Plain data, which --json prints as it is.
 
-import type { FreeBytes } from "../../registry/disk_space.ts";
-import type { Host } from "../setup/host.ts";
-import type { HostAddress } from "../../network/host.ts";
-
 /** How it is. A warning works, though not as well as it could; a problem does not. */
 export type Mark = "ok" | "warning" | "problem";
 
@@ -34,15 +30,6 @@ export interface Section {
   facts?: Record<string, unknown>;
   /** For people, below the findings; the first row is the head. */
   table?: string[][];
-}
-
-/** The machine beyond files and environment, so that tests can have others. */
-export interface Machine {
-  host: Host;
-  /** Whether anything accepts connections there. */
-  isPortOpen(address: HostAddress): Promise<boolean>;
-  /** Bytes that can still be written to the disk of a folder. */
-  freeBytes: FreeBytes;
 }
 
 /** The worst of the marks. */

@@ -5,7 +5,7 @@
 import type { Environment } from "../../settings/environment.ts";
 import { movesCursor, type Style, styleFor, type Terminal } from "../terminal/mod.ts";
 import type { OllamaRecord } from "../client/mod.ts";
-import { partsOf } from "./answer_record.ts";
+import { partsOf } from "./conversation.ts";
 import { withoutControls } from "../terminal/width.ts";
 import { WordWrap } from "./word_wrap.ts";
 

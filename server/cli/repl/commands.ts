@@ -13,7 +13,7 @@ import { showModel } from "./model_facts.ts";
 import type { Session } from "./session.ts";
 import { set } from "./set_command.ts";
 import { show } from "./show_command.ts";
-import { suggest } from "./suggest.ts";
+import { nearest } from "../nearest.ts";
 
 const COMMANDS: Record<string, (call: CommandCall) => CommandOutcome | Promise<CommandOutcome>> = {
   "/set": set,
@@ -45,7 +45,7 @@ export async function runCommand(
   const [name, argument] = firstWord(text);
   const command = COMMANDS[name.toLowerCase()];
   if (command) return await command({ session, argument, signal });
-  const near = suggest(name.toLowerCase(), Object.keys(COMMANDS));
+  const near = nearest(name.toLowerCase(), Object.keys(COMMANDS));
   throw new CommandError(
     `There is no command ${name}.${near ? ` Did you mean ${near}?` : ""} Type /? for help.`,
   );

@@ -1,9 +1,23 @@
-// A conversation with a model over the HTTP API: what has been said, and the requests that go on from
-// it. What a cut answer had said stays; a turn without any answer is taken back.
+// A conversation with a model over the HTTP API: what has been said, and the requests that continue
+// it. The part of an answer that came before it was interrupted is kept; a turn that got no answer at
+// all is taken back.
 
-import type { Api, OllamaMessage, OllamaRecord } from "../client/mod.ts";
-import { partsOf } from "./answer_record.ts";
+import type { Api, OllamaMessage, OllamaRecord, OllamaToolCall } from "../client/mod.ts";
 import { can, knowsTurns, type ModelFacts } from "./model_facts.ts";
+
+/** The parts of a record; absent ones are empty. */
+export interface RecordParts {
+  content: string;
+  thinking: string;
+  toolCalls: OllamaToolCall[];
+}
+
+/** The parts of a record of /api/chat or /api/generate. */
+export function partsOf(record: OllamaRecord): RecordParts {
+  const isChat = "message" in record;
+  const { thinking = "", tool_calls: toolCalls = [] } = isChat ? record.message : record;
+  return { content: isChat ? record.message.content : record.response, thinking, toolCalls };
+}
 
 /** What requests ask for, as the command line or `/set` has it. */
 export interface RequestSettings {

@@ -5,7 +5,7 @@ import { type Api, ApiError, type OllamaMessage } from "../client/mod.ts";
 import type { ShowAnswer } from "../model_sections.ts";
 import type { Environment } from "../../settings/environment.ts";
 import { type ProgressRecord, showProgress, type Terminal } from "../terminal/mod.ts";
-import { suggest } from "./suggest.ts";
+import { nearest } from "../nearest.ts";
 
 /** Models that are named in place of one that is not there. */
 const MOST_NAMED = 8;
@@ -74,7 +74,7 @@ async function pull(
 /** What could have been meant, and what there is, as the end of a message. */
 async function modelsInstead(api: Api, model: string, signal: AbortSignal): Promise<string> {
   const names = await modelNames(api, signal);
-  const near = nearest(model, names);
+  const near = nearestModel(model, names);
   const meant = near ? `. Did you mean "${near}"?` : "";
   if (names.length === 0) return meant;
   const rest = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
@@ -87,12 +87,12 @@ export async function similarModel(
   model: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  return nearest(model, await modelNames(api, signal));
+  return nearestModel(model, await modelNames(api, signal));
 }
 
 /** Another name near to this one; the model in the box counts, which a pull brings back if removed. */
-function nearest(model: string, names: readonly string[]): string | undefined {
-  const near = suggest(model, [...names, BOX_MODEL.name]);
+function nearestModel(model: string, names: readonly string[]): string | undefined {
+  const near = nearest(model, [...names, BOX_MODEL.name]);
   return near === model ? undefined : near;
 }
 

@@ -2,7 +2,7 @@
 // are the server's business. https://github.com/ollama/ollama/blob/main/docs/modelfile.mdx
 
 import { CommandError } from "./command.ts";
-import { lookUp, suggest } from "./suggest.ts";
+import { lookUp, nearest } from "../nearest.ts";
 
 type ParameterType = "number" | "integer" | "boolean" | "texts";
 
@@ -44,7 +44,7 @@ export const PARAMETERS: Readonly<Record<string, Parameter>> = {
 export function parseParameter(name: string, words: readonly string[]): unknown {
   const parameter = lookUp(PARAMETERS, name);
   if (!parameter) {
-    const near = suggest(name, Object.keys(PARAMETERS));
+    const near = nearest(name, Object.keys(PARAMETERS));
     throw new CommandError(
       `There is no parameter "${name}".${near ? ` Did you mean "${near}"?` : ""} ` +
         "Type /? parameter for all of them.",

@@ -1,7 +1,10 @@
-// Reads one message after the other from the keyboard, with a line editor and its drawing. Between
-// two messages the keyboard is silent: what is typed during an answer waits for the next prompt.
+// Reads one message after the other from the keyboard, with a line editor that draws itself; or line by
+// line on terminals that know no control sequences, such as a shell in an editor, and edit lines
+// themselves. Between two messages the keyboard is silent: what is typed during an answer waits for the
+// next prompt.
 
-import type { TerminalSize } from "../terminal/mod.ts";
+import type { Terminal, TerminalSize } from "../terminal/mod.ts";
+import { isComplete } from "./command.ts";
 import type { Keyboard } from "./keyboard.ts";
 import { type Key, KeyDecoder } from "./keys.ts";
 import { LineEditor } from "./line_editor.ts";
@@ -34,7 +37,9 @@ export interface PromptReaderOptions {
 
 /** Before the first line of a message, and before each further one. */
 export const PROMPT = ">>> ";
+
 export const CONTINUATION = "... ";
+
 /** Has the terminal mark what is pasted, so that its line feeds are no Enter. */
 const BRACKETED_PASTE = { on: "\x1b[?2004h", off: "\x1b[?2004l" };
 
@@ -123,5 +128,23 @@ export class PromptReader implements Reader {
       cursor,
       placeholder: query === undefined ? this.#options.placeholder : "",
     };
+  }
+}
+
+/** Reads from a terminal's lines. */
+export class PlainReader implements Reader {
+  readonly #terminal: Terminal;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  async read(): Promise<Typed> {
+    let text = await this.#terminal.readLine(PROMPT);
+    while (text !== undefined && !isComplete(text)) {
+      const line = await this.#terminal.readLine(CONTINUATION);
+      text = line === undefined ? undefined : `${text}\n${line}`;
+    }
+    return text === undefined ? { kind: "end" } : { kind: "text", text };
   }
 }

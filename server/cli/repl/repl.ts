@@ -7,8 +7,7 @@ import { movesCursor, styleFor } from "../terminal/mod.ts";
 import { type CommandOutcome, isComplete, textOf } from "./command.ts";
 import { isCommand, runCommand } from "./commands.ts";
 import type { Keyboard } from "./keyboard.ts";
-import { PlainReader } from "./plain_reader.ts";
-import { PromptReader, type Reader, type Typed } from "./prompt_reader.ts";
+import { PlainReader, PromptReader, type Reader, type Typed } from "./prompt_reader.ts";
 import type { Session } from "./session.ts";
 
 /** Talks until the person leaves; gives the exit code. */

@@ -5,7 +5,7 @@ import { helpOn } from "./help.ts";
 import { can } from "./model_facts.ts";
 import { parseParameter } from "./parameters.ts";
 import type { Session } from "./session.ts";
-import { lookUp, suggest } from "./suggest.ts";
+import { lookUp, nearest } from "../nearest.ts";
 
 /** Makes a setting of what stands behind its name; gives what to say. */
 type Setter = (session: Session, value: string) => string;
@@ -37,7 +37,7 @@ export function set({ session, argument }: CommandCall): void {
   if (name === "") return session.say(helpOn("set")!);
   const setter = lookUp(SETTERS, name);
   if (setter) return session.say(setter(session, value));
-  const near = suggest(name, Object.keys(SETTERS));
+  const near = nearest(name, Object.keys(SETTERS));
   throw new CommandError(
     `There is no setting "${name}".${near ? ` Did you mean "${near}"?` : ""} Type /? set for help.`,
   );

@@ -7,7 +7,7 @@ import { withoutControls } from "../terminal/width.ts";
 import { helpOn } from "./help.ts";
 import { type ModelFacts, showModel } from "./model_facts.ts";
 import type { Session } from "./session.ts";
-import { lookUp, suggest } from "./suggest.ts";
+import { lookUp, nearest } from "../nearest.ts";
 
 type Shower = (facts: ModelFacts, session: Session) => string;
 
@@ -38,7 +38,7 @@ export async function show({ session, argument, signal }: CommandCall): Promise<
   if (topic === "") return session.say(helpOn("show")!);
   const shower = lookUp(SHOWERS, topic);
   if (!shower) {
-    const near = suggest(topic, Object.keys(SHOWERS));
+    const near = nearest(topic, Object.keys(SHOWERS));
     throw new CommandError(
       `There is no "${topic}" to show.${near ? ` Did you mean "${near}"?` : ""} ` +
         "Type /? show for help.",

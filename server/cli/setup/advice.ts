@@ -1,8 +1,7 @@
 // What the user can type to get a Vulkan driver, on each system that the set-up knows.
 
 import { aptCommand } from "./apt.ts";
-import type { Distribution } from "./distribution.ts";
-import type { Host } from "./host.ts";
+import type { Distribution, Host } from "./host.ts";
 
 const COMMANDS: Record<string, string> = {
   fedora: "sudo dnf install -y mesa-vulkan-drivers vulkan-loader",

@@ -1,8 +1,7 @@
 // Installs Mesa's software Vulkan driver with apt, from Debian's backports where Debian's own is old.
 // It names no server: the backports come from the mirror that the machine already uses.
 
-import type { Distribution } from "./distribution.ts";
-import type { Host, RunOptions } from "./host.ts";
+import type { Distribution, Host, RunOptions } from "./host.ts";
 
 /** Mesa 25 runs compute shaders 4 to 12 times faster than the 22.3 of Debian 12. */
 export const FAST_MESA_VERSION = 25;

@@ -3,8 +3,7 @@
 
 import { aptPrivilege, backportsOf, FAST_MESA_VERSION, installedMesa, installMesa } from "./apt.ts";
 import { installationAdvice } from "./advice.ts";
-import { type Distribution, readDistribution } from "./distribution.ts";
-import type { Host } from "./host.ts";
+import { type Distribution, type Host, readDistribution } from "./host.ts";
 
 /** An upgrade that failed, as it does without a network, is not tried again for so long. */
 const RETRY_MILLISECONDS = 24 * 60 * 60 * 1000;

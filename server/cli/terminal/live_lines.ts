@@ -3,17 +3,20 @@
 // also when that is Ctrl-C. The control sequences are those of ECMA-48 and DEC's cursor mode.
 
 import { formatBar } from "./bar.ts";
-import type { Progress, ProgressRecord } from "./progress_types.ts";
 import { RateMeter } from "./rate_meter.ts";
 import type { Terminal } from "./terminal.ts";
 import { truncate, widthOf } from "./width.ts";
 
 const HIDE_CURSOR = "\x1b[?25l";
+
 const SHOW_CURSOR = "\x1b[?25h";
+
 const CLEAR_TO_END_OF_LINE = "\x1b[K";
+
 const CLEAR_BELOW = "\x1b[J";
 
 const FRAME_MILLISECONDS = 100;
+
 const SPINNER = [..."⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"];
 
 /** How lines are shown. */
@@ -103,4 +106,16 @@ export class LiveLines implements Progress {
       ? `${truncate(status, columns - 2)} ${SPINNER[this.#frame % SPINNER.length]}`
       : truncate(status, columns);
   }
+}
+
+/** A state, or how far a count is, in bytes; records of the same status are about the same thing. */
+export interface ProgressRecord {
+  status: string;
+  total?: number;
+  completed?: number;
+}
+
+/** Shows records until it is disposed of. */
+export interface Progress extends Disposable {
+  update(record: ProgressRecord): void;
 }

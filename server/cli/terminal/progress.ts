@@ -4,8 +4,7 @@
 import type { LoadProgress } from "../../../engine/mod.ts";
 import type { Environment } from "../../settings/environment.ts";
 import { formatBytes } from "./format.ts";
-import { LiveLines } from "./live_lines.ts";
-import type { Progress, ProgressRecord } from "./progress_types.ts";
+import { LiveLines, type Progress, type ProgressRecord } from "./live_lines.ts";
 import { movesCursor } from "./style.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -6,7 +6,7 @@ import { messageOf } from "../../log.ts";
 import { json } from "../stream/json.ts";
 import type { AnthropicError } from "./anthropic/answer_schema.ts";
 import { anthropicError } from "./anthropic/errors.ts";
-import { newId } from "./anthropic/wire.ts";
+import { newId } from "./anthropic/events.ts";
 import type { OllamaError } from "./ollama/answer_schema.ts";
 import type { OpenAiError } from "./openai/answer_schema.ts";
 import { openAiError } from "./openai/error.ts";

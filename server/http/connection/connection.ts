@@ -8,8 +8,13 @@ import { nextTask } from "../../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
 import { Receiver } from "./receiver.ts";
 import { RequestBody } from "./request_body.ts";
-import { findHeadEnd, MAX_HEAD_BYTES, oversizedHead, parseHead } from "./request_head.ts";
-import type { RequestHead } from "./request_head.ts";
+import {
+  findHeadEnd,
+  MAX_HEAD_BYTES,
+  oversizedHead,
+  parseHead,
+  type RequestHead,
+} from "./request_head.ts";
 import { type ByteSink, writeResponse } from "./response_writer.ts";
 
 /** Answers requests; never rejects. */

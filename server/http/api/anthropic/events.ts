@@ -14,7 +14,7 @@ import type {
   BlockDelta,
 } from "./answer_schema.ts";
 import { anthropicError } from "./errors.ts";
-import { toWireId } from "./wire.ts";
+import { toWireId } from "./tools.ts";
 
 /** Stands at the end of thinking, where clients demand something. Nobody verifies it. */
 const SIGNATURE = btoa("quern");
@@ -220,4 +220,9 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** A name that nothing else has, such as "msg_" and 24 digits. */
+export function newId(kind: "msg" | "req"): string {
+  return `${kind}_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`;
 }

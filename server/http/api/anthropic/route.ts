@@ -18,8 +18,7 @@ import { withConversation } from "../defaults.ts";
 import { type Endpoint, generationRoute, translateRequest } from "../handler.ts";
 import type { AnthropicEvent, TokenCount } from "./answer_schema.ts";
 import { translateCount, translateMessages } from "./body.ts";
-import { AnthropicEncoder } from "./events.ts";
-import { newId } from "./wire.ts";
+import { AnthropicEncoder, newId } from "./events.ts";
 import { type AnthropicRequest, messagesSchema } from "./schema.ts";
 import { instructionsAsUser, laterInstructions } from "./turns.ts";
 

@@ -1,5 +1,7 @@
-// Tools and the choice among them -> the engine's. Anthropic's own tools (web search, computer use
-// and the like) run on its servers or come with schemas that are not published: they are refused.
+// Tools and the choice among them -> the engine's, and the ids of calls. Anthropic's own tools (web
+// search, computer use and the like) run on its servers or come with schemas that are not published:
+// they are refused. Clients know an id by its prefix; behind it stands the engine's own id, so that
+// templates which write it show it as the model wrote it.
 
 import type { ChatRequest, Tool } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
@@ -67,4 +69,16 @@ function toToolChoice(
   if (!name) throw new HttpError(400, 'tool_choice lacks "name"');
   if (tools.some((tool) => tool.function.name === name)) return { name };
   throw new HttpError(400, `tool_choice: no tool is named "${name}"`);
+}
+
+const PREFIX = "toolu_";
+
+/** The wire's name of a call of the engine. */
+export function toWireId(id: string): string {
+  return PREFIX + id;
+}
+
+/** The engine's name of a call. Names that others gave stay told apart. */
+export function toEngineId(id: string): string {
+  return id.startsWith(PREFIX) ? id.slice(PREFIX.length) : id;
 }

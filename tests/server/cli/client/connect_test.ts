@@ -1,7 +1,8 @@
 // Where a command finds its server: at OLLAMA_HOST, or in this process.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { connect, ConnectionError } from "../../../../server/cli/client/mod.ts";
+import { connect } from "../../../../server/cli/client/mod.ts";
+import { ConnectionError } from "../../../../server/cli/client/mod.ts";
 import type { CliDependencies } from "../../../../server/cli/dependencies.ts";
 import { type Asked, fakeFetch } from "../commands/fake_api.ts";
 import { fakeInfo, FakeModel, says, saysForever, type Script } from "../../fake_model.ts";

@@ -9,7 +9,7 @@ import {
   wordsOf,
 } from "../../../../server/cli/repl/command.ts";
 import { parseParameter } from "../../../../server/cli/repl/parameters.ts";
-import { suggest } from "../../../../server/cli/repl/suggest.ts";
+import { nearest } from "../../../../server/cli/nearest.ts";
 
 Deno.test("parseParameter() gives values of the parameter's type", () => {
   const cases: [name: string, words: string[], value: unknown][] = [
@@ -41,7 +41,7 @@ Deno.test("parseParameter() says what is wrong with a value or a name", () => {
   }
 });
 
-Deno.test("suggest() finds the word that was meant, and none where none is near", () => {
+Deno.test("nearest() finds the word that was meant, and none where none is near", () => {
   const words = ["/set", "/show", "/load", "/save", "/clear", "/bye"];
   const cases: [string, string | undefined][] = [
     ["/sett", "/set"],
@@ -52,7 +52,7 @@ Deno.test("suggest() finds the word that was meant, and none where none is near"
     ["/q", undefined],
     ["x", undefined],
   ];
-  for (const [word, near] of cases) assertEquals(suggest(word, words), near, word);
+  for (const [word, near] of cases) assertEquals(nearest(word, words), near, word);
 });
 
 Deno.test("isComplete() waits for the fence that closes a text", () => {

@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { ensureAdapter } from "../../../../server/cli/setup/mod.ts";
-import type { Host, Outcome, RunOptions } from "../../../../server/cli/setup/mod.ts";
+import type { Host, Outcome, RunOptions } from "../../../../server/cli/setup/host.ts";
 
 const BOOKWORM = 'ID=debian\nVERSION_CODENAME=bookworm\nPRETTY_NAME="Debian GNU/Linux 12"\n';
 const NOBLE = "ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=noble\n";

@@ -1,7 +1,7 @@
 // The machine itself, as the set-up reaches it: commands, their failures, the lock between processes.
 
 import { assertEquals } from "@std/assert";
-import { localHost } from "../../../../server/cli/setup/mod.ts";
+import { localHost } from "../../../../server/cli/setup/host.ts";
 
 const script = (code: string) => [Deno.execPath(), "eval", "--no-config", "--no-lock", code];
 

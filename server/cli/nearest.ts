@@ -1,27 +1,36 @@
-// Words that are looked up in a table, and the one that somebody who made a slip has probably meant.
-// Pure.
-
-/** Slips that a suggestion may be away: a letter more, fewer, other, or two exchanged count one. */
-const FARTHEST = 2;
+// Words that are looked up in a list or a table, and the one that is nearest to a word that is not
+// there: what somebody who made a typing error has probably meant. Pure.
 
 /** What a table has under a word that somebody typed, which may be any, `constructor` too. */
 export function lookUp<T>(table: Readonly<Record<string, T>>, word: string): T | undefined {
   return Object.hasOwn(table, word) ? table[word] : undefined;
 }
 
-/** The nearest of the words, if one is near enough. */
-export function suggest(word: string, candidates: Iterable<string>): string | undefined {
+/**
+ * The nearest of the words, if one is near enough. A word that begins with the one that was typed is one
+ * change away from it.
+ *
+ * @param most changes that the nearest may be away, and always fewer than the word has letters
+ */
+export function nearest(
+  word: string,
+  candidates: Iterable<string>,
+  most = 2,
+): string | undefined {
   let best: string | undefined;
-  let least = Math.min(FARTHEST, word.length - 1) + 1;
+  let least = Math.min(most, word.length - 1) + 1;
   for (const candidate of candidates) {
-    const distance = candidate.startsWith(word) ? 1 : distanceOf(word, candidate);
+    const distance = candidate.startsWith(word) ? 1 : changesBetween(word, candidate);
     if (distance < least) [best, least] = [candidate, distance];
   }
   return best;
 }
 
-/** Optimal string alignment distance. */
-function distanceOf(from: string, to: string): number {
+/**
+ * The least number of letters that are changed, added, removed or exchanged with their neighbour: the
+ * optimal string alignment distance.
+ */
+function changesBetween(from: string, to: string): number {
   const rows = [Array.from({ length: to.length + 1 }, (_, column) => column)];
   for (let row = 1; row <= from.length; row++) {
     const above = rows[row - 1]!;

@@ -1,7 +1,8 @@
-// Tool calls as OpenAI's servers stream them, in pieces with an index or an id, -> our events, in which
-// each call is whole before the next one begins. Pure.
+// Events of answers from other servers: tool calls, which OpenAI's servers stream in pieces with an
+// index or an id, as calls each of which is whole before the next one begins; and the events of an
+// answer that can only have text. Pure.
 
-import type { ChatEvent } from "../../engine/mod.ts";
+import type { ChatEvent, GenerateEvent } from "../../engine/mod.ts";
 
 /** A piece of a call; the first one of each has the name. */
 export interface CallPiece {
@@ -56,5 +57,14 @@ function parseArguments(json: string): Record<string, unknown> {
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
   } catch {
     return {};
+  }
+}
+
+/** The events without thinking and calls. Which tokens text is made of, other servers do not tell. */
+export async function* textOnly(events: AsyncIterable<ChatEvent>): AsyncGenerator<GenerateEvent> {
+  for await (const event of events) {
+    if (event.type === "text") yield { ...event, type: "text", tokens: [] };
+    else if (event.type === "queued" || event.type === "start") yield event;
+    else if (event.type === "done") yield event;
   }
 }
