@@ -1,5 +1,5 @@
-// The packages of this layer, with their versions. Whoever imports mod.ts from elsewhere has another
-// import map or none, so that names in deno.json would lead nowhere there.
+// The packages of this layer, with their versions. Programs that import mod.ts do not have our
+// import map, so names in deno.json would not resolve there.
 
 export { Ajv, type ErrorObject, type ValidateFunction } from "npm:ajv@8.20.0";
 export {

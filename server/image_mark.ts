@@ -8,10 +8,14 @@ const LEADING_PLACES = new RegExp(`^(?:${IMAGE_PLACE})+`);
 /** A text, or an image as the bytes of its file or their base64. */
 export type ContentPiece = string | { image: Uint8Array | string };
 
-/** What of a message its pieces come to. */
+/** The members of a message that its pieces become. */
 export type ComposedContent = Pick<ChatMessage, "content" | "images">;
 
-/** Makes a content of pieces. @param join makes one text of those between two images */
+/**
+ * Makes a content of pieces.
+ *
+ * @param join makes one text of the texts between two images
+ */
 export function composeContent(
   pieces: readonly ContentPiece[],
   join: (texts: readonly string[]) => string,
@@ -47,8 +51,8 @@ export function piecesOf({ content, images = [] }: ComposedContent): ContentPiec
 }
 
 /**
- * The text of a content with another program's mark for images. Where all stand before it, there is
- * no need of any.
+ * The text of a content with another program's marks for images. No marks are needed if all images
+ * stand before the text.
  */
 export function withMark({ content, images = [] }: ComposedContent, mark: string): string {
   if (images.length === 0) return content;

@@ -54,7 +54,10 @@ function plainLine(time: string, level: Level, text: string): string {
   return `${time} ${level.toUpperCase().padEnd(5)} ${printable(text)}`;
 }
 
-/** What comes from a request can forge neither a line of the log nor a command to the terminal. */
+/**
+ * The text with control characters escaped, so that a request can forge neither lines nor terminal
+ * commands.
+ */
 function printable(text: string): string {
   return text
     .replace(/\r?\n/g, "\n  ")
@@ -64,7 +67,7 @@ function printable(text: string): string {
     });
 }
 
-/** What an error says: in an answer, a line of the log, or on the terminal. */
+/** The message of an error, for an answer, the log or the terminal. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

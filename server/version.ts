@@ -8,11 +8,3 @@ export const VERSION: string = config.version;
 
 /** The version of Ollama whose API is implemented: /api/version. */
 export const OLLAMA_API_VERSION = "0.34.0";
-
-/** Answer of GET /api/version. */
-export interface VersionAnswer {
-  /** The version of Ollama's API. */
-  version: string;
-  /** The version of Quern; absent where another program answers. */
-  quern_version?: string;
-}

@@ -1,4 +1,4 @@
-// What the commands get from outside: the engine, the terminal, the environment, the network.
+// What the commands depend on: the engine, the terminal, the environment, the network.
 
 import type {
   DeviceExamination,
@@ -11,16 +11,16 @@ import type { AssembleDependencies } from "../http/mod.ts";
 import type { Environment } from "../settings/environment.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
-/** The world of a command; what it shares with a server is what one in this process is made from. */
+/** The dependencies of a command, and of a server that it starts in this process. */
 export interface CliDependencies extends AssembleDependencies {
-  /** What computes, and how fast it reads, in bytes per second; absent, it is not looked at. */
+  /** The device that computes; undefined if it is not to be examined. */
   device?: {
     examine: () => Promise<DeviceExamination>;
     /** Its name, for people. */
     describe: () => Promise<string>;
     readBandwidth: () => Promise<number>;
   };
-  /** Loads a model in this thread and profiles it; absent, it cannot be. */
+  /** Loads a model in this thread and profiles it; undefined if that is not possible. */
   profile?: (
     source: FileSource,
     load: LoadOptions,

@@ -1,11 +1,11 @@
-// The command line: arguments to commands, errors to exit codes. The commands are in commands/, each
-// with its definition, and all that they touch of the outside comes with their dependencies.
+// The command line: turns arguments into commands, and errors into exit codes. The commands are in
+// commands/; they reach files, network and terminal only through their dependencies.
 //
 // Exit codes: 0 done, also if the reader of the output went away; 1 failed, or called wrongly, with
 // the reason on standard error; 130 ended by Ctrl-C.
 
 import { Command, CommanderError } from "../dependencies.ts";
-import { connect } from "./client/mod.ts";
+import { connect, type Version } from "./client/mod.ts";
 import { defineEmbed, defineRun } from "./commands/define_answers.ts";
 import { defineBench, defineDoctor } from "./commands/define_machine.ts";
 import {
@@ -20,7 +20,7 @@ import { defineCompletions, defineLaunch, defineService } from "./commands/defin
 import { type Definition, environmentHelp } from "./commands/definition.ts";
 import type { CliDependencies } from "./dependencies.ts";
 import { messageOf } from "../log.ts";
-import { VERSION, type VersionAnswer } from "../version.ts";
+import { VERSION } from "../version.ts";
 
 /** In the order of the help text. */
 const DEFINITIONS: ((definition: Definition) => void)[] = [
@@ -40,7 +40,7 @@ const DEFINITIONS: ((definition: Definition) => void)[] = [
   defineModelProcess,
 ];
 
-/** Options whose value may be left out, which is only told apart from an argument by "=". */
+/** Options whose value is optional, so that only "=" tells it from the next argument. */
 const SWITCHES = ["--think", "--truncate"];
 
 /**
@@ -66,7 +66,7 @@ async function runCommand(world: CliDependencies, args: string[]): Promise<numbe
     await program.parseAsync(withValues(args), { from: "user" });
     return exitCode;
   } catch (error) {
-    // Commander has printed what it had to say: help, the version, or a fault of the arguments.
+    // Commander has already printed the help, the version, or what is wrong with the arguments.
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === "commander.version") await compareVersions(world);
     return error.exitCode;
@@ -82,7 +82,7 @@ function createProgram(world: CliDependencies, finish: (exitCode: number) => voi
     .helpOption("-h, --help", "print this help, or that of a command")
     .helpCommand("help [command]", "print the help of a command")
     .showHelpAfterError("`quern --help` lists the commands, `quern COMMAND --help` their options.")
-    // What stands behind a command is that command's: `show -v` asks for no version.
+    // Options after a command belong to it: the -v of `show -v` does not ask for the version.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
@@ -97,7 +97,7 @@ function createProgram(world: CliDependencies, finish: (exitCode: number) => voi
   return program;
 }
 
-/** Writes a value behind the switches that have none, up to where options end. */
+/** Adds `=true` to switches, up to the end of the options. */
 function withValues(args: string[]): string[] {
   const end = args.indexOf("--");
   return args.map((arg, index) =>
@@ -105,12 +105,12 @@ function withValues(args: string[]): string[] {
   );
 }
 
-/** After our own version, what the server at OLLAMA_HOST says of its. */
+/** Warns if the server at OLLAMA_HOST has another version than this program. */
 async function compareVersions(world: CliDependencies): Promise<void> {
   let warning: string | undefined;
   try {
     await using api = await connect(world, { mayStart: false });
-    const { version, quern_version } = await api.json<VersionAnswer>("/api/version");
+    const { version, quern_version } = await api.json<Partial<Version>>("/api/version");
     if (quern_version === undefined) {
       warning = `the server at ${api.url} is not Quern, version ${version}`;
     } else if (quern_version !== VERSION) {

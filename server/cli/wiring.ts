@@ -25,7 +25,7 @@ import { MODEL_PROCESS } from "./commands/define_serve.ts";
 import type { CliDependencies } from "./dependencies.ts";
 import { systemTerminal } from "./terminal/terminal.ts";
 
-/** What the commands work with outside of tests. */
+/** The dependencies of the commands outside of tests. */
 export function systemDependencies(): CliDependencies {
   return {
     open: openModel,

@@ -25,8 +25,8 @@ import { apiRoutes } from "./api/routes.ts";
  *
  * @example
  * ```ts ignore
- * const app = createApp({ store, manager, log, version: "0.1.0" });
- * new HttpServer(Deno.listen({ port: 11434 }), app.fetch, { log });
+ * const app = createApp({ store, manager, log, version: "0.1.0" }); new HttpServer(Deno.listen({
+ * port: 11434 }), app.fetch, { log });
  * ```
  */
 export function createApp(options: AppOptions): Hono<AppEnvironment> {
@@ -61,7 +61,7 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   });
   app.onError((error, context) => {
     const status = statusOf(error);
-    // Who is sent away because others come first is no fault of ours: the access log has it.
+    // A refusal because the server is busy is no error of the server: the access log has it.
     const isSentAway = error instanceof HttpError && status === 503;
     if (status >= 500 && !isSentAway) {
       log.error(`${context.req.path}: ${error.stack ?? error.message}`);

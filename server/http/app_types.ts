@@ -4,8 +4,7 @@ import type { ModelManager, ModelStore } from "../../engine/mod.ts";
 import type { Drain } from "./drain.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import type { AccessVariables } from "./middleware/access_log.ts";
-import type { BodyVariables } from "./middleware/body_limit.ts";
+import type { AccessVariables, BodyVariables } from "./middleware/variables.ts";
 import type { WaitingQueue } from "./generation/queue.ts";
 import type { ResponseStore } from "./response_store.ts";
 import type { pullModel, pushModel } from "../registry/mod.ts";
@@ -16,14 +15,17 @@ export interface Registry {
   push: typeof pushModel;
 }
 
-/** What the application may be given besides the models. */
+/** What the application is made from. */
 export interface AppOptions {
   store: ModelStore;
   manager: Pick<ModelManager, "acquire" | "unload" | "running" | "busyWorkers">;
   log: Log;
-  /** Of Quern; /api/version tells that of Ollama's API as well. */
+  /** The version of Quern; /api/version tells that of Ollama's API as well. */
   version: string;
-  /** Address that the server is bound to: on loopback Host may be no other address. Default loopback. */
+  /**
+   * Address that the server is bound to. If it is a loopback address, Host may be no other one.
+   * Default loopback.
+   */
   boundTo?: string;
   /** Names and addresses of this machine that Host may be. */
   ownNames?: string[];
@@ -37,19 +39,19 @@ export interface AppOptions {
   maxBodyBytes?: number;
   /** What all bodies may hold together. Default 256 MiB. */
   maxHeldBytes?: number;
-  /** What requests must carry; without it all are let in. */
+  /** The API key that requests must have. Default: none is needed. */
   apiKey?: string;
   /** Whether there is a server for cloud models. Default false. */
   hasCloud?: boolean;
   /** Follow Anthropic where /v1/messages otherwise follows Ollama: stop reasons, `error` events. */
   anthropicExact?: boolean;
-  /** How long a stream may say nothing before it gives a sign of life. Default 5,000. */
+  /** How long a stream may be silent before it gives a sign of life, in milliseconds. Default 5,000. */
   heartbeatMilliseconds?: number;
-  /** Where answers of /v1/responses are kept; without one none is. */
+  /** Where answers of /v1/responses are kept. Default: none is kept. */
   responses?: ResponseStore;
   /** Default: over the network. */
   registry?: Registry;
-  /** Through which the caller ends the server in good order. */
+  /** Through which the caller shuts the server down gracefully. */
   drain?: Drain;
 }
 

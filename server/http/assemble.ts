@@ -31,7 +31,7 @@ export interface AssembleDependencies {
   open: (source: FileSource, options: OpenOptions) => Promise<ChatModel>;
   /** Reads the header of a file. */
   inspect: (path: string) => Promise<ModelInfo>;
-  /** How much memory there is, and what models will take; absent, everything fits. */
+  /** How much memory there is, and how much models will take. Default: everything fits. */
   memory?: {
     estimate: NonNullable<ManagerOptions["estimate"]>;
     budget: (options: BudgetOptions) => Promise<MemoryBudget>;
@@ -45,13 +45,13 @@ export interface AssembleOptions {
   dependencies: AssembleDependencies;
   settings: Settings;
   log: Log;
-  /** How others reach the server; absent for one that only this process asks. */
+  /** How others reach the server; undefined for one that only this process asks. */
   port?: PortOptions;
 }
 
 /** A server's place in the network. */
 export interface PortOptions {
-  /** Address, not name: also a name that leads to loopback needs the guard of Host. */
+  /** An address, not a name. The guard of Host must know whether it is a loopback address. */
   boundTo: string;
   ownNames: string[];
   drain: Drain;
@@ -62,7 +62,7 @@ export interface ServerParts {
   app: Hono<AppEnvironment>;
   manager: ModelManager;
   store: ModelStore;
-  /** What is kept, also where nothing new is. */
+  /** The responses that are kept; no new ones are added where a bound is 0. */
   responses: ResponseStore | undefined;
 }
 
@@ -86,7 +86,7 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
     builtin: settings.noBox ? [] : [BOX_MODEL],
     remote,
     keepUnused,
-    // Who may reach the port from another machine shall not have any file of this one read.
+    // Clients of other machines must not be able to read files of this one.
     allowPaths: !port || isLoopback(settings.host.hostname),
     onBroken: (path, error) => log.warn(`left out of the models: ${path}: ${messageOf(error)}`),
   });
@@ -131,7 +131,7 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
     ...(responses && keepsAny && { responses }),
     ...port,
     ...(port && { ownNames: [...port.ownNames, settings.host.hostname] }),
-    // In this process everybody is who they are.
+    // Requests of this process itself need no key.
     ...(port && settings.apiKey && { apiKey: settings.apiKey }),
   });
   return { app, manager, store, responses };

@@ -1,18 +1,18 @@
-// The end of a server's work: from `begin` on, new requests are sent away, and those that run have
-// until somebody stops waiting for them. The middleware tells it of every request, from its first byte
-// to the end of its answer; who asks how the server is does not keep it from stopping.
+// Graceful shutdown: once draining has begun, new requests are refused, and those that run may come to
+// their end. The middleware counts every request from its first byte to the end of its answer, except
+// those that only ask whether the server is alive.
 
 import type { MiddlewareHandler } from "../dependencies.ts";
 import { HttpError } from "./errors.ts";
-import type { AccessVariables } from "./middleware/access_log.ts";
+import { type AccessVariables, whenAnswered } from "./middleware/variables.ts";
 
-/** Counts the requests that run, and can be closed to new ones. */
+/** The requests that run, and whether new ones are refused. */
 export class Drain {
   #running = 0;
   #begun = false;
   readonly #idle = Promise.withResolvers<void>();
 
-  /** Whether new requests are sent away. */
+  /** Whether new requests are refused. */
   get begun(): boolean {
     return this.#begun;
   }
@@ -38,7 +38,7 @@ export class Drain {
     };
   }
 
-  /** Sends new requests away, and settles when the last of the old ones is done. */
+  /** Refuses new requests from now on, and settles when the last of the running ones has ended. */
   begin(): Promise<void> {
     this.#begun = true;
     this.#settle();
@@ -60,10 +60,7 @@ export function drainGuard(drain: Drain): MiddlewareHandler<{ Variables: AccessV
     try {
       await next();
     } finally {
-      const leave = () => place[Symbol.dispose]();
-      const { generation } = context.var;
-      if (generation) void generation.ended.then(leave);
-      else leave();
+      whenAnswered(context, () => place[Symbol.dispose]());
     }
   };
 }

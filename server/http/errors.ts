@@ -1,5 +1,5 @@
-// The one place where an error becomes an HTTP status and a sentence for the client.
-// A client's mistake is never a 5xx: SDKs send those again, up to three times.
+// The one place where an error becomes an HTTP status and a sentence for the client. A mistake of
+// the client is never a 5xx status, because SDKs repeat such requests up to three times.
 
 import type { ContentfulStatusCode } from "../dependencies.ts";
 import {
@@ -26,7 +26,7 @@ export class HttpError extends Error {
   override name = "HttpError";
   /**
    * @param param the member of the request at fault, for dialects that name it apart
-   * @param code what programs tell the error by, likewise
+   * @param code by which programs recognise the error, likewise
    */
   constructor(
     readonly status: ContentfulStatusCode,
@@ -47,7 +47,7 @@ const STATUS_HEADERS: Record<number, Record<string, string>> = {
   503: { "retry-after": "1" },
 };
 
-/** What is wrong with the files of a model, among them a template that does not take the messages. */
+/** Errors of a model's files, among them a template that refuses the messages. */
 const FAULTS_OF_FILES = [
   AdapterError,
   ChatTemplateError,
@@ -57,10 +57,10 @@ const FAULTS_OF_FILES = [
   UnsupportedModelError,
 ];
 
-/** Status of what the disk has no room for, or may not be written. */
+/** Status where the disk has no room, or may not be written. */
 const INSUFFICIENT_STORAGE = 507 as ContentfulStatusCode;
 
-/** Status of a request that the client gave up, as proxies and Ollama log it. */
+/** Status of a request whose client left before the answer, as proxies and Ollama log it. */
 export const CLIENT_CLOSED_REQUEST = 499 as ContentfulStatusCode;
 
 /** The status that answers a request which failed with this error. */
@@ -70,27 +70,30 @@ export function statusOf(error: unknown): ContentfulStatusCode {
   if (error instanceof ContextLengthError) return 400;
   if (error instanceof RequestError) return 400;
   if (error instanceof SchemaError || error instanceof GrammarError) return 400;
-  // What is wrong with a model's files stays wrong: the request has to name another model.
+  // A model's files stay broken: the request has to name another model.
   if (FAULTS_OF_FILES.some((fault) => error instanceof fault)) return 400;
-  // It would fail again, so it is no 5xx: the request can name a smaller window or another model.
+  // The request would fail again, so this is no 5xx: it can name a smaller window or another model.
   if (error instanceof InsufficientMemoryError) return 400;
   if (error instanceof ModelClosedError) return 503;
   if (error instanceof DiskFullError) return INSUFFICIENT_STORAGE;
   if (error instanceof RegistryError) return statusOfRegistry(error);
   if (error instanceof RemoteError) return error.status as ContentfulStatusCode;
-  // What has a cause is the disk's fault, a name or a file that will not do the client's.
+  // An error with a cause is one of the disk. One without is about a name or a file, and the client's.
   if (error instanceof StoreError) return error.cause === undefined ? 400 : INSUFFICIENT_STORAGE;
   if (error instanceof DOMException && error.name === "AbortError") return CLIENT_CLOSED_REQUEST;
   return 500;
 }
 
-/** What a registry refuses it would refuse again; what it fails at is no fault of the client. */
+/**
+ * The status for an error of a registry: a refusal would be repeated, a failure is not the client's
+ * fault.
+ */
 function statusOfRegistry({ status }: RegistryError): ContentfulStatusCode {
   if (status === 404) return 404;
   return status === 401 || status === 403 ? 403 : 502;
 }
 
-/** Headers that an answer to such an error has: when to come back, how to say who one is. */
+/** The headers of an answer to such an error, such as Retry-After and WWW-Authenticate. */
 export function headersOf(error: unknown): Record<string, string> {
   const retryAfter = error instanceof RemoteError ? error.retryAfter : undefined;
   return {

@@ -1,5 +1,5 @@
-// The HTTP server's door, by which the command line enters: a server put together from settings, the
-// port that it listens on, its end in good order, and the types of what Ollama's API answers.
+// What the command line may use of the HTTP server: a server made from settings, the port that it
+// listens on, its shutdown, and the types of what Ollama's API answers.
 
 export type {
   OllamaDetails,
@@ -9,6 +9,7 @@ export type {
 } from "./api/models/answer_schema.ts";
 export type { OllamaMetrics, OllamaRecord, OllamaToolCall } from "./api/ollama/answer_schema.ts";
 export type { OllamaMessage } from "./api/ollama/schema.ts";
+export type { Version } from "./api/service/answer_schema.ts";
 export { isUrgent } from "./api/service/route.ts";
 export { createApp } from "./app.ts";
 export type { AppOptions } from "./app_types.ts";

@@ -1,24 +1,25 @@
 // The responses that are kept for later requests: a file each in a folder of the cache, bounded by
 // count, bytes and age, the oldest dropped first. Knows files, not what is in them.
 //
-// A file is the SHA-256 of what follows, a line that tells whose it is, and the content. It is written
-// beside and renamed, so that it is there whole or not at all, and checked when it is read. Whose it is
-// takes the owner's key to tell: HMAC-SHA256 of the id under that key. Ids begin with the time at which
-// they were made, so names of files sort by age; several servers may use one folder.
+// A file has three parts: the SHA-256 of what follows, a line that identifies the owner, and the
+// content. It is written under another name and renamed, so that it is there completely or not at
+// all, and it is checked when it is read. The owner's line is the HMAC-SHA256 of the id under the
+// owner's key, so that it tells nothing to anybody without the key. Ids begin with the time at
+// which they were made, so the names of files sort by age. Several servers may use one folder.
 
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import type { ResponseBounds } from "../settings/settings.ts";
 import { entriesOf, readIfThere, removeIfThere } from "../../engine/mod.ts";
 
-/** 12 digits of the time in milliseconds, and 144 random bits, which nobody guesses. */
+/** 12 digits of the time in milliseconds, and 144 random bits, which nobody can guess. */
 const ID = /^[0-9a-f]{48}$/;
 const TIME_DIGITS = 12;
 const RANDOM_BYTES = 18;
 
 /** The name of a file that is being written. */
 const PART = /\.part$/;
-/** After this long, in milliseconds, nobody is writing it any more. */
+/** The age, in milliseconds, from which on such a file is abandoned. */
 const STALE_PART = 600_000;
 
 /** SHA-256 or its HMAC in hexadecimal digits, and a line feed. */
@@ -29,7 +30,7 @@ const HEAD_BYTES = 2 * LINE_BYTES;
 /** What a store of responses needs. */
 export interface ResponseStoreOptions extends ResponseBounds {
   folder: string;
-  /** Hears why a response is not kept, or why what was kept is lost. */
+  /** Called with the reason when a response cannot be kept, or when a kept one is lost. */
   warn: (text: string) => void;
 }
 
@@ -38,7 +39,7 @@ export class ResponseStore {
   readonly bounds: ResponseBounds;
   readonly #folder: string;
   readonly #warn: (text: string) => void;
-  /** Bytes of the files that were looked at, which never change. */
+  /** Sizes of the files that were looked at, in bytes; they never change. */
   readonly #sizes = new Map<string, number>();
 
   constructor({ folder, warn, ...bounds }: ResponseStoreOptions) {
@@ -53,22 +54,22 @@ export class ResponseStore {
     return time + crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)).toHex();
   }
 
-  /** When an id was made; undefined for what is none. */
+  /** When an id was made; undefined for a text that is no id. */
   static madeAt(id: string): Date | undefined {
     return ID.test(id) ? new Date(parseInt(id.slice(0, TIME_DIGITS), 16)) : undefined;
   }
 
-  /** Whether a response with such an id is older than what is kept. */
+  /** Whether a response with such an id is too old to be kept. */
   isExpired(id: string): boolean {
     const made = ResponseStore.madeAt(id);
     return made !== undefined && Date.now() - made.getTime() > this.bounds.age;
   }
 
   /**
-   * Keeps a response, and drops the oldest where there are too many then.
+   * Keeps a response, and drops the oldest ones if there are too many.
    *
    * @param owner key of whoever may have it
-   * @returns whether it is kept: it is not where it is larger than all may be, or cannot be written
+   * @returns whether it is kept; not if it is larger than all may be together, or cannot be written
    */
   async put(id: string, owner: string, content: Uint8Array<ArrayBuffer>): Promise<boolean> {
     if (HEAD_BYTES + content.length > this.bounds.bytes) {
@@ -99,7 +100,7 @@ export class ResponseStore {
     if (!ID.test(id) || this.isExpired(id)) return undefined;
     const path = join(this.#folder, id);
     const bytes = await readIfThere(path).catch((error) => {
-      // What another user has is not this server's.
+      // It belongs to another user of the system.
       if (error instanceof Deno.errors.PermissionDenied) return undefined;
       throw error;
     });
@@ -114,13 +115,13 @@ export class ResponseStore {
     return line(LINE_BYTES) === ownerLine(owner, id) ? bytes.subarray(HEAD_BYTES) : undefined;
   }
 
-  /** Drops a response. Whether it was there. */
+  /** Drops a response; returns whether it was there. */
   async delete(id: string, owner: string): Promise<boolean> {
     if (await this.get(id, owner) === undefined) return false;
     return await removeIfThere(join(this.#folder, id));
   }
 
-  /** Drops what is too old or too much, and what was never written to its end. */
+  /** Drops responses that are too old or too many, and files that were never completed. */
   async trim(): Promise<void> {
     const names = await this.#list();
     let count = names.length;
@@ -164,7 +165,7 @@ function ownerLine(owner: string, id: string): string {
   return `${createHmac("sha256", owner).update(id).digest("hex")}\n`;
 }
 
-/** Computed beside the main thread, which others need while a large response is read. */
+/** The digest. It is computed off the main thread, so that other requests are served meanwhile. */
 async function digestLine(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", bytes);
   return `${new Uint8Array(digest).toHex()}\n`;

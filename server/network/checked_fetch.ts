@@ -1,7 +1,9 @@
-// Requests to hosts that a client has named, or a server that it named: each address that the host has
-// is checked, and the request goes to one that was checked. Plain http is sent to the address itself;
-// of https the name is kept, since whoever answers has to show a certificate for it. No redirect is
-// followed: it would have to be checked as well. Who is allowed where, callers know.
+// Requests to hosts that a client has named, or that another server named to us: each address of
+// the host
+// is checked, and the request goes to one that was checked. A request over http is sent to that address;
+// over https the name is kept, because the server has to show a certificate for it. Redirects are not
+// followed, since they would have to be checked as well. The caller decides which addresses are
+// allowed.
 
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -11,7 +13,7 @@ export type Resolve = (hostname: string) => Promise<string[]>;
 
 /** What a checked fetch works with. */
 export interface CheckedFetchOptions {
-  /** Those of the addresses of a host at which it may be asked; none if it may not. */
+  /** Chooses the addresses of a host at which it may be asked; none refuses the host. */
   choose(addresses: readonly string[]): readonly string[];
   /** Default: over the network. */
   fetch?: typeof globalThis.fetch;
@@ -19,13 +21,13 @@ export interface CheckedFetchOptions {
   resolve?: Resolve;
 }
 
-/** A host has an address that must not be asked. */
+/** A host is at an address that must not be asked. */
 export class AddressError extends Error {
   /** Name of the class. */
   override name = "AddressError";
 }
 
-/** A fetch that raises AddressError in place of asking a host that is not allowed. */
+/** A fetch that throws AddressError for a host that must not be asked. */
 export function checkedFetch(
   { choose, fetch = globalThis.fetch, resolve = resolveBySystem }: CheckedFetchOptions,
 ): typeof globalThis.fetch {
@@ -51,7 +53,7 @@ export async function hostAddresses(
   return isIP(host) ? [host] : await resolve(host);
 }
 
-/** Without the brackets of IPv6. */
+/** A host name without the brackets of IPv6. */
 function bareHost({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
@@ -87,7 +89,7 @@ async function fetchFrom(
   init: RequestInit,
   fetch: typeof globalThis.fetch,
 ): Promise<Response> {
-  // It lives as long as its answers are read.
+  // The client is needed until its answers have been read.
   using client = Deno.createHttpClient({ allowHost: true });
   const headers = new Headers(init.headers);
   headers.set("host", url.host);
@@ -103,12 +105,12 @@ async function fetchFrom(
   throw new TypeError(`Cannot ask ${url.host}: it has no address`);
 }
 
-/** Whether an error came before anything was sent. */
+/** Whether an error occurred before anything was sent. */
 function isUnconnected(error: unknown): boolean {
   return error instanceof Error && /client error \(Connect\)/.test(`${error} ${error.cause}`);
 }
 
-/** The promise's result, or at once the signal's reason. What is waited for goes on. */
+/** The promise's result, or an error as soon as the signal aborts; the work itself goes on. */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

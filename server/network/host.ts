@@ -18,7 +18,7 @@ const LOOPBACK = ["127.0.0.0/8", "::1/128"];
 /** RFC 1918 and 4193. */
 const PRIVATE = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"];
 const UNSPECIFIED = ["0.0.0.0/32", "::/128"];
-/** What of IPv4 is no public address: IANA's registry of special-purpose ones, and multicast. */
+/** IPv4 addresses that are not public: IANA's registry of special-purpose addresses, and multicast. */
 const SPECIAL = [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -35,12 +35,12 @@ const SPECIAL = [
   "203.0.113.0/24",
   "224.0.0.0/3",
 ];
-/** What of IPv6 is given out to the public, and the parts of it that are not, or hold IPv4 ones. */
+/** Public IPv6 addresses, and the ranges among them that are not public or stand for IPv4 addresses. */
 const GLOBAL = ["2000::/3"];
 const SPECIAL_GLOBAL = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
-/** IPv6 addresses of IPv4 ones, which are at their end (RFC 6052). */
+/** IPv6 addresses that end with an IPv4 address (RFC 6052). */
 const TRANSLATED = ["64:ff9b::/96"];
-/** Where machines of a cloud ask who they are, with secrets in the answer: link-local ones and others. */
+/** Addresses of the metadata services of clouds, whose answers contain secrets. */
 const METADATA = [
   "169.254.0.0/16",
   "fe80::/10",
@@ -57,7 +57,7 @@ const globalAddresses = listOf(GLOBAL);
 const translatedAddresses = listOf(TRANSLATED);
 const metadataAddresses = listOf(METADATA);
 
-/** Reads OLLAMA_HOST. A port that is none gives the default one; no text gives 127.0.0.1:11434. */
+/** Reads OLLAMA_HOST. An invalid port gives the default one; an empty text gives 127.0.0.1:11434. */
 export function parseHost(text = ""): HostAddress {
   const [, named, rest] = /^(?:(https?):\/\/)?([^/]*)/i.exec(text) as unknown as [
     string,
@@ -70,7 +70,7 @@ export function parseHost(text = ""): HostAddress {
   return { scheme, hostname: hostname ?? "127.0.0.1", port: readPort(port) ?? defaultPort };
 }
 
-/** Whether a text is an address of those forms, so that parseHost() leaves nothing of it out. */
+/** Whether a text has one of those forms, so that parseHost() uses all of it. */
 export function isHostAddress(text: string): boolean {
   const { scheme, hostname } = parseHost(text);
   const [, rest = ""] = /^(?:https?:\/\/)?([^/]*)/i.exec(text) ?? [];
@@ -96,19 +96,19 @@ export function isLoopback(hostname: string): boolean {
   return /^(.+\.)?localhost$/i.test(hostname) || isAmong(loopbackAddresses, hostname);
 }
 
-/** Whether it is an address that no name of the Internet leads to: loopback, any, or private. */
+/** Whether it is an address that no public host has: loopback, any, or private. */
 export function isLocalAddress(address: string): boolean {
   return isAmong(localAddresses, address);
 }
 
-/** Whether it is an address of the Internet: of no network of its own, and of no special purpose. */
+/** Whether it is a public address: neither private nor of a special purpose. */
 export function isPublicAddress(address: string): boolean {
   if (isMetadataAddress(address) || isAmong(specialAddresses, address)) return false;
   if (isAmong(translatedAddresses, address)) return isPublicAddress(translatedOf(address));
   return isIP(address) === 4 || isAmong(globalAddresses, address);
 }
 
-/** Whether it is link-local, or where a cloud tells its machines who they are. */
+/** Whether it is link-local, or the metadata service of a cloud. */
 export function isMetadataAddress(address: string): boolean {
   return isAmong(metadataAddresses, address);
 }
@@ -122,7 +122,7 @@ function translatedOf(address: string): string {
   return [high! >> 8, high! & 255, low! >> 8, low! & 255].join(".");
 }
 
-/** IPv4 addresses written as IPv6 ones count as what they are. */
+/** Whether an address is in a list. The list also matches IPv4 addresses written as IPv6 ones. */
 function isAmong(list: BlockList, address: string): boolean {
   const version = isIP(address);
   return version !== 0 && list.check(address, version === 4 ? "ipv4" : "ipv6");
@@ -153,4 +153,10 @@ function splitPort(text: string): { hostname?: string; port?: string } {
 function readPort(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d+$/.test(text)) return undefined;
   return Number(text) <= 65535 ? Number(text) : undefined;
+}
+
+/** What matches a text in which `*` stands for any text, whatever the case of its letters. */
+export function wildcardPattern(text: string): RegExp {
+  const parts = text.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "i");
 }

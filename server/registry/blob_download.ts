@@ -24,7 +24,7 @@ export interface BlobDownloadOptions {
   onProgress: () => void;
 }
 
-/** The server answered a request for a range as if there were none. */
+/** The server ignored that a request was for a range. */
 class NoRangesError extends Error {}
 
 /** One download of one blob. */
@@ -60,7 +60,7 @@ export class BlobDownload {
 
   #persist(progress: () => number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
     const { semaphore, tuning } = this.#options;
-    // A stream that waits for its next attempt leaves its place to others.
+    // While a stream waits for its next attempt, others may use its place.
     return withRetries(() => semaphore.run(work), { tuning, signal, progress });
   }
 
@@ -105,12 +105,12 @@ export class BlobDownload {
     try {
       await take(response, watchdog);
     } finally {
-      // A connection whose answer is not wanted any more must not keep sending it.
+      // Closes the connection if the rest of the answer is not wanted.
       await response.body?.cancel().catch(() => {});
     }
   }
 
-  /** Writes the bytes of a body that should be those from `start` to `end`. */
+  /** Writes the bytes of a body, which are to be those from `start` to `end`. */
   async #receive(
     response: Response,
     watchdog: Watchdog,
@@ -127,7 +127,7 @@ export class BlobDownload {
       }
       await partial.write(position, chunk);
       position += chunk.length;
-      // Time that the disk took is not the server's.
+      // The time that the disk took does not count against the server.
       watchdog.feed();
       onProgress();
     }

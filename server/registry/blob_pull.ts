@@ -19,7 +19,7 @@ export interface BlobPullOptions {
 }
 
 /**
- * Sees to it that the store has the blob. On failure what was downloaded stays for the next pull,
+ * Makes sure that the store has the blob. After a failure, what was downloaded stays for the next pull,
  * unless its digest is wrong.
  *
  * @throws {DigestMismatchError} if what the registry sent is another blob
@@ -40,9 +40,9 @@ export async function pullBlob(
   );
 }
 
-/** Whether the store has a blob, as far as its size tells. */
+/** Whether the store has a blob of the right size. */
 export async function isThere({ digest, size }: Layer, blobs: BlobStore): Promise<boolean> {
-  // A file of another size was left by a crash of some program that does not rename.
+  // A file of another size was left by the crash of a program that writes blobs in place.
   return await blobs.sizeOf(digest) === size;
 }
 
@@ -70,7 +70,7 @@ async function download(
     const isResumed = partial.completed > 0;
     let digest = await fill(partial, blob, options, report, signal);
     if (digest !== blob.digest && isResumed) {
-      // What lay there may be to blame, for instance after a loss of power.
+      // The bytes of an earlier download may be wrong, for instance after a loss of power.
       await partial.discard();
       digest = await fill(partial, blob, options, report, signal);
     }
@@ -81,7 +81,7 @@ async function download(
     await blobs.adopt(path, digest);
     await partial.removeRecords();
   } catch (error) {
-    // Where not even this can be written, the next pull has a little more to do.
+    // If this cannot be written either, the next pull downloads a little more.
     await partial.recordAll().catch(() => {});
     throw error;
   } finally {

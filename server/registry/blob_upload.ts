@@ -1,6 +1,6 @@
 // Puts one blob into a registry: asks whether it is there or can be mounted from another model;
-// else sends it in chunks to an upload session, which a broken connection need not end.
-// The protocol is the distribution specification's, "Pushing a blob in chunks".
+// else sends it in chunks to an upload session, which survives a broken connection. The protocol is
+// the distribution specification's, "Pushing a blob in chunks".
 
 import { type BlobStore, type Layer, ModelName } from "../../engine/mod.ts";
 import type { RegistryClient, RegistryRequest } from "./client.ts";
@@ -10,7 +10,7 @@ import { statusError } from "./status_error.ts";
 import type { TransferTuning } from "./tuning.ts";
 import { Watchdog } from "./watchdog.ts";
 
-/** Answers to a chunk after which a new session may help: this one is unknown or out of step. */
+/** Statuses after which a new session may help, because this one is unknown or out of step. */
 const SESSION_LOST = [400, 404, 416];
 
 /** What an upload needs. */
@@ -38,7 +38,7 @@ export class BlobUpload {
   }
 
   /**
-   * Sees to it that the registry has the blob.
+   * Makes sure that the registry has the blob.
    *
    * @throws {RegistryError} when the retries are used up, or the registry refuses
    */
@@ -71,7 +71,7 @@ export class BlobUpload {
     throw await statusError(response, this.#subject);
   }
 
-  /** Asks how far the session of an earlier attempt has come. Whether it goes on. */
+  /** Asks how far the session of an earlier attempt has come; returns whether it can be continued. */
   async #findSession(signal: AbortSignal): Promise<boolean> {
     if (!this.#location) return false;
     const response = await this.#send(this.#location, {}, signal);
@@ -81,7 +81,7 @@ export class BlobUpload {
       this.#location = undefined;
       return false;
     }
-    // A session without a byte says "0-0", as one with a byte does: that one is sent again.
+    // A session without a byte and one with a single byte both say "0-0", so that byte is sent again.
     this.#offset = last === "0" ? 0 : Number(last) + 1;
     this.#location = locationOf(response, this.#location) ?? this.#location;
     return true;
@@ -140,7 +140,7 @@ export class BlobUpload {
     if (!response.ok) throw await statusError(response, this.#subject);
   }
 
-  /** Sends a request and frees its connection; of a refusal, the body is left to be read. */
+  /** Sends a request and frees its connection, except after a refusal, whose body is yet to be read. */
   async #send(
     url: URL,
     request: Omit<RegistryRequest, "watchdog" | "subject">,

@@ -1,5 +1,5 @@
 // Speaks to one registry about one model: sends requests with the right headers and token.
-// Which requests, and what their answers mean, is for pull and push to know.
+// Pull and push decide which requests are sent, and interpret the answers.
 
 import { VERSION } from "../version.ts";
 import { failUnlessReachable } from "./reachable.ts";
@@ -9,12 +9,15 @@ import { registryFetch } from "./registry_fetch.ts";
 import { TokenSource } from "./token_source.ts";
 import type { Watchdog } from "./watchdog.ts";
 
-/** A token can run out between its renewal and its use, or belong to another stream's scope. */
+/**
+ * How often a refused token is renewed: it can expire before its use, or be for another stream's
+ * scope.
+ */
 const MOST_LOGINS = 3;
 
 /** Settings of a client. */
 export interface ClientOptions {
-  /** Default: one that asks no address which a registry must not refer to. */
+  /** Default: one that refuses addresses to which a registry must not refer. */
   fetch?: typeof fetch;
   userAgent?: string;
   /** Path of the user's Ed25519 key. Default: ~/.ollama/id_ed25519. */
@@ -34,7 +37,7 @@ export class RegistryClient {
   readonly #reach: Reach;
   readonly #headers: Record<string, string>;
   readonly #tokens: TokenSource;
-  /** Whether requests go over the network, and not to whom the caller has in its place. */
+  /** Whether requests go over the network, and not to a fetch that the caller gave. */
   readonly #isReal: boolean;
 
   constructor(reference: RegistryReference, options: ClientOptions = {}) {
@@ -44,7 +47,7 @@ export class RegistryClient {
     this.#reach = { fetch, insecure: reference.insecure };
     this.#headers = {
       "user-agent": options.userAgent ?? userAgent(),
-      // A body that was packed on the way would have other ranges and another length.
+      // A compressed body would have other ranges and another length.
       "accept-encoding": "identity",
     };
     this.#tokens = new TokenSource({
@@ -77,7 +80,7 @@ export class RegistryClient {
     for (let logins = 0;; logins++) {
       const token = this.#tokens.current;
       const headers = { ...this.#headers, ...request.headers };
-      // An upload may be sent elsewhere by its Location; the token is for the registry alone.
+      // The Location of an upload may be on another server, which must not get the token.
       if (token !== undefined && url.origin === this.reference.origin.origin) {
         headers.authorization = `Bearer ${token}`;
       }

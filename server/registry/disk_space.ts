@@ -1,5 +1,5 @@
-// Whether the disk of the store has room for what a pull has yet to write: asked before it begins,
-// and told when the room has run out on the way.
+// Whether the disk of the store has room for what a pull has yet to write. This is checked before
+// the pull begins; if the disk fills up on the way, the error says so.
 
 import { statfs } from "node:fs/promises";
 import type { BlobStore, Layer } from "../../engine/mod.ts";
@@ -17,7 +17,7 @@ export const systemFreeBytes: FreeBytes = async (folder) => {
 };
 
 /**
- * Looks whether the blobs that are not there fit on the disk.
+ * Checks that the missing blobs fit on the disk.
  *
  * @throws {DiskFullError} if they do not
  */
@@ -33,7 +33,7 @@ export async function ensureSpace(
   if (missing > free) throw new DiskFullError(blobs.folder, missing, free);
 }
 
-/** The error of a pull; one that says the sizes, if what it came from is a full disk. */
+/** The error of a pull, or a DiskFullError with the sizes if the cause is a full disk. */
 export async function explainDiskFull(
   error: unknown,
   blobs: BlobStore,
@@ -45,7 +45,7 @@ export async function explainDiskFull(
   return new DiskFullError(blobs.folder, missing, await freeBytes(blobs.folder), { cause: error });
 }
 
-/** Whether an error, or its cause, says that the disk or the user's share of it is full. */
+/** Whether an error, or its cause, says that the disk or the user's quota is full. */
 function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = "code" in error ? error.code : undefined;

@@ -1,4 +1,4 @@
-// The errors of pull and push: what a registry answered, or what kept a transfer from its end.
+// The errors of pull and push: what a registry answered, or what kept a transfer from being completed.
 // The messages are for users: what was attempted, colon, what is so, and what can be done.
 
 /** What is known of a failed exchange beside its message. */
@@ -13,7 +13,7 @@ export interface RegistryErrorOptions extends ErrorOptions {
   unreachable?: boolean;
 }
 
-/** A registry refused, or answered with something that is not what was asked for. */
+/** A registry refused a request, or its answer was not what was asked for. */
 export class RegistryError extends Error {
   /** Name of the class. */
   override name = "RegistryError";
@@ -36,7 +36,7 @@ export class RegistryError extends Error {
   }
 }
 
-/** What arrived is not what its name says. */
+/** A blob that arrived does not have the digest of its name. */
 export class DigestMismatchError extends RegistryError {
   /** Name of the class. */
   override name = "DigestMismatchError";

@@ -1,5 +1,5 @@
-// Gets a model's manifest and looks whether it can be one: it comes from the network, and decides
-// what is written to the disk. The bytes are kept: their digest is the model's identity.
+// Gets a model's manifest and validates it, because it comes from the network and decides what is
+// written to the disk. Its bytes are kept, because their digest identifies the model.
 
 import { createHash } from "node:crypto";
 import { type Layer, type Manifest, MEDIA } from "../../engine/mod.ts";

@@ -26,7 +26,7 @@ export class Semaphore {
 
 /**
  * Works on all items, at most `limit` at once. The first failure aborts the signal of the others,
- * and is thrown when these have ended: nothing goes on behind the caller's back.
+ * and is thrown once these have ended, so that no work goes on afterwards.
  */
 export async function forEachParallel<T>(
   items: readonly T[],

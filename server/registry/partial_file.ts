@@ -1,5 +1,6 @@
-// A blob on its way: the sparse partial file, how far each part of it has come, and its hash, which
-// follows as far as the file is without gaps. One process at a time has it open.
+// The partial file of a blob that is being downloaded: a sparse file, how far each of its parts has
+// come, and its hash, which is computed as far as the file has no gaps. One process at a time has
+// it open.
 
 import { createHash, type Hash } from "node:crypto";
 import { delay } from "./retry.ts";
@@ -37,7 +38,10 @@ export class PartialFile implements Disposable {
   #hash: Hash = createHash("sha256");
   #hashed = 0;
   #hashing: Promise<void> | undefined;
-  /** The last operation on the file, whose one position serves all streams. */
+  /**
+   * The last operation on the file. Operations run one after the other, since they share its
+   * position.
+   */
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(
@@ -61,7 +65,7 @@ export class PartialFile implements Disposable {
     try {
       if (await file.tryLock(true) && await isAt(file, path)) {
         const { size } = await file.stat();
-        // Records beside an empty file, or one of another size, tell of a file that is gone.
+        // Records beside an empty file, or one of another size, belong to a file that is gone.
         if (size !== options.total) await removeRecords(path);
         const known = size === options.total ? await readRecords(path) : [];
         const parts = planParts(options.total, options.partBytes, known);
@@ -98,7 +102,7 @@ export class PartialFile implements Disposable {
     this.#followWithHash();
   }
 
-  /** Takes back what a stream has written to a part that turned out not to be trusted. */
+  /** Discards what a stream has written to a part, because it cannot be trusted. */
   async rewind(part: PartRecord, completed: number): Promise<void> {
     if (part.Completed <= completed) return;
     await this.#hashIdle();
@@ -130,7 +134,7 @@ export class PartialFile implements Disposable {
     return `sha256:${this.#hash.copy().digest("hex")}`;
   }
 
-  /** Forgets all that was downloaded; the file stays open, empty. */
+  /** Discards all that was downloaded; the file stays open, empty. */
   async discard(): Promise<void> {
     await this.settle();
     await removeRecords(this.#path);
@@ -192,7 +196,7 @@ export class PartialFile implements Disposable {
 
   #followWithHash(): void {
     this.#hashing ??= this.#hashToFrontier().finally(() => this.#hashing = undefined);
-    // Whoever asks for the digest sees the error.
+    // The error is thrown where the digest is asked for.
     this.#hashing.catch(() => {});
   }
 
@@ -247,7 +251,7 @@ export async function openPartial(
   for (;;) {
     options.signal.throwIfAborted();
     const partial = await PartialFile.tryOpen(path, options);
-    // Asked with the lock in hand: now no one else completes it any more.
+    // Checked while this process has the lock, so that no other one can complete the file meanwhile.
     if (await options.isDone()) {
       await partial?.remove();
       partial?.[Symbol.dispose]();

@@ -1,13 +1,14 @@
-// Whom a pull or push may ask. The registry itself is the user's choice, and a local one is common, so
-// it may be anywhere but where clouds keep secrets. Where else its redirects, token realms and upload
-// locations lead is the registry's choice: from the Internet they lead to nothing else.
+// Which addresses a pull or push may send requests to. The user chooses the registry, and a local
+// one is common, so it may be at any address except the metadata services of clouds. Its redirects,
+// token realms and upload locations are the registry's choice: a registry on the Internet may only
+// refer to public addresses.
 
 import { checkedFetch, type CheckedFetchOptions } from "../network/checked_fetch.ts";
 import { isMetadataAddress, isPublicAddress } from "../network/host.ts";
 
 /**
- * A fetch for one registry, which is to be asked before what it refers to; it raises AddressError for
- * what must not be asked.
+ * A fetch for one registry, whose first request has to go to the registry itself. It throws
+ * AddressError for addresses that must not be asked.
  */
 export function registryFetch(
   registry: URL,
@@ -16,7 +17,7 @@ export function registryFetch(
   let isPublic: boolean | undefined;
   const ofRegistry = (addresses: readonly string[]) => {
     isPublic ??= addresses.some(isPublicAddress);
-    // A name that leads now here, now there, would carry the rights of one place to the other.
+    // A name that resolves to different addresses each time must not get the rights of all of them.
     return addresses.filter((address) =>
       isPublicAddress(address) === isPublic && !isMetadataAddress(address)
     );

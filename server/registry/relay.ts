@@ -1,11 +1,14 @@
-// Turns work that reports into a generator of its reports: the work runs by itself, the reader
-// takes the reports at its own pace, and when the reader leaves, the work ends.
+// Turns work that reports its progress into a generator of the reports: the work runs by itself,
+// the reader takes reports at its own pace, and when the reader stops, the work ends.
 
 /** Where the work puts its reports. */
 export interface Outlet<T> {
   /** Hands on a report. */
   emit(report: T): void;
-  /** Whether the reader has taken all reports: if not, those that another will replace can wait. */
+  /**
+   * Whether the reader has taken all reports. If not, reports that later ones replace can be
+   * skipped.
+   */
   readonly isDrained: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Tries again what failed for a passing reason, with exponential back-off and jitter.
-// Retry-After is RFC 9110, section 10.2.3: seconds or a date.
+// Retries work after transient errors, with exponential back-off and jitter. Retry-After is RFC
+// 9110, section 10.2.3: seconds or a date.
 
 import { RegistryError } from "./errors.ts";
 import type { TransferTuning } from "./tuning.ts";
@@ -8,9 +8,15 @@ import type { TransferTuning } from "./tuning.ts";
 export interface RetryOptions {
   tuning: TransferTuning;
   signal: AbortSignal;
-  /** Grows as the work gets on; an attempt that made it grow starts the count of retries anew. */
+  /**
+   * A number that grows with the progress of the work. After progress the count of retries starts
+   * anew.
+   */
   progress?: () => number;
-  /** For how many milliseconds a server that cannot be reached is tried again. Default: as any other. */
+  /**
+   * For how many milliseconds a server that cannot be reached is retried. Default: as after other
+   * errors.
+   */
   reach?: number;
 }
 
@@ -51,7 +57,7 @@ export function parseRetryAfter(value: string | null): number | undefined {
 
 function waitFor(error: RegistryError, failures: number, tuning: TransferTuning): number {
   const doubled = tuning.firstDelay * 2 ** (failures - 1);
-  // Between half and one and a half, so that streams cut together do not come back together.
+  // A factor between 0.5 and 1.5, so that streams that broke together do not retry together.
   const backoff = Math.min(doubled, tuning.longestDelay) * (0.5 + Math.random());
   const { retryAfter = 0 } = error;
   if (retryAfter > tuning.longestRetryAfter) {

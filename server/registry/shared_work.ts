@@ -1,5 +1,5 @@
-// Work that several want done at the same time is done once, for all of them, within this process.
-// It ends early when the last who wants it has left.
+// Work that several callers want at the same time is done once for all of them, within this
+// process. It is aborted when the last caller has given up.
 
 /** Work that is under way. */
 interface Running {
@@ -11,8 +11,8 @@ interface Running {
 const running = new Map<string, Running>();
 
 /**
- * Does the work, or waits for whoever does it already. If that one fails, the work is tried by one
- * who waited: they may know another way.
+ * Does the work, or waits for the caller that does it already. If that one fails, a waiting caller
+ * tries the work itself, since it may have other options.
  *
  * @param key the same for the same work, anywhere in this process
  * @param report told the progress, whoever does the work
@@ -68,7 +68,8 @@ async function attend(
   try {
     await Promise.race([result, left.promise]);
   } catch (error) {
-    // Who leaves last waits for the end: the file must be closed when the pull is over.
+    // The last caller waits for the end of the work, because the file must be closed when the pull
+    // is over.
     if (reports.size === 0) await result.catch(() => {});
     throw error;
   } finally {

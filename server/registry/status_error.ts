@@ -1,5 +1,6 @@
-// An answer that is not a success, as an error with the registry's own words in it: those of an error
-// body as registries write it. What is none may be of a server that is no registry, and is not told.
+// An answer that is not a success as an error with the registry's own message, if the body is an
+// error as registries write it. Other bodies may come from a server that is no registry, and are
+// not quoted.
 
 import { RegistryError } from "./errors.ts";
 import { parseRetryAfter } from "./retry.ts";
@@ -35,7 +36,7 @@ async function excerptOf(response: Response): Promise<string> {
       if (bytes.length >= MOST_BYTES) break;
     }
   } catch {
-    // The status alone has to do.
+    // Without a readable body the status has to suffice.
   }
   const text = new TextDecoder().decode(new Uint8Array(bytes));
   return (messageIn(text) ?? "").replace(/\s+/g, " ").trim().slice(0, LONGEST_EXCERPT);

@@ -40,7 +40,8 @@ export class TokenSource {
   }
 
   /**
-   * Sees to another token than the one that was refused; streams refused together share a request.
+   * Gets another token than the one that was refused; streams that were refused together share a
+   * request.
    *
    * @param refused the token that the request carried
    * @throws {RegistryError} if the registry wants something else, or there is no token to be had
@@ -87,7 +88,7 @@ function parseRealm({ realm }: BearerChallenge, registry: URL, subject: string):
   }
 }
 
-/** Adds what makes the address good for once, and signs it. */
+/** Adds a nonce and the time to the address, and signs it. */
 function signRequest(url: URL, key: SigningKey): string {
   url.searchParams.append("ts", String(Math.floor(Date.now() / 1000)));
   url.searchParams.append("nonce", randomBytes(16).toString("base64url"));
@@ -95,7 +96,7 @@ function signRequest(url: URL, key: SigningKey): string {
   return `${key.publicKey}:${key.sign(`GET,${url},${EMPTY_BODY}`)}`;
 }
 
-/** The user's key; undefined where there is none that can be read: public models need none. */
+/** The user's key; undefined if none can be read, since public models need none. */
 async function readKey(path: string | undefined): Promise<SigningKey | undefined> {
   if (path === undefined) return undefined;
   try {
@@ -110,7 +111,7 @@ function parseToken(text: string, subject: string): string {
   try {
     answer = JSON.parse(text);
   } catch {
-    // Said below.
+    // The message follows below.
   }
   const token = answer?.token ?? answer?.access_token;
   if (typeof token !== "string" || token === "") {

@@ -15,13 +15,13 @@ export interface TransferOptions extends ClientOptions {
   insecure?: boolean;
   /** Ends the transfer; what a pull has downloaded stays for the next one. */
   signal: AbortSignal;
-  /** Other sizes and times than the usual ones. */
+  /** Sizes and times that differ from the defaults. */
   tuning?: Partial<TransferTuning>;
   /** Bytes that can still be written to a folder's disk. Default: what the system says. */
   freeBytes?: FreeBytes;
 }
 
-/** What the work has to do with. */
+/** What the work is given. */
 export interface Transfer {
   store: ModelStore;
   /** Talks to the registry of the model, `client.reference`. */

@@ -1,5 +1,4 @@
-// The numbers that decide how a transfer goes about its work: how much at once, how patiently.
-// Tests set their own; a user has no need to.
+// The sizes, counts and timeouts of a transfer. Tests set their own; users need not.
 
 const MEBIBYTE = 2 ** 20;
 
@@ -43,7 +42,7 @@ export interface TransferTuning {
   readonly lockPoll: number;
 }
 
-/** What serves well from a phone's connection to a data centre's. */
+/** The defaults, which suit connections from a phone's to a data centre's. */
 export const DEFAULT_TUNING: TransferTuning = {
   streams: 8,
   streamsPerBlob: 4,

@@ -1,5 +1,5 @@
-// Cuts an exchange over which nothing comes any more, and reads bodies under such a watch.
-// A slow stream is not a stalled one: any byte starts the time anew.
+// Aborts an exchange that has stalled, and reads bodies under such a watch. A slow stream is not a
+// stalled one: any byte restarts the time.
 
 import { RegistryError } from "./errors.ts";
 
@@ -25,7 +25,7 @@ export class Watchdog implements Disposable {
     this.feed();
   }
 
-  /** Something came: the time starts anew. */
+  /** Restarts the time, because something arrived. */
   feed(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#bark(), this.#limit);

@@ -1,13 +1,13 @@
-// Whom this server asks on behalf of models: a server that its operator has set up as the cloud's, those
-// that OLLAMA_REMOTES names, and, where that names none, those at public addresses. A model's address
-// may be any client's choice, and what answers at addresses of the own network is not for clients.
+// Which servers may be asked for models: the cloud server that the operator has set up, those that
+// OLLAMA_REMOTES names, and, if it names none, those at public addresses. A client can create a
+// model with any address, and must not reach the services of this machine's own network by it.
 
 import { readRemoteHost } from "../../engine/mod.ts";
 import { checkedFetch, hostAddresses, type Resolve } from "../network/checked_fetch.ts";
 import { isPublicAddress } from "../network/host.ts";
 import { refusal } from "./errors.ts";
 
-/** What decides. */
+/** What the rules are made from. */
 export interface AccessOptions {
   /** Server of the models whose names are marked as the cloud's. */
   cloudHost?: string;
@@ -19,13 +19,13 @@ export interface AccessOptions {
 
 /** How a server may be asked. */
 export interface Admission {
-  /** Whether it is the cloud's: then its address is all the operator's choice. */
+  /** Whether it is the cloud server, whose address the operator has chosen. */
   readonly isCloud: boolean;
-  /** Refuses what must not be asked. */
+  /** A fetch that refuses addresses that must not be asked. */
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** The rules of one server. */
+/** The rules of this server. */
 export class RemoteAccess {
   readonly #cloudOrigin: string | undefined;
   readonly #named: readonly URL[];
@@ -63,7 +63,7 @@ export class RemoteAccess {
   }
 
   /**
-   * Refuses a server that could not be asked as things are; one whose name nobody knows now is let pass.
+   * Refuses a server that must not be asked; a name that cannot be resolved now is accepted.
    *
    * @throws as of admit(), and if it is at no public address
    */
@@ -79,10 +79,10 @@ function arePublic(addresses: readonly string[]): boolean {
   return addresses.every(isPublicAddress);
 }
 
-/** Host and, if it is given, port; null for what is no host. */
+/** The host and, if it is given, the port; null if the text is no host. */
 function readHost(text: string): URL | null {
   const bare = text.replace(/^[a-z]+:\/\//i, "");
-  // A URL drops the default port of its scheme, so here it has one whose port nobody means.
+  // A URL drops the default port of its scheme. Nobody means that of ftp.
   return URL.parse(`ftp://${/^[^[]*:.*:/.test(bare) ? `[${bare}]` : bare}`);
 }
 
@@ -91,7 +91,7 @@ function isSame(named: URL, { hostname, port, protocol }: URL): boolean {
   return bare(named.hostname) === bare(hostname) && (named.port === "" || named.port === own);
 }
 
-/** Without the dot of the DNS root. */
+/** A host name without the dot of the DNS root. */
 function bare(hostname: string): string {
   return hostname.replace(/(?<=\w)\.$/, "");
 }

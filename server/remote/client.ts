@@ -1,26 +1,27 @@
-// Requests to a server that runs models: one address, one key, and every failure as a sentence. Knows
-// no API. What a server says of a failure reaches our clients only if our operator chose its address:
-// who names an address in a request shall not learn by it what answers there. Redirects are not followed: the key is for one server, and a POST would become a GET.
+// Requests to a server that runs models: one address, one key, and an error with a clear message
+// for every failure. Knows no API. What a server says of a failure is told to clients only if the
+// operator chose its address; otherwise a client could name an address to find out what answers
+// there. Redirects are not followed: the key is for one server, and a POST would become a GET.
 
 import { readRemoteHost } from "../../engine/mod.ts";
 import { AddressError } from "../network/checked_fetch.ts";
 import { refusal, RemoteError, type RemoteErrorOptions } from "./errors.ts";
 
-/** Of a refusal, so many bytes are read for the sentence in it. */
+/** The most bytes that are read of a refusal. */
 const LONGEST_REFUSAL = 64 * 1024;
-/** Of a refusal that is no JSON, so many characters are told. */
+/** The most characters that are quoted of a refusal that is no JSON. */
 const LONGEST_EXCERPT = 300;
 
-/** Whom to ask, and as whom. */
+/** Which server to ask, and how. */
 export interface RemoteClientOptions {
   /** Address of the server; a `/v1` at its end, as clients of OpenAI write it, is dropped. */
   host: string;
   /** Sent as bearer token. */
   key?: string;
   fetch?: typeof globalThis.fetch;
-  /** Whether what it says of a failure may be told. Default true. */
+  /** Whether its error messages may be quoted. Default true. */
   quotes?: boolean;
-  /** Takes what may not be told. */
+  /** Called with messages that may not be quoted. */
   report?: (text: string) => void;
 }
 
@@ -31,7 +32,7 @@ export interface RemoteRequest {
   signal: AbortSignal;
 }
 
-/** A server that is asked. */
+/** A client of one server. */
 export class RemoteClient {
   /** The address, without a slash at its end. */
   readonly host: string;
@@ -117,14 +118,14 @@ export class RemoteClient {
       ? "; it wants a key: QUERN_CLOUD_KEY is sent to the server in QUERN_CLOUD_HOST, and to no other"
       : "";
     const state = `it answered ${status}${said ? "" : " without a word"}`;
-    // What broke there did not break here.
+    // An internal error of that server is none of this one.
     const own = status === 500 ? 502 : status;
     return this.error(own, this.inItsWords(said, state) + advice, {
       ...(retryAfter !== null && { retryAfter }),
     });
   }
 
-  /** What is so in the server's words if they may be told, else in ours. */
+  /** The server's words if they may be quoted, else ours. */
   inItsWords(words: string | null | undefined, ours: string): string {
     if (!words) return ours;
     if (this.#quotes) return words;
@@ -165,7 +166,7 @@ async function sentenceOf(response: Response): Promise<string> {
       if (text.length > LONGEST_REFUSAL) break;
     }
   } catch {
-    // The status alone has to do.
+    // Without a readable body the status has to suffice.
   }
   try {
     const said = errorIn(JSON.parse(text));

@@ -4,9 +4,9 @@
 import type { RemoteClient } from "./client.ts";
 import type { RemoteApi } from "./dialect.ts";
 
-/** Statuses that say nothing of which paths there are: later requests would fare no better. */
+/** Statuses that do not tell whether a path exists; further requests would fail as well. */
 const FAILURES = new Set([401, 403, 429, 502, 503, 504]);
-/** Statuses of paths that are not there; 501 is what servers say that know no such method. */
+/** Statuses of paths that do not exist; some servers answer 501 for a method that they do not know. */
 const ABSENT = new Set([404, 405, 501]);
 
 /**

@@ -1,4 +1,4 @@
-// What the APIs of other servers have in common for us. Types alone; each API has its own file.
+// The interface to the APIs of other servers. Types only; each API has its own file.
 
 import type {
   ChatEvent,
@@ -25,7 +25,7 @@ export interface RemoteCall {
 
 /** What a server tells of a model. */
 export interface RemoteFacts {
-  /** The members that it has something to say of. */
+  /** The facts that it tells; others are missing. */
   readonly config: Partial<ModelConfig>;
   /** When the model was last changed. */
   readonly modified?: Date;
@@ -37,8 +37,8 @@ export interface RemoteListing extends RemoteFacts {
 }
 
 /**
- * How a server is talked to. What it has no way to say raises RequestError before it is asked; what it
- * refuses, or fails at, RemoteError.
+ * An API of other servers. Methods throw RequestError for requests that the API cannot express, and
+ * RemoteError where the server refuses or fails.
  */
 export interface RemoteDialect {
   chat(call: RemoteCall, request: ChatRequest): AsyncIterable<ChatEvent>;

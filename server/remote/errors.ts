@@ -1,5 +1,5 @@
-// The error of models that run on other servers: what such a server answered, or what kept the request
-// from it. Its status is the one that our own client gets.
+// The error of models that run on other servers: such a server refused or failed, could not be
+// reached, or must not be asked. Its status is the one that this server's client gets.
 
 import { readRemoteHost } from "../../engine/mod.ts";
 

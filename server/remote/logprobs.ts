@@ -1,5 +1,5 @@
-// Log-probabilities of tokens from the wire: Ollama and OpenAI's chats write them the same way, OpenAI's
-// older completions in lists. Pure.
+// Log-probabilities of tokens from the wire: Ollama and OpenAI's chats write them the same way,
+// OpenAI's older completions in lists. Pure.
 
 import type { TokenLogprob, TokenProbability } from "../../engine/mod.ts";
 

@@ -1,12 +1,7 @@
-// What the builders of requests to other servers share: the members that are there, schemas, and
-// images as those APIs take them. Pure.
+// What the builders of requests to other servers share: schemas, and images as those APIs take them.
+// Pure.
 
 import { RequestError } from "../../engine/mod.ts";
-
-/** The members that are there. */
-export function given(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
-}
 
 /**
  * A JSON Schema as a value.

@@ -1,5 +1,5 @@
-// A model that another server runs, as one of ours: requests go there, answers come back, and whatever
-// ends a request here ends it there. It takes no memory, and its window is the other server's business.
+// A model that runs on another server, behind the interface of local models: requests are
+// forwarded, and a request that is aborted here is aborted there. It takes no memory here.
 
 import {
   type ChatEvent,

@@ -1,5 +1,5 @@
-// The models that other servers run: those of the cloud server by its marked names, and those of the
-// store that were created with a host. Which is which, with what key, and what is known of them.
+// The models that run on other servers: those of the cloud server, whose names end in :cloud, and
+// those of the store that were created with a host. Finds them, lists them and opens them.
 
 import {
   type ChatModel,
@@ -31,7 +31,7 @@ export interface RemoteOptions {
   cloudApi?: RemoteApi;
   /** Hosts of models that were created with one. Default: all that are at public addresses. */
   remotes?: readonly string[];
-  /** Takes what servers say of failures and clients are not told. */
+  /** Called with error messages of servers that clients must not be told. */
   report?: (text: string) => void;
   fetch?: typeof globalThis.fetch;
   /** Default: as the system does. */
@@ -46,7 +46,7 @@ export class RemoteModels implements RemoteDirectory {
   readonly #access: RemoteAccess;
   readonly #servers = new Map<string, RemoteServer>();
 
-  /** Asks nobody yet. */
+  /** Nothing is asked before the first use. */
   constructor(options: RemoteOptions = {}) {
     this.#options = options;
     this.#access = new RemoteAccess(options);
@@ -96,7 +96,7 @@ export class RemoteModels implements RemoteDirectory {
       const facts = await this.#serverOf(source.host).describe(source.model);
       return { ...entry, info: remoteInfo({ ...config!, ...facts.config }) };
     } catch (error) {
-      // One that must not be asked can still be shown, and removed.
+      // A model whose server must not be asked can still be shown and removed.
       if (error instanceof RemoteError || error instanceof RequestError) return entry;
       throw error;
     }
@@ -133,7 +133,7 @@ export class RemoteModels implements RemoteDirectory {
 }
 
 /**
- * Opens one model that another server runs; whoever calls this has chosen which, so any will do.
+ * Opens one model of another server at any address, since the caller of the library chose it.
  *
  * @throws {RemoteError} if the server cannot be asked
  */

@@ -15,7 +15,7 @@ import {
 import { newCallId, textOnly } from "./events.ts";
 import { errorIn } from "./client.ts";
 import type { RemoteCall, RemoteDialect, RemoteFacts, RemoteListing } from "./dialect.ts";
-import { given } from "./members.ts";
+import { given } from "../given.ts";
 import { fromLogprobs, type WireLogprob } from "./logprobs.ts";
 import { type OllamaPost, toChat, toGenerate } from "./ollama_request.ts";
 import { readJsonLines } from "./stream.ts";

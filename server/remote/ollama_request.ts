@@ -9,7 +9,8 @@ import {
   RequestError,
 } from "../../engine/mod.ts";
 import { type ComposedContent, withMark } from "../image_mark.ts";
-import { base64Of, given, schemaOf } from "./members.ts";
+import { given } from "../given.ts";
+import { base64Of, schemaOf } from "./members.ts";
 
 /** A path and what is posted there. */
 export interface OllamaPost {
@@ -18,7 +19,7 @@ export interface OllamaPost {
 }
 
 /**
- * A conversation. One that goes on from tokens, or has a template of its own, is a prompt there.
+ * The request for a conversation. With `context` or a template it becomes a prompt for /api/generate.
  *
  * @throws {RequestError} for what the API has no way to say
  */
@@ -43,7 +44,7 @@ export function toChat(model: string, request: ChatRequest): OllamaPost {
 }
 
 /**
- * A prompt as it stands, or the text around a gap.
+ * The request for a raw prompt, or for the text between a prompt and a suffix.
  *
  * @throws {RequestError} for what the API has no way to say
  */
@@ -121,7 +122,7 @@ function toMessage(message: ChatMessage, index: number, all: ChatMessage[]): unk
   };
 }
 
-/** The tool that was called under an id: templates of Ollama know results by it. */
+/** The name of the tool that was called under an id, which Ollama's templates need for results. */
 function nameOfCall(earlier: ChatMessage[], id: string | undefined): string | undefined {
   if (id === undefined) return undefined;
   const calls = earlier.flatMap(({ toolCalls = [] }) => toolCalls);

@@ -11,7 +11,7 @@ import {
   RequestError,
 } from "../../engine/mod.ts";
 import type { RemoteCall, RemoteDialect, RemoteFacts, RemoteListing } from "./dialect.ts";
-import { given } from "./members.ts";
+import { given } from "../given.ts";
 import { OpenAiAnswer, type OpenAiChunk } from "./openai_answer.ts";
 import { type ServerProgram, toChat, toCompletion } from "./openai_request.ts";
 import { readEvents } from "./stream.ts";
@@ -25,7 +25,7 @@ interface Listed {
   max_model_len?: number | null;
 }
 
-/** What such a server does not tell of its models: what is asked is sent, and it may refuse. */
+/** The facts that such a server does not tell. Requests are sent anyway, and it may refuse them. */
 const CAPABILITIES = ["completion", "vision", "tools", "thinking"];
 
 /** The API. */
@@ -64,7 +64,7 @@ function notesOn({ repeatLastN }: ChatRequest | GenerateRequest): string[] {
     : ["repeat_last_n: a server with OpenAI's API looks at the whole text"];
 }
 
-/** Which program it is; asked only where that makes a difference. */
+/** Which program the server is; asked only where it makes a difference. */
 async function programOf(
   call: RemoteCall,
   { format }: ChatRequest | GenerateRequest,

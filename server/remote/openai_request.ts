@@ -1,5 +1,5 @@
-// The engine's requests -> bodies of OpenAI's API, with the members by which vLLM and SGLang go beyond
-// it; a server that does not have those says so. Pure.
+// The engine's requests -> bodies of OpenAI's API, with the additional members of vLLM and SGLang;
+// a server that does not know these refuses them. Pure.
 // Format: https://platform.openai.com/docs/api-reference/chat
 
 import {
@@ -12,9 +12,10 @@ import {
 } from "../../engine/mod.ts";
 import { type ComposedContent, piecesOf } from "../image_mark.ts";
 import { newCallId } from "./events.ts";
-import { dataUrlOf, given, schemaOf } from "./members.ts";
+import { given } from "../given.ts";
+import { dataUrlOf, schemaOf } from "./members.ts";
 
-/** The programs whose ways beyond OpenAI's API are known, by `owned_by` in their lists of models. */
+/** The programs whose additions to OpenAI's API are known, by `owned_by` in their lists of models. */
 export type ServerProgram = "vllm" | "sglang" | "other";
 
 /**
@@ -61,7 +62,10 @@ export function toCompletion(model: string, request: GenerateRequest, program: S
   return { ...common(model, request, program), prompt, ...given({ suffix, logprobs }) };
 }
 
-/** A conversation. Calls get ids, and results those of the calls that wait for one. */
+/**
+ * A conversation. Calls without an id get one, and results get the id of the next call without a
+ * result.
+ */
 export function toMessages(messages: readonly ChatMessage[]): unknown[] {
   let waiting: string[] = [];
   return messages.map(({ role, thinking, toolCalls, toolCallId, ...shown }) => {
@@ -138,7 +142,10 @@ function toFormat(format: OutputFormat, program: ServerProgram): Record<string, 
   );
 }
 
-/** Levels are OpenAI's; whether at all is for the template, of which DeepSeek's has its own word. */
+/**
+ * Levels of thinking are OpenAI's; turning it on or off is an argument of the template, DeepSeek's
+ * has another name.
+ */
 function toThinking(think: ChatRequest["think"]): Record<string, unknown> {
   if (think === undefined) return {};
   if (typeof think === "string") return { reasoning_effort: think === "max" ? "high" : think };

@@ -1,5 +1,5 @@
-// A server that runs models, and what is remembered of it: its API, what it says of its models, and
-// which it has. What is only nice to know is not waited for long.
+// A server that runs models, with a cache of what it told: its API, its models and facts about
+// them. Facts that are not necessary are not waited for long.
 
 import { type ChatRequest, RequestError } from "../../engine/mod.ts";
 import { abortable } from "../network/checked_fetch.ts";
@@ -17,11 +17,11 @@ import { ollama } from "./ollama.ts";
 import { openAi } from "./openai.ts";
 import { toMessages } from "./openai_request.ts";
 
-/** How long facts and lists hold. */
+/** How long facts and lists are valid, in milliseconds. */
 const FRESH_MILLISECONDS = 60_000;
-/** How long they are waited for. */
+/** How long they are waited for, in milliseconds. */
 const PATIENCE_MILLISECONDS = 1000;
-/** How long a server has to say which API it speaks. */
+/** How long a server has to tell its API, in milliseconds. */
 const DETECTION_MILLISECONDS = 10_000;
 
 const DIALECTS: Record<RemoteApi, RemoteDialect> = { ollama, openai: openAi };
@@ -53,7 +53,7 @@ export class RemoteServer {
   }
 
   /**
-   * How the server is talked to.
+   * The API of the server.
    *
    * @throws {RemoteError} if it cannot be asked
    */
@@ -62,14 +62,14 @@ export class RemoteServer {
     return DIALECTS[await (signal ? abortable(this.#api, signal) : this.#api)];
   }
 
-  /** What it says of a model; nothing if it does not say so soon. */
+  /** The facts of a model; none if the server does not answer soon. */
   async describe(model: string): Promise<RemoteFacts> {
     const known = this.#facts.get(model);
     if (known && isFresh(known)) return await known.value;
     const value = this.#soon((dialect, signal) =>
       dialect.describe({ client: this.client, model, signal })
     ).catch((error) => {
-      // Who has no such path will not have it at the next request either.
+      // A server without this path is not asked again.
       if (!(error instanceof RemoteError && error.status === 404)) this.#facts.delete(model);
       return { config: {} };
     });
@@ -78,8 +78,8 @@ export class RemoteServer {
   }
 
   /**
-   * Its models; none if it does not say so soon. A list that is no longer fresh is given while the next
-   * one is on its way, so that only the first call ever waits.
+   * Its models; none if it does not answer soon. An outdated list is returned while a new one is
+   * fetched, so that only the first call waits.
    */
   async list(): Promise<RemoteListing[]> {
     const known = this.#list;
@@ -92,7 +92,7 @@ export class RemoteServer {
   }
 
   /**
-   * Tokens of the prompt of a conversation: vLLM counts them, for others there is no way to know.
+   * The number of tokens in the prompt of a conversation. Only vLLM can count them.
    *
    * @throws {RequestError} if the server does not count
    */

@@ -53,7 +53,7 @@ async function* readLines(
     signal.throwIfAborted();
     throw client.error(502, `the connection broke (${reasonOf(error)})`, { cause: error });
   }
-  // The last line, and the blank one that a server which hangs up at once does not send.
+  // The last line, and an empty one to end its event, if the server closed the connection without it.
   if (rest !== "") yield* [rest, ""];
 }
 

@@ -1,6 +1,6 @@
 // The environment variables of the program in one table: what they do, for the help texts, and how
-// their values are read, for the doctor and for commands that refuse what cannot be. What comes of
-// them is in settings.ts.
+// their values are read, for the doctor and for commands that refuse invalid ones. settings.ts
+// turns them into settings.
 
 import { readRemoteHost } from "../../engine/mod.ts";
 import { parseByteSize, parseDuration } from "./quantities.ts";
@@ -20,11 +20,11 @@ export interface Variable {
   readonly isSecret?: boolean;
 }
 
-/** Values that can be read. */
+/** A kind of value. */
 export interface Kind {
   /** Such as "a whole number". */
   readonly is: string;
-  /** @throws {Error} if the text is none */
+  /** @throws {Error} if the text is no such value */
   readonly read: (text: string) => unknown;
 }
 
@@ -141,7 +141,7 @@ export const VARIABLES: readonly Variable[] = [
   { name: "NO_COLOR", effect: "no bold and dim text" },
 ];
 
-/** A value that cannot be read. */
+/** A value that is invalid. */
 export interface EnvironmentFault {
   readonly name: string;
   readonly value: string;
@@ -149,7 +149,7 @@ export interface EnvironmentFault {
   readonly is: string;
 }
 
-/** A variable has a value that cannot be read. */
+/** A variable has an invalid value. */
 export class EnvironmentError extends Error {
   /** Name of the class. */
   override name = "EnvironmentError";

@@ -1,5 +1,5 @@
-// What the environment variables of environment.ts come to. What cannot be read gives the default:
-// commands that act on them refuse it beforehand.
+// The settings that the environment variables of environment.ts amount to. An invalid value gives the
+// default here, because commands that act on settings refuse it beforehand.
 
 import { join } from "node:path";
 import { type Isolation, readRemoteHost } from "../../engine/mod.ts";
@@ -9,7 +9,7 @@ import { type HostAddress, parseHost } from "../network/host.ts";
 import type { LogFormat } from "../log.ts";
 import type { RemoteApi } from "../remote/mod.ts";
 
-/** How much is kept of what /v1/responses answered. */
+/** How many answers of /v1/responses are kept. */
 export interface ResponseBounds {
   count: number;
   /** Of all files. */
@@ -18,7 +18,7 @@ export interface ResponseBounds {
   age: number;
 }
 
-/** What the environment says. Durations in milliseconds; absent is "as the engine sees fit". */
+/** Settings of a server. Durations in milliseconds; where one is missing, the engine decides. */
 export interface Settings {
   models: string;
   host: HostAddress;
@@ -34,7 +34,7 @@ export interface Settings {
   gpuMemory?: number;
   /** Where models run. */
   isolation: Isolation;
-  /** Folder of what may be lost; absent where nothing says where it could be. */
+  /** Folder of caches, whose files may be lost; undefined where the system names none. */
   cache?: string;
   /** What is kept of /v1/responses. */
   responses: ResponseBounds;
@@ -45,7 +45,7 @@ export interface Settings {
   origins: string[];
   /** Names that Host may be, besides those of the machine. */
   hosts: string[];
-  /** Hosts of remote models; none: all that have public addresses. */
+  /** Hosts that models may be on. If it is empty: all hosts with public addresses. */
   remotes: string[];
   debug: boolean;
   apiKey?: string;
@@ -108,7 +108,7 @@ function isIsolation(text: string): text is Isolation {
   return text === "worker" || text === "process";
 }
 
-/** Where programs of this system keep what may be lost. */
+/** Where programs of this system keep their caches. */
 function cacheFolder(read: (name: string) => string, home: string): string | undefined {
   const own = read("QUERN_CACHE");
   if (own) return own;

@@ -1,8 +1,7 @@
-// Measures a model over the HTTP API: the load, prompts of some lengths, answers one by one and several
-// at a time. A first round of each kind is not counted, since it compiles kernels.
+// Measures a model over the HTTP API: the load, prompts of some lengths, and answers, one at a time and
+// several at once. The first round of each kind is not counted, because it warms up caches and drivers.
 
-import type { Api, OllamaProcess } from "../client/mod.ts";
-import type { VersionAnswer } from "../../version.ts";
+import type { Api, OllamaProcess, Version } from "../client/mod.ts";
 import { askModel, askProcess } from "./facts.ts";
 import { concurrencyOf, decodeRate, generate, prefillRate, type Sample } from "./generation.ts";
 import { PromptSource } from "./prompts.ts";
@@ -10,11 +9,11 @@ import { type BenchReport, type BenchRow, type BenchSettings, spreadOf } from ".
 
 /** Tokens of the prompts before answers that are measured. */
 const SHORT_PROMPT = 16;
-/** Tokens by which a prompt may turn out longer than it was meant to be. */
+/** Tokens by which a prompt may be longer than intended. */
 const MARGIN = 32;
-/** A server that heeds no `ignore_eos` may end an answer early; so often another prompt is tried. */
+/** How many prompts are tried where answers end early, on servers without `ignore_eos`. */
 const MOST_TRIES = 4;
-/** Fewer tokens give no rate. */
+/** The fewest tokens for which a rate is given. */
 const LEAST_TOKENS = 8;
 
 /** The step that loads the model. */
@@ -28,21 +27,21 @@ export interface BenchTools {
   onStep: (step: string) => void;
   /** Bytes per second that a plain read of the device's memory reaches, where that is known. */
   readBandwidth?: (() => Promise<number>) | undefined;
-  /** The name of the device, where it is this process's. */
+  /** The name of the device, if the model runs in this process. */
   describeDevice?: (() => Promise<string>) | undefined;
 }
 
 /**
- * Runs the benchmark. What goes wrong once the model is loaded ends the run, not what was measured: it is
- * the report's `failure`.
+ * Runs the benchmark. An error after the model is loaded ends the run; it is the `failure` of the
+ * report, which has everything that was measured before.
  *
  * @throws {ApiError} if the server has no such model, or refuses a request
  * @throws {Error} if the model does not generate text
  */
 export async function benchmark(settings: BenchSettings, tools: BenchTools): Promise<BenchReport> {
   const { api, onStep } = tools;
-  const versions = await api.json<VersionAnswer>("/api/version");
-  const version = versions.quern_version ?? versions.version;
+  const versions = await api.json<Partial<Version>>("/api/version");
+  const version = versions.quern_version ?? versions.version ?? "unknown";
   const { details, weightBytes } = await askModel(api, settings.model);
   let readRate: number | undefined;
   if (weightBytes !== undefined && tools.readBandwidth) {
@@ -73,7 +72,7 @@ export async function benchmark(settings: BenchSettings, tools: BenchTools): Pro
   };
 }
 
-/** Loads the model, and tells what it takes. */
+/** Loads the model, and returns how much memory and time that takes. */
 async function load(
   { model, contextLength }: BenchSettings,
   { api, signal, describeDevice }: BenchTools,

@@ -1,10 +1,10 @@
-// What the server tells of the model that is measured: what it is, whether it is in memory and how
-// much of that it takes, how large its weights are.
+// What the server tells of the model that is measured: its details, whether it is loaded, how much
+// memory it takes, and how large its weights are.
 
 import { isModelPath, ModelName } from "../../../engine/mod.ts";
 import type { Api, OllamaProcess, OllamaShow, OllamaTag } from "../client/mod.ts";
 
-/** Facts of a model that is not loaded for them. */
+/** Facts that can be asked for without loading the model. */
 export interface ModelFacts {
   details: Record<string, unknown>;
   /** Bytes of its files; undefined if they are not what each token reads, or not known. */
@@ -25,7 +25,7 @@ export async function askModel(api: Api, model: string): Promise<ModelFacts> {
   }
   const { models } = await api.json<{ models: OllamaTag[] }>("/api/tags");
   const size = models.find(({ name }) => isSame(name, model))?.size ?? await fileSize(model);
-  // A token is read by some of the experts only.
+  // With experts, only some of the weights are read for a token.
   const hasExperts = Object.entries(info).some(([key, value]) =>
     key.endsWith(".expert_count") && Number(value) > 0
   );
@@ -33,7 +33,7 @@ export async function askModel(api: Api, model: string): Promise<ModelFacts> {
   return { details: { ...details }, ...(isKnown && { weightBytes: size }) };
 }
 
-/** Of a model that is named by its path, and so is in no list. */
+/** The details of a model that is named by its path, which no list has. */
 async function fileSize(path: string): Promise<number | undefined> {
   const info = isModelPath(path) ? await Deno.stat(path).catch(() => undefined) : undefined;
   return info?.isFile ? info.size : undefined;

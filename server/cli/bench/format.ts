@@ -6,7 +6,7 @@ import type { BenchReport, BenchRow, Spread } from "./types.ts";
 
 const HEAD = ["TEST", "TOKENS/S", "RANGE", "FIRST TOKEN"];
 
-/** As it is printed on a terminal. */
+/** The report as it is printed on a terminal. */
 export function formatReport(report: BenchReport): string {
   const after = [bandwidthLine(report), ...report.notes].filter((line) => line !== undefined);
   return [
@@ -16,7 +16,7 @@ export function formatReport(report: BenchReport): string {
   ].join("\n");
 }
 
-/** As it is put into a page or an issue. */
+/** The report in Markdown, for a page or an issue. */
 export function formatMarkdown(report: BenchReport): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |\n`;
   const notes = [factsOf(report), bandwidthLine(report), ...report.notes];

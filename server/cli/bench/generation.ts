@@ -1,5 +1,5 @@
-// One generation, or several at the same time, with the times that the server counts and those that a
-// client sees. The text itself is of no interest.
+// One generation, or several at the same time, with the times that the server reports and those
+// that the client measures. The text is ignored.
 
 import type { Api, OllamaRecord } from "../client/mod.ts";
 
@@ -14,7 +14,7 @@ export interface GenerationRequest {
   signal: AbortSignal;
 }
 
-/** How a generation went; times in milliseconds. */
+/** The measurements of a generation; times in milliseconds. */
 export interface Sample {
   promptTokens: number;
   promptMilliseconds: number;
@@ -58,7 +58,7 @@ export async function generate(
   const firstTokenMilliseconds = (first ?? end) - started;
   return {
     promptTokens: last.prompt_eval_count ?? 0,
-    // A server that forwards to another may not be told of times.
+    // A server that forwards requests may report no times.
     promptMilliseconds: milliseconds(last.prompt_eval_duration) || firstTokenMilliseconds,
     tokens: last.eval_count ?? 0,
     decodeMilliseconds: milliseconds(last.eval_duration) || end - (first ?? started),
@@ -84,8 +84,8 @@ export function decodeRate(samples: readonly Sample[]): number {
 }
 
 /**
- * How many of the answers were being written when the first of them ended; the others had to wait.
- * A little before that, since messages take their time too.
+ * How many of the answers were being generated shortly before the first of them ended. The others
+ * had to wait. A margin allows for the time that messages take.
  */
 export function concurrencyOf(samples: readonly Sample[]): number {
   const [first] = [...samples].sort((a, b) => a.end - b.end);

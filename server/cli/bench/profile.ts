@@ -21,14 +21,14 @@ interface Table {
 
 const COLUMNS = ["CALLS", "TIME", "SHARE", "GB/S", "OF READ", "GFLOP/S"];
 
-/** As it is printed on a terminal. */
+/** The report as it is printed on a terminal. */
 export function formatProfile(report: ProfileReport): string {
   return [`${titleOf(report)}\n`, ...partsOf(report)].map((part) =>
     typeof part === "string" ? part : formatTable(part.rows)
   ).join("\n");
 }
 
-/** As it is put into a page or an issue. */
+/** The report in Markdown, for a page or an issue. */
 export function formatProfileMarkdown(report: ProfileReport): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |\n`;
   const parts = partsOf(report).map((part) => {
@@ -40,7 +40,7 @@ export function formatProfileMarkdown(report: ProfileReport): string {
   return [`### ${titleOf(report)}\n`, ...parts].join("\n");
 }
 
-/** The same with numbers in full: seconds, bytes and operations of all steps of a phase. */
+/** The report as data: seconds, bytes and operations of all steps of a phase. */
 export function profileToJson(report: ProfileReport): string {
   const { prefill, decode, ...facts } = report;
   const phase = ({ operations, layers, ...times }: PhaseProfile) => ({
@@ -68,7 +68,7 @@ function partsOf({ prefill, decode, readBandwidth }: ProfileReport): (string | T
   ];
 }
 
-/** All of the prompt's steps together, but the mean of those that decode: they are alike. */
+/** The time of all steps of the prompt together, or the mean of the decoding steps, which are alike. */
 function phaseParts(
   name: "prefill" | "decode",
   phase: PhaseProfile,
@@ -118,7 +118,10 @@ function phaseParts(
   ];
 }
 
-/** What steps took beside their operations: encoding, submitting, reading tokens, the scheduler. */
+/**
+ * The time of steps outside of their operations: encoding, submitting, reading tokens, the
+ * scheduler.
+ */
 function betweenSeconds(
   { seconds, operations }: Pick<PhaseProfile, "seconds" | "operations">,
 ): number {

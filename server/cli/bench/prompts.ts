@@ -1,5 +1,6 @@
-// Prompts of about so many tokens, each different from its first word on, lest the server have its
-// beginning in a cache. How many tokens a word is depends on the model and is learnt on the way.
+// Prompts of about a given number of tokens. Each differs from the first word on, so that the
+// server has no prefix of it in a cache. How many tokens a word has depends on the model and is
+// learnt on the way.
 
 const WORDS = (
   "river stone light paper green window market story winter letter garden music table number " +
@@ -29,7 +30,7 @@ export class PromptSource {
     return Array.from({ length: Math.max(1, Math.floor(count)) }, word).join(" ");
   }
 
-  /** Takes note of how many tokens a prompt was. */
+  /** Learns how many tokens a prompt had. */
   learn(prompt: string, tokens: number): void {
     if (tokens > 0) this.#tokensPerWord = tokens / prompt.split(" ").length;
   }

@@ -1,4 +1,4 @@
-// What a benchmark is asked for, and what it finds.
+// The settings of a benchmark, and its report.
 
 /** What to measure. */
 export interface BenchSettings {
@@ -11,7 +11,7 @@ export interface BenchSettings {
   parallel: readonly number[];
   /** How often each is measured. */
   repeat: number;
-  /** Window in tokens; absent, as the server has it. */
+  /** Window in tokens. Default: the server's. */
   contextLength?: number;
 }
 
@@ -25,11 +25,11 @@ export interface Spread {
 /** What was measured of one thing. */
 export interface BenchRow {
   test: "prefill" | "decode";
-  /** Of prefill, tokens of the prompt that was asked for; of decode, answers at a time. */
+  /** For prefill, the tokens of the prompt; for decode, the number of answers at a time. */
   size: number;
   /** Of all answers together. */
   tokensPerSecond: Spread;
-  /** From the request to its first token, or of the slowest answer to its own. */
+  /** From the request to its first token; of several answers, that of the slowest. */
   firstTokenMilliseconds: Spread;
 }
 
@@ -45,14 +45,14 @@ export interface BenchReport {
   device: string;
   /** All that the model takes. */
   memoryBytes: number;
-  /** Absent if it was in memory before. */
+  /** Undefined if the model was loaded before. */
   loadMilliseconds?: number;
   rows: BenchRow[];
   /** How much of the memory's speed decoding one answer reaches, where that is known. */
   bandwidth?: { weightBytesPerSecond: number; readBytesPerSecond: number };
   /** What was left out, and why. */
   notes: string[];
-  /** What ended the run before all was measured. */
+  /** The error that ended the run early. */
   failure?: unknown;
 }
 

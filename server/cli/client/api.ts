@@ -1,12 +1,12 @@
-// The HTTP API as the commands use it: requests, JSON answers, and NDJSON streams whose faults become
-// errors. It does not know where the server is; connect.ts finds it, or makes one in this process.
+// The HTTP API as the commands use it: requests, JSON answers, and NDJSON streams whose errors are
+// thrown. It does not know where the server is; connect.ts finds it, or makes one in this process.
 
 import { messageOf } from "../../log.ts";
 
 /** An answer that refuses the request, in the server's own words. */
 export class ApiError extends Error {
   override name = "ApiError";
-  /** @param status HTTP status; 500 for a fault told inside a stream, whose status was sent before */
+  /** @param status HTTP status; 500 for an error within a stream, whose status was sent before */
   constructor(readonly status: number, message: string) {
     super(message);
   }
@@ -24,7 +24,7 @@ export interface Api extends AsyncDisposable {
   /** Address of the server, without a slash at the end. */
   readonly url: string;
   /**
-   * Sends a request; an answer of any status is an answer.
+   * Sends a request; returns an answer of any status.
    *
    * @throws {ConnectionError} if there is none
    */

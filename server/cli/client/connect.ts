@@ -12,7 +12,7 @@ import type { CliDependencies } from "../dependencies.ts";
 import { showLoadProgress } from "../terminal/progress.ts";
 import { type Api, ConnectionError, createApi } from "./api.ts";
 
-/** A server that says nothing for so long is taken for one that never will. */
+/** How long a server has to answer the first request, in milliseconds. */
 const CONNECT_MILLISECONDS = 10_000;
 
 /** How to connect. */
@@ -105,13 +105,14 @@ function startInProcess(dependencies: CliDependencies, settings: Settings, url: 
   });
 }
 
-/** Faults of requests come with their answers; what else a server would log is no user's business. */
+/**
+ * A log of warnings alone. Errors of requests come with their answers, and the rest is not for
+ * users.
+ */
 function warningsOnly(warn: Log["warn"]): Log {
   const ignore = () => {};
   return { debug: ignore, info: ignore, warn, error: ignore };
 }
-
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
  * Where a model of the store, or of a path, is.
@@ -124,7 +125,7 @@ export async function findLocalModel(
   name: string,
 ): Promise<FileSource> {
   const settings = readSettings(dependencies.environment);
-  const { store } = assemble({ dependencies, settings, log: SILENT });
+  const { store } = assemble({ dependencies, settings, log: warningsOnly(() => {}) });
   const { source } = await store.find(name);
   if (source.kind === "files") return source;
   throw new Error(`Cannot load "${name}": it runs at ${source.host}, not on this machine`);

@@ -9,6 +9,7 @@ export type {
   OllamaShow,
   OllamaTag,
   OllamaToolCall,
+  Version,
 } from "../../http/mod.ts";
 export { type Api, ApiError, ConnectionError, refusalOf, type RequestOptions } from "./api.ts";
 export { connect, type ConnectOptions, findLocalModel } from "./connect.ts";

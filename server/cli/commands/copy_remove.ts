@@ -1,10 +1,10 @@
-// `quern cp SOURCE DESTINATION` and `quern rm MODEL...`: names of the store given and taken away.
+// `quern cp SOURCE DESTINATION` and `quern rm MODEL...`: give models further names, and remove models.
 
 import { connect } from "../client/mod.ts";
 import { messageOf } from "../../log.ts";
 import type { CliDependencies } from "../dependencies.ts";
 
-/** Gives a model a second name, which takes no second room. */
+/** Gives a model a second name; its files are not copied. */
 export async function copy(
   dependencies: CliDependencies,
   source: string,
@@ -16,7 +16,7 @@ export async function copy(
   return 0;
 }
 
-/** Removes models; one that fails does not keep the others. */
+/** Removes models; after an error the others are still removed. */
 export async function remove(dependencies: CliDependencies, models: string[]): Promise<number> {
   const { terminal } = dependencies;
   await using api = await connect(dependencies);

@@ -1,5 +1,5 @@
 // `quern create MODEL`: reads a Modelfile, sends the files that it names to the server, and has the
-// model made there. What a Modelfile may say is engine/create.
+// model created there. engine/create knows the language of Modelfiles.
 
 import { dirname, resolve } from "node:path";
 import { type Modelfile, parseModelfile } from "../../../engine/mod.ts";

@@ -19,11 +19,11 @@ export interface Sources {
   readonly adapters: readonly LocalFile[];
 }
 
-/** What a folder of weights consists of; READMEs and pictures stay behind. */
+/** The files of a folder that a model is made from; READMEs and pictures are left out. */
 const PART_OF_MODEL = /\.(safetensors|gguf|json|model)$/i;
 const WEIGHTS = /\.(safetensors|gguf)$/i;
 const DIGEST = /^@?(sha256[:-][0-9a-f]{64})$/i;
-/** A path that is written as one, so that it cannot be meant as a name. */
+/** A text that can only be a path, not a name. */
 const PATH = /^(\.{0,2}[\\/]|~|[A-Za-z]:[\\/])|\.(gguf|safetensors|bin)$/i;
 
 /**
@@ -60,7 +60,7 @@ export async function resolveSources(modelfile: Modelfile, folder: string): Prom
   };
 }
 
-/** The files that a text means; none if it names nothing here, or a folder without weights. */
+/** The files that a text names; none if there is no such file, or it is a folder without weights. */
 async function findFiles(text: string, folder: string): Promise<LocalFile[]> {
   const digest = DIGEST.exec(text)?.[1];
   if (digest) return [{ name: "model.gguf", source: { digest: digest.replace("-", ":") } }];

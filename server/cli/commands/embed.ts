@@ -16,7 +16,7 @@ export interface EmbedOptions {
   array?: boolean;
 }
 
-/** Texts that one request carries: what comes from a long file shows up as it is computed. */
+/** Texts per request: the vectors of a long file are printed as they are computed. */
 const BATCH = 64;
 
 /** Prints the vectors of the texts, or, without any, of the lines of standard input. */

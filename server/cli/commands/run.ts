@@ -23,8 +23,8 @@ import { readRunSettings, type RunOptions } from "./run_settings.ts";
 export type { RunOptions } from "./run_settings.ts";
 
 /**
- * Answers one prompt, behind all of a piped standard input; or, at a terminal without a prompt, one
- * after the other until `/bye`.
+ * Answers one prompt, which follows the text of a piped standard input; or, at a terminal without a
+ * prompt, holds a conversation until `/bye`.
  *
  * @returns the exit code; 130 after an interrupt
  */
@@ -47,7 +47,7 @@ export async function run(
       return 0;
     }
     session = await openSession(dependencies, api, { name, facts }, options);
-    // Also before a single answer, so that the progress of a load here is over when that begins.
+    // Load before a single answer too, so that the progress of a load is gone when the answer begins.
     if (text === undefined || api.inProcess) await session.load(signal);
     if (text !== undefined) await session.answer(text, signal);
     return 0;
@@ -57,7 +57,7 @@ export async function run(
   return await runRepl(session, keyboard);
 }
 
-/** What is piped in and the argument; undefined if somebody is there to type. */
+/** The piped text and the argument; undefined if a person is to type. */
 async function readPrompt(terminal: Terminal, prompt?: string): Promise<string | undefined> {
   if (terminal.stdinIsTerminal) return prompt;
   // Every file ends with a line feed.
@@ -84,14 +84,14 @@ async function openSession(
     conversation: new Conversation(api, model, settings),
     look: {
       wordWrap: !options.nowordwrap,
-      // A script that does not ask for thinking wants the answer alone.
+      // Scripts that do not ask for thinking want only the answer.
       showThinking: options.hidethinking ? false : options.think ? true : undefined,
       verbose: options.verbose ?? false,
     },
   });
 }
 
-/** What was typed before, and where it is kept; a file that cannot be read keeps nobody from talking. */
+/** The history of inputs. Where its file cannot be read, the conversation goes on without it. */
 async function openHistory({ environment, terminal }: CliDependencies): Promise<History> {
   const { OLLAMA_NOHISTORY = "", HOME, USERPROFILE } = environment;
   const home = HOME || USERPROFILE;
@@ -130,7 +130,10 @@ async function printVector(terminal: Terminal, api: Api, request: VectorRequest)
   terminal.write(`${JSON.stringify(embeddings[0])}\n`);
 }
 
-/** A path is told from a name, which may have slashes too, by how it begins or by its ending. */
+/**
+ * Whether a text is a path: its beginning or its ending tells it from a name, which may have
+ * slashes too.
+ */
 export function isPath(model: string): boolean {
   return /^(?:\.{0,2}[\\/]|[A-Za-z]:[\\/])|\.gguf$/i.test(model);
 }

@@ -10,7 +10,7 @@ import { VERSION } from "../../version.ts";
 import type { CliDependencies } from "../dependencies.ts";
 import { checkEnvironment } from "../../settings/environment.ts";
 
-/** How long closing models and the port may take before the process leaves all the same. */
+/** How long closing models and the port may take before the process exits anyway, in milliseconds. */
 const CLOSE_MILLISECONDS = 5000;
 /** Longest delay that timers can hold. */
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -27,8 +27,9 @@ const OPENERS: Record<string, [string, ...string[]]> = {
 };
 
 /**
- * Serves until interrupted. Then what runs has QUERN_SHUTDOWN_TIMEOUT to end, while new requests are
- * sent away; a second interrupt does not wait for that, a third one for nothing.
+ * Serves until interrupted. Then running requests have QUERN_SHUTDOWN_TIMEOUT to end, while new
+ * ones are refused. A second interrupt does not wait for them, a third one ends the process at
+ * once.
  *
  * @throws {EnvironmentError} if the value of a variable cannot be read
  */
@@ -61,7 +62,8 @@ export async function serve(
     await drain.begin();
   };
   const close = async () => {
-    // Ends what the models are still saying, and with it the streams that the port would wait for.
+    // Ends the answers that are still being generated, and thereby the streams that the port would
+    // wait for.
     await manager.closeAll();
     await Promise.all([cleaning, server.shutdown()]);
   };
@@ -69,7 +71,7 @@ export async function serve(
   return 0;
 }
 
-/** Removes what pulls and creations that never ended have left. */
+/** Removes files that interrupted pulls and creations have left. */
 async function cleanUp(store: ModelStore, log: Log): Promise<void> {
   const { removed, bytes, skipped } = await store.prune();
   if (skipped) log.warn(skipped);
@@ -92,7 +94,7 @@ async function openPage({ spawn }: CliDependencies, url: string, log: Log): Prom
   }
 }
 
-/** A log that nobody reads any more is no reason to stop serving. */
+/** Writes a line of the log; the server goes on if nobody reads it any more. */
 function ignoringReaders(write: (text: string) => void): (text: string) => void {
   return (text) => {
     try {
@@ -105,7 +107,10 @@ function ignoringReaders(write: (text: string) => void): (text: string) => void 
 
 type Step = [run: () => Promise<void>, milliseconds: number];
 
-/** Waits for an interrupt, then takes the steps; the time of each, or one more interrupt, ends it. */
+/**
+ * Waits for an interrupt, then takes the steps. Each ends after its time, or at a further
+ * interrupt.
+ */
 async function uponInterrupt(terminal: Terminal, steps: Step[]): Promise<void> {
   const interrupts = Array.from({ length: 1 + steps.length }, () => Promise.withResolvers<void>());
   let count = 0;

@@ -8,11 +8,11 @@ import { interruptible } from "../terminal/interrupt.ts";
 
 /** Options of the command line. */
 export interface TransferOptions {
-  /** Plain HTTP, or a certificate that nobody has signed. */
+  /** Allows plain HTTP, or a certificate that is not trusted. */
   insecure?: boolean;
 }
 
-/** Downloads a model; what an interrupt leaves is where the next pull goes on. */
+/** Downloads a model. After an interrupt the next pull continues where this one stopped. */
 export async function pull(
   dependencies: CliDependencies,
   model: string,
@@ -53,7 +53,7 @@ function transfer(
   });
 }
 
-/** The error, and which model could have been meant. */
+/** The error, with a suggestion of the model that may have been meant. */
 async function withSuggestion(
   error: ApiError,
   api: Api,

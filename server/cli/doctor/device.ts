@@ -16,7 +16,7 @@ import { driverVersion } from "./driver.ts";
 import { adviseHiddenGpu, adviseMissingGpu, adviseUnusedGpu } from "./gpu_advice.ts";
 import type { Finding, Section, Todo } from "./types.ts";
 
-/** What WebGPU gives without being asked, in bytes. */
+/** The default limits of WebGPU, in bytes. */
 const DEFAULT_LIMITS = { binding: 128 * 2 ** 20, buffer: 256 * 2 ** 20 };
 
 const UPDATE_DRIVER: Todo = { text: "Update the driver of the GPU, then ask the doctor again." };
@@ -67,7 +67,7 @@ export async function examineDevice(
   }
 }
 
-/** A GPU that is in the machine and not used is worth a word, unless that is what the user wants. */
+/** A finding about a GPU of the machine that is not used, unless the user has chosen the CPU. */
 async function cpuFinding(
   { reason }: DeviceChoice,
   { description }: DeviceProfile,
@@ -117,7 +117,7 @@ function productFinding({ values, wrong, milliseconds }: DeviceExamination["prod
 function featureFindings(
   { subgroups, subgroupSize, packedDot, timestamps, software }: Capabilities,
 ): Finding[] {
-  // Kernels for the CPU do without; elsewhere it costs speed.
+  // The CPU needs no subgroups; on a GPU their lack costs speed.
   const lack = software ? "ok" : "warning";
   return [
     subgroupSize > 0 ? ok("subgroups", `of ${subgroupSize} invocations`) : {

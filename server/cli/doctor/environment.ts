@@ -5,12 +5,12 @@ import { type Environment, faultsOf, VARIABLES } from "../../settings/environmen
 import { nearest } from "../nearest.ts";
 import type { Finding, Section } from "./types.ts";
 
-/** Names of variables are long: more letters may be wrong than in a command. */
+/** The most wrong letters in a name for which another one is suggested: these names are long. */
 const MOST_CHANGES = 3;
 
 const PREFIX = /^(?:OLLAMA|QUERN)_/i;
 
-/** Ollama's own that mean nothing here, since what they choose is chosen by itself or not there. */
+/** Variables of Ollama that have no effect here. */
 const WITHOUT_EFFECT = [
   "OLLAMA_AUTH",
   "OLLAMA_EDITOR",

@@ -1,5 +1,5 @@
-// What to do where WebGPU finds no GPU, or only one made of software: the hardware and what stands in
-// its way are looked for, the commands are those of the system at hand.
+// What to do where WebGPU finds no GPU, or only a software adapter: looks for the hardware and for what
+// keeps WebGPU from it, and gives the commands for this system.
 
 import type { Environment } from "../../settings/environment.ts";
 import { installationCommand } from "../setup/advice.ts";
@@ -11,7 +11,7 @@ const PCI_DEVICES = "/proc/bus/pci/devices";
 const RENDER_NODE = "/dev/dri/renderD128";
 const CONTAINER_MARKS = ["/.dockerenv", "/run/.containerenv"];
 
-/** PCI ids of makers all of whose devices with a Vulkan driver are GPUs. */
+/** PCI ids of makers of GPUs. */
 const NVIDIA = "10de";
 const AMD = "1002";
 
@@ -57,7 +57,10 @@ export async function adviseMissingGpu(host: Host, environment: Environment): Pr
     : { text: `Install a Vulkan driver, ${without}. ${AGAIN}`, command };
 }
 
-/** What to do where the CPU computes although a GPU is in the machine; undefined if there seems to be none. */
+/**
+ * What to do where the CPU computes although a GPU is in the machine; undefined if there seems to
+ * be none.
+ */
 export async function adviseUnusedGpu(
   host: Host,
   environment: Environment,

@@ -1,10 +1,10 @@
-// The machine that the doctor looks at, outside of tests: this one.
+// The machine that the doctor examines, behind an interface so that tests can have others.
 
 import type { HostAddress } from "../../network/host.ts";
 import { type FreeBytes, systemFreeBytes } from "../../registry/disk_space.ts";
 import { type Host, localHost } from "../setup/host.ts";
 
-/** A port that lets a connection wait for so long is as good as closed. */
+/** How long a port may take to accept a connection, in milliseconds; then it counts as closed. */
 const CONNECT_MILLISECONDS = 2000;
 
 /** This machine. */
@@ -23,7 +23,7 @@ async function isPortOpen({ hostname, port }: { hostname: string; port: number }
   }
 }
 
-/** The machine beyond files and environment, so that tests can have others. */
+/** What the doctor asks a machine, besides files and the environment. */
 export interface Machine {
   host: Host;
   /** Whether anything accepts connections there. */

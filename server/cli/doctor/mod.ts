@@ -1,5 +1,5 @@
-// The doctor: looks at all that Quern needs of a machine, one section after the other.
-// It changes nothing, but for a file in the store's folder that is gone at once.
+// The doctor: looks at all that Quern needs of a machine, one section after the other. It changes
+// nothing, except that it writes a file into the store's folder and removes it at once.
 
 import type { CliDependencies } from "../dependencies.ts";
 import { readSettings } from "../../settings/settings.ts";
@@ -17,7 +17,7 @@ export { formatSection, formatTodos, type Look } from "./format.ts";
 export { localMachine, type Machine } from "./machine.ts";
 export { type Finding, type Mark, type Section, type Todo, worst } from "./types.ts";
 
-/** The sections, each as soon as it is known: the first look at a GPU takes a while. */
+/** The sections, each as soon as it is ready, because the first look at a GPU takes a while. */
 export async function* examine(
   { environment, fetch, inspect, memory, device }: CliDependencies,
   machine: Machine,

@@ -1,5 +1,5 @@
-// What models of the usual sizes take of a GPU's memory, roughly: a model of each size that many
-// people run stands for its like. What a certain model takes is computed from its file, elsewhere.
+// Roughly how much memory models of the usual sizes take, by the example of a popular model of each
+// size. engine/memory computes from its file what a certain model takes.
 
 /** A size of model, by one that has it. */
 interface ModelSize {
@@ -30,7 +30,7 @@ const ELEMENT_BYTES = 2;
 /** Activations and logits of a few parallel requests. */
 const SCRATCH_BYTES = 256 * 2 ** 20;
 
-/** Tokens of the window that is counted. */
+/** Tokens of the window that the sizes are for. */
 export const WINDOW = 8192;
 
 /** Types of weights that are counted. */

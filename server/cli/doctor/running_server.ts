@@ -3,8 +3,8 @@
 
 import { clientUrl, isLoopback } from "../../network/host.ts";
 import type { Settings } from "../../settings/settings.ts";
-import { VERSION, type VersionAnswer } from "../../version.ts";
-import type { OllamaProcess } from "../client/mod.ts";
+import { VERSION } from "../../version.ts";
+import type { OllamaProcess, Version } from "../client/mod.ts";
 import type { Machine } from "./machine.ts";
 import type { Finding, Section, Todo } from "./types.ts";
 
@@ -53,7 +53,7 @@ export async function examineServer(
     await answer.body?.cancel();
     return state(locked(url, apiKey !== undefined), { state: "locked" });
   }
-  const told: Partial<VersionAnswer> = await answer.json().catch(() => undefined) ?? {};
+  const told: Partial<Version> = await answer.json().catch(() => undefined) ?? {};
   const version = told.quern_version ?? told.version;
   if (typeof version !== "string") {
     return state(otherProgram(url, "has no Ollama API"), { state: "taken" });

@@ -1,7 +1,10 @@
-// What the doctor finds: sections of findings, each of which is well or not, with what to do if not.
-// Plain data, which --json prints as it is.
+// The doctor's report: sections of findings, each with a mark, and with advice if something is
+// wrong. Plain data, which --json prints as it is.
 
-/** How it is. A warning works, though not as well as it could; a problem does not. */
+/**
+ * The mark of a finding. A warning is about what works, but could work better; a problem does not
+ * work.
+ */
 export type Mark = "ok" | "warning" | "problem";
 
 /** One thing that was looked at. */
@@ -22,7 +25,7 @@ export interface Todo {
   command?: string;
 }
 
-/** What belongs together. */
+/** Findings that belong together. */
 export interface Section {
   title: string;
   findings: Finding[];

@@ -90,7 +90,10 @@ export async function similarModel(
   return nearestModel(model, await modelNames(api, signal));
 }
 
-/** Another name near to this one; the model in the box counts, which a pull brings back if removed. */
+/**
+ * Another name near to this one. The model in the box counts even if it was removed, as a pull
+ * restores it.
+ */
 function nearestModel(model: string, names: readonly string[]): string | undefined {
   const near = nearest(model, [...names, BOX_MODEL.name]);
   return near === model ? undefined : near;
@@ -104,12 +107,15 @@ async function modelNames(api: Api, signal: AbortSignal): Promise<string[]> {
   return models.map(({ name }) => name.replace(/:latest$/, ""));
 }
 
-/** Whether the model can do that, such as `vision`; a server that says nothing leaves it open. */
+/** Whether the model has a capability, such as `vision`; without a list it has `completion` alone. */
 export function can(facts: ModelFacts, capability: string): boolean {
   return facts.capabilities?.includes(capability) ?? capability === "completion";
 }
 
-/** Whether the model knows turns; one without can only continue a text. Another server's may. */
+/**
+ * Whether the model takes conversations. Without a template it can only continue a text; a remote
+ * one may have one.
+ */
 export function knowsTurns({ template, renderer, remote_host: remoteHost }: ModelFacts): boolean {
   return Boolean(template || renderer || remoteHost);
 }

@@ -10,7 +10,7 @@ import { type Key, KeyDecoder } from "./keys.ts";
 import { LineEditor } from "./line_editor.ts";
 import { type EditorView, Screen } from "./screen.ts";
 
-/** What came of a prompt: a text, one that was given up, or the end of all input. */
+/** The result of a prompt: a text, a text that was cancelled, or the end of all input. */
 export type Typed =
   | { kind: "text"; text: string }
   | { kind: "cancelled"; text: string }
@@ -18,7 +18,10 @@ export type Typed =
 
 /** Reads messages. */
 export interface Reader {
-  /** Prompts for a text, with those typed before, the oldest first. An abort is the end of all input. */
+  /**
+   * Prompts for a text, with those typed before, the oldest first. An abort is the end of all
+   * input.
+   */
   read(history: readonly string[], signal: AbortSignal): Promise<Typed>;
 }
 
@@ -50,7 +53,7 @@ export class PromptReader implements Reader {
   readonly #screen: Screen;
   /** Keys that came with the last read and are not used yet. */
   #keys: Key[] = [];
-  /** A read that an abort left behind; what it gives is for the next prompt. */
+  /** A read that an abort left pending; its bytes are for the next prompt. */
   #pending: Promise<Uint8Array | undefined> | undefined;
 
   constructor(options: PromptReaderOptions) {

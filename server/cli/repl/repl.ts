@@ -1,5 +1,5 @@
-// The conversation at a terminal: prompts, commands and answers, one after the other. No fault of one
-// of them ends the session; `/bye`, Ctrl-D and a request to terminate do.
+// The conversation at a terminal: prompts, commands and answers, one after the other. Errors do not end
+// the session; `/bye`, Ctrl-D and a signal to terminate do.
 
 import { INTERRUPTED } from "../terminal/interrupt.ts";
 import { messageOf } from "../../log.ts";
@@ -10,7 +10,7 @@ import type { Keyboard } from "./keyboard.ts";
 import { PlainReader, PromptReader, type Reader, type Typed } from "./prompt_reader.ts";
 import type { Session } from "./session.ts";
 
-/** Talks until the person leaves; gives the exit code. */
+/** Runs the conversation until the person leaves; returns the exit code. */
 export async function runRepl(session: Session, keyboard: Keyboard): Promise<number> {
   const repl = new Repl(session, keyboard);
   try {
@@ -23,7 +23,7 @@ export async function runRepl(session: Session, keyboard: Keyboard): Promise<num
 class Repl {
   readonly #session: Session;
   readonly #reader: Reader;
-  /** Ends what is at work: an answer, a command, or the wait for a prompt. */
+  /** Aborts the current answer, command, or wait for a prompt. */
   #abort = new AbortController();
 
   constructor(session: Session, keyboard: Keyboard) {
@@ -40,7 +40,7 @@ class Repl {
         this.#abort = new AbortController();
         const { signal } = this.#abort;
         const typed = await this.#reader.read(history.entries, signal);
-        // With the keyboard giving keys, Ctrl-C is one: an interrupt is a request to terminate.
+        // While keys are read, Ctrl-C is a key. So a signal is a request to terminate.
         if (signal.aborted) return INTERRUPTED;
         if (await this.#take(typed, signal) === "leave") return 0;
       }
@@ -66,7 +66,7 @@ class Repl {
     }
   }
 
-  /** A history that cannot be written is told of once, and then left alone. */
+  /** Adds to the history. After the first error the person is warned, and nothing more is written. */
   async #remember(text: string): Promise<void> {
     const { history } = this.#session;
     try {
@@ -78,7 +78,10 @@ class Repl {
   }
 }
 
-/** With standard output elsewhere, what is typed shows where the errors do. */
+/**
+ * The reader that the terminal allows. If standard output is redirected, typing shows on standard
+ * error.
+ */
 function createReader({ terminal, environment }: Session, keyboard: Keyboard): Reader {
   const { stdoutIsTerminal, stderrIsTerminal } = terminal;
   const isTerminal = stdoutIsTerminal || stderrIsTerminal;

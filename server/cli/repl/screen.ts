@@ -3,7 +3,7 @@
 
 import { type TerminalSize, truncate, widthOf } from "../terminal/mod.ts";
 
-/** What is to be seen. */
+/** What is shown. */
 export interface EditorView {
   /** Before the first line. */
   readonly prompt: string;
@@ -89,7 +89,7 @@ export class Screen {
     this.#column = layout.column;
   }
 
-  /** Leaves the drawing where it is and goes below it, without its placeholder. */
+  /** Removes the placeholder, and moves the cursor below the drawing. */
   leave(view: EditorView, size: TerminalSize): void {
     this.draw({ ...view, cursor: view.text.length, placeholder: "" }, size);
     this.#write("\r\n");
@@ -107,7 +107,10 @@ export class Screen {
     this.#column = 0;
   }
 
-  /** To where the last drawing began, and clear from there. A narrower window has wrapped its rows. */
+  /**
+   * The sequence that goes to the start of the last drawing and clears from there. A window that
+   * became narrower has wrapped its rows.
+   */
   #home(columns: number): string {
     const rowsOf = (width: number) => Math.max(1, Math.ceil(width / columns));
     const above = this.#above.reduce((sum, width) => sum + rowsOf(width), 0);

@@ -1,5 +1,5 @@
-// A run at work: one conversation with its looks and settings, and how an answer is shown. The
-// commands change it, the REPL and one-shot runs talk through it.
+// The state of a run: one conversation, its settings, and how answers are shown. Commands change
+// it; the REPL and runs with a single prompt ask through it.
 
 import type { Api, OllamaRecord } from "../client/mod.ts";
 import type { Environment } from "../../settings/environment.ts";
@@ -27,7 +27,7 @@ export interface SessionOptions {
   look: SessionLook;
 }
 
-/** One run. */
+/** The state of a run. */
 export class Session {
   readonly api: Api;
   readonly terminal: Terminal;
@@ -45,27 +45,27 @@ export class Session {
     this.look = look;
   }
 
-  /** Tells the person something that is no answer. */
+  /** Prints a line that is no answer. */
   say(text: string): void {
     const { stdoutIsTerminal, write, writeError } = this.terminal;
     (stdoutIsTerminal ? write : writeError)(`${text}\n`);
   }
 
-  /** Tells the person of something that will not be as asked. */
+  /** Prints a warning. */
   warn(text: string): void {
     this.terminal.writeError(`Warning: ${text}\n`);
   }
 
   /** Loads the model, with an indicator. */
   async load(signal: AbortSignal): Promise<void> {
-    // An engine in this process shows its progress itself.
+    // A model that is loaded in this process shows its progress itself.
     using _waiting = this.api.inProcess
       ? undefined
       : this.#wait(`loading ${this.conversation.model.name}`);
     await this.conversation.load(signal);
   }
 
-  /** Shows the conversation that the model was saved with, as if it had been held here. */
+  /** Shows the conversation that the model was saved with. */
   showSaved(): void {
     for (const { role, content } of this.conversation.model.facts.messages ?? []) {
       const text = withoutControls(content ?? "");
@@ -74,7 +74,7 @@ export class Session {
     }
   }
 
-  /** Shows the answer to a prompt that nothing was said before. */
+  /** Shows the answer to a single prompt, without a conversation. */
   async answer(prompt: string, signal: AbortSignal): Promise<void> {
     const { text, images } = await this.#readImages(prompt);
     await this.#show(this.conversation.complete(text, images, signal));
@@ -108,10 +108,10 @@ export class Session {
     return { text: found.text, images: found.images.map(({ base64 }) => base64) };
   }
 
-  /** Shows an answer as it comes. One that is cut or fails ends its row before it throws. */
+  /** Shows an answer as it comes. After an error or an abort the row is ended before it throws. */
   async #show(records: AsyncIterable<OllamaRecord>): Promise<void> {
     const { terminal, environment, look, conversation } = this;
-    // Breaks between words would be within the strings of JSON.
+    // Wrapping would put line breaks into the strings of JSON.
     const wordWrap = look.wordWrap && conversation.settings.format === undefined;
     const printer = new AnswerPrinter(terminal, environment, { ...look, wordWrap });
     const waiting = this.#wait("");

@@ -7,7 +7,7 @@ import { parseParameter } from "./parameters.ts";
 import type { Session } from "./session.ts";
 import { lookUp, nearest } from "../nearest.ts";
 
-/** Makes a setting of what stands behind its name; gives what to say. */
+/** Applies the words after the name of a setting; returns the message to print. */
 type Setter = (session: Session, value: string) => string;
 
 const SETTERS: Record<string, Setter> = {
@@ -31,7 +31,7 @@ const SETTERS: Record<string, Setter> = {
   quiet: ({ look }) => toggle("quiet", () => look.verbose = false),
 };
 
-/** Changes one setting, or shows which there are. */
+/** Changes one setting, or lists all. */
 export function set({ session, argument }: CommandCall): void {
   const [name, value] = firstWord(argument);
   if (name === "") return session.say(helpOn("set")!);

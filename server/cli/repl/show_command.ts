@@ -27,12 +27,12 @@ const SHOWERS: Record<string, Shower> = {
     carried(template) ?? "No prompt template was specified for this model.",
 };
 
-/** A text that a model carries, if it does. */
+/** A text of the model, if it has one. */
 function carried(text: string | undefined): string | undefined {
   return text ? withoutControls(text) : undefined;
 }
 
-/** Shows one fact, or which there are. */
+/** Shows one fact, or lists all. */
 export async function show({ session, argument, signal }: CommandCall): Promise<void> {
   const topic = argument.trim();
   if (topic === "") return session.say(helpOn("show")!);

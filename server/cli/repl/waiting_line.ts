@@ -1,14 +1,13 @@
-// The line that a person looks at until an answer comes: a spinner, how far the server has loaded the
-// model, how many requests it answers first. It goes away with the wait.
+// The line that is shown until an answer comes: a spinner, how far the model is loaded, how many
+// requests come first. It disappears when the answer begins.
 
 import type { Api, OllamaProcess } from "../client/mod.ts";
-import { LiveLines } from "../terminal/live_lines.ts";
-import type { ProgressRecord, Terminal } from "../terminal/mod.ts";
+import { LiveLines, type ProgressRecord, type Terminal } from "../terminal/mod.ts";
 
 /** How often the server is asked how far it is, in milliseconds. */
 const INTERVAL = 250;
 
-/** Shows what is waited for until it is disposed of. */
+/** Shows what the program waits for, until disposal. */
 export class WaitingLine implements Disposable {
   readonly #terminal: Terminal;
   #lines: LiveLines | undefined;
@@ -30,7 +29,7 @@ export class WaitingLine implements Disposable {
     this.#lines!.update(record);
   }
 
-  /** Asks the server from now on how far it has loaded the model. One that does not say is let be. */
+  /** Starts asking the server how far the model is loaded; errors end that silently. */
   watchLoad(api: Api, model: string): void {
     this.#timer = setTimeout(async () => {
       try {
@@ -40,7 +39,7 @@ export class WaitingLine implements Disposable {
         if (running?.loading) this.show({ status: `loading ${model}`, ...running.loading });
         this.watchLoad(api, model);
       } catch {
-        // The answer that is waited for will tell.
+        // The answer will tell what is wrong.
       }
     }, INTERVAL);
   }

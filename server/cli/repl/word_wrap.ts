@@ -1,5 +1,5 @@
-// Breaks a stream of text at the window's edge between words. What comes is shown at once: a word
-// that turns out not to fit is taken back from the end of its row and written again on the next.
+// Wraps a stream of text between words at the edge of the window. Text is shown as it comes: a word
+// that turns out not to fit is erased from the end of its row and written again on the next.
 
 import { widthOf } from "../terminal/mod.ts";
 

@@ -1,5 +1,5 @@
-// Sees to it that WebGPU finds an adapter: where there is none it installs Mesa's software Vulkan
-// driver, or says how to. It never fails the caller.
+// Makes sure that WebGPU finds an adapter: where there is none it installs Mesa's software Vulkan
+// driver, or says how to. It never throws.
 
 import { aptPrivilege, backportsOf, FAST_MESA_VERSION, installedMesa, installMesa } from "./apt.ts";
 import { installationAdvice } from "./advice.ts";
@@ -31,7 +31,7 @@ export async function ensureAdapter(host: Host): Promise<string> {
 }
 
 async function improve(host: Host, distribution: Distribution | undefined): Promise<string> {
-  // The process that held the lock before this one may have done it all.
+  // The process that held the lock before may have installed the driver.
   const before = await assess(host, distribution);
   if (before.state === "ready") return describe(before);
 

@@ -1,4 +1,6 @@
-// Which Linux distribution this is, by os-release(5).
+// What the set-up needs from the machine it runs on, that machine itself, and which Linux
+// distribution it has. The set-up reaches the system only through `Host`, so that its tests can
+// play any system.
 
 /** The Linux distribution; empty strings where os-release does not say. */
 export interface Distribution {

@@ -1,5 +1,6 @@
-// Writes the description of the WebGPU adapter that the engine would get, or nothing where there
-// is none. A process of its own, because the drivers a process finds are fixed at its first look.
+// Writes the description of the WebGPU adapter that the engine would get, or nothing if there is
+// none. A program of its own, because a process finds only drivers that were there when it first
+// looked.
 
 const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
 if (adapter) {

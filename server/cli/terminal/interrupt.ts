@@ -1,4 +1,4 @@
-// Ctrl-C during a command: the first ends the work in good order, a second one does not wait for that.
+// Ctrl-C during a command: the first one aborts the work, a second one does not wait for it to end.
 
 import type { Terminal } from "./mod.ts";
 

@@ -50,12 +50,12 @@ export class LiveLines implements Progress {
     this.#transient = transient;
     this.#now = now;
     this.#timer = setInterval(() => this.#draw(), FRAME_MILLISECONDS);
-    // At once, not when the work has ended: a second Ctrl-C may not wait for that.
+    // Restore the cursor at once, because a second Ctrl-C does not wait for the end of the work.
     this.#forgetInterrupt = terminal.onInterrupt(() => this[Symbol.dispose]());
     terminal.writeError(HIDE_CURSOR);
   }
 
-  /** Takes news; they are drawn at once if they are about something new, else with the next frame. */
+  /** Takes a record. A new line is drawn at once, a changed one with the next frame. */
   update(record: ProgressRecord): void {
     if (this.#isClosed) return;
     const known = this.#lines.get(record.status);

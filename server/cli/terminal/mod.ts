@@ -2,7 +2,7 @@
 
 export { formatBytes, formatDuration, formatRelative, formatTable } from "./format.ts";
 export { showLoadProgress, showProgress } from "./progress.ts";
-export type { Progress, ProgressRecord } from "./live_lines.ts";
+export { LiveLines, type Progress, type ProgressRecord } from "./live_lines.ts";
 export { movesCursor, type Style, styleFor } from "./style.ts";
 export { systemTerminal, type Terminal, type TerminalSize } from "./terminal.ts";
 export { padEnd, truncate, widthOf } from "./width.ts";

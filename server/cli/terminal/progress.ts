@@ -1,5 +1,5 @@
-// Progress of what takes long, on standard error: lines that redraw themselves on a terminal, and
-// elsewhere plain lines, each state once and of each count one line per tenth.
+// The progress of long work, on standard error: on a terminal, lines that are redrawn; elsewhere plain
+// lines, one for each state and one for each tenth of a count.
 
 import type { LoadProgress } from "../../../engine/mod.ts";
 import type { Environment } from "../../settings/environment.ts";
@@ -21,8 +21,8 @@ export interface LoadDisplay extends Disposable {
 }
 
 /**
- * Shows how much of the weights is on the GPU, on a line that goes away with it. Where standard error
- * is no terminal it says nothing: a script wants the answer alone.
+ * Shows how much of the weights is loaded, on a line that disappears at the end. Where standard
+ * error is no terminal, nothing is shown, because scripts want only the answer.
  */
 export function showLoadProgress(terminal: Terminal, environment: Environment): LoadDisplay {
   if (!movesCursor(terminal.stderrIsTerminal, environment)) {

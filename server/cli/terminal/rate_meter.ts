@@ -1,7 +1,7 @@
-// How fast something grows, over a window that slides: steady enough to read, quick to tell a stall.
+// How fast a value grows, over a sliding window: steady enough to read, and quick to show a stall.
 
 const WINDOW_MILLISECONDS = 5000;
-/** Less time than this says nothing. */
+/** The shortest time over which a rate is given. */
 const SHORTEST_MILLISECONDS = 500;
 
 /** Measures a value that grows. Times are in milliseconds. */

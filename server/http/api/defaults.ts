@@ -1,5 +1,6 @@
-// What a model's creator chose, put where a request leaves it open: parameters under its options, a
-// system prompt, turns and a template into its conversation. The same for all dialects, and pure.
+// The defaults of a model, which its creator chose, put into requests that do not say otherwise:
+// parameters as options, a system prompt, turns and a template in the conversation. Used by all
+// dialects. Pure.
 
 import {
   type ChatMessage,
@@ -10,12 +11,12 @@ import {
 } from "../../../engine/mod.ts";
 import { hasEffect } from "./options.ts";
 
-/** What of a model its requests are completed from. */
+/** The parts of a model that its requests are completed with. */
 export type DefaultedModel = Pick<StoreEntry, "info" | "source" | "defaults">;
 
 /**
- * The body of a request with the model's parameters under its `options`. Those that nothing here reads
- * are left out, and so are those whose values another program would have to understand.
+ * The body of a request with the model's parameters as defaults of its `options`. Parameters that
+ * have no effect here, or values that no parameter can have, are left out.
  */
 export function withParameters<T extends { options?: object | null | undefined }>(
   body: T,
@@ -29,8 +30,8 @@ export function withParameters<T extends { options?: object | null | undefined }
 }
 
 /**
- * The facts by which a request is read: a model with a template or a system prompt of its own lays out
- * prompts although its file has no template.
+ * The facts by which a request is read. With a template or a system prompt of its own, a model
+ * counts as one with a chat template, even if its file has none.
  */
 export function effectiveInfo(model: DefaultedModel): ModelInfo {
   const { info, defaults } = model;
@@ -39,8 +40,9 @@ export function effectiveInfo(model: DefaultedModel): ModelInfo {
 }
 
 /**
- * The conversation with the model's system prompt, unless it has one; the model's turns before its
- * own; and the model's template. What goes on from the tokens of an earlier answer has the first two.
+ * The request with the model's system prompt, unless it has one itself, with the model's turns
+ * before its own, and with the model's template. A request that continues the tokens of an earlier
+ * answer (`context`) has the first two already.
  */
 export function withConversation(request: ChatRequest, model: DefaultedModel): ChatRequest {
   const template = request.template ?? templateOf(model);
@@ -51,7 +53,7 @@ export function withConversation(request: ChatRequest, model: DefaultedModel): C
   };
 }
 
-/** A task of a dialect's translation, its conversation completed if it is one. */
+/** A task, completed with the model's defaults if it is a chat. */
 export function completed<T extends { kind: string }>(task: T, model: DefaultedModel): T {
   return isChat(task) ? { ...task, request: withConversation(task.request, model) } : task;
 }
@@ -60,7 +62,7 @@ function isChat<T extends { kind: string }>(task: T): task is T & { request: Cha
   return task.kind === "chat";
 }
 
-/** The template in Go's language that takes the place of the file's own, if there is one. */
+/** The model's Go template, if it is to be used instead of the template in its file. */
 export function templateOf({ info, source, defaults }: DefaultedModel): string | undefined {
   const { template, templateSource } = defaults;
   const isChosen = templateSource === "modelfile" || !info.hasChatTemplate;
@@ -72,7 +74,7 @@ function begun(messages: ChatMessage[], { defaults }: DefaultedModel): ChatMessa
   const system: ChatMessage[] = defaults.system && !hasSystem
     ? [{ role: "system", content: defaults.system }]
     : [];
-  // Templates want the system prompt first, wherever it comes from.
+  // Templates expect the system prompt first.
   const own = messages.findIndex(({ role }) => role !== "system");
   const split = own < 0 ? messages.length : own;
   const turns = defaults.messages.map(({ role, content }) => ({

@@ -1,5 +1,5 @@
-// Which of the three APIs a request speaks, and the shape that its errors have there. Statuses and
-// sentences are the same in all of them (errors.ts).
+// Which of the three APIs a request belongs to, and the shape of errors there. Statuses and
+// messages are the same in all of them (errors.ts).
 
 import type { ContentfulStatusCode } from "../../dependencies.ts";
 import { messageOf } from "../../log.ts";
@@ -14,7 +14,7 @@ import { openAiError } from "./openai/error.ts";
 /** An API by the vendor whose clients speak it. */
 export type Dialect = "ollama" | "openai" | "anthropic";
 
-/** What of a request tells its dialect. */
+/** The parts of a request that its dialect follows from. */
 interface Addressed {
   /** Path without the query. */
   path: string;

@@ -1,11 +1,11 @@
-// The one handler of requests that a model answers: body -> translation -> generation -> answer. It checks
-// the body, finds the model, translates the body into requests to the engine, fills in the model's own
-// defaults, logs members without effect, runs the requests and encodes their events, whole or as a
-// stream. An API only adds its endpoints: pure functions that translate bodies and encode events.
+// The one handler of requests that a model answers. It checks the body, finds the model, has the
+// endpoint translate the body into requests to the engine, fills in the model's defaults, logs
+// members without effect, runs the requests, and has the endpoint encode their events, as one
+// answer or as a stream. An API only adds its endpoints: pure functions that translate bodies and
+// encode events.
 
 import type { Context } from "../../dependencies.ts";
 import type {
-  AskedLoad,
   ChatEvent,
   ChatModel,
   ChatRequest,
@@ -23,7 +23,7 @@ import { json } from "../stream/json.ts";
 import type { StreamOptions } from "../stream/stream.ts";
 import { completed, effectiveInfo, withParameters } from "./defaults.ts";
 import { requireModelName } from "./model_name.ts";
-import type { OllamaOptions } from "./options.ts";
+import type { Loading, OllamaOptions } from "./options.ts";
 
 /** The members that the bodies of all requests to models have. */
 export interface RequestBody {
@@ -36,14 +36,6 @@ export interface RequestBody {
 export type Task =
   | { kind: "chat"; request: ChatRequest }
   | { kind: "generate"; request: GenerateRequest };
-
-/** How a request wants its model. */
-export interface Loading extends AskedLoad {
-  /** In milliseconds; Infinity is for ever. */
-  keepAlive?: number;
-  /** Names of given members without effect, for the log. */
-  ignored: string[];
-}
 
 /** A body, translated into requests to the engine. */
 export interface Translation extends Loading {
@@ -64,7 +56,7 @@ export type ChoiceEvent = Exclude<ChatEvent, QueuedEvent> & { choice?: number };
 
 /** Facts about an answer besides its events. Times in milliseconds. */
 export interface AnswerHead {
-  /** Unique; answers put their kind before it. */
+  /** A unique id; answers put a prefix for their kind before it. */
   id: string;
   /** As the client wrote it. */
   model: string;
@@ -82,14 +74,17 @@ export interface EventEncoder<Told> {
   /**
    * The records that a stream sends while the model gives no events.
    *
-   * @param ahead requests that come first; undefined where this one is being worked on
+   * @param ahead how many requests come first; undefined while this one is worked on
    */
   waiting(ahead: number | undefined): Told[];
-  /** The last record after a failure; undefined: the connection is cut, so that no client takes it for a whole answer. */
+  /**
+   * The last record after a failure. Undefined cuts the connection, so that no client takes the
+   * answer for complete.
+   */
   fail(error: unknown): Told | undefined;
   /** The whole answer, once all events were added. */
   whole(): unknown;
-  /** Headers of the response besides those of its kind. */
+  /** Further headers of the response. */
   readonly headers?: Record<string, string>;
 }
 
@@ -104,7 +99,7 @@ export interface Endpoint<
   /** Translates a body. Without tasks nothing is generated, and `instead` answers. */
   translate: (body: Body, info: ModelInfo) => Translation;
   encoder: (head: AnswerHead, body: Body, translation: Translation) => Encoder;
-  /** Frames the records of the encoder. */
+  /** Makes a response of the records of the encoder. */
   stream: (options: StreamOptions<Told>) => Response;
   /** Whether an answer is streamed if the body does not say. Default false. */
   streams?: boolean;
@@ -116,9 +111,12 @@ export interface Endpoint<
     | undefined;
   /** Changes a chat once the model is loaded. */
   adapt?: (model: ChatModel, request: ChatRequest) => Promise<ChatRequest>;
-  /** The response to a failure before the answer begins, in the endpoint's own format. */
+  /**
+   * Translates an error that occurs before the answer begins into one that names the member at
+   * fault.
+   */
   failure?: (error: unknown) => unknown;
-  /** Called when the answer is whole, before its end is told. */
+  /** Called when the answer is complete, before its last records are sent. */
   finish?: (id: string, encoder: Encoder) => Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Images of requests, in all dialects: base64 -> the bytes of a file. What these are of is for the
-// engine to find out. Line breaks are let pass, as Go's decoder does; base64 is that of RFC 4648.
+// Images of requests, in all dialects: base64 (RFC 4648) -> the bytes of a file. Line breaks are
+// allowed, as in Go's decoder. The engine finds out what kind of image it is.
 
 import type { ModelInfo } from "../../../engine/mod.ts";
 import { HttpError } from "../errors.ts";

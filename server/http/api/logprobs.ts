@@ -1,5 +1,5 @@
-// Log-probabilities of tokens as the native API and OpenAI's chats have them, which is the same; and
-// what a request may ask for. Pure.
+// Log-probabilities of tokens, which the native API and OpenAI's chats write alike, and how many
+// alternatives a request may ask for. Pure.
 
 import type { TokenLogprob, TokenProbability } from "../../../engine/mod.ts";
 import type { BodyOf } from "../body/schema.ts";
@@ -8,10 +8,10 @@ import type { logprobSchema } from "./openapi/answer_parts.ts";
 /** A token of an answer, and the likeliest ones in its place. */
 export type WireLogprob = BodyOf<typeof logprobSchema>;
 
-/** Most alternatives that are told of a token. */
+/** The most alternatives of a token that an answer tells. */
 export const MOST_ALTERNATIVES = 20;
 
-/** Whether so many alternatives can be told. */
+/** Whether a request may ask for so many alternatives. */
 export function isAlternatives(count: number): boolean {
   return count >= 0 && count <= MOST_ALTERNATIVES;
 }

@@ -1,12 +1,12 @@
-// What may stand as `model` in a request: `[host/][namespace/]model[:tag]`, or the absolute path of
-// a .gguf file (which the store takes only where it allows paths). Nothing else gets to the store.
+// What `model` may be in a request: `[host/][namespace/]model[:tag]`, or the absolute path of a .gguf
+// file, where the store allows paths. Nothing else reaches the store.
 
 import { isModelPath, ModelName } from "../../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
 
-/** From the root of a file system or a drive: no network share, no folder relative to the server's. */
+/** A path from the root of a file system or a drive; no network share and no relative path. */
 const PATH = /^(?:\/|[A-Za-z]:[\\/])(?![\\/])/;
-/** A step up, or a character that no file is named with. */
+/** A step to the parent folder, or a character that no file name has. */
 // deno-lint-ignore no-control-regex
 const NO_PATH = /(?:^|[\\/])\.\.(?:[\\/]|$)|[\x00-\x1f\x7f]/;
 

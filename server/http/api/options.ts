@@ -1,5 +1,5 @@
-// `options` and `keep_alive` of a native request -> the engine's sampling, limits, window and stay.
-// Types have been checked by the schema; ranges are the engine's business.
+// `options` and `keep_alive` of a request -> the engine's options, and how the model is loaded. The
+// schema has checked the types; the engine checks the ranges.
 
 import { type BodyOf, flag, integer, number, texts } from "../body/schema.ts";
 import type {
@@ -72,12 +72,11 @@ const ENGINE_NAMES: Record<string, keyof EngineOptions> = {
 /** The smallest window that Ollama loads a model with. */
 const SMALLEST_WINDOW = 4;
 
-/** What the options come to. */
-export interface ReadOptions {
-  engine: EngineOptions;
-  /** `num_ctx` and `num_gpu`, for the load of the model; the window of the request is the engine's. */
-  load: AskedLoad;
-  /** Names of options without effect here. */
+/** How a request wants its model. */
+export interface Loading extends AskedLoad {
+  /** How long the model stays loaded afterwards, in milliseconds; Infinity is for ever. */
+  keepAlive?: number;
+  /** Names of given members without effect, for the log. */
   ignored: string[];
 }
 
@@ -89,10 +88,17 @@ export function hasEffect(name: string): boolean {
   return LOAD_NAMES.includes(name) || Object.hasOwn(ENGINE_NAMES, name);
 }
 
-/** Translates options. -1 is "random" for seed and "no limit" for num_predict: both the default. */
-export function readOptions(options: OllamaOptions | null | undefined): ReadOptions {
+/**
+ * Translates `options` and `keep_alive`. -1 is "random" for seed and "no limit" for num_predict: both
+ * are the default. `num_ctx` is the window of the load and of the request.
+ *
+ * @throws {HttpError} 400 if `keep_alive` is no duration
+ */
+export function readOptions(
+  options: OllamaOptions | null | undefined,
+  keepAlive?: string | number | null,
+): { engine: EngineOptions; loading: Loading } {
   const { num_ctx: window, num_gpu: gpuLayers, ...others } = options ?? {};
-  const share = typeof gpuLayers === "number" && gpuLayers >= 0 ? { gpuLayers } : {};
   const engine: Record<string, unknown> = {};
   const ignored: string[] = [];
   for (const [name, value] of Object.entries(others)) {
@@ -103,21 +109,20 @@ export function readOptions(options: OllamaOptions | null | undefined): ReadOpti
   if (engine.seed === -1) delete engine.seed;
   if (Number(engine.maxTokens) < 0) delete engine.maxTokens;
   if (Number(engine.topK) < 0) engine.topK = 0;
-  if (!window || window < 0) return { engine: engine as EngineOptions, ignored, load: share };
-  const contextLength = Math.max(window, SMALLEST_WINDOW);
+  const stay = readKeepAlive(keepAlive);
+  const asked: AskedLoad = {
+    ...(window && window > 0 && { contextLength: Math.max(window, SMALLEST_WINDOW) }),
+    ...(typeof gpuLayers === "number" && gpuLayers >= 0 && { gpuLayers }),
+  };
+  const { contextLength } = asked;
   return {
-    engine: { ...engine, contextLength } as EngineOptions,
-    ignored,
-    load: { contextLength, ...share },
+    engine: { ...engine, ...(contextLength !== undefined && { contextLength }) },
+    loading: { ignored, ...asked, ...(stay !== undefined && { keepAlive: stay }) },
   };
 }
 
-/**
- * Milliseconds that `keep_alive` asks for, Infinity for ever; undefined if it is not given.
- *
- * @throws {HttpError} 400 if it is no duration
- */
-export function readKeepAlive(value: string | number | null | undefined): number | undefined {
+/** Milliseconds that `keep_alive` asks for, Infinity for ever; undefined if it is not given. */
+function readKeepAlive(value: string | number | null | undefined): number | undefined {
   if (value === undefined || value === null || value === "") return undefined;
   try {
     return parseDuration(value);

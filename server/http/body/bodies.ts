@@ -1,6 +1,5 @@
-// Request bodies in memory: how large one may be, how much all may hold together, how long one may
-// take to come. What is held counts until the request is over, for what has been made of a body
-// lives as long.
+// Request bodies in memory: how large one may be, how much all may take together, how long one may
+// take to arrive. A body counts until its request is over, because what was made of it lives as long.
 
 import { decoded } from "./content_encoding.ts";
 import { HttpError } from "../errors.ts";
@@ -9,12 +8,18 @@ import { HttpError } from "../errors.ts";
 export const MAX_BODY_BYTES = 32 * 2 ** 20;
 /** What all bodies may hold together: eight of the largest. */
 export const MAX_HELD_BYTES = 256 * 2 ** 20;
-/** Not counted of each body, so that small requests pass while large ones hold all there is. */
+/**
+ * Bytes of each body that are not counted, so that small requests pass while large ones fill the
+ * budget.
+ */
 const FREE_BYTES = 64 * 2 ** 10;
-/** How long a body may take to come, in milliseconds: the largest at 1 Mbit/s. */
+/**
+ * How long a body may take to arrive, in milliseconds: as long as the largest one takes at 1
+ * Mbit/s.
+ */
 const MAX_BODY_MILLISECONDS = 300_000;
 
-/** What the bodies of all requests hold. */
+/** The memory that the bodies of all requests may take together. */
 export class BodyBudget {
   readonly #limit: number;
   #held = 0;
@@ -43,7 +48,10 @@ export class BodyBudget {
   }
 }
 
-/** What one request may have, and has, of the budget. Disposal gives it back. */
+/**
+ * The part of the budget that one request has taken, and the most that it may take. Disposal gives
+ * it back.
+ */
 export class BodyAllowance implements Disposable {
   readonly #budget: BodyBudget;
   #size = 0;
@@ -74,10 +82,10 @@ export class BodyAllowance implements Disposable {
 }
 
 /**
- * The whole body of a request, as it was before it was compressed.
+ * The whole body of a request, decompressed.
  *
- * @throws {HttpError} 413, 503, 408 for one that is too large, has no room, takes too long; 400 for one
- *   that ends too early; what `decoded` throws
+ * @throws {HttpError} 413 if it is too large, 503 if the budget has no room for it, 408 if it takes too
+ *   long, 400 if it ends too early; and what `decoded` throws
  */
 export async function readBody(request: Request, allowance: BodyAllowance): Promise<Uint8Array> {
   const { maxBytes } = allowance;
@@ -91,7 +99,8 @@ export async function readBody(request: Request, allowance: BodyAllowance): Prom
     }
     allowance.hold(chunk.length);
     if (size + chunk.length > bytes.length) {
-      // In few large steps: what is not written yet takes no memory, what is copied takes time.
+      // The buffer grows in few large steps: copying takes time, and pages that nobody has written
+      // take no memory.
       const grown = new Uint8Array(Math.min(maxBytes, 8 * (size + chunk.length)));
       grown.set(bytes.subarray(0, size));
       bytes = grown;

@@ -1,5 +1,5 @@
-// Request bodies that were compressed on the way (RFC 9110, section 8.4): Codex sends zstd. They are
-// decompressed piece by piece, so that whoever reads can stop: a few bytes can stand for gigabytes.
+// Compressed request bodies (RFC 9110, section 8.4): Codex sends zstd. They are decompressed piece by
+// piece, so that the reader can stop in between: a few bytes can expand to gigabytes.
 
 import { type Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -14,7 +14,7 @@ const DECODERS: Record<string, () => Duplex> = {
 };
 
 /**
- * The body of a request as it was before it was compressed, in pieces.
+ * The decompressed body of a request, in pieces.
  *
  * @throws {HttpError} 415 for an encoding that is not known, 400 for what is broken or cut off
  */
@@ -27,7 +27,7 @@ export async function* decoded(request: Request): AsyncGenerator<Uint8Array> {
   if (!body) return;
   if (name === "identity") return yield* received(body);
   const decoder = DECODERS[name]!();
-  // What fails on the way is thrown by the decoder.
+  // An error of the source comes out of the decoder.
   pipeline(Readable.from(received(body)), decoder).catch(() => {});
   const slice = new TimeSlice();
   try {
@@ -42,7 +42,7 @@ export async function* decoded(request: Request): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * A body as it comes.
+ * A body as it arrives.
  *
  * @throws {HttpError} 400 if it ends before it is complete: the client's fault, whatever the stream says
  */

@@ -1,5 +1,6 @@
-// The JSON value of a request body. Large ones are parsed a few milliseconds at a time, one after the
-// other, so that nobody else waits for them; what a body may hold is bounded while it is parsed.
+// The JSON value of a request body. Large bodies are parsed one after the other, a few milliseconds
+// at a time, so that other requests need not wait; what a body may contain is bounded while it is
+// parsed.
 
 import { TimeSlice } from "../../../engine/mod.ts";
 import { type BodyAllowance, readBody } from "./bodies.ts";
@@ -13,19 +14,20 @@ import {
 } from "./json_parser.ts";
 
 const BOUNDS: JsonBounds = {
-  // Deeper than any request has reason to be; whoever walks a body may recurse.
+  // Deeper than any request has reason to be, and shallow enough for code that walks a body
+  // recursively.
   depth: 512,
-  // Contexts and lists of inputs are the longest; checking and copying as many takes 0.1 s.
+  // The longest are contexts and lists of inputs; to check and copy as many values takes 0.1 s.
   values: 1_000_000,
-  // As many as 60,000 messages have, or a schema larger than any that could be compiled.
+  // As many as 60,000 messages have, and more than any schema that could be compiled.
   members: 200_000,
 };
 /** What a value takes in memory beside its text, in bytes, roughly. */
 const VALUE_BYTES = 32;
-/** Smaller bodies take a slice or two, and wait for no other. */
+/** Smaller bodies are parsed within a slice or two of time, and do not queue. */
 const SMALL_BYTES = 256 * 2 ** 10;
 
-/** Settles when the large bodies before have been parsed. */
+/** Settles when all large bodies that came earlier have been parsed. */
 let turn: Promise<void> = Promise.resolve();
 
 /**
@@ -42,7 +44,7 @@ export async function readJson(
 }
 
 /**
- * The JSON value of bytes that are held as a body is, or a part of one.
+ * The JSON value of bytes that count as a request body, or as a part of one.
  *
  * @throws {HttpError} 400 if there is none or it is no JSON, 413 if it is too much, 503 if there is no
  *   room for it

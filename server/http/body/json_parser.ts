@@ -1,16 +1,16 @@
-// JSON (RFC 8259) read bit by bit: a generator that pauses every few kilobytes, so that a large body
-// does not keep everybody else waiting, and that stops at bounds before they cost. Gives the values
-// that JSON.parse gives; tests hold it to that.
+// An incremental parser of JSON (RFC 8259): a generator that pauses every few kilobytes, so that other
+// requests are served while a large body is parsed, and that stops as soon as a bound is exceeded. It
+// gives the values that JSON.parse gives, which tests check.
 
 import { Buffer } from "node:buffer";
 
-/** How much a text may have of what costs more than its bytes. */
+/** Bounds on what costs more memory or time than the bytes of the text. */
 export interface JsonBounds {
   /** Levels of arrays and objects. */
   depth: number;
   /** Values of all kinds. */
   values: number;
-  /** Arrays, objects and members of objects: what takes most room and time for its length. */
+  /** Arrays, objects and members of objects, which take most memory and time for their length. */
   members: number;
 }
 
@@ -19,12 +19,12 @@ export class JsonSyntaxError extends Error {
   override name = "JsonSyntaxError";
 }
 
-/** A text that has nothing in it but white space. */
+/** A text of white space alone. */
 export class EmptyJsonError extends JsonSyntaxError {
   override name = "EmptyJsonError";
 }
 
-/** A text with more than the bounds. */
+/** A text that exceeds a bound. */
 export class JsonBoundsError extends Error {
   override name = "JsonBoundsError";
   /** @param bound which one */
@@ -33,9 +33,9 @@ export class JsonBoundsError extends Error {
   }
 }
 
-/** Bytes between two pauses, and most of a string that is taken at a time. */
+/** Bytes between two pauses, and the most of a string that is decoded at a time. */
 const PIECE_BYTES = 16 * 2 ** 10;
-/** Longer ones are no numbers that anybody means, and take time by their length. */
+/** The most digits of a number: nobody means longer ones, and they take time to read. */
 const LONGEST_NUMBER = 1024;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -57,7 +57,7 @@ interface Open {
 }
 
 /**
- * Reads a text of UTF-8. Each pause gives the number of values so far, the end the value.
+ * Parses a text in UTF-8. Yields the number of values so far at each pause; returns the value.
  *
  * @throws {JsonSyntaxError}
  * @throws {JsonBoundsError}
@@ -93,7 +93,7 @@ export function* parseJson(
       value = start === QUOTE ? yield* reader.readString() : reader.readScalar();
     }
     reader.countValue();
-    // What is complete goes into what it is in, which may be complete then itself.
+    // A complete value goes into its container, which may be complete then as well.
     for (;;) {
       yield* reader.skipSpace();
       const last = open.at(-1);
@@ -144,11 +144,11 @@ function setOwn(object: object, key: string, value: unknown): void {
   });
 }
 
-/** The parts of a text that have no parts, and what has been counted. */
+/** Reads strings, numbers and literals, and counts what the bounds are about. */
 class Reader {
   at = 0;
   readonly #bytes: Uint8Array;
-  /** The same bytes, as what makes short strings fastest. */
+  /** The same bytes as a Buffer, whose decoder is the fastest for short strings. */
   readonly #characters: Buffer;
   readonly #bounds: JsonBounds;
   #values = 0;
@@ -231,7 +231,7 @@ class Reader {
     return text;
   }
 
-  /** What stands before the quote at the end, or as much as is taken at a time. */
+  /** The text up to the quote at its end, or as much of it as is decoded at a time. */
   #readPiece(): string {
     const bytes = this.#bytes;
     const start = this.at;
@@ -251,7 +251,7 @@ class Reader {
     }
     end = Math.min(end, bytes.length);
     if (end === bytes.length) throw new JsonSyntaxError(`the string at byte ${start} has no end`);
-    // Not within a character, which has up to three such bytes behind its first.
+    // Do not cut within a character: up to three such bytes follow its first one.
     const cut = end;
     while (cut === limit && cut - end < 3 && (bytes[end]! & 0xc0) === 0x80) end--;
     this.at = end;

@@ -14,9 +14,9 @@ interface Scalars {
 }
 
 /**
- * The type of the values that fit a schema, which is declared `as const`. Reads the keywords `type`,
- * `const`, `enum`, `anyOf`, `items`, `maxItems: 0`, `properties`, `required`, `additionalProperties`, and
- * references to `$defs`; what has none of them may be anything.
+ * The type of the values that fit a schema, which is declared `as const`. Reads the keywords
+ * `type`, `const`, `enum`, `anyOf`, `items`, `maxItems: 0`, `properties`, `required`,
+ * `additionalProperties`, and references to `$defs`; what has none of them may be anything.
  *
  * @template Definitions what references lead to
  */
@@ -48,7 +48,7 @@ type ValueOf<Type, Schema, Definitions> = Type extends keyof Scalars ? Scalars[T
 
 type RequiredOf<Schema> = Schema extends { required: readonly (infer Name)[] } ? Name : never;
 
-/** An object with these members, those that are not required left out, undefined, or there. */
+/** An object with these members, of which those that are not required may be left out or undefined. */
 type MembersOf<Members, Required extends keyof Members, Definitions> =
   & { -readonly [Name in Required]: BodyOf<Members[Name], Definitions> }
   & {
@@ -57,10 +57,10 @@ type MembersOf<Members, Required extends keyof Members, Definitions> =
       | undefined;
   };
 
-/** Members that no schema names since nothing can be done with them: who sends one is refused. */
+/** Members that are refused, and therefore in no schema. */
 export type Refused<Name extends string> = { [Each in Name]?: unknown };
 
-/** A member that may be left out or null, both meaning "not given". */
+/** A member that may be left out or null, which both mean "not given". */
 export type Given<T> = T | null | undefined;
 
 export const text = { type: ["string", "null"] } as const;

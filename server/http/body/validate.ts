@@ -5,12 +5,12 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "../../dependencies
 import { HttpError } from "../errors.ts";
 import type { BodyOf } from "./schema.ts";
 
-/** JSON has no infinity, but 1e999 reads as one. */
+/** A number such as 1e999, which is read as infinity, is refused. */
 const ajv = new Ajv({ strict: false, strictNumbers: true });
 
 /**
- * A function that returns the body as the type that the schema describes.
- * It throws an HttpError 400 where the body does not fit.
+ * A function that returns the body as the type that the schema describes. It throws an HttpError
+ * 400 where the body does not fit.
  */
 export function createValidator<const Schema extends object>(
   schema: Schema,
@@ -56,7 +56,7 @@ function pathOf({ instancePath }: ErrorObject): string[] {
   return instancePath.split("/").slice(1);
 }
 
-/** null is let pass everywhere as "not given"; no need to advertise it. */
+/** The types without null, which means "not given" everywhere and need not be mentioned. */
 function typeNames(type: string | string[]): string {
   return String(type).split(",").filter((name) => name !== "null").join(" or ");
 }

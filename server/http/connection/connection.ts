@@ -1,8 +1,8 @@
-// One connection of an HTTP/1.1 server: its requests one after the other, each as a Request whose
-// signal aborts when the client leaves, and the bounds on how long it may keep the server waiting.
+// One connection of an HTTP/1.1 server: it serves the requests one after the other, each as a Request
+// whose signal aborts when the client leaves, and bounds how long a client may keep the server waiting.
 //
-// A client that closes its sending side has left: TCP does not tell the two apart until something is
-// written. So the request's signal aborts and a stream ends; an answer that is whole is still sent.
+// A client that closes its sending side counts as gone, because TCP does not tell whether it still
+// reads. So the request's signal aborts and a stream ends, but a complete answer is still sent.
 
 import { nextTask } from "../../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
@@ -20,7 +20,7 @@ import { type ByteSink, writeResponse } from "./response_writer.ts";
 /** Answers requests; never rejects. */
 export type Handler = (request: Request) => Response | Promise<Response>;
 
-/** Settles when the request with this head may begin. Before, little is made of it. */
+/** Settles when the request with this head may begin. Until then little memory is spent on it. */
 export type Admission = (head: RequestHead) => Promise<void>;
 
 /** How long a client may take, in milliseconds. */
@@ -31,23 +31,26 @@ export interface Patience {
   head: number;
   /** From one piece of a body to the next. */
   body: number;
-  /** From one piece to the next of what is thrown away before the connection closes. */
+  /** Between two pieces of what is discarded before the connection closes. */
   linger: number;
   /** To take a piece of an answer. */
   answer: number;
 }
 
-/** An unread body of up to so many bytes is read and thrown away, so that the connection can stay. */
+/**
+ * An unread body of up to so many bytes is discarded, so that the connection can serve more
+ * requests.
+ */
 const MAX_SKIPPED_BYTES = 256 * 2 ** 10;
 /**
- * How much is thrown away before a connection closes, in bytes. Closing with bytes unread resets the
- * connection, and many clients that still send then never see why they were refused.
+ * How much is discarded before a connection closes, in bytes. Closing a connection with unread bytes
+ * resets it, and then many clients that are still sending never see why they were refused.
  */
 const MAX_DISCARDED_BYTES = 256 * 2 ** 20;
 
 const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
 
-/** Something that is waited for, and what to do when that takes too long. */
+/** Something that is awaited, and what to do when it takes too long. */
 interface Wait {
   until: number;
   expire: () => void;
@@ -76,7 +79,7 @@ export class Connection implements ByteSink {
     this.#receiver = new Receiver(connection, () => this.#abort?.abort());
   }
 
-  /** Since when nothing would be lost by closing it, on the clock of performance.now(). */
+  /** When it became idle, on the clock of performance.now(). */
   get idleSince(): number | undefined {
     return this.#idleSince;
   }
@@ -92,13 +95,14 @@ export class Connection implements ByteSink {
         if (this.#receiver.available > 0) await nextTask();
       }
     } catch {
-      // The connection broke, or the body of an answer did: it ends here, and nothing looks whole.
+      // The connection or the body of an answer broke. The connection ends here, so that no answer
+      // looks complete.
     } finally {
       this.close();
     }
   }
 
-  /** Closes it at once if it is idle, else after the answer that it is at. */
+  /** Closes it at once if it is idle, else after the current answer. */
   finish(): void {
     this.#closing = true;
     if (this.#idleSince !== undefined) this.close();
@@ -115,7 +119,7 @@ export class Connection implements ByteSink {
     }
   }
 
-  /** Ends what has been waited for too long. */
+  /** Ends what has been awaited for too long. */
   expire(now: number): void {
     for (const wait of this.#waits) if (wait.until <= now) wait.expire();
   }
@@ -162,7 +166,7 @@ export class Connection implements ByteSink {
       }
       if (end >= 0) return parseHead(receiver.take(end));
       searched = bytes.length;
-      // What is no text never becomes a request, such as the handshake of TLS.
+      // Bytes that are no text, such as a TLS handshake, can never become a request.
       if (bytes[0] !== undefined && (bytes[0] < 0x20 || bytes[0] > 0x7e)) {
         throw new HttpError(400, "the first line is not that of an HTTP/1.1 request");
       }
@@ -170,7 +174,7 @@ export class Connection implements ByteSink {
     }
   }
 
-  /** Has a request answered. Returns whether the connection can serve another. */
+  /** Answers a request. Returns whether the connection can serve another one. */
   async #answer(head: RequestHead): Promise<boolean> {
     await this.#admit(head);
     const body = new RequestBody(this.#receiver, head.framing);
@@ -190,7 +194,7 @@ export class Connection implements ByteSink {
       ...(!isBodiless && { body: streamOf(read) }),
     });
     const response = await this.#handler(request);
-    // A body that nobody asked for may never come where the client waits for 100 Continue.
+    // Where the client waits for 100 Continue and nobody read the body, it may never arrive.
     const canSkip = body.left !== undefined && body.left <= MAX_SKIPPED_BYTES;
     const keepAlive = head.keepsAlive && !this.#closing && !this.#receiver.ended &&
       !this.#receiver.failed && (body.done || (continued && canSkip));
@@ -212,7 +216,7 @@ export class Connection implements ByteSink {
     return await this.#within(this.#patience.body, body.read(), expire);
   }
 
-  /** Answers what is no request; no more can be made of what follows it. */
+  /** Answers bytes that are no request; what follows them cannot be read either. */
   async #refuse({ status, message }: HttpError): Promise<void> {
     const headers = { "content-type": "application/json; charset=utf-8" };
     const response = new Response(JSON.stringify({ error: message }), { status, headers });
@@ -221,7 +225,7 @@ export class Connection implements ByteSink {
     await this.#linger();
   }
 
-  /** Says that no more will be written, and throws away what the client still sends. */
+  /** Closes the sending side, and discards what the client still sends. */
   async #linger(): Promise<void> {
     if (this.#receiver.ended) return;
     this.#idleSince = performance.now();

@@ -1,6 +1,6 @@
-// The receiving side of a connection. It always reads ahead of its reader, up to a bound, because the
-// end of a connection is seen by reading alone: this is how a client that leaves is noticed while its
-// request runs. Knows no HTTP.
+// The receiving side of a connection. It always reads ahead of its reader, up to a bound, because only
+// reading shows the end of a connection: this is how the server notices that a client has left while
+// its request runs. Knows no HTTP.
 
 import { nextTask } from "../../../engine/mod.ts";
 
@@ -55,13 +55,13 @@ export class Receiver {
     return !this.#ended;
   }
 
-  /** Has whoever waits for more fail with the error, and all who come later. */
+  /** Makes all waits for more bytes fail with this error, now and later. */
   fail(error: unknown): void {
     this.#failure = error;
     this.#arrived?.resolve();
   }
 
-  /** All bytes that are there, not taken. */
+  /** All bytes that are there; they are not taken. */
   peek(): Uint8Array<ArrayBuffer> {
     if (this.#chunks.length > 1) {
       const whole = new Uint8Array(this.#available);
@@ -75,7 +75,7 @@ export class Receiver {
     return this.#chunks[0] ?? new Uint8Array();
   }
 
-  /** Takes up to so many of the next bytes, as they lie together; none if there are none. */
+  /** Takes up to so many of the next bytes, without copying; none if there are none. */
   take(most: number): Uint8Array<ArrayBuffer> {
     const chunk = this.#chunks.shift() ?? new Uint8Array();
     const taken = chunk.subarray(0, most);
@@ -107,7 +107,7 @@ export class Receiver {
         await nextTask();
       }
     } catch {
-      // A connection that breaks has ended.
+      // A broken connection counts as ended.
     }
     this.#ended = true;
     this.#arrived?.resolve();

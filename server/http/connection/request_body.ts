@@ -1,4 +1,4 @@
-// The body of one request on a connection, found in the bytes that come: by its length, or in chunks
+// The body of one request, cut out of the bytes of a connection: by its length, or in chunks
 // (RFC 9112, section 7.1). Extensions of chunks and trailers are passed over.
 
 import { HttpError } from "../errors.ts";
@@ -12,7 +12,7 @@ const MAX_READ_BYTES = 256 * 2 ** 10;
 
 const [CR, LF] = [0x0d, 0x0a];
 
-/** Reads one body and leaves what comes behind it. */
+/** Reads one body, and not a byte of what follows it. */
 export class RequestBody {
   readonly #receiver: Receiver;
   readonly #chunks: ChunkDecoder | undefined;
@@ -29,7 +29,7 @@ export class RequestBody {
     return this.#chunks ? this.#chunks.done : this.#left === 0;
   }
 
-  /** Bytes that have not been read; undefined where that is not said beforehand. */
+  /** Bytes that have not been read; undefined for a body in chunks, whose length is not known. */
   get left(): number | undefined {
     return this.#chunks && !this.#chunks.done ? undefined : this.#left;
   }
@@ -59,7 +59,7 @@ export class RequestBody {
 /** What the decoder expects next. */
 type State = "size" | "data" | "data end" | "trailer" | "done";
 
-/** Takes chunks apart as they come, however they are cut; one byte each costs no object each. */
+/** Decodes chunks as they arrive, however they are split; chunks of one byte cost no object each. */
 class ChunkDecoder {
   #state: State = "size";
   #line: number[] = [];
@@ -70,7 +70,7 @@ class ChunkDecoder {
     return this.#state === "done";
   }
 
-  /** The data in what the receiver has; may be nothing. */
+  /** The data among the received bytes; there may be none. */
   decode(receiver: Receiver): Uint8Array<ArrayBuffer> {
     const wire = receiver.peek().subarray(0, MAX_READ_BYTES);
     const data = new Uint8Array(wire.length);

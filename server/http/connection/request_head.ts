@@ -1,25 +1,28 @@
 // The head of an HTTP/1.1 request (RFC 9112): request line and fields, and how the body is framed.
-// Whatever two parsers could read in two ways is refused, so that no proxy in front can be made to
-// see other requests than this server does.
+// What two parsers could read differently is refused, so that a proxy in front never sees other
+// requests than this server does (request smuggling).
 
 import { Buffer } from "node:buffer";
 import type { ContentfulStatusCode } from "../../dependencies.ts";
 import { HttpError } from "../errors.ts";
 
-/** Most bytes of a head: cookies and tokens of all kinds fit; it is held in memory before any guard. */
+/**
+ * Most bytes of a head: cookies and tokens of all kinds fit. It is in memory before any check is
+ * made.
+ */
 export const MAX_HEAD_BYTES = 64 * 2 ** 10;
 /** Most fields of a head. */
 const MAX_FIELDS = 256;
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const REQUEST_LINE = /^(\S+) (\S+) HTTP\/(\d)\.(\d)$/;
-/** Methods that the Fetch standard has no requests for, and this server no routes. */
+/** Methods that the Fetch standard forbids, so that no Request can have them. */
 const FOREIGN_METHODS = ["CONNECT", "TRACE", "TRACK"];
 
-/** How the end of a body is known. */
+/** How the end of a body is found. */
 export type Framing = { kind: "none" } | { kind: "length"; length: number } | { kind: "chunked" };
 
-/** What a head says. */
+/** The content of a head. */
 export interface RequestHead {
   method: string;
   /** Whole address, made from the target and Host. */
@@ -45,7 +48,7 @@ export function findHeadEnd(bytes: Uint8Array, from: number): number {
   return at < 0 ? -1 : at + 4;
 }
 
-/** The fault of a head that has more bytes than may be: of its address, or of its fields. */
+/** The error for a head that is too long: its address, or its fields. */
 export function oversizedHead(bytes: Uint8Array): HttpError {
   const lineEnd = bytes.indexOf(0x0a);
   return lineEnd < 0 || lineEnd > MAX_HEAD_BYTES
@@ -106,7 +109,8 @@ function parseFields(lines: string[]): Headers {
     if (!TOKEN.test(name) || /[\x00-\x08\x0a-\x1f\x7f]/.test(value)) {
       throw new HttpError(400, `malformed header field after ${headersSoFar(headers)}`);
     }
-    // Lists are put together with commas; a second one of these would be a second opinion.
+    // Repeated fields are joined with commas, but these decide how the request is read: they may
+    // stand once.
     if (/^(host|content-length|transfer-encoding)$/i.test(name) && headers.has(name)) {
       throw new HttpError(400, `the header field ${name} is given twice`);
     }
@@ -146,7 +150,7 @@ function expectsContinue(headers: Headers): boolean {
   throw new HttpError(417 as ContentfulStatusCode, `Expect: "${expected}" cannot be met`);
 }
 
-/** The address; one in the target, as clients of proxies send it, goes before Host. */
+/** The address of the request. One in the target, as clients of proxies send it, overrides Host. */
 function addressOf(method: string, target: string, headers: Headers, isModern: boolean): string {
   const host = headers.get("host");
   if (host === null && isModern) throw new HttpError(400, "the header field Host is missing");
@@ -159,7 +163,7 @@ function addressOf(method: string, target: string, headers: Headers, isModern: b
   if (!path.startsWith("/")) throw new HttpError(400, "the address of the request is malformed");
   const origin = `http://${host ?? "localhost"}/`;
   if (!URL.canParse(origin)) throw new HttpError(400, "the Host header is malformed");
-  // Whatever else stands in Host is not part of the address; the guards read the field itself.
+  // What else Host contains is no part of the address; the guards check the field itself.
   const address = `http://${new URL(origin).host}${path}`;
   if (!URL.canParse(address)) throw new HttpError(400, "the address of the request is malformed");
   return address;

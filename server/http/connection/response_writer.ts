@@ -1,13 +1,13 @@
-// Writes a Response on a connection (RFC 9112): with its length where the body is there at once, in
-// chunks where it comes bit by bit. Whoever reads sets the pace.
+// Writes a Response on a connection (RFC 9112): with its length where the body is complete at once, in
+// chunks where it comes in pieces. The pace is that of the client.
 
-/** Where bytes go. */
+/** What takes the bytes. */
 export interface ByteSink {
   /** Writes all of them. */
   write(bytes: Uint8Array): Promise<void>;
 }
 
-/** What is known of the request, and of the connection's future. */
+/** What the request and the connection allow. */
 export interface WriteOptions {
   /** HEAD is answered without a body. */
   method: string;
@@ -15,15 +15,18 @@ export interface WriteOptions {
   isModern: boolean;
   /** Whether the connection serves further requests. */
   keepAlive: boolean;
-  /** Ends a body that comes bit by bit: the client has gone. What is there at once is written. */
+  /**
+   * Aborts when the client has gone, which ends a body that comes in pieces; a complete one is
+   * written.
+   */
   signal: AbortSignal;
 }
 
 const encoder = new TextEncoder();
 const LAST_CHUNK = encoder.encode("0\r\n\r\n");
-/** Turns of the microtask queue in which a body that is whole shows its end. */
+/** Turns of the microtask queue within which a complete body shows its end. */
 const TURNS_OF_WHOLE_BODY = 16;
-/** What people read beside a status; others go without. node:http has them all, and takes 60 ms. */
+/** Reason phrases of the usual statuses; others have none. Importing node:http for all takes 60 ms. */
 const REASONS: Record<number, string> = {
   200: "OK",
   201: "Created",
@@ -71,7 +74,7 @@ export async function writeResponse(
   const reader = response.body.getReader();
   const first = reader.read();
   const second = first.then(({ done }) => done ? first : reader.read());
-  // What comes before a failure is sent all the same.
+  // The part of a body before a failure is sent as well.
   const isWhole = second.then(({ done }) => done, () => false);
   if (await isSettledSoon(isWhole) && await isWhole) {
     const { value: body = new Uint8Array() } = await first;
@@ -83,7 +86,7 @@ export async function writeResponse(
   signal.addEventListener("abort", gone);
   if (signal.aborted) gone();
   try {
-    // A client of HTTP/1.0 sees the end of the body by the end of the connection.
+    // For a client of HTTP/1.0 the end of the connection is the end of the body.
     const stays = keepAlive && isModern;
     await sink.write(encodeHead(response, isModern ? ["transfer-encoding: chunked"] : [], stays));
     let following: typeof first | undefined = second;
@@ -91,7 +94,8 @@ export async function writeResponse(
       const { done, value } = await next;
       if (signal.aborted) return false;
       if (done) break;
-      // A chunk and a write of its own: there are clients that take what they read for one record.
+      // Each piece is a chunk and a write of its own, because some clients take one read for one
+      // record.
       await sink.write(isModern ? toChunk(value) : value);
       next = following ?? reader.read();
       following = undefined;
@@ -104,7 +108,7 @@ export async function writeResponse(
   }
 }
 
-/** Whether the promise settles without anything from outside the program. */
+/** Whether the promise settles without waiting for anything outside of the program. */
 async function isSettledSoon(promise: Promise<unknown>): Promise<boolean> {
   let isSettled = false;
   const settle = () => void (isSettled = true);
@@ -136,7 +140,7 @@ function latin1(text: string): Uint8Array {
 
 let date = { second: 0, text: "" };
 
-/** The time as RFC 9110 writes it, made once a second. */
+/** The current time as RFC 9110 writes it, computed once a second. */
 function httpDate(): string {
   const second = Math.floor(Date.now() / 1000);
   if (date.second !== second) date = { second, text: new Date(second * 1000).toUTCString() };

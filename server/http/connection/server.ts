@@ -1,9 +1,9 @@
 // An HTTP/1.1 server over TCP: accepts connections, bounds their number, closes those that keep it
-// waiting, and lives on where the system has no more files to give.
+// waiting, and goes on serving where the system has no more file descriptors.
 //
-// Deno.serve does none of these: it sees a client leave only where the body came together with the
-// head, ends with the first accept that fails, and closes no connection that idles. node:http stops
-// accepting, without a word, after the first accept that fails.
+// Deno.serve does none of these: it notices that a client left only if the body came together with the
+// head, it ends at the first accept that fails, and it never closes idle connections. node:http stops
+// accepting, without an error, after the first accept that fails.
 
 import { nextTask } from "../../../engine/mod.ts";
 import type { Log } from "../../log.ts";
@@ -23,7 +23,7 @@ export interface HttpServerOptions {
 
 /** More than twice the requests that may wait; each idle one costs some 10 KB. */
 const MAX_CONNECTIONS = 1024;
-/** Connections beyond the bound that are told so; those beyond are closed without a word. */
+/** How many connections beyond the bound are answered with 503; any further ones are just closed. */
 const MAX_REFUSED = 32;
 /** Longer than clients keep idle connections, of which Go's 90 seconds are the longest. */
 const PATIENCE: Patience = {
@@ -35,11 +35,14 @@ const PATIENCE: Patience = {
 };
 /** Connections that are accepted before others have a turn of the event loop: some milliseconds. */
 const ACCEPTED_AT_ONCE = 16;
-/** How soon accepting is tried again after it failed, in milliseconds. */
+/** How long to wait after an accept that failed, in milliseconds. */
 const RETRY_MILLISECONDS = 50;
-/** The part of the connections that is kept when files run out: models and stores need some too. */
+/**
+ * The share of the connections that is kept when file descriptors run out: models and stores need
+ * some too.
+ */
 const KEPT_PART = 3 / 4;
-/** How long a client that is sent away has to read why, in milliseconds. */
+/** How long a refused client has to read the answer, in milliseconds. */
 const REFUSAL_MILLISECONDS = 1000;
 
 const BUSY_BODY = '{"error":"server busy: it has as many connections as it can hold"}';
@@ -75,7 +78,7 @@ export class HttpServer {
     this.#log = options.log;
     this.#limit = options.maxConnections ?? MAX_CONNECTIONS;
     this.#patience = { ...PATIENCE, ...options.patience };
-    // As fine as the shortest patience asks for; once a second where it is long.
+    // Timeouts are checked once a second, or as often as the shortest of them needs.
     const finest = Math.min(...Object.values(this.#patience)) / 4;
     this.#sweep = setInterval(() => this.#expire(), Math.min(1000, Math.ceil(finest)));
     this.#accepting = this.#accept();
@@ -97,7 +100,7 @@ export class HttpServer {
     Deno.unrefTimer(Number(this.#sweep));
   }
 
-  /** Accepts no more, and settles when the answers that are being given have been given. */
+  /** Stops accepting, and settles when the answers in progress are complete. */
   async shutdown(): Promise<void> {
     this.#closed = true;
     this.#listener.close();
@@ -147,7 +150,7 @@ export class HttpServer {
     return longest !== undefined;
   }
 
-  /** The system has no more files: from now on there are fewer connections, so that it has some. */
+  /** Lowers the bound on connections after the system ran out of file descriptors. */
   #learnLimit(): void {
     const { size } = this.#connections;
     const limit = Math.max(1, Math.floor(size * KEPT_PART));

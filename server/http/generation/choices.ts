@@ -1,6 +1,6 @@
-// Several continuations as one generation: they run side by side, and their events come in one stream
-// that says which is which. No event is given before all of them have begun, so that what is wrong
-// with any of them is found before an answer begins.
+// Several continuations as one generation: they run side by side, and their events come in one stream,
+// each with the index of its continuation. No event is given before all of them have begun, so that an
+// error of any is found before the answer begins.
 
 import type { ChatEvent, Usage } from "../../../engine/mod.ts";
 
@@ -8,8 +8,8 @@ import type { ChatEvent, Usage } from "../../../engine/mod.ts";
 export type IndexedEvent = ChatEvent & { choice?: number };
 
 /**
- * Runs continuations to their ends. Each `done` carries the counts of all that are done, the last one
- * thus those of the whole. If one fails, the others end too.
+ * Runs continuations to their ends. Each `done` carries the counts of all that have ended so far, so
+ * that the last one has those of the whole. If one fails, the others end too.
  *
  * @param starts begin a continuation each
  */
@@ -28,7 +28,7 @@ export async function* mergeChoices(
       const { choice, result: { done, value } } = await Promise.race(pending.values());
       pending.delete(choice);
       if (done) continue;
-      // To the end of the map: whoever waited longest comes first.
+      // It goes to the end of the map, so that the one that has waited longest comes first.
       pending.set(choice, next(choice));
       if (value.type !== "done") yield { ...value, choice };
       else yield { ...value, choice, usage: usage = add(usage, value.usage) };
@@ -39,7 +39,7 @@ export async function* mergeChoices(
   }
 }
 
-/** Counts add up; times are those of the slowest, since all run at once. */
+/** The sum of the counts, and the longest of the times, since all run at once. */
 function add(sum: Usage | undefined, usage: Usage): Usage {
   if (!sum) return usage;
   return {

@@ -1,7 +1,8 @@
-// One running generation: takes a place in the queue, borrows the model, hands out the events and
-// gives everything back whichever way it ends: done, error, abort, or an abandoned reader.
-// Knows no wire format. `start` returns with the first event at hand, so that all that can be wrong
-// with a request is still answered by a status: that it waits for its turn is an event, too.
+// One running generation: takes a place in the queue and a lease on the model, hands out the
+// events, and releases both however it ends: done, an error, an abort, or a reader that stops.
+// Knows no wire format. `start` returns once there is a first event, so that whatever is wrong with
+// a request is still answered by a status. That a request waits in the model's queue is such an
+// event, too.
 
 import type {
   AskedLoad,
@@ -27,7 +28,7 @@ export interface GenerationRequest extends AskedLoad {
   run: (model: ChatModel, signal: AbortSignal) => AsyncIterable<ChatEvent>;
 }
 
-/** What is needed to run it. */
+/** The resources of a server that a generation needs. */
 export interface GenerationResources {
   manager: Pick<ModelManager, "acquire">;
   queue: WaitingQueue;
@@ -36,10 +37,10 @@ export interface GenerationResources {
 /** What an answer is made of. */
 export type AnswerEvent = Exclude<ChatEvent, QueuedEvent>;
 
-/** Stands in a stream where there is nothing to tell of the answer. */
+/** A sign of life, where there is nothing to tell of the answer. */
 export interface Waiting {
   type: "waiting";
-  /** Requests that come first, if it waits for its turn; else it is being worked on. */
+  /** How many requests come first, if this one waits; undefined while it is worked on. */
   ahead?: number;
 }
 
@@ -76,13 +77,13 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
       (lease) => lease.release(),
     );
     const generation = new Generation(lease, request, place);
-    // From here on the generation gives both back.
+    // From here on the generation releases both.
     waiting.move();
     generation.#first = await generation.#read();
     return generation;
   }
 
-  /** Time that the model took to be there, in milliseconds. */
+  /** How long the model took to load, in milliseconds. */
   get loadMilliseconds(): number {
     return this.#lease.loadMilliseconds;
   }
@@ -97,7 +98,10 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
     return this.#firstTokenAt;
   }
 
-  /** What was done in another way than asked for, as sentences, once the `done` event has passed. */
+  /**
+   * What was done differently from what was asked for, as sentences, once the `done` event has
+   * passed.
+   */
   get notes(): readonly string[] {
     return this.#done?.notes ?? [];
   }
@@ -122,8 +126,8 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
   }
 
   /**
-   * The events for a client that is to hear of it now and then: also where it stands in the queue, and
-   * at least one sign of life in so many milliseconds.
+   * The events for a client of a stream: with its place in the queue, and with a sign of life whenever
+   * nothing came for so many milliseconds.
    */
   async *live(milliseconds = HEARTBEAT_MILLISECONDS): AsyncGenerator<AnswerEvent | Waiting> {
     let ahead: number | undefined;

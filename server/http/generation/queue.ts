@@ -1,5 +1,6 @@
 // The bound on requests that wait: for a model to load, for a place in the batch, for their first
-// token. Who comes when it is full is sent away at once, not kept until its client gives up.
+// token. When it is reached, further requests are refused at once instead of kept until their clients
+// give up.
 
 import { HttpError } from "../errors.ts";
 

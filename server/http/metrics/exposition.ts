@@ -5,7 +5,7 @@
 /** Label values by name. */
 export type Labels = Record<string, string>;
 
-/** A line: what follows the metric's name, the labels, the value. */
+/** A line: the suffix of the metric's name, the labels, the value. */
 type Sample = [suffix: string, labels: Labels, value: number];
 
 /** Something that is measured. */
@@ -32,7 +32,7 @@ export function expose(metrics: Metric[]): string {
   }).join("\n");
 }
 
-/** Something that only grows, counted for each set of labels. */
+/** A count that only grows, for each set of labels. */
 export class Counter implements Metric {
   readonly type = "counter";
   readonly #values = new Map<string, { labels: Labels; value: number }>();
@@ -42,7 +42,7 @@ export class Counter implements Metric {
     if (!isLabelled) this.add(0);
   }
 
-  /** Counts on. */
+  /** Adds to the count. */
   add(amount: number, labels: Labels = {}): void {
     const key = encodeLabels(labels);
     const { value } = this.#values.get(key) ?? { value: 0 };
@@ -54,7 +54,7 @@ export class Counter implements Metric {
   }
 }
 
-/** How often values up to each of some bounds were seen. */
+/** A histogram: how many values were at most as large as each bound. */
 export class Histogram implements Metric {
   readonly type = "histogram";
   readonly #bounds: readonly number[];
@@ -84,7 +84,7 @@ export class Histogram implements Metric {
   }
 }
 
-/** Something that goes up and down, read when it is asked for. */
+/** A value that goes up and down, and is read when it is asked for. */
 export function createGauge(
   name: string,
   help: string,

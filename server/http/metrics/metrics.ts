@@ -1,11 +1,11 @@
-// What the server counts and measures, for Prometheus. Each application has its own metrics. Gauges
-// are read when they are asked for, not kept up to date.
+// What the server counts and measures, for Prometheus. Each application has its own metrics. Gauges are
+// read when somebody asks for them.
 
 import type { ModelManager, Usage } from "../../../engine/mod.ts";
 import type { WaitingQueue } from "../generation/queue.ts";
 import { Counter, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
 
-/** Where the gauges look. */
+/** What the gauges read. */
 export interface MetricsSources {
   manager: Pick<ModelManager, "running" | "busyWorkers">;
   queue: Pick<WaitingQueue, "length">;
@@ -106,7 +106,7 @@ export class Metrics {
   }
 
   /**
-   * Counts a generation that came to its end.
+   * Counts a generation that has ended.
    *
    * @param firstTokenSeconds from the request to the first token; undefined if there was none
    */

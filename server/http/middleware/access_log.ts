@@ -6,16 +6,8 @@ import type { Usage } from "../../../engine/mod.ts";
 import { CLIENT_CLOSED_REQUEST, statusOf } from "../errors.ts";
 import { type Log, type LogFields, messageOf } from "../../log.ts";
 import type { Generation } from "../generation/generation.ts";
+import { type AccessVariables, whenAnswered } from "./variables.ts";
 import { decodeRate, prefillRate } from "../metrics/metrics.ts";
-
-/** What routes leave in the context for the access log and the metrics. */
-export interface AccessVariables {
-  generation?: Generation;
-  /** The model's name as the client wrote it. */
-  model?: string;
-  /** Tokens that were read where nothing is generated. */
-  promptTokens?: number;
-}
 
 /** Middleware that logs every request. */
 export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariables }> {
@@ -24,7 +16,7 @@ export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariab
     await next();
     const { method, path } = context.req;
     const { generation, model, promptTokens } = context.var;
-    const write = () => {
+    whenAnswered(context, () => {
       const { status } = context.res;
       const milliseconds = performance.now() - started;
       const parts = [`${method} ${path} ${status}`];
@@ -42,9 +34,7 @@ export function accessLog(log: Log): MiddlewareHandler<{ Variables: AccessVariab
         total_ms: round(milliseconds),
       });
       for (const note of generation?.notes ?? []) log.warn(`${path}: ${note}`);
-    };
-    if (generation) void generation.ended.then(write);
-    else write();
+    });
   };
 }
 
@@ -59,7 +49,7 @@ function endOf({ failure }: Generation): string {
 
 /**
  * `in 4 + 8 - prefill 120.0 tok/s - out 34 - decode 45.6 tok/s`: the first two numbers are tokens of
- * the prompt, cached ones and new ones. A rate that nothing was measured for is left out.
+ * the prompt, cached ones and new ones. A rate that was not measured is left out.
  */
 export function describeUsage(usage: Usage): string {
   const { promptTokens, cachedTokens, completionTokens } = usage;
@@ -88,7 +78,7 @@ function generationFields(generation: Generation): LogFields {
   };
 }
 
-/** A tenth of a unit is as fine as anybody reads. */
+/** The number to a tenth, which is fine enough for a log. */
 function round(value: number): number;
 function round(value: number | undefined): number | undefined;
 function round(value: number | undefined): number | undefined {

@@ -1,6 +1,6 @@
-// Lets in who has the key of QUERN_API_KEY: as a bearer token, as OpenAI's clients send it, or as
-// `x-api-key`, as Anthropic's do. Liveness needs none, so that whatever watches the server can; nor does the page, which
-// asks people for it.
+// Admits requests with the key of QUERN_API_KEY: as a bearer token, as OpenAI's clients send it, or as
+// `x-api-key`, as Anthropic's do. /health needs none, so that monitors can watch the server, and
+// neither does the web page, which asks people for the key.
 
 import type { MiddlewareHandler } from "../../dependencies.ts";
 import { createHash, timingSafeEqual } from "node:crypto";
@@ -17,7 +17,7 @@ export function apiKeyGuard(key: string): MiddlewareHandler {
     const { path } = context.req;
     const bearer = /^Bearer\s+(.*)$/i.exec(context.req.header("authorization") ?? "")?.[1];
     const given = [bearer, context.req.header("x-api-key")].filter((text) => text !== undefined);
-    // Digests have one length whatever was sent, and comparing them takes one time.
+    // Digests have the same length whatever was sent, so that the comparison always takes as long.
     const isKnown = given.some((text) => timingSafeEqual(digest(text.trim()), expected));
     const isOpen = OPEN_PATHS.includes(path) || path.startsWith(OPEN_FOLDER);
     if (!isKnown && !isOpen) {

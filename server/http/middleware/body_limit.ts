@@ -1,14 +1,9 @@
-// Bounds the bodies of requests: refuses at once what says beforehand that it is too large, and gives
-// each request its allowance, which bodies are read against (bodies.ts).
+// Bounds the bodies of requests: refuses at once a body whose Content-Length is too large, and
+// gives each request the allowance against which its body is read (bodies.ts).
 
 import type { MiddlewareHandler } from "../../dependencies.ts";
 import { BodyAllowance, type BodyBudget, tooLarge } from "../body/bodies.ts";
-import type { AccessVariables } from "./access_log.ts";
-
-/** What routes read bodies against. */
-export interface BodyVariables {
-  body: BodyAllowance;
-}
+import { type AccessVariables, type BodyVariables, whenAnswered } from "./variables.ts";
 
 /**
  * Middleware that answers 413 to bodies whose length is over the bound.
@@ -29,10 +24,7 @@ export function bodyLimit(
     try {
       await next();
     } finally {
-      const giveBack = () => allowance[Symbol.dispose]();
-      const { generation } = context.var;
-      if (generation) void generation.ended.then(giveBack);
-      else giveBack();
+      whenAnswered(context, () => allowance[Symbol.dispose]());
     }
   };
 }

@@ -1,15 +1,16 @@
-// Guards a server against DNS rebinding: a page whose name has been made to lead to this machine sends
-// that name as Host, and for the browser is of the same origin as the answers. So names that nobody
-// gave this machine are refused, wherever it listens; an address as Host cannot be rebound.
+// Guards a server against DNS rebinding: an attacker makes the name of a web page resolve to this
+// machine, and the browser takes the page and the server's answers for the same origin. Such a request
+// has the attacker's name as Host, so names that do not belong to this machine are refused. An address
+// as Host cannot be rebound.
 
 import { isIP } from "node:net";
 import type { MiddlewareHandler } from "../../dependencies.ts";
 import { HttpError } from "../errors.ts";
-import { isLocalAddress, isLoopback } from "../../network/host.ts";
+import { isLocalAddress, isLoopback, wildcardPattern } from "../../network/host.ts";
 
 const LOCAL_DOMAIN = /\w\.(localhost|local|internal)$/;
 
-/** Whom a server answers. */
+/** The hosts that a server answers to. */
 export interface HostGuardOptions {
   /** Address that the server is bound to: on loopback, no address but local ones leads to it. */
   boundTo: string;
@@ -19,7 +20,7 @@ export interface HostGuardOptions {
   hosts: readonly string[];
 }
 
-/** Middleware that answers 400 where Host makes the URL of the request none. */
+/** Middleware that answers 400 where Host makes the URL of the request invalid. */
 export const wellFormedHost: MiddlewareHandler = async (context, next) => {
   if (!URL.canParse(context.req.url)) throw new HttpError(400, "the Host header is malformed");
   await next();
@@ -28,7 +29,9 @@ export const wellFormedHost: MiddlewareHandler = async (context, next) => {
 /** Middleware that answers 403 unless Host is an address, local, a name of the machine, or allowed. */
 export function hostGuard({ boundTo, ownNames, hosts }: HostGuardOptions): MiddlewareHandler {
   const names = new Set(["localhost", ...ownNames.map(withoutPort).flatMap(withShortName)]);
-  const patterns = hosts.map((host) => toPattern(withoutPort(host.replace(/^https?:\/\//i, ""))));
+  const patterns = hosts.map((host) => {
+    return wildcardPattern(withoutPort(host.replace(/^https?:\/\//i, "")));
+  });
   const isOwnAddress = isLoopback(boundTo) ? isLocalAddress : isAddress;
   return async (context, next) => {
     const host = context.req.header("host") ?? new URL(context.req.url).host;
@@ -61,9 +64,4 @@ function isAddress(name: string): boolean {
 /** A full name, and what the machine is called on its own network. */
 function withShortName(name: string): string[] {
   return isAddress(name) ? [name] : [name, name.split(".")[0]!];
-}
-
-function toPattern(host: string): RegExp {
-  const parts = host.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`);
 }

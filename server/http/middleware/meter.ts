@@ -2,7 +2,7 @@
 
 import { type MiddlewareHandler, routePath } from "../../dependencies.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { AccessVariables } from "./access_log.ts";
+import { type AccessVariables, whenAnswered } from "./variables.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
@@ -12,18 +12,17 @@ export function meter(metrics: Metrics): MiddlewareHandler<{ Variables: AccessVa
     const started = performance.now();
     await next();
     const { generation, promptTokens } = context.var;
-    // Names that clients make up would make a series each. The last route is the handler's.
+    // Methods and paths that clients make up would become a series each. The last route is the
+    // handler's.
     const method = METHODS.includes(context.req.method) ? context.req.method : "other";
     const route = routePath(context, -1).replace(/^\/?\*$/, "other");
-    const count = () => {
+    whenAnswered(context, () => {
       const seconds = (performance.now() - started) / 1000;
       metrics.countRequest({ method, route, status: context.res.status, seconds });
       if (promptTokens !== undefined) metrics.countPrompt(promptTokens);
       if (!generation?.usage) return;
       const { usage, firstTokenAt } = generation;
       metrics.countGeneration(usage, firstTokenAt && (firstTokenAt - started) / 1000);
-    };
-    if (generation) void generation.ended.then(count);
-    else count();
+    });
   };
 }

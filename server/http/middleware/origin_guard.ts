@@ -1,14 +1,15 @@
-// Which web pages may use the server: those of this machine, of local apps, and those that
-// OLLAMA_ORIGINS names. Others are refused before anything runs, not merely left without CORS
-// headers, because a page can send a request whose answer it may not read.
+// The web pages that may use the server: those of this machine, of local apps, and those that
+// OLLAMA_ORIGINS names. Others are refused before anything runs. To leave out the CORS headers would
+// not be enough, because a page can send a request even if it may not read the answer.
 
 import { cors, type MiddlewareHandler } from "../../dependencies.ts";
+import { wildcardPattern } from "../../network/host.ts";
 import { HttpError } from "../errors.ts";
 
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]"];
 const APP_ORIGINS = ["app://*", "file://*", "tauri://*", "vscode-webview://*", "vscode-file://*"];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
-/** Headers that clients of the three APIs send; a preflight is granted those that it asks for too. */
+/** Headers that clients of the three APIs send; those that a preflight asks for are allowed as well. */
 const HEADERS = [
   "authorization",
   "content-type",
@@ -34,7 +35,9 @@ const PREFLIGHT_SECONDS = 12 * 60 * 60;
  * @param extra further origins, `*` standing for any text
  */
 export function originGuard(extra: string[]): MiddlewareHandler[] {
-  const allowed = [...extra, ...APP_ORIGINS, ...LOCAL_HOSTS.flatMap(localOrigins)].map(toPattern);
+  const allowed = [...extra, ...APP_ORIGINS, ...LOCAL_HOSTS.flatMap(localOrigins)].map(
+    wildcardPattern,
+  );
   const guard: MiddlewareHandler = async (context, next) => {
     const origin = context.req.header("origin");
     const host = context.req.header("host") ?? new URL(context.req.url).host;
@@ -59,9 +62,4 @@ export function originGuard(extra: string[]): MiddlewareHandler[] {
 
 function localOrigins(host: string): string[] {
   return ["http", "https"].flatMap((scheme) => [`${scheme}://${host}`, `${scheme}://${host}:*`]);
-}
-
-function toPattern(origin: string): RegExp {
-  const parts = origin.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`, "i");
 }

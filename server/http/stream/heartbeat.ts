@@ -1,10 +1,13 @@
-// A sign of life between the items of a slow source, so that neither a client nor a proxy takes the
-// silence of a long prefill for the end. Knows no wire format.
+// A sign of life between the items of a slow source, so that neither a client nor a proxy gives up
+// during a long prefill. Knows no wire format.
 
-/** How long a stream says nothing before it gives a sign of life: proxies wait for 30 s and more. */
+/**
+ * How long a stream is silent before a sign of life, in milliseconds: proxies wait for 30 s and
+ * more.
+ */
 export const HEARTBEAT_MILLISECONDS = 5000;
 
-/** Stands where nothing came for a while. */
+/** The item that says that nothing came for a while. */
 export const HEARTBEAT = Symbol("heartbeat");
 
 /** The items of the source, and a heartbeat whenever none came for so many milliseconds. */
@@ -14,7 +17,8 @@ export async function* withHeartbeat<T>(
 ): AsyncGenerator<T | typeof HEARTBEAT> {
   for (;;) {
     const next = source.next();
-    // Who leaves at a heartbeat does not await it any more, and its failure is no crash.
+    // A reader may stop at a heartbeat, and then nobody awaits this: its failure must not crash the
+    // program.
     next.catch(() => {});
     let result: IteratorResult<T> | undefined;
     while (!result) {

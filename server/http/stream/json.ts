@@ -4,7 +4,7 @@ import type { ContentfulStatusCode } from "../../dependencies.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Characters of a body that are made at a time: some milliseconds of work. */
+/** Characters of a body that are encoded at a time: some milliseconds of work. */
 const PIECE = 1 << 16;
 
 /** A response with a JSON body, whose type a caller has to name: without one no body is right. */
@@ -26,8 +26,9 @@ export type LongBody<Body> = {
 };
 
 /**
- * A response whose body may be long: of plain data, and of iterators, which become arrays. The elements of
- * its arrays are made while it is sent, so that the others who are served wait for a piece at most.
+ * A response whose body may be long: of plain data, and of iterators, which become arrays. The
+ * elements of its arrays are made while it is sent, so that the others who are served wait for a
+ * piece at most.
  */
 export function longJson<Body extends object = never>(body: NoInfer<LongBody<Body>>): Response {
   const pieces = largePieces(textOf(body));

@@ -1,11 +1,11 @@
-// Work that tells how far it is, as an answer: a record per line, or the last one alone. Whoever goes
-// away ends the work.
+// Work that reports its progress, as an answer: a record per line, or the last one alone. When the
+// client leaves, the work ends.
 
 import { ndjsonResponse } from "./stream.ts";
 import { messageOf } from "../../log.ts";
 import { json } from "./json.ts";
 
-/** How progress is told. */
+/** How progress is reported. */
 export interface ProgressOptions {
   /** Whether every record is sent; default true. */
   stream?: boolean | null | undefined;
@@ -14,8 +14,8 @@ export interface ProgressOptions {
 }
 
 /**
- * Answers with the records of the work. What goes wrong before the first one is thrown, so that it
- * becomes a status; after it, it is the last line of the stream.
+ * Answers with the records of the work. An error before the first one is thrown, so that it becomes a
+ * status; a later one is the last line of the stream.
  */
 export async function progressResponse<T>(
   work: (signal: AbortSignal) => AsyncGenerator<T>,

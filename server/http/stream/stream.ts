@@ -1,10 +1,10 @@
-// A stream as a response of status 200: server-sent events (WHATWG HTML, section 9.2), or one JSON value
-// per line. Each event or line is a chunk of its own, written as it comes. The reader sets the pace;
-// when it goes away, `cancel` ends the source. Knows no API.
+// A stream as a response of status 200: server-sent events (WHATWG HTML, section 9.2), or one JSON
+// value per line. Each event or line is a chunk of its own, written as it comes, at the pace of the
+// client. When the client leaves, `cancel` ends the source. Knows no API.
 
-/** What comes in a burst keeps this distance, in milliseconds: enough for a client to read it. */
+/** Milliseconds between the items of a burst: enough for a client to read each by itself. */
 const DISTANCE = 3;
-/** More in a row than submits give: the source is faster than that, and is not to be held up. */
+/** Longest burst that is spread out. A submit gives fewer tokens: a longer one is a fast source. */
 const MOST_IN_BURST = 16;
 
 /** What a stream is made of. */
@@ -13,8 +13,8 @@ export interface StreamOptions<T> {
   /** Ends the source, called when the client has gone. */
   cancel: () => Promise<unknown>;
   /**
-   * The last event after a failure, whose status has been sent by then; undefined cuts the connection,
-   * so that no end looks whole.
+   * The last event after a failure, which comes too late for a status; undefined cuts the
+   * connection, so that no client takes the answer for complete.
    */
   fail: (error: unknown) => T | undefined;
 }
@@ -24,7 +24,7 @@ export interface ServerSentEvent<Data = unknown> {
   event?: string;
   /** A string is sent as it stands, such as "[DONE]". */
   data: Data;
-  /** A line that parsers pass over, for people and proxies. */
+  /** A line that parsers skip, for people and proxies. */
   comment?: string;
 }
 
@@ -96,9 +96,8 @@ function encodeEvent(told: ServerSentEvent | SseComment): string {
 }
 
 /**
- * The items of the source. One that is at hand right after another comes a little later: several tokens
- * come of one submit to the GPU, and clients that parse what one read gives them as one record would
- * fail at two.
+ * The items of the source, spread out in time. A submit to the GPU gives several tokens at once, and
+ * clients that take the bytes of one read for one record fail at two.
  */
 export async function* spaced<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
   let inBurst = 0;

@@ -1,20 +1,17 @@
 // A body of the Messages API -> the engine's request. Its types have been checked by the schema.
 
-import type { AskedLoad, ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
+import type { ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
-import { readKeepAlive, readOptions } from "../options.ts";
+import { given } from "../../../given.ts";
+import { type Loading, readOptions } from "../options.ts";
 import { ThreadError } from "./errors.ts";
 import { toToolOptions } from "./tools.ts";
 import { toTurns } from "./turns.ts";
 import type { AnthropicRequest } from "./schema.ts";
 
 /** A request, translated. */
-export interface MessagesTranslation extends AskedLoad {
+export interface MessagesTranslation extends Loading {
   request: ChatRequest;
-  /** In milliseconds; Infinity is for ever. */
-  keepAlive?: number;
-  /** Names of given members without effect, for the log. */
-  ignored: string[];
 }
 
 /** Levels of thinking by the effort that asks for them. */
@@ -51,8 +48,7 @@ export function translateCount(body: AnthropicRequest, info: ModelInfo): Message
     throw new HttpError(400, `"${body.model}" does not support tools`);
   }
   refuseServerTools(body);
-  const { engine: options, load, ignored } = readOptions(body.options);
-  const keepAlive = readKeepAlive(body.keep_alive);
+  const { engine: options, loading } = readOptions(body.options, body.keep_alive);
   const think = info.thinks ? thinkOf(body) : undefined;
   const format = body.output_config?.format;
   return {
@@ -65,12 +61,11 @@ export function translateCount(body: AnthropicRequest, info: ModelInfo): Message
       ...(think !== undefined && { think }),
       ...(format && { format: { schema: format.schema } }),
       messages: toTurns(body, info),
-      // Clients of this API count on hearing of it, and shorten their conversation themselves.
+      // Clients of this API expect an error when the window is exceeded, and shorten the
+      // conversation themselves.
       truncate: false,
     },
-    ignored,
-    ...load,
-    ...(keepAlive !== undefined && { keepAlive }),
+    ...loading,
   };
 }
 
@@ -82,18 +77,8 @@ function refuseServerTools({ mcp_servers: servers, container }: AnthropicRequest
   throw new HttpError(400, `${name} is not supported: tools run at the client; give them as tools`);
 }
 
-/** Undefined: as the model does by itself. Budgets are not enforced. */
+/** Whether the model is to think; undefined leaves it to the model. Budgets are not enforced. */
 function thinkOf({ thinking, output_config: output }: AnthropicRequest): ChatRequest["think"] {
   if (thinking?.type === "disabled") return false;
   return LEVELS[output?.effort ?? ""] ?? (thinking?.type === "enabled" ? true : undefined);
 }
-
-/** The members that are neither null nor undefined. */
-function given<T extends object>(members: T): Given<T> {
-  const entries = Object.entries(members).filter(([, value]) =>
-    value !== null && value !== undefined
-  );
-  return Object.fromEntries(entries) as Given<T>;
-}
-
-type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };

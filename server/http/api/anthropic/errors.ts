@@ -17,7 +17,7 @@ const TYPES: Record<number, string> = {
   503: "overloaded_error",
 };
 
-/** A request that counts on the server to remember the conversation, which this one does not. */
+/** The error for a request that expects the server to remember the conversation. */
 export class ThreadError extends HttpError {
   override name = "ThreadError";
   readonly details: ThreadDetails = {
@@ -30,7 +30,11 @@ export class ThreadError extends HttpError {
   }
 }
 
-/** The body for an error. @param requestId the `request-id` of its response */
+/**
+ * The body that tells of an error.
+ *
+ * @param requestId the `request-id` of its response
+ */
 export function anthropicError(error: unknown, requestId: string): AnthropicError {
   return {
     type: "error",
@@ -43,7 +47,7 @@ export function anthropicError(error: unknown, requestId: string): AnthropicErro
   };
 }
 
-/** Clients that shorten their conversations themselves know that one is too long by this sentence. */
+/** The message of an error. By the one for a prompt that is too long, clients know to shorten it. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof ContextLengthError)) return messageOf(error);
   return `prompt is too long: ${error.promptTokens} tokens > ${error.contextLength} maximum`;

@@ -1,5 +1,6 @@
-// The engine's events -> the events of a stream, and those -> one answer: whoever does not stream
-// gets exactly what a client makes of a stream. Blocks come one after the other, never interleaved.
+// The engine's events -> the events of a stream, and those -> one whole answer. So an answer that
+// is not streamed is exactly what a client would make of the stream. Blocks come one after the
+// other and are never interleaved. Ids of answers and requests are made here as well.
 
 import type { DoneEvent, StartEvent } from "../../../../engine/mod.ts";
 import { type ServerSentEvent, waitingComment } from "../../stream/stream.ts";
@@ -16,14 +17,14 @@ import type {
 import { anthropicError } from "./errors.ts";
 import { toWireId } from "./tools.ts";
 
-/** Stands at the end of thinking, where clients demand something. Nobody verifies it. */
+/** The signature of thinking: clients demand one, and nobody verifies it. */
 const SIGNATURE = btoa("quern");
 
 /** What an answer is written for. */
 export interface AnswerOptions extends Pick<AnswerHead, "id" | "model"> {
   /** Name of the request, by which clients report a fault. */
   requestId: string;
-  /** Tell of stop strings and of failures as Anthropic does. */
+  /** Whether stop strings and failures are told as Anthropic does, not as Ollama does. */
   exact: boolean;
 }
 
@@ -57,7 +58,8 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent<AnthropicE
 
   fail(error: unknown): ServerSentEvent<AnthropicEvent> | undefined {
     const { exact, requestId } = this.#options;
-    // Before the answer begins there is nothing that an end could make look whole.
+    // Once the answer has begun, cutting the connection is the only way to show that it is not
+    // complete.
     if (!exact && this.#hasBegun) return undefined;
     const data = anthropicError(error, requestId);
     return { event: data.type, data };
@@ -67,7 +69,7 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent<AnthropicE
     return this.#collector.answer;
   }
 
-  /** What an event comes to. */
+  /** The events of the stream for an event of the engine. */
   #write(event: ChoiceEvent): AnthropicEvent[] {
     this.#hasBegun = true;
     switch (event.type) {
@@ -148,7 +150,7 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent<AnthropicE
 
   #stopOf({ reason, stopString }: DoneEvent): AnthropicStop {
     const stop_sequence = stopString ?? null;
-    // A call that was cut short is none that a client may run.
+    // A client must not run a call whose arguments were cut short.
     if (this.#call?.isWhole) return { stop_reason: "tool_use", stop_sequence };
     if (reason === "length") return { stop_reason: "max_tokens", stop_sequence };
     const isNamed = this.#options.exact && stopString !== undefined;
@@ -156,7 +158,10 @@ export class AnthropicEncoder implements EventEncoder<ServerSentEvent<AnthropicE
   }
 }
 
-/** Puts the events of a stream together. They are sent as well, so what grows is a copy. */
+/**
+ * Puts the events of a stream together to one answer. Since they are sent as well, it changes
+ * copies.
+ */
 class AnswerCollector {
   #beginning: AnswerBeginning | undefined;
   readonly #content: AnswerBlock[] = [];
@@ -222,7 +227,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** A name that nothing else has, such as "msg_" and 24 digits. */
+/** A unique id, such as "msg_" and 24 digits. */
 export function newId(kind: "msg" | "req"): string {
   return `${kind}_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`;
 }

@@ -70,7 +70,7 @@ async function count(
         signal.throwIfAborted();
         return counted;
       } catch (error) {
-        // What does not fit can be counted all the same.
+        // A prompt that does not fit the window has been counted nevertheless.
         if (error instanceof ContextLengthError) return error.promptTokens;
         throw error;
       }
@@ -80,7 +80,10 @@ async function count(
   return json<TokenCount>({ input_tokens: tokens }, 200, { "request-id": newId("req") });
 }
 
-/** The request with instructions where the model's template shows them. */
+/**
+ * The request, with instructions in the middle of the conversation moved to where the template
+ * shows them.
+ */
 async function placed(model: ChatModel, request: ChatRequest): Promise<ChatRequest> {
   const instructions = laterInstructions(request.messages);
   if (instructions.length === 0) return request;

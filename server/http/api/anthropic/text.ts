@@ -1,12 +1,12 @@
-// Blocks that come down to text and images, and how texts become one. What is neither is refused by
-// name: a client must never believe that something was read which was left out.
+// Blocks of text and images, and how their texts are joined. Other blocks are refused by name, so that
+// no client believes that the model has read something that was left out.
 
 import { HttpError } from "../../errors.ts";
 import { composeContent, type ComposedContent, type ContentPiece } from "../../../image_mark.ts";
 import type { ReadImage } from "../images.ts";
 import type { AnthropicBlock, AnthropicSource } from "./schema.ts";
 
-/** Joins texts; where none of two has white space between them, a line break comes in. */
+/** Joins texts, with a line break between two that have no white space there. */
 export function joinTexts(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").reduce((joined, text) => {
     const isApart = joined === "" || /\s$/.test(joined) || /^\s/.test(text);
@@ -15,7 +15,7 @@ export function joinTexts(texts: readonly string[]): string {
 }
 
 /**
- * What text and images may stand in: a string, or blocks.
+ * The text and images of a content, which is a string or a list of blocks.
  *
  * @param place what is read, for the sentence of an error
  */

@@ -5,9 +5,10 @@
 
 import type { ChatRequest, Tool } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
+import { toTool } from "../tools.ts";
 import type { AnthropicRequest, AnthropicTool, AnthropicToolChoice } from "./schema.ts";
 
-/** What of a request concerns tools. */
+/** The part of the engine's request that is about tools. */
 export type ToolOptions = Pick<ChatRequest, "tools" | "toolChoice" | "parallelToolCalls">;
 
 /**
@@ -16,7 +17,7 @@ export type ToolOptions = Pick<ChatRequest, "tools" | "toolChoice" | "parallelTo
  * @throws {HttpError} 400 for tools that cannot be offered, and choices that cannot be made
  */
 export function toToolOptions({ tools, tool_choice: choice }: AnthropicRequest): ToolOptions {
-  const offered = (tools ?? []).map(toTool);
+  const offered = (tools ?? []).map(readTool);
   return {
     ...(offered.length > 0 && { tools: offered }),
     ...(choice && { toolChoice: toToolChoice(choice, offered) }),
@@ -24,7 +25,7 @@ export function toToolOptions({ tools, tool_choice: choice }: AnthropicRequest):
   };
 }
 
-function toTool(tool: AnthropicTool): Tool {
+function readTool(tool: AnthropicTool): Tool {
   const { type, name, description, input_schema: parameters, strict } = tool;
   if (type && type !== "custom") {
     throw new HttpError(
@@ -34,18 +35,10 @@ function toTool(tool: AnthropicTool): Tool {
   }
   const fault = faultOf(parameters);
   if (fault) throw new HttpError(400, `invalid input_schema for tool "${name}": ${fault}`);
-  return {
-    type: "function",
-    function: {
-      name,
-      ...(description && { description }),
-      parameters: parameters as Record<string, unknown>,
-      ...(strict && { strict }),
-    },
-  };
+  return toTool({ name, description, parameters: parameters as Record<string, unknown>, strict });
 }
 
-/** Why a schema cannot be that of a call's arguments. What its keywords mean is the engine's affair. */
+/** Why a schema cannot be one of arguments, if so. The engine checks its other keywords. */
 function faultOf(schema: unknown): string | undefined {
   if (!isObject(schema)) return "it must be an object";
   const { type = "object", properties = {}, required = [] } = schema;
@@ -73,12 +66,12 @@ function toToolChoice(
 
 const PREFIX = "toolu_";
 
-/** The wire's name of a call of the engine. */
+/** The id of a call as clients see it. */
 export function toWireId(id: string): string {
   return PREFIX + id;
 }
 
-/** The engine's name of a call. Names that others gave stay told apart. */
+/** The engine's id of a call. Ids without the prefix, from other servers, stay as they are. */
 export function toEngineId(id: string): string {
   return id.startsWith(PREFIX) ? id.slice(PREFIX.length) : id;
 }

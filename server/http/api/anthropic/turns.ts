@@ -1,7 +1,7 @@
-// The conversation of a request -> the engine's turns. Each message becomes the results of tools in
-// it, then its text. Turns of one role that follow each other are one turn, as Anthropic has it. And
-// instructions in the middle of a conversation, which many templates do not take: they refuse the role
-// there, or leave the turn out without a word.
+// The conversation of a request -> the engine's turns. Each message becomes the tool results in it,
+// then its text. Consecutive turns of one role are combined, as Anthropic does. Instructions in the
+// middle of a conversation become a user's turn for the many templates that refuse them there or
+// drop them.
 
 import type { ChatMessage, ModelInfo, ToolCall } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
@@ -11,7 +11,10 @@ import { imageReader, type ReadImage } from "../images.ts";
 import { joinTexts, readBlock, readContent } from "./text.ts";
 import type { AnthropicBlock, AnthropicMessage, AnthropicRequest } from "./schema.ts";
 
-/** A line that Claude Code puts first and changes with every request: no cache would ever match. */
+/**
+ * A line that Claude Code puts first and changes with every request, so that no prefix would be
+ * cached.
+ */
 const BILLING_LINE = /^x-anthropic-billing-header:.*\n?/;
 
 /**
@@ -31,7 +34,7 @@ export function toTurns(body: AnthropicRequest, info: ModelInfo): ChatMessage[] 
   return combineTurns(turns);
 }
 
-/** Makes one turn of those of one role that follow each other. Results of tools stay apart. */
+/** Combines consecutive turns of one role; results of tools stay apart. */
 export function combineTurns(turns: readonly ChatMessage[]): ChatMessage[] {
   const combined: ChatMessage[] = [];
   for (const turn of turns) {
@@ -109,7 +112,7 @@ class TurnReader {
     return {
       role: "tool",
       ...shown,
-      // Templates have no place for the flag, and a model must see that its call failed.
+      // Templates cannot show the flag, and the model has to see that its call failed.
       content: block.is_error && !/^\s*error/i.test(content) ? `Error: ${content}` : content,
       toolCallId: toEngineId(block.tool_use_id),
       ...(toolName !== undefined && { toolName }),
@@ -144,14 +147,17 @@ class TurnReader {
   }
 }
 
-/** Texts of the system turns behind the first turn, as a prompt that has them shows them. */
+/** The trimmed texts of all system turns but one at the beginning, to look for in a prompt. */
 export function laterInstructions(turns: readonly ChatMessage[]): string[] {
   return turns.slice(1).filter(({ role }) => role === "system").map(({ content }) =>
     content.trim()
   );
 }
 
-/** The conversation with those turns as the user's, where they are, so that a prefix stays one. */
+/**
+ * The conversation with those turns as the user's, in the same places, so that prefixes stay
+ * cached.
+ */
 export function instructionsAsUser(turns: readonly ChatMessage[]): ChatMessage[] {
   return combineTurns(turns.map((turn, index) => {
     return index > 0 && turn.role === "system" ? { ...turn, role: "user" } : turn;

@@ -3,7 +3,6 @@
 // https://platform.openai.com/docs/api-reference/embeddings
 
 import {
-  type AskedLoad,
   ContextLengthError,
   type EmbedInput,
   type EmbedOptions,
@@ -13,22 +12,18 @@ import {
 } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import type { LongBody } from "../../stream/json.ts";
-import { LOAD_NAMES, nanoseconds, readKeepAlive, readOptions } from "../options.ts";
+import { LOAD_NAMES, type Loading, nanoseconds, readOptions } from "../options.ts";
 import type { EmbedAnswer, LegacyEmbedAnswer, OpenAiEmbedAnswer } from "./answer_schema.ts";
 import type { EmbedBody, LegacyEmbedBody, OllamaEmbedBody, OpenAiEmbedBody } from "./schema.ts";
 
 /** An embedding request, translated. */
-export interface EmbedTranslation extends AskedLoad {
-  /** None: the model is only loaded (or, with keepAlive 0, unloaded). */
+export interface EmbedTranslation extends Loading {
+  /** If there are none, the model is only loaded, or with keepAlive 0 unloaded. */
   inputs: EmbedInput[];
   options: EmbedOptions;
-  /** In milliseconds; Infinity is for ever. */
-  keepAlive?: number;
-  /** Names of given options without effect, for the log. */
-  ignored: string[];
 }
 
-/** What an embedding came to. Times in milliseconds. */
+/** The result of an embedding request. Times in milliseconds. */
 export interface EmbedOutcome {
   /** As the client wrote it. */
   model: string;
@@ -37,12 +32,12 @@ export interface EmbedOutcome {
   load: number;
 }
 
-/** Numbers in all vectors of an answer: some 100 MB of JSON. */
+/** The most numbers in all vectors of an answer: some 100 MB of JSON. */
 const MOST_NUMBERS = 2 ** 23;
 
 /**
- * Inputs of a request, however short the vectors: each takes a row of a step, so that these take
- * minutes. OpenAI takes 2,048.
+ * The most inputs of a request, however short the vectors are: so many take minutes. OpenAI allows
+ * 2,048.
  */
 const MOST_INPUTS = 2 ** 15;
 
@@ -85,7 +80,10 @@ export function translateOpenAiEmbed(body: OpenAiEmbedBody): EmbedTranslation {
   return { ...translateCommon(body, body.dimensions), inputs: readInputs(input) };
 }
 
-/** @throws {HttpError} 400 where there are too many, or the answer would hold more numbers than one can */
+/**
+ * @throws {HttpError} 400 where there are too many, or the answer would hold more numbers than one
+ * can
+ */
 export function refuseTooMany(
   { inputs, options }: EmbedTranslation,
   { embeddingLength }: ModelInfo,
@@ -116,7 +114,7 @@ export function embedAnswer({ model, result, total, load }: EmbedOutcome): LongB
     model,
     embeddings: embeddings.values().map(toNumbers),
     total_duration: nanoseconds(total),
-    // Clients demand it, also of a model that was loaded before and made nobody wait.
+    // Clients demand it, even if the model was loaded already.
     load_duration: nanoseconds(load),
     ...(promptTokens > 0 && { prompt_eval_count: promptTokens }),
   };
@@ -146,7 +144,7 @@ export function openAiEmbedAnswer(
   };
 }
 
-/** An error of the engine in the words that Ollama has for it on these paths; others as they are. */
+/** The error with the message that Ollama has on these paths; other errors are returned unchanged. */
 export function embedError(error: unknown): unknown {
   if (error instanceof ContextLengthError) {
     return new HttpError(400, "the input length exceeds the context length");
@@ -161,22 +159,20 @@ function translateCommon(
   body: EmbedBody,
   dimensions?: number | null,
 ): Omit<EmbedTranslation, "inputs"> {
-  const { load } = readOptions(body.options);
-  const { contextLength } = load;
-  const keepAlive = readKeepAlive(body.keep_alive);
+  const { loading } = readOptions(body.options, body.keep_alive);
+  const { contextLength } = loading;
   return {
     options: {
       truncate: body.truncate ?? true,
       ...(dimensions && { dimensions }),
       ...(contextLength !== undefined && { contextLength }),
     },
-    ...load,
-    ...(keepAlive !== undefined && { keepAlive }),
+    ...loading,
     ignored: Object.keys(body.options ?? {}).filter((name) => !LOAD_NAMES.includes(name)),
   };
 }
 
-/** Texts to embed; a single empty one is none. */
+/** The texts to embed; a single empty text counts as none. */
 function readTexts(input: unknown): string[] {
   if (input === undefined || input === null || input === "") return [];
   const texts = Array.isArray(input) ? input : [input];
@@ -193,7 +189,10 @@ function readInputs(input: unknown): EmbedInput[] {
   throw new HttpError(400, invalidType);
 }
 
-/** Nine digits name every f32 exactly, and take half the place that its f64 digits would. */
+/**
+ * The numbers with nine digits, which identify every f32 and take half the space of all its f64
+ * digits.
+ */
 function toNumbers(vector: Float32Array): number[] {
   return Array.from(vector, (value) => Number(value.toPrecision(9)));
 }

@@ -1,5 +1,5 @@
-// POST /api/embed, /api/embeddings and /v1/embeddings. All go the same way: body -> translation -> result
-// -> answer; they differ in their schema and in how bodies are translated.
+// POST /api/embed, /api/embeddings and /v1/embeddings. All three go the same way, from the body to a
+// translation, a result and the answer. They differ in their schemas, translations and answers.
 
 import { type Context, Hono } from "../../../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";

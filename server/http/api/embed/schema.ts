@@ -1,5 +1,5 @@
-// JSON Schemas of the bodies of embedding requests, native and OpenAI's. As in ollama.ts they fix
-// types only; `input` has messages of its own, so it is checked where it is read.
+// JSON Schemas of the bodies of embedding requests, native and OpenAI's. They fix types only;
+// `input` has error messages of its own, so it is checked where it is read.
 
 import { type BodyOf, keepAlive, text } from "../../body/schema.ts";
 import { options } from "../options.ts";
@@ -10,7 +10,7 @@ const inputs = {
 } as const;
 const dimensions = { type: ["integer", "null"], minimum: 0 } as const;
 
-/** Members that all of them share, those of Ollama on OpenAI's path included. */
+/** Members that all of them share; OpenAI's path takes those of Ollama as well. */
 const common = {
   model: text,
   options,

@@ -1,5 +1,5 @@
-// HEAD and POST /api/blobs/{digest}: files that new models are made from. They are streamed to disk,
-// so that their size is bounded by nothing else.
+// HEAD and POST /api/blobs/{digest}: files that new models are made from. They are streamed to disk, so
+// that only the disk bounds their size.
 
 import { Hono } from "../../../dependencies.ts";
 import { canonicalDigest } from "../../../../engine/mod.ts";
@@ -7,7 +7,7 @@ import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { received } from "../../body/content_encoding.ts";
 import { HttpError } from "../../errors.ts";
 
-/** Where uploads go, which are not bound by the size of other bodies. */
+/** The paths of uploads, to which the bound on other bodies does not apply. */
 export const UPLOAD_PATH = /^\/api\/blobs\//;
 
 /** Routes that look for blobs and take them. */

@@ -1,4 +1,4 @@
-// POST /api/copy and DELETE /api/delete: names given to models and taken away.
+// POST /api/copy and DELETE /api/delete: give models further names, and remove names.
 
 import { Hono } from "../../../dependencies.ts";
 import { ModelName, ModelNotFoundError } from "../../../../engine/mod.ts";
@@ -34,7 +34,7 @@ export function copyDeleteRoutes({ store, manager }: AppDependencies): Hono<AppE
     const name = body.model || body.name || "";
     if (!ModelName.tryParse(name)) throw new HttpError(400, `name "${name}" is invalid`, "model");
     context.set("model", name);
-    // A model whose files are gone would stay in memory under a name that nobody can unload.
+    // It is unloaded first: afterwards nobody could unload it by its name.
     await manager.unload(name).catch(() => {});
     await store.remove(name);
     return context.body(null);

@@ -6,6 +6,7 @@ import { createModel, type CreateRequest, ModelName } from "../../../../engine/m
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { readJson } from "../../body/json_body.ts";
 import { createValidator } from "../../body/validate.ts";
+import { filled } from "../../../given.ts";
 import { HttpError } from "../../errors.ts";
 import { progressResponse } from "../../stream/progress.ts";
 import { type CreateBody, createSchema } from "./schema.ts";
@@ -21,7 +22,7 @@ export function toCreateRequest(body: CreateBody, model: string): CreateRequest 
     throw new HttpError(400, "draft_files: draft models are not available", "draft_files");
   }
   const { license } = body;
-  const rest = given({
+  const rest = filled({
     from: body.from,
     files: body.files,
     adapters: body.adapters,
@@ -39,16 +40,6 @@ export function toCreateRequest(body: CreateBody, model: string): CreateRequest 
   });
   return { model, ...rest };
 }
-
-/** The members that say something. */
-function given<T extends object>(members: T): Given<T> {
-  const isGiven = (value: unknown) => value !== undefined && value !== null && value !== "";
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => isGiven(value)),
-  ) as Given<T>;
-}
-
-type Given<T> = { [Name in keyof T]?: NonNullable<T[Name]> };
 
 const validate = createValidator(createSchema);
 

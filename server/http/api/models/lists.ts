@@ -19,7 +19,10 @@ import type {
   OllamaTags,
 } from "./answer_schema.ts";
 
-/** "For ever" as a date: what clients know it by is that it lies centuries ahead. */
+/**
+ * Years from now of the date that stands for "for ever"; clients recognise it because it is so far
+ * ahead.
+ */
 const FOREVER_YEARS = 292;
 
 /** An entry of /api/tags. */
@@ -63,17 +66,17 @@ export function toProcess(running: RunningModel, digest: string, now: Date): Oll
   };
 }
 
-/** A worker that does not answer, in /api/ps: Ollama has nothing like it, and its clients skip it. */
+/** A worker that does not answer, for /api/ps. Ollama has no such member, and its clients ignore it. */
 export function toBusyWorker(
   { name, since }: BusyWorker,
 ): NonNullable<OllamaProcesses["busy_workers"]>[number] {
   return { model: name, since: new Date(since).toISOString() };
 }
 
-/** A number of weights as models' configs have it. */
+/** A number of weights as the configs of models write it. */
 const COUNT = /^\d+(\.\d+)?[KMBT]?$/i;
 
-/** Facts of a model that every list of them has; how large it is, in the words of who published it. */
+/** Facts of a model that every list has. The size is as its publisher writes it, if it is known. */
 export function toDetails({ info, config }: StoreEntry): OllamaDetails {
   const published = config?.model_type;
   return {

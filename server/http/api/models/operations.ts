@@ -1,5 +1,6 @@
-// The operations by which models are listed, shown, made, named, fetched and removed: those of the native
-// API, and the lists that clients of OpenAI and Anthropic ask for on the same paths.
+// The operations by which models are listed, shown, created, copied, pulled, pushed and removed:
+// those of the native API, and the lists that clients of OpenAI and Anthropic request on the same
+// paths.
 
 import { native, streamed } from "../ollama/operations.ts";
 import { openAiError } from "../openai/error.ts";
@@ -25,22 +26,21 @@ import { copySchema, createSchema, deleteSchema, showSchema, transferSchema } fr
 /** The model in the box, and what an example tells of it. */
 const tiny = "quern:tiny";
 const at = "2026-11-23T09:00:00.123Z";
-const details = {
-  parent_model: "",
-  format: "gguf",
-  family: "llama",
-  families: ["llama"],
-  parameter_size: "5.18M",
-  quantization_level: "Q8_0",
-  context_length: 2048,
-  embedding_length: 256,
-} as const;
 const facts = {
   name: tiny,
   model: tiny,
   size: 5_640_032,
   digest: "0".repeat(64),
-  details: { ...details, families: ["llama"] },
+  details: {
+    parent_model: "",
+    format: "gguf" as const,
+    family: "llama",
+    families: ["llama"],
+    parameter_size: "5.18M",
+    quantization_level: "Q8_0",
+    context_length: 2048,
+    embedding_length: 256,
+  },
 };
 const openAiModel = {
   id: tiny,
@@ -49,7 +49,7 @@ const openAiModel = {
   owned_by: "library",
 } as const;
 
-/** The model of examples that fetch one, and another name for the one in the box. */
+/** The model that examples pull, and another name for the model in the box. */
 const model = "gemma3:1b";
 const other = "helper";
 
@@ -111,18 +111,9 @@ export const modelOperations: Operation[] = [
     answers: whole("ShowAnswer", showAnswerSchema, {
       modelfile: "FROM quern:tiny\n",
       template: "{% for message in messages %}…{% endfor %}",
-      details: {
-        parent_model: "",
-        format: "gguf",
-        family: "llama",
-        families: ["llama"],
-        parameter_size: "5.18M",
-        quantization_level: "Q8_0",
-        context_length: 2048,
-        embedding_length: 256,
-      },
+      details: facts.details,
       capabilities: ["completion", "tools", "thinking"],
-      modified_at: "2026-11-23T09:00:00.123Z",
+      modified_at: at,
       model_info: { "general.architecture": "llama" },
     }),
     failures: ["model"],

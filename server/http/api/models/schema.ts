@@ -1,5 +1,5 @@
-// JSON Schemas of the native request bodies about keeping models. As in ollama.ts they fix types
-// only, null is "not given", and members without an entry here are ignored.
+// JSON Schemas of the native request bodies about keeping models. They fix types only; null is "not
+// given", and members without an entry here are ignored.
 
 import { type BodyOf, flag, object, text } from "../../body/schema.ts";
 import { options } from "../options.ts";

@@ -10,6 +10,7 @@ import {
   readHeader,
   type StoreEntry,
 } from "../../../../engine/mod.ts";
+import { filled } from "../../../given.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { readJson } from "../../body/json_body.ts";
 import { createValidator } from "../../body/validate.ts";
@@ -27,10 +28,10 @@ export interface ShownHeaders {
 }
 
 const CHAT_TEMPLATE = "tokenizer.chat_template";
-/** What a header repeats of the rest of the answer. */
+/** Metadata that the rest of the answer has already. */
 const LEFT_OUT = ["general.name", CHAT_TEMPLATE];
 
-/** The answer; what a model does not have is left out. */
+/** The answer. Members that would be empty are left out. */
 export function toShow(shown: StoreEntry, headers: ShownHeaders, body: ShowBody): OllamaShow {
   const entry = overridden(shown, body);
   const { defaults, info, source } = entry;
@@ -39,9 +40,9 @@ export function toShow(shown: StoreEntry, headers: ShownHeaders, body: ShowBody)
   const template = templateOf(entry) ?? (typeof own === "string" ? own : defaults.template);
   const parent = entry.manifest?.layers.find(({ mediaType }) => mediaType === MEDIA.model)?.from;
   return {
-    ...given({ license: license.join("\n") }),
+    ...filled({ license: license.join("\n") }),
     modelfile: formatModelfile(entry),
-    ...given({ parameters: formatParameters(parameters), template, system, renderer, parser }),
+    ...filled({ parameters: formatParameters(parameters), template, system, renderer, parser }),
     details: { ...toDetails(entry), parent_model: parent ?? "" },
     ...(messages.length > 0 && { messages: [...messages] }),
     ...(source.kind === "remote" && { remote_model: source.model, remote_host: source.host }),
@@ -50,7 +51,7 @@ export function toShow(shown: StoreEntry, headers: ShownHeaders, body: ShowBody)
     ...(headers.model && { tensors: headers.model.tensors }),
     capabilities: capabilitiesOf(info),
     modified_at: entry.modified.toISOString(),
-    ...given({ requires }),
+    ...filled({ requires }),
   };
 }
 
@@ -70,15 +71,6 @@ function overridden(entry: StoreEntry, { system, options }: ShowBody): StoreEntr
 function toInfo({ metadata, parameterCount }: FileHeader): Record<string, unknown> {
   const shown = Object.entries(metadata).filter(([key]) => !LEFT_OUT.includes(key));
   return { ...Object.fromEntries(shown), "general.parameter_count": parameterCount };
-}
-
-/** The members that are texts with something in them. */
-function given<Name extends string>(
-  members: Record<Name, string | undefined>,
-): { [Key in Name]?: string } {
-  return Object.fromEntries(
-    Object.entries<string | undefined>(members).filter(([, text]) => text),
-  ) as { [Key in Name]?: string };
 }
 
 /** Arrays with more elements are shown only on request. */

@@ -1,13 +1,7 @@
 // The native API's requests -> the engine's requests. Pure: no HTTP, no clock, no model.
 // Format: https://github.com/ollama/ollama/blob/main/docs/api.md
 
-import type {
-  ChatMessage,
-  ChatRequest,
-  FormatOptions,
-  ModelInfo,
-  Tool,
-} from "../../../../engine/mod.ts";
+import type { ChatMessage, ChatRequest, FormatOptions, ModelInfo } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";
 import type { Task, Translation } from "../handler.ts";
 import { imageReader, type ReadImage } from "../images.ts";
@@ -16,9 +10,9 @@ import type {
   OllamaGenerateRequest,
   OllamaMessage,
   OllamaRequest,
-  OllamaTool,
 } from "./schema.ts";
-import { type EngineOptions, readKeepAlive, readOptions } from "../options.ts";
+import { type EngineOptions, readOptions } from "../options.ts";
+import { toTool } from "../tools.ts";
 import { refuseEmbeddingModel, refuseInChat, refuseInGenerate } from "./refusals.ts";
 
 /**
@@ -28,43 +22,45 @@ import { refuseEmbeddingModel, refuseInChat, refuseInGenerate } from "./refusals
  */
 export function translateChat(body: OllamaChatRequest, info: ModelInfo): Translation {
   refuseInChat(body, info);
-  const { translation, engine } = translateCommon(body);
-  if (!body.messages?.length) return { ...translation, tasks: [] };
+  const { loading, engine } = translateCommon(body);
+  if (!body.messages?.length) return { ...loading, tasks: [] };
   refuseEmbeddingModel(body, info, "chat");
   const read = imageReader(body, info);
   const messages = body.messages.map((message, index) => toMessage(message, index, read));
   const task = chatTask(body, messages, engine);
-  if (body.tools?.length) task.request.tools = body.tools.map(toTool);
-  return { ...translation, tasks: [task] };
+  if (body.tools?.length) task.request.tools = body.tools.map((tool) => toTool(tool.function));
+  return { ...loading, tasks: [task] };
 }
 
 /**
  * Translates the body of POST /api/generate. The prompt is a user's turn if the model has a chat
- * template, else (or with `raw`) text to continue; with a suffix it is the text before a gap. A raw
- * empty prompt is one: it starts from BOS. Any other empty one only loads, or unloads.
+ * template; otherwise, or with `raw`, it is text to continue; with a suffix it is the text before a
+ * gap. An empty prompt only loads or unloads the model, except with `raw`, where generation starts
+ * from BOS.
  *
  * @throws {HttpError} 400 for what cannot be done
  */
 export function translateGenerate(body: OllamaGenerateRequest, info: ModelInfo): Translation {
   refuseInGenerate(body, info);
-  const { translation, engine } = translateCommon(body);
+  const { loading, engine } = translateCommon(body);
   const { raw, suffix, system, template } = body;
   const prompt = body.prompt ?? "";
   const shown = readImages(body.images, "images", imageReader(body, info));
-  if (!raw && !suffix && prompt === "" && !shown.images) return { ...translation, tasks: [] };
+  if (!raw && !suffix && prompt === "" && !shown.images) return { ...loading, tasks: [] };
   refuseEmbeddingModel(body, info, "generate");
   if (!raw) engine.context = body.context ?? [];
-  // A text with a gap has no turns, and without a template and a system prompt nothing is laid out.
+  // A prompt with a suffix, or one for which there is neither a template nor a system prompt, is no
+  // chat.
   if (raw || suffix || !(info.hasChatTemplate || system || template)) {
-    if (suffix && system) translation.ignored.push("system");
+    if (suffix && system) loading.ignored.push("system");
     const request = { prompt, ...shown, ...(suffix && { suffix }), ...engine };
-    return { ...translation, tasks: [{ kind: "generate", request }] };
+    return { ...loading, tasks: [{ kind: "generate", request }] };
   }
   const messages: ChatMessage[] = [{ role: "user", content: prompt, ...shown }];
   if (system) messages.unshift({ role: "system", content: system });
   const task = chatTask(body, messages, engine);
   if (template) task.request.template = template;
-  return { ...translation, tasks: [task] };
+  return { ...loading, tasks: [task] };
 }
 
 /** `format`: "json" or a JSON Schema; the empty string and null are none. */
@@ -74,19 +70,13 @@ function readFormat(format: unknown): FormatOptions {
 }
 
 function translateCommon(body: OllamaRequest) {
-  const { engine: options, load, ignored } = readOptions(body.options);
+  const { engine: options, loading } = readOptions(body.options, body.keep_alive);
   const engine: EngineOptions = { ...options, ...readFormat(body.format) };
   if (typeof body.open_objects === "boolean") engine.openObjects = body.open_objects;
   if (body.logprobs) engine.logprobs = body.top_logprobs ?? 0;
-  else if (body.top_logprobs) ignored.push("top_logprobs");
-  const keepAlive = readKeepAlive(body.keep_alive);
-  if (body.shift) ignored.push("shift");
-  const translation = {
-    ignored,
-    ...load,
-    ...(keepAlive !== undefined && { keepAlive }),
-  };
-  return { translation, engine };
+  else if (body.top_logprobs) loading.ignored.push("top_logprobs");
+  if (body.shift) loading.ignored.push("shift");
+  return { loading, engine };
 }
 
 function chatTask(
@@ -100,18 +90,6 @@ function chatTask(
     request.think = think as NonNullable<ChatRequest["think"]>;
   }
   return { kind: "chat", request };
-}
-
-function toTool({ function: { name, description, parameters, strict } }: OllamaTool): Tool {
-  return {
-    type: "function",
-    function: {
-      name,
-      ...(description && { description }),
-      ...(parameters && { parameters }),
-      ...(strict && { strict }),
-    },
-  };
 }
 
 function toMessage(message: OllamaMessage, index: number, read: ReadImage): ChatMessage {

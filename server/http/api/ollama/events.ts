@@ -32,7 +32,7 @@ export const chatText: TextForm = (content, extras) => ({
 });
 export const generateText: TextForm = (response, extras) => ({ response, ...extras });
 
-/** An answer, or a part of one, as it is gathered. */
+/** Gathers the text, thinking, calls and log-probabilities of an answer or a part of one. */
 class AnswerParts {
   #text = "";
   #thinking = "";
@@ -40,7 +40,7 @@ class AnswerParts {
   #logprobs: WireLogprob[] = [];
   #index = 0;
 
-  /** Takes an event. Calls are told whole, at their end. */
+  /** Takes an event. A call is told when it is complete. */
   add(event: ChatEvent): void {
     if (event.type === "text") this.#text += event.text;
     if (event.type === "thinking") this.#thinking += event.text;
@@ -53,7 +53,7 @@ class AnswerParts {
     }
   }
 
-  /** What was gathered since the last time; undefined if that is nothing. */
+  /** What was gathered since the last call of this; undefined if there is nothing. */
   take(form: TextForm): OllamaText | undefined {
     const [text, thinking, calls, logprobs] = [
       this.#text,
@@ -71,11 +71,11 @@ class AnswerParts {
   }
 }
 
-/** What the two endpoints answer. */
+/** The encoder of the answers of both endpoints. */
 export class OllamaEncoder implements EventEncoder<OllamaRecord | OllamaError> {
   readonly #head: AnswerHead;
   readonly #form: TextForm;
-  /** What the next record of a stream tells, and the last one where none is sent before it. */
+  /** What the next record of a stream tells, and what the whole answer tells. */
   readonly #next = new AnswerParts();
   readonly #all = new AnswerParts();
   #done: DoneEvent | undefined;
@@ -95,7 +95,7 @@ export class OllamaEncoder implements EventEncoder<OllamaRecord | OllamaError> {
     return [...records, this.#final(this.#form(""), event)];
   }
 
-  /** A record without text, which clients add to nothing. */
+  /** A record without text, which adds nothing to what clients show. */
   waiting(ahead: number | undefined): OllamaRecord[] {
     const record = this.#record(this.#form(""));
     return [{ ...record, ...(ahead !== undefined && { queued_ahead: ahead }) }];
@@ -140,7 +140,7 @@ export function finalRecord(
   };
 }
 
-/** The answer to `_debug_render_only`: the prompt text, and nothing has run. */
+/** The answer to `_debug_render_only`: the text of the prompt, for which nothing was generated. */
 export function renderedRecord(
   model: string,
   at: Date,

@@ -33,7 +33,7 @@ export function native(operation: Omit<Operation, "tag" | "error">): Operation {
   return { tag: "Ollama", error: nativeError, ...operation };
 }
 
-/** One record, or lines of them; a stream that fails says so in its last line. */
+/** One record, or a stream of lines, the last of which can be an error. */
 export function streamed(record: NamedSchema): Operation["answers"] {
   const schema = { anyOf: [record.schema, errorSchema] };
   return {

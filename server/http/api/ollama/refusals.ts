@@ -1,5 +1,5 @@
-// What a native request may ask for and this version does not do, each refused with a sentence of
-// its own: a client must never believe that something was obeyed which was dropped.
+// What a native request may ask for and this version does not do. Each is refused with a message of its
+// own, so that no client believes that something was done that was ignored.
 
 import type { ModelInfo } from "../../../../engine/mod.ts";
 import { HttpError } from "../../errors.ts";

@@ -66,7 +66,7 @@ function endpoint<Body extends OllamaRequest>(
   };
 }
 
-/** The prompt text that the task would run, which it takes the loaded model to know. */
+/** The text of the prompt of a task. Rendering it needs the loaded model. */
 async function renderTask(model: ChatModel, task: Task): Promise<string> {
   // Prompts of this API are texts.
   return task.kind === "chat" ? await model.renderChat(task.request) : String(task.request.prompt);

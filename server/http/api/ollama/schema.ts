@@ -3,10 +3,11 @@
 
 import { type BodyOf, flag, integer, keepAlive, text, texts } from "../../body/schema.ts";
 import { openObjects, options } from "../options.ts";
+import { callSchema, functionSchema } from "../tools.ts";
 
 const images = { ...texts, description: "PNG, JPEG, WebP, GIF or BMP files as base64." } as const;
 
-/** Members that chat and generate share. `think` and `format` have messages of their own. */
+/** Members that chat and generate share. `think` and `format` are checked where they are read. */
 const common = {
   model: text,
   stream: flag,
@@ -27,18 +28,7 @@ const request = { type: "object", properties: common } as const;
 /** What chat and generate requests share. */
 export type OllamaRequest = BodyOf<typeof request>;
 
-const toolCall = {
-  type: "object",
-  required: ["function"],
-  properties: {
-    id: text,
-    function: {
-      type: "object",
-      required: ["name"],
-      properties: { name: { type: "string" }, arguments: { type: ["object", "null"] } },
-    },
-  },
-} as const;
+const toolCall = callSchema({ type: ["object", "null"] });
 
 const message = {
   type: "object",
@@ -60,23 +50,8 @@ export type OllamaMessage = BodyOf<typeof message>;
 const tool = {
   type: "object",
   required: ["function"],
-  properties: {
-    type: text,
-    function: {
-      type: "object",
-      required: ["name"],
-      properties: {
-        name: { type: "string" },
-        description: text,
-        parameters: { type: ["object", "null"] },
-        strict: flag,
-      },
-    },
-  },
+  properties: { type: text, function: functionSchema },
 } as const;
-
-/** A tool that the model may call; its parameters are a JSON Schema. */
-export type OllamaTool = BodyOf<typeof tool>;
 
 /** Body of POST /api/chat. */
 export const chatSchema = {

@@ -1,4 +1,4 @@
-// What the answers of all of OpenAI's endpoints have in common. Pure.
+// What the answers of OpenAI's endpoints have in common. Pure.
 
 import type { DoneEvent, Usage } from "../../../../engine/mod.ts";
 import { type ServerSentEvent, type SseComment, waitingComment } from "../../stream/stream.ts";
@@ -10,7 +10,7 @@ export type CompletionEvent<Chunk> = ServerSentEvent<Chunk | OpenAiError | "[DON
 /** What a stream of completions is made of. */
 export type CompletionRecord<Chunk> = CompletionEvent<Chunk> | SseComment;
 
-/** What a stream says while nothing comes: nothing that a client reads. */
+/** The sign of life of a stream: a comment, which clients ignore. */
 export function waiting(ahead: number | undefined): SseComment[] {
   return [{ comment: waitingComment(ahead) }];
 }
@@ -20,7 +20,7 @@ export function toSeconds(time: Date): number {
   return Math.floor(time.getTime() / 1000);
 }
 
-/** How Ollama tells its answers from others on these paths. */
+/** The fingerprint that Ollama's answers have on these paths. */
 export const SYSTEM_FINGERPRINT = "fp_ollama";
 
 /** Counts, as both kinds of completions have them. */
@@ -41,7 +41,10 @@ export function toUsage(usage: Usage): CompletionUsage {
   };
 }
 
-/** Ours: how many of the oldest messages did not fit the window. */
+/**
+ * The member that tells how many of the oldest messages did not fit the window; OpenAI has none
+ * like it.
+ */
 export function toDropped({ droppedMessages }: DoneEvent): { dropped_messages?: number } {
   return droppedMessages ? { dropped_messages: droppedMessages } : {};
 }

@@ -1,5 +1,5 @@
-// JSON Schemas of what OpenAI's chats and completions answer, streams included, and the types that follow
-// from them. Responses: responses/answer_schema.ts. Formats:
+// JSON Schemas of what OpenAI's chats and completions answer, streams included, and the types that
+// follow from them. Responses: responses/answer_schema.ts. Formats:
 // https://platform.openai.com/docs/api-reference/chat and .../completions
 
 import type { BodyOf } from "../../body/schema.ts";

@@ -1,5 +1,5 @@
-// Contents of messages and arguments of calls: texts, or lists of parts, as text with images; and JSON
-// text as the object that the engine takes. Pure.
+// Contents of messages, which are texts or lists of parts, -> text with images; and the arguments
+// of calls, which are JSON text, -> objects. Pure.
 
 import { composeContent, type ComposedContent, type ContentPiece } from "../../../image_mark.ts";
 import type { ReadImage } from "../images.ts";
@@ -9,7 +9,7 @@ import type { Content, ContentPart } from "./schema.ts";
 
 const TEXT_TYPES = ["text", "input_text", "output_text", "summary_text", "reasoning_text"];
 
-/** Between the texts of a content's parts. */
+/** Separates the texts of the parts of a content. */
 const SEPARATOR = "\n";
 
 const DATA_URL = /^data:[^,]*;base64,/i;

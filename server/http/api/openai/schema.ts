@@ -1,5 +1,5 @@
-// JSON Schemas of the bodies of OpenAI's chat completions, completions and responses. As in ollama.ts
-// they fix types, here also words; null is "not given" everywhere; other members are ignored.
+// JSON Schemas of the bodies of OpenAI's chat completions, completions and responses. They fix
+// types, and the words of a few members; null is "not given" everywhere; other members are ignored.
 
 import {
   type BodyOf,
@@ -12,6 +12,7 @@ import {
   text,
 } from "../../body/schema.ts";
 import { openObjects, options } from "../options.ts";
+import { callSchema, functionMembers, functionSchema } from "../tools.ts";
 
 /** Members that all requests share. */
 const common = {
@@ -69,18 +70,7 @@ const content = { type: ["string", "array", "null"], items: part } as const;
 
 export type Content = Given<BodyOf<typeof content>>;
 
-const toolCall = {
-  type: "object",
-  required: ["function"],
-  properties: {
-    id: text,
-    function: {
-      type: "object",
-      required: ["name"],
-      properties: { name: { type: "string" }, arguments: { type: ["string", "object", "null"] } },
-    },
-  },
-} as const;
+const toolCall = callSchema({ type: ["string", "object", "null"] });
 
 const message = {
   type: "object",
@@ -100,25 +90,10 @@ const message = {
 /** One turn of a conversation. */
 export type WireMessage = BodyOf<typeof message>;
 
-const functionMembers = {
-  name: { type: "string" },
-  description: text,
-  parameters: { type: ["object", "null"] },
-  strict: flag,
-} as const;
-
-const functionSchema = { type: "object", required: ["name"], properties: functionMembers } as const;
-
-/** A function that the model may call; its parameters are a JSON Schema. */
-export type WireFunction = BodyOf<typeof functionSchema>;
-
-/** A tool of a chat. That it is a function goes without saying. */
+/** A tool of a chat. Its type may be left out. */
 const tool = {
   type: "object",
-  properties: {
-    type: text,
-    function: { type: "object", required: ["name"], properties: functionMembers },
-  },
+  properties: { type: text, function: functionSchema },
 } as const;
 
 const formatType = { enum: ["text", "json_object", "json_schema"] } as const;
@@ -158,7 +133,7 @@ export type ChatBody =
   & BodyOf<typeof openAiChatSchema>
   & Refused<"audio" | "web_search_options">;
 
-/** Body of POST /v1/completions. `prompt` has messages of its own. */
+/** Body of POST /v1/completions. `prompt` is checked where it is read. */
 export const openAiCompletionSchema = {
   type: "object",
   properties: {
@@ -175,7 +150,7 @@ export const openAiCompletionSchema = {
 
 export type CompletionBody = BodyOf<typeof openAiCompletionSchema>;
 
-/** Something said or done earlier. Which members count is a matter of its type. */
+/** An item of the input. Which members are read depends on its type. */
 const inputItem = {
   type: "object",
   properties: {

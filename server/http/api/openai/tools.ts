@@ -1,15 +1,16 @@
-// The tools of a request and which of them may be called, as both of OpenAI's chat endpoints give them:
-// one wraps a function in "function", the other does not. Pure.
+// The tools of a request and the choice among them, for both of OpenAI's chat endpoints, of which
+// one wraps a function in "function" and the other does not. Pure.
 
-import type { ChatRequest, ModelInfo, Tool } from "../../../../engine/mod.ts";
+import type { ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
 import type { Given } from "../../body/schema.ts";
+import { toTool, type WireFunction } from "../tools.ts";
 import { refusal } from "./error.ts";
-import type { OpenAiBody, WireFunction } from "./schema.ts";
+import type { OpenAiBody } from "./schema.ts";
 
-/** What tools come to for the engine. */
+/** The part of the engine's request that is about tools. */
 export type ToolOptions = Pick<ChatRequest, "tools" | "toolChoice" | "parallelToolCalls">;
 
-/** What a request says of tools. */
+/** The members of a request about tools. */
 export interface ToolsBody extends OpenAiBody {
   tool_choice?: unknown;
   parallel_tool_calls?: Given<boolean>;
@@ -61,8 +62,8 @@ export function readTools(
 }
 
 /**
- * Refuses a tool that is no function: others run on the vendor's servers, or are called with texts of
- * their own kinds.
+ * Refuses tools that are not functions: others run on OpenAI's servers, or are called with text that is
+ * not JSON.
  *
  * @throws {HttpError} 400
  */
@@ -72,18 +73,6 @@ export function refuseOtherTools(type: Given<string>, place: string): void {
     `${place} is of type "${type}": only tools of type "function" are supported; leave it out`,
     "tools",
   );
-}
-
-function toTool({ name, description, parameters, strict }: WireFunction): Tool {
-  return {
-    type: "function",
-    function: {
-      name,
-      ...(description && { description }),
-      ...(parameters && { parameters }),
-      ...(strict && { strict }),
-    },
-  };
 }
 
 function readChoice(

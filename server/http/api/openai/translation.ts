@@ -1,4 +1,4 @@
-// What all of OpenAI's requests come to: tasks for the engine, and how the model is to be loaded.
+// The parts of the translation that OpenAI's endpoints share: options, formats, thinking, refusals.
 // Pure. The defaults of temperature and top_p are OpenAI's, not the native API's.
 
 import type {
@@ -8,9 +8,9 @@ import type {
   ReportOptions,
 } from "../../../../engine/mod.ts";
 import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
-import type { Loading } from "../handler.ts";
-import { type EngineOptions, readKeepAlive, readOptions } from "../options.ts";
+import { type EngineOptions, type Loading, readOptions } from "../options.ts";
 import type { Given } from "../../body/schema.ts";
+import { given } from "../../../given.ts";
 import { refusal } from "./error.ts";
 import type { FormatType, OpenAiBody, SamplingBody } from "./schema.ts";
 
@@ -20,7 +20,7 @@ export function readCommon(
   maxTokens: Given<number>,
 ): { loading: Loading; engine: EngineOptions } {
   const { stop } = body;
-  const { engine, load, ignored } = readOptions({
+  return readOptions({
     temperature: 1,
     top_p: 1,
     ...given(body.options ?? {}),
@@ -34,19 +34,7 @@ export function readCommon(
       open_objects: body.open_objects,
       stop: typeof stop === "string" ? [stop] : stop,
     }),
-  });
-  const keepAlive = readKeepAlive(body.keep_alive);
-  const loading = {
-    ignored,
-    ...load,
-    ...(keepAlive !== undefined && { keepAlive }),
-  };
-  return { loading, engine };
-}
-
-/** The members that are not null. */
-function given(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value != null));
+  }, body.keep_alive);
 }
 
 /**
@@ -66,7 +54,7 @@ export function readFormat(
   throw refusal(`${param} of type json_schema lacks "schema"`, param);
 }
 
-/** What levels of effort come to. */
+/** The engine's levels of thinking by OpenAI's levels of effort. */
 const THINK: Record<string, NonNullable<ChatRequest["think"]>> = {
   none: false,
   minimal: "low",
@@ -110,7 +98,7 @@ export function refuseInCompletions(
 }
 
 /**
- * How many alternatives of each token are to be told; nothing where no log-probabilities are wanted.
+ * How many alternatives of each token the answer is to tell; empty if no log-probabilities are wanted.
  *
  * @param param the member that says so, for an error
  * @throws {HttpError} 400 if that is out of range

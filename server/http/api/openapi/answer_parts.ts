@@ -44,7 +44,7 @@ export const nothing = { type: "null" } as const;
 export const textOrNull = { type: ["string", "null"] } as const;
 export const object = { type: "object" } as const;
 export const time = { type: "string", format: "date-time" } as const;
-/** An array in which nothing ever is. */
+/** An array that is always empty. */
 export const empty = { type: "array", items: {}, maxItems: 0 } as const;
 
 const probability = {

@@ -1,9 +1,9 @@
-// Which statuses an operation may fail with, and what each says: what can go wrong with every request,
-// with every body, and with what the operation needs.
+// The statuses that an operation may fail with, and what each says. They follow from what the operation
+// takes and needs: a body, a model, the disk.
 
 import type { Failure, Operation } from "./operation.ts";
 
-/** What a status says of a request. */
+/** A status of failure, described. */
 export interface FailureStatus {
   status: number;
   description: string;
@@ -30,7 +30,7 @@ const BAD_REQUEST: FailureStatus = {
   message: "model is required",
 };
 
-/** What can be wrong with a body of any kind. */
+/** Failures of any request with a body. */
 const OF_BODIES: FailureStatus[] = [
   BAD_REQUEST,
   {

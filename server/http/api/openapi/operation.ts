@@ -1,5 +1,5 @@
-// How an operation of the API is described: enough for /openapi.json and for the tests that hold
-// every answer against it. One list per dialect, in the files beside this one.
+// How an operation of the API is described, for /openapi.json and for the tests that check every answer
+// against it. The operations stand in operations.ts beside the routes that they describe.
 
 import type { BodyOf } from "../../body/schema.ts";
 
@@ -27,7 +27,7 @@ export interface Parameter {
   example?: unknown;
 }
 
-/** What else may go wrong than what can with every operation. */
+/** Failures that only some operations can have. */
 export type Failure =
   | "file"
   | "model"

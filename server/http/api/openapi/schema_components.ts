@@ -1,5 +1,5 @@
-// The schemas of a document, each once under its name: where one has another within it, a reference
-// stands, and what a schema calls its own definitions becomes a component as well.
+// The schemas of a document, each once under its name. Where a schema contains another named one, a
+// reference takes its place; definitions of a schema (`$defs`) become components as well.
 
 import type { NamedSchema } from "./operation.ts";
 
@@ -14,7 +14,7 @@ export class SchemaComponents {
   readonly #names = new Map<object, string>();
 
   /**
-   * Takes a schema. Gives the reference to it.
+   * Adds a schema; returns the reference to it.
    *
    * @throws {TypeError} if another one has its name
    */

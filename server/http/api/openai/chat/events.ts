@@ -32,7 +32,7 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
   #isBegun = false;
   #text = "";
   #reasoning = "";
-  /** Of the text, where they are wanted. */
+  /** Log-probabilities of the text, where they are wanted. */
   #logprobs: ChatLogprobs | undefined;
   #done: DoneEvent | undefined;
 
@@ -58,7 +58,7 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
       case "callArguments":
         return [this.#addArguments(event.json)];
       case "callEnd":
-        // Those of a call that came whole may not have been told in pieces.
+        // The arguments of a call that came as a whole were not told in pieces.
         if (this.#calls.at(-1)?.function.arguments) return [];
         return [this.#addArguments(JSON.stringify(event.arguments))];
       case "done":
@@ -115,7 +115,7 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
     return this.#chunk({ tool_calls: [{ index: call.index, function: { arguments: json } }] });
   }
 
-  /** There is no place for those of thinking and calls. */
+  /** The member with the log-probabilities of text. OpenAI has none for thinking and calls. */
   #tell(logprobs: readonly TokenLogprob[] | undefined): { logprobs?: ChatLogprobs } {
     if (!logprobs) return {};
     const content = toLogprobs(logprobs);

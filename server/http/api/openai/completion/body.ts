@@ -1,6 +1,7 @@
-// POST /v1/completions: the body -> one task per prompt. A text is a user's turn where the model has a
-// chat template, as Ollama has it, else (or with `raw`, or as token ids) it is continued as it stands;
-// with a suffix it is what comes before a gap. Pure. Format: https://platform.openai.com/docs/api-reference/completions/create
+// POST /v1/completions: the body -> one task per prompt. As in Ollama, a text is a user's turn if
+// the model has a chat template; otherwise, with `raw`, or as token ids, it is continued as it is;
+// with a suffix it is the text before a gap. Pure.
+// Format: https://platform.openai.com/docs/api-reference/completions/create
 
 import type { ModelInfo } from "../../../../../engine/mod.ts";
 import type { EngineOptions } from "../../options.ts";
@@ -63,7 +64,7 @@ function toTask(
     return { kind: "generate", request: { prompt, ...engine } };
   }
   const messages = [{ role: "user" as const, content: prompt }];
-  // There is no place for thinking in these answers.
+  // These answers have no member for thinking.
   const think = thinks ? { think: false } : {};
   return { kind: "chat", request: { messages, ...engine, ...think, truncate: false } };
 }

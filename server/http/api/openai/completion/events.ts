@@ -17,14 +17,14 @@ import type { Completion, CompletionChunk } from "../answer_schema.ts";
 import { append, noLogprobs, toCompletionLogprobs } from "./logprobs.ts";
 import { openAiError } from "../error.ts";
 
-/** What becomes of one prompt. */
+/** The answer to one prompt so far. */
 type Choice = Omit<CompletionChunk["choices"][number], "index">;
 
-/** How a completion is given out. */
+/** How completions are written. */
 export interface CompletionOptions {
   /** Number of prompts. */
   choices: number;
-  /** The prompts, if they are given out too. */
+  /** The prompts, if they are to be repeated before the completions. */
   echo: readonly string[];
   /** Whether a stream ends with the counts. */
   tellsUsage: boolean;
@@ -37,7 +37,7 @@ export class CompletionEncoder implements EventEncoder<CompletionRecord<Completi
   readonly #choices: Choice[];
   /** Characters of each choice so far. */
   readonly #lengths: number[];
-  /** What is still to be given out before the first piece of a choice. */
+  /** The prompts that have yet to be repeated. */
   readonly #echo: string[];
   #usage: Usage | undefined;
 
@@ -60,7 +60,7 @@ export class CompletionEncoder implements EventEncoder<CompletionRecord<Completi
     const index = event.choice ?? 0;
     if (event.type === "text") return [this.#give(index, event.text, null, event.logprobs)];
     if (event.type !== "done") return [];
-    // Each end carries the counts of all choices so far.
+    // Each `done` has the counts of all choices that have ended so far.
     this.#usage = event.usage;
     const last = this.#give(index, "", event.reason);
     const isLast = this.#choices.every((choice) => choice.finish_reason !== null);

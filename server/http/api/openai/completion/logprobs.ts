@@ -26,7 +26,7 @@ export function toCompletionLogprobs(
   return all;
 }
 
-/** Puts the second behind the first. */
+/** Appends the second to the first. */
 export function append(all: CompletionLogprobs, more: CompletionLogprobs): void {
   all.tokens.push(...more.tokens);
   all.token_logprobs.push(...more.token_logprobs);

@@ -1,5 +1,5 @@
-// JSON Schemas of what POST /v1/responses answers, its stream included, and what is told of responses that
-// are kept, with the types that follow from them.
+// JSON Schemas of what POST /v1/responses answers, its stream included, and what is told of
+// responses that are kept, with the types that follow from them.
 // Format: https://platform.openai.com/docs/api-reference/responses
 
 import type { BodyOf } from "../../../body/schema.ts";

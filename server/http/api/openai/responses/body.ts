@@ -10,7 +10,7 @@ import type { InputItem, ResponsesBody } from "../schema.ts";
 import { functionsOf } from "./tools.ts";
 import { readTools } from "../tools.ts";
 
-/** What would need more to be kept here than responses, and what to do instead. */
+/** Members that need more than responses to be kept, and what to do instead. */
 const NOT_KEPT = {
   conversation: "conversations are not stored; continue one by previous_response_id",
   prompt: "prompts are not stored; send their text as instructions",

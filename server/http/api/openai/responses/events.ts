@@ -93,7 +93,7 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
   }
 
   #endCall(call: CallItem, values: Record<string, unknown>): UnnumberedEvent[] {
-    // Those of a call that came whole may not have been told in pieces.
+    // The arguments of a call that came as a whole were not told in pieces.
     const pieces = call.isEmpty ? [call.grow(JSON.stringify(values))] : [];
     return [...pieces, ...this.#close(call.isWhole ? "completed" : "incomplete")];
   }
@@ -112,7 +112,7 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
     return item.end(status);
   }
 
-  /** Name and index of the item after the one that is open now. */
+  /** The id and index of the next item. */
   #nextPlace(): [id: string, index: number] {
     const index = this.#output.length + (this.#item ? 1 : 0);
     return [`${this.#head.id}${index}`, index];
@@ -153,7 +153,7 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
   }
 }
 
-/** Counts. What was thought is not counted apart. */
+/** Counts of tokens. Those of thinking are not counted apart. */
 function toResponseUsage(
   { promptTokens, cachedTokens, completionTokens }: Usage,
 ): WholeResponse["usage"] {
@@ -166,7 +166,7 @@ function toResponseUsage(
   };
 }
 
-/** What a response says besides its settings. */
+/** The members of a response that are not settings of its request. */
 type Outcome =
   | "id"
   | "object"
@@ -182,7 +182,7 @@ type Outcome =
 
 type Settings = Omit<WholeResponse, Outcome>;
 
-/** What was asked for and what holds, as each response repeats it. */
+/** The settings of a request, which each response repeats. */
 function settingsOf(body: ResponsesBody): Settings {
   return {
     instructions: body.instructions ?? null,

@@ -1,5 +1,5 @@
-// The input of POST /v1/responses as a conversation: what an assistant thought, said and called in one
-// go are items of their own on the wire, and one turn in the engine. Pure.
+// The input of POST /v1/responses as a conversation. Thinking, text and calls of one answer are
+// separate items on the wire, and one turn in the engine. Pure.
 
 import type { ChatMessage, ModelInfo } from "../../../../../engine/mod.ts";
 import { imageReader, type ReadImage } from "../../images.ts";

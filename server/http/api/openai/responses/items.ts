@@ -1,5 +1,6 @@
-// The items of a response while they grow: each says what a stream tells when it begins, gets more, and
-// ends. Pure. Format: https://platform.openai.com/docs/api-reference/responses-streaming
+// The items of a response while they are generated: each makes the events of its beginning, its
+// growth and
+// its end. Pure. Format: https://platform.openai.com/docs/api-reference/responses-streaming
 
 import type { CalledFunction } from "./tools.ts";
 import type {
@@ -64,7 +65,7 @@ abstract class BaseItem implements GrowingItem {
   protected abstract endPart(): UnnumberedEvent[];
 }
 
-/** What the assistant says. */
+/** The text of an answer. */
 export class MessageItem extends BaseItem {
   override readonly kind = "message";
 
@@ -101,7 +102,7 @@ export class MessageItem extends BaseItem {
   }
 }
 
-/** What it thinks. */
+/** Thinking. */
 export class ReasoningItem extends BaseItem {
   override readonly kind = "reasoning";
 
@@ -138,7 +139,7 @@ export class ReasoningItem extends BaseItem {
   }
 }
 
-/** What it calls. */
+/** A call of a function. */
 export class CallItem extends BaseItem {
   override readonly kind = "function_call";
   readonly #call: CalledFunction & { call_id: string };
@@ -154,7 +155,7 @@ export class CallItem extends BaseItem {
     return this.text === "";
   }
 
-  /** Whether the arguments are all there: an answer may be cut short within them. */
+  /** Whether the arguments are complete; an answer may be cut short within them. */
   get isWhole(): boolean {
     try {
       JSON.parse(this.text);

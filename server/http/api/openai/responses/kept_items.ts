@@ -1,19 +1,23 @@
-// The items of a conversation as they are kept and listed: each with an id and all that counts of it, in
-// the form in which OpenAI lists them. Ids of items begin with that of their response, so that an item
-// is found by its id alone. Pure. Format: https://platform.openai.com/docs/api-reference/responses
+// The items of a conversation as they are kept and listed, in the form in which OpenAI lists them.
+// The id of an item contains the id of its response, so that an item is found by its id alone.
+// Pure.
+// Format: https://platform.openai.com/docs/api-reference/responses
 
 import { refusal } from "../error.ts";
 import type { Given } from "../../../body/schema.ts";
 import type { Content, ContentPart, InputItem, ResponsesBody } from "../schema.ts";
 import type { InputItems, KeptItem, KeptPart } from "./answer_schema.ts";
 
-/** Before the id of a response. */
+/** The prefix of the id of a response. */
 const RESPONSE_PREFIX = "resp_";
 
-/** `msg_`, the id of the response, `i` for what went into it, and the item's number. */
+/**
+ * The id of an item: `msg_`, the id of its response, `i` if it is of the input, and the item's
+ * number.
+ */
 const ITEM_ID = /^[a-z]+_([0-9a-f]{48})i?\d+$/;
 
-/** Kinds of items, and what the ids of those that the client gave none begin with. */
+/** The prefixes of ids that are made here, by the type of the item. */
 const PREFIXES: Record<string, string> = {
   message: "msg",
   reasoning: "rs",
@@ -28,12 +32,12 @@ const ROLES: readonly Role[] = ["system", "developer", "user", "assistant"];
 /** The type of a part that is text. */
 type TextType = Exclude<KeptPart["type"], "refusal" | "input_image">;
 
-/** The wire's name of a response. */
+/** The id of a response as clients see it. */
 export function toResponseId(id: string): string {
   return RESPONSE_PREFIX + id;
 }
 
-/** The name behind the wire's; undefined for what is none. */
+/** The id without its prefix; undefined for a text that is no id of a response. */
 export function fromResponseId(text: string): string | undefined {
   return text.startsWith(RESPONSE_PREFIX) ? text.slice(RESPONSE_PREFIX.length) : undefined;
 }
@@ -43,7 +47,7 @@ export function responseOfItem(itemId: string): string | undefined {
   return ITEM_ID.exec(itemId)?.[1];
 }
 
-/** Whether an item stands for an earlier one. Its type may be left out. */
+/** Whether an item refers to an earlier one by its id. Its type may be left out. */
 export function isReference({ type, id, role, content }: InputItem): boolean {
   return type === "item_reference" ||
     (type == null && role == null && content == null && id != null);
@@ -71,7 +75,7 @@ export function toKeptItems(
   });
 }
 
-/** The items without calls that were cut short, which nobody can have made. */
+/** The items without calls that were cut short, which no client can have run. */
 export function withoutCutCalls(items: readonly KeptItem[]): KeptItem[] {
   return items.filter((item) => item.type !== "function_call" || item.status === "completed");
 }

@@ -1,6 +1,6 @@
-// What one request of /v1/responses has to do with those that are kept: it finds the response that it
-// continues and the items that it refers to, and is kept itself. Errors say why something is not there
-// and what to do.
+// The kept responses as one request of /v1/responses uses them: it finds the response that it
+// continues and the items that it refers to, and its own response is kept. Errors say why something
+// is not kept and what to do.
 
 import { TimeSlice } from "../../../../../engine/mod.ts";
 import type { BodyAllowance } from "../../../body/bodies.ts";
@@ -27,13 +27,13 @@ interface KeptResponse {
   input: KeptItem[];
 }
 
-/** Who asks, and of what. */
+/** What the kept responses of a request are read from. */
 export interface KeptResponsesOptions {
   /** Without one, nothing is kept. */
   store: ResponseStore | undefined;
   /** The API key of the request, or "" where the server asks for none. */
   owner: string;
-  /** What is read counts as a part of the request's body, and is bounded as one. */
+  /** Kept responses that are read count against it, as a part of the request's body. */
   allowance: BodyAllowance;
 }
 
@@ -45,7 +45,7 @@ export class KeptResponses {
   readonly #read = new Map<string, KeptResponse>();
   /** The items of a response by their ids. */
   readonly #items = new Map<KeptResponse, Map<string, KeptItem>>();
-  /** Bytes of what the request takes over. */
+  /** Bytes of the kept items that the request uses. */
   #taken = 0;
 
   constructor({ store, owner, allowance }: KeptResponsesOptions) {
@@ -92,7 +92,7 @@ export class KeptResponses {
   }
 
   /**
-   * The input with the items in it that others refer to.
+   * The input, in which the kept items replace the references to them.
    *
    * @throws {HttpError} 404 if one is not kept, 413 if they are too much
    */
@@ -161,7 +161,10 @@ export class KeptResponses {
     return kept;
   }
 
-  /** What is put together of pieces may be no larger than what is sent as a whole. */
+  /**
+   * Counts a kept item: a conversation made of them may be no larger than one that is sent as a
+   * body.
+   */
   #take(item: KeptItem): void {
     this.#taken += JSON.stringify(item).length;
     const { maxBytes } = this.#allowance;
@@ -200,7 +203,7 @@ export class KeptResponses {
   }
 }
 
-/** JSON text in UTF-8, an item at a time, so that others have their turns. */
+/** The JSON text in UTF-8, encoded item by item, so that other requests are served in between. */
 async function encode({ response, input }: KeptResponse): Promise<Uint8Array<ArrayBuffer>> {
   const slice = new TimeSlice();
   const pieces = [`{"response":${JSON.stringify(response)},"input":[`];

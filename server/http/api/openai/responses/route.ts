@@ -1,5 +1,5 @@
-// POST /v1/responses, and what is asked of responses that are kept: GET and DELETE of one, and the items
-// that went into it.
+// POST /v1/responses, and the routes of kept responses: GET and DELETE of one, and GET of its input
+// items.
 
 import { Hono } from "../../../../dependencies.ts";
 import type { AppDependencies, AppEnvironment } from "../../../app_types.ts";
@@ -42,7 +42,7 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
       newId: ResponseStore.newId,
       async finish(id, encoder) {
         const response = encoder.whole();
-        // What is told says whether it worked.
+        // The response says itself whether it was kept.
         if (isKept && response) response.store = await kept.keep(id, response, earlier, input);
       },
     };

@@ -1,11 +1,12 @@
 // The tools of POST /v1/responses: functions, alone or in namespaces, which group those of one origin.
-// The engine knows no namespaces: a function in one is offered as namespace__name, and a call of it is
-// told as the two. Pure. Format: https://platform.openai.com/docs/api-reference/responses/create
+// The engine knows no namespaces: a function in one has the name namespace__name there, and calls of it
+// are told with both parts. Pure. Format: https://platform.openai.com/docs/api-reference/responses/create
 
 import type { Given } from "../../../body/schema.ts";
 import { refusal } from "../error.ts";
 import type { ToldFunction, ToldTool } from "./answer_schema.ts";
-import type { ResponsesBody, ResponseTool, WireFunction } from "../schema.ts";
+import type { ResponsesBody, ResponseTool } from "../schema.ts";
+import type { WireFunction } from "../../tools.ts";
 import { refuseOtherTools } from "../tools.ts";
 
 /** How a call names its function on the wire. */
@@ -76,8 +77,8 @@ export function toolsTold({ tools }: ResponsesBody): ToldTool[] {
 }
 
 /**
- * Whether a tool is a search that may use only what the server has collected before: here there is
- * nothing, so a model without the tool can do as much as one with it. Codex sends it by default.
+ * Whether a tool is a web search that may use only pages that the server has cached. Here there are
+ * none, so the tool is ignored instead of refused: Codex sends it by default.
  */
 function asksNothingOfTheWeb({ type, external_web_access }: ResponseTool): boolean {
   return type === "web_search" && external_web_access === false;

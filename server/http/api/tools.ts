@@ -1,0 +1,55 @@
+// Tools as Ollama's and OpenAI's APIs have them alike: the schemas of functions that may be called and of
+// calls of them, and a function -> the engine's tool. Pure.
+
+import type { Tool } from "../../../engine/mod.ts";
+import { type BodyOf, flag, text } from "../body/schema.ts";
+
+/** The members of a function; its parameters are a JSON Schema. */
+export const functionMembers = {
+  name: { type: "string" },
+  description: text,
+  parameters: { type: ["object", "null"] },
+  strict: flag,
+} as const;
+
+/** A function that the model may call. */
+export const functionSchema = {
+  type: "object",
+  required: ["name"],
+  properties: functionMembers,
+} as const;
+
+export type WireFunction = BodyOf<typeof functionSchema>;
+
+/**
+ * The schema of an earlier call in a conversation.
+ *
+ * @param values that of the arguments
+ */
+export function callSchema<const Values extends object>(values: Values) {
+  return {
+    type: "object",
+    required: ["function"],
+    properties: {
+      id: text,
+      function: {
+        type: "object",
+        required: ["name"],
+        properties: { name: { type: "string" }, arguments: values },
+      },
+    },
+  } as const;
+}
+
+/** The engine's tool. */
+export function toTool({ name, description, parameters, strict }: WireFunction): Tool {
+  return {
+    type: "function",
+    function: {
+      name,
+      ...(description && { description }),
+      ...(parameters && { parameters }),
+      ...(strict && { strict }),
+    },
+  };
+}

@@ -1,0 +1,30 @@
+// What middleware and routes leave for each other in the context of a request, and when a request is over.
+
+import type { BodyAllowance } from "../body/bodies.ts";
+import type { Generation } from "../generation/generation.ts";
+
+/** What routes leave in the context for the access log and the metrics. */
+export interface AccessVariables {
+  generation?: Generation;
+  /** The model's name as the client wrote it. */
+  model?: string;
+  /** Tokens that were read where nothing is generated. */
+  promptTokens?: number;
+}
+
+/** What routes read bodies against. */
+export interface BodyVariables {
+  body: BodyAllowance;
+}
+
+/**
+ * Calls back when the answer of a request is complete: of a generation, once it has ended, else now,
+ * as nothing comes after a response that its route has made.
+ */
+export function whenAnswered(
+  { var: { generation } }: { var: AccessVariables },
+  call: () => void,
+): void {
+  if (generation) void generation.ended.then(call);
+  else call();
+}
