@@ -6,6 +6,7 @@
 import { NO_TOKEN } from "../../kernels/mod.ts";
 import { nextTask } from "../async.ts";
 import { NotFiniteError, TapError } from "../errors.ts";
+import { DraftCost } from "./draft_cost.ts";
 import { PlanCache } from "./plan_cache.ts";
 import { chooseChunks, type Chunk } from "./planner.ts";
 import type { PromptPace } from "./prompt_pace.ts";
@@ -21,6 +22,8 @@ const SUBMIT_MILLISECONDS = 40;
 export interface Submit {
   chunks: Chunk[];
   repeats: number;
+  /** When it was made. */
+  began: number;
   read: () => Promise<Sampled>;
   /** Of an observed step, which runs when it is read: caches what the step computed. */
   keep?: () => void;
@@ -49,6 +52,7 @@ export class Steps {
   readonly #owner: StepsOwner;
   readonly #pace: PromptPace;
   #stepMilliseconds = Infinity;
+  readonly #draftCost = new DraftCost();
 
   /** @param chunkSize most prompt tokens per step */
   constructor(
@@ -130,6 +134,7 @@ export class Steps {
   }
 
   #launch(chunks: Chunk[], repeats: number): Submit {
+    const began = performance.now();
     const plan = this.#plans.layOut(chunks);
     plan.shape.decodeContext += repeats - 1;
     const isStepwise = chunks.some(({ sequence, output }) => output && sequence.isStepwise);
@@ -155,9 +160,9 @@ export class Steps {
       });
     }
     const keep = () => keeps.forEach((keepOne) => keepOne());
-    if (isObserved) return { chunks, repeats, read, keep };
+    if (isObserved) return { chunks, repeats, began, read, keep };
     keep();
-    return { chunks, repeats, read };
+    return { chunks, repeats, began, read };
   }
 
   /** Submits a step whose masks are made while the GPU runs it. Other tasks run before its tokens are read. */
@@ -238,7 +243,11 @@ export class Steps {
       }
       return;
     }
-    this.#pace.end(promptRows(submit.chunks));
+    const fed = promptRows(submit.chunks);
+    this.#pace.end(fed);
+    const { chunks, repeats, began } = submit;
+    const drafted = chunks.reduce((sum, { draft }) => sum + draft.length, 0);
+    if (fed === 0) this.#draftCost.measure(drafted, repeats, began);
     submit.keep?.();
     this.#collect(submit, tokens);
   }
@@ -287,7 +296,7 @@ export class Steps {
     sequence.drafted += draft.length;
     sequence.draftsAccepted += accepted;
     if (sequence.ended) return;
-    sequence.lookup.learn(sequence.tokens, draft.length, accepted);
+    sequence.lookup.learn(sequence.tokens, draft.length, accepted, this.#draftCost.ofRow);
     this.#pool.endDraft(sequence, sequence.submitted === known + draft.length);
   }
 

@@ -190,10 +190,33 @@ Deno.test("a lookup proposes what followed before, more of it as it proves right
   lookup.learn(tokens, 7, 1);
   assertEquals(lookup.draft(tokens, 10), [], "it pauses");
   tokens.push(...text.slice(13, 25));
-  assertEquals(lookup.draft(tokens, 10).length, 3);
+  assertEquals(lookup.draft(tokens, 10).length, 10);
   assertEquals(new PromptLookup().draft([1, 2], 5), []);
 });
 
 Deno.test("a lookup goes around with a text that does", () => {
-  assertEquals(new PromptLookup().draft([1, 2, 3, 8, 9, 8, 9, 8, 9], 5), [8, 9, 8]);
+  assertEquals(new PromptLookup().draft([1, 2, 3, 8, 9, 8, 9, 8, 9], 5), [8, 9, 8, 9]);
+});
+
+Deno.test("a lookup proposes as many tokens as stood before alike", () => {
+  const text = promptOf(60);
+  for (const alike of [3, 5, 9, 15, 20]) {
+    const tokens = [...text, 7, ...text.slice(10, 10 + alike)];
+    const length = Math.min(15, alike);
+    assertEquals(
+      new PromptLookup().draft(tokens, 40),
+      text.slice(10 + alike, 10 + alike + length),
+    );
+  }
+});
+
+Deno.test("a lookup pauses where drafts cost more than they give, as it is measured", () => {
+  const text = promptOf(50);
+  const tokens = [...text, 7, ...text.slice(10, 20)];
+  const cheap = new PromptLookup();
+  cheap.learn(tokens, 10, 2, 0.1);
+  assertEquals(cheap.draft(tokens, 10).length, 10);
+  const dear = new PromptLookup();
+  dear.learn(tokens, 10, 2, 0.5);
+  assertEquals(dear.draft(tokens, 10), []);
 });
