@@ -1,0 +1,153 @@
+// The documentation in docs/: every example in TypeScript and every curl runs against a server with the
+// model in the box, and every link leads somewhere. A block that is marked `ignore` is not run: it needs
+// a download, or a terminal.
+
+import { assert, assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { PROJECT_ROOT } from "./source_files.ts";
+
+const DOCS = new URL("docs/", PROJECT_ROOT);
+const SERVER = "http://127.0.0.1:11434";
+
+interface Page {
+  name: string;
+  text: string;
+}
+
+const pages: Page[] = [...Deno.readDirSync(DOCS)]
+  .filter(({ name }) => name.endsWith(".md"))
+  .map(({ name }) => ({ name, text: Deno.readTextFileSync(new URL(name, DOCS)) }))
+  .sort((a, b) => a.name < b.name ? -1 : 1);
+
+/** The blocks of a page in a language that are not to be ignored. */
+function blocksOf({ text }: Page, language: string): string[] {
+  return [...text.matchAll(/^```(\w+)( ignore)?\n([\s\S]*?)^```$/gm)]
+    .filter(([, name, ignored]) => name === language && !ignored)
+    .map(([, , , code]) => code!);
+}
+
+/** Runs a server with an empty store, and gives its address. */
+async function startServer(home: string) {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "mod.ts", "serve"],
+    cwd: PROJECT_ROOT,
+    env: { HOME: home, OLLAMA_MODELS: home, QUERN_CACHE: home, OLLAMA_HOST: "127.0.0.1:0" },
+    stderr: "piped",
+    stdout: "null",
+  }).spawn();
+  let log = "";
+  const address = Promise.withResolvers<string>();
+  const reading = child.stderr.pipeThrough(new TextDecoderStream()).pipeTo(
+    new WritableStream({
+      write(text) {
+        log += text;
+        const [, url] = /listening on (\S+),/.exec(log) ?? [];
+        if (url) address.resolve(url);
+      },
+      close: () => address.reject(new Error(`The server ended:\n${log}`)),
+    }),
+  );
+  const url = await address.promise;
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await child.status;
+      await reading;
+    },
+  };
+}
+
+/** Packages as these tests have them, and the library as a checkout has it. */
+function resolved(code: string): string {
+  return code
+    .replace(/from "([^"]+)"/g, (_, name) => `from ${JSON.stringify(resolvedName(name))}`)
+    .replace(
+      /import\.meta\.resolve\("@quern\/quern\/([^"]+)"\)/g,
+      (_, path) => JSON.stringify(new URL(path, PROJECT_ROOT).href),
+    );
+}
+
+function resolvedName(name: string): string {
+  return name === "@quern/quern" ? new URL("mod.ts", PROJECT_ROOT).href : import.meta.resolve(name);
+}
+
+Deno.test("the examples of the documentation run", async (test) => {
+  const home = await Deno.makeTempDir();
+  try {
+    await using server = await startServer(home);
+    for (const page of pages) {
+      for (const [index, code] of blocksOf(page, "ts").entries()) {
+        await test.step(`${page.name}, TypeScript ${index + 1}`, async () => {
+          const path = join(home, `${page.name}-${index}.ts`);
+          await Deno.writeTextFile(path, resolved(code).replaceAll(SERVER, server.url));
+          await quietly(() => import(`file://${path}`));
+        });
+      }
+      for (const [index, code] of blocksOf(page, "sh").entries()) {
+        await test.step(`${page.name}, shell ${index + 1}`, () => runShell(code, server.url));
+      }
+    }
+  } finally {
+    await Deno.remove(home, { recursive: true });
+  }
+});
+
+/** Without what it prints. */
+async function quietly(run: () => Promise<unknown>): Promise<void> {
+  const { log } = console;
+  const { write } = Deno.stdout;
+  console.log = () => {};
+  Deno.stdout.write = (bytes) => Promise.resolve(bytes.length);
+  try {
+    await run();
+  } finally {
+    console.log = log;
+    Deno.stdout.write = write;
+  }
+}
+
+async function runShell(code: string, url: string): Promise<void> {
+  assert(code.startsWith("curl "), `only curl can be run, else say ignore:\n${code}`);
+  const command = code.replace("curl ", "curl --fail-with-body --silent --show-error ")
+    .replaceAll(SERVER, url);
+  const { code: status, stdout, stderr } = await new Deno.Command("bash", { args: ["-c", command] })
+    .output();
+  const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assertEquals(status, 0, output);
+}
+
+Deno.test("examples of the documentation in other languages name the server and the model in the box", () => {
+  for (const page of pages) {
+    for (const code of blocksOf(page, "python")) {
+      assert(code.includes(SERVER) && code.includes("quern:tiny"), `${page.name}:\n${code}`);
+    }
+  }
+});
+
+Deno.test("links of the documentation lead to pages and headings that are there", async () => {
+  for (const page of pages) {
+    for (const [, target] of page.text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(target!)) continue;
+      const [path, heading] = target!.split("#") as [string, string?];
+      const file = path === "" ? page.name : path;
+      const text = await Deno.readTextFile(new URL(file, DOCS)).catch(() => undefined);
+      assert(text !== undefined, `${page.name} leads to ${target}, which is not there`);
+      if (heading === undefined) continue;
+      const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, words]) =>
+        words!.toLowerCase().replace(/[^\w\s-]/g, "").replaceAll(" ", "-")
+      );
+      assert(
+        headings.includes(heading),
+        `${page.name} leads to ${target}, which has no such heading`,
+      );
+    }
+  }
+});
+
+Deno.test("every page of the documentation is in its list", () => {
+  const list = pages.find(({ name }) => name === "README.md")!.text;
+  for (const { name } of pages) {
+    if (name !== "README.md") assert(list.includes(`](${name})`), name);
+  }
+});
