@@ -97,11 +97,13 @@ Deno.test("the examples of the documentation run", async (test) => {
 async function quietly(run: () => Promise<unknown>): Promise<void> {
   const { log } = console;
   const { write } = Deno.stdout;
+  // deno-lint-ignore no-console
   console.log = () => {};
   Deno.stdout.write = (bytes) => Promise.resolve(bytes.length);
   try {
     await run();
   } finally {
+    // deno-lint-ignore no-console
     console.log = log;
     Deno.stdout.write = write;
   }
