@@ -5,7 +5,14 @@
 
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
-import { BLOCK, type Device, layerCacheBytes, openDevice } from "../kernels/mod.ts";
+import {
+  BLOCK,
+  type Device,
+  layerCacheBytes,
+  openDevice,
+  QUERY_TILE,
+  STEP_ROW,
+} from "../kernels/mod.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -54,16 +61,20 @@ function secondsOf(device: Device, context: number, sequences: number, rows: num
   const width = heads * headDim;
   const y = { columns: width, stride: width, floats: buffer(count * width * 4) };
   const tileRows = rows === 1 ? 1 : device.mostTileRows(shape);
-  const places: number[] = [];
-  const tiles: number[] = [];
+  const places = STEP_ROW.list(count);
+  const tiles = QUERY_TILE.list();
   for (let sequence = 0; sequence < sequences; sequence++) {
     for (let row = 0; row < rows; row += tileRows) {
-      tiles.push(sequence * rows + row, Math.min(tileRows, rows - row), context, 0);
+      const own = Math.min(tileRows, rows - row);
+      tiles.add({ firstRow: sequence * rows + row, rows: own, end: context, imageEnd: 0 });
     }
-    for (let row = 0; row < rows; row++) places.push(0, context - rows + row, sequence, 0);
+    for (let row = 0; row < rows; row++) {
+      const position = context - rows + row;
+      places.add({ token: 0, position, slot: sequence, rotaryPosition: 0 });
+    }
   }
   const state = {
-    rows: words(Uint32Array.from(places)),
+    rows: words(places.packed),
     table: words(Uint32Array.from({ length: blocks }, (_, i) => i * 7 % blocks)),
     maxBlocks,
   };
@@ -78,14 +89,14 @@ function secondsOf(device: Device, context: number, sequences: number, rows: num
       tileRows,
       split: 2 ** 30,
       maxSplits: 1,
-      tiles: words(Uint32Array.from(tiles)),
+      tiles: words(tiles.packed),
       partials: y.floats,
     },
   );
   let best = Infinity;
   for (let run = 0; run < Number(options.runs); run++) {
     const recorder = device.record();
-    recorder.pass((pass) => attention.encode(pass, tiles.length / 4, context));
+    recorder.pass((pass) => attention.encode(pass, tiles.count, context));
     const commands = recorder.finish();
     // On one thread its own time counts, whatever else the machine does.
     const now = () => threads > 1 ? performance.now() : cpuMilliseconds();

@@ -34,11 +34,12 @@ export {
   NO_TOKEN,
   packSampling,
   type SamplerOptions,
-  SAMPLING_BYTES,
   type SamplingNeeds,
   type SamplingOptions as ResolvedSampling,
 } from "./ops/sampling/mod.ts";
+export * from "./ops/step_records.ts";
 export * from "./product_check.ts";
+export type { RecordOf } from "./record.ts";
 export { SplitDevice } from "./split/split_device.ts";
 export { type QuantFormat, quantFormat, quantFormats } from "./quants/mod.ts";
 export { attentionWork, NO_WORK, sumWork } from "./work.ts";

@@ -7,9 +7,11 @@ import {
   BLOCK,
   layerCacheBytes,
   partialBytes,
+  QUERY_TILE,
   ropeFrequencies,
   ropeTables,
   rotateRowsReference,
+  STEP_ROW,
 } from "../../kernels/mod.ts";
 import { CONTEXTS, MODELS, type ModelShape } from "./shapes.ts";
 import {
@@ -93,10 +95,10 @@ function bindAttention(
   );
   const places = Array.from({ length: rows }, (_, row) => {
     const [sequence, at] = [Math.floor(row / each), row % each];
-    return [0, context - each + at, sequence, 0];
+    return { token: 0, position: context - each + at, slot: sequence, rotaryPosition: 0 };
   });
   const state = {
-    rows: bench.upload(Uint32Array.from(places.flat())),
+    rows: bench.upload(STEP_ROW.pack(places)),
     table: bench.upload(table),
     maxBlocks,
   };
@@ -108,17 +110,18 @@ function bindAttention(
   const bindWith = (name: string, tileRows: number, split: number): Variant => {
     const tiles = places.flatMap((_, row) => {
       const isFirst = row % each % tileRows === 0;
-      return isFirst ? [row, Math.min(tileRows, each - row % each), context, 0] : [];
+      const count = Math.min(tileRows, each - row % each);
+      return isFirst ? [{ firstRow: row, rows: count, end: context, imageEnd: 0 }] : [];
     });
     const maxSplits = Math.ceil(context / split);
     const operation = device.attention(qkv, cache, state, y, options, {
       tileRows,
       split,
       maxSplits,
-      tiles: bench.upload(Uint32Array.from(tiles)),
+      tiles: bench.upload(QUERY_TILE.pack(tiles)),
       partials: device.buffer("partials", partialBytes(shape, rows, maxSplits), "bench"),
     });
-    const encode: Variant["encode"] = (own, pass) => own.encode(pass, tiles.length / 4, context);
+    const encode: Variant["encode"] = (own, pass) => own.encode(pass, tiles.length, context);
     return { name, operations: [operation], encode };
   };
   const most = device.mostTileRows(shape);
@@ -143,7 +146,7 @@ function bindAttention(
       const all = await bench.read(y, pickedRows);
       const [actual, expected]: [number[], number[]] = [[], []];
       for (const [at, row] of pickedRows.entries()) {
-        const [, position, sequence] = places[row]!;
+        const { position, slot: sequence } = places[row]!;
         for (const head of pickedHeads) {
           const first = (at * heads + head) * headDim;
           actual.push(...all.subarray(first, first + headDim));
@@ -180,9 +183,13 @@ function bindRotate(
   const maxBlocks = Math.ceil(rows / BLOCK);
   const buffer = () => device.buffer("bench", layerCacheBytes(shape, maxBlocks, true), "bench");
   const cache = { keys: buffer(), values: buffer(), half: true };
-  const places = Array.from({ length: rows }, (_, row) => [0, row, 0, row]);
+  const places = Array.from({ length: rows }, (_, row) => ({
+    ...{ token: 0, slot: 0 },
+    position: row,
+    rotaryPosition: row,
+  }));
   const state = {
-    rows: bench.upload(Uint32Array.from(places.flat())),
+    rows: bench.upload(STEP_ROW.pack(places)),
     table: bench.upload(Uint32Array.from({ length: maxBlocks }, (_, block) => block)),
     maxBlocks,
   };

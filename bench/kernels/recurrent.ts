@@ -11,6 +11,8 @@ import {
   type Operation,
   scanStateBytes,
   selectiveScanReference,
+  STEP_ROW,
+  STEP_SEGMENT,
   type StepSegments,
 } from "../../kernels/mod.ts";
 import {
@@ -90,10 +92,14 @@ function bound(bench: Workbench, rows: number, recurrent: Recurrent): BoundCase 
 
 /** Rows 0, 1, ... of slot 0: what its state was is of no account. */
 function stepOf(bench: Workbench, rows: number): StepSegments {
-  const places = Array.from({ length: rows }, (_, row) => [0, row, 0, row]);
+  const places = Array.from({ length: rows }, (_, row) => ({
+    ...{ token: 0, slot: 0 },
+    position: row,
+    rotaryPosition: row,
+  }));
   return {
-    rows: bench.upload(Uint32Array.from(places.flat())),
-    segments: bench.upload(Uint32Array.of(0, rows, 0, 0)),
+    rows: bench.upload(STEP_ROW.pack(places)),
+    segments: bench.upload(STEP_SEGMENT.pack([{ firstRow: 0, rows }])),
   };
 }
 

@@ -13,11 +13,14 @@ import {
   mixReference,
   normReference,
   type Operation,
+  PLAN_ROW,
   quantFormats,
   quantizedRows,
   quantizeReference,
   routeReference,
+  SLOT_TOKEN,
   sparsifyReference,
+  STEP_ROW,
 } from "../../kernels/mod.ts";
 import { MODELS } from "./shapes.ts";
 import {
@@ -204,10 +207,13 @@ function embed(
   writer.finish();
   const tokens = Uint32Array.from({ length: rows }, (_, row) => row * 7919 % vocabulary);
   const words = (count: number) => bench.upload(new Uint32Array(count));
+  const resolved = Array.from(tokens, (token, row) => {
+    return { token, position: row, slot: 0, rotaryPosition: row };
+  });
   const step = {
-    plan: words(4 * rows),
-    slots: words(4),
-    rows: bench.upload(Uint32Array.from([...tokens].flatMap((token, row) => [token, row, 0, row]))),
+    plan: words(PLAN_ROW.words * rows),
+    slots: words(SLOT_TOKEN.words),
+    rows: bench.upload(STEP_ROW.pack(resolved)),
     history: words(rows),
     context: rows,
   };

@@ -7,10 +7,16 @@ import {
   type Buffer,
   type Device,
   type FloatRows,
+  MROPE_POSITION,
   type Operation,
   padTo,
   type Pass,
+  PLAN_ROW,
+  QUERY_TILE,
   ROW_PADDING,
+  SLOT_TOKEN,
+  STEP_ROW,
+  STEP_SEGMENT,
   type StepRows,
   type Work,
   type WorkCounts,
@@ -104,16 +110,13 @@ export interface StepLimits {
 export interface StepState extends StepRows {
   /** Row of each output: [outputs]. */
   readonly outputs: Buffer;
-  /** Query tiles (first row, rows, 0, 0) of the decoding rows: row i alone. */
+  /** [slots] of {@linkcode QUERY_TILE}: row i alone, for the decoding rows. */
   readonly decodeTiles: Buffer;
-  /**
-   * Query tiles in prefill: first row, rows, positions of the sequence after this step, and up to the
-   * end of the image that the rows are of, or 0.
-   */
+  /** [tiles] of {@linkcode QUERY_TILE}, of the rows in prefill. */
   readonly prefillTiles: Buffer;
-  /** M-RoPE positions (time, height, width, 0) of the rows that are of images. */
+  /** [rows of images] of {@linkcode MROPE_POSITION}. */
   readonly mropePositions: Buffer;
-  /** Rows of each sequence (first row, rows, 0, 0), in row order. */
+  /** [sequences] of {@linkcode STEP_SEGMENT}, in row order. */
   readonly segments: Buffer;
   /** KV blocks of each slot: [slots, maxBlocks]. */
   readonly table: Buffer;
@@ -126,21 +129,23 @@ export function allocateStep(device: Device, limits: StepLimits): StepState {
   const rows = padTo(limits.rows, ROW_PADDING);
   const maxBlocks = Math.ceil(context / BLOCK);
   const words = (label: string, count: number) => device.buffer(label, count * 4, "scratch");
-  const decodeTiles = words("decode tiles", slots * 4);
-  const tiles = new Uint32Array(slots * 4);
-  for (let row = 0; row < slots; row++) tiles.set([row, 1], 4 * row);
-  device.write(decodeTiles, 0, tiles);
+  const records = (label: string, { bytes }: { bytes: number }, count: number) =>
+    device.buffer(label, count * bytes, "scratch");
+  const decodeTiles = records("decode tiles", QUERY_TILE, slots);
+  const tiles = QUERY_TILE.list(slots);
+  for (let row = 0; row < slots; row++) tiles.add({ firstRow: row, rows: 1, end: 0, imageEnd: 0 });
+  device.write(decodeTiles, 0, tiles.packed);
   return {
-    plan: words("plan", rows * 4),
-    slots: words("slots", slots * 2),
-    rows: words("rows", rows * 4),
+    plan: records("plan", PLAN_ROW, rows),
+    slots: records("slots", SLOT_TOKEN, slots),
+    rows: records("rows", STEP_ROW, rows),
     history: words("history", slots * context),
     context,
     outputs: words("outputs", padTo(outputs, ROW_PADDING)),
     decodeTiles,
-    prefillTiles: words("prefill tiles", rows * 4),
-    mropePositions: words("M-RoPE positions", rows * 4),
-    segments: words("segments", rows * 4),
+    prefillTiles: records("prefill tiles", QUERY_TILE, rows),
+    mropePositions: records("M-RoPE positions", MROPE_POSITION, rows),
+    segments: records("segments", STEP_SEGMENT, rows),
     table: words("block table", slots * maxBlocks),
     maxBlocks,
   };

@@ -3,7 +3,7 @@
 // position (M-RoPE, Wang et al. 2024) is another matter: the rows of an image share a moment, and what
 // follows is only as much later as the image is wide or high. The difference is the M-RoPE delta.
 
-import { IMAGE_TOKEN } from "../../kernels/mod.ts";
+import { IMAGE_TOKEN, type MROPE_POSITION, type RecordOf } from "../../kernels/mod.ts";
 
 /** A token, or the name of a row of an image. */
 export type TokenKey = number | string;
@@ -109,13 +109,16 @@ export class PromptRuns {
   }
 }
 
-/** The M-RoPE position of a row of an image: time, height, width, and 0. */
-export function mropePosition({ image, first, delta }: PromptRun, position: number): number[] {
+/** The M-RoPE position of a row of an image. */
+export function mropePosition(
+  { image, first, delta }: PromptRun,
+  position: number,
+): RecordOf<typeof MROPE_POSITION["fields"]> {
   const row = position - first;
   const time = first - delta;
-  if (!image?.grid) return [time + row, time + row, time + row, 0];
+  if (!image?.grid) return { time: time + row, height: time + row, width: time + row };
   const { columns } = image.grid;
-  return [time, time + Math.floor(row / columns), time + row % columns, 0];
+  return { time, height: time + Math.floor(row / columns), width: time + row % columns };
 }
 
 function lengthOf(item: PromptItem): number {

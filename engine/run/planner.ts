@@ -1,6 +1,7 @@
 // The plan of a step: which sequences decode and which prefill (chunked prefill, Agrawal et al. 2023),
 // and in which rows and tiles. Pure arithmetic on sequences; nothing here touches a device.
 
+import { MROPE_POSITION, PLAN_ROW, QUERY_TILE, STEP_SEGMENT } from "../../kernels/mod.ts";
 import { type ImageRun, mropePosition } from "../prompt/mod.ts";
 import type { Sequence } from "./sequence.ts";
 import { nextVersion, type StepPlan } from "./step_plan.ts";
@@ -94,12 +95,13 @@ export function layOut(
   wanted: WantedRows = "last",
 ): StepPlan {
   const rowCount = chunks.reduce((sum, { count }) => sum + count, 0);
-  const rows = new Uint32Array(rowCount * 4);
+  const rows = new Uint32Array(rowCount * PLAN_ROW.words);
+  const planned = PLAN_ROW.word;
   const outputs: number[] = [];
-  const tiles: number[] = [];
+  const tiles = QUERY_TILE.list(chunks.length);
   const images: ImageRun[] = [];
-  const mropePositions: number[] = [];
-  const segments = new Uint32Array(chunks.length * 4);
+  const mropePositions = MROPE_POSITION.list();
+  const segments = STEP_SEGMENT.list(chunks.length);
   const shape = {
     rows: rowCount,
     sequences: chunks.length,
@@ -111,12 +113,12 @@ export function layOut(
     prefillContext: 0,
   };
   let row = 0;
-  chunks.forEach(({ sequence, count, output, draft }, chunk) => {
+  for (const { sequence, count, output, draft } of chunks) {
     const { slot, submitted, tokens, runs } = sequence;
     const context = submitted + count;
     const decoding = sequence.decoding && draft.length === 0;
     const known = context - draft.length;
-    segments.set([row, count], chunk * 4);
+    segments.add({ firstRow: row, rows: count });
     if (count === 1) {
       shape.decodeRows++;
       shape.decodeContext = Math.max(shape.decodeContext, context);
@@ -130,34 +132,37 @@ export function layOut(
       if (image) images.push({ image, first: position - first, count: end - position });
       for (let at = position; count > 1 && at < end; at += tileRows) {
         const imageEnd = image ? run.end : 0;
-        tiles.push(row + at - position, Math.min(tileRows, end - at), context, imageEnd);
+        const firstRow = row + at - position;
+        tiles.add({ firstRow, rows: Math.min(tileRows, end - at), end: context, imageEnd });
       }
       for (; position < end; position++, row++) {
-        if (decoding) rows.set([0, 0, slot, 2 * delta + 1], row * 4);
-        else if (image) {
-          rows.set([tokens[position] + mropePositions.length / 4, position, slot, 0], row * 4);
-          mropePositions.push(...mropePosition(run, position));
-        } else {
+        const at = row * PLAN_ROW.words;
+        rows[at + planned.slot] = slot;
+        if (decoding) rows[at + planned.doubledDelta] = 2 * delta + 1;
+        else {
           const token = position < known ? tokens[position] : draft[position - known];
-          rows.set([token, position, slot, 2 * delta], row * 4);
+          rows[at + planned.token] = image ? token + mropePositions.count : token;
+          rows[at + planned.position] = position;
+          if (image) mropePositions.add(mropePosition(run, position));
+          else rows[at + planned.doubledDelta] = 2 * delta;
         }
         const isWanted = wanted === "all" || (wanted === "first" && position === 0) ||
           (wanted === "last" && output && position >= known - 1);
         if (isWanted) outputs.push(row);
       }
     }
-  });
-  shape.imageRows = mropePositions.length / 4;
+  }
+  shape.imageRows = mropePositions.count;
   shape.outputs = outputs.length;
-  shape.prefillTiles = tiles.length / 4;
+  shape.prefillTiles = tiles.count;
   return {
     version: nextVersion(),
     rows,
     images,
-    mropePositions: Uint32Array.from(mropePositions),
+    mropePositions: mropePositions.packed,
     outputs: Uint32Array.from(outputs),
-    prefillTiles: Uint32Array.from(tiles),
-    segments,
+    prefillTiles: tiles.packed,
+    segments: segments.packed,
     shape,
   };
 }

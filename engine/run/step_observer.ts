@@ -7,6 +7,8 @@ import {
   type FloatRows,
   IMAGE_TOKEN,
   type Pass,
+  PLAN_ROW,
+  STEP_ROW,
   type Work,
 } from "../../kernels/mod.ts";
 import { RequestError, TapError } from "../errors.ts";
@@ -322,14 +324,14 @@ export class StepObserver {
   async #readRows({ rows: planned, shape }: StepPlan): Promise<StepRow[]> {
     const { rows: floats } = this.#state;
     const { limits } = this.#network.options;
-    const rows = { columns: 4, stride: 4, floats };
+    const rows = { columns: STEP_ROW.words, stride: STEP_ROW.words, floats };
     this.#rows ??= new RowReadback(this.#device, "rows of taps", rows, limits.rows);
     const values = await this.#read(this.#rows, shape.rows);
     const words = new Uint32Array(values.buffer);
     return Array.from({ length: shape.rows }, (_, row): StepRow => {
-      const [token, position, slot] = words.subarray(4 * row);
-      const isImage = planned[4 * row]! >= IMAGE_TOKEN;
-      return { ...(isImage ? {} : { token: token! }), position: position!, slot: slot! };
+      const { token, position, slot } = STEP_ROW.read(words, row);
+      const isImage = planned[row * PLAN_ROW.words + PLAN_ROW.word.token]! >= IMAGE_TOKEN;
+      return { ...(isImage ? {} : { token }), position, slot };
     });
   }
 

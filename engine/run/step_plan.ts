@@ -1,5 +1,6 @@
 // A step's input and output. planner.ts makes plans, step_runner.ts runs them.
 
+import { PLAN_ROW } from "../../kernels/mod.ts";
 import type { StepShape } from "../nn/mod.ts";
 import type { ImageRun } from "../prompt/mod.ts";
 
@@ -17,24 +18,17 @@ export function nextVersion(): number {
 export interface StepPlan {
   /** Plans of the same version have the same tables; only the context lengths in their shapes differ. */
   version: number;
-  /**
-   * [rows, 4]: token, position, slot, and twice the M-RoPE delta, plus 1 where token and
-   * position are those that the slot remembers. Tokens from {@linkcode IMAGE_TOKEN} on number the rows
-   * of images.
-   */
+  /** [rows] of {@linkcode PLAN_ROW}. */
   rows: Uint32Array<ArrayBuffer>;
   /** The images that those rows are of, in order. */
   images: readonly ImageRun[];
-  /** [rows of images, 4]: their M-RoPE positions. */
+  /** [rows of images] of {@linkcode MROPE_POSITION}. */
   mropePositions: Uint32Array<ArrayBuffer>;
   /** Row of each output. */
   outputs: Uint32Array<ArrayBuffer>;
-  /**
-   * [tiles, 4] in prefill: first row, rows, positions of the sequence after this step, and up to the
-   * end of the image that the rows are of, or 0.
-   */
+  /** [tiles] of {@linkcode QUERY_TILE}, of the rows in prefill. */
   prefillTiles: Uint32Array<ArrayBuffer>;
-  /** [sequences, 4]: first row, rows, 0, 0. */
+  /** [sequences] of {@linkcode STEP_SEGMENT}. */
   segments: Uint32Array<ArrayBuffer>;
   shape: StepShape;
 }
@@ -49,7 +43,7 @@ export interface Sampled {
 
 /** The slot of each output. */
 export function slotsOf({ outputs, rows }: StepPlan): number[] {
-  return Array.from(outputs, (row) => rows[row * 4 + 2]!);
+  return Array.from(outputs, (row) => rows[row * PLAN_ROW.words + PLAN_ROW.word.slot]!);
 }
 
 /** Whether commands that were recorded for one shape can run the other. */

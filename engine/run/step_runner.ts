@@ -14,7 +14,7 @@ import {
   type Recorder,
   type ResolvedSampling,
   type Sampler,
-  SAMPLING_BYTES,
+  SAMPLING,
   type SamplingNeeds,
 } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
@@ -80,7 +80,7 @@ export class StepRunner implements StepExecutor {
     this.memory = new SlotMemory(device, network, state, limits);
     const { outputs, slots } = limits;
     this.#sampled = device.buffer("sampled", outputs * 4, "scratch");
-    this.#sampling = device.buffer("sampling", slots * SAMPLING_BYTES, "scratch");
+    this.#sampling = device.buffer("sampling", slots * SAMPLING.bytes, "scratch");
     const logits = network.outputRows("logits");
     const hidden = network.outputRows("hidden");
     if (logits) this.#sampler = this.#createSampler(logits);
@@ -94,8 +94,7 @@ export class StepRunner implements StepExecutor {
   /** Sets the sampling of a slot, for the sequence that gets it. */
   assignSlot(slot: number, sampling: ResolvedSampling): void {
     this.#options[slot] = sampling;
-    const data = packSampling(sampling);
-    this.#device.write(this.#sampling, slot * SAMPLING_BYTES, data);
+    this.#device.write(this.#sampling, slot * SAMPLING.bytes, packSampling(sampling));
   }
 
   /**

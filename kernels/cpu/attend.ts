@@ -4,15 +4,20 @@
 import { type Activation, type FloatRows, GROUP, isQuantized } from "../ops/activation.ts";
 import { alibiSlopes, type AttentionOptions, type AttentionTiling } from "../ops/attention.ts";
 import type { AttentionState, HeadShape, LayerCache } from "../ops/kv_cache.ts";
+import { QUERY_TILE, STEP_ROW } from "../ops/step_records.ts";
 import {
   addAttention,
   ATTENTION_ARGUMENTS,
   attentionPanelBytes,
   type AttentionShape,
   rowGroup,
-  SPAN_WORDS,
 } from "./attention.ts";
-import { addCombineParts, COMBINE_PARTS_ARGUMENTS, PARTIAL_EXTRA } from "./attention_parts.ts";
+import {
+  addCombineParts,
+  COMBINE_PARTS_ARGUMENTS,
+  PARTIAL_EXTRA,
+  SPAN,
+} from "./attention_parts.ts";
 import { addAttentionTile, ATTENTION_TILE_ARGUMENTS, attentionTileSize } from "./attention_tile.ts";
 import { cacheKernels } from "./cache.ts";
 import { type CpuCore, floatBits } from "./core.ts";
@@ -103,14 +108,11 @@ export function attention(
     cache,
     (module, memories) => (isTiled ? addAttentionTile : addAttention)(module, memories, shape),
   );
-  const spanBytes = 4 * SPAN_WORDS;
   const combine = core.kernels(
     `combine parts ${valueDim}`,
-    () =>
-      panelModule((module, work, panel) =>
-        addCombineParts(module, work, panel, { valueDim, spanBytes })
-      ),
+    () => panelModule((module, work, panel) => addCombineParts(module, work, panel, valueDim)),
   );
+  const [tile, span] = [QUERY_TILE.word, SPAN.word];
   const rows = cpu(state.rows).words;
   const table = cpu(state.table).address;
   const sinks = options.sinks ? cpu(options.sinks).address : 0;
@@ -118,26 +120,28 @@ export function attention(
   let spans: CpuBuffer | undefined;
 
   const spanBuffer = (count: number) => {
-    if (spans && spans.size >= spanBytes * count) return spans;
+    if (spans && spans.size >= SPAN.bytes * count) return spans;
     if (spans) giveBuffer(core.work, spans);
-    return spans = takeBuffer(core.work, "spans", spanBytes * 2 * count);
+    return spans = takeBuffer(core.work, "spans", SPAN.bytes * 2 * count);
   };
   /** Writes the spans of the rows of tiles; those of no tile see nothing. Returns the most parts of a row. */
   const writeSpans = ({ words, floats }: CpuBuffer, count: number, last: number): number => {
-    words.fill(0, 0, SPAN_WORDS * last);
+    words.fill(0, 0, SPAN.words * last);
     let parts = 1;
-    for (let tile = 0; tile < 4 * count; tile += 4) {
-      const [first, end, imageEnd] = [tiles[tile], tiles[tile + 2], tiles[tile + 3]];
-      const after = first + tiles[tile + 1];
+    for (let at = 0; at < QUERY_TILE.words * count; at += QUERY_TILE.words) {
+      const first = tiles[at + tile.firstRow];
+      const after = first + tiles[at + tile.rows];
+      const [end, imageEnd] = [tiles[at + tile.end], tiles[at + tile.imageEnd]];
       for (let row = first; row < after; row++) {
-        const position = rows[4 * row + 1];
+        const position = rows[STEP_ROW.words * row + STEP_ROW.word.position];
+        const slot = rows[STEP_ROW.words * row + STEP_ROW.word.slot];
         const [from, to] = seenBy(options, position, Math.max(end, position + 1), imageEnd);
-        const at = SPAN_WORDS * row;
-        words[at] = from;
-        words[at + 1] = to;
-        words[at + 2] = table + 4 * rows[4 * row + 2] * state.maxBlocks;
-        floats[at + 3] = options.scale * heatAt(options, position);
-        words[at + 4] = position;
+        const at = SPAN.words * row;
+        words[at + span.begin] = from;
+        words[at + span.end] = to;
+        words[at + span.table] = table + 4 * slot * state.maxBlocks;
+        floats[at + span.scale] = options.scale * heatAt(options, position);
+        words[at + span.position] = position;
         parts = Math.max(parts, partsOf(from, to));
       }
     }
@@ -145,9 +149,10 @@ export function attention(
   };
   return (count: number) => {
     let [begin, last] = [Infinity, 0];
-    for (let tile = 0; tile < 4 * count; tile += 4) {
-      begin = Math.min(begin, tiles[tile]);
-      last = Math.max(last, tiles[tile] + tiles[tile + 1]);
+    for (let at = 0; at < QUERY_TILE.words * count; at += QUERY_TILE.words) {
+      const first = tiles[at + tile.firstRow];
+      begin = Math.min(begin, first);
+      last = Math.max(last, first + tiles[at + tile.rows]);
     }
     if (last === 0) return;
     const written = spanBuffer(last);
@@ -156,7 +161,7 @@ export function attention(
     const from = isTiled ? 0 : begin;
     const parts = isTiled ? 1 : most;
     const shared = {
-      spans: written.address + spanBytes * from,
+      spans: written.address + SPAN.bytes * from,
       y: target.address + 4 * from * y.stride,
       yStride: 4 * y.stride,
     };

@@ -20,7 +20,7 @@ import type { CachedMemories } from "./cache.ts";
 import { HALF_BITS, lanes, NO_NUMBER } from "./formats/scales.ts";
 import { addKernel, forItems } from "./kernel.ts";
 import { BLOCK } from "../ops/kv_cache.ts";
-import { PARTIAL_EXTRA } from "./attention_parts.ts";
+import { PARTIAL_EXTRA, SPAN } from "./attention_parts.ts";
 import {
   biasScores,
   capScores,
@@ -55,12 +55,6 @@ export const ATTENTION_ARGUMENTS = [
   ...["spans", "q", "stride", "keys", "values", "kvHeads", "groups", "y", "yStride"] as const,
   ...["sinks", "softcap", "slopes", "parts", "partials"] as const,
 ] as const;
-
-/**
- * Words of a row's span: first position, one past the last, address of its block table, scale of its
- * query, its position.
- */
-export const SPAN_WORDS = 5;
 
 /** Most heads of a group. */
 const MOST_GROUP = 8;
@@ -142,9 +136,11 @@ export function addAttention(
       const kv = f.let(i32.div_u(groupOfRow, groups));
       const head = f.let(i32.mul(groupOfRow, group));
       const row = f.let(i32.div_u(place, i32.mul(kvHeads, groups)));
-      const span = f.let(i32.add(given.spans, i32.mul(row, 4 * SPAN_WORDS)));
-      const [begin, end, table] = [0, 1, 2].map((i) => f.let(work.i32.load(span, 4 * i)));
-      const scale = f.let(work.v128.load32_splat(span, 12));
+      const span = f.let(i32.add(given.spans, i32.mul(row, SPAN.bytes)));
+      const begin = f.let(work.i32.load(span, SPAN.byte.begin));
+      const end = f.let(work.i32.load(span, SPAN.byte.end));
+      const table = f.let(work.i32.load(span, SPAN.byte.table));
+      const scale = f.let(work.v128.load32_splat(span, SPAN.byte.scale));
       if (half) f.set(scale, f32x4.mul(scale, lanes(f, Float32Array.of(HALF_SCALE))));
       const position = f.let(begin);
       f.if(part, () => {
@@ -205,7 +201,9 @@ export function addAttention(
           }
         });
         scoreKeys(f, f.let(i32.add(keys, i32.mul(cell, headDim * elementBytes))), from, to);
-        const distance = f.let(i32.sub(work.i32.load(span, 16), i32.sub(position, offset)));
+        const distance = f.let(
+          i32.sub(work.i32.load(span, SPAN.byte.position), i32.sub(position, offset)),
+        );
         const query = f.let(i32.const(0));
         const slope = f.let(i32.add(given.slopes, i32.mul(head, 4)));
         f.forUpTo(query, group * layout.bytes, layout.bytes, () => {

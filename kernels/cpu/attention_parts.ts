@@ -2,12 +2,27 @@
 // in the order of the parts. One item is a query head of a row.
 
 import { f32x4, i32, type Memory, type ModuleBuilder } from "./wasm/mod.ts";
+import { RecordLayout } from "../record.ts";
 import { addKernel, forItems } from "./kernel.ts";
 import { addPart, clearResults, PART } from "./softmax.ts";
 import { clear } from "./vectors.ts";
 
 /** Floats of a part's results beside its values: maximum, sum, and two for whole vectors. */
 export const PARTIAL_EXTRA = 4;
+
+/** What a row sees; the host writes it for each row. */
+export const SPAN = new RecordLayout("Span", {
+  /** The first position. */
+  begin: "u32",
+  /** One past the last position. */
+  end: "u32",
+  /** Address of the sequence's table of blocks. */
+  table: "u32",
+  /** Factor of the query. */
+  scale: "f32",
+  /** Position of the row itself. */
+  position: "u32",
+});
 
 /** What adding parts takes; `heads`: of a row. */
 export const COMBINE_PARTS_ARGUMENTS = [
@@ -19,7 +34,7 @@ export function addCombineParts(
   module: ModuleBuilder,
   work: Memory,
   panel: Memory,
-  { valueDim, spanBytes }: { valueDim: number; spanBytes: number },
+  valueDim: number,
 ): void {
   const kernel = { name: "combine_parts", takes: COMBINE_PARTS_ARGUMENTS };
   const origin = i32.const(0);
@@ -29,8 +44,9 @@ export function addCombineParts(
     forItems(f, first, last, (item) => {
       const row = f.let(i32.div_u(item, given.heads));
       const head = f.let(i32.rem_u(item, given.heads));
-      const span = f.let(i32.add(given.spans, i32.mul(row, spanBytes)));
-      const [begin, end] = [0, 4].map((offset) => f.let(work.i32.load(span, offset)));
+      const span = f.let(i32.add(given.spans, i32.mul(row, SPAN.bytes)));
+      const begin = f.let(work.i32.load(span, SPAN.byte.begin));
+      const end = f.let(work.i32.load(span, SPAN.byte.end));
       const position = f.let(i32.mul(i32.div_u(begin, PART), PART));
       const part = f.let(i32.add(given.partials, i32.mul(item, i32.mul(given.parts, bytes))));
       const earlier = { memory: panel, at: origin, ...places };

@@ -16,11 +16,13 @@ import {
   type V128,
   v128,
 } from "./wasm/mod.ts";
-import { type AttentionShape, SPAN_WORDS } from "./attention.ts";
+import type { AttentionShape } from "./attention.ts";
+import { SPAN } from "./attention_parts.ts";
 import type { CachedMemories } from "./cache.ts";
 import { halvesToFloats } from "./formats/scales.ts";
 import { addKernel, forItems } from "./kernel.ts";
 import { BLOCK } from "../ops/kv_cache.ts";
+import { QUERY_TILE } from "../ops/step_records.ts";
 import {
   addPart,
   biasScores,
@@ -99,12 +101,14 @@ export function addAttentionTile(
     forItems(f, first, last, (item) => {
       const { kvHeads, groups } = given;
       const groupsOfTile = f.let(i32.mul(kvHeads, groups));
-      const tile = f.let(i32.add(given.tiles, i32.mul(i32.div_u(item, groupsOfTile), 16)));
+      const tile = f.let(
+        i32.add(given.tiles, i32.mul(i32.div_u(item, groupsOfTile), QUERY_TILE.bytes)),
+      );
       const groupOfTile = f.let(i32.rem_u(item, groupsOfTile));
       const kv = f.let(i32.div_u(groupOfTile, groups));
       const firstHead = f.let(i32.mul(groupOfTile, group));
-      const firstRow = f.let(work.i32.load(tile));
-      const afterRow = f.let(i32.add(firstRow, work.i32.load(tile, 4)));
+      const firstRow = f.let(work.i32.load(tile, QUERY_TILE.byte.firstRow));
+      const afterRow = f.let(i32.add(firstRow, work.i32.load(tile, QUERY_TILE.byte.rows)));
       const begin = f.let(i32.const(0x7fffffff));
       const end = f.let(i32.const(0));
       const queriesEnd = f.let(i32.const(layout.queries));
@@ -116,7 +120,7 @@ export function addAttentionTile(
           row,
           afterRow,
           1,
-          () => body(f.let(i32.add(given.spans, i32.mul(row, 4 * SPAN_WORDS)))),
+          () => body(f.let(i32.add(given.spans, i32.mul(row, SPAN.bytes)))),
         );
       };
       const forHeads = (body: () => void) => {
@@ -125,11 +129,12 @@ export function addAttentionTile(
       };
       const table = f.local("i32");
       forRows((span) => {
-        const [from, to] = [0, 4].map((offset) => f.let(work.i32.load(span, offset)));
+        const from = f.let(work.i32.load(span, SPAN.byte.begin));
+        const to = f.let(work.i32.load(span, SPAN.byte.end));
         f.if(i32.lt_u(from, begin), () => f.set(begin, from));
         f.if(i32.gt_u(to, end), () => f.set(end, to));
-        f.set(table, work.i32.load(span, 8));
-        const scale = f.let(work.v128.load32_splat(span, 12));
+        f.set(table, work.i32.load(span, SPAN.byte.table));
+        const scale = f.let(work.v128.load32_splat(span, SPAN.byte.scale));
         const query = f.let(
           i32.add(i32.add(given.q, i32.mul(row, given.stride)), i32.mul(firstHead, 4 * headDim)),
         );
@@ -163,7 +168,7 @@ export function addAttentionTile(
         f.if(i32.eqz(i32.rem_u(position, PART)), () => {
           const query = f.let(i32.const(layout.queries));
           forRows((span) => {
-            const hasBegun = f.let(i32.lt_u(work.i32.load(span), position));
+            const hasBegun = f.let(i32.lt_u(work.i32.load(span, SPAN.byte.begin), position));
             forHeads(() => {
               f.if(hasBegun, () => {
                 addOwnPart(query);
@@ -202,12 +207,11 @@ export function addAttentionTile(
         scoreBlock(f, queriesEnd, count);
         const query = f.let(i32.const(layout.queries));
         forRows((span) => {
-          const [from, to] = [0, 4].map((offset) =>
-            f.let(i32.sub(work.i32.load(span, offset), position))
-          );
+          const from = f.let(i32.sub(work.i32.load(span, SPAN.byte.begin), position));
+          const to = f.let(i32.sub(work.i32.load(span, SPAN.byte.end), position));
           const sees = i32.and(i32.lt_s(from, 1), i32.ge_s(to, BLOCK));
           const isPartial = f.let(i32.eqz(sees));
-          const distance = f.let(i32.sub(work.i32.load(span, 16), position));
+          const distance = f.let(i32.sub(work.i32.load(span, SPAN.byte.position), position));
           forHeads(() => {
             const scores = { at: query, offset: layout.scores };
             f.if(isPartial, () => maskScores(f, panel, scores, from, to));

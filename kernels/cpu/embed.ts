@@ -4,6 +4,7 @@
 
 import type { FloatRows } from "../ops/activation.ts";
 import type { EmbedOptions, StepRows } from "../ops/embed.ts";
+import { PLAN_ROW, SLOT_TOKEN, STEP_ROW } from "../ops/step_records.ts";
 import { type CpuCore, floatBits } from "./core.ts";
 import { EMBED_ARGUMENTS } from "./embed_rows.ts";
 import { blockColumns, cpuFormat } from "./formats/mod.ts";
@@ -16,15 +17,20 @@ import { embed as plainEmbed } from "./plain/embed.ts";
 function resolveRows({ context, ...buffers }: StepRows, count: number): void {
   const [plan, slots] = [cpu(buffers.plan).words, cpu(buffers.slots).words];
   const [rows, history] = [cpu(buffers.rows).words, cpu(buffers.history).words];
-  for (let at = 0; at < 4 * count; at += 4) {
-    const [slot, mark] = [plan[at + 2], plan[at + 3]];
-    const isInSlot = mark % 2 === 1;
-    const token = isInSlot ? slots[2 * slot] : plan[at];
-    const position = isInSlot ? slots[2 * slot + 1] : plan[at + 1];
-    rows[at] = token;
-    rows[at + 1] = position;
-    rows[at + 2] = slot;
-    rows[at + 3] = position - (mark >>> 1);
+  const [from, to, left] = [PLAN_ROW.word, STEP_ROW.word, SLOT_TOKEN.word];
+  for (let row = 0; row < count; row++) {
+    const planned = row * PLAN_ROW.words;
+    const slot = plan[planned + from.slot];
+    const doubledDelta = plan[planned + from.doubledDelta];
+    const isInSlot = doubledDelta % 2 === 1;
+    const last = slot * SLOT_TOKEN.words;
+    const token = isInSlot ? slots[last + left.token] : plan[planned + from.token];
+    const position = isInSlot ? slots[last + left.position] : plan[planned + from.position];
+    const at = row * STEP_ROW.words;
+    rows[at + to.token] = token;
+    rows[at + to.position] = position;
+    rows[at + to.slot] = slot;
+    rows[at + to.rotaryPosition] = position - (doubledDelta >>> 1);
     if (position < context) history[slot * context + position] = token;
   }
 }
@@ -77,7 +83,7 @@ function inKernel(
     blocks: Math.ceil(table.columns / blockColumns(format)),
     rows: table.rows,
     columns: table.columns,
-    wanted: cpu(step.rows).address + (by === "position" ? 4 : 0),
+    wanted: cpu(step.rows).address + STEP_ROW.byte[by === "position" ? "position" : "token"],
     y: cpu(x.floats).address,
     stride: 4 * x.stride,
     scale: floatBits(scale),

@@ -1,6 +1,7 @@
 // Look-ups in a table that lies in bands, as products read it, in WebAssembly. One item is a row.
 
 import { IMAGE_TOKEN } from "../ops/embed.ts";
+import { STEP_ROW } from "../ops/step_records.ts";
 import { floatWeights } from "./float_product.ts";
 import { BAND, type CpuFormat, GROUP } from "./formats/mod.ts";
 import { addKernel, forItems } from "./kernel.ts";
@@ -8,7 +9,7 @@ import type { ProductMemories } from "./tile.ts";
 import { clear } from "./vectors.ts";
 import { f32, i32, type ModuleBuilder } from "./wasm/mod.ts";
 
-/** What look-ups read: `wanted` is the first row's token or position, four words from the next row's. */
+/** What look-ups read: `wanted` is where the first row of the step has its token or position. */
 export const EMBED_ARGUMENTS = [
   ...["weights", "blocks", "rows", "columns", "wanted", "y", "stride", "scale"] as const,
   ...["accumulate", "standIn"] as const,
@@ -27,7 +28,7 @@ export function addEmbed(
     const scale = f.let(f32.reinterpret_i32(given.scale));
     const bandBytes = f.let(i32.mul(given.blocks, source.blockBytes));
     forItems(f, first, last, (row) => {
-      const number = f.let(work.i32.load(i32.add(given.wanted, i32.mul(row, 16))));
+      const number = f.let(work.i32.load(i32.add(given.wanted, i32.mul(row, STEP_ROW.bytes))));
       f.if(i32.and(given.standIn, i32.ge_u(number, IMAGE_TOKEN)), () => f.set(number, 0));
       f.if(i32.lt_u(number, given.rows), () => {
         const band = i32.mul(i32.div_u(number, BAND), bandBytes);

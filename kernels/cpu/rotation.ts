@@ -22,6 +22,7 @@ import { addKernel, forItems } from "./kernel.ts";
 import { IMAGE_TOKEN } from "../ops/embed.ts";
 import { BLOCK } from "../ops/kv_cache.ts";
 import { TURN } from "../ops/rope_tables.ts";
+import { MROPE_POSITION, STEP_ROW } from "../ops/step_records.ts";
 
 /** What a kernel is made for. */
 export interface RotationShape {
@@ -136,22 +137,25 @@ export function addRotation(
   addKernel(module, work, kernel, (f, given, first, last) =>
     forItems(f, first, last, (row) => {
       const { heads, kvHeads } = given;
-      const entry = f.let(i32.add(given.rows, i32.mul(row, 16)));
-      const position = f.let(work.i32.load(entry, 4));
+      const entry = f.let(i32.add(given.rows, i32.mul(row, STEP_ROW.bytes)));
+      const position = f.let(work.i32.load(entry, STEP_ROW.byte.position));
       const rowsOf = (at: Local<"i32">): TableRows => [
         f.let(i32.add(given.low, i32.mul(i32.rem_u(at, TURN), 8 * pairs))),
         f.let(i32.add(given.high, i32.mul(i32.div_u(at, TURN), 8 * pairs))),
       ];
       if (parts) {
         // All parts of a text's position are one and the same.
-        const token = f.let(work.i32.load(entry));
-        const moments = [0, 1, 2].map(() => f.let(work.i32.load(entry, 12)));
-        f.if(i32.ge_u(token, IMAGE_TOKEN), () => {
-          const places = i32.mul(i32.sub(token, IMAGE_TOKEN), 16);
-          const from = f.let(i32.add(given.mropePositions, places));
-          moments.forEach((moment, part) => f.set(moment, work.i32.load(from, 4 * part)));
+        const token = f.let(work.i32.load(entry, STEP_ROW.byte.token));
+        const { time, height, width } = MROPE_POSITION.byte;
+        const parts = [time, height, width].map((part) => {
+          return { part, position: f.let(work.i32.load(entry, STEP_ROW.byte.rotaryPosition)) };
         });
-        turn(f, moments.map(rowsOf));
+        f.if(i32.ge_u(token, IMAGE_TOKEN), () => {
+          const places = i32.mul(i32.sub(token, IMAGE_TOKEN), MROPE_POSITION.bytes);
+          const from = f.let(i32.add(given.mropePositions, places));
+          for (const { part, position } of parts) f.set(position, work.i32.load(from, part));
+        });
+        turn(f, parts.map(({ position }) => rowsOf(position)));
       } else if (rotary > 0) turn(f, [rowsOf(position)]);
       const x = f.let(
         i32.add(i32.add(given.qkv, i32.mul(row, given.stride)), given.first),
@@ -162,7 +166,7 @@ export function addRotation(
         f.increase(x, 4 * headDim);
       });
       if (!cached) return;
-      const slot = work.i32.load(entry, 8);
+      const slot = work.i32.load(entry, STEP_ROW.byte.slot);
       const listed = i32.add(i32.mul(slot, given.maxBlocks), i32.div_u(position, BLOCK));
       const block = f.let(work.i32.load(i32.add(given.table, i32.mul(listed, 4))));
       const cell = f.let(

@@ -12,10 +12,7 @@ export interface AttentionTiling {
   split: number;
   /** Splits that the longest context has. */
   maxSplits: number;
-  /**
-   * [tiles] of (first row, rows, positions of the sequence after this step or 0, positions up to the
-   * end of the image that all of these rows are of, or 0).
-   */
+  /** [tiles] of {@linkcode QUERY_TILE}. */
   tiles: Buffer;
   /** Scratch of `partialBytes`, shared by all layers. */
   partials: Buffer;

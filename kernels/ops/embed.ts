@@ -9,16 +9,13 @@ import type { Buffer } from "../operation.ts";
  */
 export const IMAGE_TOKEN = 2 ** 30;
 
-/** The buffers that carry a step's rows; see embed.wgsl for their layouts. */
+/** The buffers that carry a step's rows. */
 export interface StepRows {
-  /**
-   * Host-written rows: token, position, slot, and twice the M-RoPE delta,
-   * plus 1 to take the first two from the slot.
-   */
+  /** [rows] of {@linkcode PLAN_ROW}, which the host writes. */
   plan: Buffer;
-  /** Token and position of each slot, left by the sampler. */
+  /** [slots] of {@linkcode SLOT_TOKEN}, which the sampler leaves. */
   slots: Buffer;
-  /** The plan with slots resolved: token, position, slot, rotary position. */
+  /** [rows] of {@linkcode STEP_ROW}: the plan with what is taken from slots. */
   rows: Buffer;
   /** Token at each position of each slot: [slots, context]. */
   history: Buffer;

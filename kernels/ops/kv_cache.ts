@@ -42,7 +42,7 @@ export function layerCacheBytes(
 
 /** What every attention layer of a model shares. */
 export interface AttentionState {
-  /** Rows of the step: token, position, slot. */
+  /** [rows] of {@linkcode STEP_ROW}. */
   rows: Buffer;
   /** Block numbers of each slot's sequence: [slots, maxBlocks]. */
   table: Buffer;

@@ -18,10 +18,14 @@ import {
 import type { AttentionTiling } from "../ops/attention.ts";
 import { alibiSlopes, type AttentionOptions } from "../ops/attention.ts";
 import { type AttentionState, BLOCK, type HeadShape, type LayerCache } from "../ops/kv_cache.ts";
+import { QUERY_TILE, STEP_ROW } from "../ops/step_records.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
+import { structs } from "./structs.ts";
 
 const WORKGROUP = 64;
+
+const RECORDS = structs(STEP_ROW, QUERY_TILE);
 
 /**
  * Most queries, rows times heads, whose vectors, scores and results one workgroup holds.
@@ -120,7 +124,7 @@ export class Attention {
         TEMPERATURE: temperature !== undefined,
         ...seen,
       },
-      snippets: [cacheSource, windowSource],
+      snippets: [RECORDS, cacheSource, windowSource],
     }).bind({
       rows: state.rows,
       tiles,
@@ -150,7 +154,7 @@ export class Attention {
       name: "attention merge",
       source: mergeSource,
       constants: { WORKGROUP: 32, VALUE_DIM: valueDim, QUANTIZED_OUTPUT, SINKS, ...seen },
-      snippets: [windowSource, ...(QUANTIZED_OUTPUT ? [quantizeGroupSource] : [])],
+      snippets: [RECORDS, windowSource, ...(QUANTIZED_OUTPUT ? [quantizeGroupSource] : [])],
     }).bind(
       { rows: state.rows, tiles, partials, y: bufferOf(y), ...(sinks ? { sinks } : {}) },
       { heads, groups: this.#groups, split, max_splits: maxSplits, window: window?.size ?? 0 },

@@ -20,8 +20,8 @@ struct Params {
   stretch_offset: u32,
 }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;     // [rows] token, position, slot
-@group(0) @binding(2) var<storage, read> tiles: array<vec4<u32>>;    // [tiles] first row, rows, end, image end
+@group(0) @binding(1) var<storage, read> rows: array<StepRow>;        // [rows]
+@group(0) @binding(2) var<storage, read> tiles: array<QueryTile>;     // [tiles]
 @group(0) @binding(3) var<storage, read> table: array<u32>;          // [slots, max_blocks]
 @group(0) @binding(4) var<storage, read> qkv: array<vec4<f32>>;      // [rows, stride / 4]
 #if HALF_CACHE
@@ -114,10 +114,10 @@ fn main(
   let kv_head = workgroup.y / CHUNKS;
   let chunk = workgroup.y % CHUNKS * CHUNK;   // its first head in the group
   let tile = tiles[workgroup.z];
-  let first_row = tile.x;
-  let row_count = tile.y;
-  let first_position = rows[first_row].y;
-  let slot = rows[first_row].z;
+  let first_row = tile.first_row;
+  let row_count = tile.rows;
+  let first_position = rows[first_row].position;
+  let slot = rows[first_row].slot;
   let seen = seen_by_tile(tile, first_position);
   let begin = seen.x + split * params.split;
   let end = min(begin + params.split, seen.y);
@@ -172,7 +172,7 @@ fn main(
     #for m in 0..QUERIES_COUNT
     {
       let query = first_position + u32($m) / CHUNK;
-      let sees = inside && first_seen(query) <= position && position < after_seen(query, end, tile.w);
+      let sees = inside && first_seen(query) <= position && position < after_seen(query, end, tile.image_end);
       let head = kv_head * GROUP + min(chunk + u32($m) % CHUNK, GROUP - 1u);
       let logit = logit_of(score$m, head, query, position);
       scores[u32($m) * WORKGROUP + thread] = select(LOWEST, logit, sees);

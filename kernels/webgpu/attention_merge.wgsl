@@ -9,8 +9,8 @@ struct Params {
   window: u32,      // positions in a window
 }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;     // [rows] token, position, slot
-@group(0) @binding(2) var<storage, read> tiles: array<vec4<u32>>;    // [tiles] first row, rows, end, image end
+@group(0) @binding(1) var<storage, read> rows: array<StepRow>;        // [rows]
+@group(0) @binding(2) var<storage, read> tiles: array<QueryTile>;     // [tiles]
 @group(0) @binding(3) var<storage, read> partials: array<vec4<f32>>; // see attention.wgsl
 #if QUANTIZED_OUTPUT
 @group(0) @binding(4) var<storage, read_write> y: array<QuantizedGroup>;
@@ -53,12 +53,12 @@ fn merged(row: u32, column: u32, splits: u32) -> vec4<f32> {
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let group = id.x;
   let tile = tiles[id.z];
-  if (group >= params.groups || id.y >= tile.y) {
+  if (group >= params.groups || id.y >= tile.rows) {
     return;
   }
-  let row = tile.x + id.y;
+  let row = tile.first_row + id.y;
   // Splits of the tile, not of the row: a split of which the row sees nothing has sum 0.
-  let seen = seen_by_tile(tile, rows[tile.x].y);
+  let seen = seen_by_tile(tile, rows[tile.first_row].position);
   let splits = (seen.y - seen.x + params.split - 1u) / params.split;
   // A loop, not eight copies of merged(): drivers would take several times as long to compile it.
   var x: array<vec4<f32>, 8>;

@@ -4,10 +4,12 @@
 import embedSource from "./embed.wgsl" with { type: "text" };
 import { type FloatRows, GROUP } from "../ops/activation.ts";
 import { type EmbedOptions, IMAGE_TOKEN, type StepRows } from "../ops/embed.ts";
+import { PLAN_ROW, SLOT_TOKEN, STEP_ROW } from "../ops/step_records.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch, type Resource } from "./kernel.ts";
 import { weightConstants, weightSnippets } from "./linear.ts";
 import { bindWeights, type GpuMatrix } from "./matrix.ts";
+import { structs } from "./structs.ts";
 
 const WORKGROUP = 32;
 
@@ -35,7 +37,7 @@ export class Embed {
         STAND_IN: standIn,
         IMAGE_TOKEN,
       },
-      snippets: weightSnippets(table.format),
+      snippets: [structs(PLAN_ROW, SLOT_TOKEN, STEP_ROW), ...weightSnippets(table.format)],
     });
     const { plan, slots, rows, history, context } = step;
     const bindings: Record<string, Resource> = by === "step"

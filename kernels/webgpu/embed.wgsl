@@ -1,8 +1,7 @@
 // Looks up a row of a table for each row of a step: x = scale * table[token], one workgroup per row.
-// RESOLVE: begins the step, by turning each row of the plan (token, position, slot, 2 * delta + flag)
-// into (token, position, slot, position - delta); one with flag 1 takes token and position from its
-// slot, where the sampler left them, so that decoding needs no host. It notes the token in the
-// sequence's history too.
+// RESOLVE: begins the step, by turning each row of the plan into a row of the step. A row that says so
+// takes token and position from its slot, where the sampler left them, so that decoding needs no host.
+// The token goes into the sequence's history too.
 // BY_POSITION: table[position] instead (learned positions). ADD: x += instead of x =. STAND_IN: what
 // is no token, but a row of an image, reads the table's first row.
 // The table may be one part of several: rows of other parts are left alone.
@@ -15,12 +14,12 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 #if RESOLVE
-@group(0) @binding(1) var<storage, read> plan: array<vec4<u32>>;         // [rows] see above
-@group(0) @binding(2) var<storage, read> slots: array<vec2<u32>>;        // [slots] token, position
-@group(0) @binding(3) var<storage, read_write> rows: array<vec4<u32>>;   // [rows] likewise
+@group(0) @binding(1) var<storage, read> plan: array<PlanRow>;            // [rows]
+@group(0) @binding(2) var<storage, read> slots: array<SlotToken>;         // [slots]
+@group(0) @binding(3) var<storage, read_write> rows: array<StepRow>;      // [rows]
 @group(0) @binding(4) var<storage, read_write> history: array<u32>;      // [slots, context]
 #else
-@group(0) @binding(3) var<storage, read> rows: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> rows: array<StepRow>;             // [rows]
 #end
 @group(0) @binding(5) var<storage, read_write> x: array<vec4<f32>>;      // [rows, groups, 8]
 
@@ -39,25 +38,30 @@ fn main(
 ) {
   let row = workgroup.x;
   #if RESOLVE
-  var entry = plan[row];
-  let delta = entry.w / 2u;
-  if (entry.w % 2u == 1u) {
-    entry = vec4(slots[entry.z], entry.z, 0u);
+  let planned = plan[row];
+  var entry: StepRow;
+  entry.token = planned.token;
+  entry.position = planned.position;
+  entry.slot = planned.slot;
+  if (planned.doubled_delta % 2u == 1u) {
+    let last = slots[planned.slot];
+    entry.token = last.token;
+    entry.position = last.position;
   }
-  entry.w = entry.y - delta;
+  entry.rotary_position = entry.position - planned.doubled_delta / 2u;
   if (thread == 0u) {
     rows[row] = entry;
-    if (entry.y < params.context) {
-      history[entry.z * params.context + entry.y] = entry.x;
+    if (entry.position < params.context) {
+      history[entry.slot * params.context + entry.position] = entry.token;
     }
   }
   #else
   let entry = rows[row];
   #end
   #if BY_POSITION
-  let wanted = entry.y;
+  let wanted = entry.position;
   #else
-  var wanted = entry.x;
+  var wanted = entry.token;
   #if STAND_IN
   wanted = select(wanted, 0u, wanted >= IMAGE_TOKEN);
   #end

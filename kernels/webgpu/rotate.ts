@@ -7,8 +7,10 @@ import type { FloatRows } from "../ops/activation.ts";
 import { IMAGE_TOKEN } from "../ops/embed.ts";
 import { type AttentionState, BLOCK, type LayerCache } from "../ops/kv_cache.ts";
 import type { RotateOptions } from "../ops/rotate.ts";
+import { MROPE_POSITION, STEP_ROW } from "../ops/step_records.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
+import { structs } from "./structs.ts";
 
 const WORKGROUP = 32;
 
@@ -55,7 +57,7 @@ export class Rotate {
         CACHED,
         VALUES,
       },
-      snippets: CACHED ? [cacheSource] : [],
+      snippets: [structs(STEP_ROW, MROPE_POSITION), ...(CACHED ? [cacheSource] : [])],
     }).bind({
       rows: state.rows,
       qkv: qkv.floats,

@@ -21,7 +21,7 @@ struct Params {
   other: u32,         // of no part: their tables do not turn
 }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> rows: array<vec4<u32>>;          // [rows] token, position, slot, rotary position
+@group(0) @binding(1) var<storage, read> rows: array<StepRow>;             // [rows]
 #if IN_PLACE
 @group(0) @binding(2) var<storage, read_write> qkv: array<f32>;           // [rows, stride]: q, k, v heads
 #else
@@ -45,7 +45,7 @@ alias CachePair = vec2<f32>;
 @group(0) @binding(7) var<storage, read_write> values: array<CachePair>;
 #end
 #if SECTIONS
-@group(0) @binding(8) var<storage, read> mrope_positions: array<vec4<u32>>;        // [rows of images] parts, 0
+@group(0) @binding(8) var<storage, read> mrope_positions: array<MropePosition>;             // [rows of images]
 #end
 
 const QUADS = HEAD_DIM / 4u;
@@ -77,17 +77,18 @@ fn turns_at(position: u32, at: u32) -> vec4<f32> {
   );
 }
 
-fn angles_of(entry: vec4<u32>, at: u32) -> vec4<f32> {
+fn angles_of(entry: StepRow, at: u32) -> vec4<f32> {
   #if SECTIONS
-  var parts = vec3(entry.w);
-  if (entry.x >= IMAGE_TOKEN) {
-    parts = mrope_positions[entry.x - IMAGE_TOKEN].xyz;
+  var parts = vec3(entry.rotary_position);
+  if (entry.token >= IMAGE_TOKEN) {
+    let place = mrope_positions[entry.token - IMAGE_TOKEN];
+    parts = vec3(place.time, place.height, place.width);
   }
   let first = turns_at(parts[part_of(2u * at)], at);
   let second = turns_at(parts[part_of(2u * at + 1u)], at);
   return vec4(first.xy, second.zw);
   #else
-  return turns_at(entry.y, at);
+  return turns_at(entry.position, at);
   #end
 }
 #end
@@ -110,7 +111,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let quad = id.x % QUADS;
   let turned_heads = params.heads + params.kv_heads;
   let entry = rows[id.y];
-  let position = entry.y;
+  let position = entry.position;
   let row = id.y * params.stride + params.first;
   if (head >= turned_heads) {
     #if VALUES
@@ -119,7 +120,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     if (kv_head >= params.kv_heads) {
       return;
     }
-    let block = table[entry.z * params.max_blocks + position / BLOCK];
+    let block = table[entry.slot * params.max_blocks + position / BLOCK];
     let cached = cached_head(block, kv_head, params.kv_heads, position);
     let to = 2u * (cached * VALUE_QUADS + rest % VALUE_QUADS);
     let from_value = row + turned_heads * HEAD_DIM + 4u * rest;
@@ -164,7 +165,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     return;
   }
   #if CACHED
-  let block = table[entry.z * params.max_blocks + position / BLOCK];
+  let block = table[entry.slot * params.max_blocks + position / BLOCK];
   let at = 2u * cached_head(block, head - params.heads, params.kv_heads, position) * QUADS;
   keys[at + first / 2u] = packed(a);
   keys[at + second / 2u] = packed(b);

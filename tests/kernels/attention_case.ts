@@ -7,6 +7,8 @@ import {
   BLOCK,
   type Device,
   partialBytes,
+  QUERY_TILE,
+  STEP_ROW,
 } from "../../kernels/mod.ts";
 import { submit, upload } from "../gpu.ts";
 import { randomFloats } from "../numbers.ts";
@@ -104,8 +106,8 @@ export async function assertAttention(device: Device, shape: Case): Promise<void
   const width = heads * valueDim;
   const expected = new Float32Array(count * width);
   const errors = new Float64Array(expected.length);
-  const rows: number[] = [];
-  const tiles: number[] = [];
+  const rows = STEP_ROW.list();
+  const tiles = QUERY_TILE.list();
   sequences.forEach(([context, rowCount], i) => {
     const slot = slotOf(i);
     const { q, k, v } = sequenceOf(shape, slot, context);
@@ -125,23 +127,24 @@ export async function assertAttention(device: Device, shape: Case): Promise<void
     const images = (shape.images ?? []).filter(([, end]) => end <= context);
     const attended = attentionReference(q, k, v, { ...options, images });
     const error = outputError(shape, q, k, v);
-    for (let position = context - rowCount, row = rows.length / 4; position < context;) {
+    for (let position = context - rowCount, row = rows.count; position < context;) {
       // A tile lies in one image, or in none.
       const [first, imageEnd] = images.find(([, end]) => position < end) ?? [context, context];
       const inImage = first <= position;
       const count = Math.min(tileRows, (inImage ? imageEnd : first) - position);
       // In decode, the end of the sequence is not known beforehand.
-      tiles.push(row, count, rowCount === 1 ? 0 : context, inImage ? imageEnd : 0);
+      const end = rowCount === 1 ? 0 : context;
+      tiles.add({ firstRow: row, rows: count, end, imageEnd: inImage ? imageEnd : 0 });
       position += count;
       row += count;
     }
     for (let position = context - rowCount; position < context; position++) {
-      const row = rows.length / 4;
+      const row = rows.count;
       const query = q.subarray(position * heads * headDim, (position + 1) * heads * headDim);
       queries.set(query, row * columns + first);
       expected.set(attended.subarray(position * width, (position + 1) * width), row * width);
       errors.fill(error, row * width, (row + 1) * width);
-      rows.push(0, position, slot, 0);
+      rows.add({ token: 0, position, slot, rotaryPosition: 0 });
     }
   });
   cache.write("keys", keys);
@@ -149,19 +152,19 @@ export async function assertAttention(device: Device, shape: Case): Promise<void
 
   const qkv = uploadRows(device, queries, columns);
   const y = outputRows(device, count, width, shape.quantized);
-  const state = { rows: upload(device, Uint32Array.from(rows)), table: cache.table, maxBlocks };
+  const state = { rows: upload(device, rows.packed), table: cache.table, maxBlocks };
   const partials = device.buffer("partials", partialBytes(shape, count, maxSplits), "test");
   device.write(partials, 0, new Float32Array(partials.size / 4).fill(NaN)); // none may be read unset
   const tiling = {
     tileRows,
     split,
     maxSplits,
-    tiles: upload(device, Uint32Array.from(tiles)),
+    tiles: upload(device, tiles.packed),
     partials,
   };
   const sinks = shape.sinks && upload(device, shape.sinks);
   const attention = device.attention(qkv, cache.layer, state, y, { ...options, sinks }, tiling);
-  submit(device, (pass) => attention.encode(pass, tiles.length / 4, longest));
+  submit(device, (pass) => attention.encode(pass, tiles.count, longest));
   const tolerance: Tolerance = (i) => errors[i];
   await assertRows(device, y, expected, tolerance);
 }

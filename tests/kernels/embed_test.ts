@@ -8,6 +8,9 @@ import {
   type FloatRows,
   IMAGE_TOKEN,
   isQuantized,
+  PLAN_ROW,
+  SLOT_TOKEN,
+  STEP_ROW,
 } from "../../kernels/mod.ts";
 import { type GpuMatrix, WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { deviceTest, readWords, submit, upload } from "../gpu.ts";
@@ -18,7 +21,7 @@ import { webGpuTest } from "../adapter.ts";
 
 const VOCABULARY = 70;
 const CONTEXT = 5;
-/** Rows of (token, position, slot, twice the delta + from the slot), three of them resolved by slots. */
+/** Rows of which slots resolve three. */
 const PLAN = [
   [0, 0, 0, 0],
   [69, 1, 0, 0],
@@ -28,12 +31,12 @@ const PLAN = [
   [7, 99, 0, 2 * 2 + 1],
   [64, 5, 1, 0], // beyond the context: looked up, but not noted
   [7, 99, 2, 1],
-];
-/** (token, position) of each slot. */
-const SLOTS = [[63, 2], [68, 0], [33, 1]];
-const RESOLVED = PLAN.map(([token, position, slot, flag]) =>
-  flag % 2 ? [...SLOTS[slot], slot, flag] : [token, position, slot, flag]
-).map(([token, position, slot, flag]) => [token, position, slot, position - (flag >> 1)]);
+].map(([token, position, slot, doubledDelta]) => ({ token, position, slot, doubledDelta }));
+const SLOTS = [{ token: 63, position: 2 }, { token: 68, position: 0 }, { token: 33, position: 1 }];
+const RESOLVED = PLAN.map(({ slot, doubledDelta, ...given }) => {
+  const { token, position } = doubledDelta % 2 === 1 ? SLOTS[slot] : given;
+  return { token, position, slot, rotaryPosition: position - (doubledDelta >> 1) };
+});
 
 async function assertEmbedding(device: Device, name: string, columns: number, parts: number) {
   const { matrix, weights } = randomMatrix(device, formatNamed(name), {
@@ -41,11 +44,11 @@ async function assertEmbedding(device: Device, name: string, columns: number, pa
     columns,
   });
   if ("parts" in matrix) assertEquals((matrix as GpuMatrix).parts.length, parts);
-  const rows = upload(device, new Uint32Array(4 * PLAN.length));
+  const rows = upload(device, new Uint32Array(STEP_ROW.words * PLAN.length));
   const history = upload(device, new Uint32Array(SLOTS.length * CONTEXT).fill(1000));
   const step = {
-    plan: upload(device, Uint32Array.from(PLAN.flat())),
-    slots: upload(device, Uint32Array.from(SLOTS.flat())),
+    plan: upload(device, PLAN_ROW.pack(PLAN)),
+    slots: upload(device, SLOT_TOKEN.pack(SLOTS)),
     rows,
     history,
     context: CONTEXT,
@@ -56,12 +59,12 @@ async function assertEmbedding(device: Device, name: string, columns: number, pa
   const embed = device.embed(matrix, step, x as FloatRows, { scale });
   submit(device, (pass) => embed.encode(pass, PLAN.length));
 
-  const tokens = Uint32Array.from(RESOLVED, ([token]) => token);
+  const tokens = Uint32Array.from(RESOLVED, ({ token }) => token);
   const expected = embedReference(weights, tokens, columns).map((value) => value * scale);
   // Two products, of scale and code and of both and the factor; here and in the reference.
   await assertRows(device, x, expected, relative(expected, 2));
   // The same again by position, on top of what is there.
-  const positions = Uint32Array.from(RESOLVED, ([, position]) => position);
+  const positions = Uint32Array.from(RESOLVED, ({ position }) => position);
   const added = device.embed(matrix, step, x as FloatRows, {
     by: "position",
     accumulate: true,
@@ -74,9 +77,12 @@ async function assertEmbedding(device: Device, name: string, columns: number, pa
     expected.map((value, i) => value + terms[i]),
     (i) => 3 * ULP * (Math.abs(expected[i]) + Math.abs(terms[i])),
   );
-  assertEquals(await readWords(device, rows, 4 * PLAN.length), Uint32Array.from(RESOLVED.flat()));
+  assertEquals(
+    await readWords(device, rows, STEP_ROW.words * PLAN.length),
+    STEP_ROW.pack(RESOLVED),
+  );
   const noted = new Uint32Array(SLOTS.length * CONTEXT).fill(1000);
-  for (const [token, position, slot] of RESOLVED) {
+  for (const { token, position, slot } of RESOLVED) {
     if (position < CONTEXT) noted[slot * CONTEXT + position] = token;
   }
   assertEquals(await readWords(device, history, noted.length), noted);
@@ -104,10 +110,13 @@ deviceTest("Embed leaves rows of images to the table that has them", async (devi
   const { matrix, weights } = randomMatrix(device, formatNamed("F32"), { rows: 3, columns });
   const imageWeights = randomFloats(7 * columns, 7);
   const tokens = [2, IMAGE_TOKEN + 6, IMAGE_TOKEN + 5, 1];
+  const planned = tokens.map((token, position) => {
+    return { token, position, slot: 0, doubledDelta: 0 };
+  });
   const step = {
-    plan: upload(device, Uint32Array.from(tokens.flatMap((token, i) => [token, i, 0, 0]))),
-    slots: upload(device, new Uint32Array(2)),
-    rows: upload(device, new Uint32Array(4 * tokens.length)),
+    plan: upload(device, PLAN_ROW.pack(planned)),
+    slots: upload(device, new Uint32Array(SLOT_TOKEN.words)),
+    rows: upload(device, new Uint32Array(STEP_ROW.words * tokens.length)),
     history: upload(device, new Uint32Array(4)),
     context: 4,
   };

@@ -7,9 +7,11 @@ import {
   type Device,
   type HeadShape,
   IMAGE_TOKEN,
+  MROPE_POSITION,
   ropeFrequencies,
   type RopeOptions,
   ropeTables,
+  STEP_ROW,
 } from "../../kernels/mod.ts";
 import { deviceTest, submit, upload } from "../gpu.ts";
 import { randomFloats } from "../numbers.ts";
@@ -81,12 +83,15 @@ async function assertRotated(device: Device, shape: Case) {
   const rope = { rotary, base: 10000, attentionFactor: LENGTH, ...shape.sections };
   const tables = ropeTables(rope, CONTEXT);
   const imageRows = [...PLACES.keys()];
-  const rows = Uint32Array.from(ROWS.flatMap(([position, slot], row) => {
+  const rows = STEP_ROW.pack(ROWS.map(([position, slot], row) => {
     const image = imageRows.indexOf(row);
-    return [image < 0 ? 3 : IMAGE_TOKEN + image, position, slot, Math.max(0, position - 1)];
+    const token = image < 0 ? 3 : IMAGE_TOKEN + image;
+    return { token, position, slot, rotaryPosition: Math.max(0, position - 1) };
   }));
   const state = { rows: upload(device, rows), table: cache.table, maxBlocks };
-  const places = Uint32Array.from([...PLACES.values()].flatMap((parts) => [...parts, 0]));
+  const places = MROPE_POSITION.pack(
+    [...PLACES.values()].map(([time, height, width]) => ({ time, height, width })),
+  );
   const rotate = device.rotate(qkv, kvHeads > 0 ? cache.layer : undefined, state, {
     ...shape,
     sections: shape.sections && { ...shape.sections, mropePositions: upload(device, places) },

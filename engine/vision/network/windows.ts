@@ -2,7 +2,14 @@
 // attention kernels run a window as they run a sequence of a text, without a causal mask. Keys and
 // values lie in a paged cache that all layers share, since an image is encoded in one step.
 
-import { BLOCK, type Device, type LayerCache, layerCacheBytes } from "../../../kernels/mod.ts";
+import {
+  BLOCK,
+  type Device,
+  type LayerCache,
+  layerCacheBytes,
+  QUERY_TILE,
+  STEP_ROW,
+} from "../../../kernels/mod.ts";
 import { allocateStep, type Heads, type StepState } from "../../nn/mod.ts";
 
 /** How large the windows of an image can be, in rows. */
@@ -47,26 +54,25 @@ export class Windows {
 
   /** Writes the windows of an image. @param windowOf the window of each row, counted from 0 */
   write(windowOf: ArrayLike<number>): void {
-    const rows = new Uint32Array(4 * windowOf.length); // token, position, slot, 0
-    const tiles: number[] = []; // first row, rows, positions of the window, 0
+    const rows = STEP_ROW.list(windowOf.length);
+    const tiles: { firstRow: number; rows: number; window: number }[] = [];
     const sizes: number[] = [];
     for (let row = 0; row < windowOf.length; row++) {
       const window = windowOf[row];
       const position = sizes[window] ?? 0;
       sizes[window] = position + 1;
-      rows.set([0, position, window], 4 * row);
-      const last = tiles.length - 4;
-      const continues = row > 0 && windowOf[row - 1] === window && tiles[last + 1] < this.tileRows;
-      if (continues) tiles[last + 1]++;
-      else tiles.push(row, 1, 0, 0);
+      rows.add({ token: 0, position, slot: window, rotaryPosition: 0 });
+      const last = tiles.at(-1);
+      if (last?.window === window && last.rows < this.tileRows) last.rows++;
+      else tiles.push({ firstRow: row, rows: 1, window });
     }
-    for (let tile = 0; tile < tiles.length; tile += 4) {
-      tiles[tile + 2] = sizes[windowOf[tiles[tile]]];
-    }
-    this.tiles = tiles.length / 4;
+    const packed = tiles.map(({ firstRow, rows, window }) => {
+      return { firstRow, rows, end: sizes[window], imageEnd: 0 };
+    });
+    this.tiles = tiles.length;
     this.longest = sizes.reduce((most, size) => Math.max(most, size), 0);
-    this.#device.write(this.state.rows, 0, rows);
-    this.#device.write(this.state.prefillTiles, 0, Uint32Array.from(tiles));
+    this.#device.write(this.state.rows, 0, rows.packed);
+    this.#device.write(this.state.prefillTiles, 0, QUERY_TILE.pack(packed));
     this.#device.write(this.state.table, 0, this.#blocksOf(sizes));
   }
 

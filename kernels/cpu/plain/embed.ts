@@ -3,6 +3,7 @@
 
 import type { FloatRows } from "../../ops/activation.ts";
 import { type EmbedOptions, IMAGE_TOKEN, type StepRows } from "../../ops/embed.ts";
+import { STEP_ROW } from "../../ops/step_records.ts";
 import type { CpuMatrix } from "../matrix.ts";
 import { cpu } from "../memory.ts";
 import { floatsOf } from "./rows.ts";
@@ -15,10 +16,11 @@ export function embed(
   { scale = 1, by = "step", accumulate = false, standIn = false }: EmbedOptions,
 ) {
   const rows = cpu(step.rows).words;
+  const field = STEP_ROW.word[by === "position" ? "position" : "token"];
   const to = floatsOf(x);
   return (count: number) => {
     for (let row = 0; row < count; row++) {
-      let wanted = rows[4 * row + (by === "position" ? 1 : 0)];
+      let wanted = rows[STEP_ROW.words * row + field];
       if (standIn && wanted >= IMAGE_TOKEN) wanted = 0;
       const number = wanted - table.firstRow;
       if (number < 0 || number >= table.rows) continue;

@@ -1,6 +1,7 @@
 // The sequences of a step as recurrent kernels see them, and the functions that gates are made of.
 
 import type { StepSegments } from "../../ops/recurrent/mod.ts";
+import { STEP_ROW, STEP_SEGMENT } from "../../ops/step_records.ts";
 import { exponential } from "../elementwise.ts";
 import { logarithm } from "../elementwise.ts";
 import { cpu } from "../memory.ts";
@@ -30,12 +31,12 @@ export function readSegment(
   { rows, segments }: Record<typeof SEGMENT_ARGUMENTS[number], Local<"i32">>,
   index: Local<"i32">,
 ) {
-  const segment = f.let(i32.add(segments, i32.mul(index, 16)));
-  const first = f.let(work.i32.load(segment));
-  const count = f.let(work.i32.load(segment, 4));
-  const row = f.let(i32.add(rows, i32.mul(first, 16)));
-  const slot = f.let(work.i32.load(row, 8));
-  const isFresh = f.let(i32.eqz(work.i32.load(row, 4)));
+  const segment = f.let(i32.add(segments, i32.mul(index, STEP_SEGMENT.bytes)));
+  const first = f.let(work.i32.load(segment, STEP_SEGMENT.byte.firstRow));
+  const count = f.let(work.i32.load(segment, STEP_SEGMENT.byte.rows));
+  const row = f.let(i32.add(rows, i32.mul(first, STEP_ROW.bytes)));
+  const slot = f.let(work.i32.load(row, STEP_ROW.byte.slot));
+  const isFresh = f.let(i32.eqz(work.i32.load(row, STEP_ROW.byte.position)));
   return { first, count, slot, isFresh };
 }
 

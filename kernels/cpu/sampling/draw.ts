@@ -3,10 +3,11 @@
 // enough for it.
 
 import { NO_TOKEN } from "../../ops/sampling/options.ts";
+import { SAMPLING, STEP_ROW } from "../../ops/step_records.ts";
 import { exponential } from "../elementwise.ts";
 import { lanes } from "../formats/scales.ts";
 import { loadLogits } from "./cut.ts";
-import { addSamplerKernel, CUT_BYTES, DRAW_BYTES, OPTION, outputsIn } from "./outputs.ts";
+import { addSamplerKernel, CUT_BYTES, DRAW_BYTES, outputsIn } from "./outputs.ts";
 import { gumbel, philox } from "./random.ts";
 import {
   type Expression,
@@ -43,9 +44,9 @@ export function addDraw(module: ModuleBuilder, work: Memory): void {
           const cutLogit = f.let(work.f32.load(cut, 12));
           const temperature = f.let(option(options, "temperature"));
           const random = {
-            position: f.let(work.i32.load(row, 4)),
-            low: f.let(work.i32.load(options, OPTION.seed)),
-            high: f.let(work.i32.load(options, OPTION.seed + 4)),
+            position: f.let(work.i32.load(row, STEP_ROW.byte.position)),
+            low: f.let(work.i32.load(options, SAMPLING.byte.seed)),
+            high: f.let(work.i32.load(options, SAMPLING.byte.seed + 4)),
           };
           const chosen = f.let(i32.const(NO_TOKEN));
           const score = f.let(f64.const(-Infinity));

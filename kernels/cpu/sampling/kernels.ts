@@ -2,6 +2,7 @@
 // the logits, the cut (cut.ts finds what is kept), the draw (draw.ts), and the choice among its chunks.
 
 import { NO_TOKEN } from "../../ops/sampling/options.ts";
+import { SLOT_TOKEN, STEP_ROW } from "../../ops/step_records.ts";
 import { lanes } from "../formats/scales.ts";
 import { logarithm } from "../elementwise.ts";
 import { forItems } from "../kernel.ts";
@@ -46,7 +47,7 @@ export function addSampling(module: ModuleBuilder, work: Memory): void {
     const output = f.let(i32.const(0));
     f.forUpTo(output, given.outputs, 1, () => {
       const { row, slot, options, logits } = outputOf(f, given, output);
-      const position = f.let(i32.add(work.i32.load(row, 4), 1));
+      const position = f.let(i32.add(work.i32.load(row, STEP_ROW.byte.position), 1));
       const count = f.let(has(options, "repeatLastN"));
       f.if(i32.gt_u(count, position), () => f.set(count, position));
       const history = f.let(i32.add(given.history, i32.mul(i32.mul(slot, given.context), 4)));
@@ -245,7 +246,11 @@ export function addSampling(module: ModuleBuilder, work: Memory): void {
       f.if(isNone, () => f.set(token, NO_TOKEN));
       f.do(work.i32.store(i32.add(given.sampled, i32.mul(output, 4)), token));
       f.if(isNone, () => f.set(token, 0));
-      const to = f.let(i32.add(given.slots, i32.mul(slot, 8)));
-      f.do(work.i32.store(to, token), work.i32.store(to, i32.add(work.i32.load(row, 4), 1), 4));
+      const to = f.let(i32.add(given.slots, i32.mul(slot, SLOT_TOKEN.bytes)));
+      const position = i32.add(work.i32.load(row, STEP_ROW.byte.position), 1);
+      f.do(
+        work.i32.store(to, token, SLOT_TOKEN.byte.token),
+        work.i32.store(to, position, SLOT_TOKEN.byte.position),
+      );
     }));
 }

@@ -1,7 +1,8 @@
 // What all kernels of a sampler read: its memory, the options of a slot, an output's logits, and a
 // vocabulary in chunks, which threads share out.
 
-import { LEAST_TEMPERATURE, NO_TOKEN, SAMPLING_BYTES } from "../../ops/sampling/options.ts";
+import { LEAST_TEMPERATURE, NO_TOKEN } from "../../ops/sampling/options.ts";
+import { SAMPLING, STEP_ROW } from "../../ops/step_records.ts";
 import { addKernel, type Arguments, forItems } from "../kernel.ts";
 import { NONE } from "./cut.ts";
 import {
@@ -34,20 +35,6 @@ export const SAMPLER_ARGUMENTS = [
 /** The arguments, in variables. */
 export type Given = Arguments<typeof SAMPLER_ARGUMENTS[number]>;
 
-/** Where the options of a slot are, see packSampling(). */
-export const OPTION = {
-  temperature: 0,
-  topK: 4,
-  topP: 8,
-  minP: 12,
-  repeatPenalty: 16,
-  presencePenalty: 20,
-  frequencyPenalty: 24,
-  repeatLastN: 28,
-  seed: 32,
-  masked: 40,
-} as const;
-
 /** What a kernel of a sampler runs: its items from `first` up to `last`. */
 export type Build = (
   f: FunctionBuilder,
@@ -76,16 +63,16 @@ export function outputsIn(work: Memory) {
   /** The row, the slot and the options of an output, and its logits. */
   const outputOf = (f: FunctionBuilder, given: Given, output: Local<"i32">) => {
     const number = work.i32.load(i32.add(given.outputRows, i32.mul(output, 4)));
-    const row = f.let(i32.add(given.rows, i32.mul(number, 16)));
-    const slot = f.let(work.i32.load(row, 8));
-    const options = f.let(i32.add(given.sampling, i32.mul(slot, SAMPLING_BYTES)));
+    const row = f.let(i32.add(given.rows, i32.mul(number, STEP_ROW.bytes)));
+    const slot = f.let(work.i32.load(row, STEP_ROW.byte.slot));
+    const options = f.let(i32.add(given.sampling, i32.mul(slot, SAMPLING.bytes)));
     const logits = f.let(i32.add(given.logits, i32.mul(i32.mul(output, given.vocabulary), 4)));
     return { row, slot, options, logits };
   };
-  const option = (options: Local<"i32">, name: keyof typeof OPTION) =>
-    work.f32.load(options, OPTION[name]);
-  const has = (options: Local<"i32">, name: keyof typeof OPTION) =>
-    work.i32.load(options, OPTION[name]);
+  const option = (options: Local<"i32">, name: keyof typeof SAMPLING.byte) =>
+    work.f32.load(options, SAMPLING.byte[name]);
+  const has = (options: Local<"i32">, name: keyof typeof SAMPLING.byte) =>
+    work.i32.load(options, SAMPLING.byte[name]);
   const isStochastic = (options: Local<"i32">) =>
     i32.eqz(f32.lt(option(options, "temperature"), LEAST_TEMPERATURE));
   const isCut = (options: Local<"i32">) =>

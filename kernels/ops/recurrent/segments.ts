@@ -6,9 +6,9 @@ import type { FloatRows } from "../activation.ts";
 
 /** The sequences of a step. */
 export interface StepSegments {
-  /** Rows of the step: token, position, slot. */
+  /** [rows] of {@linkcode STEP_ROW}. */
   rows: Buffer;
-  /** Rows of each sequence: (first row, rows, 0, 0). */
+  /** [sequences] of {@linkcode STEP_SEGMENT}, in row order. */
   segments: Buffer;
 }
 

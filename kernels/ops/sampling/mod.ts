@@ -6,9 +6,7 @@ export {
   packSampling,
   type SamplerBuffers,
   type SamplerOptions,
-  SAMPLING_BYTES,
   type SamplingNeeds,
   type SamplingOptions,
-  unpackSampling,
 } from "./options.ts";
 export { type Choice, sampleReference, type SamplingInput } from "./reference.ts";

@@ -2,6 +2,7 @@
 // for. Resolves no defaults and checks no ranges; both are for the caller, who knows the request.
 
 import type { Buffer } from "../../operation.ts";
+import { SAMPLING } from "../step_records.ts";
 
 /** How to choose a sequence's next token. Every filter has a value that turns it off. */
 export interface SamplingOptions {
@@ -27,46 +28,17 @@ export interface SamplingOptions {
   readonly masked: boolean;
 }
 
-/** Bytes of one slot in the `sampling` buffer. */
-export const SAMPLING_BYTES = 64;
-
 /** Below this, dividing by the temperature could overflow; the draw is the best token anyway. */
 export const LEAST_TEMPERATURE = 1e-6;
 
-/** The options of one slot as the GPU reads them: SAMPLING_BYTES bytes. */
-export function packSampling(options: SamplingOptions): ArrayBuffer {
-  const buffer = new ArrayBuffer(SAMPLING_BYTES);
-  const floats = new Float32Array(buffer);
-  const words = new Uint32Array(buffer);
-  floats[0] = options.temperature < LEAST_TEMPERATURE ? 0 : options.temperature;
-  words[1] = options.topK;
-  floats[2] = options.topP;
-  floats[3] = options.minP;
-  floats[4] = options.repeatPenalty;
-  floats[5] = options.presencePenalty;
-  floats[6] = options.frequencyPenalty;
-  words[7] = options.repeatLastN;
-  new BigUint64Array(buffer)[4] = options.seed;
-  words[10] = Number(options.masked);
-  return buffer;
-}
-
-/** What {@linkcode packSampling} packed. */
-export function unpackSampling(buffer: ArrayBufferLike): SamplingOptions {
-  const floats = new Float32Array(buffer);
-  const words = new Uint32Array(buffer);
-  return {
-    temperature: floats[0]!,
-    topK: words[1]!,
-    topP: floats[2]!,
-    minP: floats[3]!,
-    repeatPenalty: floats[4]!,
-    presencePenalty: floats[5]!,
-    frequencyPenalty: floats[6]!,
-    repeatLastN: words[7]!,
-    seed: new BigUint64Array(buffer)[4]!,
-    masked: words[10] === 1,
-  };
+/** The options of one slot, packed. */
+export function packSampling(options: SamplingOptions): Uint32Array<ArrayBuffer> {
+  const { temperature, masked } = options;
+  return SAMPLING.pack([{
+    ...options,
+    temperature: temperature < LEAST_TEMPERATURE ? 0 : temperature,
+    masked: Number(masked),
+  }]);
 }
 
 /** Whether `options` need the logits to be penalized before a choice. */
@@ -82,9 +54,9 @@ export interface SamplerBuffers {
   readonly logits: Buffer;
   /** [outputs]: the row that each output belongs to. */
   readonly outputs: Buffer;
-  /** [rows, 4]: token, position, slot and a word not read here. */
+  /** [rows] of {@linkcode STEP_ROW}. */
   readonly rows: Buffer;
-  /** [slots] of what packSampling() returns. */
+  /** [slots] of {@linkcode SAMPLING}. */
   readonly sampling: Buffer;
   /** [slots, context]: the tokens of each slot's sequence up to the row's position. */
   readonly history: Buffer;
@@ -92,7 +64,7 @@ export interface SamplerBuffers {
   readonly mask: Buffer;
   /** Result, [outputs]: the chosen token, or {@linkcode NO_TOKEN}. */
   readonly sampled: Buffer;
-  /** Result, [slots, 2]: the chosen token and its position, the row's plus one. */
+  /** Result, [slots] of {@linkcode SLOT_TOKEN}: the chosen token and its position, the row's plus one. */
   readonly slots: Buffer;
 }
 

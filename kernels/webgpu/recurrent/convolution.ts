@@ -3,14 +3,13 @@
 
 import convolutionSource from "./convolution.wgsl" with { type: "text" };
 import scalarsSource from "./scalars.wgsl" with { type: "text" };
-import segmentSource from "./segment.wgsl" with { type: "text" };
 import type { Buffer } from "../../operation.ts";
 import type { FloatRows } from "../../ops/activation.ts";
 import type { ConvolutionOptions } from "../../ops/recurrent/convolution.ts";
 import type { ColumnRange, StepSegments } from "../../ops/recurrent/segments.ts";
 import type { Gpu } from "../gpu.ts";
 import { type Dispatch, encodeDispatch } from "../kernel.ts";
-import { bindSegments } from "./segments.ts";
+import { bindSegments, SEGMENT_SNIPPET } from "./segments.ts";
 
 const WORKGROUP = 64;
 
@@ -49,7 +48,7 @@ export class CausalConvolution {
         SILU: Boolean(silu),
         GATED: gates !== undefined,
       },
-      snippets: [segmentSource, scalarsSource],
+      snippets: [SEGMENT_SNIPPET, scalarsSource],
     }).bind({
       ...bindings,
       x: x.rows.floats,

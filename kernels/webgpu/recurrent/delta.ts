@@ -2,14 +2,13 @@
 
 import deltaSource from "./delta.wgsl" with { type: "text" };
 import scalarsSource from "./scalars.wgsl" with { type: "text" };
-import segmentSource from "./segment.wgsl" with { type: "text" };
 import type { Buffer } from "../../operation.ts";
 import type { FloatRows } from "../../ops/activation.ts";
 import { type DeltaInputs, type DeltaShape, type DeltaWeights } from "../../ops/recurrent/delta.ts";
 import type { StepSegments } from "../../ops/recurrent/segments.ts";
 import type { Gpu } from "../gpu.ts";
 import { type Dispatch, encodeDispatch } from "../kernel.ts";
-import { bindSegments, carryState } from "./segments.ts";
+import { bindSegments, carryState, SEGMENT_SNIPPET } from "./segments.ts";
 
 /** S = S exp(g) + beta (v - S exp(g) k) k^T; y = S q, head by head. */
 export class GatedDeltaRule {
@@ -39,7 +38,7 @@ export class GatedDeltaRule {
         DIM: dim,
         VECTOR_GATE: weights.vectorGate,
       },
-      snippets: [segmentSource, scalarsSource],
+      snippets: [SEGMENT_SNIPPET, scalarsSource],
     }).bind({
       ...bindings,
       qkv: qkv.rows.floats,

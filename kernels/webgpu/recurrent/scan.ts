@@ -2,14 +2,13 @@
 
 import scalarsSource from "./scalars.wgsl" with { type: "text" };
 import scanSource from "./scan.wgsl" with { type: "text" };
-import segmentSource from "./segment.wgsl" with { type: "text" };
 import type { Buffer } from "../../operation.ts";
 import type { FloatRows } from "../../ops/activation.ts";
 import { type ScanInputs, type ScanShape, type ScanWeights } from "../../ops/recurrent/scan.ts";
 import type { StepSegments } from "../../ops/recurrent/segments.ts";
 import type { Gpu } from "../gpu.ts";
 import { type Dispatch, encodeDispatch } from "../kernel.ts";
-import { bindSegments, carryState } from "./segments.ts";
+import { bindSegments, carryState, SEGMENT_SNIPPET } from "./segments.ts";
 
 /** h = exp(dt a) h + dt b x; y = c . h + d x, channel by channel. */
 export class SelectiveScan {
@@ -41,7 +40,7 @@ export class SelectiveScan {
         SCALAR_DECAY: weights.scalarDecay,
         GATED: z !== undefined,
       },
-      snippets: [segmentSource, scalarsSource],
+      snippets: [SEGMENT_SNIPPET, scalarsSource],
     }).bind({
       ...bindings,
       x: x.rows.floats,

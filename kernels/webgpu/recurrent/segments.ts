@@ -1,6 +1,12 @@
 // What the recurrent kernels share: the step's sequences, and how a workgroup carries a state.
 
+import segmentSource from "./segment.wgsl" with { type: "text" };
 import type { StepSegments } from "../../ops/recurrent/segments.ts";
+import { STEP_ROW, STEP_SEGMENT } from "../../ops/step_records.ts";
+import { structs } from "../structs.ts";
+
+/** What recurrent kernels share in WGSL. */
+export const SEGMENT_SNIPPET = structs(STEP_ROW, STEP_SEGMENT) + segmentSource;
 
 /** Bytes of the largest uniform buffer that every device has. */
 const UNIFORM_BYTES = 65536;
@@ -8,7 +14,10 @@ const UNIFORM_BYTES = 65536;
 /** The constant and the bindings of segment.wgsl. */
 export function bindSegments({ rows, segments }: StepSegments) {
   const size = Math.min(segments.size, UNIFORM_BYTES);
-  return { SEGMENTS: size / 16, bindings: { rows, segments: { buffer: segments, size } } };
+  return {
+    SEGMENTS: size / STEP_SEGMENT.bytes,
+    bindings: { rows, segments: { buffer: segments, size } },
+  };
 }
 
 /** Invocations of a workgroup that carries a state. */

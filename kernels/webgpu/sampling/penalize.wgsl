@@ -8,7 +8,7 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> logits: array<f32>;          // [outputs, vocabulary]
 @group(0) @binding(2) var<storage, read> outputs: array<u32>;               // [outputs] row
-@group(0) @binding(3) var<storage, read> rows: array<vec4<u32>>;            // token, position, slot
+@group(0) @binding(3) var<storage, read> rows: array<StepRow>;               // [rows]
 @group(0) @binding(4) var<storage, read> sampling: array<Sampling>;         // [slots]
 @group(0) @binding(5) var<storage, read> history: array<u32>;               // [slots, context]
 @group(0) @binding(6) var<storage, read_write> counts: array<atomic<u32>>;  // [outputs, vocabulary]
@@ -19,20 +19,20 @@ fn main(
   @builtin(local_invocation_index) thread: u32,
 ) {
   let row = rows[outputs[workgroup.x]];
-  let options = sampling[row.z];
-  let end = min(row.y + 1u, params.context);
+  let options = sampling[row.slot];
+  let end = min(row.position + 1u, params.context);
   let begin = end - min(options.repeat_last_n, end);
   let base = workgroup.x * params.vocabulary;
 
   for (var position = begin + thread; position < end; position += WORKGROUP) {
-    let token = history[row.z * params.context + position];
+    let token = history[row.slot * params.context + position];
     if (token < params.vocabulary) {
       atomicAdd(&counts[base + token], 1u);
     }
   }
   storageBarrier();
   for (var position = begin + thread; position < end; position += WORKGROUP) {
-    let token = history[row.z * params.context + position];
+    let token = history[row.slot * params.context + position];
     if (token < params.vocabulary) {
       let count = atomicExchange(&counts[base + token], 0u);
       if (count > 0u) {

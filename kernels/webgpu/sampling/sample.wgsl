@@ -12,9 +12,9 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> strips: array<vec2<u32>>;      // [outputs, strips] key, id
 @group(0) @binding(2) var<storage, read> outputs: array<u32>;           // [outputs] row
-@group(0) @binding(3) var<storage, read> rows: array<vec4<u32>>;        // token, position, slot
+@group(0) @binding(3) var<storage, read> rows: array<StepRow>;          // [rows]
 @group(0) @binding(4) var<storage, read_write> sampled: array<u32>;     // [outputs]
-@group(0) @binding(5) var<storage, read_write> slots: array<vec2<u32>>; // [slots] token, position
+@group(0) @binding(5) var<storage, read_write> slots: array<SlotToken>; // [slots]
 #if STOCHASTIC
 @group(0) @binding(6) var<storage, read> logits: array<u32>;            // [outputs, vocabulary] f32
 @group(0) @binding(7) var<storage, read> sampling: array<Sampling>;     // [slots]
@@ -113,13 +113,16 @@ fn main(
   let has_choice = greatest.x > DISALLOWED && greatest.x != NOT_FINITE;
   var token = greatest.y;
   #if STOCHASTIC
-  let options = sampling[row.z];
+  let options = sampling[row.slot];
   if (options.temperature > 0.0 && has_choice) {
-    token = draw(options, greatest, output, row.y, thread);
+    token = draw(options, greatest, output, row.position, thread);
   }
   #end
   if (thread == 0u) {
     sampled[output] = select(NONE, token, has_choice);
-    slots[row.z] = vec2(select(0u, token, has_choice), row.y + 1u);
+    var last: SlotToken;
+    last.token = select(0u, token, has_choice);
+    last.position = row.position + 1u;
+    slots[row.slot] = last;
   }
 }

@@ -11,8 +11,10 @@ import surveyShader from "./survey.wgsl" with { type: "text" };
 import type { Sampler } from "../../device.ts";
 import type { Pass } from "../../operation.ts";
 import type { SamplerOptions, SamplingNeeds } from "../../ops/sampling/options.ts";
+import { SAMPLING, SLOT_TOKEN, STEP_ROW } from "../../ops/step_records.ts";
 import type { Gpu } from "../gpu.ts";
 import { type Dispatch, encodeDispatch } from "../kernel.ts";
+import { structs } from "../structs.ts";
 
 const WORKGROUP = 256;
 
@@ -42,7 +44,7 @@ export class GpuSampler implements Sampler {
 
     const { logits, outputs: outputRows, rows, sampling, history, mask, sampled, slots } = buffers;
     const step = { outputs: outputRows, rows };
-    const snippets = [samplingSnippet];
+    const snippets = [structs(STEP_ROW, SLOT_TOKEN, SAMPLING), samplingSnippet];
     const params = { vocabulary, strips: stripCount };
     this.#penalize = device.kernel({
       name: "penalize",

@@ -1,21 +1,7 @@
-// What the sampling kernels share: the options of a slot, and the order of logits as integers.
+// What the sampling kernels share: the order of logits as integers.
 // A key orders like its logit. -inf and all below -1e30 are one lowest key, "disallowed"; all finite
 // ones above 1e30 are clamped. -0 and 0 have one key. NaN and +inf are no logits: their key is above
 // all others, so that whoever looks for the best one finds them, and no draw ever sees them.
-struct Sampling {            // 16 words; options.ts packs it
-  temperature: f32,          // 0: greedy
-  top_k: u32,                // 0: all
-  top_p: f32,
-  min_p: f32,
-  repeat_penalty: f32,
-  presence_penalty: f32,
-  frequency_penalty: f32,
-  repeat_last_n: u32,
-  seed: vec2<u32>,
-  mask_enabled: u32,
-  spare: array<u32, 5>,
-}
-
 const ZERO_KEY = 0x80000000u;
 const CLAMP = 0x7149f2cau;   // bits of 1e30
 const DISALLOWED = ZERO_KEY - CLAMP;

@@ -17,7 +17,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> strips: array<vec2<u32>>; // [outputs, strips]
 #if MASKED
 @group(0) @binding(3) var<storage, read> outputs: array<u32>;            // [outputs] row
-@group(0) @binding(4) var<storage, read> rows: array<vec4<u32>>;         // token, position, slot
+@group(0) @binding(4) var<storage, read> rows: array<StepRow>;           // [rows]
 @group(0) @binding(5) var<storage, read> sampling: array<Sampling>;      // [slots]
 @group(0) @binding(6) var<storage, read> mask: array<u32>;               // [outputs, words] bits
 #end
@@ -30,8 +30,8 @@ fn main(
   let output = workgroup.y;
   let base = output * params.vocabulary;
   #if MASKED
-  let slot = rows[outputs[output]].z;
-  let masked = sampling[slot].mask_enabled != 0u;
+  let slot = rows[outputs[output]].slot;
+  let masked = sampling[slot].masked != 0u;
   let mask_base = output * ((params.vocabulary + 31u) / 32u);
   #end
 

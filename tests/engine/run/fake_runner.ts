@@ -8,7 +8,7 @@ import type { OutputKind } from "../../../engine/nn/mod.ts";
 import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
 import type { Sampled, StepPlan } from "../../../engine/run/step_plan.ts";
 import type { SequenceMemory, StepExecutor } from "../../../engine/run/step_executor.ts";
-import { IMAGE_TOKEN, NO_TOKEN } from "../../../kernels/mod.ts";
+import { IMAGE_TOKEN, NO_TOKEN, PLAN_ROW } from "../../../kernels/mod.ts";
 
 const BLOCK = 32;
 
@@ -205,8 +205,8 @@ export class FakeRunner implements StepExecutor, SequenceMemory {
     );
     this.longestImage = Math.max(this.longestImage, ...images.map(({ count }) => count));
     const at = (row: number) => {
-      const [token, position, slot, flags] = rows.subarray(row * 4, row * 4 + 4);
-      if (flags % 2 === 1) return { ...this.#slots[slot], slot };
+      const { token, position, slot, doubledDelta } = PLAN_ROW.read(rows, row);
+      if (doubledDelta % 2 === 1) return { ...this.#slots[slot], slot };
       return { token: imageRows[token - IMAGE_TOKEN] ?? token, position, slot };
     };
     const all = Array.from({ length: rows.length / 4 }, (_, row) => at(row));

@@ -1,9 +1,11 @@
 // How a step's rows are laid out: tiles of the rows in prefill, segments of every sequence.
 
+import { PLAN_ROW, QUERY_TILE, STEP_SEGMENT } from "../../../kernels/mod.ts";
 import { PlanCache } from "../../../engine/run/plan_cache.ts";
 import { type Chunk, layOut } from "../../../engine/run/planner.ts";
 import { Sequence, type SequenceRequest } from "../../../engine/run/sequence.ts";
 import { assert, assertEquals } from "@std/assert";
+import { unpacked } from "../../records.ts";
 
 function chunkOf(slot: number, submitted: number, count: number, decoding = false): Chunk {
   const prompt = Array.from({ length: submitted + count }, (_, i) => 100 * slot + i);
@@ -15,10 +17,21 @@ function chunkOf(slot: number, submitted: number, count: number, decoding = fals
 Deno.test("layOut() tells each tile where its sequence ends, and each sequence its rows", () => {
   const chunks = [chunkOf(2, 40, 1, true), chunkOf(0, 7, 5), chunkOf(1, 0, 2)];
   const plan = layOut(chunks, 4);
-  assertEquals([...plan.prefillTiles], [1, 4, 12, 0, 5, 1, 12, 0, 6, 2, 2, 0]);
-  assertEquals([...plan.segments], [0, 1, 0, 0, 1, 5, 0, 0, 6, 2, 0, 0]);
+  assertEquals(unpacked(QUERY_TILE, plan.prefillTiles), [
+    { firstRow: 1, rows: 4, end: 12, imageEnd: 0 },
+    { firstRow: 5, rows: 1, end: 12, imageEnd: 0 },
+    { firstRow: 6, rows: 2, end: 2, imageEnd: 0 },
+  ]);
+  assertEquals(unpacked(STEP_SEGMENT, plan.segments), [
+    { firstRow: 0, rows: 1 },
+    { firstRow: 1, rows: 5 },
+    { firstRow: 6, rows: 2 },
+  ]);
   assertEquals([...plan.outputs], [0, 5, 7]);
-  assertEquals([...plan.rows.subarray(0, 8)], [0, 0, 2, 1, 7, 7, 0, 0]);
+  assertEquals(unpacked(PLAN_ROW, plan.rows).slice(0, 2), [
+    { token: 0, position: 0, slot: 2, doubledDelta: 1 },
+    { token: 7, position: 7, slot: 0, doubledDelta: 0 },
+  ]);
   assertEquals(plan.shape, {
     rows: 8,
     sequences: 3,

@@ -15,10 +15,11 @@ import {
 } from "../../../engine/prompt/prompt_images.ts";
 import { encodePrompt, type Prompt } from "../../../engine/prompt/prompt.ts";
 import { Sequence, type SequenceRequest } from "../../../engine/run/sequence.ts";
-import { IMAGE_TOKEN } from "../../../kernels/mod.ts";
+import { IMAGE_TOKEN, MROPE_POSITION, PLAN_ROW, QUERY_TILE } from "../../../kernels/mod.ts";
 import { conformanceTest } from "../../conformance/logits.ts";
 import { tinyPath } from "../harness.ts";
 import { FIXTURES, readVisionFixture } from "./prompt_fixtures.ts";
+import { unpacked } from "../../records.ts";
 
 function imageOf(key: string, tokens: number, grid?: PromptImage["grid"]): PromptImage {
   return { key, tokens, embeddings: new Float32Array(tokens), ...(grid && { grid }) };
@@ -61,10 +62,10 @@ Deno.test("mropePosition() counts lines and columns of a grid, and goes on witho
   const places = (first: number, end: number) =>
     Array.from(
       { length: end - first },
-      (_, i) => mropePosition(runs.at(first), first + i).join(" "),
+      (_, i) => Object.values(mropePosition(runs.at(first), first + i)).join(" "),
     );
-  assertEquals(places(2, 8), ["2 2 2 0", "2 2 3 0", "2 2 4 0", "2 3 2 0", "2 3 3 0", "2 3 4 0"]);
-  assertEquals(places(9, 13), ["6 6 6 0", "7 7 7 0", "8 8 8 0", "9 9 9 0"]);
+  assertEquals(places(2, 8), ["2 2 2", "2 2 3", "2 2 4", "2 3 2", "2 3 3", "2 3 4"]);
+  assertEquals(places(9, 13), ["6 6 6", "7 7 7", "8 8 8", "9 9 9"]);
 });
 
 Deno.test("keys name rows of images by image and row", () => {
@@ -83,35 +84,42 @@ Deno.test("layOut() gives rows of images a place among those of the step", () =>
     output: true,
   });
   const plan = layOut([chunk(10, 1)], 4); // positions 1 to 10
-  const rowsOf = (column: number) =>
-    Array.from({ length: 10 }, (_, i) => plan.rows[4 * i + column]);
+  const rowsOf = (field: keyof typeof PLAN_ROW.fields) =>
+    unpacked(PLAN_ROW, plan.rows).map((row) => row[field]);
   const images = [0, 1, 2, 3, 4, 5].map((row) => IMAGE_TOKEN + row);
-  assertEquals(rowsOf(0), [6, ...images, 7, IMAGE_TOKEN + 6, IMAGE_TOKEN + 7]);
-  assertEquals(rowsOf(1), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-  assertEquals(rowsOf(3), [0, 0, 0, 0, 0, 0, 0, 2 * 3, 0, 0]);
+  assertEquals(rowsOf("token"), [6, ...images, 7, IMAGE_TOKEN + 6, IMAGE_TOKEN + 7]);
+  assertEquals(rowsOf("position"), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  assertEquals(rowsOf("doubledDelta"), [0, 0, 0, 0, 0, 0, 0, 2 * 3, 0, 0]);
   assertEquals(plan.images, [
     { image: grid, first: 0, count: 6 },
     { image: plain, first: 0, count: 2 },
   ]);
-  assertEquals([...plan.mropePositions.subarray(4 * 5)], [2, 3, 4, 0, 6, 6, 6, 0, 7, 7, 7, 0]);
+  assertEquals(unpacked(MROPE_POSITION, plan.mropePositions).slice(5), [
+    { time: 2, height: 3, width: 4 },
+    { time: 6, height: 6, width: 6 },
+    { time: 7, height: 7, width: 7 },
+  ]);
   assertEquals(plan.shape.imageRows, 8);
   // No tile is of an image and a text, and those of an image know where it ends.
-  assertEquals([...plan.prefillTiles], [
-    ...[0, 1, 11, 0],
-    ...[1, 4, 11, 8],
-    ...[5, 2, 11, 8],
-    ...[7, 1, 11, 0],
-    ...[8, 2, 11, 13],
+  assertEquals(unpacked(QUERY_TILE, plan.prefillTiles), [
+    { firstRow: 0, rows: 1, end: 11, imageEnd: 0 },
+    { firstRow: 1, rows: 4, end: 11, imageEnd: 8 },
+    { firstRow: 5, rows: 2, end: 11, imageEnd: 8 },
+    { firstRow: 7, rows: 1, end: 11, imageEnd: 0 },
+    { firstRow: 8, rows: 2, end: 11, imageEnd: 13 },
   ]);
   const rest = layOut([chunk(2, 11)], 4);
   assertEquals(rest.images, [{ image: plain, first: 2, count: 2 }]);
-  assertEquals([...rest.rows.subarray(0, 4)], [IMAGE_TOKEN, 11, 1, 0]);
+  const first = { token: IMAGE_TOKEN, position: 11, slot: 1, doubledDelta: 0 };
+  assertEquals(PLAN_ROW.read(rest.rows, 0), first);
 });
 
 Deno.test("layOut() tells decoding rows their M-RoPE delta", () => {
   const sequence = Object.assign(sequenceOf(PROMPT, 14), { decoding: true });
   const { rows, shape } = layOut([{ sequence, count: 1, output: true, draft: [] }], 4);
-  assertEquals([...rows], [0, 0, 1, 2 * 3 + 1]);
+  assertEquals(unpacked(PLAN_ROW, rows), [
+    { token: 0, position: 0, slot: 1, doubledDelta: 2 * 3 + 1 },
+  ]);
   assertEquals(shape.imageRows, 0);
 });
 
@@ -160,8 +168,9 @@ for (const name of FIXTURES) {
       positions.forEach((expected, position) => {
         const run = runs.at(position);
         const turned = position - run.delta;
-        const actual = run.image ? mropePosition(run, position) : [turned, turned, turned, 0];
-        assertEquals(actual, [...expected, 0]);
+        const text = { time: turned, height: turned, width: turned };
+        const { time, height, width } = run.image ? mropePosition(run, position) : text;
+        assertEquals([time, height, width], expected);
       });
       assert(prompt.some((item) => typeof item !== "number"));
     }

@@ -9,6 +9,8 @@ import {
   type Device,
   layerCacheBytes,
   openDevice,
+  QUERY_TILE,
+  STEP_ROW,
 } from "../../../kernels/mod.ts";
 import { cpuTest, readFloats, submit, upload } from "../../gpu.ts";
 import { randomFloats } from "../../numbers.ts";
@@ -93,10 +95,14 @@ async function attend(
     const words = half ? new Uint32Array(Float16Array.from(values).buffer) : values;
     return upload(device, words);
   };
-  const places = Array.from({ length: rows }, (_, row) => [0, context - rows + row, 0, 0]);
-  const tiles: number[] = [];
+  const places = Array.from({ length: rows }, (_, row) => ({
+    ...{ token: 0, slot: 0, rotaryPosition: 0 },
+    position: context - rows + row,
+  }));
+  const tiles = QUERY_TILE.list();
   for (let row = 0; row < rows; row += tileRows) {
-    tiles.push(row, Math.min(tileRows, rows - row), context, 0);
+    const count = Math.min(tileRows, rows - row);
+    tiles.add({ firstRow: row, rows: count, end: context, imageEnd: 0 });
   }
   const y = {
     columns,
@@ -107,7 +113,7 @@ async function attend(
     { columns, stride: columns, floats: upload(device, randomFloats(rows * columns, 1)) },
     { keys: cached(2), values: cached(3), half },
     {
-      rows: upload(device, Uint32Array.from(places.flat())),
+      rows: upload(device, STEP_ROW.pack(places)),
       table: upload(device, Uint32Array.from({ length: maxBlocks }, (_, i) => maxBlocks - 1 - i)),
       maxBlocks,
     },
@@ -117,11 +123,11 @@ async function attend(
       tileRows,
       split: 2 ** 30,
       maxSplits: 1,
-      tiles: upload(device, Uint32Array.from(tiles)),
+      tiles: upload(device, tiles.packed),
       partials: y.floats,
     },
   );
-  submit(device, (pass) => attention.encode(pass, tiles.length / 4, context));
+  submit(device, (pass) => attention.encode(pass, tiles.count, context));
   return await readFloats(device, y.floats, rows * columns);
 }
 

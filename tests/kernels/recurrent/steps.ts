@@ -8,6 +8,8 @@ import {
   type FloatRows,
   floatRows,
   type Pass,
+  STEP_ROW,
+  STEP_SEGMENT,
   type StepSegments,
 } from "../../../kernels/mod.ts";
 import { readFloats, submit, upload, write } from "../../gpu.ts";
@@ -73,8 +75,8 @@ export async function assertSteps(
   );
   const y = floatRows(device, "y", most, columns);
   const step = {
-    rows: upload(device, new Uint32Array(most * 4)),
-    segments: upload(device, new Uint32Array(SEQUENCES.length * 4)),
+    rows: upload(device, new Uint32Array(most * STEP_ROW.words)),
+    segments: upload(device, new Uint32Array(SEQUENCES.length * STEP_SEGMENT.words)),
   };
   // What a sequence before left in the slots: nothing may come of it, not even of what is not finite.
   const stale = new Float32Array(stateBytes / 4).map((_, i) => i % 3 === 0 ? NaN : 12345);
@@ -90,12 +92,16 @@ export async function assertSteps(
         return count > 0 ? [{ sequence, slot, count }] : [];
       });
       const rows = shares.flatMap(({ slot, count }) =>
-        Array.from({ length: count }, (_, i) => [0, from + i, slot, 0])
+        Array.from({ length: count }, (_, i) => {
+          return { token: 0, position: from + i, slot, rotaryPosition: 0 };
+        })
       );
       let first = 0;
-      const segments = shares.flatMap(({ count }) => [(first += count) - count, count, 0, 0]);
-      write(device, step.rows, Uint32Array.from(rows.flat()));
-      write(device, step.segments, Uint32Array.from(segments));
+      const segments = shares.map(({ count }) => {
+        return { firstRow: (first += count) - count, rows: count };
+      });
+      write(device, step.rows, STEP_ROW.pack(rows));
+      write(device, step.segments, STEP_SEGMENT.pack(segments));
       for (const [name, to] of Object.entries(inputs)) {
         const parts = shares.map(({ sequence, count }) =>
           sequences[sequence][name].subarray(from * to.columns, (from + count) * to.columns)
@@ -107,7 +113,7 @@ export async function assertSteps(
       const padded = await readFloats(device, y.floats, first * y.stride);
       shares.forEach(({ sequence, count }, i) => {
         for (let row = 0; row < count; row++) {
-          const at = (segments[4 * i] + row) * y.stride;
+          const at = (segments[i].firstRow + row) * y.stride;
           outputs[sequence].set(padded.subarray(at, at + columns), (from + row) * columns);
           const padding = padded.subarray(at + columns, at + y.stride);
           assert(padding.every((value) => value === 0), "the padding is zero");

@@ -1,11 +1,10 @@
 // Runs the sampling kernels over a batch of independent cases and reads the choices back, on every
 // device that is to be tested.
 
-import { type Device, openDevice } from "../../../kernels/mod.ts";
+import { type Device, openDevice, SAMPLING, SLOT_TOKEN, STEP_ROW } from "../../../kernels/mod.ts";
 import {
   hasPenalties,
   packSampling,
-  SAMPLING_BYTES,
   type SamplingOptions,
 } from "../../../kernels/ops/sampling/mod.ts";
 import { hasAdapter, webGpuTest } from "../../adapter.ts";
@@ -49,8 +48,8 @@ export async function runBatch(
   const context = Math.max(1, ...cases.map(({ history }) => history?.length ?? 0));
   const logits = new Float32Array(count * vocabulary);
   const outputs = new Uint32Array(count);
-  const rows = new Uint32Array(4 * count);
-  const sampling = new Uint8Array(SAMPLING_BYTES * count);
+  const rows = new Uint32Array(STEP_ROW.words * count);
+  const sampling = new Uint32Array(SAMPLING.words * count);
   const history = new Uint32Array(count * context);
   const mask = new Uint32Array(count * maskWords);
   cases.forEach((item, index) => {
@@ -58,8 +57,8 @@ export async function runBatch(
     const slot = slotOf(index, count);
     logits.set(item.logits, index * vocabulary);
     outputs[index] = row;
-    rows.set([0, item.position, slot, 0], 4 * row);
-    sampling.set(new Uint8Array(packSampling(item.options)), SAMPLING_BYTES * slot);
+    STEP_ROW.write(rows, row, { token: 0, position: item.position, slot, rotaryPosition: 0 });
+    sampling.set(packSampling(item.options), SAMPLING.words * slot);
     history.set(Array.from(item.history ?? []), slot * context);
     if (item.mask) mask.set(item.mask, index * maskWords);
   });
@@ -76,7 +75,7 @@ export async function runBatch(
     history: upload("history", history),
     mask: upload("mask", mask),
     sampled: device.buffer("sampled", 4 * count, "test"),
-    slots: device.buffer("slots", 8 * count, "test"),
+    slots: device.buffer("slots", SLOT_TOKEN.bytes * count, "test"),
   };
   try {
     using sampler = device.sampler({ buffers, vocabulary, context, outputs: count });
@@ -92,13 +91,14 @@ export async function runBatch(
     }
     const [sampled, slots] = await Promise.all([
       readWords(device, buffers.sampled, count),
-      readWords(device, buffers.slots, 2 * count),
+      readWords(device, buffers.slots, SLOT_TOKEN.words * count),
     ]);
     return {
       tokens: Array.from(sampled.subarray(0, count)),
       slots: cases.map((_, index) => {
         const slot = slotOf(index, count);
-        return [slots[2 * slot], slots[2 * slot + 1]];
+        const { token, position } = SLOT_TOKEN.read(slots, slot);
+        return [token, position];
       }),
     };
   } finally {

@@ -1,0 +1,66 @@
+// The packed records of a step: its rows, their sequences and query tiles, and what slots hold between
+// steps. The host packs them, and the kernels of every device read them, by these definitions alone.
+
+import { RecordLayout } from "../record.ts";
+
+/** A row as the host plans it. */
+export const PLAN_ROW = new RecordLayout("PlanRow", {
+  /** The token, or IMAGE_TOKEN plus the number of the row among those of images. */
+  token: "u32",
+  /** Index in the sequence. */
+  position: "u32",
+  slot: "u32",
+  /**
+   * Twice the difference between the position and the rotary position, plus 1 where token and position
+   * are not those given here but those that the sampler left in the slot.
+   */
+  doubledDelta: "u32",
+});
+
+/** A row as the first operation of a step resolves it, for all others. */
+export const STEP_ROW = new RecordLayout("StepRow", {
+  token: "u32",
+  position: "u32",
+  slot: "u32",
+  /** The position by which text turns in M-RoPE; elsewhere the position itself. */
+  rotaryPosition: "u32",
+});
+
+/** What the sampler leaves in a slot for the next step: the sequence's last token. */
+export const SLOT_TOKEN = new RecordLayout("SlotToken", { token: "u32", position: "u32" });
+
+/** Consecutive rows of one sequence whose queries attend together. */
+export const QUERY_TILE = new RecordLayout("QueryTile", {
+  firstRow: "u32",
+  rows: "u32",
+  /** Positions of the sequence after this step, or 0 for those up to the last row. */
+  end: "u32",
+  /** One past the last position of the image that the rows are of, where they see all of it; else 0. */
+  imageEnd: "u32",
+});
+
+/** The rows of one sequence in a step. */
+export const STEP_SEGMENT = new RecordLayout("StepSegment", { firstRow: "u32", rows: "u32" }, 4);
+
+/** The M-RoPE position of a row of an image. */
+export const MROPE_POSITION = new RecordLayout("MropePosition", {
+  time: "u32",
+  height: "u32",
+  width: "u32",
+});
+
+/** How the next token of a slot is chosen; `SamplingOptions` says what each value means. */
+export const SAMPLING = new RecordLayout("Sampling", {
+  /** 0: the most likely token. */
+  temperature: "f32",
+  topK: "u32",
+  topP: "f32",
+  minP: "f32",
+  repeatPenalty: "f32",
+  presencePenalty: "f32",
+  frequencyPenalty: "f32",
+  repeatLastN: "u32",
+  seed: "u64",
+  /** 0 or 1. */
+  masked: "u32",
+});

@@ -1,0 +1,142 @@
+// Packed records: a few values in words of 32 bits, one record after another in a buffer that the host
+// writes and kernels read. A record is described once, by its fields in order. Packing and reading in
+// TypeScript, offsets for kernels in WebAssembly and the struct for those in WGSL (webgpu/structs.ts) all
+// follow from that.
+
+/** What a field holds: one word, or two of them. */
+export type FieldType = "u32" | "f32" | "u64";
+
+/** The value of a field. */
+export type FieldValue<Type extends FieldType> = Type extends "u64" ? bigint : number;
+
+/** Fields by their names, in order. */
+export type Fields = Readonly<Record<string, FieldType>>;
+
+/** The values of a record. */
+export type RecordOf<Of extends Fields> = { readonly [Name in keyof Of]: FieldValue<Of[Name]> };
+
+/** How a record lies in memory. */
+export class RecordLayout<Of extends Fields> {
+  /** By field, the word of a record where it begins. */
+  readonly word: Readonly<Record<keyof Of, number>>;
+  /** By field, the byte of a record where it begins. */
+  readonly byte: Readonly<Record<keyof Of, number>>;
+  /** Words of a record: one, two, or whole vectors of four, so that GPUs load it at once. */
+  readonly words: number;
+  /** Bytes of a record. */
+  readonly bytes: number;
+  readonly #entries: readonly (readonly [name: string, type: FieldType, word: number])[];
+  /** The names of fields that are all integers of a word: those are written faster. */
+  readonly #integers: readonly string[] | undefined;
+
+  /**
+   * @param name what a record is, as the name of the struct in WGSL
+   * @param fields those of two words at even ones
+   * @param leastWords words that it has at least; 4 for arrays in uniform buffers
+   */
+  constructor(readonly name: string, readonly fields: Of, leastWords = 1) {
+    let end = 0;
+    this.#entries = Object.entries(fields).map(([field, type]) => {
+      const word = end;
+      const size = type === "u64" ? 2 : 1;
+      if (word % size !== 0) {
+        throw new RangeError(
+          `Cannot lay out ${name}: ${field} has two words, and begins at an odd one`,
+        );
+      }
+      end += size;
+      return [field, type, word];
+    });
+    const names = this.#entries.map(([field]) => field);
+    this.#integers = names.every((field) => fields[field] === "u32") ? names : undefined;
+    const offsets = (unit: number) =>
+      Object.fromEntries(this.#entries.map(([field, , word]) => [field, word * unit]));
+    this.word = offsets(1) as Record<keyof Of, number>;
+    this.byte = offsets(4) as Record<keyof Of, number>;
+    const words = Math.max(end, leastWords);
+    this.words = words <= 2 ? words : 4 * Math.ceil(words / 4);
+    this.bytes = 4 * this.words;
+  }
+
+  /** An empty list of records. @param expected how many there will be, as far as is known */
+  list(expected = 0): RecordList<Of> {
+    return new RecordList(this, expected);
+  }
+
+  /** Records as a device reads them. */
+  pack(records: readonly RecordOf<Of>[]): Uint32Array<ArrayBuffer> {
+    const list = this.list(records.length);
+    for (const record of records) list.add(record);
+    return list.packed;
+  }
+
+  /** Writes a record over the one of this number. */
+  write(words: Uint32Array, index: number, record: RecordOf<Of>): void {
+    const first = index * this.words;
+    const integers = this.#integers;
+    if (integers) {
+      for (let word = 0; word < integers.length; word++) {
+        words[first + word] = record[integers[word]!] as number;
+      }
+      return;
+    }
+    for (const [field, type, word] of this.#entries) {
+      const value = record[field]!;
+      const at = first + word;
+      if (type === "u32") words[at] = value as number;
+      else if (type === "f32") bits(words)[at] = value as number;
+      else {
+        words[at] = Number((value as bigint) & 0xffffffffn);
+        words[at + 1] = Number((value as bigint) >> 32n);
+      }
+    }
+  }
+
+  /** Reads the record of this number. */
+  read(words: Uint32Array, index: number): RecordOf<Of> {
+    const entries = this.#entries.map(([field, type, word]) => {
+      const at = index * this.words + word;
+      if (type === "u64") return [field, BigInt(words[at]!) | BigInt(words[at + 1]!) << 32n];
+      return [field, type === "f32" ? bits(words)[at] : words[at]];
+    });
+    return Object.fromEntries(entries);
+  }
+}
+
+/** The same memory as floats. */
+function bits(words: Uint32Array): Float32Array {
+  return new Float32Array(words.buffer, words.byteOffset, words.length);
+}
+
+/** Records one after another, while they are added. */
+export class RecordList<Of extends Fields> {
+  readonly #layout: RecordLayout<Of>;
+  #words: Uint32Array<ArrayBuffer>;
+  #count = 0;
+
+  constructor(layout: RecordLayout<Of>, expected: number) {
+    this.#layout = layout;
+    this.#words = new Uint32Array(expected * layout.words);
+  }
+
+  /** Records so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Adds a record. */
+  add(record: RecordOf<Of>): void {
+    const index = this.#count++;
+    if (this.#count * this.#layout.words > this.#words.length) {
+      const larger = new Uint32Array(2 * this.#count * this.#layout.words);
+      larger.set(this.#words);
+      this.#words = larger;
+    }
+    this.#layout.write(this.#words, index, record);
+  }
+
+  /** All records, as a device reads them. */
+  get packed(): Uint32Array<ArrayBuffer> {
+    return this.#words.subarray(0, this.#count * this.#layout.words);
+  }
+}
