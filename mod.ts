@@ -107,6 +107,7 @@ export type {
   PhaseProfile,
   ProcessOptions,
   ProfileOptions,
+  ProgressEvent,
   PromptImage,
   PromptItem,
   QueuedEvent,

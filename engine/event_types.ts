@@ -43,6 +43,20 @@ export interface StartEvent {
   cachedTokens: number;
 }
 
+/** Some of the prompt has been read; comes where a request asks for progress, before its first text. */
+export interface ProgressEvent {
+  /** Tells it from other events. */
+  type: "progress";
+  /** All tokens of the prompt. */
+  promptTokens: number;
+  /** Those of them that were still there. */
+  cachedTokens: number;
+  /** Those of them that are read by now, cached ones included. */
+  processedTokens: number;
+  /** Time since reading began. */
+  milliseconds: number;
+}
+
 /** A token that may have come, and how likely that was. */
 export interface TokenProbability {
   /** Its text; a token that ends within a character has U+FFFD there. */
@@ -74,6 +88,7 @@ export interface TextPiece {
 export type GenerateEvent =
   | QueuedEvent
   | StartEvent
+  | ProgressEvent
   | { type: "text"; tokens: number[] } & TextPiece
   | DoneEvent;
 
@@ -102,6 +117,7 @@ export interface DoneEvent {
 export type ChatEvent =
   | QueuedEvent
   | StartEvent
+  | ProgressEvent
   | { type: "text" | "thinking" } & TextPiece
   | { type: "callStart"; id: string; name: string }
   | { type: "callArguments"; id: string; json: string }

@@ -93,6 +93,8 @@ export interface ReportOptions {
    * given, even empty, the answer ends with such a context.
    */
   context?: readonly number[];
+  /** Tell how much of the prompt is read, after each step that reads of it. Default false. */
+  progress?: boolean;
 }
 
 /** A prompt to continue. */

@@ -59,6 +59,7 @@ export function generate(
   let first = started;
   let count = 0;
   let cached = 0;
+  let readSince = started;
   let stopString: string | undefined;
   let failure: Error | undefined;
   let pending: number[] = [];
@@ -77,9 +78,21 @@ export function generate(
     [pending, logprobs] = [[], []];
   };
   const wait = (ahead: number) => events.push({ type: "queued", ahead });
+  const progress = (processedTokens: number): void => {
+    const milliseconds = performance.now() - readSince;
+    events.push({
+      type: "progress",
+      promptTokens,
+      cachedTokens: cached,
+      processedTokens,
+      milliseconds,
+    });
+  };
   const begin = (cachedTokens: number): void => {
     cached = cachedTokens;
+    readSince = performance.now();
     events.push({ type: "start", promptTokens, cachedTokens });
+    if (request.progress) progress(cachedTokens);
   };
   const accept = (token: number, logits?: Float32Array): boolean => {
     if (count++ === 0) first = performance.now();
@@ -155,6 +168,7 @@ export function generate(
       end,
       flags: flagsOf(request.signal),
       wantsLogits: alternatives !== undefined,
+      ...(request.progress && { progress }),
       // A negative number is nobody's choice, as in Ollama.
       ...(request.draftTokens !== undefined && request.draftTokens >= 0 &&
         { draftTokens: request.draftTokens }),

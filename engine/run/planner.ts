@@ -20,6 +20,8 @@ export interface Chunk {
    * follows a draft as far as its masks could be made.
    */
   reliable?: number;
+  /** Positions of the sequence that are fed with it; set when it is submitted. */
+  end?: number;
 }
 
 /** How many rows a step may have. */

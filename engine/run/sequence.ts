@@ -52,6 +52,8 @@ export interface SequenceRequest {
   wait?(ahead: number): void;
   /** Called once, when the prompt is about to run, with the number of tokens found in the prefix cache. */
   begin?(cachedTokens: number): void;
+  /** Called when a step has read of the prompt, with the number of its tokens that are read by now. */
+  progress?(processedTokens: number): void;
   /**
    * Takes a token; false ends the sequence.
    * @param logits [vocabulary] that it was chosen by, as the model gave them, where they are wanted

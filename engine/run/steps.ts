@@ -144,7 +144,9 @@ export class Steps {
     const read = isStepwise
       ? this.#submitStep(plan, chunks, isUnwanted)
       : this.#executor.submit(plan, repeats, isUnwanted);
-    for (const { sequence, count, output } of chunks) {
+    for (const chunk of chunks) {
+      const { sequence, count, output } = chunk;
+      chunk.end = sequence.submitted + count;
       sequence.underWay++;
       sequence.wasTapped ||= isTapped;
       // The mask could not be made, or the step was dropped.
@@ -254,7 +256,12 @@ export class Steps {
 
   #collect({ chunks, repeats }: Submit, { tokens, logits }: Sampled): void {
     const givers = chunks.filter(({ output }) => output);
-    for (const { sequence } of chunks) sequence.underWay--;
+    for (const { sequence, end = 0 } of chunks) {
+      sequence.underWay--;
+      // A sequence that stepped back reads its answer again, which is none of its prompt.
+      if (sequence.ended || sequence.generated > 0 || !sequence.request.progress) continue;
+      this.#attempt(sequence, (request) => request.progress!(Math.min(end, sequence.promptLength)));
+    }
     let output = 0;
     for (let i = 0; i < repeats; i++) {
       for (const chunk of givers) {

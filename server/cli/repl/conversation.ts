@@ -125,6 +125,7 @@ export class Conversation {
     return {
       model: this.model.name,
       options,
+      return_progress: true,
       ...(format !== undefined && { format }),
       ...(think !== undefined && can(this.model.facts, "thinking") && { think }),
       ...(keepAlive !== undefined && { keep_alive: keepAlive }),

@@ -122,6 +122,11 @@ export class Session {
         const isEmpty = !content && !thinking && toolCalls.length === 0;
         const { queued_ahead: ahead } = record;
         if (ahead !== undefined) waiting?.show({ status: `queued, ${ahead} ahead` });
+        const { prompt_progress: read } = record;
+        if (read && read.processed < read.total) {
+          const percent = Math.floor(100 * read.processed / read.total);
+          waiting?.show({ status: `reading the prompt, ${percent} %` });
+        }
         if (!isEmpty || record.done) waiting?.[Symbol.dispose]();
         printer.print(record);
         if (record.done) final = record;

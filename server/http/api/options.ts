@@ -6,10 +6,12 @@ import type {
   AskedLoad,
   FormatOptions,
   LimitOptions,
+  ProgressEvent,
   ReportOptions,
   SamplingOptions,
 } from "../../../engine/mod.ts";
 import { parseDuration } from "../../settings/quantities.ts";
+import type { promptProgress } from "./openapi/answer_parts.ts";
 import { HttpError } from "../errors.ts";
 
 const OPEN_OBJECTS =
@@ -44,6 +46,26 @@ export const options = {
 
 /** `open_objects`, which may also stand beside a format, in every API. */
 export const openObjects = { ...flag, description: OPEN_OBJECTS } as const;
+
+/** `return_progress` of streams, as llama-server has it. */
+export const returnProgress = {
+  ...flag,
+  description: "Have a stream tell how much of the prompt is read, as `prompt_progress`.",
+} as const;
+
+/** The member of a record that tells of an event of progress. */
+export function toProgress(
+  event: ProgressEvent,
+): { prompt_progress: BodyOf<typeof promptProgress> } {
+  return {
+    prompt_progress: {
+      total: event.promptTokens,
+      cache: event.cachedTokens,
+      processed: event.processedTokens,
+      time_ms: Math.round(event.milliseconds),
+    },
+  };
+}
 
 /** Sampling and loading parameters; keys that the schema does not name are ignored. */
 export type OllamaOptions = NonNullable<BodyOf<typeof options>>;

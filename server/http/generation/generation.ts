@@ -171,7 +171,9 @@ export class Generation implements AsyncIterableIterator<AnswerEvent> {
     if (event.type === "queued") return;
     this.#place[Symbol.dispose]();
     if (event.type === "done") this.#done = event;
-    else if (event.type !== "start") this.#firstTokenAt ??= performance.now();
+    else if (event.type !== "start" && event.type !== "progress") {
+      this.#firstTokenAt ??= performance.now();
+    }
   }
 
   #cutShort(): HttpError {

@@ -30,6 +30,7 @@ Deno.test("run writes the answer alone into a pipe and sends what the options sa
     model: "tiny",
     prompt: "Hi",
     options: { temperature: 0, seed: -1, num_predict: 9, num_ctx: 64 },
+    return_progress: true,
     system: "Be brief.",
     keep_alive: "1h",
     format: "json",
@@ -53,7 +54,8 @@ Deno.test("run puts what is piped in before the prompt", async () => {
 Deno.test("run gives a raw prompt as it stands, an empty one too", async () => {
   for (const prompt of ["Once", ""]) {
     const { asked } = await runModel(prompt, { options: { raw: true, system: "not sent" } });
-    assertEquals(asked[0], { model: "tiny", prompt, options: {}, raw: true });
+    const body = { model: "tiny", prompt, options: {}, return_progress: true, raw: true };
+    assertEquals(asked[0], body);
   }
 });
 

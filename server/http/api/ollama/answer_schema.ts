@@ -9,6 +9,7 @@ import {
   list,
   logprobSchema,
   object,
+  promptProgress,
   record,
   text,
   time,
@@ -62,6 +63,7 @@ const others = {
     description: "How many requests come before this one, which waits for its turn.",
   },
   dropped_messages: droppedMessages,
+  prompt_progress: promptProgress,
   _debug_info: record({ rendered_template: text }, { image_count: count }),
   ...metrics,
 } as const;

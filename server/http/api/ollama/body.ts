@@ -75,6 +75,7 @@ function translateCommon(body: OllamaRequest) {
   if (typeof body.open_objects === "boolean") engine.openObjects = body.open_objects;
   if (body.logprobs) engine.logprobs = body.top_logprobs ?? 0;
   else if (body.top_logprobs) loading.ignored.push("top_logprobs");
+  if (body.return_progress && (body.stream ?? true)) engine.progress = true;
   if (body.shift) loading.ignored.push("shift");
   return { loading, engine };
 }

@@ -12,7 +12,7 @@ import type {
   OllamaRecord,
   OllamaToolCall,
 } from "./answer_schema.ts";
-import { nanoseconds } from "../options.ts";
+import { nanoseconds, toProgress } from "../options.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../handler.ts";
 import { messageOf } from "../../../log.ts";
 
@@ -86,6 +86,9 @@ export class OllamaEncoder implements EventEncoder<OllamaRecord | OllamaError> {
   }
 
   add(event: ChoiceEvent): OllamaRecord[] {
+    if (event.type === "progress") {
+      return [{ ...this.#record(this.#form("")), ...toProgress(event) }];
+    }
     this.#next.add(event);
     this.#all.add(event);
     const part = this.#next.take(this.#form);

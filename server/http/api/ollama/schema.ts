@@ -2,7 +2,7 @@
 // they are used. null is "not given" everywhere; members without an entry here are ignored.
 
 import { type BodyOf, flag, integer, keepAlive, text, texts } from "../../body/schema.ts";
-import { openObjects, options } from "../options.ts";
+import { openObjects, options, returnProgress } from "../options.ts";
 import { callSchema, functionSchema } from "../tools.ts";
 
 const images = { ...texts, description: "PNG, JPEG, WebP, GIF or BMP files as base64." } as const;
@@ -20,6 +20,7 @@ const common = {
   shift: flag,
   logprobs: flag,
   top_logprobs: integer,
+  return_progress: returnProgress,
   _debug_render_only: flag,
 } as const;
 

@@ -11,6 +11,7 @@ import {
   logprobSchema,
   nothing,
   number,
+  promptProgress,
   record,
   text,
   textOrNull,
@@ -100,7 +101,7 @@ const chatChunk = record({
     delta,
     finish_reason: anyOf(chatFinish, nothing),
   }, { logprobs })),
-}, { usage: anyOf(usage, nothing), ...dropped });
+}, { usage: anyOf(usage, nothing), prompt_progress: promptProgress, ...dropped });
 
 export type ChatChunk = BodyOf<typeof chatChunk>;
 

@@ -11,7 +11,7 @@ import {
   type Refused,
   text,
 } from "../../body/schema.ts";
-import { openObjects, options } from "../options.ts";
+import { openObjects, options, returnProgress } from "../options.ts";
 import { callSchema, functionMembers, functionSchema } from "../tools.ts";
 
 /** Members that all requests share. */
@@ -123,6 +123,7 @@ export const openAiChatSchema = {
     reasoning_effort: text,
     reasoning: effort,
     truncate: flag,
+    return_progress: returnProgress,
     logprobs: flag,
     top_logprobs: integer,
     functions: { type: ["array", "null"] },

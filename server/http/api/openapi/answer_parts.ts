@@ -62,6 +62,14 @@ export const logprobSchema = record({
   top_logprobs: { ...list(record(probability)), maxItems: 20 },
 });
 
+/** How much of the prompt is read, as llama-server tells it where `return_progress` asks for it. */
+export const promptProgress = record({
+  total: { ...count, description: "Tokens of the prompt." },
+  cache: { ...count, description: "Those that were still there." },
+  processed: { ...count, description: "Those that are read by now, those of `cache` included." },
+  time_ms: { ...count, description: "Milliseconds since reading began." },
+});
+
 /** How many of the oldest messages did not fit the window. Neither Ollama nor OpenAI tell of it. */
 export const droppedMessages = {
   ...count,

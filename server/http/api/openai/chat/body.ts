@@ -45,6 +45,7 @@ export function translateChat(body: ChatBody, info: ModelInfo): Translation {
     ...readTools(functions, body, info),
     ...readAlternatives(body.logprobs ?? false, body.top_logprobs, "top_logprobs"),
     truncate: body.truncate ?? false,
+    ...(body.return_progress && body.stream && { progress: true }),
   };
   return { ...loading, tasks: [{ kind: "chat", request }] };
 }

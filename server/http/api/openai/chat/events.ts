@@ -22,6 +22,7 @@ import type {
   ToolCall,
 } from "../answer_schema.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../../handler.ts";
+import { toProgress } from "../../options.ts";
 import { openAiError } from "../error.ts";
 
 /** A chat completion. */
@@ -47,6 +48,8 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
     switch (event.type) {
       case "start":
         return [this.#chunk({})];
+      case "progress":
+        return [this.#event([{ index: 0, delta: {}, finish_reason: null }], toProgress(event))];
       case "text":
         this.#text += event.text;
         return [this.#chunk({ content: event.text }, null, this.#tell(event.logprobs))];
@@ -137,7 +140,7 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
 
   #event(
     choices: ChatChunk["choices"],
-    extras: Pick<ChatChunk, "usage" | "dropped_messages"> = {},
+    extras: Pick<ChatChunk, "usage" | "dropped_messages" | "prompt_progress"> = {},
   ): CompletionEvent<ChatChunk> {
     const data: ChatChunk = {
       ...this.#head,

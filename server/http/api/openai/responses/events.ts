@@ -67,6 +67,7 @@ export class ResponsesEncoder implements EventEncoder<ResponsesRecord> {
   #follow(event: ChoiceEvent): UnnumberedEvent[] {
     switch (event.type) {
       case "start":
+      case "progress":
         return [];
       case "text":
         return this.#grow("message", event.text);
