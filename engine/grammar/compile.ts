@@ -52,7 +52,7 @@ export interface Matcher {
   accept(token: number): boolean;
   /** Bytes that must come next, up to where there is a choice or the document may end. */
   forced(): Uint8Array;
-  /** Short bytes that finish the document; undefined where they are too many. */
+  /** Short bytes that finish the document; undefined where they are too many, or take too long to find. */
   completion(): Uint8Array | undefined;
   /** Whether the document might end within so many tokens. */
   mayEndWithin(tokens: number): boolean;

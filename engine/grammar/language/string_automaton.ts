@@ -31,6 +31,11 @@ export class StringAutomaton {
     return this.#states.step(state, byte);
   }
 
+  /** The states one character on, or at the end of the one that is begun. Errors: OutOfWork. */
+  next(state: number): readonly number[] {
+    return this.#states.next(state);
+  }
+
   /** Whether {@linkcode step} needs no work. */
   isKnown(state: number, byte: number): boolean {
     return this.#states.isKnown(state, byte);
@@ -175,6 +180,22 @@ export class StringStates {
   step(state: number, byte: number): number {
     const next = this.#pieces[state >>> PIECE]![((state & STATES_MASK) << 8) | byte]!;
     return next >= 0 ? next : this.#fill(state, byte);
+  }
+
+  /** The states one character on, or at the end of the one that is begun. */
+  next(state: number): readonly number[] {
+    const language = this.#languages[state]!;
+    const partial = this.#partials[state];
+    // What is no character leads nowhere, and there is a way to write every other.
+    const targets = language >= 0
+      ? inTime(() => this.#tools.derivatives.transitions(language).targets, () => [])
+      : partial?.targets ?? [];
+    this.#tools.derivatives.work.spend(SEGMENT_STEPS * targets.length);
+    const isEscape = partial?.length === 0;
+    const reached = [...new Set(targets)].flatMap((target) =>
+      !isEscape ? this.#boundary(target) : this.isBoundary(target) ? target : this.next(target)
+    );
+    return [...new Set(reached)].filter((next) => next !== 0);
   }
 
   /** Whether the text may end in `state`. */

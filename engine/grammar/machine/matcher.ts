@@ -25,7 +25,10 @@ const MOST_MASK_WORK = 40 * MASK_WORK;
 const END_WORK = 12_500;
 
 /** The same for finding what leads there. With less, answers are cut off within strings. */
-const LEAD_WORK = 120_000;
+const LEAD_WORK = 40_000;
+
+/** The same for writing an end out: a second. */
+const COMPLETION_WORK = MOST_MASK_WORK;
 
 /** Bytes of an end that is led to: whoever is further away from it is left alone. */
 const MAX_LED = 1 << 20;
@@ -225,8 +228,13 @@ export class Matcher {
     return Uint8Array.from(bytes);
   }
 
-  /** Short bytes that finish the document; undefined where they are too many. */
+  /** Short bytes that finish the document; undefined where they are too many, or take too long to find. */
   completion(): Uint8Array | undefined {
+    const { work } = this.#context.rules;
+    return work.limited(COMPLETION_WORK, () => unlessOutOfWork(() => this.#complete(), undefined));
+  }
+
+  #complete(): Uint8Array | undefined {
     let place = this.#place;
     let cost = this.#completion.cost(place.state);
     const limit = 2 * cost + 4096;

@@ -35,6 +35,9 @@ const MOST_STEPS = 8192;
 /** Steps of a mask, 300 ns each: its budget, a quarter to go on among what is known, and what is in its midst. */
 const MOST_MASK_STEPS = 200_000;
 
+/** Steps of writing an end out: its budget, and what is in its midst. */
+const MOST_COMPLETION_STEPS = 2_200_000;
+
 /** Notes the most steps between two looks. */
 class Watch extends CancelFlag {
   #steps = 0;
@@ -147,3 +150,16 @@ for (const [name, schema] of Object.entries(CASES)) {
     assert(watch.mostSteps <= MOST_STEPS, `${watch.mostSteps} steps`);
   });
 }
+
+Deno.test("completion() of an end that is hard to find gives up after a bounded number of steps", () => {
+  for (const pattern of ["^.*a.{20}$", "^.*[ab].{40}b.{40}$"]) {
+    const watch = new Watch();
+    counting(watch, () => {
+      const matcher = compileSchema(text(pattern, { minLength: 60 }), tokenizer).matcher();
+      const before = watch.total;
+      matcher.completion();
+      const steps = watch.total - before;
+      assert(steps <= MOST_COMPLETION_STEPS, `${pattern}: ${steps} steps`);
+    });
+  }
+});

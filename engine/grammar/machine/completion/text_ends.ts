@@ -9,11 +9,18 @@ import type { TextRules } from "../texts/text_rules.ts";
 /** Places that a search visits before it gives up. */
 const MAX_VISITS = 10_000;
 
+/** Characters of a way on which one byte is repeated, and how many such ways are tried from a place. */
+const MAX_REPEATED = 256;
+const MAX_STRAIGHT = 4;
+
 /** The same for a way from a state back to it. */
 const MAX_LOOP_VISITS = 1000;
 
 /** Steps of work that all steps of a place take: in a search for an end, and for a way back. */
 const VISIT_STEPS = 60;
+
+/** The same for one step of a way on which one byte is repeated. */
+const REPEATED_STEPS = 2;
 
 const LOOP_STEPS = 15;
 
@@ -158,16 +165,22 @@ export class TextEnds {
     const start: Visit = { state, characters, avoided, from: undefined };
     const before = found.get(keyOf(start));
     if (before !== undefined) return before;
+    const keep = (end: Visit, length: number) => {
+      // The way is kept, so that whoever follows it gets nearer byte by byte.
+      for (let at: Visit | undefined = end; at; at = at.from) found.set(keyOf(at), length++);
+      return length - 1;
+    };
+    const straight = avoided === NO_WORDS ? this.#straight(text, known, start) : undefined;
+    if (straight) {
+      const { state, characters } = straight;
+      return keep(straight, this.#padded(text, known, state, characters, NO_WORDS));
+    }
     const visited = new Set<string>();
     const queue = [start];
     for (const visit of queue) {
-      let length = visit === start ? Infinity : found.get(keyOf(visit)) ??
+      const length = visit === start ? Infinity : found.get(keyOf(visit)) ??
         this.#padded(text, known, visit.state, visit.characters, visit.avoided);
-      if (length < Infinity) {
-        // The way is kept, so that whoever follows it gets nearer byte by byte.
-        for (let at: Visit | undefined = visit; at; at = at.from) found.set(keyOf(at), length++);
-        return length - 1;
-      }
+      if (length < Infinity) return keep(visit, length);
       if (queue.length > MAX_VISITS) break;
       this.#work.charge(VISIT_STEPS);
       for (let byte = 0; byte < 0xf5; byte++) {
@@ -185,6 +198,38 @@ export class TextEnds {
     }
     found.set(keyOf(start), Infinity);
     return Infinity;
+  }
+
+  /**
+   * A place from which padding does, on a way on which one character is repeated: patterns that remember
+   * what came a number of characters ago have more states than can be visited, and forget it so.
+   */
+  #straight(text: TextRules, known: Known, start: Visit): Visit | undefined {
+    if (!text.automaton.isBoundary(start.state)) return undefined;
+    const tried = new Set<number>([0]);
+    for (let byte = 0x20; byte < 0x7f && tried.size <= MAX_STRAIGHT; byte++) {
+      const first = text.automaton.step(start.state, byte);
+      if (tried.has(first) || !text.automaton.isBoundary(first)) continue;
+      tried.add(first);
+      const end = this.#repeating(text, known, start, byte);
+      if (end) return end;
+    }
+    return undefined;
+  }
+
+  #repeating(text: TextRules, known: Known, start: Visit, byte: number): Visit | undefined {
+    let at = start;
+    for (let count = 0; count < MAX_REPEATED; count++) {
+      this.#work.charge(REPEATED_STEPS);
+      const state = text.automaton.step(at.state, byte);
+      const characters = text.charactersAt(state, at.characters);
+      if (state === 0 || !text.isFeasible(state, characters)) return undefined;
+      const isSame = state === at.state;
+      at = { state, characters, avoided: NO_WORDS, from: at };
+      // Where the character leads back, or on as before, nothing else is forgotten.
+      if (isSame) break;
+    }
+    return this.#padded(text, known, at.state, at.characters, NO_WORDS) < Infinity ? at : undefined;
   }
 }
 

@@ -25,6 +25,8 @@ export interface TextAutomaton {
   isKnown?(state: number, byte: number): boolean;
   accepts(state: number): boolean;
   isBoundary(state: number): boolean;
+  /** The states one character on, or at the end of one that is begun, where that is told at once. */
+  next?(state: number): readonly number[];
   /** Fewest characters to acceptance, counting one that is begun. */
   shortest(state: number): number;
   /** Fewest bytes to acceptance. */
@@ -371,7 +373,11 @@ export class TextRules {
 
   /** The states one character on, as they are found: few of them may do. */
   *#successorsOf(state: number): Generator<number> {
-    const known = this.#successors.get(state);
+    let known = this.#successors.get(state);
+    if (!known && this.automaton.next) {
+      this.#work.charge(SUCCESSOR_STEPS);
+      this.#successors.set(state, known = this.automaton.next(state));
+    }
     if (known) {
       yield* known;
       return;
