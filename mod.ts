@@ -111,6 +111,7 @@ export type {
   PromptImage,
   PromptItem,
   QueuedEvent,
+  RemoteLoadOptions,
   ReportOptions,
   SamplingOptions,
   StartEvent,

@@ -56,6 +56,12 @@ export interface FormatOptions {
   finish?: boolean;
 }
 
+/** What a request says of the machine that runs the model, where that is another server's. */
+export interface RemoteLoadOptions {
+  /** Layers on its GPU. On this machine the load of the model says that, and this is passed over. */
+  gpuLayers?: number;
+}
+
 /** A window of its own. */
 export interface WindowOptions {
   /**
@@ -66,7 +72,7 @@ export interface WindowOptions {
 }
 
 /** Limits of one answer. */
-export interface LimitOptions extends WindowOptions {
+export interface LimitOptions extends WindowOptions, RemoteLoadOptions {
   /** Most tokens to generate. Default: until the model ends or the window is full. */
   maxTokens?: number;
   /** Strings that end the answer; no part of them is given out. */
@@ -177,7 +183,7 @@ export interface ChatRequest extends SamplingOptions, LimitOptions, FormatOption
 export type EmbedInput = string | readonly number[];
 
 /** How inputs become vectors. */
-export interface EmbedOptions extends WindowOptions {
+export interface EmbedOptions extends WindowOptions, RemoteLoadOptions {
   /** Cut off the end of an input that does not fit the window. Default true; false raises ContextLengthError. */
   truncate?: boolean;
   /** Keep the first so many elements of each vector, normalized again. Default: all there are. */

@@ -138,13 +138,18 @@ function toDone(record: AnswerRecord): DoneEvent {
 
 async function embed(
   { client, model, signal }: RemoteCall,
-  { inputs, truncate, dimensions, contextLength }: EmbedRequest,
+  { inputs, truncate, dimensions, contextLength, gpuLayers }: EmbedRequest,
 ): Promise<EmbedResult> {
   if (inputs.some((input) => typeof input !== "string")) {
     throw new RequestError("A server with Ollama's API takes inputs as text, not as tokens");
   }
-  const options = contextLength === undefined ? undefined : { num_ctx: contextLength };
-  const body = { model, input: inputs, ...given({ truncate, dimensions, options }) };
+  const options = given({ num_ctx: contextLength, num_gpu: gpuLayers });
+  const body = {
+    model,
+    input: inputs,
+    ...given({ truncate, dimensions }),
+    ...(Object.keys(options).length > 0 && { options }),
+  };
   const answer = await client.askJson<{ embeddings?: number[][]; prompt_eval_count?: number }>(
     "/api/embed",
     { body, signal },

@@ -68,6 +68,7 @@ function common(model: string, request: ChatRequest | GenerateRequest): Record<s
     min_p: request.minP,
     seed: request.seed,
     num_ctx: request.contextLength,
+    num_gpu: request.gpuLayers,
     num_predict: request.maxTokens,
     stop: request.stop,
     repeat_penalty: request.repeatPenalty,

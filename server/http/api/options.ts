@@ -112,7 +112,7 @@ export function hasEffect(name: string): boolean {
 
 /**
  * Translates `options` and `keep_alive`. -1 is "random" for seed and "no limit" for num_predict: both
- * are the default. `num_ctx` is the window of the load and of the request.
+ * are the default. `num_ctx` and `num_gpu` are the load's and the request's: models elsewhere have no other.
  *
  * @throws {HttpError} 400 if `keep_alive` is no duration
  */
@@ -136,9 +136,8 @@ export function readOptions(
     ...(window && window > 0 && { contextLength: Math.max(window, SMALLEST_WINDOW) }),
     ...(typeof gpuLayers === "number" && gpuLayers >= 0 && { gpuLayers }),
   };
-  const { contextLength } = asked;
   return {
-    engine: { ...engine, ...(contextLength !== undefined && { contextLength }) },
+    engine: { ...engine, ...asked },
     loading: { ignored, ...asked, ...(stay !== undefined && { keepAlive: stay }) },
   };
 }

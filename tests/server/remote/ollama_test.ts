@@ -82,6 +82,7 @@ Deno.test("a chat sends options, format, thinking, calls and their results", asy
     temperature: 0,
     topK: 3,
     maxTokens: 9,
+    gpuLayers: 3,
     stop: ["\n"],
     seed: 4,
     repeatPenalty: 1.1,
@@ -103,6 +104,7 @@ Deno.test("a chat sends options, format, thinking, calls and their results", asy
     options: {
       temperature: 0,
       top_k: 3,
+      num_gpu: 3,
       num_predict: 9,
       stop: ["\n"],
       seed: 4,
@@ -175,6 +177,7 @@ Deno.test("vectors come in order with their count; a missing one is an error", a
     inputs: ["a", "b"],
     dimensions: 2,
     truncate: true,
+    gpuLayers: 0,
   });
   assertEquals(embeddings, [Float32Array.of(1, 0), Float32Array.of(0, 1)]);
   assertEquals(promptTokens, 7);
@@ -183,6 +186,7 @@ Deno.test("vectors come in order with their count; a missing one is an error", a
     input: ["a", "b"],
     truncate: true,
     dimensions: 2,
+    options: { num_gpu: 0 },
   });
   await assertRejects(() => model.embed(["a"]), Error, "2 vectors for 1");
 });

@@ -160,12 +160,13 @@ function translateCommon(
   dimensions?: number | null,
 ): Omit<EmbedTranslation, "inputs"> {
   const { loading } = readOptions(body.options, body.keep_alive);
-  const { contextLength } = loading;
+  const { contextLength, gpuLayers } = loading;
   return {
     options: {
       truncate: body.truncate ?? true,
       ...(dimensions && { dimensions }),
       ...(contextLength !== undefined && { contextLength }),
+      ...(gpuLayers !== undefined && { gpuLayers }),
     },
     ...loading,
     ignored: Object.keys(body.options ?? {}).filter((name) => !LOAD_NAMES.includes(name)),
