@@ -1,6 +1,7 @@
 // Evaluates whole sequences instead of continuing them: the logits of every position, or hidden states
-// for embeddings. Several sequences go into one step as long as they fit. Each step takes the device's
-// lock for itself, so that other sequences decode in between.
+// for embeddings. Several sequences go into one step as long as they fit, and as long as it is not too
+// long for others that wait for it. Each step takes the device's lock for itself, so that other
+// sequences decode in between.
 
 import { isCalledOff, throwIfCalledOff } from "../cancellation.ts";
 import type { OutputKind } from "../nn/mod.ts";
@@ -33,6 +34,16 @@ export interface Evaluation {
  */
 export type RunLocked = (part: () => Promise<boolean>) => Promise<void>;
 
+/** Says how large steps may be, and is told what they took. */
+export interface EvaluationPace {
+  /** Most rows of the next step: fewer than there can be where others wait for it. */
+  rows(most: number): number;
+  /** A step begins. */
+  begin(): void;
+  /** A step of so many rows is over. */
+  end(rows: number): void;
+}
+
 /** A sequence, where its outputs go, and how many of them are there. */
 interface Running {
   sequence: Sequence;
@@ -52,6 +63,7 @@ export async function evaluate(
   pool: SequencePool,
   evaluation: Evaluation,
   runLocked: RunLocked,
+  pace: EvaluationPace,
 ): Promise<Float32Array[]> {
   const { prefix = [], sequences } = evaluation;
   const [trunk, ...all] = [[], ...sequences].map((tokens): Running => ({
@@ -59,6 +71,12 @@ export async function evaluate(
     outputs: [],
   }));
   const waiting = [...all];
+  const feed = async (running: readonly Running[], { wanted }: Pick<Evaluation, "wanted">) => {
+    const chunks = chooseEvenChunks(running, executor, evaluation, pace);
+    pace.begin();
+    await step(executor, chunks, { ...evaluation, wanted });
+    pace.end(chunks.reduce((sum, { chunk }) => sum + chunk.count, 0));
+  };
   let running: Running[] = [];
   const admit = () => {
     while (waiting.length > 0 && start(pool, trunk.sequence, waiting[0].sequence)) {
@@ -67,13 +85,18 @@ export async function evaluate(
   };
   try {
     while (trunk.sequence.submitted < trunk.sequence.tokens.length) {
-      await runLocked(() => feedPrefix(executor, pool, trunk, evaluation));
+      await runLocked(async () => {
+        const { sequence } = trunk;
+        if (sequence.slot < 0 && !pool.take(sequence, sequence.tokens.length)) return false;
+        await feed([trunk], { wanted: "none" });
+        return true;
+      });
     }
     while (waiting.length + running.length > 0) {
       await runLocked(async () => {
         admit();
         if (running.length === 0) return false;
-        await step(executor, chooseEvenChunks(running, executor, evaluation), evaluation);
+        await feed(running, evaluation);
         for (const { sequence } of running) {
           if (sequence.submitted === sequence.tokens.length) pool.release(sequence);
         }
@@ -86,20 +109,6 @@ export async function evaluate(
   } finally {
     for (const { sequence } of [trunk, ...running]) pool.release(sequence);
   }
-}
-
-/** Feeds a step of the prefix that all sequences have; false where there is no memory for it. */
-async function feedPrefix(
-  executor: StepExecutor,
-  pool: SequencePool,
-  trunk: Running,
-  evaluation: Evaluation,
-): Promise<boolean> {
-  const { sequence } = trunk;
-  if (sequence.slot < 0 && !pool.take(sequence, sequence.tokens.length)) return false;
-  const chunks = chooseEvenChunks([trunk], executor, evaluation);
-  await step(executor, chunks, { ...evaluation, wanted: "none" });
-  return true;
 }
 
 /** Gives a sequence its memory, with the KV cache of the prefix in it; false where there is too little. */
@@ -145,19 +154,24 @@ async function evaluateStep(
   return concat(parts);
 }
 
-/** The chunks of the next step: all tokens of all sequences if they fit, else as many tokens of each. */
+/**
+ * The chunks of the next step: all tokens of all sequences if they fit, else as many tokens of each. A
+ * sequence that has to run whole does, however long others wait for it.
+ */
 function chooseEvenChunks(
   running: readonly Running[],
   executor: StepExecutor,
   { chunkSize = Infinity, whole = false }: Evaluation,
+  pace: EvaluationPace,
 ): { chunk: Chunk; running: Running }[] {
   const { limits, wholeImages } = executor;
-  let left = Math.min(limits.rows, limits.outputs);
+  let left = pace.rows(Math.min(limits.rows, limits.outputs));
   const unfed = running.reduce((sum, { sequence }) => sum + sequence.unfed, 0);
-  const even = unfed <= left ? Infinity : Math.floor(left / running.length);
-  const each = whole ? Infinity : Math.max(1, Math.min(chunkSize, even));
+  const fits = unfed <= left;
   const chunks: { chunk: Chunk; running: Running }[] = [];
-  for (const entry of running) {
+  for (const [index, entry] of running.entries()) {
+    const even = fits ? Infinity : Math.ceil(left / (running.length - index));
+    const each = whole ? Infinity : Math.max(1, Math.min(chunkSize, even));
     const { sequence } = entry;
     // An image that runs whole may have more rows than a step has outputs.
     const most = chunks.length === 0 ? limits.rows : left;

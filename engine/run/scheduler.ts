@@ -6,7 +6,7 @@
 import { nextTask, untilAborted } from "../async.ts";
 import { ModelClosedError } from "../errors.ts";
 import { DeviceLock } from "./device_lock.ts";
-import { evaluate, type Evaluation, type RunLocked } from "./evaluation.ts";
+import { evaluate, type Evaluation, type EvaluationPace, type RunLocked } from "./evaluation.ts";
 import { PromptPace } from "./prompt_pace.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
@@ -30,6 +30,7 @@ export class Scheduler {
   #evaluations = 0;
   /** Settles when the last of the evaluations is over: they run one after the other. */
   #evaluated = Promise.resolve();
+  readonly #evaluationPace: EvaluationPace;
   /** Whether an evaluation waits for memory: until it has some, no sequence is admitted. */
   #isShort = false;
   /** Whether an evaluation holds the memory that the next sequence needs: the loop rests until it is over. */
@@ -46,6 +47,7 @@ export class Scheduler {
     cacheBlocks: number,
     chunkSize: number,
     pace: PromptPace = new PromptPace(),
+    evaluationPace: PromptPace = new PromptPace(),
   ) {
     this.#executor = executor;
     this.#pool = new SequencePool(executor, cacheBlocks);
@@ -54,6 +56,16 @@ export class Scheduler {
       preempt: () => this.#preempt(),
       end: (sequence, reason) => this.#end(sequence, reason),
     }, pace);
+    this.#evaluationPace = {
+      begin: () => evaluationPace.begin(),
+      end: (rows) => evaluationPace.end(rows),
+      rows: (most) => {
+        const isAwaited = this.#running.some(({ decoding, generated }) =>
+          decoding || generated > 0
+        );
+        return isAwaited ? evaluationPace.rowsBeside(most) : most;
+      },
+    };
   }
 
   /** Sequences that run or wait. */
@@ -94,7 +106,8 @@ export class Scheduler {
     try {
       await untilAborted(before, signal);
       const runLocked: RunLocked = (part) => this.#runLocked(part, signal);
-      return await evaluate(this.#executor, this.#pool, evaluation, runLocked);
+      const pace = this.#evaluationPace;
+      return await evaluate(this.#executor, this.#pool, evaluation, runLocked, pace);
     } finally {
       ended.resolve();
       this.#evaluations--;

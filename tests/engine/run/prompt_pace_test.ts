@@ -6,6 +6,7 @@ import { PromptPace } from "../../../engine/run/prompt_pace.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
 import { FakeRunner } from "./fake_runner.ts";
 import { add, promptOf } from "./scheduler_runs.ts";
+import { until } from "../harness.ts";
 
 Deno.test("a prompt is fed in pieces of a quarter of a second while another sequence decodes", async () => {
   for (const [rowMilliseconds, most] of [[10, 24], [1, 248], [0.01, 256], [100, 8]] as const) {
@@ -55,4 +56,36 @@ Deno.test("before anything was measured, a prompt beside others is fed in small 
   now += 100;
   pace.end(100);
   assertEquals(pace.rowsBeside(256), 248);
+});
+
+Deno.test("texts to embed are fed in pieces of a quarter of a second while a sequence decodes", async () => {
+  for (const [rowMilliseconds, most] of [[10, 24], [100, 8]] as const) {
+    let now = 0;
+    const runner = new FakeRunner({ slots: 4, context: 4096, blocks: 512, chunkSize: 256 });
+    Object.assign(runner.limits, { outputs: 256 });
+    const fed: [rows: number, isBeside: boolean][] = [];
+    const { evaluate } = runner;
+    let isBeside = false;
+    runner.evaluate = (plan, output, isUnwanted) => {
+      fed.push([plan.shape.rows, isBeside]);
+      now += plan.shape.rows * rowMilliseconds;
+      return evaluate.call(runner, plan, output, isUnwanted);
+    };
+    const clocks = [new PromptPace(() => now), new PromptPace(() => now)] as const;
+    const scheduler = new Scheduler(runner, 512, 256, ...clocks);
+    const texts = Array.from({ length: 4 }, (_, index) => promptOf(120, index));
+    const embed = () => scheduler.evaluate({ sequences: texts, output: "hidden", wanted: "last" });
+    const alone = await embed();
+    const stream = add(scheduler, promptOf(20), Infinity);
+    await until(() => stream.tokens.length > 22);
+    isBeside = true;
+    assertEquals(await embed(), alone);
+    const [before, beside] = [false, true].map((which) =>
+      fed.filter(([, is]) => is === which).map(([rows]) => rows)
+    );
+    assert(Math.max(...before!) > 100, `${before}`);
+    assert(Math.max(...beside!) <= most, `${rowMilliseconds} ms a row: ${beside}`);
+    assert(beside!.length <= 6 + 4 * 120 / most, `${beside}`);
+    await scheduler.close();
+  }
 });
