@@ -58,7 +58,27 @@ function printOperations(phases: Record<string, PhaseProfile>): void {
   }
 }
 
+/** The conformance data's models that words name. @throws {Error} if there are none, before anything is measured */
+function conformanceModels(words: string[]): string[] {
+  if (words.length === 0) return [];
+  const state = `${words.join(", ")}: no shape has such a name (${
+    Object.keys(MODEL_SHAPES).join(", ")
+  })`;
+  try {
+    const names = Array.from(Deno.readDirSync(DATA), ({ name }) => name).sort();
+    const wanted = names.filter((name) =>
+      name.endsWith(".gguf") && words.some((word) => word === "all" || name.includes(word))
+    );
+    if (wanted.length > 0) return wanted;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error(`Cannot measure ${state}, and there is no conformance data in ../shared`);
+  }
+  throw new Error(`Cannot measure ${state}, and no model of the conformance data does`);
+}
+
 const wanted = positionals.length > 0 ? positionals : Object.keys(MODEL_SHAPES);
+const models = conformanceModels(wanted.filter((name) => !MODEL_SHAPES[name]));
 for (const [name, write] of Object.entries(MODEL_SHAPES)) {
   if (!wanted.includes(name)) continue;
   const path = await Deno.makeTempFile({ suffix: ".gguf" });
@@ -69,11 +89,4 @@ for (const [name, write] of Object.entries(MODEL_SHAPES)) {
     await Deno.remove(path);
   }
 }
-const parts = wanted.filter((part) => !MODEL_SHAPES[part]);
-if (parts.length > 0) {
-  const names = Array.from(Deno.readDirSync(DATA), ({ name }) => name).sort();
-  for (const name of names.filter((name) => name.endsWith(".gguf"))) {
-    const isWanted = parts.some((part) => part === "all" || name.includes(part));
-    if (isWanted) await report(name, new URL(name, DATA), SHORT_PROMPT);
-  }
-}
+for (const name of models) await report(name, new URL(name, DATA), SHORT_PROMPT);
