@@ -1,4 +1,5 @@
-// The one place where an error becomes an HTTP status and a sentence for the client. A mistake of
+// The one place where an error becomes an HTTP status and a message for the client. Messages that the
+// HTTP layer makes itself begin in lower case with the member at fault, as Ollama's do. A mistake of
 // the client is never a 5xx status, because SDKs repeat such requests up to three times.
 
 import type { ContentfulStatusCode } from "../dependencies.ts";

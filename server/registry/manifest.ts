@@ -62,7 +62,7 @@ export function fetchManifest(
  * @param subject what was attempted, for the message
  * @throws {RegistryError} if it is no such manifest, or a digest or size in it cannot be one
  */
-export function checkManifest(bytes: Uint8Array, subject: string): Manifest {
+function checkManifest(bytes: Uint8Array, subject: string): Manifest {
   const fail = (state: string): never => {
     throw new RegistryError(`${subject}: ${state}`);
   };

@@ -1,6 +1,6 @@
 // How a blob is cut into parts that are downloaded side by side, and the note of each part's
-// progress beside the partial file: the names and the JSON of Ollama (server/download.go), so that
-// either program goes on where the other stopped.
+// progress beside the partial file. Names and JSON are those of Ollama (server/download.go), so that
+// either program can continue a download of the other.
 
 import { basename, dirname, join } from "node:path";
 
@@ -15,12 +15,12 @@ export interface PartRecord {
 }
 
 /**
- * Long enough for any record, so that one written over another leaves nothing of it behind: the
- * file is never emptied, and a crash finds the old record or the new one.
+ * The length of every record. A new record overwrites the old one completely, so the file is never
+ * empty, and after a crash it has the old record or the new one.
  */
 const RECORD_BYTES = 128;
 
-/** The parts of a blob of `total` bytes: those known, and new ones where these leave gaps. */
+/** The parts of a blob of `total` bytes: the recorded ones, and new ones for the gaps between them. */
 export function planParts(
   total: number,
   partBytes: number,
@@ -88,7 +88,7 @@ async function recordPaths(partialPath: string): Promise<string[]> {
   return paths;
 }
 
-/** Whether the records can be true of one file: whole numbers, within it, no two overlapping. */
+/** Whether the records are valid: whole numbers within the file, and no two parts overlap. */
 function usable(records: readonly PartRecord[], total: number): boolean {
   let end = 0;
   const numbers = new Set<number>();

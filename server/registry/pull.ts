@@ -10,8 +10,8 @@ import { type Transfer, transfer, type TransferOptions } from "./transfer.ts";
 import { transferBlobs, type TransferProgress } from "./transfers.ts";
 
 /**
- * Pulls a model, reporting as it goes; the last record's status is "success". One that comes with the
- * program is there already, and is shown again if it was removed.
+ * Pulls a model and yields its progress; the last record's status is "success". The model in the box is
+ * not downloaded, but listed again if it was removed.
  *
  * @param name `[scheme://][host/][namespace/]model[:tag]`
  * @throws {RegistryError} what the registry refuses or fails to send; 404: it has no such model
@@ -24,7 +24,7 @@ export async function* pullModel(
   options: TransferOptions,
 ): AsyncGenerator<TransferProgress> {
   if (await store.restore(name)) {
-    // It came with the program: no registry has it.
+    // The model is part of the program: no registry has it.
     yield { status: "pulling manifest" };
     yield { status: "success" };
     return;
@@ -49,7 +49,7 @@ async function pull(
       (blob, report, signal) => pullBlob(blob, pullOptions, report, signal),
       { outlet, tuning, limit: tuning.streams, signal },
     );
-    // Each blob was hashed as it came; none got here with another digest than its name.
+    // Each blob was hashed as it arrived, so all have the digests of their names.
     outlet.emit({ status: "verifying sha256 digest" });
     outlet.emit({ status: "writing manifest" });
     const { name } = client.reference;
@@ -68,7 +68,7 @@ async function dropsLayers(
   name: ModelName,
   blobs: readonly Layer[],
 ): Promise<boolean> {
-  // One that cannot be read is replaced all the same.
+  // A manifest that cannot be read is replaced as well.
   const old = await store.readManifest(name).catch(() => undefined);
   const kept = new Set(blobs.map(({ digest }) => digest));
   return old !== undefined && blobsOf(old).some(({ digest }) => !kept.has(digest));

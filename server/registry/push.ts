@@ -21,7 +21,7 @@ import type { TransferTuning } from "./tuning.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /**
- * Pushes a model, reporting as it goes; the last record's status is "success".
+ * Pushes a model and yields its progress; the last record's status is "success".
  *
  * @param name the model's name in the store, which names the registry as well
  * @throws {ModelNotFoundError} if the store has no such model

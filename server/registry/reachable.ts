@@ -1,12 +1,12 @@
-// Finds out whether anybody accepts connections at an address: of a network that swallows packets,
-// fetch tells only after minutes.
+// Finds out whether anything accepts connections at an address. In a network that drops packets, fetch
+// fails only after minutes.
 
 import { RegistryError } from "./errors.ts";
 
-/** Where these are set, a proxy connects in our place, and there is nothing to find out. */
+/** If one of these is set, a proxy makes the connections, and the address cannot be checked. */
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].flatMap((n) => [n, n.toLowerCase()]);
 
-/** How long to wait for whom. */
+/** What to connect to, and how long to wait. */
 export interface ReachableOptions {
   /** What was attempted, for the message. */
   subject: string;
@@ -15,8 +15,8 @@ export interface ReachableOptions {
 }
 
 /**
- * Rejects if nobody accepts a connection in time; never settles otherwise. An address that refuses at
- * once is left to fetch, which reports it as fast.
+ * Rejects if nothing accepts a connection in time; never settles otherwise. An address that refuses
+ * connections is left to fetch, which reports it at once.
  *
  * @throws {RegistryError} if nobody does
  */

@@ -1,11 +1,11 @@
-// One HTTP exchange, with its redirects followed by hand: the user's credentials must not follow
-// to another origin, nor any request from https to http.
+// One HTTP exchange that follows redirects itself, because credentials must not be sent to another
+// origin, and no request may change from https to http.
 
 import { AddressError } from "../network/checked_fetch.ts";
 import { RegistryError } from "./errors.ts";
 
 const MOST_REDIRECTS = 10;
-/** Those that other methods than GET and HEAD may follow, body and all. */
+/** Statuses of redirects that are followed with the same method and body. */
 const SAME_METHOD = new Set([307, 308]);
 const REDIRECTS = new Set([301, 302, 303, ...SAME_METHOD]);
 
@@ -55,7 +55,7 @@ export async function followRedirects(
       throw new RegistryError(`${subject}: a ${method} was redirected with ${response.status}`);
     }
     url = resolve(location, url, subject);
-    // Once gone it does not come back, even if a later redirect leads home again.
+    // The credentials stay removed, even if a later redirect leads back to the first origin.
     if (url.origin !== start.origin) delete headers.authorization;
   }
   throw new RegistryError(`${subject}: more than ${MOST_REDIRECTS} redirects`);

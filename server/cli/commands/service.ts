@@ -1,6 +1,6 @@
 // `quern service`: the server as a service of the user who asks, by systemd on Linux and launchd on
-// macOS. It needs no root. Its file takes along the variables of ours that are set, so that only its
-// owner may read it: a key may be among them.
+// macOS. It needs no root rights. The file of the service contains the variables of Quern that are set.
+// Only its owner may read it, because a key may be among them.
 
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -69,7 +69,7 @@ export async function service(
   return 0;
 }
 
-/** Whatever had the file before, nobody else can read what is written. */
+/** Writes a file that only its owner can read, whatever its mode was before. */
 async function writePrivately(path: string, text: string): Promise<void> {
   const next = `${path}.new`;
   await Deno.remove(next).catch(() => {});

@@ -6,7 +6,7 @@ import type { CliDependencies } from "../dependencies.ts";
 import { formatSections, ownModelfile, type ShowAnswer } from "../model_sections.ts";
 
 /** The parts that can be asked for alone. */
-export const SHOW_PARTS = ["license", "modelfile", "parameters", "template", "system"] as const;
+const SHOW_PARTS = ["license", "modelfile", "parameters", "template", "system"] as const;
 
 /** Options of the command line. */
 export type ShowOptions = { [Part in typeof SHOW_PARTS[number]]?: boolean } & {

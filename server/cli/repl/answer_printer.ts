@@ -1,6 +1,6 @@
-// Writes an answer as it comes: thinking dimmed between two lines that say so, then the text. In a
-// terminal it is wrapped and free of control sequences; into a file or pipe goes the text as it is,
-// and thinking where it was asked for.
+// Writes an answer as it comes: thinking is dimmed between two lines that say so, then follows the
+// text. On a terminal it is wrapped, and control sequences are removed; a file or pipe gets the
+// text unchanged, and thinking only if it was asked for.
 
 import type { Environment } from "../../settings/environment.ts";
 import { movesCursor, type Style, styleFor, type Terminal } from "../terminal/mod.ts";
@@ -11,9 +11,9 @@ import { WordWrap } from "./word_wrap.ts";
 
 /** How answers are shown. */
 export interface AnswerLook {
-  /** Break rows between words. */
+  /** Whether lines are wrapped between words. */
   wordWrap: boolean;
-  /** Whether thinking is shown; where that is not said, at a terminal alone. */
+  /** Whether thinking is shown. Default: only on a terminal. */
   showThinking?: boolean | undefined;
 }
 
@@ -52,7 +52,7 @@ export class AnswerPrinter {
     }
   }
 
-  /** Ends the last row, also of an answer that was cut. */
+  /** Ends the last row, also if the answer was interrupted. */
   end(): void {
     this.#endThinking();
     if (!this.#endsRow) this.#terminal.write("\n");

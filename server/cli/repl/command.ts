@@ -1,13 +1,12 @@
-// What commands of the REPL have in common: what they are called with, what comes of them, the fault of
-// one that cannot be done, and the words of a typed line: quotes around several make them one, `"""`
-// brackets text of many lines.
+// What commands of the REPL have in common: their arguments, their outcome, their error, and the
+// words of a typed line. Quotes make one word of several; `"""` encloses text of several lines.
 
 import type { Session } from "./session.ts";
 
-/** What a command works with. */
+/** The arguments of a command. */
 export interface CommandCall {
   session: Session;
-  /** All behind the command's name. */
+  /** The text after the command's name. */
   argument: string;
   signal: AbortSignal;
 }
@@ -15,7 +14,7 @@ export interface CommandCall {
 /** "leave" ends the session. */
 export type CommandOutcome = "leave" | void;
 
-/** A fault of a command, as a sentence that says what to do; the conversation goes on. */
+/** An error of a command that tells what to do; the conversation goes on. */
 export class CommandError extends Error {
   override name = "CommandError";
 }
@@ -24,13 +23,13 @@ const FENCE = '"""';
 /** A message or a system message that opens with a fence. */
 const OPENED = /^\s*(?:\/set\s+system\s+)?"""/;
 
-/** Whether a text is whole: a fence that opens it has been closed at its end. */
+/** Whether a text is complete: if a fence opens it, one closes it. */
 export function isComplete(text: string): boolean {
   const opening = OPENED.exec(text)?.[0];
   return opening === undefined || text.slice(opening.length).trimEnd().endsWith(FENCE);
 }
 
-/** The text between fences, or, where there are none, the text. */
+/** The text without the fences around it, if there are any. */
 export function textOf(text: string): string {
   const trimmed = text.trim();
   if (!trimmed.startsWith(FENCE)) return trimmed;
@@ -38,13 +37,13 @@ export function textOf(text: string): string {
   return inner.endsWith(FENCE) ? inner.slice(0, -FENCE.length) : inner;
 }
 
-/** The first word and what comes behind it. */
+/** The first word, and the text after it. */
 export function firstWord(text: string): [word: string, rest: string] {
   const [, word = "", rest = ""] = /^\s*(\S*)\s*([^]*)$/.exec(text) ?? [];
   return [word, rest.trimEnd()];
 }
 
-/** All words; what stands in quotes is one, with the escapes of JSON if the quotes are double. */
+/** All words. Text in quotes is one word; in double quotes it may have the escapes of JSON. */
 export function wordsOf(text: string): string[] {
   const words = text.matchAll(/"((?:\\.|[^"\\])*)"|'([^']*)'|\S+/g);
   return [...words].map(([whole, double, single]) =>

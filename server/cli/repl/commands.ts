@@ -1,4 +1,5 @@
-// What a line that begins with a slash does. Faults are CommandErrors, which the REPL shows.
+// Commands of the REPL: lines that begin with a slash. Their errors are CommandErrors, which the REPL
+// shows.
 
 import { ApiError } from "../client/mod.ts";
 import {
@@ -27,13 +28,13 @@ const COMMANDS: Record<string, (call: CommandCall) => CommandOutcome | Promise<C
   "/help": help,
 };
 
-/** Whether a text is a command: a slash and one word without another, which a path would have. */
+/** Whether a text is a command: a slash and a word without further slashes, which a path would have. */
 export function isCommand(text: string): boolean {
   return /^\/(?:\?|[a-z]+)(?:\s|$)/i.test(text);
 }
 
 /**
- * Does what the text says.
+ * Runs the command of a text.
  *
  * @throws {CommandError} if there is no such command, or it cannot be done
  */
@@ -51,7 +52,7 @@ export async function runCommand(
   );
 }
 
-/** Goes on with another model; if it cannot be loaded, the old one stays. */
+/** Continues with another model. If it cannot be loaded, the old one stays. */
 async function load({ session, argument, signal }: CommandCall): Promise<void> {
   const name = requireName(argument, "/load <model>");
   const { conversation } = session;
@@ -71,7 +72,7 @@ async function load({ session, argument, signal }: CommandCall): Promise<void> {
   session.showSaved();
 }
 
-/** Makes a model of the session: what it is from, the settings, and what has been said. */
+/** Creates a model from the session: its model, its settings and the conversation. */
 async function save({ session, argument, signal }: CommandCall): Promise<void> {
   const model = requireName(argument, "/save <model>");
   const { model: { name, facts }, settings, messages } = session.conversation;

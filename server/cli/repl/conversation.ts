@@ -19,7 +19,7 @@ export function partsOf(record: OllamaRecord): RecordParts {
   return { content: isChat ? record.message.content : record.response, thinking, toolCalls };
 }
 
-/** What requests ask for, as the command line or `/set` has it. */
+/** Settings of requests, from the command line or `/set`. */
 export interface RequestSettings {
   /** Ollama's options, by their names. */
   options: Record<string, unknown>;
@@ -58,15 +58,15 @@ export class Conversation {
     return this.#messages;
   }
 
-  /** Forgets what has been said; the settings stay. */
+  /** Forgets the conversation; the settings stay. */
   clear(): void {
     this.#messages = [];
   }
 
-  /** Has the server load the model, or wait until it is there. */
+  /** Makes the server load the model, and waits until it is loaded. */
   async load(signal: AbortSignal): Promise<void> {
     const { options } = this.settings;
-    // Without keep_alive, whose 0 would mean the opposite; each answer brings it.
+    // Without keep_alive: with 0 this request would unload the model. Each later request sends it.
     const body = { model: this.model.name, options, stream: false };
     await this.#api.json("/api/generate", body, { signal });
   }
@@ -91,7 +91,7 @@ export class Conversation {
     signal: AbortSignal,
   ): AsyncGenerator<OllamaRecord> {
     const { system } = this.settings;
-    // An empty prompt would only load the model; one without a template goes on from nothing.
+    // An empty prompt would only load the model. With `raw`, generation starts from nothing.
     const raw = this.settings.raw || prompt === "" && !knowsTurns(this.model.facts);
     return this.#api.stream<OllamaRecord>("/api/generate", {
       ...this.#common(),

@@ -1,6 +1,6 @@
-// What has been typed before, across runs: a file with a text per line, the oldest first; line feeds
-// and backslashes within a text are escaped by a backslash. Only its owner can read the file.
-// Runs beside each other append, so that none loses what another has written.
+// The history of inputs, across runs: a file with a text per line, the oldest first. Line feeds and
+// backslashes within a text are escaped by a backslash. Only its owner can read the file.
+// Concurrent runs append to it, so that none loses what another has written.
 
 import { dirname } from "node:path";
 

@@ -1,6 +1,6 @@
-// Paths of images in a prompt, as people type them and as terminals paste a file that is dropped on
-// them: those that exist are read and taken out of the text, the others are told of; all other words
-// stay as they are. What is in the files is the server's business.
+// Paths of images in a prompt, as people type them, and as terminals insert files that are dropped on
+// them. Files that exist are read and their paths removed from the text; missing ones are reported. The
+// server checks what is in the files.
 
 import { join, resolve } from "node:path";
 
@@ -74,7 +74,7 @@ async function readIfFile(path: string): Promise<Uint8Array | undefined> {
   }
 }
 
-/** The gaps that the paths have left. */
+/** The text without the gaps that the paths have left. */
 function tidy(text: string): string {
   return text.replace(/(\S) {2,}(?=\S)/g, "$1 ").trim();
 }

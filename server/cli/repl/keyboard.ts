@@ -1,16 +1,16 @@
-// Keys of this process's terminal, one by one instead of by lines. Behind an interface, so that tests
-// can type; what the bytes mean is keys.ts.
+// The bytes of keys of this process's terminal, one by one instead of by lines. Behind an interface, so
+// that tests can type. keys.ts decodes them.
 
 /**
- * How the terminal treats what is typed: `keys` gives each key to the program, Ctrl-C too; `silent`
- * shows nothing and leaves Ctrl-C a signal; `lines` is how a shell has it.
+ * How the terminal treats input: `keys` gives each key to the program, including Ctrl-C; `silent` shows
+ * nothing, and Ctrl-C is a signal; `lines` is the mode of a shell.
  */
 export type KeyboardMode = "keys" | "silent" | "lines";
 
 /** Where keys come from. */
 export interface Keyboard {
   setMode(mode: KeyboardMode): void;
-  /** What has been typed, as soon as there is something; undefined when the terminal is gone. */
+  /** The next input; undefined when the terminal is gone. */
   read(): Promise<Uint8Array | undefined>;
   /** Calls back when the window has another size, until the returned function is called. */
   onResize(callback: () => void): () => void;

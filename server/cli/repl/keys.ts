@@ -1,5 +1,5 @@
-// Bytes of a terminal in raw mode -> keys. Knows the sequences of xterm and those that follow it, and
-// bracketed paste; a sequence or character that a read cuts in two is put together again.
+// Bytes of a terminal in raw mode -> keys. Knows the sequences of xterm and compatible terminals, and
+// bracketed paste. A sequence or character that is split between two reads is joined again.
 // https://invisible-island.net/xterm/ctlseqs/ctlseqs.html
 
 /**
@@ -8,7 +8,7 @@
  */
 export interface Key {
   readonly name: string;
-  /** Empty but for `text` and `paste`. */
+  /** Empty except for `text` and `paste`. */
   readonly text: string;
 }
 

@@ -1,12 +1,15 @@
-// The text that is being typed, as a pure state: keys in, text and cursor out. A line feed in it is
-// part of the message; whether Enter ends the message is the owner's rule. Draws nothing.
+// The text that is being typed: takes keys, and holds text and cursor. A line feed is part of the
+// message; the owner decides whether Enter ends it. Draws nothing.
 // Keys are those of GNU Readline's Emacs mode: https://tiswww.case.edu/php/chet/readline/rluserman.html
 
 import { withoutControls } from "../terminal/width.ts";
 import type { Key } from "./keys.ts";
 import { ReverseSearch } from "./reverse_search.ts";
 
-/** What a key asks of the owner: take the text, forget it, end, clear the screen, stop the process. */
+/**
+ * What the owner has to do after a key: take the text, forget it, end, clear the screen, or stop
+ * the process.
+ */
 export type EditorAction = "submit" | "cancel" | "end" | "clear" | "suspend";
 
 /** What an editor is made of. */
@@ -28,7 +31,7 @@ export class LineEditor {
   #text = "";
   /** UTF-16 units before the cursor; always between two graphemes. */
   #cursor = 0;
-  /** Where in the history the text is from; its length is the text typed last. */
+  /** Index in the history of the text that is shown; its length stands for the text being typed. */
   #place: number;
   #draft = "";
   #killed = "";
@@ -48,12 +51,12 @@ export class LineEditor {
     return this.#search ? this.text.length : this.#cursor;
   }
 
-  /** What is searched for in the history, while it is. */
+  /** The text that is searched for in the history; undefined without a search. */
   get query(): string | undefined {
     return this.#search?.query;
   }
 
-  /** Takes a key; what it asks of the owner, if anything. */
+  /** Takes a key; returns what the owner has to do, if anything. */
   press(key: Key): EditorAction | void {
     if (this.#search) {
       const outcome = this.#search.press(key);

@@ -1,4 +1,4 @@
-// What the server says about a model before it runs; a model that is not there is pulled first.
+// The facts that the server tells about a model before it runs. A missing model is pulled first.
 
 import { BOX_MODEL } from "../../../engine/mod.ts";
 import { type Api, ApiError, type OllamaMessage } from "../client/mod.ts";
@@ -12,18 +12,18 @@ const MOST_NAMED = 8;
 
 /** The answer of POST /api/show. */
 export interface ModelFacts extends ShowAnswer {
-  /** Program that lays out turns in the place of a template. */
+  /** The renderer that is used instead of a template. */
   renderer?: string;
   /** The conversation that the model was saved with. */
   messages?: OllamaMessage[];
 }
 
-/** Who asks and how. */
+/** How to find a model. */
 export interface FindOptions {
   api: Api;
   terminal: Terminal;
   environment: Environment;
-  /** Whether a registry without TLS will do. */
+  /** Whether a registry without TLS is allowed. */
   insecure?: boolean;
   signal: AbortSignal;
 }
@@ -71,7 +71,7 @@ async function pull(
   }
 }
 
-/** What could have been meant, and what there is, as the end of a message. */
+/** The end of a message: the model that may have been meant, and the models that there are. */
 async function modelsInstead(api: Api, model: string, signal: AbortSignal): Promise<string> {
   const names = await modelNames(api, signal);
   const near = nearestModel(model, names);
@@ -99,7 +99,7 @@ function nearestModel(model: string, names: readonly string[]): string | undefin
   return near === model ? undefined : near;
 }
 
-/** Names of the models on the server, none where it does not tell. */
+/** Names of the models on the server; none if it does not answer. */
 async function modelNames(api: Api, signal: AbortSignal): Promise<string[]> {
   const { models = [] } = await api.json<{ models?: { name: string }[] }>("/api/tags", undefined, {
     signal,

@@ -41,7 +41,7 @@ export interface PromptReaderOptions {
 /** Before the first line of a message, and before each further one. */
 export const PROMPT = ">>> ";
 
-export const CONTINUATION = "... ";
+const CONTINUATION = "... ";
 
 /** Has the terminal mark what is pasted, so that its line feeds are no Enter. */
 const BRACKETED_PASTE = { on: "\x1b[?2004h", off: "\x1b[?2004l" };

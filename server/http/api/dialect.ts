@@ -9,7 +9,7 @@ import { anthropicError } from "./anthropic/errors.ts";
 import { newId } from "./anthropic/events.ts";
 import type { OllamaError } from "./ollama/answer_schema.ts";
 import type { OpenAiError } from "./openai/answer_schema.ts";
-import { openAiError } from "./openai/error.ts";
+import { openAiError } from "./openai/errors.ts";
 
 /** An API by the vendor whose clients speak it. */
 export type Dialect = "ollama" | "openai" | "anthropic";

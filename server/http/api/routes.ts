@@ -81,6 +81,6 @@ export function apiRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
 }
 
 /** The content of /openapi.json. */
-export function openApiDocument(version: string): OpenApiDocument {
+function openApiDocument(version: string): OpenApiDocument {
   return describeApi(operations, TAGS, version);
 }

@@ -1,5 +1,5 @@
-// Tools as Ollama's and OpenAI's APIs have them alike: the schemas of functions that may be called and of
-// calls of them, and a function -> the engine's tool. Pure.
+// Tools as Ollama's and OpenAI's APIs have them alike: the schemas of functions that may be called
+// and of calls of them, and a function -> the engine's tool. Pure.
 
 import type { Tool } from "../../../engine/mod.ts";
 import { type BodyOf, flag, text } from "../body/schema.ts";

@@ -28,7 +28,7 @@ const VALUE_BYTES = 32;
 const SMALL_BYTES = 256 * 2 ** 10;
 
 /** Settles when all large bodies that came earlier have been parsed. */
-let turn: Promise<void> = Promise.resolve();
+let earlier: Promise<void> = Promise.resolve();
 
 /**
  * The JSON value of a request body, whatever its content type says.
@@ -52,8 +52,8 @@ export async function readJson(
 export async function parseBytes(bytes: Uint8Array, allowance: BodyAllowance): Promise<unknown> {
   const parse = () => parseInSlices(bytes, (values) => allowance.hold(values * VALUE_BYTES));
   if (bytes.length <= SMALL_BYTES) return await parse();
-  const parsed = turn.then(parse);
-  turn = parsed.then(() => {}, () => {});
+  const parsed = earlier.then(parse);
+  earlier = parsed.then(() => {}, () => {});
   return await parsed;
 }
 

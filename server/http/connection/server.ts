@@ -9,7 +9,7 @@ import { nextTask } from "../../../engine/mod.ts";
 import type { Log } from "../../log.ts";
 import { type Admission, Connection, type Handler, type Patience } from "./connection.ts";
 import type { RequestHead } from "./request_head.ts";
-import { Turns } from "./turns.ts";
+import { StartQueue } from "./start_queue.ts";
 
 /** Bounds of a server; each has a default. */
 export interface HttpServerOptions {
@@ -61,7 +61,7 @@ export class HttpServer {
   readonly #patience: Patience;
   readonly #connections = new Map<Connection, Promise<void>>();
   readonly #accepting: Promise<void>;
-  readonly #turns = new Turns(nextTask);
+  readonly #starts = new StartQueue(nextTask);
   readonly #sweep: ReturnType<typeof setInterval>;
   #limit: number;
   #refused = 0;
@@ -73,7 +73,7 @@ export class HttpServer {
     const { isUrgent = () => false } = options;
     this.#handler = handler;
     this.#admit = async (head) => {
-      if (!isUrgent(head)) await this.#turns.take();
+      if (!isUrgent(head)) await this.#starts.wait();
     };
     this.#log = options.log;
     this.#limit = options.maxConnections ?? MAX_CONNECTIONS;
@@ -113,7 +113,7 @@ export class HttpServer {
     for (let accepted = 1; !this.#closed; accepted++) {
       try {
         this.#take(await this.#listener.accept());
-        this.#turns.arrive();
+        this.#starts.arrive();
         // Connections that wait already are all accepted without anybody else in between.
         if (accepted % ACCEPTED_AT_ONCE === 0) await nextTask();
       } catch (error) {

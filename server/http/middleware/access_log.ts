@@ -51,7 +51,7 @@ function endOf({ failure }: Generation): string {
  * `in 4 + 8 - prefill 120.0 tok/s - out 34 - decode 45.6 tok/s`: the first two numbers are tokens of
  * the prompt, cached ones and new ones. A rate that was not measured is left out.
  */
-export function describeUsage(usage: Usage): string {
+function describeUsage(usage: Usage): string {
   const { promptTokens, cachedTokens, completionTokens } = usage;
   const rate = (name: string, value: number | undefined) =>
     value === undefined ? [] : [`${name} ${value.toFixed(1)} tok/s`];

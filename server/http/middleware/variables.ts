@@ -1,4 +1,5 @@
-// What middleware and routes leave for each other in the context of a request, and when a request is over.
+// What middleware and routes leave for each other in the context of a request, and when a request
+// is over.
 
 import type { BodyAllowance } from "../body/bodies.ts";
 import type { Generation } from "../generation/generation.ts";

@@ -1,6 +1,6 @@
-// The files of the page, as `deno task web:build` has made them: each is there compressed with Brotli,
-// read at its first request and kept. Who takes no Brotli, as browsers do without TLS on other hosts
-// than this one, gets gzip or the plain bytes.
+// The files of the page, as `deno task web:build` has made them: compressed with Brotli. A file is
+// read at its first request and kept. Clients that do not accept Brotli, such as browsers without TLS
+// on other hosts, get gzip or the plain bytes.
 
 import { createHash } from "node:crypto";
 import { brotliDecompressSync, gzipSync } from "node:zlib";
@@ -28,8 +28,8 @@ interface Asset {
 const assets = new Map<string, Asset>();
 
 /**
- * A response with a file of the page; undefined if there is none of that name. Names with a hash
- * stand for one content for ever; others are asked for again each time.
+ * A response with a file of the page; undefined if there is none of that name. Files with a hash in
+ * their names never change and are cached for ever; others are requested again each time.
  *
  * @param request whose headers tell the encodings that it takes, and what it has
  */
@@ -67,7 +67,7 @@ async function find(name: string): Promise<Asset | undefined> {
   const known = assets.get(name);
   if (known) return known;
   const type = TYPES[/\.\w+$/.exec(name)?.[0] ?? ""];
-  // What is asked for comes from outside: nothing but a plain name leads to a file.
+  // The name comes from a client, so only a plain file name is accepted.
   if (!type || !/^[\w-]+\.\w+$/.test(name)) return undefined;
   try {
     const brotli = await Deno.readFile(new URL(`${name}.br`, FOLDER));

@@ -6,8 +6,8 @@ import type { AppEnvironment } from "../app_types.ts";
 import { assetResponse } from "./assets.ts";
 
 /**
- * What a document may do: run and load the files of this server alone, ask this server alone, and be
- * framed by nobody. Images may be those that people attach.
+ * The content security policy: only files of this server run and load, only this server is asked,
+ * and no page may frame it. Images may also be attachments.
  */
 const DOCUMENT_HEADERS = {
   "content-security-policy": [

@@ -35,7 +35,7 @@ export function toTurns(body: AnthropicRequest, info: ModelInfo): ChatMessage[] 
 }
 
 /** Combines consecutive turns of one role; results of tools stay apart. */
-export function combineTurns(turns: readonly ChatMessage[]): ChatMessage[] {
+function combineTurns(turns: readonly ChatMessage[]): ChatMessage[] {
   const combined: ChatMessage[] = [];
   for (const turn of turns) {
     const last = combined.at(-1);

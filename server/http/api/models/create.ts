@@ -17,7 +17,7 @@ import { type CreateBody, createSchema } from "./schema.ts";
  * @param model name of the new model
  * @throws {HttpError} 400 for what this version does not do
  */
-export function toCreateRequest(body: CreateBody, model: string): CreateRequest {
+function toCreateRequest(body: CreateBody, model: string): CreateRequest {
   if (Object.keys(body.draft_files ?? {}).length > 0) {
     throw new HttpError(400, "draft_files: draft models are not available", "draft_files");
   }

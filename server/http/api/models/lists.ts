@@ -26,7 +26,7 @@ import type {
 const FOREVER_YEARS = 292;
 
 /** An entry of /api/tags. */
-export function toTag(entry: StoreEntry, digest: string): OllamaTag {
+function toTag(entry: StoreEntry, digest: string): OllamaTag {
   const { source } = entry;
   return {
     name: entry.name,
@@ -49,7 +49,7 @@ export function capabilitiesOf(info: ModelInfo): string[] {
 }
 
 /** An entry of /api/ps. */
-export function toProcess(running: RunningModel, digest: string, now: Date): OllamaProcess {
+function toProcess(running: RunningModel, digest: string, now: Date): OllamaProcess {
   const { entry, contextLength, progress } = running;
   const { weights, keyValueCache, scratch, onCpu = 0 } = running.memory;
   const size = weights + keyValueCache + scratch;
@@ -67,7 +67,7 @@ export function toProcess(running: RunningModel, digest: string, now: Date): Oll
 }
 
 /** A worker that does not answer, for /api/ps. Ollama has no such member, and its clients ignore it. */
-export function toBusyWorker(
+function toBusyWorker(
   { name, since }: BusyWorker,
 ): NonNullable<OllamaProcesses["busy_workers"]>[number] {
   return { model: name, since: new Date(since).toISOString() };

@@ -3,7 +3,7 @@
 // paths.
 
 import { native, streamed } from "../ollama/operations.ts";
-import { openAiError } from "../openai/error.ts";
+import { openAiError } from "../openai/errors.ts";
 import { openAiErrors } from "../openai/operations.ts";
 import {
   type ErrorSchema,

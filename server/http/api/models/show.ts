@@ -32,7 +32,7 @@ const CHAT_TEMPLATE = "tokenizer.chat_template";
 const LEFT_OUT = ["general.name", CHAT_TEMPLATE];
 
 /** The answer. Members that would be empty are left out. */
-export function toShow(shown: StoreEntry, headers: ShownHeaders, body: ShowBody): OllamaShow {
+function toShow(shown: StoreEntry, headers: ShownHeaders, body: ShowBody): OllamaShow {
   const entry = overridden(shown, body);
   const { defaults, info, source } = entry;
   const { license, system, renderer, parser, requires, messages, parameters } = defaults;

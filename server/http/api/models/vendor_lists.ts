@@ -22,17 +22,17 @@ export function toOpenAiModel({ name, modified }: StoreEntry, id = name): OpenAi
 }
 
 /** @param id as of toOpenAiModel() */
-export function toAnthropicModel({ name, modified }: StoreEntry, id = name): AnthropicModel {
+function toAnthropicModel({ name, modified }: StoreEntry, id = name): AnthropicModel {
   return { type: "model", id, display_name: name, created_at: modified.toISOString() };
 }
 
 /** The list for OpenAI's clients. */
-export function toOpenAiModels(entries: readonly StoreEntry[]): OpenAiModels {
+function toOpenAiModels(entries: readonly StoreEntry[]): OpenAiModels {
   return { object: "list", data: entries.map((entry) => toOpenAiModel(entry)) };
 }
 
 /** The list for Anthropic's clients: one page. */
-export function toAnthropicModels(entries: readonly StoreEntry[]): AnthropicModels {
+function toAnthropicModels(entries: readonly StoreEntry[]): AnthropicModels {
   return {
     data: entries.map((entry) => toAnthropicModel(entry)),
     has_more: false,

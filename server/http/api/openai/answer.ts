@@ -2,6 +2,8 @@
 
 import type { DoneEvent, Usage } from "../../../../engine/mod.ts";
 import { type ServerSentEvent, type SseComment, waitingComment } from "../../stream/stream.ts";
+import { messageOf } from "../../../log.ts";
+import { openAiError } from "./errors.ts";
 import type { CompletionUsage, OpenAiError } from "./answer_schema.ts";
 
 /** An event of a stream of completions. */
@@ -13,6 +15,11 @@ export type CompletionRecord<Chunk> = CompletionEvent<Chunk> | SseComment;
 /** The sign of life of a stream: a comment, which clients ignore. */
 export function waiting(ahead: number | undefined): SseComment[] {
   return [{ comment: waitingComment(ahead) }];
+}
+
+/** The last event of a stream that failed. */
+export function failed(error: unknown): ServerSentEvent<OpenAiError> {
+  return { data: openAiError(500, messageOf(error)) };
 }
 
 /** Seconds since 1970. */

@@ -4,7 +4,7 @@
 import { composeContent, type ComposedContent, type ContentPiece } from "../../../image_mark.ts";
 import type { ReadImage } from "../images.ts";
 import type { Given } from "../../body/schema.ts";
-import { refusal } from "./error.ts";
+import { refusal } from "./errors.ts";
 import type { Content, ContentPart } from "./schema.ts";
 
 const TEXT_TYPES = ["text", "input_text", "output_text", "summary_text", "reasoning_text"];

@@ -9,7 +9,7 @@ import {
   completionSchema,
   openAiErrorSchema,
 } from "./answer_schema.ts";
-import { openAiError } from "./error.ts";
+import { openAiError } from "./errors.ts";
 import { openAiChatSchema, openAiCompletionSchema } from "./schema.ts";
 
 /** The errors of OpenAI's API. */

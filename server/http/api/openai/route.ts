@@ -11,7 +11,7 @@ import { translateChat } from "./chat/body.ts";
 import { ChatEncoder } from "./chat/events.ts";
 import { echoedPrompts, translateCompletion } from "./completion/body.ts";
 import { CompletionEncoder } from "./completion/events.ts";
-import { withParam } from "./error.ts";
+import { withParam } from "./errors.ts";
 import {
   type ChatBody,
   type CompletionBody,

@@ -4,7 +4,7 @@
 import type { ChatRequest, ModelInfo } from "../../../../engine/mod.ts";
 import type { Given } from "../../body/schema.ts";
 import { toTool, type WireFunction } from "../tools.ts";
-import { refusal } from "./error.ts";
+import { refusal } from "./errors.ts";
 import type { OpenAiBody } from "./schema.ts";
 
 /** The part of the engine's request that is about tools. */

@@ -11,7 +11,7 @@ import { isAlternatives, MOST_ALTERNATIVES } from "../logprobs.ts";
 import { type EngineOptions, type Loading, readOptions } from "../options.ts";
 import type { Given } from "../../body/schema.ts";
 import { given } from "../../../given.ts";
-import { refusal } from "./error.ts";
+import { refusal } from "./errors.ts";
 import type { FormatType, OpenAiBody, SamplingBody } from "./schema.ts";
 
 /** Sampling, limits and loading. */

@@ -4,7 +4,7 @@
 import type { ChatMessage, ModelInfo, ToolCall } from "../../../../../engine/mod.ts";
 import { imageReader } from "../../images.ts";
 import { readArguments, readContent } from "../content.ts";
-import { refusal } from "../error.ts";
+import { refusal } from "../errors.ts";
 import {
   readAlternatives,
   readCommon,

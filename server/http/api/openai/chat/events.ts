@@ -1,12 +1,12 @@
 // POST /v1/chat/completions: the engine's events -> a stream of chunks, and the whole answer. Pure.
 // Format: https://platform.openai.com/docs/api-reference/chat-streaming
 
-import { messageOf } from "../../../../log.ts";
 import type { DoneEvent, TokenLogprob } from "../../../../../engine/mod.ts";
 import { toLogprobs } from "../../logprobs.ts";
 import {
   type CompletionEvent,
   type CompletionRecord,
+  failed,
   SYSTEM_FINGERPRINT,
   toDropped,
   toSeconds,
@@ -23,7 +23,6 @@ import type {
 } from "../answer_schema.ts";
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../../handler.ts";
 import { toProgress } from "../../options.ts";
-import { openAiError } from "../error.ts";
 
 /** A chat completion. */
 export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
@@ -72,10 +71,7 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
 
   readonly waiting = waiting;
 
-  fail(failure: unknown): CompletionEvent<ChatChunk> {
-    const message = messageOf(failure);
-    return { data: openAiError(500, message) };
-  }
+  readonly fail = failed;
 
   whole(): ChatCompletion {
     const done = this.#done!;

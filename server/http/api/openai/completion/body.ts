@@ -5,7 +5,7 @@
 
 import type { ModelInfo } from "../../../../../engine/mod.ts";
 import type { EngineOptions } from "../../options.ts";
-import { refusal } from "../error.ts";
+import { refusal } from "../errors.ts";
 import { readAlternatives, readCommon, refuseInCompletions } from "../translation.ts";
 import type { Task, Translation } from "../../handler.ts";
 import type { CompletionBody } from "../schema.ts";

@@ -2,11 +2,11 @@
 // prompt; thinking and calls have no place here. Pure.
 // Format: https://platform.openai.com/docs/api-reference/completions/object
 
-import { messageOf } from "../../../../log.ts";
 import type { DoneReason, TokenLogprob, Usage } from "../../../../../engine/mod.ts";
 import {
   type CompletionEvent,
   type CompletionRecord,
+  failed,
   SYSTEM_FINGERPRINT,
   toSeconds,
   toUsage,
@@ -15,7 +15,6 @@ import {
 import type { AnswerHead, ChoiceEvent, EventEncoder } from "../../handler.ts";
 import type { Completion, CompletionChunk } from "../answer_schema.ts";
 import { append, noLogprobs, toCompletionLogprobs } from "./logprobs.ts";
-import { openAiError } from "../error.ts";
 
 /** The answer to one prompt so far. */
 type Choice = Omit<CompletionChunk["choices"][number], "index">;
@@ -69,10 +68,7 @@ export class CompletionEncoder implements EventEncoder<CompletionRecord<Completi
 
   readonly waiting = waiting;
 
-  fail(failure: unknown): CompletionEvent<CompletionChunk> {
-    const message = messageOf(failure);
-    return { data: openAiError(500, message) };
-  }
+  readonly fail = failed;
 
   whole(): Completion {
     const choices = this.#choices.map(({ finish_reason: finish, ...choice }, index) => {

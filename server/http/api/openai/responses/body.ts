@@ -2,7 +2,7 @@
 // Format: https://platform.openai.com/docs/api-reference/responses/create
 
 import type { ModelInfo } from "../../../../../engine/mod.ts";
-import { refusal } from "../error.ts";
+import { refusal } from "../errors.ts";
 import { readCommon, readEffort, readFormat } from "../translation.ts";
 import type { Translation } from "../../handler.ts";
 import { readInput } from "./input.ts";

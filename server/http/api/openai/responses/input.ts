@@ -4,7 +4,7 @@
 import type { ChatMessage, ModelInfo } from "../../../../../engine/mod.ts";
 import { imageReader, type ReadImage } from "../../images.ts";
 import { readArguments, readContent } from "../content.ts";
-import { refusal } from "../error.ts";
+import { refusal } from "../errors.ts";
 import { engineName } from "./tools.ts";
 import type { InputItem, ResponsesBody } from "../schema.ts";
 

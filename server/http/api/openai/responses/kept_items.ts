@@ -3,7 +3,7 @@
 // Pure.
 // Format: https://platform.openai.com/docs/api-reference/responses
 
-import { refusal } from "../error.ts";
+import { refusal } from "../errors.ts";
 import type { Given } from "../../../body/schema.ts";
 import type { Content, ContentPart, InputItem, ResponsesBody } from "../schema.ts";
 import type { InputItems, KeptItem, KeptPart } from "./answer_schema.ts";

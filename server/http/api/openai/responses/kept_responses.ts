@@ -7,7 +7,7 @@ import type { BodyAllowance } from "../../../body/bodies.ts";
 import { HttpError } from "../../../errors.ts";
 import { parseBytes } from "../../../body/json_body.ts";
 import { ResponseStore } from "../../../response_store.ts";
-import { refusal } from "../error.ts";
+import { refusal } from "../errors.ts";
 import {
   fromResponseId,
   isReference,

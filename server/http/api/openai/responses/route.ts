@@ -9,7 +9,7 @@ import { KeptResponses } from "./kept_responses.ts";
 import { ResponseStore } from "../../../response_store.ts";
 import { sseResponse } from "../../../stream/stream.ts";
 import { answer, type Endpoint } from "../../handler.ts";
-import { withParam } from "../error.ts";
+import { withParam } from "../errors.ts";
 import { openAiResponsesSchema, type ResponsesBody } from "../schema.ts";
 import { createValidator } from "../../../body/validate.ts";
 import type { DeletedResponse, InputItems, WholeResponse } from "./answer_schema.ts";

@@ -3,7 +3,7 @@
 // are told with both parts. Pure. Format: https://platform.openai.com/docs/api-reference/responses/create
 
 import type { Given } from "../../../body/schema.ts";
-import { refusal } from "../error.ts";
+import { refusal } from "../errors.ts";
 import type { ToldFunction, ToldTool } from "./answer_schema.ts";
 import type { ResponsesBody, ResponseTool } from "../schema.ts";
 import type { WireFunction } from "../../tools.ts";

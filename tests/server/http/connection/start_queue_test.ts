@@ -1,9 +1,9 @@
 // Requests that come in numbers begin one after the other, so that those which are answered at once
-// come between them. Turns of the event loop are counted, for seconds say more of the machine.
+// come between them. StartQueue of the event loop are counted, for seconds say more of the machine.
 
 import { fileURLToPath } from "node:url";
 import { assert, assertEquals } from "@std/assert";
-import { Turns } from "../../../../server/http/connection/turns.ts";
+import { StartQueue } from "../../../../server/http/connection/start_queue.ts";
 import { isUrgent } from "../../../../server/http/mod.ts";
 import { post, serve } from "./raw_client.ts";
 
@@ -61,13 +61,13 @@ Deno.test("what lies ready is neither all accepted nor all answered in one turn 
 
 Deno.test("one request begins in each turn of the loop, in order", async () => {
   let tasks = 0;
-  const turns = new Turns(async () => {
+  const turns = new StartQueue(async () => {
     tasks++;
     await Promise.resolve();
   });
   const begun: [request: number, tasks: number][] = [];
   await Promise.all(Array.from({ length: 5 }, async (_, request) => {
-    await turns.take();
+    await turns.wait();
     begun.push([request, tasks]);
   }));
   assertEquals(begun, [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]]);
@@ -77,15 +77,15 @@ Deno.test("one request begins in each turn of the loop, in order", async () => {
 Deno.test("connections are accepted before the next request begins, but not for ever", async () => {
   let tasks = 0;
   let arriving = 3;
-  const turns: Turns = new Turns(() => {
+  const turns: StartQueue = new StartQueue(() => {
     tasks++;
     if (arriving-- > 0) turns.arrive();
     return Promise.resolve();
   });
-  await turns.take();
+  await turns.wait();
   assertEquals(tasks, 4);
   arriving = Infinity;
-  await turns.take();
+  await turns.wait();
   assertEquals(tasks, 12);
 });
 
