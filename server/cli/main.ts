@@ -5,7 +5,7 @@
 // the reason on standard error; 130 ended by Ctrl-C.
 
 import { Command, CommanderError } from "../dependencies.ts";
-import { connect, type Version } from "./client/mod.ts";
+import { connect } from "./client/mod.ts";
 import { defineEmbed, defineRun } from "./commands/define_answers.ts";
 import { defineBench, defineDoctor } from "./commands/define_machine.ts";
 import {
@@ -110,7 +110,7 @@ async function compareVersions(world: CliDependencies): Promise<void> {
   let warning: string | undefined;
   try {
     await using api = await connect(world, { mayStart: false });
-    const { version, quern_version } = await api.json<Partial<Version>>("/api/version");
+    const { version, quern_version } = await api.json("/api/version");
     if (quern_version === undefined) {
       warning = `the server at ${api.url} is not Quern, version ${version}`;
     } else if (quern_version !== VERSION) {

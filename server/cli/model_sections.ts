@@ -2,13 +2,8 @@
 // from the answer of /api/show. Pure.
 
 import { padEnd, type Style, widthOf } from "./terminal/mod.ts";
-import type { OllamaDetails, OllamaShow } from "./client/mod.ts";
+import type { ShowAnswer } from "./client/mod.ts";
 import { formatCount } from "../../engine/mod.ts";
-
-/** What is printed of an answer of /api/show, whose empty members servers leave out. */
-export type ShowAnswer = Partial<Omit<OllamaShow, "details" | "messages">> & {
-  details?: Partial<OllamaDetails>;
-};
 
 /** How the sections are printed. */
 export interface SectionOptions {

@@ -18,6 +18,7 @@ import {
 import type { AppEnvironment } from "./app_types.ts";
 import { createApp } from "./app.ts";
 import type { Drain } from "./drain.ts";
+import { given } from "../given.ts";
 import { type Log, messageOf } from "../log.ts";
 import { isLoopback } from "../network/host.ts";
 import { ResponseStore } from "./response_store.ts";
@@ -67,57 +68,23 @@ export interface ServerParts {
 }
 
 /** Puts a server together. Nothing is loaded or read before the first request. */
-export function assemble({ dependencies, settings, log, port }: AssembleOptions): ServerParts {
-  const { models, keepUnused, keepAlive, loadTimeout, maxLoaded, maxSequences } = settings;
-  const { contextLength, gpuMemory, gpuOverhead } = settings;
-  const { open, inspect, memory, fetch } = dependencies;
-  const { cloudHost, cloudKey, cloudApi } = settings;
-  const remote = new RemoteModels({
-    fetch,
-    remotes: settings.remotes,
-    report: log.warn,
-    ...(cloudHost !== undefined && { cloudHost }),
-    ...(cloudKey !== undefined && { cloudKey }),
-    ...(cloudApi && { cloudApi }),
-  });
+export function assemble(options: AssembleOptions): ServerParts {
+  const { dependencies, settings, log, port } = options;
+  const remote = createRemoteModels(options);
   const store = new ModelStore({
-    folder: models,
-    inspect,
+    folder: settings.models,
+    inspect: dependencies.inspect,
     builtin: settings.noBox ? [] : [BOX_MODEL],
     remote,
-    keepUnused,
+    keepUnused: settings.keepUnused,
     // Clients of other machines must not be able to read files of this one.
     allowPaths: !port || isLoopback(settings.host.hostname),
     onBroken: (path, error) => log.warn(`left out of the models: ${path}: ${messageOf(error)}`),
   });
-  const manager = new ModelManager({
-    store,
-    open: (source, options) =>
-      source.kind === "remote" ? remote.open(source, options.signal) : open(source, options),
-    keepAlive,
-    loadTimeout,
-    maxLoaded,
-    isolation: settings.isolation,
-    warn: log.warn,
-    ...(memory && {
-      estimate: memory.estimate,
-      ...memory.isGpuFaster && { isGpuFaster: memory.isGpuFaster },
-      budget: () =>
-        memory.budget({
-          overhead: gpuOverhead,
-          ...(gpuMemory !== undefined && { total: gpuMemory }),
-        }),
-    }),
-    load: {
-      maxSequences,
-      ...(contextLength !== undefined && { contextLength }),
-    },
-  });
-  const { cache, responses: bounds } = settings;
-  const responses = cache !== undefined
-    ? new ResponseStore({ folder: join(cache, "responses"), warn: log.warn, ...bounds })
-    : undefined;
-  const keepsAny = Math.min(bounds.count, bounds.bytes, bounds.age) > 0;
+  const manager = createManager(options, store, remote);
+  const responses = createResponseStore(options);
+  const { count, bytes, age } = settings.responses;
+  const keepsAny = Math.min(count, bytes, age) > 0;
   const app = createApp({
     store,
     manager,
@@ -126,7 +93,7 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
     origins: settings.origins,
     maxQueue: settings.maxQueue,
     anthropicExact: settings.anthropicExact,
-    hasCloud: cloudHost !== undefined,
+    hasCloud: settings.cloudHost !== undefined,
     hosts: settings.hosts,
     ...(responses && keepsAny && { responses }),
     ...port,
@@ -135,4 +102,45 @@ export function assemble({ dependencies, settings, log, port }: AssembleOptions)
     ...(port && settings.apiKey && { apiKey: settings.apiKey }),
   });
   return { app, manager, store, responses };
+}
+
+function createRemoteModels({ dependencies, settings, log }: AssembleOptions): RemoteModels {
+  const { cloudHost, cloudKey, cloudApi, remotes } = settings;
+  return new RemoteModels({
+    fetch: dependencies.fetch,
+    remotes,
+    report: log.warn,
+    ...given({ cloudHost, cloudKey, cloudApi }),
+  });
+}
+
+function createManager(
+  { dependencies: { open, memory }, settings, log }: AssembleOptions,
+  store: ModelStore,
+  remote: RemoteModels,
+): ModelManager {
+  const { keepAlive, loadTimeout, maxLoaded, maxSequences, isolation } = settings;
+  const { contextLength, gpuMemory: total, gpuOverhead: overhead } = settings;
+  return new ModelManager({
+    store,
+    open: (source, options) =>
+      source.kind === "remote" ? remote.open(source, options.signal) : open(source, options),
+    keepAlive,
+    loadTimeout,
+    maxLoaded,
+    isolation,
+    warn: log.warn,
+    ...(memory && {
+      estimate: memory.estimate,
+      ...given({ isGpuFaster: memory.isGpuFaster }),
+      budget: () => memory.budget({ overhead, ...given({ total }) }),
+    }),
+    load: { maxSequences, ...given({ contextLength }) },
+  });
+}
+
+function createResponseStore({ settings, log }: AssembleOptions): ResponseStore | undefined {
+  const { cache, responses: bounds } = settings;
+  if (cache === undefined) return undefined;
+  return new ResponseStore({ folder: join(cache, "responses"), warn: log.warn, ...bounds });
 }

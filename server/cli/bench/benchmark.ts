@@ -1,7 +1,7 @@
 // Measures a model over the HTTP API: the load, prompts of some lengths, and answers, one at a time and
 // several at once. The first round of each kind is not counted, because it warms up caches and drivers.
 
-import type { Api, OllamaProcess, Version } from "../client/mod.ts";
+import type { Api, OllamaProcess } from "../client/mod.ts";
 import { askModel, askProcess } from "./facts.ts";
 import { concurrencyOf, decodeRate, generate, prefillRate, type Sample } from "./generation.ts";
 import { PromptSource } from "./prompts.ts";
@@ -40,7 +40,7 @@ export interface BenchTools {
  */
 export async function benchmark(settings: BenchSettings, tools: BenchTools): Promise<BenchReport> {
   const { api, onStep } = tools;
-  const versions = await api.json<Partial<Version>>("/api/version");
+  const versions = await api.json("/api/version");
   const version = versions.quern_version ?? versions.version ?? "unknown";
   const { details, weightBytes } = await askModel(api, settings.model);
   let readRate: number | undefined;

@@ -2,7 +2,7 @@
 // memory it takes, and how large its weights are.
 
 import { isModelPath, ModelName } from "../../../engine/mod.ts";
-import type { Api, OllamaProcess, OllamaShow, OllamaTag } from "../client/mod.ts";
+import type { Api, OllamaProcess } from "../client/mod.ts";
 
 /** Facts that can be asked for without loading the model. */
 export interface ModelFacts {
@@ -17,13 +17,14 @@ export interface ModelFacts {
  * @throws {ApiError} if it is not there
  */
 export async function askModel(api: Api, model: string): Promise<ModelFacts> {
-  const { details, capabilities = [], model_info: info = {}, ...others } = await api.json<
-    Partial<OllamaShow>
-  >("/api/show", { model });
+  const { details, capabilities = [], model_info: info = {}, ...others } = await api.json(
+    "/api/show",
+    { model },
+  );
   if (capabilities.length > 0 && !capabilities.includes("completion")) {
     throw new Error(`Cannot measure "${model}": it does not generate text`);
   }
-  const { models } = await api.json<{ models: OllamaTag[] }>("/api/tags");
+  const { models } = await api.json("/api/tags");
   const size = models.find(({ name }) => isSame(name, model))?.size ?? await fileSize(model);
   // With experts, only some of the weights are read for a token.
   const hasExperts = Object.entries(info).some(([key, value]) =>
@@ -41,7 +42,7 @@ async function fileSize(path: string): Promise<number | undefined> {
 
 /** The model in memory, if it is there. */
 export async function askProcess(api: Api, model: string): Promise<OllamaProcess | undefined> {
-  const { models } = await api.json<{ models: OllamaProcess[] }>("/api/ps");
+  const { models } = await api.json("/api/ps");
   return models.find(({ name }) => isSame(name, model));
 }
 

@@ -47,7 +47,7 @@ export async function generate(
       ...(contextLength !== undefined && { num_ctx: contextLength }),
     },
   };
-  for await (const record of api.stream<OllamaRecord>("/api/generate", request, signal)) {
+  for await (const record of api.stream("/api/generate", request, signal)) {
     // A record without text says that the request waits.
     const hasText = "response" in record && record.response !== "";
     if (hasText || record.done) first ??= performance.now();

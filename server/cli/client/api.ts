@@ -2,6 +2,43 @@
 // thrown. It does not know where the server is; connect.ts finds it, or makes one in this process.
 
 import { messageOf } from "../../log.ts";
+import type {
+  ChatRecord,
+  EmbedAnswer,
+  GenerateRecord,
+  OllamaDetails,
+  OllamaProcesses,
+  OllamaProgress,
+  OllamaShow,
+  OllamaTags,
+  Version,
+} from "../../http/mod.ts";
+
+/** The answer of /api/show, of which other servers than Quern's leave out empty members. */
+export type ShowAnswer = Partial<Omit<OllamaShow, "details">> & {
+  details?: Partial<OllamaDetails>;
+};
+
+/** The JSON answers that commands read, by path. */
+interface JsonAnswers {
+  "/api/embed": EmbedAnswer;
+  "/api/ps": OllamaProcesses;
+  "/api/show": ShowAnswer;
+  "/api/tags": OllamaTags;
+  "/api/version": Partial<Version>;
+}
+
+/** The records of streams, by path. */
+interface StreamRecords {
+  "/api/chat": ChatRecord;
+  "/api/create": OllamaProgress;
+  "/api/generate": GenerateRecord;
+  "/api/pull": OllamaProgress;
+  "/api/push": OllamaProgress;
+}
+
+/** The type that a table has for a path; unknown for other paths. */
+type OfPath<Table, Path> = Path extends keyof Table ? Table[Path] : unknown;
 
 /** An answer that refuses the request, in the server's own words. */
 export class ApiError extends Error {
@@ -35,14 +72,22 @@ export interface Api extends AsyncDisposable {
    * @param body JSON to send; without it the request is a GET
    * @throws {ApiError} if the server refuses
    */
-  json<T>(path: string, body?: unknown, options?: RequestOptions): Promise<T>;
+  json<Path extends string>(
+    path: Path,
+    body?: unknown,
+    options?: RequestOptions,
+  ): Promise<OfPath<JsonAnswers, Path>>;
   /**
    * The records of a streamed answer. Whoever stops reading ends the request.
    *
    * @throws {ApiError} if the server refuses, or tells of a fault in a record
    * @throws {ConnectionError} if the answer ends before its last record
    */
-  stream<T>(path: string, body: unknown, signal?: AbortSignal): AsyncGenerator<T>;
+  stream<Path extends string>(
+    path: Path,
+    body: unknown,
+    signal?: AbortSignal,
+  ): AsyncGenerator<OfPath<StreamRecords, Path>>;
   /** Ends a server in this process, with the models that it has in memory. */
   close(): Promise<void>;
 }
@@ -64,8 +109,8 @@ export interface ApiOptions {
   close?: () => Promise<void>;
 }
 
-/** What the last record of each kind of stream has. */
-interface StreamRecord {
+/** Members of the last records of streams. */
+interface LastRecord {
   done?: boolean;
   status?: string;
   error?: unknown;
@@ -91,25 +136,35 @@ export function createApi(options: ApiOptions): Api {
     return response;
   }
 
-  async function json<T>(path: string, body?: unknown, options: RequestOptions = {}): Promise<T> {
+  async function json<Path extends string>(
+    path: Path,
+    body?: unknown,
+    options: RequestOptions = {},
+  ): Promise<OfPath<JsonAnswers, Path>> {
     const method = options.method ?? (body === undefined ? "GET" : "POST");
     const response = await accepted(path, jsonRequest(method, body, options.signal));
     try {
       const text = await response.text();
-      return text === "" ? undefined as T : JSON.parse(text);
+      const answer: unknown = text === "" ? undefined : JSON.parse(text);
+      return answer as OfPath<JsonAnswers, Path>;
     } catch (error) {
       throw failureOf(error, url, options.signal);
     }
   }
 
-  async function* stream<T>(path: string, body: unknown, signal?: AbortSignal): AsyncGenerator<T> {
+  async function* stream<Path extends string>(
+    path: Path,
+    body: unknown,
+    signal?: AbortSignal,
+  ): AsyncGenerator<OfPath<StreamRecords, Path>> {
     const response = await accepted(path, jsonRequest("POST", body, signal));
-    let last: StreamRecord = {};
+    let last: LastRecord = {};
     try {
       for await (const line of linesOf(response.body!, signal)) {
-        last = JSON.parse(line) as StreamRecord;
+        const record = JSON.parse(line);
+        last = record;
         if (last.error !== undefined) throw new ApiError(500, String(last.error));
-        yield last as T;
+        yield record;
       }
     } catch (error) {
       throw failureOf(error, url, signal);

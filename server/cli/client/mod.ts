@@ -6,10 +6,16 @@ export type {
   OllamaMetrics,
   OllamaProcess,
   OllamaRecord,
-  OllamaShow,
   OllamaTag,
   OllamaToolCall,
   Version,
 } from "../../http/mod.ts";
-export { type Api, ApiError, ConnectionError, refusalOf, type RequestOptions } from "./api.ts";
+export {
+  type Api,
+  ApiError,
+  ConnectionError,
+  refusalOf,
+  type RequestOptions,
+  type ShowAnswer,
+} from "./api.ts";
 export { connect, type ConnectOptions, findLocalModel } from "./connect.ts";

@@ -4,7 +4,7 @@
 import { dirname, resolve } from "node:path";
 import { type Modelfile, parseModelfile } from "../../../engine/mod.ts";
 import { connect } from "../client/mod.ts";
-import { type ProgressRecord, showProgress } from "../terminal/mod.ts";
+import { showProgress } from "../terminal/mod.ts";
 import { type LocalFile, resolveSources } from "./create_sources.ts";
 import type { CliDependencies } from "../dependencies.ts";
 import { interruptible } from "../terminal/interrupt.ts";
@@ -47,7 +47,7 @@ export function create(
       ...contentsOf(modelfile),
       stream: true,
     };
-    for await (const record of api.stream<ProgressRecord>("/api/create", request, signal)) {
+    for await (const record of api.stream("/api/create", request, signal)) {
       progress.update(record);
     }
     return 0;

@@ -61,7 +61,7 @@ async function* vectorsOf(
       ...(truncate !== undefined && { truncate }),
       ...(keepalive !== undefined && { keep_alive: keepalive }),
     };
-    const { embeddings } = await api.json<{ embeddings: number[][] }>("/api/embed", request, {
+    const { embeddings } = await api.json("/api/embed", request, {
       signal,
     });
     yield* embeddings;

@@ -1,8 +1,7 @@
 // `quern launch TOOL`: starts a coding tool that talks to the server at OLLAMA_HOST, with variables and
 // arguments for this one start. It changes no file of the tool's settings.
 
-import { ApiError, connect, type OllamaShow, type OllamaTag } from "../client/mod.ts";
-import type { Api } from "../client/mod.ts";
+import { type Api, ApiError, connect } from "../client/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
 import type { Terminal } from "../terminal/mod.ts";
 import { type Target, type Tool, TOOLS } from "./launch_tools.ts";
@@ -85,7 +84,7 @@ async function start(
 /** The model that was named, the only one, or the one that is chosen at the terminal. */
 async function chooseModel(api: Api, terminal: Terminal, named?: string): Promise<string> {
   if (named !== undefined) return named;
-  const { models } = await api.json<{ models: OllamaTag[] }>("/api/tags");
+  const { models } = await api.json("/api/tags");
   const names = models.filter(({ capabilities }) => capabilities.includes("completion"))
     .map(({ name }) => name);
   if (names.length === 0) {
@@ -112,7 +111,7 @@ async function chooseModel(api: Api, terminal: Terminal, named?: string): Promis
 /** Tokens that a model was trained for; undefined for one of another server. */
 async function contextLengthOf(api: Api, model: string): Promise<number | undefined> {
   try {
-    const { model_info: facts } = await api.json<OllamaShow>("/api/show", { model });
+    const { model_info: facts } = await api.json("/api/show", { model });
     const length = facts?.[`${facts["general.architecture"]}.context_length`];
     return typeof length === "number" ? length : undefined;
   } catch (error) {

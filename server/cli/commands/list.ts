@@ -2,13 +2,13 @@
 // OLLAMA_HOST has in memory; without a server there are none, so neither starts one.
 
 import type { CliDependencies } from "../dependencies.ts";
-import { ApiError, connect, type OllamaProcess, type OllamaTag } from "../client/mod.ts";
+import { ApiError, connect, type OllamaProcess } from "../client/mod.ts";
 import { formatBytes, formatRelative, formatTable } from "../terminal/mod.ts";
 
 /** Prints a table of the loaded models. */
 export async function ps(dependencies: CliDependencies): Promise<number> {
   await using api = await connect(dependencies, { mayStart: false });
-  const { models } = await api.json<{ models: OllamaProcess[] }>("/api/ps");
+  const { models } = await api.json("/api/ps");
   const now = new Date();
   const rows = models.map((model) => [
     model.name,
@@ -49,7 +49,7 @@ function untilWhen(expiry: Date, now: Date): string {
 /** Prints a table of the models whose name begins with the filter, if there is one. */
 export async function list(dependencies: CliDependencies, filter = ""): Promise<number> {
   await using api = await connect(dependencies);
-  const { models } = await api.json<{ models: OllamaTag[] }>("/api/tags");
+  const { models } = await api.json("/api/tags");
   const now = new Date();
   const rows = models
     .filter(({ name }) => name.toLowerCase().startsWith(filter.toLowerCase()))

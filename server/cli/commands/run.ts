@@ -120,7 +120,7 @@ async function printVector(terminal: Terminal, api: Api, request: VectorRequest)
         `give it one: \`quern run ${model} "a text"\``,
     );
   }
-  const { embeddings } = await api.json<{ embeddings: number[][] }>("/api/embed", {
+  const { embeddings } = await api.json("/api/embed", {
     model,
     input: text,
     ...(dimensions !== undefined && { dimensions }),

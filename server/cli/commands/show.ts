@@ -3,7 +3,7 @@
 import { connect } from "../client/mod.ts";
 import { styleFor } from "../terminal/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
-import { formatSections, ownModelfile, type ShowAnswer } from "../model_sections.ts";
+import { formatSections, ownModelfile } from "../model_sections.ts";
 
 /** The parts that can be asked for alone. */
 const SHOW_PARTS = ["license", "modelfile", "parameters", "template", "system"] as const;
@@ -27,7 +27,7 @@ export async function show(
   const { terminal, environment } = dependencies;
   const { verbose = false } = options;
   await using api = await connect(dependencies);
-  const answer = await api.json<ShowAnswer>("/api/show", { model, verbose });
+  const answer = await api.json("/api/show", { model, verbose });
   const [part] = parts;
   const text = part
     ? (part === "modelfile" ? ownModelfile(answer) : answer[part]) ?? ""

@@ -2,7 +2,7 @@
 
 import { type Api, ApiError, connect } from "../client/mod.ts";
 import { similarModel } from "../repl/mod.ts";
-import { type ProgressRecord, showProgress } from "../terminal/mod.ts";
+import { showProgress } from "../terminal/mod.ts";
 import type { CliDependencies } from "../dependencies.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 
@@ -32,7 +32,7 @@ export async function push(
 
 function transfer(
   dependencies: CliDependencies,
-  path: string,
+  path: "/api/pull" | "/api/push",
   model: string,
   { insecure = false }: TransferOptions,
 ): Promise<number> {
@@ -42,7 +42,7 @@ function transfer(
     using progress = showProgress(terminal, environment);
     const request = { model, insecure, stream: true };
     try {
-      for await (const record of api.stream<ProgressRecord>(path, request, signal)) {
+      for await (const record of api.stream(path, request, signal)) {
         progress.update(record);
       }
     } catch (error) {

@@ -93,7 +93,7 @@ export class Conversation {
     const { system } = this.settings;
     // An empty prompt would only load the model. With `raw`, generation starts from nothing.
     const raw = this.settings.raw || prompt === "" && !knowsTurns(this.model.facts);
-    return this.#api.stream<OllamaRecord>("/api/generate", {
+    return this.#api.stream("/api/generate", {
       ...this.#common(),
       prompt,
       ...(images.length > 0 && { images }),
@@ -109,7 +109,7 @@ export class Conversation {
     let isAnswered = false;
     try {
       const body = { ...this.#common(), messages };
-      for await (const record of this.#api.stream<OllamaRecord>("/api/chat", body, signal)) {
+      for await (const record of this.#api.stream("/api/chat", body, signal)) {
         addTo(reply, record);
         isAnswered ||= record.done;
         yield record;

@@ -1,22 +1,16 @@
 // The facts that the server tells about a model before it runs. A missing model is pulled first.
 
 import { BOX_MODEL } from "../../../engine/mod.ts";
-import { type Api, ApiError, type OllamaMessage } from "../client/mod.ts";
-import type { ShowAnswer } from "../model_sections.ts";
+import { type Api, ApiError, type ShowAnswer } from "../client/mod.ts";
 import type { Environment } from "../../settings/environment.ts";
-import { type ProgressRecord, showProgress, type Terminal } from "../terminal/mod.ts";
+import { showProgress, type Terminal } from "../terminal/mod.ts";
 import { nearest } from "../nearest.ts";
 
 /** Models that are named in place of one that is not there. */
 const MOST_NAMED = 8;
 
 /** The answer of POST /api/show. */
-export interface ModelFacts extends ShowAnswer {
-  /** The renderer that is used instead of a template. */
-  renderer?: string;
-  /** The conversation that the model was saved with. */
-  messages?: OllamaMessage[];
-}
+export type ModelFacts = ShowAnswer;
 
 /** How to find a model. */
 export interface FindOptions {
@@ -34,7 +28,7 @@ export interface FindOptions {
  * @throws {ApiError} 404 if it is not there
  */
 export function showModel(api: Api, model: string, signal: AbortSignal): Promise<ModelFacts> {
-  return api.json<ModelFacts>("/api/show", { model }, { signal });
+  return api.json("/api/show", { model }, { signal });
 }
 
 /**
@@ -58,7 +52,7 @@ async function pull(
   { api, terminal, environment, insecure = false, signal }: FindOptions,
 ): Promise<void> {
   using progress = showProgress(terminal, environment);
-  const records = api.stream<ProgressRecord>("/api/pull", { model, insecure }, signal);
+  const records = api.stream("/api/pull", { model, insecure }, signal);
   try {
     for await (const record of records) progress.update(record);
   } catch (error) {
@@ -101,7 +95,7 @@ function nearestModel(model: string, names: readonly string[]): string | undefin
 
 /** Names of the models on the server; none if it does not answer. */
 async function modelNames(api: Api, signal: AbortSignal): Promise<string[]> {
-  const { models = [] } = await api.json<{ models?: { name: string }[] }>("/api/tags", undefined, {
+  const { models = [] } = await api.json("/api/tags", undefined, {
     signal,
   }).catch(() => ({ models: [] }));
   return models.map(({ name }) => name.replace(/:latest$/, ""));

@@ -1,7 +1,7 @@
 // The line that is shown until an answer comes: a spinner, how far the model is loaded, how many
 // requests come first. It disappears when the answer begins.
 
-import type { Api, OllamaProcess } from "../client/mod.ts";
+import type { Api } from "../client/mod.ts";
 import { LiveLines, type ProgressRecord, type Terminal } from "../terminal/mod.ts";
 
 /** How often the server is asked how far it is, in milliseconds. */
@@ -33,7 +33,7 @@ export class WaitingLine implements Disposable {
   watchLoad(api: Api, model: string): void {
     this.#timer = setTimeout(async () => {
       try {
-        const { models } = await api.json<{ models: OllamaProcess[] }>("/api/ps");
+        const { models } = await api.json("/api/ps");
         const running = models.find(({ name }) => name === model || name === `${model}:latest`);
         if (this.#timer === undefined) return;
         if (running?.loading) this.show({ status: `loading ${model}`, ...running.loading });

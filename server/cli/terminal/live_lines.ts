@@ -111,8 +111,8 @@ export class LiveLines implements Progress {
 /** A state, or how far a count is, in bytes; records of the same status are about the same thing. */
 export interface ProgressRecord {
   status: string;
-  total?: number;
-  completed?: number;
+  total?: number | undefined;
+  completed?: number | undefined;
 }
 
 /** Shows records until it is disposed of. */

@@ -194,20 +194,24 @@ export async function answer<Body extends RequestBody, Told, Encoder extends Eve
   const head = { id, model, now: () => new Date(), elapsed, loadMilliseconds };
   const encoder = endpoint.encoder(head, body, translation);
   const finish = async () => await endpoint.finish?.(id, encoder);
-  if (!(body.stream ?? endpoint.streams)) {
-    for await (const event of generation) encoder.add(event);
-    await finish();
-    return json<unknown>(encoder.whole(), 200, encoder.headers);
-  }
-  const response = endpoint.stream({
+  if (!(body.stream ?? endpoint.streams)) return await whole(generation, encoder, finish);
+  return endpoint.stream({
     events: encodeAll(generation.live(dependencies.heartbeatMilliseconds), encoder, finish),
     cancel: () => generation.return(),
     fail: (error) => encoder.fail(error),
+    ...(encoder.headers && { headers: encoder.headers }),
   });
-  for (const [name, value] of Object.entries(encoder.headers ?? {})) {
-    response.headers.set(name, value);
-  }
-  return response;
+}
+
+/** The answer to a request that is not streamed. */
+async function whole<Told>(
+  generation: Generation,
+  encoder: EventEncoder<Told>,
+  finish: () => Promise<void>,
+): Promise<Response> {
+  for await (const event of generation) encoder.add(event);
+  await finish();
+  return json<unknown>(encoder.whole(), 200, encoder.headers);
 }
 
 function runAll(

@@ -14,11 +14,11 @@ export interface ProgressOptions {
 }
 
 /**
- * Answers with the records of the work. An error before the first one is thrown, so that it becomes a
+ * Answers with the records of the work, whose type a caller has to name. An error before the first one is thrown, so that it becomes a
  * status; a later one is the last line of the stream.
  */
-export async function progressResponse<T>(
-  work: (signal: AbortSignal) => AsyncGenerator<T>,
+export async function progressResponse<T = never>(
+  work: (signal: AbortSignal) => AsyncGenerator<NoInfer<T>>,
   { stream, signal }: ProgressOptions,
 ): Promise<Response> {
   const abandoned = new AbortController();

@@ -17,6 +17,8 @@ export interface StreamOptions<T> {
    * connection, so that no client takes the answer for complete.
    */
   fail: (error: unknown) => T | undefined;
+  /** Headers of the response besides those of its kind. */
+  headers?: Record<string, string>;
 }
 
 /** One event: a name for those APIs that have them, and what is sent as JSON or as it stands. */
@@ -45,6 +47,7 @@ export function sseResponse(options: StreamOptions<ServerSentEvent | SseComment>
   return streamResponse(withLast(options), encodeEvent, options.cancel, {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-cache",
+    ...options.headers,
   });
 }
 
@@ -53,6 +56,7 @@ export function ndjsonResponse<T>(options: StreamOptions<T>): Response {
   const encode = (record: T) => `${JSON.stringify(record)}\n`;
   return streamResponse(spaced(withLast(options)), encode, options.cancel, {
     "content-type": "application/x-ndjson",
+    ...options.headers,
   });
 }
 

@@ -99,6 +99,8 @@ export const progressSchema = record({ status: text }, {
   completed: { ...count, description: "Bytes." },
 });
 
+export type OllamaProgress = BodyOf<typeof progressSchema>;
+
 const openAiModel = record({
   id: text,
   object: { const: "model" },

@@ -9,6 +9,7 @@ import { createValidator } from "../../body/validate.ts";
 import { filled } from "../../../given.ts";
 import { HttpError } from "../../errors.ts";
 import { progressResponse } from "../../stream/progress.ts";
+import type { OllamaProgress } from "./answer_schema.ts";
 import { type CreateBody, createSchema } from "./schema.ts";
 
 /**
@@ -53,10 +54,13 @@ export function createRoutes({ store, registry }: AppDependencies): Hono<AppEnvi
     context.set("model", name);
     const request = toCreateRequest(body, name);
     const pull = (from: string, signal: AbortSignal) => registry.pull(store, from, { signal });
-    return await progressResponse((signal) => createModel(store, request, { signal, pull }), {
-      stream: body.stream,
-      signal: context.req.raw.signal,
-    });
+    return await progressResponse<OllamaProgress>(
+      (signal) => createModel(store, request, { signal, pull }),
+      {
+        stream: body.stream,
+        signal: context.req.raw.signal,
+      },
+    );
   });
   return app;
 }

@@ -6,6 +6,7 @@ import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { HttpError } from "../../errors.ts";
 import { readJson } from "../../body/json_body.ts";
 import { progressResponse } from "../../stream/progress.ts";
+import type { OllamaProgress } from "./answer_schema.ts";
 import { transferSchema } from "./schema.ts";
 import { createValidator } from "../../body/validate.ts";
 
@@ -17,7 +18,7 @@ export function transferRoutes({ store, registry }: AppDependencies): Hono<AppEn
   for (const direction of ["pull", "push"] as const) {
     app.post(`/api/${direction}`, async (context) => {
       const { name, insecure, stream } = await read(context);
-      return await progressResponse(
+      return await progressResponse<OllamaProgress>(
         (signal) => registry[direction](store, name, { signal, insecure }),
         { stream, signal: context.req.raw.signal },
       );

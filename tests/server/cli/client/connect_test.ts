@@ -58,11 +58,11 @@ Deno.test("connect() makes a server in this process where nothing listens on thi
     const environment = { ...world.environment, QUERN_API_KEY: "secret" };
     const api = await connect({ ...world, environment });
     assert(api.inProcess);
-    const { models: tags } = await api.json<{ models: { name: string }[] }>("/api/tags");
+    const { models: tags } = await api.json("/api/tags");
     assertEquals(tags.map(({ name }) => name), ["tiny:latest", "quern:tiny"]);
     const request = { model: "tiny", messages: [{ role: "user", content: "Hi" }] };
     type ChatRecord = { message: { content: string } };
-    const answer = await Array.fromAsync(api.stream<ChatRecord>("/api/chat", request));
+    const answer = await Array.fromAsync(api.stream("/api/chat", request));
     assertEquals(answer.map(({ message }) => message.content).join(""), "Hello");
     assertEquals([models[0]!.closed, terminal.errors], [false, ""]);
     await api.close();
