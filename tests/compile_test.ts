@@ -41,38 +41,45 @@ async function readBytes(path: string | URL): Promise<string> {
   return Buffer.from(await Deno.readFile(path)).toString("latin1");
 }
 
-Deno.test("deno task compile embeds the workers, every shader and the packages", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const report = await compile(`${folder}/quern`);
-    for (const name of ["hono/", "ajv/", "commander/"]) {
-      assertStringIncludes(report, name);
-    }
-    for (const name of ["@webgpu/", " ollama/"]) {
-      assert(!report.includes(name), `${name} is for the tests only`);
-    }
+/** It takes seconds of all cores: `deno task test:program` runs it. */
+const ignore = !Deno.env.has("QUERN_SWEEP");
 
-    // The printed list folds large folders: the file itself tells whether a source is in it.
-    const executable = await readBytes(`${folder}/quern`);
-    const workers = [
-      "worker/worker",
-      "create/file_worker",
-      "memory/estimate_worker",
-      "vision/reader/prepare_worker",
-    ]
-      .map((name) => `engine/${name}.ts`);
-    const parts = ["mod.ts", "server/cli/main.ts", ...workers, ...listSourceFiles([".wgsl"])];
-    const missing: string[] = [];
-    for (const path of parts) {
-      if (!executable.includes(await readBytes(new URL(path, PROJECT_ROOT)))) missing.push(path);
+Deno.test({
+  name: "deno task compile embeds the workers, every shader and the packages",
+  ignore,
+  fn: async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      const report = await compile(`${folder}/quern`);
+      for (const name of ["hono/", "ajv/", "commander/"]) {
+        assertStringIncludes(report, name);
+      }
+      for (const name of ["@webgpu/", " ollama/"]) {
+        assert(!report.includes(name), `${name} is for the tests only`);
+      }
+
+      // The printed list folds large folders: the file itself tells whether a source is in it.
+      const executable = await readBytes(`${folder}/quern`);
+      const workers = [
+        "worker/worker",
+        "create/file_worker",
+        "memory/estimate_worker",
+        "vision/reader/prepare_worker",
+      ]
+        .map((name) => `engine/${name}.ts`);
+      const parts = ["mod.ts", "server/cli/main.ts", ...workers, ...listSourceFiles([".wgsl"])];
+      const missing: string[] = [];
+      for (const path of parts) {
+        if (!executable.includes(await readBytes(new URL(path, PROJECT_ROOT)))) missing.push(path);
+      }
+      assertEquals(missing, []);
+      // What trains the model in the box has no place in what serves it.
+      const trainer = await readBytes(new URL("bench/box/bpe_trainer.ts", PROJECT_ROOT));
+      assert(!executable.includes(trainer));
+    } finally {
+      await Deno.remove(folder, { recursive: true });
     }
-    assertEquals(missing, []);
-    // What trains the model in the box has no place in what serves it.
-    const trainer = await readBytes(new URL("bench/box/bpe_trainer.ts", PROJECT_ROOT));
-    assert(!executable.includes(trainer));
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  },
 });
 
 /** A program and what stands before its arguments. */
@@ -137,55 +144,60 @@ async function standIn(executable: string, lock: Lock, folder: string): Promise<
   };
 }
 
-Deno.test("the executable runs by itself: its version, a server, README's first request, a model made", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const { path, args, env } = await buildElsewhere(folder);
-    const home = `${folder}/home`;
-    await Deno.mkdir(home);
-    const settings = { QUERN_MODELS: `${home}/models`, OLLAMA_HOST: "127.0.0.1:0" };
-    const start = (...more: string[]) =>
-      new Deno.Command(path, {
-        args: [...args, ...more],
-        cwd: home,
-        env: { ...env, ...settings, NO_COLOR: "1" },
-        stdout: "piped",
-        stderr: "piped",
-      });
-    const run = async (...more: string[]) => {
-      const { code, stdout, stderr } = await start(...more).output();
-      const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-      assertEquals(code, 0, errors);
-      return output!;
-    };
-    assertEquals(
-      await run("--version"),
-      `quern version is ${JSON.parse(readSource("deno.json")).version}\n`,
-    );
+Deno.test({
+  name:
+    "the executable runs by itself: its version, a server, README's first request, a model made",
+  ignore,
+  fn: async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      const { path, args, env } = await buildElsewhere(folder);
+      const home = `${folder}/home`;
+      await Deno.mkdir(home);
+      const settings = { QUERN_MODELS: `${home}/models`, OLLAMA_HOST: "127.0.0.1:0" };
+      const start = (...more: string[]) =>
+        new Deno.Command(path, {
+          args: [...args, ...more],
+          cwd: home,
+          env: { ...env, ...settings, NO_COLOR: "1" },
+          stdout: "piped",
+          stderr: "piped",
+        });
+      const run = async (...more: string[]) => {
+        const { code, stdout, stderr } = await start(...more).output();
+        const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+        assertEquals(code, 0, errors);
+        return output!;
+      };
+      assertEquals(
+        await run("--version"),
+        `quern version is ${JSON.parse(readSource("deno.json")).version}\n`,
+      );
 
-    const server = start("serve").spawn();
-    void server.stdout.cancel();
-    let log = "";
-    for await (const text of server.stderr.pipeThrough(new TextDecoderStream())) {
-      log += text;
-      if (log.includes("listening on")) break;
+      const server = start("serve").spawn();
+      void server.stdout.cancel();
+      let log = "";
+      for await (const text of server.stderr.pipeThrough(new TextDecoderStream())) {
+        log += text;
+        if (log.includes("listening on")) break;
+      }
+      settings.OLLAMA_HOST = /listening on http:\/\/([^,\s]+)/.exec(log)![1]!;
+      const curl = /^curl http:.*?\n\}'$/ms.exec(readSource("README.md"))![0];
+      const asked = await new Deno.Command("sh", {
+        args: ["-c", curl.replace("127.0.0.1:11434", settings.OLLAMA_HOST)],
+        cwd: home,
+      }).output();
+      const { message, done } = JSON.parse(new TextDecoder().decode(asked.stdout));
+      assert(done && message.content.length > 10, JSON.stringify(message));
+      // Quantizing has a worker of its own.
+      await writeTinyLlama(`${home}/tiny.gguf`);
+      await Deno.writeTextFile(`${home}/Modelfile`, "FROM ./tiny.gguf\n");
+      await run("create", "small", "-q", "q8_0");
+      assertStringIncludes(await run("show", "small"), "Q8_0");
+      server.kill("SIGINT");
+      assertEquals((await server.status).code, 0);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
     }
-    settings.OLLAMA_HOST = /listening on http:\/\/([^,\s]+)/.exec(log)![1]!;
-    const curl = /^curl http:.*?\n\}'$/ms.exec(readSource("README.md"))![0];
-    const asked = await new Deno.Command("sh", {
-      args: ["-c", curl.replace("127.0.0.1:11434", settings.OLLAMA_HOST)],
-      cwd: home,
-    }).output();
-    const { message, done } = JSON.parse(new TextDecoder().decode(asked.stdout));
-    assert(done && message.content.length > 10, JSON.stringify(message));
-    // Quantizing has a worker of its own.
-    await writeTinyLlama(`${home}/tiny.gguf`);
-    await Deno.writeTextFile(`${home}/Modelfile`, "FROM ./tiny.gguf\n");
-    await run("create", "small", "-q", "q8_0");
-    assertStringIncludes(await run("show", "small"), "Q8_0");
-    server.kill("SIGINT");
-    assertEquals((await server.status).code, 0);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  },
 });

@@ -16,7 +16,7 @@ const VOCABULARY = new URL("../../../../shared/data/tokenizers/llama-bpe.gguf", 
 const LIMIT = 1000;
 const MAX_HEAP = 1.5e9;
 /** Masks that are made after the first. */
-const LATER_MASKS = 12;
+const LATER_MASKS = 6;
 
 async function load(): Promise<Tokenizer> {
   try {
