@@ -17,8 +17,8 @@ import type { EmbedOptions, StepRows } from "./ops/embed.ts";
 import type {
   CombineOptions,
   ExpertLinearOptions,
-  ExpertPlan,
-  ExpertPlanOptions,
+  ExpertPairs,
+  ExpertPairsOptions,
   RouteOptions,
   Routing,
 } from "./ops/experts.ts";
@@ -243,11 +243,11 @@ export interface Device extends Allocator, Disposable {
   /** Chooses experts by logits [rows, experts], for `rows` rows. Among equals the lower id is first. */
   route(logits: FloatRows, routing: Routing, options: RouteOptions): Operation;
   /** Groups the chosen pairs of `rows` rows by expert, where the device gains by it. */
-  expertPlan(routing: Routing, rows: number, options?: ExpertPlanOptions): ExpertPlan;
+  expertPairs(routing: Routing, rows: number, options?: ExpertPairsOptions): ExpertPairs;
   /** y[pair] = x[pair / share] W^T of the pair's expert, for the pairs of `rows` rows. */
   expertLinear(
     matrix: Matrix,
-    plan: ExpertPlan,
+    chosen: ExpertPairs,
     x: Activation,
     y: Activation,
     options: ExpertLinearOptions,

@@ -6,7 +6,7 @@ import type { ActivateOptions } from "./ops/activation_function.ts";
 import type { AttentionOptions, AttentionTiling } from "./ops/attention.ts";
 import type { Columns, ElementwiseOperation, ElementwiseOptions } from "./ops/elementwise.ts";
 import type { EmbedOptions, StepRows } from "./ops/embed.ts";
-import type { CombineOptions, ExpertLinearOptions, ExpertPlan, Routing } from "./ops/experts.ts";
+import type { CombineOptions, ExpertLinearOptions, ExpertPairs, Routing } from "./ops/experts.ts";
 import type { AttentionState, LayerCache } from "./ops/kv_cache.ts";
 import type { LinearOptions } from "./ops/linear.ts";
 import type { Matrix } from "./ops/matrix.ts";
@@ -98,7 +98,7 @@ const FUNCTION_FLOPS = 8;
 /** Names of the methods of a device that make operations and nothing else. */
 type Makers = {
   [Name in keyof Device]: Device[Name] extends (...operands: never[]) => infer Made
-    ? Made extends ExpertPlan ? never : Made extends Operation ? Name : never
+    ? Made extends ExpertPairs ? never : Made extends Operation ? Name : never
     : never;
 }[keyof Device];
 
@@ -209,42 +209,42 @@ export const operands = {
     const work: Operation["work"] = (counts) => attentionWork(options, cache.half, counts);
     return described("attention", reads, [partials, y], work);
   },
-  route(logits: FloatRows, { ids, weights, count, choices }: Routing) {
+  route(logits: FloatRows, { ids, weights, count, topK }: Routing) {
     return described("route", [logits], [ids, weights, count], {
       reads: valueBytes(logits),
-      writes: 2 * FLOAT * choices,
+      writes: 2 * FLOAT * topK,
       flops: FUNCTION_FLOPS * logits.columns,
     });
   },
   expertLinear(
     matrix: Matrix,
-    plan: ExpertPlan,
+    chosen: ExpertPairs,
     x: Activation,
     y: Activation,
     { share }: ExpertLinearOptions,
   ) {
-    const { experts, choices, ids } = plan.routing;
+    const { experts, topK, ids } = chosen.routing;
     const { format, columns, sides } = matrix;
     const unit = matrix.rows / experts; // rows of an expert
     const work: Operation["work"] = ({ rows }) => {
-      const pairs = rows * choices;
-      const met = expertsMet(experts, choices, rows);
+      const pairs = rows * topK;
+      const met = expertsMet(experts, topK, rows);
       return {
         bytesRead: weightBytes(matrix, met * unit) + pairs / share * valueBytes(x, columns),
         bytesWritten: pairs * valueBytes(y, unit),
         flops: 2 * sides * pairs * unit * columns,
       };
     };
-    const all = described(`experts ${format.name}`, [x, ids, ...plan.writes], [y], work);
+    const all = described(`experts ${format.name}`, [x, ids, ...chosen.writes], [y], work);
     return { ...all, output: undefined }; // its rows are pairs
   },
   combine(
-    { weights, choices }: Routing,
+    { weights, topK }: Routing,
     x: FloatRows,
     y: FloatRows,
     { accumulate, weighted = true }: CombineOptions = {},
   ) {
-    const values = choices * y.columns;
+    const values = topK * y.columns;
     const others = [...weighted ? [weights] : [], ...accumulate ? [y] : []];
     return described("combine", [x, ...others], [y], {
       reads: FLOAT * (values + (accumulate ? y.columns : 0)),

@@ -58,6 +58,6 @@ export function attentionWork(
 }
 
 /** Experts that `rows` rows are expected to meet, if each chooses at random. */
-export function expertsMet(experts: number, choices: number, rows: number): number {
-  return experts * (1 - (1 - choices / experts) ** rows);
+export function expertsMet(experts: number, topK: number, rows: number): number {
+  return experts * (1 - (1 - topK / experts) ** rows);
 }

@@ -249,18 +249,18 @@ function hasTile({ profile }: WebGpuDevice, use: TileUse & { cols: number }): bo
 function bindExperts(
   bench: Workbench,
   product: Product,
-  { count, choices }: { count: number; choices: number },
+  { count, topK }: { count: number; topK: number },
 ): BoundCase {
   const { format, outputs, columns, rows } = product;
   const { device } = bench;
   const { bytes, upload } = randomMatrix(device, { ...product, outputs: count * outputs });
   const matrix = upload(outputs);
-  const pairs = rows * choices;
-  const routing = allocateRouting(device, rows, { experts: count, choices });
+  const pairs = rows * topK;
+  const routing = allocateRouting(device, rows, { experts: count, topK });
   // Experts of a row are different ones, and all are met.
   const ids = Uint32Array.from(
     { length: pairs },
-    (_, pair) => (Math.floor(pair / choices) * 37 + pair % choices * 11) % count,
+    (_, pair) => (Math.floor(pair / topK) * 37 + pair % topK * 11) % count,
   );
   device.write(routing.ids, 0, ids);
   device.write(routing.count, 0, Uint32Array.of(pairs));
@@ -271,10 +271,10 @@ function bindExperts(
     ? [1, 2, 4, 8].filter((cols) => hasTile(device, { ...use, cols }))
     : [];
   const variants = [undefined, ...widths].map((cols): Variant => {
-    const plan = device.expertPlan(routing, rows, cols === undefined ? {} : { cols });
-    plan.prepare?.(rows);
-    bench.run((pass) => plan.encode(pass, rows));
-    const operation = device.expertLinear(matrix, plan, x, y, { share: 1 });
+    const grouped = device.expertPairs(routing, rows, cols === undefined ? {} : { cols });
+    grouped.prepare?.(rows);
+    bench.run((pass) => grouped.encode(pass, rows));
+    const operation = device.expertLinear(matrix, grouped, x, y, { share: 1 });
     return {
       name: cols === undefined ? "" : `${cols} pairs`,
       operations: [operation],

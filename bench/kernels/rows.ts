@@ -81,9 +81,9 @@ export function rowCases(): KernelCase[] {
       add("match", `${width}`, (bench) => matchMagnitude(bench, rows, width));
       add("sparsify", `${inner}`, (bench) => sparsify(bench, rows, inner));
       if (!experts) continue;
-      const { count, choices } = experts;
-      add("route", `${choices}/${count}`, (bench) => route(bench, rows, count, choices));
-      add("combine", `${choices}x${width}`, (bench) => combine(bench, rows, choices, width));
+      const { count, topK } = experts;
+      add("route", `${topK}/${count}`, (bench) => route(bench, rows, count, topK));
+      add("combine", `${topK}x${width}`, (bench) => combine(bench, rows, topK, width));
     }
   }
   return cases;
@@ -266,30 +266,30 @@ function sparsify(bench: Workbench, rows: number, columns: number): RowOperation
   return { operation, y, before, expected };
 }
 
-function route(bench: Workbench, rows: number, experts: number, choices: number): RowOperation {
+function route(bench: Workbench, rows: number, experts: number, topK: number): RowOperation {
   const values = randomFloats(rows * experts, 1);
-  const routing = allocateRouting(bench.device, rows, { experts, choices });
+  const routing = allocateRouting(bench.device, rows, { experts, topK });
   const options = { gating: "softmax", normalize: true } as const;
   const operation = bench.device.route(bench.rows(rows, experts, values), routing, options);
-  const y = { columns: choices, stride: choices, floats: routing.weights };
+  const y = { columns: topK, stride: topK, floats: routing.weights };
   const expected = (row: number) =>
-    routeReference(rowOf(values, row, experts), choices, options).weights;
+    routeReference(rowOf(values, row, experts), topK, options).weights;
   return { operation, y, expected };
 }
 
-function combine(bench: Workbench, rows: number, choices: number, columns: number): RowOperation {
-  const values = randomFloats(rows * choices * columns, 1);
-  const weights = randomFloats(rows * choices, 2);
-  const routing = allocateRouting(bench.device, rows, { experts: choices, choices });
+function combine(bench: Workbench, rows: number, topK: number, columns: number): RowOperation {
+  const values = randomFloats(rows * topK * columns, 1);
+  const weights = randomFloats(rows * topK, 2);
+  const routing = allocateRouting(bench.device, rows, { experts: topK, topK });
   bench.device.write(routing.weights, 0, weights);
   const y = bench.rows(rows, columns);
-  const x = bench.rows(rows * choices, columns, values);
+  const x = bench.rows(rows * topK, columns, values);
   const operation = bench.device.combine(routing, x, y);
   const expected = (row: number) =>
     combineReference(
-      rowOf(values, row, choices * columns),
-      rowOf(weights, row, choices),
-      { choices, columns },
+      rowOf(values, row, topK * columns),
+      rowOf(weights, row, topK),
+      { topK, columns },
     );
   return { operation, y, expected };
 }

@@ -10,7 +10,7 @@ export interface ModelShape {
   readonly inner: number;
   readonly vocabulary: number;
   /** Of a mixture. */
-  readonly experts?: { readonly count: number; readonly choices: number };
+  readonly experts?: { readonly count: number; readonly topK: number };
 }
 
 /** By the word that filters name them by: SmolLM2, Llama 3.2, Llama 3.1, Qwen3 30B-A3B. */
@@ -25,7 +25,7 @@ export const MODELS: Readonly<Record<string, ModelShape>> = {
     headDim: 128,
     inner: 768,
     vocabulary: 151_936,
-    experts: { count: 128, choices: 8 },
+    experts: { count: 128, topK: 8 },
   },
 };
 

@@ -92,7 +92,7 @@ async function addFeedForward(layer: Layer, x: FloatRows): Promise<void> {
   network.normInto(dense.linear(normed, "dense"), sum, layer.norm("post_ffw_norm_1"));
   const experts = await layer.experts({ activation: "gelu", gating: "softmax", normalize: true });
   // The router reads x / rms(x) / sqrt(width), column by column times a scale.
-  const plan = experts.route(network.norm(
+  const chosen = experts.route(network.norm(
     x,
     {
       kind: "rms",
@@ -103,6 +103,6 @@ async function addFeedForward(layer: Layer, x: FloatRows): Promise<void> {
     "routed",
   ));
   const input = network.norm(x, layer.norm("pre_ffw_norm_2"), experts);
-  experts.add(input, sum, layer.norm("post_ffw_norm_2"), plan);
+  experts.add(input, sum, layer.norm("post_ffw_norm_2"), chosen);
   network.normInto(sum, x, layer.norm("post_ffw_norm"), { accumulate: true });
 }

@@ -22,9 +22,9 @@ export async function loadSmallThinker(model: ModelBuilder): Promise<void> {
       window: size > 0 && isSliding[layer.index] ? window : undefined,
     });
     const experts = await layer.experts({ activation: "relu", normalize: true });
-    const plan = experts.route(network.input(x, experts.router));
+    const chosen = experts.route(network.input(x, experts.router));
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
-    experts.add(network.norm(x, layer.norm("ffn_norm"), experts), x, undefined, plan);
+    experts.add(network.norm(x, layer.norm("ffn_norm"), experts), x, undefined, chosen);
   }
   await model.output(x, model.top.norm("output_norm"));
 }

@@ -6,7 +6,7 @@ import {
   type ActivationFunction,
   allocateRouting,
   type Device,
-  type ExpertPlan,
+  type ExpertPairs,
   type FloatRows,
   type Gating,
   type Matrix,
@@ -60,7 +60,7 @@ export class ExpertsBlock {
     readonly config: {
       experts: number;
       /** Experts of a row. */
-      choices: number;
+      topK: number;
       route: RouteOptions;
       activation: ActivationFunction;
       weightInput: boolean;
@@ -100,37 +100,37 @@ export class ExpertsBlock {
   }
 
   /** Chooses each row's experts; what {@linkcode ExpertsBlock.add} does with its input by itself. */
-  route(x: Input): ExpertPlan {
+  route(x: Input): ExpertPairs {
     const { network, weights, config } = this;
-    const { experts, choices } = config;
+    const { experts, topK } = config;
     const { rows } = network.options.limits;
     const device = this.#device;
-    const plan = network.on(
+    const chosen = network.on(
       device,
       () =>
-        network.memory.shared(`plan ${experts} ${choices}`, () => {
-          const routing = allocateRouting(device, rows, { experts, choices });
-          return device.expertPlan(routing, rows);
+        network.memory.shared(`pairs ${experts} ${topK}`, () => {
+          const routing = allocateRouting(device, rows, { experts, topK });
+          return device.expertPairs(routing, rows);
         }),
     );
     const logits = network.linear(x, weights.router, "router");
-    network.addRows(network.make.route(logits, plan.routing, config.route));
-    network.on(device, () => network.addRows(plan));
-    return plan;
+    network.addRows(network.make.route(logits, chosen.routing, config.route));
+    network.on(device, () => network.addRows(chosen));
+    return chosen;
   }
 
-  /** y += block(x), or y += norm(block(x)). `plan`: what route() gave, if it had another input. */
-  add(x: Input, y: FloatRows, postNorm?: Norm, plan = this.route(x)): void {
-    if (!postNorm && !this.#areAway) return this.#run(x, plan, y, true);
-    const sum = this.linear(x, "experts", plan);
+  /** y += block(x), or y += norm(block(x)). `chosen`: what route() gave, if it had another input. */
+  add(x: Input, y: FloatRows, postNorm?: Norm, chosen = this.route(x)): void {
+    if (!postNorm && !this.#areAway) return this.#run(x, chosen, y, true);
+    const sum = this.linear(x, "experts", chosen);
     if (postNorm) this.network.normInto(sum, y, postNorm, { accumulate: true });
     else this.network.elementwise("add", { rows: y }, { x: { rows: sum } });
   }
 
   /** block(x) as new rows. */
-  linear(x: Input, label: string, plan = this.route(x)): FloatRows {
+  linear(x: Input, label: string, chosen = this.route(x)): FloatRows {
     const sum = this.network.scratch(label, this.#columns);
-    this.#run(x, plan, sum, false);
+    this.#run(x, chosen, sum, false);
     return sum;
   }
 
@@ -150,35 +150,35 @@ export class ExpertsBlock {
     return this.weights.down.rows / this.config.experts;
   }
 
-  #run(x: Input, plan: ExpertPlan, y: FloatRows, accumulate: boolean): void {
+  #run(x: Input, chosen: ExpertPairs, y: FloatRows, accumulate: boolean): void {
     const { network, weights: { up } } = this;
     const isAway = this.#areAway;
     network.on(this.#device, () => {
       // Each device has int8 groups of its own, which the other one cannot read.
       const reader = { readers: [up] };
       const own = isAway ? network.input(x.floats!, reader, "input of experts") : x;
-      this.#runExperts(own, plan, y, accumulate);
+      this.#runExperts(own, chosen, y, accumulate);
     });
     this.#addShared(x, y);
   }
 
-  #runExperts(x: Input, plan: ExpertPlan, y: FloatRows, accumulate: boolean): void {
+  #runExperts(x: Input, chosen: ExpertPairs, y: FloatRows, accumulate: boolean): void {
     const { network, config, weights } = this;
-    const { choices, activation } = config;
+    const { topK, activation } = config;
     const { rows } = network.options.limits;
-    const scaled = config.weightInput ? this.#weighted(x, plan) : undefined;
+    const scaled = config.weightInput ? this.#weighted(x, chosen) : undefined;
     const paired = weights.up.sides === 2;
-    const pairs = (label: string, columns: number) =>
-      network.scratch(label, columns, rows * choices); // [rows * choices, columns]
+    const rowsOfPairs = (label: string, columns: number) =>
+      network.scratch(label, columns, rows * topK); // [rows * topK, columns]
     const integer = network.multipliesInteger(weights.down);
     const hidden = integer
-      ? network.quantizedScratch("expert hidden", weights.down.columns, rows * choices)
-      : pairs("expert hidden", weights.down.columns);
-    const raised = paired ? hidden : pairs("expert up", weights.down.columns);
+      ? network.quantizedScratch("expert hidden", weights.down.columns, rows * topK)
+      : rowsOfPairs("expert hidden", weights.down.columns);
+    const raised = paired ? hidden : rowsOfPairs("expert up", weights.down.columns);
     const input = scaled ?? network.formOf(x, weights.up);
-    const share = scaled ? 1 : choices;
+    const share = scaled ? 1 : topK;
     network.addRows(
-      network.make.expertLinear(weights.up, plan, input, raised, { share, activation }),
+      network.make.expertLinear(weights.up, chosen, input, raised, { share, activation }),
     );
     if (!paired) {
       const activate = network.make.activate(raised as FloatRows, hidden, {
@@ -187,30 +187,30 @@ export class ExpertsBlock {
       });
       const overPairs = stepOperation(
         activate,
-        (pass, step) => activate.encode(pass, step.rows * choices),
-        (step) => countsOf({ ...step, rows: step.rows * choices }),
+        (pass, step) => activate.encode(pass, step.rows * topK),
+        (step) => countsOf({ ...step, rows: step.rows * topK }),
       );
       network.add({ ...overPairs, output: undefined }); // its rows are pairs
     }
-    const results = pairs("expert results", this.#columns);
-    network.addRows(network.make.expertLinear(weights.down, plan, hidden, results, { share: 1 }));
+    const results = rowsOfPairs("expert results", this.#columns);
+    network.addRows(network.make.expertLinear(weights.down, chosen, hidden, results, { share: 1 }));
     const weighted = !config.weightInput;
-    network.addRows(network.make.combine(plan.routing, results, y, { accumulate, weighted }));
+    network.addRows(network.make.combine(chosen.routing, results, y, { accumulate, weighted }));
   }
 
-  /** The input of each pair, times the weight of its expert: [rows * choices, columns]. */
-  #weighted(x: Input, { routing }: ExpertPlan): FloatRows {
+  /** The input of each pair, times the weight of its expert: [rows * topK, columns]. */
+  #weighted(x: Input, { routing }: ExpertPairs): FloatRows {
     const { network } = this;
-    const { choices } = this.config;
+    const { topK } = this.config;
     const { columns, stride } = x.floats!;
     const { rows } = network.options.limits;
-    const pairs = network.scratch("weighted", columns, rows * choices);
-    const all: FloatRows = { ...pairs, columns: choices * stride, stride: choices * stride };
+    const pairs = network.scratch("weighted", columns, rows * topK);
+    const all: FloatRows = { ...pairs, columns: topK * stride, stride: topK * stride };
     const vectors = { rows: all, columns, step: stride };
-    const weights: FloatRows = { columns: choices, stride: choices, floats: routing.weights };
-    network.elementwise("copy", vectors, { count: choices, x: { rows: x.floats!, step: 0 } });
+    const weights: FloatRows = { columns: topK, stride: topK, floats: routing.weights };
+    network.elementwise("copy", vectors, { count: topK, x: { rows: x.floats!, step: 0 } });
     network.elementwise("multiply", vectors, {
-      count: choices,
+      count: topK,
       x: { rows: weights, step: 1 },
       repeat: columns,
     });
@@ -234,7 +234,7 @@ export async function loadExperts(
   const { weights, network } = layer;
   const { width } = layer.config;
   const { bias = "optional", choiceBias = "optional" } = config;
-  const { experts, choices, groups } = readCounts(layer.config);
+  const { experts, topK, groups } = readCounts(layer.config);
   const router = await layer.matrix("ffn_gate_inp.weight", experts, width, { bias });
   const hidden = layer.size(layer.config.countOr("expert_feed_forward_length", 0), [
     ["ffn_down_exps.weight", 0],
@@ -252,7 +252,7 @@ export async function loadExperts(
     (config.gain ?? 1);
   return new ExpertsBlock(network, {
     experts,
-    choices,
+    topK,
     route: {
       gating: config.gating ?? gatingOf(layer.config),
       normalize: config.normalize ?? layer.config.booleanOr("expert_weights_norm", false),
@@ -268,9 +268,9 @@ export async function loadExperts(
 /** How many experts there are, and how many a row gets. Errors: GgufError where they do not fit. */
 function readCounts(config: Config) {
   const experts = config.count("expert_count");
-  const choices = config.count("expert_used_count");
-  if (choices < 1 || choices > experts) {
-    throw config.error("expert_used_count", `${choices} of ${experts} experts cannot be chosen`);
+  const topK = config.count("expert_used_count");
+  if (topK < 1 || topK > experts) {
+    throw config.error("expert_used_count", `${topK} of ${experts} experts cannot be chosen`);
   }
   const groups = {
     count: config.countOr("expert_group_count", 1),
@@ -280,7 +280,7 @@ function readCounts(config: Config) {
     const state = `${groups.used} of ${groups.count} groups of ${experts} experts cannot be chosen`;
     throw config.error("expert_group_count", state);
   }
-  return { experts, choices, groups };
+  return { experts, topK, groups };
 }
 
 /** The expert that every row gets, where the layer has one. */

@@ -19,19 +19,19 @@ export function headLinear(
 ): void {
   const { device, memory } = network;
   const { rows } = network.options.limits;
-  const plan = memory.shared(`heads ${heads}`, () => {
+  const chosen = memory.shared(`heads ${heads}`, () => {
     const everyHead = Uint32Array.from({ length: rows * heads }, (_, pair) => pair % heads);
     const ids = memory.constant("heads", everyHead);
     const unused = memory.constant("no weights", new Float32Array(4));
-    const routing = { experts: heads, choices: heads, ids, weights: unused, count: unused };
-    return device.expertPlan(routing, rows, { cols: 1 });
+    const routing = { experts: heads, topK: heads, ids, weights: unused, count: unused };
+    return device.expertPairs(routing, rows, { cols: 1 });
   });
-  network.addRows(plan);
+  network.addRows(chosen);
   const form = network.formOf(x, matrix);
   const vectors = { ...form, columns: matrix.columns, stride: matrix.columns };
   const results = { ...y.rows, columns: y.step, stride: y.step };
   const input = vectors as FloatRows | QuantizedRows;
   network.addRows(
-    network.make.expertLinear(matrix, plan, input, results, { share: 1, vectors: heads }),
+    network.make.expertLinear(matrix, chosen, input, results, { share: 1, vectors: heads }),
   );
 }

@@ -24,12 +24,12 @@ import { forWholeAndPart } from "./vectors.ts";
  * - `y`: f32, `tokens` rows that are `stride` apart; `accumulate` (0 or 1) adds to it
  * - `rows` of the matrix, or of an expert, in `blocks` blocks each
  * - `affine`: factors and biases (affineBytes), or 0
- * - `plan`: pairs of a token and an expert (expert_plan.ts), or 0. Experts are `unitBytes` apart, and
+ * - `pairs`: pairs of a token and an expert (expert_pairs.ts), or 0. Experts are `unitBytes` apart, and
  *   `share` pairs read the same vector of x.
  */
 export const PRODUCT_ARGUMENTS = [
   ...["weights", "x", "y", "blocks", "tokens", "stride", "accumulate", "all"] as const,
-  ...["rows", "tokenBytes", "affine", "plan", "unitBytes"] as const,
+  ...["rows", "tokenBytes", "affine", "pairs", "unitBytes"] as const,
   ...["share", "vectors", "vectorBytes"] as const,
 ] as const;
 
@@ -38,7 +38,7 @@ export type ProductArgument = (typeof PRODUCT_ARGUMENTS)[number];
 
 /** What those arguments are where nothing special is asked for. */
 export const PLAIN_PRODUCT = {
-  ...{ accumulate: 0, affine: 0, plan: 0, unitBytes: 0 },
+  ...{ accumulate: 0, affine: 0, pairs: 0, unitBytes: 0 },
   ...{ share: 1, vectors: 1, vectorBytes: 0 },
 };
 
@@ -85,12 +85,12 @@ export function forBands(
     const unit = f.let(i32.const(0));
     const pairs = f.let(i32.const(0));
     const rest = f.let(given.tokens);
-    f.if(given.plan, () => {
+    f.if(given.pairs, () => {
       const group = f.let(i32.div_u(item, bands));
       f.set(band, i32.rem_u(item, bands));
       f.set(rest, 0);
-      f.if(i32.lt_u(group, work.i32.load(given.plan)), () => {
-        const entry = f.let(i32.add(given.plan, i32.mul(group, PLAN_ENTRY)));
+      f.if(i32.lt_u(group, work.i32.load(given.pairs)), () => {
+        const entry = f.let(i32.add(given.pairs, i32.mul(group, PAIRS_ENTRY)));
         f.set(unit, work.i32.load(entry, 4));
         f.set(pairs, work.i32.load(entry, 8));
         f.set(rest, work.i32.load(entry, 12));
@@ -114,8 +114,8 @@ export function forBands(
   });
 }
 
-/** Bytes of an expert in a plan: its number, where its pairs are, and how many. */
-export const PLAN_ENTRY = 12;
+/** Bytes of an expert among pairs: its number, where its pairs are, and how many. */
+export const PAIRS_ENTRY = 12;
 
 /** Writes down where tokens `next` and those that follow read and write. */
 function listTokens(

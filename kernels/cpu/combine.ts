@@ -11,7 +11,7 @@ import { f32x4, i32, type Memory, type ModuleBuilder, v128 } from "./wasm/mod.ts
 
 /** What the sum of pairs reads; strides in bytes. */
 const COMBINE_ARGUMENTS = [
-  ...["x", "xStride", "weights", "y", "yStride", "columns", "choices"] as const,
+  ...["x", "xStride", "weights", "y", "yStride", "columns", "topK"] as const,
 ] as const;
 
 /** Adds `combine(record, first, last)` for rows `first` to `last`. */
@@ -26,9 +26,9 @@ function addCombine(
     { name: "combine", takes: COMBINE_ARGUMENTS },
     (f, given, first, last) =>
       forItems(f, first, last, (row) => {
-        const pair = f.let(i32.mul(row, given.choices));
+        const pair = f.let(i32.mul(row, given.topK));
         const x = f.let(i32.add(given.x, i32.mul(pair, given.xStride)));
-        const end = f.let(i32.add(x, i32.mul(given.choices, given.xStride)));
+        const end = f.let(i32.add(x, i32.mul(given.topK, given.xStride)));
         const weights = f.let(i32.add(given.weights, i32.mul(pair, 4)));
         const y = f.let(i32.add(given.y, i32.mul(row, given.yStride)));
         const from = f.local("i32");
@@ -53,7 +53,7 @@ function addCombine(
 /** y = the sum over a row's pairs of weight times x. */
 export function combine(
   core: CpuCore,
-  { choices, weights }: Routing,
+  { topK, weights }: Routing,
   x: FloatRows,
   y: FloatRows,
   { accumulate = false, weighted = true }: CombineOptions,
@@ -69,7 +69,7 @@ export function combine(
     y: cpu(y.floats).address,
     yStride: 4 * y.stride,
     columns: x.stride,
-    choices,
+    topK,
   });
   return (rows: number) => core.run([{ kernels, name: "combine", arguments: words, items: rows }]);
 }

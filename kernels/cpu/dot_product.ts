@@ -47,7 +47,7 @@ export function probeDotProduct(): DotProduct {
 export const MAXIMUM_CODE = 127;
 
 /** How the codes of a format are multiplied on a machine. */
-export interface DotPlan {
+export interface DotMethod {
   readonly kind: DotKind;
   /** Whether codes are made signed first: their offset is subtracted from each. */
   readonly isSigned: boolean;
@@ -59,8 +59,8 @@ export interface DotPlan {
   readonly run: number;
 }
 
-/** The plan for codes from 0 to `maximum`. */
-export function planDots(machine: DotProduct, maximum: number): DotPlan {
+/** The method for codes from 0 to `maximum`. */
+export function dotMethodOf(machine: DotProduct, maximum: number): DotMethod {
   const run = Math.floor(32767 / (2 * MAXIMUM_CODE * maximum));
   const kind = machine === "pairs" && run === 0 ? "magnitudes" : machine;
   const isSigned = kind === "magnitudes" || (kind === "signed" && maximum > 127);
@@ -75,7 +75,7 @@ export interface DotOperands {
   /** Steps of the group: from `first` up to `end`. */
   readonly first: number;
   readonly end: number;
-  /** Codes of a step, as bytes, or where plan and source are wide, of a pair of columns. */
+  /** Codes of a step, as bytes, or where method and source are wide, of a pair of columns. */
   load(step: number): Quads;
   /** What the sums of a token begin with. */
   start(token: number): V128;
@@ -96,16 +96,16 @@ export interface Activations {
 /** Sums over the steps, [token][quad], four rows a vector. */
 export function sumDots(
   f: FunctionBuilder,
-  plan: DotPlan,
+  method: DotMethod,
   operands: DotOperands,
   ones: V128,
 ): V128[][] {
-  switch (plan.kind) {
+  switch (method.kind) {
     case "unsigned":
     case "signed":
       return sumFours(f, operands);
     case "pairs":
-      return sumPairs(f, operands, plan.run, ones);
+      return sumPairs(f, operands, method.run, ones);
     case "magnitudes":
       return sumMagnitudes(f, operands, ones);
     case "widened":

@@ -13,7 +13,7 @@ import {
   type V128,
   v128,
 } from "./wasm/mod.ts";
-import { type DotProduct, planDots } from "./dot_product.ts";
+import { dotMethodOf, type DotProduct } from "./dot_product.ts";
 import {
   BAND,
   blockBytes,
@@ -72,13 +72,13 @@ function unpackedWeights(format: FloatFormat, { weights }: ProductMemories): Flo
 
 /** weight = scale * (code - offset) - minimum, of the codes of a step column by column. */
 function packedWeights(format: PackedFormat, memories: ProductMemories): FloatWeights {
-  const plan = planDots("widened", 0);
+  const method = dotMethodOf("widened", 0);
   const { scales: { halves, hasMinimum }, offset } = format;
   return {
     blockSize: format.source.blockSize,
     blockBytes: blockBytes(format),
     walk(f, begin, end, body) {
-      walkBlocks(f, { format, plan, memories }, begin, end, (group) => {
+      walkBlocks(f, { format, method, memories }, begin, end, (group) => {
         let codes: Quads;
         const of: { scales?: Quads; minimums?: Quads } = {};
         body((column) => {

@@ -37,7 +37,7 @@ import { combine } from "./combine.ts";
 import type { CpuCore } from "./core.ts";
 import type { CpuMatrix, WeightMatrix } from "./matrix.ts";
 import { cpu } from "./memory.ts";
-import { type CpuExpertPlan, expertPlan, planBytes } from "./expert_plan.ts";
+import { type CpuExpertPairs, expertPairs, pairsBytes } from "./expert_pairs.ts";
 import { embed } from "./embed.ts";
 import * as experts from "./plain/experts.ts";
 import { expertLinear, linear } from "./products.ts";
@@ -136,15 +136,15 @@ export abstract class CpuOperations implements OperationMakers {
     return this.#plain(operands.route(logits, routing), experts.route(logits, routing, options));
   }
 
-  expertPlan(routing: Routing, rows: number): CpuExpertPlan {
-    const bytes = planBytes(routing.experts, rows * routing.choices);
-    const buffer = this.buffer("expert plan", bytes, "scratch");
+  expertPairs(routing: Routing, rows: number): CpuExpertPairs {
+    const bytes = pairsBytes(routing.experts, rows * routing.topK);
+    const buffer = this.buffer("expert pairs", bytes, "scratch");
     const described = {
-      ...{ name: "expert plan", reads: [routing.ids], writes: [buffer] },
+      ...{ name: "expert pairs", reads: [routing.ids], writes: [buffer] },
       work: () => NO_WORK,
     };
     return {
-      ...this.#bound(described, expertPlan(this.core, routing, buffer)),
+      ...this.#bound(described, expertPairs(this.core, routing, buffer)),
       routing,
       buffer,
     };
@@ -152,13 +152,13 @@ export abstract class CpuOperations implements OperationMakers {
 
   expertLinear(
     matrix: WeightMatrix,
-    plan: CpuExpertPlan,
+    chosen: CpuExpertPairs,
     x: Activation,
     y: Activation,
     options: ExpertLinearOptions,
   ): Operation {
-    const run = expertLinear(this.core, matrix, plan, x, y, options);
-    return this.#bound(operands.expertLinear(matrix, plan, x, y, options), run);
+    const run = expertLinear(this.core, matrix, chosen, x, y, options);
+    return this.#bound(operands.expertLinear(matrix, chosen, x, y, options), run);
   }
 
   combine(

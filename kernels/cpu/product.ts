@@ -5,7 +5,7 @@
 import { forBands, forTiles, PRODUCT_ARGUMENTS } from "./bands.ts";
 import { type FunctionBuilder, i32, type Local, type ModuleBuilder } from "./wasm/mod.ts";
 import { activationBytes, codeBytes } from "./activations.ts";
-import { type DotPlan, type DotProduct, planDots, sumDots } from "./dot_product.ts";
+import { type DotMethod, dotMethodOf, type DotProduct, sumDots } from "./dot_product.ts";
 import { sumWidePairs, widenPairs } from "./dot_product.ts";
 import {
   BAND,
@@ -32,11 +32,11 @@ export const PANEL_BYTES = 65536 * 4;
 
 /** Whether a format's products read the second form of activations on a machine. */
 export function readsWide(format: PackedFormat, machine: DotProduct): boolean {
-  return planOf(format, machine).isWide;
+  return methodOf(format, machine).isWide;
 }
 
-function planOf(format: PackedFormat, machine: DotProduct): DotPlan {
-  return planDots(machine, maximumCode(format));
+function methodOf(format: PackedFormat, machine: DotProduct): DotMethod {
+  return dotMethodOf(machine, maximumCode(format));
 }
 
 /**
@@ -49,12 +49,12 @@ export function addProduct(
   format: PackedFormat,
   machine: DotProduct,
 ): void {
-  const product: Product = { format, plan: planOf(format, machine), memories };
+  const product: Product = { format, method: methodOf(format, machine), memories };
   const size = format.source.blockSize;
   const { work, panel } = memories;
   const kernel = { name: "product", takes: PRODUCT_ARGUMENTS };
   addKernel(module, work, kernel, (f, given, first, last) => {
-    const groupStride = f.let(i32.mul(given.all, activationBytes(product.plan.isWide)));
+    const groupStride = f.let(i32.mul(given.all, activationBytes(product.method.isWide)));
     const items = { first, last, blockBytes: blockBytes(format) };
     forBands(f, memories, given, items, ({ begin, end, tokens }) => {
       const offset = f.let(i32.const(0));
@@ -102,7 +102,7 @@ function fillPanel(
   from: Local<"i32">,
   end: Local<"i32">,
 ): Local<"i32"> {
-  const { format, plan, memories: { panel } } = product;
+  const { format, method, memories: { panel } } = product;
   const layout = panelLayout(product);
   const to = f.let(i32.const(0));
   const store = (offset: number, quads: Quads) =>
@@ -110,7 +110,7 @@ function fillPanel(
   walkBlocks(f, product, from, end, (source) => {
     for (let step = 0; step < STEPS; step++) {
       const codes = source.load(step);
-      if (plan.kind !== "widened") {
+      if (method.kind !== "widened") {
         store(32 * step, codes);
         continue;
       }
@@ -127,9 +127,9 @@ function fillPanel(
 }
 
 /** Where things are in a group of the panel. */
-function panelLayout({ format, plan }: Product) {
+function panelLayout({ format, method }: Product) {
   const halves = format.scales.halves ? 2 : 1;
-  const scales = BAND * codeBytes(plan.kind === "widened");
+  const scales = BAND * codeBytes(method.kind === "widened");
   const minimums = scales + 32 * halves;
   const bytes = minimums + (format.scales.hasMinimum ? 32 * halves : 0);
   return { halves, scales, minimums, bytes };
@@ -142,7 +142,7 @@ function walkPanel(
   end: Local<"i32">,
   body: (group: GroupSource) => void,
 ): void {
-  const { plan, memories: { panel } } = product;
+  const { method, memories: { panel } } = product;
   const layout = panelLayout(product);
   const at = f.let(i32.const(0));
   const quads = (offset: number): Quads => [
@@ -152,7 +152,9 @@ function walkPanel(
   f.doWhile(() => {
     body({
       load: (step) => quads(32 * step),
-      sum: plan.kind === "widened" ? (f, _plan, operands) => sumWidePairs(f, operands) : sumDots,
+      sum: method.kind === "widened"
+        ? (f, _method, operands) => sumWidePairs(f, operands)
+        : sumDots,
       scales: (half) => quads(layout.scales + 32 * half),
       minimums: (half) => quads(layout.minimums + 32 * half),
     });

@@ -10,7 +10,7 @@ import { activationBytes } from "./activations.ts";
 import { affineBytes, PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "./bands.ts";
 import type { CpuCore } from "./core.ts";
 import { ACTIVATE_ARGUMENTS } from "./elementwise.ts";
-import type { CpuExpertPlan } from "./expert_plan.ts";
+import type { CpuExpertPairs } from "./expert_pairs.ts";
 import { BAND, blockColumns, type CpuFormat, cpuFormat } from "./formats/mod.ts";
 import { inOrder } from "./kernel.ts";
 import type { PackedSide, WeightMatrix } from "./matrix.ts";
@@ -22,12 +22,12 @@ interface Rows {
   readonly stride: number;
 }
 
-/** What is multiplied: tokens, or the pairs of a plan. */
+/** What is multiplied: tokens, or the pairs of experts. */
 interface Work {
   readonly tokens: number;
   /** Tokens that groups of int8 lie beside each other for. */
   readonly all: number;
-  readonly experts?: { plan: CpuExpertPlan; share: number; pairs: number };
+  readonly experts?: { chosen: CpuExpertPairs; share: number; pairs: number };
 }
 
 /** The products of one matrix with one activation. */
@@ -85,13 +85,13 @@ class Product {
     const tokenBytes = isInteger
       ? activationBytes(input !== cpu(x.groups).address)
       : 4 * x.stride * this.#vectors;
-    const planned = experts && {
-      plan: cpu(experts.plan.buffer).address,
+    const ofPairs = experts && {
+      pairs: cpu(experts.chosen.buffer).address,
       share: experts.share,
       vectors: this.#vectors,
       vectorBytes: isInteger ? x.stride / GROUP * all * tokenBytes : 4 * x.stride,
     };
-    const units = experts ? Math.min(experts.plan.routing.experts, experts.pairs) : 1;
+    const units = experts ? Math.min(experts.chosen.routing.experts, experts.pairs) : 1;
     core.run(results.map(({ address, stride, accumulate }, side) => {
       const { memory, address: weights, unitBytes } = this.#packed[side]!;
       const sideAffine = side * affineBytes(this.#bands) * (this.#matrix.rows / unit);
@@ -101,7 +101,7 @@ class Product {
         ...{ tokenBytes, unitBytes },
         blocks: Math.ceil(columns / blockColumns(this.#format)),
         affine: affine ? affine.address + sideAffine : 0,
-        ...planned,
+        ...ofPairs,
       });
       const kernels = core.formatKernels(this.#format, memory);
       const name = isInteger ? "product" : "float_product";
@@ -133,7 +133,7 @@ export function linear(
 export function expertLinear(
   core: CpuCore,
   matrix: WeightMatrix,
-  plan: CpuExpertPlan,
+  chosen: CpuExpertPairs,
   x: Activation,
   y: Activation,
   options: ExpertLinearOptions,
@@ -141,9 +141,9 @@ export function expertLinear(
   const { share, activation = "silu", vectors = 1 } = options;
   const product = new Product(core, matrix, x, vectors);
   return (rows) => {
-    const pairs = rows * plan.routing.choices;
+    const pairs = rows * chosen.routing.topK;
     const all = Math.ceil(pairs / share / vectors);
-    const work = { tokens: pairs, all, experts: { plan, share, pairs } };
+    const work = { tokens: pairs, all, experts: { chosen, share, pairs } };
     const target = targetOf(core, y, pairs, matrix.unit);
     const to = { address: target.address, stride: 4 * y.stride };
     product.run(work, to, { accumulate: false, activation });

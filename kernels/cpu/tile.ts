@@ -13,7 +13,7 @@ import {
 } from "./wasm/mod.ts";
 import { accumulate, type TilePlace, type Totals } from "./bands.ts";
 import { codeBytes } from "./activations.ts";
-import { type Activations, type DotPlan, sumDots, times } from "./dot_product.ts";
+import { type Activations, type DotMethod, sumDots, times } from "./dot_product.ts";
 import { GROUP, type PackedFormat, type Quads, STEPS } from "./formats/format.ts";
 
 /** Memories of products. */
@@ -28,7 +28,7 @@ export interface ProductMemories {
 /** A format on a machine. */
 export interface Product {
   readonly format: PackedFormat;
-  readonly plan: DotPlan;
+  readonly method: DotMethod;
   readonly memories: ProductMemories;
 }
 
@@ -74,29 +74,29 @@ export function addTile(
 /** Adds a group's products to the totals, [token][quad]. */
 function addGroup(
   f: FunctionBuilder,
-  { format, plan }: Product,
+  { format, method }: Product,
   group: GroupSource,
   tokens: readonly TokenGroup[],
   totals: Totals,
 ): void {
   const { halves, hasMinimum } = format.scales;
-  if (hasMinimum && plan.kind === "magnitudes") {
+  if (hasMinimum && method.kind === "magnitudes") {
     throw new RangeError(`Cannot multiply ${format.source.name}: magnitudes have no sums of codes`);
   }
   const parts = halves ? 2 : 1;
   const steps = STEPS / parts;
-  const offset = plan.isSigned ? 0 : format.offset;
+  const offset = method.isSigned ? 0 : format.offset;
   const ones = f.constant(ONES);
   for (let half = 0; half < parts; half++) {
     const codeSum = (t: number) => tokens[t].codeSum(halves ? half : undefined);
-    const sums = group.sum(f, plan, {
+    const sums = group.sum(f, method, {
       tokens,
       first: half * steps,
       end: (half + 1) * steps,
       load: group.load,
       // Of magnitudes the sums are of those whose x is negative.
       start: (t) =>
-        plan.kind === "magnitudes" ? codeSum(t) : offset === 0 ? ZERO : times(codeSum(t), offset),
+        method.kind === "magnitudes" ? codeSum(t) : offset === 0 ? ZERO : times(codeSum(t), offset),
     }, ones);
     const scales = group.scales(half);
     const minimums = hasMinimum ? group.minimums(half) : undefined;
@@ -105,16 +105,16 @@ function addGroup(
       const sum = minimums && f.let(f32x4.mul(scale, f32x4.convert_i32x4_s(codeSum(t))));
       totals[t].forEach((total, quad) => {
         const dot = f32x4.convert_i32x4_s(sums[t][quad]);
-        f.set(total, multiplyAdd(plan, f32x4.mul(scales[quad], scale), dot, total));
-        if (minimums && sum) f.set(total, multiplyAdd(plan, minimums[quad], sum, total));
+        f.set(total, multiplyAdd(method, f32x4.mul(scales[quad], scale), dot, total));
+        if (minimums && sum) f.set(total, multiplyAdd(method, minimums[quad], sum, total));
       });
     });
   }
 }
 
 /** a * b + c. */
-function multiplyAdd(plan: DotPlan, a: V128, b: V128, c: V128): V128 {
-  return plan.isRelaxed ? f32x4.relaxed_madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
+function multiplyAdd(method: DotMethod, a: V128, b: V128, c: V128): V128 {
+  return method.isRelaxed ? f32x4.relaxed_madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
 }
 
 /** A token's activations in a group, each spread where it is used. */
@@ -123,10 +123,10 @@ class TokenGroup implements Activations {
   readonly #x: Local<"i32">;
   readonly #meta: number;
 
-  constructor({ plan, memories }: Product, x: Local<"i32">) {
+  constructor({ method, memories }: Product, x: Local<"i32">) {
     this.#memory = memories.work;
     this.#x = x;
-    this.#meta = codeBytes(plan.isWide);
+    this.#meta = codeBytes(method.isWide);
   }
 
   step(step: number): V128 {
@@ -172,7 +172,7 @@ class LoneTokenGroup extends TokenGroup {
   constructor(f: FunctionBuilder, product: Product, x: Local<"i32">) {
     super(product, x);
     this.#f = f;
-    this.#codes = codeBytes(product.plan.isWide);
+    this.#codes = codeBytes(product.method.isWide);
     this.#load = (offset) => product.memories.work.v128.load(x, offset);
   }
 

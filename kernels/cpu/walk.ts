@@ -2,7 +2,7 @@
 // step by step, rows that lie as in the file are decoded one after the other and then transposed.
 
 import { DECODED } from "./bands.ts";
-import { type DotPlan, sumDots } from "./dot_product.ts";
+import { type DotMethod, sumDots } from "./dot_product.ts";
 import {
   BAND,
   type BandFormat,
@@ -60,7 +60,7 @@ export function walkBlocks(
 /** A group where it lies, some bytes behind a place. */
 function blockGroup(
   f: FunctionBuilder,
-  { plan }: Product,
+  { method }: Product,
   format: BandFormat,
   { place: { memory, address }, offset, head }: {
     place: Place;
@@ -75,7 +75,7 @@ function blockGroup(
   };
   const loaded = format.scales.load(f, scales, head);
   return {
-    load: (step) => loadCodes(f, format, plan, place, step),
+    load: (step) => loadCodes(f, format, method, place, step),
     sum: sumDots,
     scales: (half) => loaded.scales[half],
     minimums: (half) => loaded.minimums![half],
@@ -86,13 +86,13 @@ function blockGroup(
 function loadCodes(
   f: FunctionBuilder,
   { bits, table, offset }: BandFormat,
-  plan: DotPlan,
+  method: DotMethod,
   place: Place,
   step: number,
 ): Quads {
   const codes = unpackCodes(f, bits, place, step);
-  if (!table && !plan.isSigned) return codes;
-  const subtracted = plan.isSigned ? offset : 0;
+  if (!table && !method.isSigned) return codes;
+  const subtracted = method.isSigned ? offset : 0;
   const values = f.constant(table?.map((value) => value - subtracted) ?? new Uint8Array(16));
   const [first, second] = codes.map((quad) =>
     f.let(table ? i8x16.swizzle(values, quad) : i8x16.sub(quad, bytes(f, subtracted)))

@@ -27,14 +27,14 @@ export interface RouteOptions {
   scale?: number;
 }
 
-/** The pairs of a row and an expert chosen for it: pair = row * choices + choice, best first. */
+/** The pairs of a row and an expert chosen for it: pair = row * topK + choice, best first. */
 export interface Routing {
   readonly experts: number;
   /** Experts of each row. */
-  readonly choices: number;
-  /** [rows, choices] u32. */
+  readonly topK: number;
+  /** [rows, topK] u32. */
   readonly ids: Buffer;
-  /** [rows, choices] f32. */
+  /** [rows, topK] f32. */
   readonly weights: Buffer;
   /** [1] u32: pairs of the step. */
   readonly count: Buffer;
@@ -44,9 +44,9 @@ export interface Routing {
 export function allocateRouting(
   device: Allocator,
   rows: number,
-  shape: { experts: number; choices: number },
+  shape: { experts: number; topK: number },
 ): Routing {
-  const bytes = rows * shape.choices * 4;
+  const bytes = rows * shape.topK * 4;
   const ids = device.buffer("expert ids", bytes, "scratch");
   const weights = device.buffer("expert weights", bytes, "scratch");
   const count = device.buffer("expert pairs", 4, "scratch");
@@ -56,7 +56,7 @@ export function allocateRouting(
 /** The choice for one row in plain numbers. */
 export function routeReference(
   logits: Float32Array,
-  choices: number,
+  topK: number,
   options: Omit<RouteOptions, "bias"> & { bias?: Float32Array },
 ): { ids: number[]; weights: number[] } {
   const { gating, bias, groups = ONE_GROUP, normalize = false, scale = 1 } = options;
@@ -71,7 +71,7 @@ export function routeReference(
     (logit, i) => (ranksLogits ? logit : probability(logit)) + (bias?.[i] ?? 0),
   );
   maskGroups(scores, groups);
-  const ids = best(scores).slice(0, choices);
+  const ids = best(scores).slice(0, topK);
   const chosen = ids.map((id) => probability(logits[id]));
   const sum = chosen.reduce((sum, weight) => sum + weight, 0);
   const divisor = selected ? sum : normalize ? Math.max(sum, 2 ** -14) : 1;
@@ -94,13 +94,13 @@ function maskGroups(scores: number[], { count, used }: { count: number; used: nu
   }
 }
 
-/** The pairs of a step grouped by expert. One plan serves all layers, one after the other. */
-export interface ExpertPlan extends Operation {
+/** The pairs of a step, grouped by expert. All layers share one, one layer after the other. */
+export interface ExpertPairs extends Operation {
   readonly routing: Routing;
 }
 
 /** How pairs are grouped. */
-export interface ExpertPlanOptions {
+export interface ExpertPairsOptions {
   /** Width of tiles instead of what the device would choose; with 1, pairs are never grouped. */
   cols?: number;
 }
@@ -109,7 +109,7 @@ export interface ExpertPlanOptions {
 export const NO_PAIR = 0xffffffff;
 
 /** The tiles in plain loops: [pairs / cols + experts, 1 + cols]. */
-export function expertPlanReference(
+export function expertPairsReference(
   ids: ArrayLike<number>,
   { experts, cols }: { experts: number; cols: number },
 ): Uint32Array {
@@ -131,7 +131,7 @@ export function expertPlanReference(
 
 /** How pairs read x, and how the product is done. */
 export interface ExpertLinearOptions {
-  /** Pairs that read the same row of x: `choices` where x has a row per token, 1 per pair. */
+  /** Pairs that read the same row of x: `topK` where x has a row per token, 1 per pair. */
   share: number;
   /** Vectors side by side in a row of a step, each of which x takes for a row of its own. Default 1. */
   vectors?: number;
@@ -166,17 +166,17 @@ export interface CombineOptions {
   weighted?: boolean;
 }
 
-/** The sum in plain loops: x [rows, choices, columns], weights [rows, choices]. */
+/** The sum in plain loops: x [rows, topK, columns], weights [rows, topK]. */
 export function combineReference(
   x: Float32Array,
   weights: ArrayLike<number>,
-  { choices, columns }: { choices: number; columns: number },
+  { topK, columns }: { topK: number; columns: number },
 ): Float32Array {
-  const y = new Float32Array(x.length / choices); // [rows, columns]
+  const y = new Float32Array(x.length / topK); // [rows, columns]
   for (let i = 0; i < y.length; i++) {
-    const first = Math.floor(i / columns) * choices;
+    const first = Math.floor(i / columns) * topK;
     let sum = 0;
-    for (let c = 0; c < choices; c++) {
+    for (let c = 0; c < topK; c++) {
       sum += weights[first + c] * x[(first + c) * columns + i % columns];
     }
     y[i] = sum;

@@ -6,7 +6,7 @@
 import type { Commands, Device, PassTimes, Readback, Sampler } from "../device.ts";
 import { operands, withParts } from "../operands.ts";
 import type { Buffer, Operation, Pass } from "../operation.ts";
-import type { ExpertPlan, Routing } from "../ops/experts.ts";
+import type { ExpertPairs, Routing } from "../ops/experts.ts";
 import { type Half, SplitBuffer, SplitPart } from "./buffer.ts";
 import { SubmitOrder } from "./order.ts";
 import {
@@ -30,7 +30,7 @@ export class SplitDevice implements Disposable {
   readonly #order = new SubmitOrder();
   readonly #staging = new Map<Buffer, { half: Half; copied: Promise<void> }>();
   readonly #unsettled = new Set<SplitBuffer>();
-  readonly #plans = new WeakMap<object, ExpertPlan>();
+  readonly #pairs = new WeakMap<object, ExpertPairs>();
   #isUnwanted = () => false;
   #isPrepared = false;
 
@@ -138,7 +138,7 @@ export class SplitDevice implements Disposable {
       },
       readback: (label, bytes) => this.#readback(half, label, bytes),
       mostTileRows: (shape) => device.mostTileRows(shape),
-      expertPlan: (routing, rows, options) => this.#expertPlan(half, routing, rows, options),
+      expertPairs: (routing, rows, options) => this.#expertPairs(half, routing, rows, options),
       sampler: (options) => this.#sampler(half, device.sampler(own(options))),
       readBandwidth: () => device.readBandwidth(),
       [Symbol.dispose]: () => this[Symbol.dispose](),
@@ -171,10 +171,10 @@ export class SplitDevice implements Disposable {
     };
   }
 
-  #expertPlan(half: Half, routing: Routing, ...rest: [number, object?]): ExpertPlan {
-    const plan = half.device.expertPlan(this.#onHalf(routing, half), ...rest);
-    const bound = { ...this.#bound(half, plan), routing };
-    this.#plans.set(bound, plan);
+  #expertPairs(half: Half, routing: Routing, ...rest: [number, object?]): ExpertPairs {
+    const pairs = half.device.expertPairs(this.#onHalf(routing, half), ...rest);
+    const bound = { ...this.#bound(half, pairs), routing };
+    this.#pairs.set(bound, pairs);
     return bound;
   }
 
@@ -190,7 +190,7 @@ export class SplitDevice implements Disposable {
   #onHalf<T>(operand: T, half: Half): T {
     return withParts(
       operand,
-      (part) => part instanceof SplitBuffer ? part.on(half) : this.#plans.get(part),
+      (part) => part instanceof SplitBuffer ? part.on(half) : this.#pairs.get(part),
     );
   }
 

@@ -15,7 +15,7 @@ export class Combine {
   readonly #columns: number;
 
   /**
-   * @param x [rows * choices, columns], one row a pair
+   * @param x [rows * topK, columns], one row a pair
    * @param y [rows, columns], as wide as x or wider
    * @param options `accumulate` adds to y instead of replacing it; `weighted: false` where the
    * weights have been used before
@@ -33,7 +33,7 @@ export class Combine {
       source: combineSource,
       constants: {
         WORKGROUP,
-        CHOICES: routing.choices,
+        TOP_K: routing.topK,
         ACCUMULATE: accumulate,
         WEIGHTED: weighted,
       },

@@ -7,9 +7,9 @@ struct Params {
   stride: u32,     // vectors in a row of y
 }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;          // [rows, CHOICES, columns]
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;          // [rows, TOP_K, columns]
 #if WEIGHTED
-@group(0) @binding(2) var<storage, read> weights: array<f32>;          // [rows, CHOICES]
+@group(0) @binding(2) var<storage, read> weights: array<f32>;          // [rows, TOP_K]
 #end
 @group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;    // [rows, stride]
 
@@ -18,9 +18,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   if (id.x >= params.columns) {
     return;
   }
-  let first = id.y * CHOICES;
+  let first = id.y * TOP_K;
   var sum = vec4(0.0);
-  for (var c = 0u; c < CHOICES; c++) {
+  for (var c = 0u; c < TOP_K; c++) {
     #if WEIGHTED
     sum += weights[first + c] * x[(first + c) * params.columns + id.x];
     #else

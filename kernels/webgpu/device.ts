@@ -11,7 +11,7 @@ import type { EmbedOptions, StepRows } from "../ops/embed.ts";
 import type {
   CombineOptions,
   ExpertLinearOptions,
-  ExpertPlanOptions,
+  ExpertPairsOptions,
   RouteOptions,
   Routing,
 } from "../ops/experts.ts";
@@ -41,7 +41,7 @@ import { Attention, mostTileRows } from "./attention.ts";
 import { Combine } from "./combine.ts";
 import { Elementwise } from "./elementwise.ts";
 import { Embed } from "./embed.ts";
-import { GpuExpertPlan } from "./expert_plan.ts";
+import { GpuExpertPairs } from "./expert_pairs.ts";
 import { ExpertLinear } from "./experts.ts";
 import { Gpu } from "./gpu.ts";
 import { Linear } from "./linear.ts";
@@ -218,19 +218,19 @@ export class WebGpuDevice extends Gpu implements Device {
     return bound(operands.route(logits, routing), new Route(this, logits, routing, options));
   }
 
-  expertPlan(routing: Routing, rows: number, options: ExpertPlanOptions = {}): GpuExpertPlan {
-    return new GpuExpertPlan(this, routing, rows, options);
+  expertPairs(routing: Routing, rows: number, options: ExpertPairsOptions = {}): GpuExpertPairs {
+    return new GpuExpertPairs(this, routing, rows, options);
   }
 
   expertLinear(
     matrix: GpuMatrix,
-    plan: GpuExpertPlan,
+    chosen: GpuExpertPairs,
     x: Activation,
     y: Activation,
     options: ExpertLinearOptions,
   ): Operation {
-    const linear = new ExpertLinear(this, matrix, plan, x, y, options);
-    return bound(operands.expertLinear(matrix, plan, x, y, options), linear);
+    const linear = new ExpertLinear(this, matrix, chosen, x, y, options);
+    return bound(operands.expertLinear(matrix, chosen, x, y, options), linear);
   }
 
   combine(

@@ -1,10 +1,10 @@
 // The products of a mixture of experts. The kernels are those of linear.ts with a table of which pairs
-// make up a tile: the pairs as they are, or the lists of expert_plan.ts.
+// make up a tile: the pairs as they are, or the lists of expert_pairs.ts.
 
 import { GpuError } from "../errors.ts";
 import type { Activation } from "../ops/activation.ts";
 import type { ExpertLinearOptions } from "../ops/experts.ts";
-import type { GpuExpertPlan } from "./expert_plan.ts";
+import type { GpuExpertPairs } from "./expert_pairs.ts";
 import type { Gpu } from "./gpu.ts";
 import type { Dispatch } from "./kernel.ts";
 import { bindProduct, encodeTiles, type Product, useOf, Variants } from "./linear.ts";
@@ -13,14 +13,14 @@ import { chooseTile, columnsOf, rowsOf, type Tile } from "./tile.ts";
 
 /** How pairs read x, and how the product is done. */
 export interface GpuExpertOptions extends ExpertLinearOptions {
-  /** Overrides the choice of the tile, for tests and tuning; as wide as the plan's. */
+  /** Overrides the choice of the tile, for tests and tuning; as wide as the tiles of pairs. */
   tile?: Tile;
 }
 
 /** y[pair] = x[pair / share] W^T of the pair's expert, then scaled, biased and gated as Linear does. */
 export class ExpertLinear {
   readonly #device: Gpu;
-  readonly #plan: GpuExpertPlan;
+  readonly #chosen: GpuExpertPairs;
   readonly #product: Product;
   readonly #options: GpuExpertOptions;
   readonly #rows: number;
@@ -34,16 +34,16 @@ export class ExpertLinear {
   constructor(
     device: Gpu,
     matrix: GpuMatrix,
-    plan: GpuExpertPlan,
+    chosen: GpuExpertPairs,
     x: Activation,
     y: Activation,
     options: GpuExpertOptions,
   ) {
     this.#device = device;
-    this.#plan = plan;
+    this.#chosen = chosen;
     this.#product = { matrix, x, y, ...options };
     this.#options = options;
-    this.#rows = matrix.rows / plan.routing.experts;
+    this.#rows = matrix.rows / chosen.routing.experts;
     this.#variants = new Variants({
       choose: (density) => options.tile ?? this.#chooseTile(density),
       bind: (tile) => matrix.parts.map((part) => this.#bind(part, tile)),
@@ -57,16 +57,16 @@ export class ExpertLinear {
 
   /** Binds the variants for up to `most` rows. Errors: GpuError, see `tile`. */
   prepare(most: number): void {
-    this.#variants.prepare(this.#plan.density(most));
+    this.#variants.prepare(this.#chosen.density(most));
   }
 
   /** Records the product for the pairs of the first `rows` rows. Errors: GpuError, see `tile`. */
   encode(pass: GPUComputePassEncoder, rows: number): void {
     const { matrix } = this.#product;
-    const { cols, tiles } = this.#plan.tiling(rows);
-    const { tile, dispatches } = this.#variants.for(this.#plan.density(rows));
+    const { cols, tiles } = this.#chosen.tiling(rows);
+    const { tile, dispatches } = this.#variants.for(this.#chosen.density(rows));
     if (columnsOf(tile) !== cols) {
-      const state = `a tile has ${columnsOf(tile)} columns, the plan ${cols}`;
+      const state = `a tile has ${columnsOf(tile)} columns, tiles of pairs ${cols}`;
       throw new GpuError(`Cannot multiply by the experts of ${matrix.label}: ${state}`);
     }
     for (const dispatch of dispatches) {
@@ -74,18 +74,18 @@ export class ExpertLinear {
     }
   }
 
-  /** The best tile of those as wide as the plan's. */
+  /** The best tile of those as wide as the tiles of pairs. */
   #chooseTile(density: number): Tile {
-    const use = { ...useOf(this.#product), cols: this.#plan.columns(density) };
+    const use = { ...useOf(this.#product), cols: this.#chosen.columns(density) };
     return chooseTile(this.#device.profile, density, use);
   }
 
   #bind(part: MatrixPart, tile: Tile): Dispatch {
-    const { routing, tiles } = this.#plan;
-    const PLANNED = columnsOf(tile) > 1;
+    const { routing, tiles } = this.#chosen;
+    const GROUPED = columnsOf(tile) > 1;
     return bindProduct(this.#device, this.#product, part, tile, {
-      constants: { GATHER: true, PLANNED },
-      resources: PLANNED ? { plan: tiles } : { ids: routing.ids },
+      constants: { GATHER: true, GROUPED },
+      resources: GROUPED ? { pair_tiles: tiles } : { ids: routing.ids },
       params: {
         rows: this.#rows,
         first: 0,

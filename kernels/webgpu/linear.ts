@@ -80,7 +80,7 @@ export class Linear {
 
   #bind(part: MatrixPart, tile: Tile): Dispatch {
     return bindProduct(this.#device, this.#product, part, tile, {
-      constants: { GATHER: false, PLANNED: false },
+      constants: { GATHER: false, GROUPED: false },
       resources: {},
       params: { rows: part.rows, first: (this.#options.first ?? 0) + part.first },
     });
@@ -165,7 +165,7 @@ export function bindProduct(
   part: MatrixPart,
   tile: Tile,
   more: {
-    constants: { GATHER: boolean; PLANNED: boolean };
+    constants: { GATHER: boolean; GROUPED: boolean };
     resources: Record<string, Resource>;
     params: Record<string, number> & { rows: number; first: number };
   },

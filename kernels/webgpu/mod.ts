@@ -6,7 +6,7 @@ export * from "./combine.ts";
 export * from "./device.ts";
 export * from "./elementwise.ts";
 export * from "./embed.ts";
-export * from "./expert_plan.ts";
+export * from "./expert_pairs.ts";
 export * from "./experts.ts";
 export * from "./gpu.ts";
 export * from "./kernel.ts";

@@ -31,8 +31,8 @@ struct Params {
 // Which tokens the columns of a tile are, COLS of them. NONE: the column is idle.
 const NONE = 0xffffffffu;
 #if GATHER
-#if PLANNED
-@group(0) @binding(6) var<storage, read> plan: array<u32>;            // see expert_plan.wgsl
+#if GROUPED
+@group(0) @binding(6) var<storage, read> pair_tiles: array<u32>;            // see expert_pairs.wgsl
 #else
 @group(0) @binding(6) var<storage, read> ids: array<u32>;             // [pairs] experts
 #end
@@ -42,8 +42,8 @@ fn token_of(tile: u32, column: u32) -> u32 {
   #if !GATHER
   return tile * COLS + column;
   #else
-  #if PLANNED
-  return plan[tile * (COLS + 1u) + 1u + column];
+  #if GROUPED
+  return pair_tiles[tile * (COLS + 1u) + 1u + column];
   #else
   return tile;
   #end
@@ -63,8 +63,8 @@ fn input_of(token: u32) -> u32 {
 // The expert of a tile, counted from the first of the bound part: not less than params.experts where
 // it is in another part, or the tile is empty.
 fn expert_of(tile: u32) -> u32 {
-  #if PLANNED
-  return plan[tile * (COLS + 1u)] - params.first_expert;
+  #if GROUPED
+  return pair_tiles[tile * (COLS + 1u)] - params.first_expert;
   #else
   return ids[tile] - params.first_expert;
   #end

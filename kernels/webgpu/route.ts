@@ -11,7 +11,7 @@ import { reduction } from "./workgroup.ts";
 
 const MOST_EXPERTS = 512;
 
-const MOST_CHOICES = 32;
+const MOST_TOP_K = 32;
 
 /** Chooses experts by logits. Among equals the lower id comes first. */
 export class Route {
@@ -23,7 +23,7 @@ export class Route {
    */
   constructor(device: Gpu, logits: FloatRows, routing: Routing, options: RouteOptions) {
     const { gating, bias, groups = ONE_GROUP, normalize = false, scale = 1 } = options;
-    const { experts, choices } = routing;
+    const { experts, topK } = routing;
     const { count, used } = groups;
     checkShape(routing, groups);
     const { constants, snippet } = reduction(device);
@@ -35,7 +35,7 @@ export class Route {
       constants: {
         ...constants,
         EXPERTS: MOST_EXPERTS,
-        CHOICES: MOST_CHOICES,
+        TOP_K: MOST_TOP_K,
         SOFTMAX: gating === "softmax",
         SIGMOID: gating === "sigmoid",
         PROBABILITIES,
@@ -51,7 +51,7 @@ export class Route {
       weights: routing.weights,
       count: routing.count,
       ...(bias ? { bias } : {}),
-    }, { experts, choices, stride: logits.stride, groups: count, groups_used: used, scale });
+    }, { experts, top_k: topK, stride: logits.stride, groups: count, groups_used: used, scale });
   }
 
   /** Records the first `rows` rows. */
@@ -61,15 +61,15 @@ export class Route {
 }
 
 function checkShape(
-  { experts, choices }: Routing,
+  { experts, topK }: Routing,
   { count, used }: { count: number; used: number },
 ): void {
-  const state = `${choices} of ${experts} experts in ${used} of ${count} groups`;
-  if (experts > MOST_EXPERTS || choices > MOST_CHOICES) {
-    const most = `at most ${MOST_CHOICES} of ${MOST_EXPERTS}`;
+  const state = `${topK} of ${experts} experts in ${used} of ${count} groups`;
+  if (experts > MOST_EXPERTS || topK > MOST_TOP_K) {
+    const most = `at most ${MOST_TOP_K} of ${MOST_EXPERTS}`;
     throw new GpuError(`Cannot route to ${state}: the kernel has room for ${most}`);
   }
-  if (experts % count !== 0 || choices > used * experts / count) {
+  if (experts % count !== 0 || topK > used * experts / count) {
     throw new GpuError(`Cannot route to ${state}: there are not so many`);
   }
   if (count > 1 && experts / count < 2) {

@@ -1,4 +1,4 @@
-// The router of a mixture of experts: `choices` of them for each row, and their weights, by logits.
+// The router of a mixture of experts: `top_k` of them for each row, and their weights, by logits.
 // One workgroup per row. An expert's rank is the number of experts ahead of it: those of a higher
 // score, and those of the same score and a lower id. So nothing is sorted, and no order matters.
 // SOFTMAX, SIGMOID: an expert's weight is its probability; neither: the softmax over the chosen.
@@ -7,7 +7,7 @@
 // The grid is the rows of the step: `count` tells later kernels how many pairs there are.
 struct Params {
   experts: u32,       // at most EXPERTS
-  choices: u32,       // at most CHOICES
+  top_k: u32,       // at most TOP_K
   stride: u32,        // columns of logits
   groups: u32,        // at most EXPERTS / 2
   groups_used: u32,
@@ -15,8 +15,8 @@ struct Params {
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> logits: array<f32>;          // [rows, stride]
-@group(0) @binding(2) var<storage, read_write> ids: array<u32>;       // [rows, choices]
-@group(0) @binding(3) var<storage, read_write> weights: array<f32>;   // [rows, choices]
+@group(0) @binding(2) var<storage, read_write> ids: array<u32>;       // [rows, top_k]
+@group(0) @binding(3) var<storage, read_write> weights: array<f32>;   // [rows, top_k]
 @group(0) @binding(4) var<storage, read_write> count: array<u32>;     // [1] pairs
 #if BIASED
 @group(0) @binding(5) var<storage, read> bias: array<f32>;            // [experts]
@@ -26,8 +26,8 @@ const LOWEST = -3.402823e38f;
 const LEAST_SUM = 6.103515625e-5f;                  // the smallest normal f16
 
 var<workgroup> scores: array<f32, EXPERTS>;         // padded with LOWEST to whole vectors
-var<workgroup> chosen: array<u32, CHOICES>;
-var<workgroup> chosen_weights: array<f32, CHOICES>;
+var<workgroup> chosen: array<u32, TOP_K>;
+var<workgroup> chosen_weights: array<f32, TOP_K>;
 #if GROUPED
 var<workgroup> group_scores: array<f32, EXPERTS / 2>;
 var<workgroup> group_is_used: array<u32, EXPERTS / 2>;
@@ -91,9 +91,9 @@ fn main(
   let row = workgroup.x;
   let base = row * params.stride;
   let experts = params.experts;
-  let choices = params.choices;
+  let top_k = params.top_k;
   if (row == 0u && thread == 0u) {
-    count[0] = workgroups.x * choices;
+    count[0] = workgroups.x * top_k;
   }
   for (var at = thread; at < (experts + 3u) / 4u * 4u; at += WORKGROUP) {
     scores[at] = select(LOWEST, logits[base + at], at < experts);
@@ -150,7 +150,7 @@ fn main(
 
   for (var expert = thread; expert < experts; expert += WORKGROUP) {
     let rank = rank_of(expert);
-    if (rank < choices) {
+    if (rank < top_k) {
       chosen[rank] = expert;
     }
   }
@@ -159,7 +159,7 @@ fn main(
   #if !PROBABILITIES
   greatest = logits[base + chosen[0]];
   #end
-  for (var choice = thread; choice < choices; choice += WORKGROUP) {
+  for (var choice = thread; choice < top_k; choice += WORKGROUP) {
     chosen_weights[choice] = weight_of(logits[base + chosen[choice]], greatest, total);
   }
   workgroupBarrier();
@@ -167,13 +167,13 @@ fn main(
   var divisor = 1.0;
   #if NORMALIZED
   var sum = 0.0;
-  for (var choice = 0u; choice < choices; choice++) {
+  for (var choice = 0u; choice < top_k; choice++) {
     sum += chosen_weights[choice];
   }
   divisor = max(sum, LEAST_SUM);
   #end
-  for (var choice = thread; choice < choices; choice += WORKGROUP) {
-    let at = row * choices + choice;
+  for (var choice = thread; choice < top_k; choice += WORKGROUP) {
+    let at = row * top_k + choice;
     ids[at] = chosen[choice];
     weights[at] = chosen_weights[choice] / divisor * params.scale;
   }

@@ -11,7 +11,7 @@ import {
 import {
   ExpertLinear,
   type GpuExpertOptions,
-  GpuExpertPlan,
+  GpuExpertPairs,
   Quantize,
   setAffine,
   type WebGpuDevice,
@@ -30,7 +30,7 @@ export interface Case {
   columns: number;
   tokens: number;
   experts: number;
-  choices: number;
+  topK: number;
   /** Whether x has a row per pair, not one per token. */
   perPair?: boolean;
   integer?: boolean;
@@ -46,7 +46,7 @@ export interface Case {
 
 /** Fails unless the products on the GPU are the reference's. */
 export async function assertExperts(device: WebGpuDevice, shape: Case): Promise<void> {
-  const { rows, columns, tokens, experts, choices, quantized = false } = shape;
+  const { rows, columns, tokens, experts, topK, quantized = false } = shape;
   const format = formatNamed(shape.format);
   const sides = shape.paired ? 2 : 1;
   const size = { rows: experts * rows, columns, sides, unit: rows } as const;
@@ -57,25 +57,30 @@ export async function assertExperts(device: WebGpuDevice, shape: Case): Promise<
   const bias = shape.affine ? randomFloats(all, 9) : new Float32Array(all);
   if (shape.affine) setAffine(device, matrix, { scale, bias });
 
-  const pairs = tokens * choices;
+  const pairs = tokens * topK;
   const random = randomFloats(pairs, pairs + experts);
   const ids = Uint32Array.from(random, (value) => Math.floor(Math.abs(value) * 977) % experts);
-  const routing = allocateRouting(device, tokens, { experts, choices });
+  const routing = allocateRouting(device, tokens, { experts, topK });
   write(device, routing.ids, ids);
   write(device, routing.count, Uint32Array.of(pairs));
-  const plan = new GpuExpertPlan(device, routing, tokens, shape.cols ? { cols: shape.cols } : {});
+  const chosen = new GpuExpertPairs(
+    device,
+    routing,
+    tokens,
+    shape.cols ? { cols: shape.cols } : {},
+  );
 
-  const share = shape.perPair ? 1 : choices;
+  const share = shape.perPair ? 1 : topK;
   const values = activations(pairs / share, columns);
   const floats = uploadRows(device, values, columns);
   const x = shape.integer ? quantizedRows(device, "x", pairs / share, columns) : floats;
   const y = outputRows(device, pairs, rows, quantized);
   if (!isQuantized(y)) writeRows(device, y, randomFloats(pairs * rows, 10));
   const options = { share, ...(shape.tile ? { tile: shape.tile } : {}) };
-  const experted = new ExpertLinear(device, matrix, plan, x, y, options);
+  const experted = new ExpertLinear(device, matrix, chosen, x, y, options);
   submit(device, (pass) => {
     if (isQuantized(x)) new Quantize(device, floats, x).encode(pass, pairs / share);
-    plan.encode(pass, tokens);
+    chosen.encode(pass, tokens);
     experted.encode(pass, tokens);
   });
 

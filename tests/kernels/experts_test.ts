@@ -1,4 +1,4 @@
-// Products by the experts of each pair against plain loops: pairs as they come and in planned tiles,
+// Products by the experts of each pair against plain loops: pairs as they come and in tiles of an expert,
 // both kinds of activations, every way of writing the result, and experts spread over parts.
 
 import { assertThrows } from "@std/assert";
@@ -6,7 +6,7 @@ import { allocateRouting, floatRows, GpuError } from "../../kernels/mod.ts";
 import {
   allocateMatrix,
   ExpertLinear,
-  GpuExpertPlan,
+  GpuExpertPairs,
   WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
 import { gpuTest } from "../gpu.ts";
@@ -19,22 +19,22 @@ const NARROW = { cols: 1, tile: { rows: 1, cols: 1, lanes: 1, workgroup: 8 } };
 
 gpuTest("ExpertLinear multiplies pairs as they come", async (device) => {
   const shape = { ...NARROW, format: "F16", rows: 19, columns: 45 };
-  await assertExperts(device, { ...shape, tokens: 1, experts: 128, choices: 8 });
-  await assertExperts(device, { ...shape, tokens: 5, experts: 60, choices: 3 });
-  await assertExperts(device, { ...shape, tokens: 33, experts: 6, choices: 2, perPair: true });
-  await assertExperts(device, { ...shape, tokens: 5, experts: 2, choices: 1 });
+  await assertExperts(device, { ...shape, tokens: 1, experts: 128, topK: 8 });
+  await assertExperts(device, { ...shape, tokens: 5, experts: 60, topK: 3 });
+  await assertExperts(device, { ...shape, tokens: 33, experts: 6, topK: 2, perPair: true });
+  await assertExperts(device, { ...shape, tokens: 5, experts: 2, topK: 1 });
 });
 
 gpuTest("ExpertLinear chooses tiles for 1, 5 and 33 tokens", async (device) => {
   const integer = device.capabilities.packedDot;
-  const shape = { format: "Q8_0", rows: 37, columns: 96, choices: 2, integer };
+  const shape = { format: "Q8_0", rows: 37, columns: 96, topK: 2, integer };
   await assertExperts(device, { ...shape, tokens: 1, experts: 6 });
   await assertExperts(device, { ...shape, tokens: 5, experts: 2, perPair: true });
   await assertExperts(device, { ...shape, tokens: 33, experts: 6 });
 });
 
 gpuTest("ExpertLinear multiplies Q4_K experts, scaled and biased", async (device) => {
-  const shape = { format: "Q4_K", rows: 19, columns: 256, tokens: 5, experts: 6, choices: 4 };
+  const shape = { format: "Q4_K", rows: 19, columns: 256, tokens: 5, experts: 6, topK: 4 };
   const integer = device.capabilities.packedDot;
   const tile = { rows: 1, cols: 2, lanes: 1, workgroup: 8 };
   await assertExperts(device, { ...shape, ...NARROW, affine: true });
@@ -43,7 +43,7 @@ gpuTest("ExpertLinear multiplies Q4_K experts, scaled and biased", async (device
 
 gpuTest("ExpertLinear gates paired experts into int8 groups", async (device) => {
   const integer = device.capabilities.packedDot;
-  const shape = { format: "Q4_0", columns: 96, tokens: 5, experts: 6, choices: 4, integer };
+  const shape = { format: "Q4_0", columns: 96, tokens: 5, experts: 6, topK: 4, integer };
   const gated = { ...shape, paired: true, quantized: true, affine: true };
   const tile = { rows: 2, cols: 1, lanes: 1, workgroup: 16 };
   for (const rows of [36, 70]) await assertExperts(device, { ...gated, rows, cols: 1, tile });
@@ -57,7 +57,7 @@ gpuTest("ExpertLinear gates paired experts into int8 groups", async (device) => 
 webGpuTest("ExpertLinear stages tiles of 64 rows and 64 pairs", async () => {
   using device = await WebGpuDevice.open();
   const tile = "staged" as const;
-  const shape = { rows: 70, tokens: 67, experts: 3, choices: 2, cols: 64, tile };
+  const shape = { rows: 70, tokens: 67, experts: 3, topK: 2, cols: 64, tile };
   await device.scoped("multiply", async () => {
     await assertExperts(device, { ...shape, format: "F16", columns: 45, affine: true });
     const integer = device.capabilities.packedDot;
@@ -69,7 +69,7 @@ webGpuTest("ExpertLinear stages tiles of 64 rows and 64 pairs", async () => {
 webGpuTest("ExpertLinear multiplies experts that are spread over parts", async () => {
   // Two experts of 20 rows of three Q4_0 blocks, or, paired, one.
   using device = await WebGpuDevice.open({ maxBindingSize: 49 * 3 * 16 });
-  const shape = { format: "Q4_0", rows: 20, columns: 96, tokens: 5, experts: 6, choices: 4 };
+  const shape = { format: "Q4_0", rows: 20, columns: 96, tokens: 5, experts: 6, topK: 4 };
   await device.scoped("multiply", async () => {
     await assertExperts(device, { ...shape, ...NARROW, affine: true, parts: 3 });
     const tile = { rows: 1, cols: 2, lanes: 1, workgroup: 8 };
@@ -86,9 +86,9 @@ webGpuTest("ExpertLinear refuses parts that end within an expert", async () => {
   using device = await WebGpuDevice.open({ maxBindingSize: 49 * 3 * 16 });
   const format = formatNamed("Q4_0");
   const matrix = allocateMatrix(device, "w", format, { rows: 120, columns: 96 });
-  const plan = new GpuExpertPlan(device, allocateRouting(device, 1, { experts: 6, choices: 1 }), 1);
+  const chosen = new GpuExpertPairs(device, allocateRouting(device, 1, { experts: 6, topK: 1 }), 1);
   const x = floatRows(device, "x", 1, 96);
   const y = floatRows(device, "y", 1, 20);
-  const create = () => new ExpertLinear(device, matrix, plan, x, y, { share: 1 });
+  const create = () => new ExpertLinear(device, matrix, chosen, x, y, { share: 1 });
   assertThrows(create, GpuError, "a part has 32 rows, an expert 20");
 });

@@ -17,7 +17,7 @@ import {
 import {
   Combine,
   ExpertLinear,
-  GpuExpertPlan,
+  GpuExpertPairs,
   Linear,
   Quantize,
   Route,
@@ -42,7 +42,7 @@ interface Weights {
 
 interface Shape {
   experts: number;
-  choices: number;
+  topK: number;
   /** Whether products read int8 activations. */
   integer: boolean;
 }
@@ -58,11 +58,11 @@ function quantized(values: Float32Array): Float32Array {
 }
 
 /** The mixture of one token in plain numbers. */
-function mixture(token: Float32Array, { experts, choices, integer }: Shape, weights: Weights) {
+function mixture(token: Float32Array, { experts, topK, integer }: Shape, weights: Weights) {
   const { router, gateUp, down } = weights;
   const logits = linearReference(router, token, { rows: experts, columns: COLUMNS, tokens: 1 });
   const x = integer ? quantized(token) : token;
-  const routed = routeReference(logits, choices, ROUTE);
+  const routed = routeReference(logits, topK, ROUTE);
   const y = new Float32Array(COLUMNS);
   routed.ids.forEach((id, choice) => {
     const size = HIDDEN * COLUMNS;
@@ -87,7 +87,7 @@ function mixture(token: Float32Array, { experts, choices, integer }: Shape, weig
 
 /** Error of the mixture on the GPU for 33, 5 and 1 tokens, the worst. */
 async function mixtureError(device: WebGpuDevice, name: string, shape: Shape): Promise<number> {
-  const { experts, choices, integer } = shape;
+  const { experts, topK, integer } = shape;
   const format = formatNamed(name);
   const size = { columns: COLUMNS, rows: experts * HIDDEN, unit: HIDDEN };
   const router = randomMatrix(device, formatNamed("F32"), { rows: experts, columns: COLUMNS });
@@ -102,19 +102,19 @@ async function mixtureError(device: WebGpuDevice, name: string, shape: Shape): P
   const x = integer ? quantizedRows(device, "x", most, COLUMNS) : floats;
   const logits = floatRows(device, "logits", most, experts);
   const allocate = integer ? quantizedRows : floatRows;
-  const hidden = allocate(device, "hidden", most * choices, HIDDEN);
-  const outputs = floatRows(device, "outputs", most * choices, COLUMNS);
+  const hidden = allocate(device, "hidden", most * topK, HIDDEN);
+  const outputs = floatRows(device, "outputs", most * topK, COLUMNS);
   const y = floatRows(device, "y", most, COLUMNS);
 
-  const routing = allocateRouting(device, most, { experts, choices });
-  const plan = new GpuExpertPlan(device, routing, most);
+  const routing = allocateRouting(device, most, { experts, topK });
+  const chosen = new GpuExpertPairs(device, routing, most);
   const quantize = isQuantized(x) ? new Quantize(device, floats, x) : undefined;
   const operations = [
     new Linear(device, router.matrix, floats, logits),
     new Route(device, logits, routing, ROUTE),
-    plan,
-    new ExpertLinear(device, gateUp.matrix, plan, x, hidden, { share: choices }),
-    new ExpertLinear(device, down.matrix, plan, hidden, outputs, { share: 1 }),
+    chosen,
+    new ExpertLinear(device, gateUp.matrix, chosen, x, hidden, { share: topK }),
+    new ExpertLinear(device, down.matrix, chosen, hidden, outputs, { share: 1 }),
     new Combine(device, routing, outputs, y, { accumulate: true }),
   ];
   let worst = 0;
@@ -139,32 +139,32 @@ async function mixtureError(device: WebGpuDevice, name: string, shape: Shape): P
 }
 
 gpuTest("a mixture of F16 experts is what a plain loop gives, but for rounding", async (device) => {
-  const error = await mixtureError(device, "F16", { experts: 60, choices: 4, integer: false });
+  const error = await mixtureError(device, "F16", { experts: 60, topK: 4, integer: false });
   assert(error < 1e-11, `an error of ${error}`);
 }, { dawn: false });
 
 gpuTest("a mixture of Q8_0 experts is what a plain loop over int8 gives", async (device) => {
   const integer = device.capabilities.packedDot;
-  const error = await mixtureError(device, "Q8_0", { experts: 6, choices: 2, integer });
+  const error = await mixtureError(device, "Q8_0", { experts: 6, topK: 2, integer });
   // A hidden value between two codes may be rounded to the other: 1e-6 is some of them.
   assert(error < (integer ? 1e-6 : 1e-11), `an error of ${error}`);
 });
 
 gpuTest("Combine sums the outputs of each row, weighted or as they are", async (device) => {
   for (
-    const { rows, choices, columns } of [
-      { rows: 1, choices: 8, columns: 37 },
-      { rows: 5, choices: 1, columns: 32 },
-      { rows: 33, choices: 3, columns: 260 },
+    const { rows, topK, columns } of [
+      { rows: 1, topK: 8, columns: 37 },
+      { rows: 5, topK: 1, columns: 32 },
+      { rows: 33, topK: 3, columns: 260 },
     ]
   ) {
-    const values = randomFloats(rows * choices * columns, 1);
-    const random = randomFloats(rows * choices, 2);
+    const values = randomFloats(rows * topK * columns, 1);
+    const random = randomFloats(rows * topK, 2);
     const before = randomFloats(rows * columns, 3);
     const x = uploadRows(device, values, columns);
-    const routing = allocateRouting(device, rows, { experts: 60, choices });
+    const routing = allocateRouting(device, rows, { experts: 60, topK });
     write(device, routing.weights, random);
-    const shape = { choices, columns };
+    const shape = { topK, columns };
     for (const weighted of [true, false]) {
       const weights = weighted ? random : random.map(() => 1);
       const sums = combineReference(values, weights, shape);
@@ -179,7 +179,7 @@ gpuTest("Combine sums the outputs of each row, weighted or as they are", async (
           device,
           y,
           expected,
-          (i) => ULP * ((choices + 1) * magnitudes[i] + Math.abs(expected[i])),
+          (i) => ULP * ((topK + 1) * magnitudes[i] + Math.abs(expected[i])),
         );
       }
     }

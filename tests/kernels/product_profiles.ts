@@ -6,7 +6,7 @@ import {
   allocateMatrix,
   chooseTile,
   ExpertLinear,
-  GpuExpertPlan,
+  GpuExpertPairs,
   Linear,
   WebGpuDevice,
 } from "../../kernels/webgpu/mod.ts";
@@ -76,9 +76,9 @@ export async function assertProduct(
   const options = { accumulate: sides === 1 };
   await device.scoped("multiply", async () => {
     for (const tokens of steps) {
-      // Two choices of two experts: as many pairs of each, on average, as there are tokens.
+      // Two topK of two experts: as many pairs of each, on average, as there are tokens.
       if (gathered) {
-        await assertExperts(device, { ...shape, tokens, experts: 2, choices: 2, perPair: true });
+        await assertExperts(device, { ...shape, tokens, experts: 2, topK: 2, perPair: true });
       } else await assertLinear(device, { ...shape, tokens, options });
     }
   });
@@ -93,8 +93,8 @@ export async function productKernels(
   using device = await WebGpuDevice.open({ gpu: recordingGpu(profile, kernels) });
   const pass = device.gpu.createCommandEncoder().beginComputePass();
   const [rows, columns, most] = [64, 256, 72];
-  const routing = allocateRouting(device, most, { experts: 2, choices: 2 });
-  const plan = new GpuExpertPlan(device, routing, most);
+  const routing = allocateRouting(device, most, { experts: 2, topK: 2 });
+  const chosen = new GpuExpertPairs(device, routing, most);
   for (const product of productCases(formats)) {
     const { sides, integer, quantized, gathered = false } = product;
     const format = formatNamed(product.format);
@@ -103,7 +103,7 @@ export async function productKernels(
     const shape = { columns, sides, rows: gathered ? 2 * rows : rows, unit: rows };
     const matrix = allocateMatrix(device, "w", format, shape);
     const linears = gathered
-      ? [plan, new ExpertLinear(device, matrix, plan, x, y, { share: 1 })]
+      ? [chosen, new ExpertLinear(device, matrix, chosen, x, y, { share: 1 })]
       : [false, true].filter((accumulate) => !accumulate || !quantized)
         .map((accumulate) => new Linear(device, matrix, x, y, { accumulate }));
     for (const step of stepsOf(device, product)) {

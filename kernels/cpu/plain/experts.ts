@@ -8,18 +8,18 @@ import { floatsOf } from "./rows.ts";
 /** Chooses experts by logits. */
 export function route(logits: FloatRows, routing: Routing, { bias, ...options }: RouteOptions) {
   const values = floatsOf(logits);
-  const { experts, choices } = routing;
+  const { experts, topK } = routing;
   const ids = cpu(routing.ids).words;
   const weights = cpu(routing.weights).floats;
   const count = cpu(routing.count).words;
   const biases = bias && cpu(bias).floats.subarray(0, experts);
   return (rows: number) => {
-    count[0] = rows * choices;
+    count[0] = rows * topK;
     for (let row = 0; row < rows; row++) {
       const own = values.slice(row * logits.stride, row * logits.stride + experts);
-      const chosen = routeReference(own, choices, { ...options, ...biases && { bias: biases } });
-      ids.set(chosen.ids, row * choices);
-      weights.set(chosen.weights, row * choices);
+      const chosen = routeReference(own, topK, { ...options, ...biases && { bias: biases } });
+      ids.set(chosen.ids, row * topK);
+      weights.set(chosen.weights, row * topK);
     }
   };
 }

@@ -135,27 +135,27 @@ cpuTest("linear() gates pairs and makes int8 groups", async (device) => {
 
 interface ExpertShape extends Shape {
   experts: number;
-  choices: number;
+  topK: number;
   perPair?: boolean;
   /** Vectors side by side in a row of x. */
   vectors?: number;
 }
 
 async function assertExperts(device: Device, shape: ExpertShape): Promise<void> {
-  const { rows, columns, tokens, experts, choices, vectors = 1 } = shape;
+  const { rows, columns, tokens, experts, topK, vectors = 1 } = shape;
   const { matrix, weights, scale, bias } = randomMatrix(device, shape, experts);
-  const pairs = tokens * choices;
+  const pairs = tokens * topK;
   const random = randomFloats(pairs, pairs + experts);
   const ids = Uint32Array.from(random, (value) => Math.floor(Math.abs(value) * 977) % experts);
   const buffer = (label: string) => device.buffer(label, 4 * pairs, "scratch");
   const routing = {
-    ...{ experts, choices, ids: buffer("ids"), weights: buffer("weights") },
+    ...{ experts, topK, ids: buffer("ids"), weights: buffer("weights") },
     count: device.buffer("count", 4, "scratch"),
   };
   write(device, routing.ids, ids);
   write(device, routing.count, Uint32Array.of(pairs));
-  const plan = device.expertPlan(routing, tokens);
-  const share = shape.perPair ? 1 : choices;
+  const plan = device.expertPairs(routing, tokens);
+  const share = shape.perPair ? 1 : topK;
   const wide = { ...shape, columns: columns * vectors };
   const { values, x, quantize } = randomInput(device, wide, pairs / share / vectors);
   const input = { ...x, columns, stride: x.stride / vectors };
@@ -190,7 +190,7 @@ async function assertExperts(device: Device, shape: ExpertShape): Promise<void> 
 }
 
 cpuTest("expertLinear() multiplies the pairs of each expert together", async (device) => {
-  const shape = { ...INT8, rows: 21, experts: 6, choices: 3, affine: true };
+  const shape = { ...INT8, rows: 21, experts: 6, topK: 3, affine: true };
   for (const tokens of [1, 5, 33]) {
     await assertExperts(device, { ...shape, tokens });
     await assertExperts(device, { ...shape, tokens, perPair: true });
@@ -198,12 +198,12 @@ cpuTest("expertLinear() multiplies the pairs of each expert together", async (de
     await assertExperts(device, { ...shape, tokens, paired: true, quantized: true });
   }
   await assertExperts(device, { ...shape, format: "F16", integer: false, tokens: 5 });
-  await assertExperts(device, { ...shape, experts: 128, choices: 8, tokens: 2 });
-  await assertExperts(device, { ...shape, experts: 1, choices: 1, tokens: 270 });
+  await assertExperts(device, { ...shape, experts: 128, topK: 8, tokens: 2 });
+  await assertExperts(device, { ...shape, experts: 1, topK: 1, tokens: 270 });
 });
 
 cpuTest("expertLinear() reads vectors that lie side by side", async (device) => {
-  const shape = { rows: 10, experts: 4, choices: 4, perPair: true, vectors: 4, tokens: 7 };
+  const shape = { rows: 10, experts: 4, topK: 4, perPair: true, vectors: 4, tokens: 7 };
   await assertExperts(device, { ...shape, ...INT8 });
   await assertExperts(device, { ...shape, format: "F32", columns: 64 });
 });

@@ -1,9 +1,9 @@
 // In which tiles the products of a mixture of experts are done, and for many rows the lists of
-// pairs that share an expert: the binding of expert_plan.wgsl.
+// pairs that share an expert: the binding of expert_pairs.wgsl.
 
-import planSource from "./expert_plan.wgsl" with { type: "text" };
+import pairsSource from "./expert_pairs.wgsl" with { type: "text" };
 import type { Buffer, Pass, Work, WorkCounts } from "../operation.ts";
-import type { ExpertPlan, ExpertPlanOptions, Routing } from "../ops/experts.ts";
+import type { ExpertPairs, ExpertPairsOptions, Routing } from "../ops/experts.ts";
 import { FLOAT } from "../work.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
@@ -13,21 +13,21 @@ import { chooseTile, columnsOf, tokenClass, tokenClasses } from "./tile.ts";
 const MOST_COLUMNS = 64;
 
 /** Pairs per expert, on average, from which it is worth grouping them: memory is the GPU's limit. */
-const PLANNED_PAIRS = 2;
+const GROUPED_PAIRS = 2;
 
-const PLANNED_PAIRS_SOFTWARE = 4;
+const GROUPED_PAIRS_SOFTWARE = 4;
 
 /** How the pairs of a step are tiled. */
 export interface ExpertTiling {
-  /** Pairs in a tile; with one, tile i is pair i and there is no plan. */
+  /** Pairs in a tile; with one, tile i is pair i and nothing is grouped. */
   readonly cols: number;
   /** Number of tiles, some of them empty. */
   readonly tiles: number;
 }
 
-/** Groups the pairs of a step by expert. One plan serves all layers, one after the other. */
-export class GpuExpertPlan implements ExpertPlan {
-  readonly name = "expert plan";
+/** The pairs of a step, grouped by expert. All layers share one, one layer after the other. */
+export class GpuExpertPairs implements ExpertPairs {
+  readonly name = "expert pairs";
   readonly reads: readonly Buffer[];
   readonly writes: readonly Buffer[];
   readonly routing: Routing;
@@ -44,13 +44,13 @@ export class GpuExpertPlan implements ExpertPlan {
    * @param options `cols` instead of what the device would choose as the width of tiles; with 1,
    * pairs are never grouped
    */
-  constructor(device: Gpu, routing: Routing, rows: number, options: ExpertPlanOptions = {}) {
+  constructor(device: Gpu, routing: Routing, rows: number, options: ExpertPairsOptions = {}) {
     this.#device = device;
     this.routing = routing;
     this.#cols = options.cols;
-    const pairs = rows * routing.choices;
+    const pairs = rows * routing.topK;
     const words = 2 * pairs + routing.experts * (1 + MOST_COLUMNS);
-    this.tiles = device.buffer("expert plan", words * 4, "scratch");
+    this.tiles = device.buffer("expert pairs", words * 4, "scratch");
     this.reads = [routing.count, routing.ids];
     this.writes = options.cols === 1 ? [] : [this.tiles];
   }
@@ -58,15 +58,15 @@ export class GpuExpertPlan implements ExpertPlan {
   /** Pairs that share an expert, on average: what a product's tile is chosen for. One: ungrouped. */
   density(rows: number): number {
     if (this.#cols !== undefined) return this.#cols;
-    const { experts, choices } = this.routing;
+    const { experts, topK } = this.routing;
     const { software } = this.#device.capabilities;
-    const density = Math.floor(rows * choices / experts);
-    return density < (software ? PLANNED_PAIRS_SOFTWARE : PLANNED_PAIRS) ? 1 : density;
+    const density = Math.floor(rows * topK / experts);
+    return density < (software ? GROUPED_PAIRS_SOFTWARE : GROUPED_PAIRS) ? 1 : density;
   }
 
   /** Pairs in a tile where so many share an expert. */
   columns(density: number): number {
-    // Products of all kinds share the plan: the width is one that the most demanding can have.
+    // Products of all kinds share the tiles: the width is one that the most demanding can have.
     const most = { sides: 2, integer: false, quantized: true } as const;
     return this.#columns[tokenClass(density)] ??= this.#cols ??
       columnsOf(chooseTile(this.#device.profile, density, most));
@@ -74,15 +74,15 @@ export class GpuExpertPlan implements ExpertPlan {
 
   /** How the pairs of `rows` rows are tiled. */
   tiling(rows: number): ExpertTiling {
-    const { experts, choices } = this.routing;
+    const { experts, topK } = this.routing;
     const cols = this.columns(this.density(rows));
-    const pairs = rows * choices;
+    const pairs = rows * topK;
     return { cols, tiles: cols === 1 ? pairs : Math.floor(pairs / cols) + experts };
   }
 
   /** Each pair's expert is read, and the pair put in its place. */
   work({ rows }: WorkCounts): Work {
-    const bytes = FLOAT * rows * this.routing.choices;
+    const bytes = FLOAT * rows * this.routing.topK;
     return { bytesRead: bytes, bytesWritten: bytes, flops: 0 };
   }
 
@@ -111,9 +111,9 @@ export class GpuExpertPlan implements ExpertPlan {
     const { count, ids } = this.routing;
     const WORKGROUP = this.#device.capabilities.software ? 8 : 64;
     return this.#device.kernel({
-      name: "expert plan",
-      source: planSource,
+      name: "expert pairs",
+      source: pairsSource,
       constants: { WORKGROUP },
-    }).bind({ count, ids, plan: this.tiles }, { cols });
+    }).bind({ count, ids, pair_tiles: this.tiles }, { cols });
   }
 }

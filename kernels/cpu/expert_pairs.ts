@@ -6,31 +6,31 @@
 //            pairs, expert after expert
 //            a counter for each expert
 
-import type { ExpertPlan, Routing } from "../ops/experts.ts";
+import type { ExpertPairs, Routing } from "../ops/experts.ts";
 import type { Buffer } from "../operation.ts";
-import { PLAN_ENTRY } from "./bands.ts";
+import { PAIRS_ENTRY } from "./bands.ts";
 import type { CpuCore } from "./core.ts";
 import { addKernel, inOrder } from "./kernel.ts";
 import { cpu } from "./memory.ts";
 import { workModule } from "./modules.ts";
 import { i32, type Memory, type ModuleBuilder } from "./wasm/mod.ts";
 
-/** A plan of a CPU device. */
-export interface CpuExpertPlan extends ExpertPlan {
+/** Pairs on a CPU device. */
+export interface CpuExpertPairs extends ExpertPairs {
   readonly buffer: Buffer;
 }
 
-/** Bytes of a plan for so many pairs. */
-export function planBytes(experts: number, pairs: number): number {
-  return 4 + PLAN_ENTRY * experts + 4 * pairs + 4 * experts;
+/** Bytes for so many pairs. */
+export function pairsBytes(experts: number, pairs: number): number {
+  return 4 + PAIRS_ENTRY * experts + 4 * pairs + 4 * experts;
 }
 
-const PLAN_ARGUMENTS = ["ids", "plan", "pairs", "order", "counters", "experts"] as const;
+const PAIRS_ARGUMENTS = ["ids", "entries", "pairs", "order", "counters", "experts"] as const;
 
-/** Adds `expert_plan(record, first, last)`, of one item. */
-function addExpertPlan(module: ModuleBuilder, work: Memory): void {
-  addKernel(module, work, { name: "expert_plan", takes: PLAN_ARGUMENTS }, (f, given) => {
-    const { ids, plan, pairs, order, counters, experts } = given;
+/** Adds `expert_pairs(record, first, last)`, of one item. */
+function addExpertPairs(module: ModuleBuilder, work: Memory): void {
+  addKernel(module, work, { name: "expert_pairs", takes: PAIRS_ARGUMENTS }, (f, given) => {
+    const { ids, entries, pairs, order, counters, experts } = given;
     const end = f.let(i32.add(counters, i32.mul(experts, 4)));
     const counter = f.let(counters);
     f.forUpTo(counter, end, 4, () => f.do(work.i32.store(counter, 0)));
@@ -47,7 +47,7 @@ function addExpertPlan(module: ModuleBuilder, work: Memory): void {
     // Counters become the places of each expert's next pair.
     const active = f.let(i32.const(0));
     const place = f.let(order);
-    const entry = f.let(plan);
+    const entry = f.let(entries);
     f.set(counter, counters);
     f.forUpTo(counter, end, 4, () => {
       const count = f.let(work.i32.load(counter));
@@ -58,12 +58,12 @@ function addExpertPlan(module: ModuleBuilder, work: Memory): void {
           work.i32.store(entry, place, 8),
           work.i32.store(entry, count, 12),
         );
-        f.increase(entry, PLAN_ENTRY);
+        f.increase(entry, PAIRS_ENTRY);
         f.increase(active, 1);
         f.increase(place, i32.mul(count, 4));
       });
     });
-    f.do(work.i32.store(plan, active));
+    f.do(work.i32.store(entries, active));
     f.set(pair, 0);
     f.forUpTo(pair, pairs, 1, () => {
       f.set(own, expertOf);
@@ -74,16 +74,16 @@ function addExpertPlan(module: ModuleBuilder, work: Memory): void {
 }
 
 /** Groups the pairs of so many rows. */
-export function expertPlan(core: CpuCore, { ids, experts, choices }: Routing, buffer: Buffer) {
-  const kernels = core.kernels("expert plan", () => workModule(addExpertPlan));
-  const plan = cpu(buffer).address;
+export function expertPairs(core: CpuCore, { ids, experts, topK }: Routing, buffer: Buffer) {
+  const kernels = core.kernels("expert pairs", () => workModule(addExpertPairs));
+  const entries = cpu(buffer).address;
   return (rows: number) => {
-    const pairs = rows * choices;
-    const order = plan + 4 + PLAN_ENTRY * experts;
-    const words = inOrder(PLAN_ARGUMENTS, {
-      ...{ ids: cpu(ids).address, plan, pairs, order, experts },
+    const pairs = rows * topK;
+    const order = entries + 4 + PAIRS_ENTRY * experts;
+    const words = inOrder(PAIRS_ARGUMENTS, {
+      ...{ ids: cpu(ids).address, entries, pairs, order, experts },
       counters: order + 4 * pairs,
     });
-    core.run([{ kernels, name: "expert_plan", arguments: words, items: 1 }]);
+    core.run([{ kernels, name: "expert_pairs", arguments: words, items: 1 }]);
   };
 }

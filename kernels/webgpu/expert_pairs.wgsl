@@ -10,7 +10,7 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> count: array<u32>;         // [1] pairs
 @group(0) @binding(2) var<storage, read> ids: array<u32>;           // [pairs] experts
-@group(0) @binding(3) var<storage, read_write> plan: array<u32>;    // [tiles, 1 + cols]
+@group(0) @binding(3) var<storage, read_write> pair_tiles: array<u32>;    // [tiles, 1 + cols]
 
 const NONE = 0xffffffffu;
 
@@ -53,15 +53,15 @@ fn main(
   let end_tile = (all_lower + all_own) / cols + expert + 1u;
   for (var pair = first; pair < end; pair++) {
     if (ids[pair] == expert) {
-      plan[(first_tile + rank / cols) * (1u + cols) + 1u + rank % cols] = pair;
+      pair_tiles[(first_tile + rank / cols) * (1u + cols) + 1u + rank % cols] = pair;
       rank++;
     }
   }
   for (var i = all_own + thread; i < (end_tile - first_tile) * cols; i += WORKGROUP) {
-    plan[(first_tile + i / cols) * (1u + cols) + 1u + i % cols] = NONE;
+    pair_tiles[(first_tile + i / cols) * (1u + cols) + 1u + i % cols] = NONE;
   }
   for (var tile = first_tile + thread; tile < end_tile; tile += WORKGROUP) {
     let is_empty = (tile - first_tile) * cols >= all_own;
-    plan[tile * (1u + cols)] = select(expert, NONE, is_empty);
+    pair_tiles[tile * (1u + cols)] = select(expert, NONE, is_empty);
   }
 }
