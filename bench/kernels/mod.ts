@@ -6,6 +6,7 @@ import { attentionCases } from "./attention.ts";
 import { productCases, USUAL_FORMATS } from "./products.ts";
 import { recurrentCases } from "./recurrent.ts";
 import { rowCases } from "./rows.ts";
+import { samplingCases } from "./sampling.ts";
 import { errorOf, type KernelCase, Workbench } from "./workbench.ts";
 
 export type { KernelCase } from "./workbench.ts";
@@ -24,7 +25,13 @@ export interface Measurement {
 
 /** All cases there are. */
 export function allCases(): KernelCase[] {
-  return [...productCases(), ...attentionCases(), ...rowCases(), ...recurrentCases()];
+  return [
+    ...productCases(),
+    ...attentionCases(),
+    ...rowCases(),
+    ...recurrentCases(),
+    ...samplingCases(),
+  ];
 }
 
 /**

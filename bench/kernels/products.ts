@@ -102,6 +102,15 @@ export function productCases(): KernelCase[] {
           bind: (bench) =>
             bindExperts(bench, { format, outputs: width, columns: inner, rows }, experts),
         });
+        if (width % format.blockSize !== 0) continue;
+        const gated = { format, outputs: inner, columns: width, sides: 2, rows } as const;
+        cases.push({
+          words: [
+            ...["experts", format.name, model, "gated"],
+            ...[`${experts.count}x${2 * inner}x${width}`, counted(rows, "rows")],
+          ],
+          bind: (bench) => bindExperts(bench, gated, experts),
+        });
       }
     }
   }
@@ -251,8 +260,11 @@ function bindExperts(
   product: Product,
   { count, topK }: { count: number; topK: number },
 ): BoundCase {
-  const { format, outputs, columns, rows } = product;
+  const { format, outputs, columns, sides = 1, rows } = product;
   const { device } = bench;
+  if (sides === 2 && !device.canPair(format, count * outputs, columns)) {
+    throw new RangeError("the device does not pair such matrices");
+  }
   const { bytes, upload } = randomMatrix(device, { ...product, outputs: count * outputs });
   const matrix = upload(outputs);
   const pairs = rows * topK;
@@ -266,7 +278,7 @@ function bindExperts(
   device.write(routing.count, 0, Uint32Array.of(pairs));
   const { x, values } = randomInput(bench, format, pairs, columns);
   const y = floatRows(device, "bench", pairs, outputs);
-  const use = { sides: 1, integer: "groups" in x, quantized: false } as const;
+  const use = { sides, integer: "groups" in x, quantized: false };
   const widths = device instanceof WebGpuDevice
     ? [1, 2, 4, 8].filter((cols) => hasTile(device, { ...use, cols }))
     : [];
@@ -290,11 +302,15 @@ function bindExperts(
       const all = await bench.read(y, chosen);
       const actual = chosen.flatMap((_, at) => picked.map((output) => all[at * outputs + output]!));
       const expected = chosen.flatMap((pair) => {
-        const first = ids[pair]! * outputs;
-        const own = decode(bytes, product, picked.map((output) => first + output));
         const input = values.slice(pair * columns, (pair + 1) * columns);
-        const shape = { rows: picked.length, columns, share: 1 };
-        return [...expertLinearReference(own, input, [0], shape)];
+        const multiply = (side: number) => {
+          const first = (side * count + ids[pair]!) * outputs;
+          const own = decode(bytes, product, picked.map((output) => first + output));
+          return expertLinearReference(own, input, [0], { rows: picked.length, columns, share: 1 });
+        };
+        if (sides === 1) return [...multiply(0)];
+        const second = multiply(1);
+        return [...multiply(0).map((gate, i) => gateReference("silu", gate, second[i]!))];
       });
       return { actual, expected, tolerance: FLOAT_TOLERANCE };
     },

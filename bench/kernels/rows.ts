@@ -17,6 +17,7 @@ import {
   quantFormats,
   quantizedRows,
   quantizeReference,
+  rotateRowsReference,
   routeReference,
   SLOT_TOKEN,
   sparsifyReference,
@@ -61,7 +62,9 @@ interface RowOperation {
 /** All of these, by model and rows. */
 export function rowCases(): KernelCase[] {
   const cases: KernelCase[] = [];
-  for (const [model, { width, inner, vocabulary, experts }] of Object.entries(MODELS)) {
+  for (
+    const [model, { width, heads, headDim, inner, vocabulary, experts }] of Object.entries(MODELS)
+  ) {
     for (const rows of ROWS) {
       const add = (
         name: string,
@@ -76,6 +79,7 @@ export function rowCases(): KernelCase[] {
       add("quantize", `${width}`, (bench) => quantize(bench, rows, width));
       add("activate", `${inner}`, (bench) => activate(bench, rows, inner));
       add("add", `${width}`, (bench) => elementwise(bench, rows, width));
+      if (headDim === 64) add("rotateRows", `${heads}x64`, (bench) => rotate(bench, rows, heads));
       add("embed", `${vocabulary}x${width}`, (bench) => embed(bench, rows, vocabulary, width));
       add("mix", `${VECTORS}x${width}`, (bench) => mix(bench, rows, width));
       add("match", `${width}`, (bench) => matchMagnitude(bench, rows, width));
@@ -222,6 +226,28 @@ function embed(
   const expected = (row: number) =>
     embedReference(Float32Array.from(rowFrom(tokens[row]!)), Uint32Array.of(0), columns);
   return { operation, y, expected };
+}
+
+/** Heads of 64 that turn by angles of each row, as encoders of images have them. */
+function rotate(bench: Workbench, rows: number, heads: number): RowOperation {
+  const headDim = 64;
+  const columns = heads * headDim;
+  const before = randomFloats(rows * columns, 1);
+  const angles = randomFloats(rows * headDim / 2, 2);
+  const turns = Float32Array.from(
+    { length: rows * headDim },
+    (_, i) => (i % 2 === 0 ? Math.cos : Math.sin)(angles[Math.floor(i / 2)]!),
+  );
+  const y = bench.rows(rows, columns);
+  const options = { heads, headDim, distance: headDim / 2 };
+  const operation = bench.device.rotateRows(y, bench.upload(turns), options);
+  const expected = (row: number) => {
+    const own = rowOf(turns, row, headDim);
+    const values = rowOf(before, row, columns);
+    return Array.from({ length: heads }, (_, head) => rowOf(values, head, headDim))
+      .flatMap((head) => [...rotateRowsReference(head, own, options.distance)]);
+  };
+  return { operation, y, before, expected };
 }
 
 function mix(bench: Workbench, rows: number, columns: number): RowOperation {
