@@ -25,7 +25,7 @@ export interface RotateOptions extends HeadShape {
 
 /** Which part of a position turns which pair. */
 export interface RotarySections extends Pick<RopeOptions, "sections" | "interleaved"> {
-  /** [rows of images] of (time, height, width, 0): the positions of rows that stand for images. */
+  /** [rows of images] of {@linkcode MROPE_POSITION}. */
   mropePositions: Buffer;
 }
 
