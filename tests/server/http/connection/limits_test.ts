@@ -40,15 +40,15 @@ Deno.test("a body that stops gets 408, and one that keeps coming does not", asyn
       });
     }
   };
-  await using server = serve(read, { patience: { body: 60 } });
+  await using server = serve(read, { patience: { body: 150 } });
   using stopping = await server.connect();
   await stopping.send(post(10).slice(0, -1));
   const text = await stopping.rest();
   assertStringIncludes(text, "HTTP/1.1 408 ");
   assert(text.endsWith("the request body did not come in time"), text);
   using slow = await server.connect();
-  const sending = drip(slow, post(40));
-  assertEquals((await slow.answer()).body, "a".repeat(40));
+  const sending = drip(slow, post(100));
+  assertEquals((await slow.answer()).body, "a".repeat(100));
   await sending;
 });
 
