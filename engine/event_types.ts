@@ -67,10 +67,36 @@ export interface TokenProbability {
   logprob: number;
 }
 
+/** What the format of an answer allowed in the place of a token. */
+export interface TokenMask {
+  /** How many tokens might have come. */
+  allowed: number;
+  /** How many tokens there are. */
+  vocabulary: number;
+  /** The text that had to come next, whatever the model would say; missing where there was a choice. */
+  forced?: string;
+  /** The likeliest tokens that might have come, the likeliest first. */
+  topAllowed: TokenProbability[];
+  /** The likeliest tokens that might not. */
+  topForbidden: TokenProbability[];
+}
+
 /** A token that came. */
 export interface TokenLogprob extends TokenProbability {
   /** The likeliest tokens in its place, the likeliest first. */
   top: TokenProbability[];
+  /** Where it is wanted and the answer has a format: what the format allowed. */
+  mask?: TokenMask;
+}
+
+/** A token of a text. */
+export interface TextToken {
+  /** Its number in the vocabulary. */
+  id: number;
+  /** Its text; a token that ends within a character has U+FFFD there. */
+  text: string;
+  /** The bytes that it stands for. */
+  bytes: number[];
 }
 
 /** A piece of text. */

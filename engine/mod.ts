@@ -60,6 +60,7 @@ export {
   type Isolation,
   type Lease,
   type ManagerOptions,
+  type MemoryPlan,
   ModelManager,
   type OpenOptions,
   type RunningModel,

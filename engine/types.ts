@@ -2,7 +2,7 @@
 // library, the worker and every HTTP dialect. Plain data only: all of it passes postMessage.
 
 import type { WorkerBusyError } from "./errors.ts";
-import type { ChatEvent, GenerateEvent } from "./event_types.ts";
+import type { ChatEvent, GenerateEvent, TextToken } from "./event_types.ts";
 import type { GrammarRules } from "./grammar/mod.ts";
 
 export type * from "./event_types.ts";
@@ -94,6 +94,12 @@ export interface ReportOptions {
    * the model's own: before penalties, temperature and format. Default: none.
    */
   logprobs?: number;
+  /**
+   * Tell beside the log-probabilities what the format allowed in the place of each token, with as many of
+   * the likeliest tokens, at least one. Then each token is sampled, also where only one may come. Default
+   * false.
+   */
+  masks?: boolean;
   /**
    * Tokens that come before the prompt: the `context` that an earlier answer ended with. Where it is
    * given, even empty, the answer ends with such a context.
@@ -280,6 +286,8 @@ export interface ChatModel extends AsyncDisposable {
   renderChat(request: ChatRequest): Promise<string>;
   /** The number of its tokens: what `chat` would count as promptTokens. Errors as of `chat`. */
   countTokens(request: ChatRequest): Promise<number>;
+  /** The tokens of a text as a prompt has them, without any that the vocabulary puts around. Errors: RequestError. */
+  tokenize(text: string): Promise<TextToken[]>;
   /** One unit vector (L2) per input, in order. Errors: ContextLengthError, RequestError, UnsupportedModelError. */
   embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** The same, with the count of tokens. */

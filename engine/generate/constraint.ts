@@ -15,12 +15,15 @@ import {
 } from "../grammar/mod.ts";
 import type { ConstraintFork, TokenConstraint } from "../run/mod.ts";
 import type { FormatOptions, OutputFormat } from "../types.ts";
+import type { AllowedTokens } from "./logprobs.ts";
 
 /** How the schemas of a format are read. */
 type FormatReading = Pick<FormatOptions, "openObjects">;
 
 /** Formats that are kept for a vocabulary: those of the requests of a minute, not of a day. */
 const MOST_KEPT = 32;
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 const compiled = new WeakMap<Tokenizer, Map<string, CompiledSchema>>();
 
@@ -34,6 +37,7 @@ export class Constraint implements TokenConstraint {
   /** Words of a mask that have end tokens: those tokens' bits. */
   readonly #endBits = new Map<number, number>();
   #failure: Error | undefined;
+  #allowed: AllowedTokens | undefined;
 
   /**
    * @param finishes whether the answer is led to its shortest end when tokens run out
@@ -58,6 +62,14 @@ export class Constraint implements TokenConstraint {
     }
   }
 
+  /** Whether what masks allow is kept until the next one. */
+  keepsMasks = false;
+
+  /** What the last mask allowed, where masks are kept. */
+  get allowed(): AllowedTokens | undefined {
+    return this.#allowed;
+  }
+
   /** What went wrong, once something has: a document can outgrow the caps of its format. */
   get failure(): Error | undefined {
     return this.#failure;
@@ -69,6 +81,7 @@ export class Constraint implements TokenConstraint {
       const isLed = this.#finishes && this.#matcher.mayEndWithin(remaining);
       return this.#matcher.mask(isLed ? { remaining } : {});
     });
+    if (mask && this.keepsMasks) this.#allowed = { bits: mask.slice(), forced: this.#forcedText() };
     // Without a mask nothing that comes is accepted.
     return mask ?? new Uint32Array(0);
   }
@@ -80,6 +93,10 @@ export class Constraint implements TokenConstraint {
   /** Where it is, to walk along a draft. What fails there is the draft's fault: this one goes on. */
   fork(): ConstraintFork {
     return new Constraint(this.#format, this.#tokenizer, this.#finishes, {}, this);
+  }
+
+  #forcedText(): string {
+    return decoder.decode(this.#attempt(() => this.#matcher.forced()) ?? new Uint8Array(0));
   }
 
   /** Takes a token. False where it may not come, or where the constraint has failed. */

@@ -48,9 +48,11 @@ export function generate(
   const { scheduler, tokenizer, contextLength } = context;
   const prompt = encodePrompt(context, request);
   const promptTokens = promptLength(prompt);
-  const { format, finish = true, logprobs: alternatives } = request;
-  checkLogprobs(alternatives);
+  const { format, finish = true, masks = false } = request;
+  checkLogprobs(request.logprobs);
+  const alternatives = request.logprobs ?? (masks ? 0 : undefined);
   const constraint = format && new Constraint(format, tokenizer, finish, request);
+  if (constraint) constraint.keepsMasks = masks;
   const sampling = resolveSampling(request, contextLength, constraint !== undefined);
   const wanted = request.maxTokens ?? Infinity;
   if (Number.isNaN(wanted)) throw new RequestError("Cannot generate: maxTokens is no number");
@@ -96,6 +98,7 @@ export function generate(
   };
   const accept = (token: number, logits?: Float32Array): boolean => {
     if (count++ === 0) first = performance.now();
+    const allowed = constraint?.allowed;
     if (constraint?.accept(token) === false) {
       failure = constraint.failure ??
         new EngineError(`Cannot go on: the model chose token ${token} against its mask`);
@@ -103,7 +106,9 @@ export function generate(
     }
     if (!request.ignoreEnd && tokenizer.endOfGeneration.has(token)) return false;
     pending.push(token);
-    if (logits) logprobs.push(tokenLogprob(logits, token, alternatives!, tokenizer));
+    if (logits) {
+      logprobs.push(tokenLogprob(logits, token, alternatives!, tokenizer, allowed));
+    }
     const { text, stop } = stops.push(decoder.push(token));
     give(text);
     stopString = stop;

@@ -3,7 +3,7 @@
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
 import { RequestError } from "../errors.ts";
-import type { TokenLogprob, TokenProbability } from "../event_types.ts";
+import type { TextToken, TokenLogprob, TokenMask, TokenProbability } from "../event_types.ts";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -15,28 +15,59 @@ export function checkLogprobs(most: number | undefined): void {
   );
 }
 
+/** What a format allows in a position. */
+export interface AllowedTokens {
+  /** Bit t of word t >> 5 for token t. */
+  bits: Uint32Array;
+  /** The text that has to come; empty where there is a choice. */
+  forced: string;
+}
+
 /**
  * What the logits of a position say of the token that came there.
  *
  * @param logits [vocabulary]
  * @param most how many of the likeliest tokens are told beside it
+ * @param allowed what a format allowed there, where that is to be told
  */
 export function tokenLogprob(
   logits: Float32Array,
   token: number,
   most: number,
   tokenizer: Tokenizer,
+  allowed?: AllowedTokens,
 ): TokenLogprob {
   const normalizer = logSumExp(logits);
   const tell = (id: number): TokenProbability => {
-    const bytes = tokenizer.hasText ? tokenizer.tokenBytes(id) : new Uint8Array(0);
-    return {
-      token: decoder.decode(bytes),
-      bytes: [...bytes],
-      logprob: logits[id]! - normalizer,
-    };
+    const { text, bytes } = textToken(id, tokenizer);
+    return { token: text, bytes, logprob: logits[id]! - normalizer };
   };
-  return { ...tell(token), top: likeliest(logits, most).map(tell) };
+  const told = { ...tell(token), top: likeliest(logits, most, () => true).map(tell) };
+  return allowed ? { ...told, mask: tokenMask(logits, Math.max(most, 1), allowed, tell) } : told;
+}
+
+/** A token with its text. */
+export function textToken(id: number, tokenizer: Tokenizer): TextToken {
+  const bytes = tokenizer.hasText ? tokenizer.tokenBytes(id) : new Uint8Array(0);
+  return { id, text: decoder.decode(bytes), bytes: [...bytes] };
+}
+
+function tokenMask(
+  logits: Float32Array,
+  most: number,
+  { bits, forced }: AllowedTokens,
+  tell: (id: number) => TokenProbability,
+): TokenMask {
+  const isAllowed = (id: number) => (bits[id >>> 5]! >>> (id & 31) & 1) !== 0;
+  let allowed = 0;
+  for (let id = 0; id < logits.length; id++) if (isAllowed(id)) allowed++;
+  return {
+    allowed,
+    vocabulary: logits.length,
+    ...(forced !== "" && { forced }),
+    topAllowed: likeliest(logits, most, isAllowed).map(tell),
+    topForbidden: likeliest(logits, most, (id) => !isAllowed(id)).map(tell),
+  };
 }
 
 /** Logarithm of the sum of e to the power of each. */
@@ -48,11 +79,16 @@ function logSumExp(logits: Float32Array): number {
   return largest + Math.log(sum);
 }
 
-/** The tokens with the largest logits, the largest first; of equal ones the lower id. */
-function likeliest(logits: Float32Array, most: number): number[] {
+/** Of the tokens that count, those with the largest logits, the largest first; of equal ones the lower id. */
+function likeliest(
+  logits: Float32Array,
+  most: number,
+  counts: (token: number) => boolean,
+): number[] {
   const best: number[] = [];
   for (let token = 0; token < logits.length; token++) {
     if (best.length >= most && !(logits[token]! > logits[best.at(-1) ?? token]!)) continue;
+    if (!counts(token)) continue;
     let place = best.length;
     while (place > 0 && logits[best[place - 1]!]! < logits[token]!) place--;
     best.splice(place, 0, token);

@@ -12,7 +12,14 @@ import { type Clock, systemClock } from "./clock.ts";
 import { Loader } from "./loader.ts";
 import { chooseEvictions } from "./eviction.ts";
 import { keyOf, ManagedModel } from "./managed_model.ts";
-import type { AcquireOptions, AskedLoad, Lease, ManagerOptions, RunningModel } from "./types.ts";
+import type {
+  AcquireOptions,
+  AskedLoad,
+  Lease,
+  ManagerOptions,
+  MemoryPlan,
+  RunningModel,
+} from "./types.ts";
 
 /** What a model takes of whose memory nothing is known. */
 const UNKNOWN_MEMORY = { weights: 0, keyValueCache: 0, scratch: 0 };
@@ -75,6 +82,28 @@ export class ModelManager {
     if (!managed) return;
     managed.keepAlive = 0;
     if (managed.isIdle) await this.#retire(managed);
+  }
+
+  /**
+   * What a model would take of memory if it were loaded alone; nothing is loaded. Undefined where that
+   * is not known, and for models on other servers.
+   *
+   * @throws {ModelNotFoundError} if the store has none of that name
+   * @throws {InsufficientMemoryError} if it does not fit
+   */
+  async plan(name: string, request: AskedLoad = {}): Promise<MemoryPlan | undefined> {
+    const entry = await this.#options.store.find(name);
+    const asked = { ...askedOf(this.#options.load ?? {}), ...askedOf(request) };
+    const fitted = await this.#loader.fit(entry, asked);
+    if (!fitted) return undefined;
+    const { bytes, systemBytes } = await this.#loader.totalMemory();
+    return {
+      memory: fitted.estimate.memory,
+      contextLength: fitted.estimate.contextLength,
+      isShrunk: fitted.isShrunk,
+      total: bytes,
+      ...(systemBytes < Infinity && { systemTotal: systemBytes }),
+    };
   }
 
   /** The models in memory and on their way into it, the one that leaves last first. */

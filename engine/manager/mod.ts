@@ -9,6 +9,7 @@ export type {
   Isolation,
   Lease,
   ManagerOptions,
+  MemoryPlan,
   OpenOptions,
   RunningModel,
 } from "./types.ts";

@@ -75,6 +75,20 @@ export interface Lease {
   release(cause?: unknown): void;
 }
 
+/** What a load would take of memory, and what there is. Bytes. */
+export interface MemoryPlan {
+  /** What it would take. */
+  readonly memory: MemoryUse;
+  /** The window that the model would have, in tokens. */
+  readonly contextLength: number;
+  /** Whether the window is smaller than what the model would get if there were more memory. */
+  readonly isShrunk: boolean;
+  /** What the device of the models has for all of them. */
+  readonly total: number;
+  /** What the system has beside it; missing where models are on one device alone. */
+  readonly systemTotal?: number;
+}
+
 /** A model in memory, or on its way into it. */
 export interface RunningModel {
   /** What was last asked for of it. */

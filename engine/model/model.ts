@@ -47,8 +47,10 @@ import type {
   LoadOptions,
   MemoryUse,
   ModelInfo,
+  TextToken,
 } from "../types.ts";
 import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
+import { textToken } from "../generate/mod.ts";
 import { embed } from "./embed.ts";
 
 /** A model in this process, with what experiments need beyond {@linkcode ChatModel}. */
@@ -216,6 +218,14 @@ class LocalModel implements Model {
 
   countTokens(request: ChatRequest): Promise<number> {
     return Promise.try(() => countTokensWithImages(withWindow(this.#context, request), request));
+  }
+
+  tokenize(text: string): Promise<TextToken[]> {
+    return Promise.try(() => {
+      const { tokenizer } = this.#context;
+      const tokens = tokenizer.encode(text, { special: true });
+      return Array.from(tokens, (id) => textToken(id, tokenizer));
+    });
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {

@@ -20,6 +20,7 @@ import type {
   LoadOptions,
   MemoryUse,
   ModelInfo,
+  TextToken,
 } from "../types.ts";
 import { ProcessHost, type ProcessOptions } from "./process_host.ts";
 import type {
@@ -182,6 +183,12 @@ interface ImageRequest {
   readonly signal?: AbortSignal;
 }
 
+/** A text to split into tokens. */
+interface TokenizeRequest {
+  readonly text: string;
+  readonly signal?: AbortSignal;
+}
+
 /** A call whose end is still to come. */
 interface Call {
   readonly events: EventQueue<unknown>;
@@ -258,6 +265,11 @@ class HostedModel implements ChatModel {
     return value;
   }
 
+  async tokenize(text: string): Promise<TextToken[]> {
+    const { value } = await this.#call<TextToken[]>("tokenize", { text }).next();
+    return value;
+  }
+
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {
     return (await this.embedWithUsage({ ...options, inputs })).embeddings;
   }
@@ -292,7 +304,12 @@ class HostedModel implements ChatModel {
   /** A single result, such as a rendered prompt, is a stream of one event. */
   #call<T>(
     method: Method,
-    { signal, ...request }: GenerateRequest | ChatRequest | EmbedRequest | ImageRequest,
+    { signal, ...request }:
+      | GenerateRequest
+      | ChatRequest
+      | EmbedRequest
+      | ImageRequest
+      | TokenizeRequest,
   ): EventQueue<T> {
     const id = ++this.#lastId;
     const events = new EventQueue<T>(() => this.#cancel(id));

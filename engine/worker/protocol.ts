@@ -10,6 +10,7 @@ export type Method =
   | "chat"
   | "renderChat"
   | "countTokens"
+  | "tokenize"
   | "embedWithUsage"
   | "embedImage";
 

@@ -13,6 +13,7 @@ import type {
   GenerateRequest,
   ImageEmbedding,
   LoadOptions,
+  TextToken,
 } from "../types.ts";
 import type { Method, ToClient, ToWorker } from "./protocol.ts";
 
@@ -24,7 +25,7 @@ type LoadMessage = Extract<ToWorker, { kind: "load" }>;
 type CallMessage = Extract<ToWorker, { kind: "call" }>;
 
 /** What calls give: the events of a stream, or one result. */
-type Outcome = ChatEvent | EmbedResult | ImageEmbedding | string | number;
+type Outcome = ChatEvent | EmbedResult | ImageEmbedding | TextToken[] | string | number;
 
 /** What is used of a DedicatedWorkerGlobalScope, which not every program that imports us has types of. */
 export interface ModelThread {
@@ -132,6 +133,8 @@ async function* run(
     yield await begin(() => model.renderChat({ ...request as ChatRequest, signal }));
   } else if (method === "countTokens") {
     yield await begin(() => model.countTokens({ ...request as ChatRequest, signal }));
+  } else if (method === "tokenize") {
+    yield await begin(() => model.tokenize((request as { text: string }).text));
   } else if (method === "embedWithUsage") {
     yield await begin(() => model.embedWithUsage({ ...request as EmbedRequest, signal }));
   } else {

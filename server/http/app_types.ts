@@ -15,10 +15,21 @@ export interface Registry {
   push: typeof pushModel;
 }
 
+/** What was found of the machine, of one subject. */
+export interface Section {
+  title: string;
+  findings: {
+    mark: "ok" | "warning" | "problem";
+    subject: string;
+    text: string;
+    todo?: { text: string; command?: string };
+  }[];
+}
+
 /** What the application is made from. */
 export interface AppOptions {
   store: ModelStore;
-  manager: Pick<ModelManager, "acquire" | "unload" | "running" | "busyWorkers">;
+  manager: Pick<ModelManager, "acquire" | "unload" | "plan" | "running" | "busyWorkers">;
   log: Log;
   /** The version of Quern; /api/version tells that of Ollama's API as well. */
   version: string;
@@ -47,6 +58,8 @@ export interface AppOptions {
   anthropicExact?: boolean;
   /** How long a stream may be silent before it gives a sign of life, in milliseconds. Default 5,000. */
   heartbeatMilliseconds?: number;
+  /** Looks at the machine, as `quern doctor` does; without it /api/doctor tells nothing. */
+  examine?: () => Promise<Section[]>;
   /** Where answers of /v1/responses are kept. Default: none is kept. */
   responses?: ResponseStore;
   /** Default: over the network. */

@@ -15,7 +15,7 @@ import {
   ModelStore,
   type OpenOptions,
 } from "../../engine/mod.ts";
-import type { AppEnvironment } from "./app_types.ts";
+import type { AppEnvironment, AppOptions } from "./app_types.ts";
 import { createApp } from "./app.ts";
 import type { Drain } from "./drain.ts";
 import { given } from "../given.ts";
@@ -56,6 +56,8 @@ export interface PortOptions {
   boundTo: string;
   ownNames: string[];
   drain: Drain;
+  /** Looks at the machine. */
+  examine?: NonNullable<AppOptions["examine"]>;
 }
 
 /** A server without a port. */

@@ -15,6 +15,7 @@ import {
   ModelClosedError,
   type ModelInfo,
   RequestError,
+  type TextToken,
 } from "../../engine/mod.ts";
 import type { RemoteCall, RemoteDialect } from "./dialect.ts";
 import type { RemoteServer } from "./server.ts";
@@ -61,6 +62,14 @@ export class RemoteModel implements ChatModel {
     return await this.#ask(
       request.signal,
       (_, call) => this.#server.countTokens(call, request),
+    );
+  }
+
+  /** @throws {RequestError} always: other servers tell numbers of tokens at most */
+  tokenize(): Promise<TextToken[]> {
+    const where = "it runs on another server, which does not tell its tokens";
+    return Promise.reject(
+      new RequestError(`Cannot split a text into tokens of this model: ${where}`),
     );
   }
 

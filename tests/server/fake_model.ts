@@ -14,6 +14,7 @@ import type {
   GenerateRequest,
   ImageEmbedding,
   ModelInfo,
+  TextToken,
 } from "../../engine/types.ts";
 
 export const fakeInfo: ModelInfo = {
@@ -138,6 +139,13 @@ export class FakeModel implements ChatModel {
 
   async countTokens(request: ChatRequest): Promise<number> {
     return (await this.renderChat(request)).length;
+  }
+
+  tokenize(text: string): Promise<TextToken[]> {
+    const encoder = new TextEncoder();
+    return Promise.resolve(
+      Array.from(text, (text, id) => ({ id, text, bytes: [...encoder.encode(text)] })),
+    );
   }
 
   async embed(inputs: readonly EmbedInput[], options?: EmbedOptions): Promise<Float32Array[]> {

@@ -8,6 +8,7 @@ import { readSettings } from "../../settings/settings.ts";
 import { formatBytes, formatDuration, type Terminal } from "../terminal/mod.ts";
 import { VERSION } from "../../version.ts";
 import type { CliDependencies } from "../dependencies.ts";
+import { examine, localMachine } from "../doctor/mod.ts";
 import { checkEnvironment } from "../../settings/environment.ts";
 
 /** How long closing models and the port may take before the process exits anyway, in milliseconds. */
@@ -48,7 +49,12 @@ export async function serve(
     dependencies: { ...dependencies, open: reportLoads(open, log) },
     settings,
     log,
-    port: { boundTo: server.addr.hostname, ownNames: machineNames(), drain },
+    port: {
+      boundTo: server.addr.hostname,
+      ownNames: machineNames(),
+      drain,
+      examine: () => Array.fromAsync(examine(dependencies, localMachine())),
+    },
   });
   log.info(`models in ${models}`);
   if (opensPage) void openPage(dependencies, pageAddress(server.addr), log);

@@ -12,6 +12,7 @@ import { blobRoutes } from "./models/blobs.ts";
 import { copyDeleteRoutes } from "./models/copy_delete.ts";
 import { createRoutes } from "./models/create.ts";
 import { modelRoutes } from "./models/lists.ts";
+import { lookRoutes } from "./models/look.ts";
 import { modelOperations } from "./models/operations.ts";
 import { showRoutes } from "./models/show.ts";
 import { transferRoutes } from "./models/transfer.ts";
@@ -42,6 +43,7 @@ const GROUPS: readonly RouteGroup[] = [
     routes: [
       modelRoutes,
       showRoutes,
+      lookRoutes,
       createRoutes,
       copyDeleteRoutes,
       transferRoutes,

@@ -3,6 +3,7 @@
 
 import type { ModelManager, Usage } from "../../../engine/mod.ts";
 import type { WaitingQueue } from "../generation/queue.ts";
+import { RecentRequests } from "./recent_requests.ts";
 import { Counter, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
 
 /** What the gauges read. */
@@ -72,6 +73,8 @@ export class Metrics {
     TOKENS_PER_SECOND,
   );
   readonly #gauges: Metric[];
+  /** The last requests to models. */
+  readonly recent = new RecentRequests();
 
   constructor(sources: MetricsSources) {
     this.#gauges = gaugesOf(sources);

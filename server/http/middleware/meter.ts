@@ -11,7 +11,7 @@ export function meter(metrics: Metrics): MiddlewareHandler<{ Variables: AccessVa
   return async (context, next) => {
     const started = performance.now();
     await next();
-    const { generation, promptTokens } = context.var;
+    const { generation, model, promptTokens } = context.var;
     // Methods and paths that clients make up would become a series each. The last route is the
     // handler's.
     const method = METHODS.includes(context.req.method) ? context.req.method : "other";
@@ -19,9 +19,19 @@ export function meter(metrics: Metrics): MiddlewareHandler<{ Variables: AccessVa
     whenAnswered(context, () => {
       const seconds = (performance.now() - started) / 1000;
       metrics.countRequest({ method, route, status: context.res.status, seconds });
+      const { usage, firstTokenAt } = generation ?? {};
+      metrics.recent.add({
+        at: new Date(Date.now() - 1000 * seconds),
+        method,
+        path: context.req.path,
+        status: context.res.status,
+        seconds,
+        ...(model !== undefined && { model }),
+        ...(usage && { usage }),
+        ...(firstTokenAt && { firstTokenSeconds: (firstTokenAt - started) / 1000 }),
+      });
       if (promptTokens !== undefined) metrics.countPrompt(promptTokens);
-      if (!generation?.usage) return;
-      const { usage, firstTokenAt } = generation;
+      if (!usage) return;
       metrics.countGeneration(usage, firstTokenAt && (firstTokenAt - started) / 1000);
     });
   };

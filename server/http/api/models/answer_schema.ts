@@ -47,6 +47,42 @@ export const tagsSchema = record({ models: list(tag) });
 
 export type OllamaTags = BodyOf<typeof tagsSchema>;
 
+/** Answer of POST /api/tokenize. */
+export const tokenizeAnswerSchema = record({
+  model: text,
+  tokens: list(record({
+    id: count,
+    text,
+    bytes: {
+      ...list({ type: "integer", minimum: 0, maximum: 255 }),
+      description: "Of the token: tokens may begin and end within a character.",
+    },
+  })),
+});
+
+export type OllamaTokens = BodyOf<typeof tokenizeAnswerSchema>;
+
+const bytes = { ...count, description: "Bytes." } as const;
+
+/** Answer of POST /api/plan. */
+export const planAnswerSchema = record({
+  model: text,
+  weights: bytes,
+  kv_cache: bytes,
+  scratch: bytes,
+  context_length: { ...count, description: "The window that the model would have." },
+  is_shrunk: {
+    type: "boolean",
+    description: "Whether the window would be larger if there were more memory.",
+  },
+}, {
+  total: { ...bytes, description: "Bytes that there are for all models; missing where unlimited." },
+  on_cpu: { ...bytes, description: "Bytes of it beside a GPU, in the system's memory." },
+  system_total: { ...bytes, description: "Bytes that the system has beside a GPU." },
+});
+
+export type OllamaPlan = BodyOf<typeof planAnswerSchema>;
+
 const process = record({ ...model, expires_at: time, size_vram: count, context_length: count }, {
   loading: {
     ...record({ completed: count, total: count }),

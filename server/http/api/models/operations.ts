@@ -13,15 +13,25 @@ import {
   whole,
 } from "../openapi/operation.ts";
 import {
+  planAnswerSchema,
   progressSchema,
   psSchema,
   showAnswerSchema,
   tagsSchema,
+  tokenizeAnswerSchema,
   vendorErrorSchema,
   vendorModelSchema,
   vendorModelsSchema,
 } from "./answer_schema.ts";
-import { copySchema, createSchema, deleteSchema, showSchema, transferSchema } from "./schema.ts";
+import {
+  copySchema,
+  createSchema,
+  deleteSchema,
+  planSchema,
+  showSchema,
+  tokenizeSchema,
+  transferSchema,
+} from "./schema.ts";
 
 /** The model in the box, and what an example tells of it. */
 const tiny = "quern:tiny";
@@ -117,6 +127,35 @@ export const modelOperations: Operation[] = [
       model_info: { "general.architecture": "llama" },
     }),
     failures: ["model"],
+  }),
+  native({
+    id: "planLoad",
+    method: "post",
+    path: "/api/plan",
+    summary: "Tell what a model would take of memory if it were loaded, which it is not.",
+    body: named("PlanRequest", planSchema, { model: tiny, options: { num_ctx: 2048 } }),
+    answers: whole("PlanAnswer", planAnswerSchema, {
+      model: tiny,
+      weights: 5_800_000,
+      kv_cache: 6_300_000,
+      scratch: 1_700_000,
+      context_length: 2048,
+      is_shrunk: false,
+      total: 8_000_000_000,
+    }),
+    failures: ["model", "busy"],
+  }),
+  native({
+    id: "tokenize",
+    method: "post",
+    path: "/api/tokenize",
+    summary: "Split a text into the tokens of a model, which is loaded for that.",
+    body: named("TokenizeRequest", tokenizeSchema, { model: tiny, text: "Hi" }),
+    answers: whole("TokenizeAnswer", tokenizeAnswerSchema, {
+      model: tiny,
+      tokens: [{ id: 72, text: "Hi", bytes: [72, 105] }],
+    }),
+    failures: ["model", "busy"],
   }),
   native({
     id: "createModel",

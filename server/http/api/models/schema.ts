@@ -57,6 +57,15 @@ export const createSchema = {
 
 export type CreateBody = BodyOf<typeof createSchema>;
 
+/** Body of POST /api/tokenize. */
+export const tokenizeSchema = {
+  type: "object",
+  properties: { ...name, text: { ...text, description: "What is split." } },
+} as const;
+
+/** Body of POST /api/plan. */
+export const planSchema = { type: "object", properties: { ...name, options } } as const;
+
 /** Body of POST /api/copy. */
 export const copySchema = {
   type: "object",

@@ -7,7 +7,7 @@ import {
   droppedMessages,
   flag,
   list,
-  logprobSchema,
+  maskedLogprobSchema,
   object,
   promptProgress,
   record,
@@ -26,6 +26,10 @@ const metrics = {
   total_duration: nanosecondsSchema,
   load_duration: nanosecondsSchema,
   prompt_eval_count: { ...count, description: "Tokens of the prompt, cached ones included." },
+  prompt_cached_count: {
+    ...count,
+    description: "Those of them whose keys and values were still there. Ollama does not tell.",
+  },
   prompt_eval_duration: nanosecondsSchema,
   eval_count: count,
   draft_n: { ...count, description: "Tokens that were drafted and checked several at a time." },
@@ -56,7 +60,7 @@ const head = { model: text, created_at: time, done: flag } as const;
 
 /** What any record may have around its text. */
 const others = {
-  logprobs: { ...list(logprobSchema), minItems: 1 },
+  logprobs: { ...list(maskedLogprobSchema), minItems: 1 },
   done_reason: { enum: ["stop", "length", "load", "unload"] },
   queued_ahead: {
     ...count,

@@ -63,17 +63,25 @@ export function translateGenerate(body: OllamaGenerateRequest, info: ModelInfo):
   return { ...loading, tasks: [task] };
 }
 
-/** `format`: "json" or a JSON Schema; the empty string and null are none. */
-function readFormat(format: unknown): FormatOptions {
-  if (format === undefined || format === null || format === "") return {};
-  return { format: format === "json" ? "json" : { schema: format } };
+/** Which way an answer's form is given; the empty string and null are none. */
+function readFormat(body: OllamaRequest): FormatOptions {
+  const names = (["format", "pattern", "grammar"] as const)
+    .filter((name) => body[name] !== undefined && body[name] !== null && body[name] !== "");
+  if (names.length > 1) {
+    throw new HttpError(400, `${names.join(" and ")} exclude each other: give one`, names[1]);
+  }
+  const { format, pattern, grammar } = body;
+  if (names[0] === "pattern") return { format: { pattern: pattern! } };
+  if (names[0] === "grammar") return { format: { grammar: grammar! } };
+  return names[0] ? { format: format === "json" ? "json" : { schema: format } } : {};
 }
 
 function translateCommon(body: OllamaRequest) {
   const { engine: options, loading } = readOptions(body.options, body.keep_alive);
-  const engine: EngineOptions = { ...options, ...readFormat(body.format) };
+  const engine: EngineOptions = { ...options, ...readFormat(body) };
   if (typeof body.open_objects === "boolean") engine.openObjects = body.open_objects;
-  if (body.logprobs) engine.logprobs = body.top_logprobs ?? 0;
+  if (body.mask_info) engine.masks = true;
+  if (body.logprobs || body.mask_info) engine.logprobs = body.top_logprobs ?? 0;
   else if (body.top_logprobs) loading.ignored.push("top_logprobs");
   if (body.return_progress && (body.stream ?? true)) engine.progress = true;
   if (body.shift) loading.ignored.push("shift");

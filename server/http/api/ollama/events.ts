@@ -2,7 +2,7 @@
 // Format: https://github.com/ollama/ollama/blob/main/docs/api.md
 
 import type { ChatEvent, DoneEvent, DoneReason, Usage } from "../../../../engine/mod.ts";
-import { toLogprobs, type WireLogprob } from "../logprobs.ts";
+import { type MaskedLogprob, toMaskedLogprobs } from "../logprobs.ts";
 import type {
   ChatRecord,
   GenerateRecord,
@@ -37,7 +37,7 @@ class AnswerParts {
   #text = "";
   #thinking = "";
   #calls: OllamaToolCall[] = [];
-  #logprobs: WireLogprob[] = [];
+  #logprobs: MaskedLogprob[] = [];
   #index = 0;
 
   /** Takes an event. A call is told when it is complete. */
@@ -45,7 +45,7 @@ class AnswerParts {
     if (event.type === "text") this.#text += event.text;
     if (event.type === "thinking") this.#thinking += event.text;
     if ("logprobs" in event && event.logprobs) {
-      this.#logprobs.push(...toLogprobs(event.logprobs));
+      this.#logprobs.push(...toMaskedLogprobs(event.logprobs));
     }
     if (event.type === "callEnd") {
       const { id, name, arguments: values } = event;
@@ -173,6 +173,7 @@ function toMetrics(usage: Usage, total: number, load: number): OllamaMetrics {
     total_duration: nanoseconds(total),
     load_duration: nanoseconds(load),
     prompt_eval_count: usage.promptTokens,
+    prompt_cached_count: usage.cachedTokens,
     prompt_eval_duration: nanoseconds(usage.promptMilliseconds),
     eval_count: usage.completionTokens,
     draft_n: usage.draftedTokens ?? 0,

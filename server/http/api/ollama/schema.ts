@@ -12,6 +12,12 @@ const common = {
   model: text,
   stream: flag,
   format: { description: '"json", or a JSON Schema.' },
+  pattern: {
+    ...text,
+    description:
+      "In place of format: an ECMA-262 regular expression that the whole answer matches.",
+  },
+  grammar: { ...text, description: "In place of format: a grammar in GBNF that the answer fits." },
   open_objects: openObjects,
   think: { description: 'true, false, "low", "medium", "high" or "max".' },
   options,
@@ -21,6 +27,11 @@ const common = {
   logprobs: flag,
   top_logprobs: integer,
   return_progress: returnProgress,
+  mask_info: {
+    ...flag,
+    description: "Tell in logprobs what the format allowed in the place of each token: how many " +
+      "tokens, the likeliest allowed and forbidden ones, and text that had to come.",
+  },
   _debug_render_only: flag,
 } as const;
 

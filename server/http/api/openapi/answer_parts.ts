@@ -70,6 +70,26 @@ export const promptProgress = record({
   time_ms: { ...count, description: "Milliseconds since reading began." },
 });
 
+const probabilities = list(record(probability));
+
+/** The same where the request asked what its format allows; only the native API tells it. */
+export const maskedLogprobSchema = record(logprobSchema.properties, {
+  mask: {
+    ...record({
+      allowed: { ...count, description: "How many tokens might have come." },
+      vocabulary: { ...count, description: "How many tokens there are." },
+      top_allowed: { ...probabilities, description: "The likeliest that might have come." },
+      top_forbidden: { ...probabilities, description: "The likeliest that might not." },
+    }, {
+      forced: {
+        ...text,
+        description: "The text that had to come next; missing where there was a choice.",
+      },
+    }),
+    description: "What the format allowed in the place of the token, where mask_info asks for it.",
+  },
+});
+
 /** How many of the oldest messages did not fit the window. Neither Ollama nor OpenAI tell of it. */
 export const droppedMessages = {
   ...count,

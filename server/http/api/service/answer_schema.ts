@@ -1,7 +1,7 @@
 // JSON Schemas of what is answered about the server itself, and the types that follow from them.
 
 import type { BodyOf } from "../../body/schema.ts";
-import { count, flag, record, text } from "../openapi/answer_parts.ts";
+import { count, flag, list, number, record, text, time } from "../openapi/answer_parts.ts";
 
 /** Answer of GET /api/version. */
 export const versionSchema = record({
@@ -23,3 +23,33 @@ export const healthSchema = record(
 );
 
 export type Health = BodyOf<typeof healthSchema>;
+
+const seconds = { ...number, minimum: 0 } as const;
+
+/** Answer of GET /api/requests. */
+export const requestsSchema = record({
+  requests: list(
+    record({ at: time, method: text, path: text, status: count, model: text, seconds }, {
+      first_token_seconds: seconds,
+      prompt_tokens: count,
+      cached_tokens: count,
+      completion_tokens: count,
+      tokens_per_second: seconds,
+    }),
+  ),
+});
+
+export type Requests = BodyOf<typeof requestsSchema>;
+
+/** Answer of GET /api/doctor. */
+export const doctorSchema = record({
+  sections: list(record({
+    title: text,
+    findings: list(record(
+      { mark: { enum: ["ok", "warning", "problem"] }, subject: text, text },
+      { todo: record({ text }, { command: text }) },
+    )),
+  })),
+});
+
+export type Findings = BodyOf<typeof doctorSchema>;

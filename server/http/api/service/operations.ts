@@ -2,7 +2,13 @@
 
 import { native, nativeError as error } from "../ollama/operations.ts";
 import { named, type Operation, whole } from "../openapi/operation.ts";
-import { healthSchema, statusSchema, versionSchema } from "./answer_schema.ts";
+import {
+  doctorSchema,
+  healthSchema,
+  requestsSchema,
+  statusSchema,
+  versionSchema,
+} from "./answer_schema.ts";
 
 function ofServer(operation: Omit<Operation, "tag" | "error" | "method">): Operation {
   return { tag: "Operations", error, method: "get", ...operation };
@@ -60,6 +66,33 @@ export const serverOperations: Operation[] = [
     path: "/metrics",
     summary: "What the server counts and measures, for Prometheus.",
     answers: plain("Metrics", "quern_queue_length 0\n"),
+  }),
+  ofServer({
+    id: "getRequests",
+    path: "/api/requests",
+    summary: "The last requests to models and what they took; never what was said.",
+    answers: whole("Requests", requestsSchema, {
+      requests: [{
+        at: "2026-11-23T09:00:00.123Z",
+        method: "POST",
+        path: "/api/chat",
+        status: 200,
+        model: "quern:tiny",
+        seconds: 0.22,
+        completion_tokens: 12,
+      }],
+    }),
+  }),
+  ofServer({
+    id: "getDoctor",
+    path: "/api/doctor",
+    summary: "What `quern doctor` finds of the machine.",
+    answers: whole("Findings", doctorSchema, {
+      sections: [{
+        title: "GPU",
+        findings: [{ mark: "ok", subject: "Adapter", text: "there is one" }],
+      }],
+    }),
   }),
   ofServer({
     id: "getOpenApi",

@@ -5,7 +5,9 @@ import { OLLAMA_API_VERSION } from "../../../version.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
 import { EXPOSITION_TYPE } from "../../metrics/exposition.ts";
 import { json } from "../../stream/json.ts";
-import type { CloudStatus, Health, Version } from "./answer_schema.ts";
+import type { CloudStatus, Findings, Health, Requests, Version } from "./answer_schema.ts";
+import { decodeRate } from "../../metrics/metrics.ts";
+import type { RecentRequest } from "../../metrics/recent_requests.ts";
 
 /** What is asked to see whether a server is well, and costs it next to nothing to say. */
 const URGENT = /^\w+:\/\/[^/]*\/(health|metrics|api\/version)?(\?|$)/;
@@ -17,7 +19,7 @@ export function isUrgent({ method, url }: { method: string; url: string }): bool
 
 /** Routes about the server itself. */
 export function operationsRoutes(
-  { drain, hasCloud = false, manager, metrics, version }: AppDependencies,
+  { drain, examine, hasCloud = false, manager, metrics, version }: AppDependencies,
 ): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
 
@@ -27,6 +29,16 @@ export function operationsRoutes(
     return drain.begun
       ? json<Health>({ status: "shutting down", ...state }, 503)
       : json<Health>({ status: "ok", ...state });
+  });
+
+  app.get("/api/requests", () => json<Requests>({ requests: metrics.recent.all.map(toRequest) }));
+
+  app.get("/api/doctor", async () => {
+    const sections = await examine?.() ?? [];
+    // Facts and tables are for the command line.
+    return json<Findings>({
+      sections: sections.map(({ title, findings }) => ({ title, findings })),
+    });
   });
 
   app.get("/metrics", (context) => {
@@ -44,4 +56,25 @@ export function operationsRoutes(
     });
   });
   return app;
+}
+
+function toRequest(
+  { at, method, path, status, model, seconds, firstTokenSeconds, usage }: RecentRequest,
+): Requests["requests"][number] {
+  const rate = usage && decodeRate(usage);
+  return {
+    at: at.toISOString(),
+    method,
+    path,
+    status,
+    model: model!,
+    seconds,
+    ...(firstTokenSeconds !== undefined && { first_token_seconds: firstTokenSeconds }),
+    ...(usage && {
+      prompt_tokens: usage.promptTokens,
+      cached_tokens: usage.cachedTokens,
+      completion_tokens: usage.completionTokens,
+    }),
+    ...(rate !== undefined && { tokens_per_second: rate }),
+  };
 }

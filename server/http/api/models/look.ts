@@ -1,0 +1,61 @@
+// POST /api/tokenize and /api/plan: a text as tokens of a model, and what a load would take. Ours:
+// Ollama has neither.
+
+import { Hono } from "../../../dependencies.ts";
+import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
+import { readJson } from "../../body/json_body.ts";
+import { createValidator } from "../../body/validate.ts";
+import { HttpError } from "../../errors.ts";
+import { withModel } from "../../generation/lease.ts";
+import { json } from "../../stream/json.ts";
+import { requireModelName } from "../model_name.ts";
+import { readOptions } from "../options.ts";
+import type { OllamaPlan, OllamaTokens } from "./answer_schema.ts";
+import { planSchema, tokenizeSchema } from "./schema.ts";
+
+const validateTokenize = createValidator(tokenizeSchema);
+const validatePlan = createValidator(planSchema);
+
+/** Routes that look into models. */
+export function lookRoutes(dependencies: AppDependencies): Hono<AppEnvironment> {
+  const app = new Hono<AppEnvironment>();
+
+  app.post("/api/tokenize", async (context) => {
+    const body = validateTokenize(await readJson(context));
+    const model = requireModelName(body.model || body.name);
+    context.set("model", model);
+    const { signal } = context.req.raw;
+    const tokens = await withModel(
+      dependencies,
+      model,
+      { signal },
+      (loaded) => loaded.tokenize(body.text ?? ""),
+    );
+    return json<OllamaTokens>({ model, tokens });
+  });
+
+  app.post("/api/plan", async (context) => {
+    const body = validatePlan(await readJson(context));
+    const model = requireModelName(body.model || body.name);
+    context.set("model", model);
+    const plan = await dependencies.manager.plan(model, readOptions(body.options).loading);
+    if (!plan) {
+      throw new HttpError(400, `nothing is known of the memory that "${model}" takes`, "model");
+    }
+    const { weights, keyValueCache, scratch, onCpu } = plan.memory;
+    return json<OllamaPlan>({
+      model,
+      weights,
+      kv_cache: keyValueCache,
+      scratch,
+      context_length: plan.contextLength,
+      is_shrunk: plan.isShrunk,
+      ...(plan.total < Infinity && { total: Math.floor(plan.total) }),
+      ...(plan.systemTotal !== undefined && {
+        on_cpu: onCpu ?? 0,
+        system_total: Math.floor(plan.systemTotal),
+      }),
+    });
+  });
+  return app;
+}

@@ -1,0 +1,37 @@
+// The last requests that models answered, for people who look at a running server: what was asked
+// of which model and how long it took, never what was said.
+
+import type { Usage } from "../../../engine/mod.ts";
+
+/** Requests that are remembered. */
+const MOST_KEPT = 100;
+
+/** A request whose answer is complete. */
+export interface RecentRequest {
+  /** When it came. */
+  at: Date;
+  method: string;
+  path: string;
+  status: number;
+  model?: string;
+  seconds: number;
+  /** Until the first token. */
+  firstTokenSeconds?: number;
+  usage?: Usage;
+}
+
+/** The last requests. */
+export class RecentRequests {
+  #requests: RecentRequest[] = [];
+
+  /** The newest first. */
+  get all(): readonly RecentRequest[] {
+    return this.#requests;
+  }
+
+  /** Remembers a request; those that concern no model are left out. */
+  add(request: RecentRequest): void {
+    if (request.model === undefined) return;
+    this.#requests = [request, ...this.#requests].slice(0, MOST_KEPT);
+  }
+}
