@@ -10,6 +10,7 @@ export interface TokenProbability {
 /** A token of an answer, and the likeliest ones in its place. */
 export interface TokenLogprob extends TokenProbability {
   top_logprobs: TokenProbability[];
+  mask?: TokenMask;
 }
 
 /** What a format allowed in the place of a token. */
@@ -53,7 +54,6 @@ export interface AnswerRecord extends AnswerCounts {
   done_reason?: string;
   queued_ahead?: number;
   logprobs?: TokenLogprob[];
-  masks?: TokenMask[];
   _debug_info?: { rendered_template: string };
 }
 

@@ -1,6 +1,190 @@
-// To come.
+// The machine: what it does right now, what the doctor finds of it, and what was asked of it lately.
 
-/** To come. */
+import { useEffect, useState } from "preact/hooks";
+import { ask, messageOf, send } from "../api/client.ts";
+import { text } from "../strings.ts";
+import { Notice, ViewHead } from "../ui/controls.tsx";
+import { formatBytes, formatCount, formatSeconds } from "../ui/format.ts";
+import { Chart } from "./chart.tsx";
+import { type Metrics, readMetrics, sumOf } from "./metrics.ts";
+
+/** Between two looks, in milliseconds, and how many of them are shown. */
+const PERIOD = 2000;
+const MOST = 90;
+
+interface Sample {
+  at: number;
+  metrics: Metrics;
+}
+
+interface Finding {
+  mark: "ok" | "warning" | "problem";
+  subject: string;
+  text: string;
+  todo?: { text: string; command?: string };
+}
+
+interface PastRequest {
+  at: string;
+  path: string;
+  status: number;
+  model: string;
+  seconds: number;
+  first_token_seconds?: number;
+  prompt_tokens?: number;
+  cached_tokens?: number;
+  completion_tokens?: number;
+  tokens_per_second?: number;
+}
+
+/** The view. */
 export function MachineView() {
-  return <p>MachineView</p>;
+  const [samples, setSamples] = useState<Sample[]>([]);
+  const [requests, setRequests] = useState<PastRequest[]>([]);
+  const [version, setVersion] = useState("");
+  const [fault, setFault] = useState("");
+  useEffect(() => {
+    let isHere = true;
+    const look = async () => {
+      try {
+        const [source, past] = await Promise.all([
+          send("/metrics", { headers: { accept: "text/plain" } }).then((one) => one.text()),
+          ask<{ requests: PastRequest[] }>("/api/requests"),
+        ]);
+        if (!isHere) return;
+        const sample = { at: Date.now(), metrics: readMetrics(source) };
+        setSamples((before) => [...before, sample].slice(-MOST - 1));
+        setRequests(past.requests);
+        setFault("");
+      } catch (error) {
+        if (isHere) setFault(messageOf(error));
+      }
+    };
+    void look();
+    ask<{ quern_version: string }>("/api/version").then((one) => setVersion(one.quern_version))
+      .catch(() => {});
+    const timer = setInterval(() => void (!document.hidden && look()), PERIOD);
+    return () => {
+      isHere = false;
+      clearInterval(timer);
+    };
+  }, []);
+  const values = (name: string) => samples.slice(1).map(({ metrics }) => sumOf(metrics, name));
+  const rates = (name: string) =>
+    samples.slice(1).map(({ at, metrics }, index) => {
+      const before = samples[index]!;
+      const grown = sumOf(metrics, name) - sumOf(before.metrics, name);
+      return Math.max(0, 1000 * grown / (at - before.at));
+    });
+  const decimal = (value: number) => value.toFixed(value < 10 ? 1 : 0);
+  const charts = [
+    [text.machine.rate, rates("quern_completion_tokens_total"), decimal],
+    [text.machine.requests, rates("quern_http_requests_total"), decimal],
+    [text.machine.queue, values("quern_queue_length"), decimal],
+    [text.machine.memory, values("quern_gpu_memory_bytes"), formatBytes],
+  ] as const;
+  return (
+    <div class="view">
+      <div class="view-inner">
+        <ViewHead title={text.machine.title} lead={text.machine.lead}>
+          {version && <span class="badge">{text.machine.version(version)}</span>}
+        </ViewHead>
+        {fault && <Notice kind="error">{fault}</Notice>}
+        <div class="charts">
+          {charts.map(([name, line, format]) => (
+            <Chart key={name} name={name} values={line} most={MOST} format={format} />
+          ))}
+        </div>
+        <Requests requests={requests} />
+        <Doctor />
+      </div>
+    </div>
+  );
+}
+
+function Requests({ requests }: { requests: readonly PastRequest[] }) {
+  return (
+    <section class="card" aria-label={text.machine.last}>
+      <h2>{text.machine.last}</h2>
+      {requests.length === 0
+        ? <p class="aside">{text.machine.none}</p>
+        : (
+          <div class="table-frame" tabIndex={0} role="region" aria-label={text.machine.last}>
+            <table>
+              <thead>
+                <tr>
+                  {text.machine.columns.map((name) => <th key={name} scope="col">{name}</th>)}
+                </tr>
+              </thead>
+              <tbody>
+                {requests.slice(0, 20).map((one, index) => (
+                  <tr key={index}>
+                    <td>{new Date(one.at).toLocaleTimeString("en-GB")}</td>
+                    <td>{one.model}</td>
+                    <td>{one.path}</td>
+                    <td>
+                      <span class={`badge ${one.status < 400 ? "on" : "bad"}`}>{one.status}</span>
+                    </td>
+                    <td>{formatSeconds(one.seconds)}</td>
+                    <td>{one.first_token_seconds ? formatSeconds(one.first_token_seconds) : ""}</td>
+                    <td>
+                      {one.prompt_tokens !== undefined &&
+                        formatCount(one.prompt_tokens) +
+                          (one.cached_tokens ? ` (${formatCount(one.cached_tokens)})` : "")}
+                    </td>
+                    <td>{one.completion_tokens}</td>
+                    <td>{one.tokens_per_second?.toFixed(1)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+    </section>
+  );
+}
+
+function Doctor() {
+  const [sections, setSections] = useState<{ title: string; findings: Finding[] }[]>();
+  const [fault, setFault] = useState("");
+  const look = () => {
+    setSections(undefined);
+    ask<{ sections: { title: string; findings: Finding[] }[] }>("/api/doctor").then(
+      (found) => setSections(found.sections),
+      (error) => setFault(messageOf(error)),
+    );
+  };
+  useEffect(look, []);
+  return (
+    <section class="card stack" aria-label={text.machine.doctor}>
+      <div class="row">
+        <h2>{text.machine.doctor}</h2>
+        <span class="spring" />
+        <button type="button" class="quiet" disabled={!sections && !fault} onClick={look}>
+          {text.machine.look}
+        </button>
+      </div>
+      {fault && <Notice kind="error">{fault}</Notice>}
+      {!sections && !fault && <p class="aside" role="status">{text.machine.looking}</p>}
+      {sections?.map(({ title, findings }) => (
+        <section key={title} class="findings">
+          <h3>{title}</h3>
+          <ul>
+            {findings.map((one, index) => (
+              <li key={index} class={one.mark}>
+                <span class={`badge ${{ ok: "on", warning: "warn", problem: "bad" }[one.mark]}`}>
+                  {one.mark}
+                </span>
+                <span>
+                  <strong>{one.subject}:</strong> {one.text}
+                  {one.todo && <span class="field-hint">{one.todo.text}</span>}
+                  {one.todo?.command && <code class="command">{one.todo.command}</code>}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </section>
+  );
 }

@@ -1,6 +1,155 @@
-// To come.
+// The models of the machine: what there is, what is in memory and for how long, and how more come.
 
-/** To come. */
+import { useEffect, useState } from "preact/hooks";
+import { messageOf, send } from "../api/client.ts";
+import { chosenName, load, loadedModels, models, refreshModels } from "../api/models.ts";
+import type { LoadedModel, Model } from "../api/types.ts";
+import { go } from "../shell/router.ts";
+import { tell } from "../shell/toasts.tsx";
+import { text } from "../strings.ts";
+import { Progress, ViewHead } from "../ui/controls.tsx";
+import { formatBytes, formatCount, formatSeconds } from "../ui/format.ts";
+import { ModelDetails } from "./details.tsx";
+import { NewModels } from "./new_models.tsx";
+
+/** The view. */
 export function ModelsView() {
-  return <p>ModelsView</p>;
+  useEffect(() => void refreshModels(), []);
+  const all = models.value;
+  return (
+    <div class="view">
+      <div class="view-inner">
+        <ViewHead title={text.models.title} lead={text.models.lead} />
+        <NewModels />
+        {!all && <p class="aside" role="status">{text.common.loading}</p>}
+        <ul class="stack">
+          {all?.map((model) => <Entry key={model.name} model={model} />)}
+        </ul>
+      </div>
+    </div>
+  );
+}
+
+function Entry({ model }: { model: Model }) {
+  const [isBusy, setBusy] = useState(false);
+  const [keep, setKeep] = useState("5m");
+  const { name, details, capabilities, size } = model;
+  const loaded = loadedModels.value.find((one) => one.name === name);
+  const during = async (action: () => Promise<unknown>) => {
+    setBusy(true);
+    try {
+      await action();
+    } catch (error) {
+      tell(messageOf(error), "error");
+    }
+    setBusy(false);
+  };
+  const copy = () => {
+    const destination = prompt(text.models.copyTo, `${name.split(":")[0]}-copy`);
+    if (!destination) return;
+    void during(async () => {
+      await send("/api/copy", { body: { source: name, destination } });
+      await refreshModels();
+    });
+  };
+  const remove = () => {
+    if (!confirm(text.models.confirm(name))) return;
+    void during(async () => {
+      await send("/api/delete", { method: "DELETE", body: { model: name } });
+      tell(text.models.gone(name));
+      await refreshModels();
+    });
+  };
+  return (
+    <li class="card stack" data-model={name}>
+      <div class="row">
+        <h2>{name}</h2>
+        {capabilities.map((one) => <span key={one} class="badge">{one}</span>)}
+        {loaded && <span class="badge on">{text.models.loaded}</span>}
+        <span class="spring" />
+        <span class="soft">
+          {[details.parameter_size, details.quantization_level, formatBytes(size)].join(" · ")}
+        </span>
+      </div>
+      {loaded && <Loaded loaded={loaded} />}
+      {isBusy && <Progress label={text.common.loading} />}
+      <div class="row">
+        <button
+          type="button"
+          class="primary"
+          onClick={() => {
+            chosenName.value = name;
+            go("chat");
+          }}
+        >
+          {text.models.chat}
+        </button>
+        {loaded
+          ? (
+            <button
+              type="button"
+              class="quiet"
+              disabled={isBusy}
+              onClick={() => void during(() => load(name, 0))}
+            >
+              {text.models.unload}
+            </button>
+          )
+          : (
+            <>
+              <button
+                type="button"
+                class="quiet"
+                disabled={isBusy}
+                onClick={() => void during(() => load(name, keep === "-1" ? -1 : keep))}
+              >
+                {text.models.load}
+              </button>
+              <select
+                class="narrow"
+                aria-label={text.models.keep}
+                value={keep}
+                onChange={(event) => setKeep(event.currentTarget.value)}
+              >
+                {Object.entries(text.models.keeps).map(([value, label]) => (
+                  <option key={value} value={value}>{label}</option>
+                ))}
+              </select>
+            </>
+          )}
+        <button type="button" class="quiet" disabled={isBusy} onClick={copy}>
+          {text.models.copy}
+        </button>
+        <button type="button" class="quiet danger" disabled={isBusy} onClick={remove}>
+          {text.models.remove}
+        </button>
+      </div>
+      <ModelDetails model={model} />
+    </li>
+  );
+}
+
+/** How long a model stays, counted down, and how far it is while it comes. */
+function Loaded({ loaded }: { loaded: LoadedModel }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = (Date.parse(loaded.expires_at) - now) / 1000;
+  const { loading } = loaded;
+  if (loading) {
+    return <Progress label={text.common.loading} value={loading.completed / loading.total} />;
+  }
+  return (
+    <p class="aside">
+      {[
+        formatBytes(loaded.size),
+        text.models.window(formatCount(loaded.context_length)),
+        seconds > 86_400 * 365
+          ? text.models.stays
+          : text.models.leaves(formatSeconds(Math.max(1, Math.round(seconds)))),
+      ].join(" · ")}
+    </p>
+  );
 }

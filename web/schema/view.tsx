@@ -1,6 +1,234 @@
-// To come.
+// The schema workbench: a format on one side, the answer growing on the other, and at each token what
+// the format allowed there.
 
-/** To come. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { isAbort, messageOf, stream } from "../api/client.ts";
+import { chosenModel, refreshLoaded } from "../api/models.ts";
+import type { AnswerRecord, TokenLogprob } from "../api/types.ts";
+import { ModelPicker } from "../chat/model_picker.tsx";
+import { text } from "../strings.ts";
+import { Field, Notice, Segments, ViewHead } from "../ui/controls.tsx";
+import { MaskDetails } from "./mask_details.tsx";
+import { placeIn, rulesAt, spansOf } from "./places.ts";
+import { type FormatKind, type Sample, SAMPLES } from "./samples.ts";
+import { TokenStrip } from "../tokens/token_strip.tsx";
+
+const KINDS = [
+  ["schema", text.schema.kinds.schema],
+  ["pattern", text.schema.kinds.pattern],
+  ["grammar", text.schema.kinds.grammar],
+] as const;
+
+/** The view. */
 export function SchemaView() {
-  return <p>SchemaView</p>;
+  const [{ kind, format, prompt }, setInput] = useState<Omit<Sample, "name">>(SAMPLES[0]!);
+  const run = useRun();
+  const { tokens, chosen, isRunning, fault } = run;
+  const set = (change: Partial<Omit<Sample, "name">>) =>
+    setInput({ kind, format, prompt, ...change });
+  const shown = chosen ?? tokens.length - 1;
+  const schemaFault = kind === "schema" ? faultOf(format) : "";
+  const pointers = kind === "schema" && tokens[shown] && !schemaFault
+    ? rulesAt(JSON.parse(format), placeIn(textBefore(tokens, shown)).path)
+    : [];
+  const refused = /at (\/\S*|its root)[ :]/.exec(fault)?.[1];
+  return (
+    <div class="view">
+      <div class="view-inner">
+        <ViewHead title={text.schema.title} lead={text.schema.lead}>
+          <ModelPicker />
+        </ViewHead>
+        <div class="workbench">
+          <section class="card stack" aria-label={text.schema.input}>
+            <div class="row">
+              <Segments
+                label={text.schema.kind}
+                value={kind}
+                options={KINDS}
+                onChange={(name: FormatKind) => set({ kind: name })}
+              />
+              <span class="spring" />
+              <select
+                class="samples"
+                aria-label={text.common.sample}
+                value=""
+                onChange={(event) => {
+                  const sample = SAMPLES[Number(event.currentTarget.value)];
+                  if (sample) set(sample);
+                  run.clear();
+                }}
+              >
+                <option value="">{text.common.sample}</option>
+                {SAMPLES.map(({ name }, index) => <option key={name} value={index}>{name}</option>)}
+              </select>
+            </div>
+            <FormatEditor
+              value={format}
+              label={text.schema.kinds[kind]}
+              marked={refused !== undefined ? [refused === "its root" ? "" : refused] : pointers}
+              isBad={refused !== undefined || schemaFault !== ""}
+              onChange={(value) => set({ format: value })}
+            />
+            {schemaFault && <Notice kind="error">{text.settings.badJson(schemaFault)}</Notice>}
+            <Field label={text.schema.prompt}>
+              <textarea
+                rows={2}
+                value={prompt}
+                onInput={(event) => set({ prompt: event.currentTarget.value })}
+              />
+            </Field>
+            <div class="row">
+              {isRunning
+                ? <button type="button" class="quiet" onClick={run.stop}>{text.common.stop}</button>
+                : (
+                  <button
+                    type="button"
+                    class="primary"
+                    disabled={!chosenModel.value || schemaFault !== ""}
+                    onClick={() => void run.start(kind, format, prompt)}
+                  >
+                    {text.schema.run}
+                  </button>
+                )}
+            </div>
+          </section>
+          <section class="card stack" aria-label={text.schema.answer}>
+            {fault && (
+              <Notice kind="error">
+                {refused !== undefined && (
+                  <strong class="block">{text.schema.refused(refused)}</strong>
+                )}
+                {fault}
+              </Notice>
+            )}
+            {tokens.length === 0 && !fault && (
+              <p class="aside">{isRunning ? text.common.loading : text.schema.empty}</p>
+            )}
+            {tokens.length > 0 && (
+              <>
+                <TokenStrip
+                  tokens={tokens}
+                  chosen={shown}
+                  onChoose={run.choose}
+                  colour="mask"
+                  label={text.schema.answer}
+                />
+                <p class="aside">{text.schema.legend}</p>
+                {tokens[shown] && <MaskDetails token={tokens[shown]} pointers={pointers} />}
+              </>
+            )}
+          </section>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function textBefore(tokens: readonly TokenLogprob[], index: number): string {
+  return tokens.slice(0, index).map(({ token }) => token).join("");
+}
+
+function faultOf(format: string): string {
+  try {
+    JSON.parse(format);
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** An answer under a format, and which of its tokens is looked at. */
+function useRun() {
+  const [tokens, setTokens] = useState<TokenLogprob[]>([]);
+  const [chosen, choose] = useState<number>();
+  const [isRunning, setRunning] = useState(false);
+  const [fault, setFault] = useState("");
+  const abort = useRef<AbortController | undefined>(undefined);
+  useEffect(() => () => abort.current?.abort(), []);
+  const clear = () => {
+    abort.current?.abort();
+    setTokens([]);
+    choose(undefined);
+    setFault("");
+  };
+  const start = async (kind: FormatKind, format: string, prompt: string) => {
+    clear();
+    setRunning(true);
+    const { signal } = abort.current = new AbortController();
+    const asked = kind === "schema" ? { format: JSON.parse(format) } : { [kind]: format };
+    const body = {
+      model: chosenModel.value!.name,
+      messages: [{ role: "user", content: prompt }],
+      think: chosenModel.value!.capabilities.includes("thinking") ? false : undefined,
+      options: { temperature: 0, num_predict: 400 },
+      mask_info: true,
+      top_logprobs: 6,
+      ...asked,
+    };
+    try {
+      for await (const record of stream<AnswerRecord>("/api/chat", { body, signal })) {
+        const told = record.logprobs ?? [];
+        if (told.length > 0) setTokens((before) => [...before, ...told]);
+      }
+    } catch (error) {
+      if (!isAbort(error)) setFault(messageOf(error));
+    }
+    setRunning(false);
+    void refreshLoaded();
+  };
+  return {
+    tokens,
+    chosen,
+    choose,
+    isRunning,
+    fault,
+    clear,
+    start,
+    stop: () => abort.current?.abort(),
+  };
+}
+
+/** A text that is edited, with marks behind it: on the rules in force, or on the fault. */
+function FormatEditor({ value, label, marked, isBad, onChange }: {
+  value: string;
+  label: string;
+  marked: readonly string[];
+  isBad: boolean;
+  onChange: (value: string) => void;
+}) {
+  const back = useRef<HTMLPreElement>(null);
+  const spans = marked.length > 0 ? spansOf(value) : undefined;
+  // The innermost of the rules: those that contain others would mark nearly everything.
+  const inner = marked.filter((one) =>
+    !marked.some((other) => other !== one && other.startsWith(`${one}/`))
+  );
+  const ranges = inner.flatMap((pointer) => {
+    const span = spans?.get(pointer);
+    return span ? [span] : [];
+  }).sort(([a], [b]) => a - b);
+  const parts: preact.ComponentChild[] = [];
+  let at = 0;
+  for (const [start, end] of ranges) {
+    if (start < at) continue;
+    parts.push(value.slice(at, start), <mark key={start}>{value.slice(start, end)}</mark>);
+    at = end;
+  }
+  parts.push(value.slice(at), "\n");
+  return (
+    <div class={`format-editor ${isBad ? "bad" : ""}`}>
+      <pre ref={back} aria-hidden="true">{parts}</pre>
+      <textarea
+        class="mono"
+        aria-label={label}
+        spellcheck={false}
+        autocapitalize="off"
+        value={value}
+        onInput={(event) => onChange(event.currentTarget.value)}
+        onScroll={(event) => {
+          back.current!.scrollTop = event.currentTarget.scrollTop;
+          back.current!.scrollLeft = event.currentTarget.scrollLeft;
+        }}
+      />
+    </div>
+  );
 }
