@@ -41,6 +41,7 @@ const PACKAGE_HOMES: Record<string, string[]> = {
     "tests/engine/grammar/",
   ],
   "ajv-formats": ["tests/engine/grammar/"],
+  "axe-core": ["tests/web/"],
   commander: ["server/dependencies.ts"],
   "highlight.js": ["web/markdown/"],
   hono: ["server/dependencies.ts"],
@@ -54,6 +55,7 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   "pdfjs-dist": ["web/"],
   preact: ["web/"],
   "prom-client": ["tests/server/"],
+  "puppeteer-core": ["tests/web/"],
   "string-width": ["server/dependencies.ts"],
   webgpu: ["tests/"],
 };

@@ -1,5 +1,7 @@
-// The API explorer at /docs.
+// The API explorer at /docs: where the browser begins.
 
 import { render } from "preact";
+import { Explorer } from "./docs/explorer.tsx";
+import "./shell/theme.ts";
 
-render(<p>Docs</p>, document.querySelector("#app")!);
+render(<Explorer />, document.querySelector("#app")!);

@@ -79,7 +79,7 @@ export function MachineView() {
   const decimal = (value: number) => value.toFixed(value < 10 ? 1 : 0);
   const charts = [
     [text.machine.rate, rates("quern_completion_tokens_total"), decimal],
-    [text.machine.requests, rates("quern_http_requests_total"), decimal],
+    [text.machine.requests, rates("quern_time_to_first_token_seconds_count"), decimal],
     [text.machine.queue, values("quern_queue_length"), decimal],
     [text.machine.memory, values("quern_gpu_memory_bytes"), formatBytes],
   ] as const;

@@ -1,0 +1,64 @@
+// Answers that no model would write when it is asked to, and files that go with questions.
+
+/** What an answer may hold that must not become anything. */
+const HOSTILE = [
+  '<img src="http://example.com/a.png" onerror="window.wasRun = true">',
+  "<script>window.wasRun = true</script>",
+  "[click](javascript:window.wasRun=true) ![picture](http://example.com/b.png)",
+  '<iframe src="http://example.com/"></iframe> <a href="http://example.com" ping="http://example.com/p">x</a>',
+  "[data](data:text/html,<script>window.wasRun=true</script>)",
+  "$\\href{javascript:window.wasRun=true}{x}$ $\\includegraphics{http://example.com/c.png}$",
+  '<svg onload="window.wasRun = true"><style>* { display: none }</style></svg>',
+].join("\n\n");
+
+const RICH = [
+  "## A table\n\n| a | b |\n|--|--:|\n| 1 | 2 |\n\n",
+  "```ts\nconst a: number = 1;\n```\n\n",
+  "Inline $e^{i\\pi} + 1 = 0$ and\n\n$$\\int_0^1 x^2 \\, dx = \\frac{1}{3}$$\n\n- [x] done\n- [ ] open\n",
+];
+
+/** 2,000 tokens of Markdown, about as fast as a good GPU writes them. */
+const LONG = Array.from(
+  { length: 2000 },
+  (_, index) =>
+    index % 100 === 99
+      ? '\n\n```json\n{ "a": 1 }\n```\n\n'
+      : index % 20 === 19
+      ? ".\n\n"
+      : ` word${index}`,
+);
+
+/** The questions that the proxy answers. */
+export const SCRIPT = {
+  hostile: { pieces: [HOSTILE], pause: 0 },
+  rich: { pieces: RICH, pause: 5 },
+  long: { pieces: LONG, pause: 2 },
+};
+
+/** An image of one pixel. */
+export const PNG = Uint8Array.fromBase64(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+);
+
+/** The smallest PDF with a line of text. */
+export function pdfOf(line: string): Uint8Array {
+  const stream = `BT /F1 12 Tf 20 100 Td (${line}) Tj ET`;
+  const objects = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+    "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents 4 0 R " +
+    "/Resources << /Font << /F1 5 0 R >> >> >>",
+    `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+  ];
+  let text = "%PDF-1.4\n";
+  const places = objects.map((object, index) => {
+    const at = text.length;
+    text += `${index + 1} 0 obj\n${object}\nendobj\n`;
+    return `${String(at).padStart(10, "0")} 00000 n \n`;
+  });
+  const start = text.length;
+  text += `xref\n0 6\n0000000000 65535 f \n${places.join("")}`;
+  text += `trailer << /Size 6 /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`;
+  return new TextEncoder().encode(text);
+}
