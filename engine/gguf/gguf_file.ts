@@ -19,6 +19,8 @@ export interface GgufFile {
   readonly metadata: Record<string, MetadataValue>;
   /** In the order of the file. */
   readonly tensors: ReadonlyMap<string, TensorInfo>;
+  /** Names in the file of tensors that have another one in `tensors`: errors name those. */
+  readonly namesInFile?: ReadonlyMap<string, string>;
   /** Where the tensor data starts, in the first file. */
   readonly dataOffset: number;
   /** Of all files together. */

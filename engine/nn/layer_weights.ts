@@ -3,7 +3,6 @@
 
 import type { Buffer, Norm } from "../../kernels/mod.ts";
 import type { Rows, Stack, StackOptions, WeightLoader } from "../weights/mod.ts";
-import { GgufError } from "../errors.ts";
 import type { Config } from "./config.ts";
 import type { Network } from "./network.ts";
 
@@ -124,7 +123,7 @@ export class LayerWeights {
    * @throws GgufError where all tensors are missing, or nothing tells which of two is right
    */
   size(said: number, sources: readonly SizeSource[]): number {
-    const { inventory, path } = this.weights;
+    const { inventory } = this.weights;
     const seen = sources.flatMap(([tensor, axis, share = 1]) => {
       const name = this.name(tensor);
       if (!inventory.hasAny([name])) return [];
@@ -137,8 +136,9 @@ export class LayerWeights {
     const rival = seen.find(({ size }) => size !== best.size && votes(size) === votes(best.size));
     if (Number.isSafeInteger(best.size) && (said > 0 || !rival)) return best.size;
     const state = rival
-      ? `its size of ${best.size} does not go together with the ${rival.size} of "${rival.name}"`
+      ? `its size of ${best.size} does not go together with the ${rival.size} of ` +
+        `"${inventory.nameInFile(rival.name)}"`
       : `its size of ${best.size} is none that a tensor of its layer can have`;
-    throw new GgufError(path, `tensor "${best.name || seen[0].name}"`, state);
+    throw inventory.fault(best.name || seen[0].name, state);
   }
 }

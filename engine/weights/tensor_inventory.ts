@@ -78,7 +78,7 @@ export class TensorInventory {
     if (!earlier) this.#answers.set(key, { name, present });
     else if (earlier.present !== present) {
       const [missing, other] = present ? [earlier.name, name] : [name, earlier.name];
-      throw this.missing(missing, `although "${other}" is there`);
+      throw this.missing(missing, `although "${this.nameInFile(other)}" is there`);
     }
     return present;
   }
@@ -97,7 +97,9 @@ export class TensorInventory {
   hasAll(names: readonly string[]): boolean {
     const there = names.find((name) => this.#find(name));
     const missing = names.find((name) => !this.#find(name));
-    if (there && missing) throw this.missing(missing, `although "${there}" is there`);
+    if (there && missing) {
+      throw this.missing(missing, `although "${this.nameInFile(there)}" is there`);
+    }
     for (const name of names) this.has(name);
     return there !== undefined;
   }
@@ -137,21 +139,31 @@ export class TensorInventory {
     if (found.length !== expected.length || found.some((size, i) => size !== expected[i])) {
       const state = `its shape is ${text(found)}, but by the metadata of the file it has to be ` +
         `${text(expected)}; ${ADVICE}`;
-      throw new GgufError(this.#gguf.path, `tensor "${name}"`, state);
+      throw this.fault(name, state);
     }
     this.#taken.add(name);
     return tensor;
   }
 
+  /** The name that the file has for a tensor. */
+  nameInFile(name: string): string {
+    return this.#gguf.namesInFile?.get(name) ?? name;
+  }
+
+  /** The error that something is wrong with a tensor. */
+  fault(name: string, state: string): GgufError {
+    return new GgufError(this.#gguf.path, `tensor "${this.nameInFile(name)}"`, state);
+  }
+
   /** The error that a tensor is missing. */
   missing(name: string, reason = ""): GgufError {
     const state = `it is missing${reason && `, ${reason}`}; ${ADVICE}`;
-    return new GgufError(this.#gguf.path, `tensor "${name}"`, state);
+    return this.fault(name, state);
   }
 
   /** The error that a tensor has a value that is no number. */
   notANumber(name: string): GgufError {
-    return new GgufError(this.#gguf.path, `tensor "${name}"`, `it has a value of NaN; ${ADVICE}`);
+    return this.fault(name, `it has a value of NaN; ${ADVICE}`);
   }
 
   /**
@@ -169,7 +181,7 @@ export class TensorInventory {
         "no part of the architecture reads it, so the model would not be what its file " +
         "says: it is damaged, or from a newer converter than this version knows; convert it again, " +
         "or update";
-      throw new GgufError(this.#gguf.path, `tensor "${name}"`, state);
+      throw this.fault(name, state);
     }
   }
 

@@ -72,6 +72,9 @@ async function reportProjector(name: string): Promise<void> {
   const { counts, misses } = await tryTensorFaults(model, { tokens: [], load: tryEncoder });
   const columns = FAULTS.map((fault) => {
     const { named, unnamed, equal } = counts[fault];
+    total.named += named;
+    total.unnamed += unnamed;
+    total.equal += equal;
     return `${fault} ${named}/${unnamed}/${equal}`;
   });
   print(`${`${name} (images)`.padEnd(23)}${columns.join("  ")}`);

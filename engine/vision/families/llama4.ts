@@ -42,8 +42,9 @@ export const llama4: VisionFamily = {
     image.normalize(x, "v.post_ln");
     const { network, x: joined } = image.tokens(x);
     const names = ["mm.model.mlp.1.weight", "mm.model.mlp.2.weight"] as const;
-    const [first, second] = await loadTwice(top, names, joined.columns);
     const last = "mm.model.fc.weight";
+    const read = [[last, 0]] as const;
+    const [first, second] = await loadTwice(top, names, joined.columns, "optional", read);
     const outputs = top.size(0, [[last, 1]]);
     const projection = await top.matrix(last, outputs, second.columns);
     const hidden = network.linear(network.input(joined, first), first, "first");

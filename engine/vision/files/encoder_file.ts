@@ -34,11 +34,13 @@ export function readEncoderHeader(file: GgufFile): EncoderHeader {
   }
   const family = familyOf(metadata, gguf.path);
   const tensors = new Map(gguf.tensors);
+  const namesInFile = new Map(gguf.namesInFile);
   flattenPatches(tensors);
   if (family.mayBeSwapped) {
-    unswapFeedForward(tensors, metadata.count("clip.vision.embedding_length"));
+    const width = metadata.count("clip.vision.embedding_length");
+    unswapFeedForward(tensors, namesInFile, width);
   }
-  return { gguf: { ...gguf, tensors }, family };
+  return { gguf: { ...gguf, tensors, namesInFile }, family };
 }
 
 /** A patch embedding is a convolution whose steps are its size: a matrix of whole patches. */
@@ -52,14 +54,28 @@ function flattenPatches(tensors: Map<string, TensorInfo>): void {
 }
 
 /** Swaps ffn_up and ffn_down of blocks whose ffn_down reads the residual stream. */
-function unswapFeedForward(tensors: Map<string, TensorInfo>, width: number): void {
+function unswapFeedForward(
+  tensors: Map<string, TensorInfo>,
+  namesInFile: Map<string, string>,
+  width: number,
+): void {
   for (let block = 0; tensors.has(`v.blk.${block}.ffn_down.weight`); block++) {
     const [up, down] = [`v.blk.${block}.ffn_up`, `v.blk.${block}.ffn_down`];
     if (tensors.get(`${down}.weight`)!.shape[0] !== width) continue;
     for (const part of ["weight", "bias"]) {
-      const [first, second] = [tensors.get(`${down}.${part}`), tensors.get(`${up}.${part}`)];
-      if (first) tensors.set(`${up}.${part}`, { ...first, name: `${up}.${part}` });
-      if (second) tensors.set(`${down}.${part}`, { ...second, name: `${down}.${part}` });
+      const names = [`${up}.${part}`, `${down}.${part}`] as const;
+      const [atUp, atDown] = names.map((name) => tensors.get(name));
+      for (
+        const [name, tensor, inFile] of [[names[0], atDown, names[1]], [
+          names[1],
+          atUp,
+          names[0],
+        ]] as const
+      ) {
+        if (tensor) tensors.set(name, { ...tensor, name });
+        else tensors.delete(name);
+        namesInFile.set(name, inFile);
+      }
     }
   }
 }
@@ -110,13 +126,15 @@ function viewAsProjector(gguf: GgufFile, metadata: MetadataReader): GgufFile | u
   };
   const deepLayers = metadata.optionalNumbers(`${prefix}deepstack_visual_indexes`, []);
   const tensors = new Map<string, TensorInfo>();
+  const namesInFile = new Map<string, string>();
   for (const tensor of gguf.tensors.values()) {
     if (!/^(?:v|mm)\./.test(tensor.name)) continue;
     const renamed = renameDeepLayer([...names, ...NAMES].reduce(rename, tensor.name), deepLayers);
     tensors.set(renamed, { ...tensor, name: renamed });
+    if (renamed !== tensor.name) namesInFile.set(renamed, tensor.name);
   }
   for (const tensor of more?.(metadata, gguf) ?? []) tensors.set(tensor.name, tensor);
-  return { ...gguf, metadata: view, tensors };
+  return { ...gguf, metadata: view, tensors, namesInFile };
 }
 
 function rename(name: string, [pattern, current]: Renaming): string {

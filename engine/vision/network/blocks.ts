@@ -2,7 +2,7 @@
 // projectors of two matrices.
 
 import type { FloatRows } from "../../../kernels/mod.ts";
-import type { Input, Layer, Network } from "../../nn/mod.ts";
+import type { Input, Layer, Network, SizeSource } from "../../nn/mod.ts";
 import type { Stack } from "../../weights/mod.ts";
 import type { ImageBuilder, RowValues } from "./builder.ts";
 
@@ -57,19 +57,24 @@ export async function encodeSigLip(image: ImageBuilder): Promise<FloatRows> {
 /** The embedding that ends a row of tokens, in files that have one. */
 export const LINE_BREAK = "v.token_embd.img_break";
 
-/** The matrices of a projector by the names of their weights. Errors: GgufError. */
+/**
+ * The matrices of a projector by the names of their weights. Errors: GgufError.
+ *
+ * @param readers tensors in which the outputs of the second one can be seen
+ */
 export async function loadTwice(
   top: Layer,
   [first, second]: readonly [first: string, second: string],
   columns: number,
   bias: "required" | "optional" = "optional",
+  readers: readonly SizeSource[] = [],
 ): Promise<readonly [first: Stack, second: Stack]> {
   const biasOf = (name: string) => name.replace(/weight$/, "bias");
   if (bias === "optional") top.hasAll([first, second].map(biasOf));
   const hidden = top.size(0, [[first, 1], [biasOf(first), 0], [second, 0]]);
   // Files without biases may have any number there.
   const said = bias === "required" ? top.config.countOr("projection_dim", 0) : 0;
-  const outputs = top.size(said, [[second, 1], [biasOf(second), 0], [LINE_BREAK, 0]]);
+  const outputs = top.size(said, [[second, 1], [biasOf(second), 0], [LINE_BREAK, 0], ...readers]);
   return [
     await top.matrix(first, hidden, columns, { bias }),
     await top.matrix(second, outputs, hidden, { bias }),

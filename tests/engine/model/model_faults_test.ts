@@ -113,6 +113,24 @@ conformanceTest("each tensor and key of an image encoder damaged is missed", asy
   assertEquals([...crashes, ...hangs], []);
 });
 
+conformanceTest(
+  "a damaged tensor has its name in the file, where encoders read it by another",
+  async () => {
+    // Files of LLaVA swap ffn_up and ffn_down; of Llama 4's last matrices one tells the other's size.
+    for (
+      const [name, pattern] of [["llava", /^v\.blk\.0\.ffn_/], [
+        "llama4",
+        /mlp\.2\.weight/,
+      ]] as const
+    ) {
+      const path = new URL(`vision/${name}/mmproj.gguf`, DATA);
+      const keep = (tensor: string) => pattern.test(tensor);
+      const { misses } = await tryTensorFaults(path, { tokens: [], load: tryEncoder, keep });
+      assertEquals(misses, [], name);
+    }
+  },
+);
+
 conformanceTest("numbers of heads and experts that no tensor has are refused at once", async () => {
   const { model } = await readFixture("architectures", "deepseek2-moe");
   const keys = ["attention.head_count", "attention.kv_lora_rank", "expert_count"];
