@@ -8,11 +8,12 @@ import { parseArgs } from "node:util";
 import { activationBytes } from "../kernels/cpu/activations.ts";
 import { PLAIN_PRODUCT, PRODUCT_ARGUMENTS } from "../kernels/cpu/bands.ts";
 import { inOrder } from "../kernels/cpu/kernel.ts";
+import { joinsVectors } from "../kernels/cpu/engine_features.ts";
 import { probeDotProduct } from "../kernels/cpu/dot_product.ts";
 import { BAND, blockBytes, type PackedFormat, packedFormats } from "../kernels/cpu/formats/mod.ts";
 import { commonModule, formatModule } from "../kernels/cpu/modules.ts";
 import { type Operation, type Step, ThreadPool } from "../kernels/cpu/pool.ts";
-import { readsWide } from "../kernels/cpu/product.ts";
+import { panelsReadWide, productKernel, readsWide } from "../kernels/cpu/product.ts";
 import { randomWeights } from "./random_weights.ts";
 import { print } from "./report.ts";
 
@@ -55,11 +56,15 @@ class Products {
   readonly #matrices = new Arena();
   readonly #layers: { [name: string]: Matrix }[] = [];
   readonly #head: Matrix;
-  readonly #rows: Map<number, { floats: number; codes: number }> = new Map();
+  readonly #rows: Map<number, { floats: number; narrow: number; wide: number }> = new Map();
   #pool!: ThreadPool;
   #kernels!: Record<string, number>;
 
-  private constructor(readonly format: PackedFormat, readonly isWide: boolean) {
+  private constructor(
+    readonly format: PackedFormat,
+    readonly isWide: boolean,
+    readonly panelsAreWide: boolean,
+  ) {
     const whole = format.source.blockSize > 64;
     const [width, hidden] = whole ? [512, 1792] : [576, 1536];
     const narrow = width / 3 & ~31;
@@ -80,8 +85,10 @@ class Products {
       const floats = this.#work.place(MAXIMUM_TOKENS * columns * 4);
       const x = new Float32Array(this.#work.memory.buffer, floats, MAXIMUM_TOKENS * columns);
       for (let i = 0; i < x.length; i++) x[i] = Math.sin(i);
-      const codes = this.#work.place(MAXIMUM_TOKENS * columns / 32 * activationBytes(isWide));
-      this.#rows.set(columns, { floats, codes });
+      const [narrow, wide] = [false, true].map((isWide) =>
+        this.#work.place(MAXIMUM_TOKENS * columns / 32 * activationBytes(isWide))
+      );
+      this.#rows.set(columns, { floats, narrow, wide });
     }
     const all = [...this.#layers.flatMap((layer) => Object.values(layer)), this.#head];
     this.weights = all.reduce((sum, { rows, columns }) => sum + rows * columns, 0);
@@ -90,12 +97,16 @@ class Products {
 
   static async open(format: PackedFormat, threads: number): Promise<Products> {
     const machine = probeDotProduct();
-    const products = new Products(format, readsWide(format, machine));
+    const products = new Products(
+      format,
+      readsWide(format, machine),
+      panelsReadWide(format, machine, joinsVectors()),
+    );
     const [work, matrices] = [products.#work, products.#matrices];
     const memories = { work: work.memory, weights: matrices.memory };
     products.#pool = await ThreadPool.open(threads);
     products.#kernels = {};
-    for (const bytes of [commonModule(machine), formatModule(format, machine)]) {
+    for (const bytes of [commonModule(machine), formatModule(format, machine, joinsVectors())]) {
       const module = await WebAssembly.compile(bytes);
       Object.assign(products.#kernels, products.#pool.load({ module, memories }));
     }
@@ -134,13 +145,12 @@ class Products {
   /** The products of so many tokens; logits are made of one. */
   step(tokens: number): Step {
     const work = this.#work;
-    const { quantize, product } = this.#kernels;
+    const { quantize } = this.#kernels;
     const quantized = (columns: number, count = tokens): Operation => {
-      const { floats, codes } = this.#rows.get(columns)!;
-      const to = this.isWide ? [0, codes] : [codes, 0];
+      const { floats, narrow, wide } = this.#rows.get(columns)!;
       return {
         kernel: quantize,
-        record: work.words(floats, ...to, columns / 32, count),
+        record: work.words(floats, narrow, wide, columns / 32, count),
         items: count,
         grain: 1 + (count >> 4),
       };
@@ -148,13 +158,24 @@ class Products {
     const times = ({ address, rows, columns }: Matrix, count = tokens): Operation => {
       const stride = Math.ceil(rows / BAND) * BAND * 4;
       const y = work.place(count * stride);
-      const { codes } = this.#rows.get(columns)!;
+      const { narrow, wide } = this.#rows.get(columns)!;
+      const { isWide, panelsAreWide } = this;
       const blocks = columns / this.format.source.blockSize;
       return {
-        kernel: product,
+        kernel: this.#kernels[productKernel(count)],
         record: work.words(...inOrder(PRODUCT_ARGUMENTS, {
-          ...{ ...PLAIN_PRODUCT, weights: address, x: codes, y, blocks, tokens: count, stride },
-          ...{ all: count, rows, tokenBytes: activationBytes(this.isWide) },
+          ...{
+            ...PLAIN_PRODUCT,
+            weights: address,
+            x: isWide ? wide : narrow,
+            y,
+            blocks,
+            tokens: count,
+            stride,
+          },
+          ...{ all: count, rows, tokenBytes: activationBytes(isWide) },
+          panelX: panelsAreWide ? wide : narrow,
+          panelTokenBytes: activationBytes(panelsAreWide),
         })),
         items: Math.ceil(rows / BAND),
       };

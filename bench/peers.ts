@@ -1,8 +1,8 @@
 // `deno task bench:peers [TYPE...] [--shape 135m] [--threads 2] [--pairs 5] [--prompt 256]`: prefill and
 // decode of a model with random weights on the CPU device, in turns with llama.cpp's CPU backend on the
 // same file: the same prompt, window and number of threads. Prints medians and their ratio. What follows
-// a long prompt decodes at that position. `--sequences 8` measures Quern alone: how fast so many decode
-// at once, beside one.
+// a long prompt decodes at that position. `--busy 4` measures beside so many processes that keep a core
+// busy each. `--sequences 8` measures Quern alone: how fast so many decode at once, beside one.
 
 import { parseArgs } from "node:util";
 import { loadModel, type Model } from "../engine/model/model.ts";
@@ -160,6 +160,7 @@ const { values: options, positionals } = parseArgs({
     pairs: { type: "string", default: "5" },
     prompt: { type: "string", default: "256" },
     sequences: { type: "string", default: "1" },
+    busy: { type: "string", default: "0" },
     alone: { type: "boolean", default: false },
   },
 });
@@ -172,7 +173,16 @@ const sequences = Number(options.sequences);
 const window = promptTokens + 256;
 const shape = { ...found, context: Math.max(found.context, window) };
 
-print(`${options.shape}, ${threads} threads, ${promptTokens} tokens of prompt, load ${load()}`);
+const neighbours = Array.from(
+  { length: Number(options.busy) },
+  () => new Deno.Command(Deno.execPath(), { args: ["eval", "for (;;);"] }).spawn(),
+);
+addEventListener("unload", () => neighbours.forEach((process) => process.kill("SIGKILL")));
+
+const beside = neighbours.length > 0 ? `, beside ${neighbours.length} busy processes` : "";
+print(
+  `${options.shape}, ${threads} threads, ${promptTokens} tokens of prompt, load ${load()}${beside}`,
+);
 print(
   sequences > 1
     ? `type     tokens/s: alone  ${sequences} sequences  ratio`

@@ -17,7 +17,8 @@ import {
   v128,
 } from "./wasm/mod.ts";
 import type { CachedMemories } from "./cache.ts";
-import { HALF_BITS, lanes, NO_NUMBER } from "./formats/scales.ts";
+import { convertsHalves } from "./engine_features.ts";
+import { HALF_BITS, halvesToFloats, lanes, loadFourHalves, NO_NUMBER } from "./formats/scales.ts";
 import { addKernel, forItems } from "./kernel.ts";
 import { BLOCK } from "../ops/kv_cache.ts";
 import { PARTIAL_EXTRA, SPAN } from "./attention_parts.ts";
@@ -91,6 +92,8 @@ export function addAttention(
   const { work, panel } = memories;
   const layout = queryLayout(headDim, valueDim);
   const elementBytes = half ? 2 : 4;
+  /** Whether halves are read as numbers that are too small. */
+  const isShifted = half && !convertsHalves();
   const valueStride = (sharedValues ? headDim : valueDim) * elementBytes;
   const heads = Array.from({ length: group }, (_, head) => head);
   const origin = i32.const(0);
@@ -109,6 +112,7 @@ export function addAttention(
     most: Local<"v128">,
   ): V128 => {
     if (!half) return cache.v128.load(at, 4 * element);
+    if (!isShifted) return halvesToFloats(f, loadFourHalves(cache, at, 2 * element));
     const bits = f.let(cache.v128.load16x4_s(at, 2 * element));
     f.set(most, i32x4.max_s(most, bits));
     return v128.and(i32x4.shl(bits, 13), lanes(f, Uint32Array.of(HALF_BITS)));
@@ -119,7 +123,7 @@ export function addAttention(
     most: Local<"v128">,
     vectors: readonly Local<"v128">[],
   ) => {
-    if (!half) return;
+    if (!isShifted) return;
     const isFault = i32x4.eq(most, lanes(f, Uint32Array.of(NO_NUMBER)));
     f.if(v128.any_true(isFault), () => {
       for (const vector of vectors) f.set(vector, lanes(f, Float32Array.of(NaN)));
@@ -141,7 +145,7 @@ export function addAttention(
       const end = f.let(work.i32.load(span, SPAN.byte.end));
       const table = f.let(work.i32.load(span, SPAN.byte.table));
       const scale = f.let(work.v128.load32_splat(span, SPAN.byte.scale));
-      if (half) f.set(scale, f32x4.mul(scale, lanes(f, Float32Array.of(HALF_SCALE))));
+      if (isShifted) f.set(scale, f32x4.mul(scale, lanes(f, Float32Array.of(HALF_SCALE))));
       const position = f.let(begin);
       f.if(part, () => {
         f.set(position, i32.mul(i32.add(i32.div_u(begin, PART), part), PART));
@@ -213,14 +217,14 @@ export function addAttention(
             biasScores(f, panel, scores, work.v128.load32_splat(slope), distance);
             f.increase(slope, 4);
           });
-          weighScores(f, panel, query, layout, valueDim, half ? HALF_SCALE : 1);
+          weighScores(f, panel, query, layout, valueDim, isShifted ? HALF_SCALE : 1);
         });
         addValues(f, f.let(i32.add(values, i32.mul(cell, valueStride))), from, to);
         f.increase(position, count);
       }
 
       function finish(): void {
-        const unit = lanes(f, Float32Array.of(half ? HALF_SCALE : 1));
+        const unit = lanes(f, Float32Array.of(isShifted ? HALF_SCALE : 1));
         f.if(i32.eq(parts, 1), () => {
           const out = f.let(
             i32.add(i32.add(given.y, i32.mul(row, given.yStride)), i32.mul(head, 4 * valueDim)),
@@ -311,7 +315,7 @@ export function addAttention(
     dots: readonly Local<"v128">[],
   ): void {
     const offset = head * layout.bytes + layout.scores;
-    const unit = lanes(f, Float32Array.of(half ? HALF_SCALE : 1));
+    const unit = lanes(f, Float32Array.of(isShifted ? HALF_SCALE : 1));
     const pairs = (a: Local<"v128">, b: Local<"v128">) =>
       f.let(f32x4.add(shuffleLanes(a, b, [0, 1, 4, 5]), shuffleLanes(a, b, [2, 3, 6, 7])));
     const [a, b = a, c = a, d = b] = dots;

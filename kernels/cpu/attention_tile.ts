@@ -19,7 +19,7 @@ import {
 import type { AttentionShape } from "./attention.ts";
 import { SPAN } from "./attention_parts.ts";
 import type { CachedMemories } from "./cache.ts";
-import { halvesToFloats } from "./formats/scales.ts";
+import { halvesToFloats, loadFourHalves } from "./formats/scales.ts";
 import { addKernel, forItems } from "./kernel.ts";
 import { BLOCK } from "../ops/kv_cache.ts";
 import { QUERY_TILE } from "../ops/step_records.ts";
@@ -266,7 +266,7 @@ export function addAttentionTile(
     const at = f.let(i32.const(0));
     f.forUpTo(at, i32.mul(count, 4 * dim), 16, () => {
       const values = half
-        ? halvesToFloats(f, memory.v128.load16x4_s(from))
+        ? halvesToFloats(f, loadFourHalves(memory, from))
         : memory.v128.load(from);
       f.do(panel.v128.store(at, values, to));
       f.increase(from, 4 * elementBytes);

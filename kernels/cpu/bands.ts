@@ -20,7 +20,7 @@ import { forWholeAndPart } from "./vectors.ts";
  * What a product reads, as words in memory; strides are in bytes.
  *
  * - `x`: tokens are `tokenBytes` apart, and `vectors` of a token side by side `vectorBytes`; groups
- *   of int8 lie beside those of `all` tokens
+ *   of int8 lie beside those of `all` tokens. Many tokens are read from `panelX`, in the same way
  * - `y`: f32, `tokens` rows that are `stride` apart; `accumulate` (0 or 1) adds to it
  * - `rows` of the matrix, or of an expert, in `blocks` blocks each
  * - `affine`: factors and biases (affineBytes), or 0
@@ -31,6 +31,7 @@ export const PRODUCT_ARGUMENTS = [
   ...["weights", "x", "y", "blocks", "tokens", "stride", "accumulate", "all"] as const,
   ...["rows", "tokenBytes", "affine", "pairs", "unitBytes"] as const,
   ...["share", "vectors", "vectorBytes"] as const,
+  ...["panelX", "panelTokenBytes", "panelVectorBytes"] as const,
 ] as const;
 
 /** Arguments of a product. */
@@ -40,6 +41,7 @@ export type ProductArgument = (typeof PRODUCT_ARGUMENTS)[number];
 export const PLAIN_PRODUCT = {
   ...{ accumulate: 0, affine: 0, pairs: 0, unitBytes: 0 },
   ...{ share: 1, vectors: 1, vectorBytes: 0 },
+  ...{ panelX: 0, panelTokenBytes: 0, panelVectorBytes: 0 },
 };
 
 /** Tokens that are multiplied at a time: with what is spread out of a band their sums fit a first cache. */
@@ -54,6 +56,8 @@ const OUTPUTS = INPUTS + 4 * MOST_TOKENS;
 
 /** Where a group of eight rows is decoded: before the sums, behind what is spread out. */
 export const DECODED = SUMS - 2048;
+/** Where the sums of a tile are while its groups are read at constant addresses: before that. */
+const TILE_SUMS = DECODED - 1024;
 
 /** Bytes of the factors and biases of so many bands: eight of each, band after band. */
 export function affineBytes(bands: number): number {
@@ -67,6 +71,8 @@ export interface BandShare {
   readonly end: Local<"i32">;
   /** How many tokens there are. */
   readonly tokens: Local<"i32">;
+  /** Whether they are so few that they are read from `x`, not from `panelX`. */
+  readonly isFew: Local<"i32">;
 }
 
 /** Adds code that goes through items; `multiply` has to set all sums, by tiles of tokens. */
@@ -74,7 +80,13 @@ export function forBands(
   f: FunctionBuilder,
   { work, panel }: { work: Memory; panel: Memory },
   given: Arguments<ProductArgument>,
-  { first, last, blockBytes }: { first: Local<"i32">; last: Local<"i32">; blockBytes: number },
+  { first, last, blockBytes, few }: {
+    first: Local<"i32">;
+    last: Local<"i32">;
+    blockBytes: number;
+    /** How many tokens are few; without it all are. */
+    few?: number;
+  },
   multiply: (share: BandShare) => void,
 ): void {
   const bandBytes = f.let(i32.mul(given.blocks, blockBytes));
@@ -104,8 +116,9 @@ export function forBands(
     f.while(rest, () => {
       const tokens = f.let(i32.const(MOST_TOKENS));
       f.if(i32.lt_u(rest, tokens), () => f.set(tokens, rest));
-      listTokens(f, { work, panel }, given, { band, pairs, next, tokens });
-      multiply({ ...place, tokens });
+      const isFew = f.let(few === undefined ? i32.const(1) : i32.le_u(tokens, few));
+      listTokens(f, { work, panel }, given, { band, pairs, next, tokens, isFew });
+      multiply({ ...place, tokens, isFew });
       const ends = { band, bandOfAll, tokens, adds };
       finish(f, { work, panel }, given, ends);
       f.increase(next, tokens);
@@ -122,20 +135,32 @@ function listTokens(
   f: FunctionBuilder,
   { work, panel }: { work: Memory; panel: Memory },
   given: Arguments<ProductArgument>,
-  { band, pairs, next, tokens }: Record<"band" | "pairs" | "next" | "tokens", Local<"i32">>,
+  { band, pairs, next, tokens, isFew }: Record<
+    "band" | "pairs" | "next" | "tokens" | "isFew",
+    Local<"i32">
+  >,
 ): void {
+  const [base, tokenBytes, vectorBytes] = [
+    [given.x, given.panelX],
+    [given.tokenBytes, given.panelTokenBytes],
+    [given.vectorBytes, given.panelVectorBytes],
+  ].map(([few, many]) => {
+    const chosen = f.let(many);
+    f.if(isFew, () => f.set(chosen, few));
+    return chosen;
+  });
   const y = f.let(i32.add(given.y, i32.mul(band, SUM_BYTES)));
   const list = f.let(i32.const(0));
   const end = f.let(i32.mul(tokens, 4));
   f.forUpTo(list, end, 4, () => {
     const token = f.let(i32.add(next, i32.shr_u(list, 2)));
-    const x = f.let(i32.add(given.x, i32.mul(token, given.tokenBytes)));
+    const x = f.let(i32.add(base, i32.mul(token, tokenBytes)));
     f.if(pairs, () => {
       f.set(token, work.i32.load(i32.add(pairs, i32.mul(token, 4))));
       const read = f.let(i32.div_u(token, given.share));
-      const row = i32.mul(i32.div_u(read, given.vectors), given.tokenBytes);
-      const vector = i32.mul(i32.rem_u(read, given.vectors), given.vectorBytes);
-      f.set(x, i32.add(given.x, i32.add(row, vector)));
+      const row = i32.mul(i32.div_u(read, given.vectors), tokenBytes);
+      const vector = i32.mul(i32.rem_u(read, given.vectors), vectorBytes);
+      f.set(x, i32.add(base, i32.add(row, vector)));
     });
     f.do(
       panel.i32.store(list, x, INPUTS),
@@ -179,6 +204,26 @@ function finish(
   });
 }
 
+/** Brings a lone token's complete sums of a band to y, where there are no experts. */
+export function finishLone(
+  f: FunctionBuilder,
+  memories: { work: Memory; panel: Memory },
+  given: Arguments<ProductArgument>,
+  band: Local<"i32">,
+  sums: readonly V128[],
+): void {
+  const { panel } = memories;
+  const here = i32.const(0);
+  const out = i32.add(given.y, i32.mul(band, SUM_BYTES));
+  f.do(
+    ...sums.map((sum, quad) => panel.v128.store(here, sum, SUMS + 16 * quad)),
+    panel.i32.store(here, out, OUTPUTS),
+  );
+  const adds = f.let(i32x4.splat(i32.sub(0, given.accumulate)));
+  const tokens = f.let(i32.const(1));
+  finish(f, memories, given, { band, bandOfAll: band, tokens, adds });
+}
+
 /** Tokens of a tile: where each begins in x, and where its sums are. */
 export interface TilePlace {
   readonly inputs: readonly Local<"i32">[];
@@ -214,6 +259,46 @@ export function forTiles(
 
 /** What a tile adds up, four rows a vector: [token][quad]. */
 export type Totals = readonly (readonly Local<"v128">[])[];
+
+/**
+ * As accumulate(), with a tile's sums at constant addresses from its first load to its last store: then
+ * no check of bounds stands between neighbouring vectors.
+ */
+export function accumulateInPlace(
+  f: FunctionBuilder,
+  panel: Memory,
+  { inputs, sums }: TilePlace,
+  isFirst: Local<"i32">,
+  body: (totals: Totals) => void,
+): void {
+  const here = i32.const(0);
+  const eachVector = (action: (offset: number) => void) => {
+    for (let at = 0; at < SUM_BYTES * inputs.length; at += 16) action(at);
+  };
+  f.if(
+    isFirst,
+    () =>
+      eachVector((at) =>
+        f.do(panel.v128.store(here, v128.const(new Uint8Array(16)), TILE_SUMS + at))
+      ),
+    () =>
+      eachVector((at) =>
+        f.do(panel.v128.store(here, panel.v128.load(sums, SUMS + at), TILE_SUMS + at))
+      ),
+  );
+  const totals = inputs.map((_, t) =>
+    [0, 1].map((quad) => f.let(panel.v128.load(here, TILE_SUMS + SUM_BYTES * t + 16 * quad)))
+  );
+  body(totals);
+  totals.forEach((of, t) =>
+    of.forEach((total, quad) =>
+      f.do(panel.v128.store(here, total, TILE_SUMS + SUM_BYTES * t + 16 * quad))
+    )
+  );
+  eachVector((at) =>
+    f.do(panel.v128.store(sums, panel.v128.load(here, TILE_SUMS + at), SUMS + at))
+  );
+}
 
 /** Adds code that begins with zeros, or with the sums so far, adds to that in `body`, and keeps it. */
 export function accumulate(

@@ -6,6 +6,7 @@ import { MAXIMUM_OPERATIONS } from "./control.ts";
 import { activationBytes, QUANTIZE_ARGUMENTS } from "./activations.ts";
 import { type DotProduct, probeDotProduct } from "./dot_product.ts";
 import { isFloatFormat } from "./float_product.ts";
+import { joinsVectors } from "./engine_features.ts";
 import { BAND, bandBytes, type CpuFormat } from "./formats/mod.ts";
 import {
   type PackedSide,
@@ -34,7 +35,7 @@ import {
 import { FLOAT_PACK_ARGUMENTS, PACK_ARGUMENTS } from "./pack.ts";
 import type { Quantizer } from "./plain/rows.ts";
 import { CpuError, ThreadPool } from "./pool.ts";
-import { readsWide } from "./product.ts";
+import { panelsReadWide, readsWide } from "./product.ts";
 import { IMPORTS, ModuleBuilder } from "./wasm/mod.ts";
 
 /** Rows that are packed at a time: they pass through the working memory, and fit a large cache. */
@@ -87,6 +88,8 @@ export interface KernelCall {
 export class CpuCore implements Quantizer, Packer {
   readonly work = new SharedMemory();
   readonly machine: DotProduct = probeDotProduct();
+  /** Whether the engine joins neighbouring vectors. */
+  readonly joins = joinsVectors();
   readonly #weights: SharedMemory[] = [];
   /** Memories of keys and values. */
   readonly caches = new CacheMemories();
@@ -197,11 +200,14 @@ export class CpuCore implements Quantizer, Packer {
     return address + groups * activationBytes(false);
   }
 
-  /** Where a format's products read their activations. */
-  inputAddress(format: CpuFormat, groups: CpuBuffer): number {
-    return !isFloatFormat(format) && readsWide(format, this.machine)
-      ? this.wideAddress(groups)
-      : groups.address;
+  /** Where a format's products read activations, and those of many tokens. */
+  inputAddresses(format: CpuFormat, groups: CpuBuffer): { few: number; many: number } {
+    if (isFloatFormat(format)) return { few: groups.address, many: groups.address };
+    const addressOf = (isWide: boolean) => isWide ? this.wideAddress(groups) : groups.address;
+    return {
+      few: addressOf(readsWide(format, this.machine)),
+      many: addressOf(panelsReadWide(format, this.machine, this.joins)),
+    };
   }
 
   /** The kernels of a format over a memory of weights. */
@@ -210,7 +216,7 @@ export class CpuCore implements Quantizer, Packer {
     if (this.isDry) return NO_KERNELS;
     return this.kernels(
       `${format.source.name} ${memory}`,
-      () => formatModule(format, this.machine),
+      () => formatModule(format, this.machine, this.joins),
       { [WEIGHTS]: this.#weights[memory]!.memory },
     );
   }

@@ -19,8 +19,9 @@ export type DotProduct = "unsigned" | "signed" | "pairs" | "widened";
 /**
  * How the codes of a format are multiplied; "magnitudes": |x| is the operand of seven bits, and w with
  * all its bits turned where x is negative the signed one. That is -w - 1, so |x| is missing as often.
+ * "turned" is the same with x and w exchanged, for panels, where each |w| is made once for all tokens.
  */
-export type DotKind = DotProduct | "magnitudes";
+export type DotKind = DotProduct | "magnitudes" | "turned";
 
 /** The dot product that this engine has, by trying it. */
 export function probeDotProduct(): DotProduct {
@@ -59,11 +60,16 @@ export interface DotMethod {
   readonly run: number;
 }
 
-/** The method for codes from 0 to `maximum`. */
-export function dotMethodOf(machine: DotProduct, maximum: number): DotMethod {
+/** The method for codes from 0 to `maximum`; `wide` is how those are multiplied that are too wide for pairs. */
+export function dotMethodOf(
+  machine: DotProduct,
+  maximum: number,
+  wide: "magnitudes" | "turned" = "magnitudes",
+): DotMethod {
   const run = Math.floor(32767 / (2 * MAXIMUM_CODE * maximum));
-  const kind = machine === "pairs" && run === 0 ? "magnitudes" : machine;
-  const isSigned = kind === "magnitudes" || (kind === "signed" && maximum > 127);
+  const kind = machine === "pairs" && run === 0 ? wide : machine;
+  const isSigned = kind === "magnitudes" || kind === "turned" ||
+    (kind === "signed" && maximum > 127);
   const isWide = kind === "widened" || kind === "magnitudes";
   return { kind, isSigned, isWide, isRelaxed: machine !== "widened", run };
 }
@@ -77,8 +83,10 @@ export interface DotOperands {
   readonly end: number;
   /** Codes of a step, as bytes, or where method and source are wide, of a pair of columns. */
   load(step: number): Quads;
+  /** Bytes that go with the magnitudes of a step's codes ("turned"): 255 where a code is negative, or 0. */
+  signs?(step: number): Quads;
   /** What the sums of a token begin with. */
-  start(token: number): V128;
+  start(token: number): Quads;
 }
 
 /** The activations of a token in a group: codes of a step, or of a pair of columns where they are wide. */
@@ -108,6 +116,8 @@ export function sumDots(
       return sumPairs(f, operands, method.run, ones);
     case "magnitudes":
       return sumMagnitudes(f, operands, ones);
+    case "turned":
+      return sumTurned(f, operands, ones);
     case "widened":
       return sumWidened(f, operands);
   }
@@ -129,11 +139,8 @@ function sumFours(f: FunctionBuilder, operands: DotOperands): V128[][] {
 }
 
 /** Two sums for each token, for the two quads. */
-function startSums(f: FunctionBuilder, tokens: number, start: (token: number) => V128) {
-  return Array.from({ length: tokens }, (_, t) => {
-    const sum = f.let(start(t));
-    return [sum, f.let(sum)];
-  });
+function startSums(f: FunctionBuilder, tokens: number, start: (token: number) => Quads) {
+  return Array.from({ length: tokens }, (_, t) => start(t).map((sum) => f.let(sum)));
 }
 
 /** Sums of 16 bits over a run of steps, two in each row's lane, and then of 32. */
@@ -186,6 +193,25 @@ function sumMagnitudes(f: FunctionBuilder, operands: DotOperands, ones: V128): V
   return sums;
 }
 
+/** Pairs of products with |w| fit 16 bits, but no sum of them does. */
+function sumTurned(f: FunctionBuilder, operands: DotOperands, ones: V128): V128[][] {
+  const { tokens, first, end, load, signs, start } = operands;
+  const sums = startSums(f, tokens.length, start);
+  for (let step = first; step < end; step++) {
+    const magnitudes = load(step);
+    const negative = signs!(step);
+    tokens.forEach((token, t) => {
+      const x = f.let(token.step(step));
+      sums[t].forEach((sum, quad) => {
+        const signed = v128.xor(x, negative[quad]);
+        const pairs = i16x8.relaxed_dot_i8x16_i7x16_s(signed, magnitudes[quad]);
+        f.set(sum, i32x4.add(sum, i32x4.dot_i16x8_s(pairs, ones)));
+      });
+    });
+  }
+  return sums;
+}
+
 /** Codes of a band's steps as 16-bit integers: each sum is in two vectors of two rows until the end. */
 function sumWidened(
   f: FunctionBuilder,
@@ -208,7 +234,7 @@ function sumWidened(
         shuffleLanes(of[i], of[i + 1], [0, 2, 4, 6]),
         shuffleLanes(of[i], of[i + 1], [1, 3, 5, 7]),
       );
-      return i32x4.add(halves, start(t));
+      return i32x4.add(halves, start(t)[i / 2]);
     })
   );
 }

@@ -24,8 +24,16 @@ import {
 } from "./formats/format.ts";
 import { type FloatFormat, floatGroupBytes } from "./formats/floats.ts";
 import { lanes } from "./formats/scales.ts";
-import { accumulate, forBands, forTiles, PRODUCT_ARGUMENTS, type TilePlace } from "./bands.ts";
-import { addKernel } from "./kernel.ts";
+import {
+  accumulate,
+  finishLone,
+  forBands,
+  forTiles,
+  PRODUCT_ARGUMENTS,
+  type ProductArgument,
+  type TilePlace,
+} from "./bands.ts";
+import { addKernel, type Arguments } from "./kernel.ts";
 import { walkBlocks } from "./walk.ts";
 import type { ProductMemories } from "./tile.ts";
 
@@ -137,6 +145,10 @@ export function addFloatProduct(
   const panelBlocks = Math.max(1, PANEL_GROUPS * GROUP / source.blockSize);
   const kernel = { name: "float_product", takes: PRODUCT_ARGUMENTS };
   addKernel(module, work, kernel, (f, given, first, last) => {
+    const isLone = i32.and(i32.eq(given.tokens, 1), i32.eqz(given.pairs));
+    if (isFloatFormat(format)) {
+      f.if(isLone, () => addLoneToken(f, memories, format, given, { first, last, hasMadd }));
+    }
     const items = { first, last, blockBytes: source.blockBytes };
     forBands(f, memories, given, items, ({ begin, end, tokens }) => {
       const offset = f.let(i32.const(0));
@@ -192,6 +204,54 @@ export function addFloatProduct(
   });
 }
 
+/** Bands that a lone token is multiplied with at a time. */
+const LONE_BANDS = 4;
+
+/**
+ * One token by several bands at a time, from item `first` on, as long as there are so many: its sums over
+ * a single band would wait for each other. Moves `first` on.
+ */
+function addLoneToken(
+  f: FunctionBuilder,
+  memories: ProductMemories,
+  format: FloatFormat,
+  given: Arguments<ProductArgument>,
+  { first, last, hasMadd }: { first: Local<"i32">; last: Local<"i32">; hasMadd: boolean },
+): void {
+  const { work, weights } = memories;
+  const groupBytes = floatGroupBytes(format);
+  const bandBytes = f.let(i32.mul(given.blocks, groupBytes));
+  f.while(i32.le_u(i32.add(first, LONE_BANDS), last), () => {
+    const x = f.let(given.x);
+    const at = f.let(i32.add(given.weights, i32.mul(first, bandBytes)));
+    const end = f.let(i32.add(at, bandBytes));
+    const bands = Array.from({ length: LONE_BANDS }, (_, band) => i32.mul(bandBytes, band));
+    const totals = bands.map(() => [0, 1].map(() => f.let(v128.const(new Uint8Array(16)))));
+    const begins = bands.map((offset) => f.let(i32.add(at, offset)));
+    f.doWhile(() => {
+      for (let column = 0; column < GROUP; column++) {
+        const value = f.let(work.v128.load32_splat(x, 4 * column));
+        begins.forEach((address, band) => {
+          const place = { memory: weights, address };
+          format.load(f, place, column).forEach((weight, quad) =>
+            f.set(totals[band][quad], multiplyAdd(hasMadd, weight, value, totals[band][quad]))
+          );
+        });
+      }
+      f.increase(x, 4 * GROUP);
+      for (const begin of begins) f.increase(begin, groupBytes);
+    }, i32.lt_u(begins[0], end));
+    totals.forEach((sums, band) =>
+      finishLone(f, memories, given, f.let(i32.add(first, band)), sums)
+    );
+    f.increase(first, LONE_BANDS);
+  });
+}
+
+function multiplyAdd(hasMadd: boolean, a: V128, b: V128, c: V128): V128 {
+  return hasMadd ? f32x4.relaxed_madd(a, b, c) : f32x4.add(c, f32x4.mul(a, b));
+}
+
 type Walk = (body: (load: (column: number) => Quads) => void) => void;
 
 /** Adds a tile that reads the columns that `walk` goes through. */
@@ -209,12 +269,7 @@ function addFloatTile(
         inputs.forEach((x, t) => {
           const value = f.let(work.v128.load32_splat(x, 4 * column));
           totals[t].forEach((total, quad) =>
-            f.set(
-              total,
-              hasMadd
-                ? f32x4.relaxed_madd(weights[quad], value, total)
-                : f32x4.add(total, f32x4.mul(weights[quad], value)),
-            )
+            f.set(total, multiplyAdd(hasMadd, weights[quad], value, total))
           );
         });
       }

@@ -3,6 +3,7 @@
 
 import type { DeviceOptions, DeviceProfile } from "../device.ts";
 import type { DotProduct } from "./dot_product.ts";
+import { joinsVectors } from "./engine_features.ts";
 import { defaultThreads } from "./threads.ts";
 
 /** How to open a CPU device. Threads: 1 is the host's alone; see {@linkcode defaultThreads}. */
@@ -26,7 +27,7 @@ export function cpuProfile(
       subgroupSize: 0,
       software: true,
     },
-    description: `CPU, ${named}, int8 products: ${machine}`,
+    description: `CPU, ${named}, int8 products: ${machine}${joinsVectors() ? ", 256 bits" : ""}`,
     vendor: 0,
     device: 0,
     maxBindingSize: Math.min(maxBindingSize, MOST_BYTES),

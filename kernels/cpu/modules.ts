@@ -60,22 +60,29 @@ export function commonModule(machine: DotProduct): Uint8Array<ArrayBuffer> {
   return module.bytes();
 }
 
-/** `pack`, `float_product`, `embed` and, of an integer format, `product`. */
+/**
+ * `pack`, `float_product`, `embed` and, of an integer format, `product`.
+ *
+ * @param joins whether the engine joins neighbouring vectors (engine_features.ts)
+ */
 export function formatModule(
   format: PackedFormat | FloatFormat,
   machine: DotProduct,
+  joins = false,
 ): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
+  // The first memory's place is in a register.
+  const panel = module.importPrivateMemory(PANEL, PANEL_PAGES);
   const work = module.importMemory(WORK);
   const weights = module.importMemory(WEIGHTS);
-  const memories = { work, weights, panel: module.importPrivateMemory(PANEL, PANEL_PAGES) };
+  const memories = { work, weights, panel };
   if (isFloatFormat(format)) addFloatPack(module, work, weights, format);
   else {
     if (isRowFormat(format)) {
       addRowPack(module, work, weights, format);
       if (format.table) module.data(memories.panel, tableAddress(format), format.table);
     } else addPack(module, work, weights, format);
-    addProduct(module, memories, format, machine);
+    addProduct(module, memories, format, machine, joins);
   }
   addFloatProduct(module, memories, format, machine);
   addEmbed(module, memories, format);

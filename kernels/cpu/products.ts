@@ -14,6 +14,7 @@ import type { CpuExpertPairs } from "./expert_pairs.ts";
 import { BAND, blockColumns, type CpuFormat, cpuFormat } from "./formats/mod.ts";
 import { inOrder } from "./kernel.ts";
 import type { PackedSide, WeightMatrix } from "./matrix.ts";
+import { productKernel } from "./product.ts";
 import { cpu, type CpuBuffer } from "./memory.ts";
 
 /** Rows of f32 that an operation writes: an address, and the bytes of a row. */
@@ -79,17 +80,12 @@ class Product {
     const x = this.#x;
     const { affine, columns, unit } = this.#matrix;
     const isInteger = isQuantized(x);
-    const input = isInteger
-      ? core.inputAddress(this.#format, cpu(x.groups))
-      : cpu(x.floats).address;
-    const tokenBytes = isInteger
-      ? activationBytes(input !== cpu(x.groups).address)
-      : 4 * x.stride * this.#vectors;
+    const few = this.#input(all, false);
+    const many = this.#input(all, true);
     const ofPairs = experts && {
       pairs: cpu(experts.chosen.buffer).address,
       share: experts.share,
       vectors: this.#vectors,
-      vectorBytes: isInteger ? x.stride / GROUP * all * tokenBytes : 4 * x.stride,
     };
     const units = experts ? Math.min(experts.chosen.routing.experts, experts.pairs) : 1;
     core.run(results.map(({ address, stride, accumulate }, side) => {
@@ -97,16 +93,38 @@ class Product {
       const sideAffine = side * affineBytes(this.#bands) * (this.#matrix.rows / unit);
       const words = inOrder(PRODUCT_ARGUMENTS, {
         ...PLAIN_PRODUCT,
-        ...{ weights, x: input, y: address, stride, accumulate, tokens, all, rows: unit },
-        ...{ tokenBytes, unitBytes },
+        ...{ weights, y: address, stride, accumulate, tokens, all, rows: unit, unitBytes },
+        ...{ x: few.address, tokenBytes: few.tokenBytes, vectorBytes: few.vectorBytes },
+        ...{ panelX: many.address, panelTokenBytes: many.tokenBytes },
+        panelVectorBytes: many.vectorBytes,
         blocks: Math.ceil(columns / blockColumns(this.#format)),
         affine: affine ? affine.address + sideAffine : 0,
         ...ofPairs,
       });
       const kernels = core.formatKernels(this.#format, memory);
-      const name = isInteger ? "product" : "float_product";
+      // An expert has each token once at most.
+      const most = experts ? tokens / experts.chosen.routing.topK : tokens;
+      const name = isInteger ? productKernel(most) : "float_product";
       return { kernels, name, arguments: words, items: units * this.#bands };
     }));
+  }
+
+  /** Where x is read, of few tokens or of many: see PRODUCT_ARGUMENTS. */
+  #input(all: number, isMany: boolean) {
+    const x = this.#x;
+    if (!isQuantized(x)) {
+      const vectorBytes = 4 * x.stride;
+      return {
+        address: cpu(x.floats).address,
+        tokenBytes: vectorBytes * this.#vectors,
+        vectorBytes,
+      };
+    }
+    const groups = cpu(x.groups);
+    const addresses = this.#core.inputAddresses(this.#format, groups);
+    const address = isMany ? addresses.many : addresses.few;
+    const tokenBytes = activationBytes(address !== groups.address);
+    return { address, tokenBytes, vectorBytes: x.stride / GROUP * all * tokenBytes };
   }
 }
 

@@ -11,7 +11,7 @@ import {
   type V128,
   v128,
 } from "./wasm/mod.ts";
-import { accumulate, type TilePlace, type Totals } from "./bands.ts";
+import { accumulate, accumulateInPlace, type TilePlace, type Totals } from "./bands.ts";
 import { codeBytes } from "./activations.ts";
 import { type Activations, type DotMethod, sumDots, times } from "./dot_product.ts";
 import { GROUP, type PackedFormat, type Quads, STEPS } from "./formats/format.ts";
@@ -35,6 +35,8 @@ export interface Product {
 /** Where the codes and scales of a group come from. */
 export interface GroupSource {
   load(step: number): Quads;
+  /** Of magnitudes: which codes are negative, and the sums of those codes without their signs. */
+  readonly negative?: { signs(step: number): Quads; sums(half: number): Quads };
   /** The sums of the steps of a half, or of both. */
   readonly sum: typeof sumDots;
   scales(half: number): Quads;
@@ -53,22 +55,55 @@ export interface GroupedTile extends TilePlace {
 const ONES = Array.from({ length: 16 }, (_, i) => 1 - i % 2);
 const ZERO = v128.const(new Uint8Array(16));
 
-/** Adds a tile's code. `walk` goes through groups and calls its argument for each. */
+/** Goes through groups and calls its argument for each. */
+export type Walk = (body: (group: GroupSource) => void) => void;
+
+/** Adds a tile's code. */
 export function addTile(
   f: FunctionBuilder,
   product: Product,
   tile: GroupedTile,
-  walk: (body: (group: GroupSource) => void) => void,
+  walk: Walk,
 ): void {
-  const { inputs, groupStride, isFirst } = tile;
-  accumulate(f, product.memories.panel, tile, isFirst, (totals) =>
-    walk((group) => {
-      const tokens = inputs.length === 1
-        ? [new LoneTokenGroup(f, product, inputs[0])]
-        : inputs.map((x) => new TokenGroup(product, x));
-      addGroup(f, product, group, tokens, totals);
-      for (const x of inputs) f.increase(x, groupStride);
-    }));
+  accumulate(
+    f,
+    product.memories.panel,
+    tile,
+    tile.isFirst,
+    (totals) => addGroups(f, product, tile, totals, walk),
+  );
+}
+
+/** Adds the code of a tile whose groups are at constant addresses, as its sums are. */
+export function addUnrolledTile(
+  f: FunctionBuilder,
+  product: Product,
+  tile: GroupedTile & { readonly isFirst: Local<"i32"> },
+  walk: Walk,
+): void {
+  accumulateInPlace(
+    f,
+    product.memories.panel,
+    tile,
+    tile.isFirst,
+    (totals) => addGroups(f, product, tile, totals, walk),
+  );
+}
+
+function addGroups(
+  f: FunctionBuilder,
+  product: Product,
+  { inputs, groupStride }: GroupedTile,
+  totals: Totals,
+  walk: Walk,
+): void {
+  walk((group) => {
+    const tokens = inputs.length === 1
+      ? [new LoneTokenGroup(f, product, inputs[0])]
+      : inputs.map((x) => new TokenGroup(product, x));
+    addGroup(f, product, group, tokens, totals);
+    for (const x of inputs) f.increase(x, groupStride);
+  });
 }
 
 /** Adds a group's products to the totals, [token][quad]. */
@@ -83,6 +118,10 @@ function addGroup(
   if (hasMinimum && method.kind === "magnitudes") {
     throw new RangeError(`Cannot multiply ${format.source.name}: magnitudes have no sums of codes`);
   }
+  const both = (sum: V128): Quads => {
+    const one = f.let(sum);
+    return [one, one];
+  };
   const parts = halves ? 2 : 1;
   const steps = STEPS / parts;
   const offset = method.isSigned ? 0 : format.offset;
@@ -94,9 +133,16 @@ function addGroup(
       first: half * steps,
       end: (half + 1) * steps,
       load: group.load,
+      ...(group.negative && { signs: group.negative.signs }),
       // Of magnitudes the sums are of those whose x is negative.
       start: (t) =>
-        method.kind === "magnitudes" ? codeSum(t) : offset === 0 ? ZERO : times(codeSum(t), offset),
+        group.negative
+          ? group.negative.sums(half)
+          : method.kind === "magnitudes"
+          ? both(codeSum(t))
+          : offset === 0
+          ? [ZERO, ZERO]
+          : both(times(codeSum(t), offset)),
     }, ones);
     const scales = group.scales(half);
     const minimums = hasMinimum ? group.minimums(half) : undefined;

@@ -7,7 +7,7 @@ import { f32 as float } from "../../quants/f32.ts";
 import type { QuantFormat } from "../../quants/mod.ts";
 import { type FunctionBuilder, i32x4 } from "../wasm/mod.ts";
 import { BAND, GROUP, type Place, type Quads } from "./format.ts";
-import { halvesToFloats } from "./scales.ts";
+import { halvesToFloats, loadFourHalves } from "./scales.ts";
 
 /** A float format on the CPU. */
 export interface FloatFormat {
@@ -33,8 +33,8 @@ export const floatFormats: readonly FloatFormat[] = [
     source: f16,
     load(f, { memory, address }, column) {
       return [
-        halvesToFloats(f, memory.v128.load16x4_s(address, 16 * column)),
-        halvesToFloats(f, memory.v128.load16x4_s(address, 16 * column + 8)),
+        halvesToFloats(f, loadFourHalves(memory, address, 16 * column)),
+        halvesToFloats(f, loadFourHalves(memory, address, 16 * column + 8)),
       ];
     },
   },

@@ -1,5 +1,5 @@
 // The layouts of scales: a half or two per block, bytes with factors of their blocks, exponents.
-// Halves stay halves in memory and become floats by integer arithmetic, as WebAssembly has no halves.
+// Halves stay halves in memory and become floats by integer arithmetic, where WebAssembly has no halves.
 // Those that are no numbers are written as NO_NUMBER, whatever their sign, and read as NaN.
 
 import {
@@ -8,12 +8,16 @@ import {
   f32x4,
   type FunctionBuilder,
   i16x8,
+  type I32,
   i32,
   i32x4,
   type Local,
+  type Memory,
+  shuffleLanes,
   type V128,
   v128,
 } from "../wasm/mod.ts";
+import { convertsHalves } from "../engine_features.ts";
 import { BAND, type Place, type Quads, type ScaleLayout } from "./format.ts";
 import { bytes } from "./planes.ts";
 
@@ -42,8 +46,20 @@ export function lanes(f: FunctionBuilder, lane: Uint32Array | Float32Array): V12
   return f.constant(new Uint8Array(16).map((_, i) => new Uint8Array(lane.buffer)[i % 4]));
 }
 
-/** Four floats of halves that are given as signed 32-bit lanes. */
+/** Four halves that halvesToFloats() takes: side by side where the engine converts them so. */
+export function loadFourHalves(memory: Memory, address: I32, offset = 0): V128 {
+  return convertsHalves()
+    ? memory.v128.load64_zero(address, offset)
+    : memory.v128.load16x4_s(address, offset);
+}
+
+/** Four floats of halves that were loaded by loadFourHalves(). */
 export function halvesToFloats(f: FunctionBuilder, halves: V128): V128 {
+  return convertsHalves() ? f32x4.promote_low_f16x8(halves) : widenHalves(f, halves);
+}
+
+/** Four floats of halves that are given as signed 32-bit lanes. */
+function widenHalves(f: FunctionBuilder, halves: V128): V128 {
   const bits = v128.and(i32x4.shl(halves, 13), lanes(f, Uint32Array.of(HALF_BITS)));
   const floats = f.let(f32x4.mul(bits, lanes(f, Float32Array.of(HALF_UNIT))));
   // All bits set is NaN.
@@ -70,9 +86,13 @@ export function signedHalf(f: FunctionBuilder, bits: Expression<"i32">): Local<"
 /** Eight halves of a band as floats. */
 function loadHalves(f: FunctionBuilder, { memory, address }: Place, offset: number): Quads {
   const halves = f.let(memory.v128.load(address, offset));
+  if (convertsHalves()) {
+    const high = shuffleLanes(halves, halves, [2, 3, 2, 3]);
+    return [f32x4.promote_low_f16x8(halves), f32x4.promote_low_f16x8(high)];
+  }
   return [
-    halvesToFloats(f, i32x4.extend_low_i16x8_s(halves)),
-    halvesToFloats(f, i32x4.extend_high_i16x8_s(halves)),
+    widenHalves(f, i32x4.extend_low_i16x8_s(halves)),
+    widenHalves(f, i32x4.extend_high_i16x8_s(halves)),
   ];
 }
 

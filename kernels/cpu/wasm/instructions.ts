@@ -156,6 +156,7 @@ export const i16x8 = {
   add: vector2(142),
   sub: vector2(145),
   mul: vector2(149),
+  extadd_pairwise_i8x16_u: vector1(125),
   /** Sums of pairs of products, signed bytes times bytes of 7 bits; see probe.ts. */
   relaxed_dot_i8x16_i7x16_s: vector2(0x112),
 };
@@ -171,6 +172,7 @@ export const i32x4 = {
   lt_s: vector2(57),
   gt_s: vector2(59),
   extadd_pairwise_i16x8_s: vector1(126),
+  extadd_pairwise_i16x8_u: vector1(127),
   bitmask: unary("v128", "i32", 164, SIMD),
   extend_low_i16x8_s: vector1(167),
   extend_high_i16x8_s: vector1(168),
@@ -219,6 +221,8 @@ export const f32x4 = {
   relaxed_madd: vector3(0x105),
   /** c - a * b, rounded once or twice as the engine likes. */
   relaxed_nmadd: vector3(0x106),
+  /** Of the four low halves; of the proposal for half precision. */
+  promote_low_f16x8: vector1(0x14b),
 };
 
 /** Four lanes of 32 bits out of those of two vectors: 0 to 3 in `a`, 4 to 7 in `b`. */

@@ -25,7 +25,7 @@ import {
 } from "../../../kernels/cpu/modules.ts";
 import { isFloatFormat } from "../../../kernels/cpu/float_product.ts";
 import { inOrder } from "../../../kernels/cpu/kernel.ts";
-import { readsWide } from "../../../kernels/cpu/product.ts";
+import { panelsReadWide, productKernel, readsWide } from "../../../kernels/cpu/product.ts";
 import { IMPORTS } from "../../../kernels/cpu/wasm/mod.ts";
 import { randomFloats } from "../../numbers.ts";
 import { randomWeights } from "../weights.ts";
@@ -33,6 +33,8 @@ import { randomWeights } from "../weights.ts";
 interface Case {
   format: PackedFormat;
   machine: DotProduct;
+  /** Whether kernels are those for engines that join neighbouring vectors. */
+  joins?: boolean;
   rows: number;
   blocks: number;
   tokens: number;
@@ -69,7 +71,7 @@ class Arena {
 }
 
 /** Multiplies with the kernels, and returns that beside what plain loops give. */
-function multiply({ format, machine, rows, blocks, tokens }: Case) {
+function multiply({ format, machine, joins = false, rows, blocks, tokens }: Case) {
   const { source } = format;
   const columns = blocks * source.blockSize;
   const groups = columns / 32;
@@ -77,7 +79,7 @@ function multiply({ format, machine, rows, blocks, tokens }: Case) {
   const floats = randomFloats(tokens * columns, 3);
   const [work, weights] = [new Arena(), new Arena()];
   const memories = { work: work.memory, weights: weights.memory, panel: panelMemory() };
-  const { pack, product } = open(formatModule(format, machine), memories);
+  const kernels = open(formatModule(format, machine, joins), memories);
   const { quantize } = open(commonModule(machine), memories);
 
   const bands = Math.ceil(rows / BAND);
@@ -85,15 +87,19 @@ function multiply({ format, machine, rows, blocks, tokens }: Case) {
   const zeros = work.place(blocks * source.blockBytes);
   const matrix = weights.place(bands * blocks * blockBytes(format));
   const isWide = readsWide(format, machine);
-  const x = work.place(tokens * groups * activationBytes(isWide));
+  const panelsAreWide = panelsReadWide(format, machine, joins);
+  const [narrow, wide] = [false, true].map((isWide) =>
+    work.place(tokens * groups * activationBytes(isWide))
+  );
   const y = work.place(tokens * stride);
-  pack(work.words(work.put(file), zeros, matrix, rows, blocks), 0, bands);
+  kernels.pack(work.words(work.put(file), zeros, matrix, rows, blocks), 0, bands);
   const input = work.put(new Uint8Array(floats.buffer));
-  quantize(work.words(input, isWide ? 0 : x, isWide ? x : 0, groups, tokens), 0, tokens);
+  quantize(work.words(input, narrow, wide, groups, tokens), 0, tokens);
   const values = {
     ...PLAIN_PRODUCT,
     weights: matrix,
-    x,
+    x: isWide ? wide : narrow,
+    panelX: panelsAreWide ? wide : narrow,
     y,
     blocks,
     tokens,
@@ -102,10 +108,14 @@ function multiply({ format, machine, rows, blocks, tokens }: Case) {
     rows,
   };
   const tokenBytes = activationBytes(isWide);
-  const arguments_ = work.words(...inOrder(PRODUCT_ARGUMENTS, { ...values, tokenBytes }));
+  const panelTokenBytes = activationBytes(panelsAreWide);
+  const arguments_ = work.words(
+    ...inOrder(PRODUCT_ARGUMENTS, { ...values, tokenBytes, panelTokenBytes }),
+  );
   // In two parts, as two threads would.
-  product(arguments_, 0, bands >> 1);
-  product(arguments_, bands >> 1, bands);
+  for (const [first, last] of [[0, bands >> 1], [bands >> 1, bands]]) {
+    kernels[productKernel(tokens)](arguments_, first, last);
+  }
   const result = new Float32Array(work.memory.buffer.slice(y, y + tokens * stride));
 
   const decoded = source.dequantize(file, rows * blocks);
@@ -204,8 +214,13 @@ for (const format of packedFormats) {
   Deno.test(`the CPU multiplies ${name} as plain loops do`, () => {
     for (const machine of machinesFor(format)) {
       for (const tokens of [1, 4, 11]) {
+        // Blocks that are fewer and more than a panel's for engines that join vectors.
         const blocks = Math.max(1, Math.round(96 / blockSize));
         assertProduct({ format, machine, rows: 21, blocks, tokens });
+        const more = Math.max(1, Math.round(480 / blockSize));
+        if (tokens > 4) {
+          assertProduct({ format, machine, joins: true, rows: 21, blocks: more, tokens });
+        }
       }
     }
   });
@@ -238,9 +253,11 @@ Deno.test("a token has the same bits alone and among others, in one panel and in
     const format = packedFormats.find(({ source }) => source.name === name)!;
     const blocks = 768 / format.source.blockSize;
     const options = { format, machine, rows: 8, blocks };
-    const { result: many } = multiply({ ...options, tokens: 6 });
     const { result: few } = multiply({ ...options, tokens: 1 });
-    assertEquals([...many.subarray(0, 8)], [...few]);
+    for (const joins of [false, true]) {
+      const { result: many } = multiply({ ...options, joins, tokens: 6 });
+      assertEquals([...many.subarray(0, 8)], [...few]);
+    }
   }
 });
 

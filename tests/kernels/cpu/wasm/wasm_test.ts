@@ -3,6 +3,7 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { signed, unsigned } from "../../../../kernels/cpu/wasm/encoding.ts";
+import { convertsHalves } from "../../../../kernels/cpu/engine_features.ts";
 import {
   type Expression,
   f32,
@@ -86,6 +87,8 @@ Deno.test("every instruction is one that WebAssembly knows, with operands of its
         const call = instruction as (...operands: Expression[]) => Expression;
         f.let(make ? make(OPERANDS.v128) : call(...operands));
       });
+      // Of the proposal for half precision, which engines have to be told to accept.
+      if (name === "promote_low_f16x8" && !convertsHalves()) continue;
       assertEquals([namespace, name, WebAssembly.validate(module.bytes())], [
         namespace,
         name,
