@@ -39,6 +39,8 @@ export interface WeightOptions {
   readonly standardDeviation?: number;
   /** Same seed, same file. Default 1. */
   readonly seed?: number;
+  /** "llama", or "qwen3" for the same with norms of queries and keys. Default "llama". */
+  readonly architecture?: string;
   /** Chat template, in Jinja. Default: ChatML, without tools and thinking. */
   readonly template?: string;
   /** Further members of the header, or others in place of those. */
@@ -107,26 +109,29 @@ export async function writeSyntheticLlama(
   await writeGguf(path, metadata, modelTensors(shape, options));
 }
 
-function modelMetadata(shape: LlamaShape, { type }: WeightOptions): WritableMetadata {
+function modelMetadata(
+  shape: LlamaShape,
+  { type, architecture = "llama" }: WeightOptions,
+): WritableMetadata {
   const headLength = shape.headLength ?? shape.embedding / shape.heads;
   return {
-    "general.architecture": "llama",
+    "general.architecture": architecture,
     "general.name": `Synthetic ${shape.layers}x${shape.embedding}`,
     // Mixes are named after the K-quant of most of their tensors; S is the one with the most.
     "general.file_type": { uint32: fileTypeByName(type) ?? fileTypeByName(`${type}_S`) ?? 0 },
     "general.quantization_version": { uint32: 2 },
-    "llama.block_count": { uint32: shape.layers },
-    "llama.context_length": { uint32: shape.context },
-    "llama.embedding_length": { uint32: shape.embedding },
-    "llama.feed_forward_length": { uint32: shape.feedForward },
-    "llama.vocab_size": { uint32: shape.vocabulary },
-    "llama.attention.head_count": { uint32: shape.heads },
-    "llama.attention.head_count_kv": { uint32: shape.keyValueHeads },
-    "llama.attention.key_length": { uint32: headLength },
-    "llama.attention.value_length": { uint32: headLength },
-    "llama.attention.layer_norm_rms_epsilon": { float32: 1e-5 },
-    "llama.rope.dimension_count": { uint32: headLength },
-    "llama.rope.freq_base": { float32: shape.ropeBase },
+    [`${architecture}.block_count`]: { uint32: shape.layers },
+    [`${architecture}.context_length`]: { uint32: shape.context },
+    [`${architecture}.embedding_length`]: { uint32: shape.embedding },
+    [`${architecture}.feed_forward_length`]: { uint32: shape.feedForward },
+    [`${architecture}.vocab_size`]: { uint32: shape.vocabulary },
+    [`${architecture}.attention.head_count`]: { uint32: shape.heads },
+    [`${architecture}.attention.head_count_kv`]: { uint32: shape.keyValueHeads },
+    [`${architecture}.attention.key_length`]: { uint32: headLength },
+    [`${architecture}.attention.value_length`]: { uint32: headLength },
+    [`${architecture}.attention.layer_norm_rms_epsilon`]: { float32: 1e-5 },
+    [`${architecture}.rope.dimension_count`]: { uint32: headLength },
+    [`${architecture}.rope.freq_base`]: { float32: shape.ropeBase },
   };
 }
 
@@ -164,6 +169,7 @@ function modelTensors(shape: LlamaShape, options: WeightOptions): WritableTensor
   const { embedding, heads, keyValueHeads, feedForward, vocabulary } = shape;
   const headLength = shape.headLength ?? embedding / heads;
   const { type, embeddingType = type, standardDeviation = 0.02, seed = 1 } = options;
+  const hasHeadNorms = options.architecture === "qwen3";
   const tensors: WritableTensor[] = [];
 
   function add(name: string, shape: number[], type: string, mean: number, deviation: number): void {
@@ -175,8 +181,8 @@ function modelTensors(shape: LlamaShape, options: WeightOptions): WritableTensor
   function matrix(name: string, columns: number, rows: number, wanted = type): void {
     add(`${name}.weight`, [columns, rows], fittingType(wanted, columns), 0, standardDeviation);
   }
-  function norm(name: string): void {
-    add(`${name}.weight`, [embedding], "F32", 1, 0.05);
+  function norm(name: string, length = embedding): void {
+    add(`${name}.weight`, [length], "F32", 1, 0.05);
   }
 
   matrix("token_embd", embedding, vocabulary, embeddingType);
@@ -187,6 +193,10 @@ function modelTensors(shape: LlamaShape, options: WeightOptions): WritableTensor
     matrix(`${block}.attn_k`, embedding, keyValueHeads * headLength);
     matrix(`${block}.attn_v`, embedding, keyValueHeads * headLength);
     matrix(`${block}.attn_output`, heads * headLength, embedding);
+    if (hasHeadNorms) {
+      norm(`${block}.attn_q_norm`, headLength);
+      norm(`${block}.attn_k_norm`, headLength);
+    }
     norm(`${block}.ffn_norm`);
     matrix(`${block}.ffn_gate`, embedding, feedForward);
     matrix(`${block}.ffn_up`, embedding, feedForward);

@@ -1,0 +1,122 @@
+// Reads what RADV writes of the kernels that it compiles (RADV_DEBUG=shaders,shaderstats): the
+// statistics, and of the machine code which loops there are, how many instructions a turn of one has,
+// and how many loads are under way at a time. Knows AMD's instructions from GFX9 to GFX12.
+
+import { type KernelMark, MARK } from "./kernels.ts";
+
+/** What the machine code of a kernel is like. */
+export interface KernelCode extends KernelMark {
+  /** Vector registers of an invocation, of 4 bytes. */
+  readonly registers: number;
+  /** Of these, how many are kept in memory. */
+  readonly spilled: number;
+  /** Bytes of workgroup memory. */
+  readonly workgroupBytes: number;
+  /** Subgroups that a SIMD runs at a time, as registers and memory allow. */
+  readonly occupancy: number;
+  readonly instructions: number;
+  /** Of the longest loop that loads from memory and holds no other; 0 where there is none. */
+  readonly loopInstructions: number;
+  /** Most loads from memory that an invocation has under way in a loop, or anywhere without loops. */
+  readonly loadsInFlight: number;
+  /** Instructions of that loop for 32 weights, of products. */
+  readonly perGroup?: number;
+}
+
+/** A run of instructions without jumps into it. */
+interface Block {
+  readonly name: string;
+  readonly instructions: string[];
+}
+
+const STATISTICS = {
+  registers: "VGPRs",
+  spilled: "Spilled VGPRs",
+  workgroupBytes: "LDS size",
+  occupancy: "Subgroups per SIMD",
+  instructions: "Instructions",
+} as const;
+
+/** Kernels of what a program wrote, in its order. Errors: SyntaxError where their code is missing. */
+export function parseKernels(text: string): KernelCode[] {
+  return text.split(`\n${MARK} {`).slice(1).map((section) => {
+    const end = section.indexOf(`\n${MARK} \n`);
+    const [head, ...lines] = section.slice(0, end < 0 ? undefined : end).split("\n");
+    return describe(JSON.parse(`{${head}`), lines);
+  });
+}
+
+function describe(mark: KernelMark, lines: readonly string[]): KernelCode {
+  const statistics = Object.fromEntries(
+    Object.entries(STATISTICS).map(([key, label]) => {
+      const line = lines.find((line) => line.startsWith(`${label}: `));
+      if (!line) throw new SyntaxError(`Cannot read the code of ${mark.name}: no "${label}"`);
+      return [key, Number(line.slice(label.length + 2))];
+    }),
+  ) as Record<keyof typeof STATISTICS, number>;
+  const blocks = blocksOf(lines);
+  const loops = loopsOf(blocks).filter((loop) => mostLoads(loop) > 0);
+  const loopInstructions = Math.max(0, ...loops.filter(isInnermost).map(count));
+  const loadsInFlight = Math.max(...(loops.length > 0 ? loops : [blocks]).map(mostLoads));
+  const perGroup = mark.groups === undefined ? {} : { perGroup: loopInstructions / mark.groups };
+  return { ...mark, ...statistics, loopInstructions, loadsInFlight, ...perGroup };
+}
+
+/** What comes before the machine code; the compiler's own forms stand above it. */
+const CODE = "disasm:";
+
+/** What a line of machine code ends with: the words of the instruction, in hexadecimal. */
+const WORDS = /\s*; [0-9a-f]{8}( [0-9a-f]{8})*$/;
+
+/** Where Mesa has no disassembler for a GPU, it writes its own form again: results stand in front. */
+const RESULTS = /^ .*? = (?=[a-z])/;
+
+function blocksOf(lines: readonly string[]): Block[] {
+  const blocks: Block[] = [];
+  for (const line of lines.slice(lines.indexOf(CODE) + 1)) {
+    if (line.startsWith("***")) break;
+    const name = /^(BB\d+):?$/.exec(line)?.[1];
+    if (name) blocks.push({ name, instructions: [] });
+    else if (line.startsWith("\t")) {
+      const instruction = line.slice(1).replace(RESULTS, "").replace(WORDS, "");
+      blocks.at(-1)?.instructions.push(instruction);
+    }
+  }
+  return blocks;
+}
+
+/** Runs of blocks that jump back to their first. */
+function loopsOf(blocks: readonly Block[]): Block[][] {
+  const places = new Map(blocks.map(({ name }, i) => [name, i]));
+  return blocks.flatMap(({ instructions }, last) =>
+    instructions.flatMap((instruction) => {
+      const target = /^s_c?branch\w* (?:block:)?(BB\d+)/.exec(instruction)?.[1];
+      const first = target === undefined ? Infinity : places.get(target) ?? Infinity;
+      return first <= last ? [blocks.slice(first, last + 1)] : [];
+    })
+  );
+}
+
+function isInnermost(loop: readonly Block[], _: number, loops: readonly (readonly Block[])[]) {
+  const holds = (other: readonly Block[]) =>
+    other.length < loop.length && other.every((block) => loop.includes(block));
+  return !loops.some(holds);
+}
+
+/** Instructions that do something; some are hints to the scheduler. */
+function count(blocks: readonly Block[]): number {
+  return blocks.flatMap(({ instructions }) => instructions)
+    .filter((instruction) => !/^s_(delay_alu|clause|nop|code_end)/.test(instruction)).length;
+}
+
+/** Most vector loads that were begun and not yet waited for, in the order of the text. */
+function mostLoads(blocks: readonly Block[]): number {
+  let [underWay, most] = [0, 0];
+  for (const instruction of blocks.flatMap(({ instructions }) => instructions)) {
+    if (/^(buffer|global|flat)_load_/.test(instruction)) most = Math.max(most, ++underWay);
+    const left = /^s_wait_loadcnt (?:imm:)?(0x[0-9a-f]+|\d+)/.exec(instruction)?.[1] ??
+      /^s_wait.*\b(?:vmcnt|loadcnt)\((\d+)\)/.exec(instruction)?.[1];
+    if (left !== undefined) underWay = Math.min(underWay, Number(left));
+  }
+  return most;
+}

@@ -1,0 +1,137 @@
+// Compiles the kernels that a model of 8B would use, of which RADV then writes the machine code to the
+// standard error; lines that begin with MARK say which kernel it is. Run by main.ts on the null GPU.
+// Arguments: formats of weights.
+
+import {
+  floatRows,
+  layerCacheBytes,
+  openDevice,
+  type Operation,
+  partialBytes,
+  type Pass,
+  quantFormats,
+  quantizedRows,
+} from "../../kernels/mod.ts";
+import { chooseTile, STAGED, WebGpuDevice } from "../../kernels/webgpu/mod.ts";
+import { MODELS } from "../kernels/shapes.ts";
+
+/** What begins a line that names a kernel; what follows is a {@linkcode KernelMark}, or nothing. */
+export const MARK = "@@@";
+
+/** A kernel whose machine code follows. */
+export interface KernelMark {
+  /** The operation, its format and its rows. */
+  readonly name: string;
+  /** Name of the kernel itself: an operation may have several. */
+  readonly kernel: string;
+  /** Groups of 32 weights that an invocation takes in one turn of its loop; of products. */
+  readonly groups?: number;
+}
+
+/** Rows of a step, from one sequence that decodes to a long prompt. */
+const ROWS = [1, 2, 4, 8, 16, 256];
+
+const CONTEXT = 2048;
+const MOST_ROWS = 256;
+
+function mark(text: string): void {
+  Deno.stderr.writeSync(new TextEncoder().encode(`\n${MARK} ${text}\n`));
+}
+
+let current: Omit<KernelMark, "kernel"> = { name: "" };
+const { createComputePipeline } = GPUDevice.prototype;
+GPUDevice.prototype.createComputePipeline = function (descriptor) {
+  mark(JSON.stringify({ ...current, kernel: descriptor.label ?? "" } satisfies KernelMark));
+  const pipeline = createComputePipeline.call(this, descriptor);
+  mark("");
+  return pipeline;
+};
+
+function compile(device: WebGpuDevice, encode: (pass: Pass) => void): void {
+  const recorder = device.record();
+  recorder.pass(encode);
+  recorder.finish();
+}
+
+function compileProducts(device: WebGpuDevice, name: string): void {
+  const format = quantFormats.find((format) => format.name === name);
+  if (!format) throw new RangeError(`Cannot compile products of ${name}: no such format`);
+  const { width, inner } = MODELS["8b"]!;
+  const integer = format.kind === "integer";
+  const x = integer
+    ? quantizedRows(device, "x", MOST_ROWS, width)
+    : floatRows(device, "x", MOST_ROWS, width);
+  for (const part of ["output", "gate and up"] as const) {
+    const isPair = part === "gate and up";
+    const sides = isPair ? 2 : 1;
+    const matrix = device.matrix(name, format, {
+      rows: isPair ? inner : width,
+      columns: width,
+      sides,
+    });
+    const quantized = isPair && integer;
+    const columns = matrix.rows;
+    const y = quantized
+      ? quantizedRows(device, "y", MOST_ROWS, columns)
+      : floatRows(device, "y", MOST_ROWS, columns);
+    const product = device.linear(matrix, x, y, isPair ? {} : { accumulate: true });
+    for (const rows of ROWS) {
+      const tile = chooseTile(device.profile, rows, { sides, integer, quantized });
+      const groups = tile === STAGED ? {} : { groups: tile.rows * sides };
+      current = { name: `${part} ${name}, ${rows} rows`, ...groups };
+      compile(device, (pass) => product.encode(pass, rows));
+    }
+  }
+}
+
+function compileAttention(device: WebGpuDevice): void {
+  const { heads, kvHeads, headDim } = MODELS["8b"]!;
+  const shape = { heads, kvHeads, headDim };
+  const columns = (heads + 2 * kvHeads) * headDim;
+  const blocks = CONTEXT / 32;
+  const cached = () => device.buffer("cache", layerCacheBytes(shape, blocks, true), "cache");
+  const cache = { keys: cached(), values: cached(), half: true };
+  const scratch = (bytes: number) => device.buffer("scratch", bytes, "scratch");
+  const state = {
+    rows: scratch(16 * MOST_ROWS),
+    table: scratch(4 * blocks),
+    maxBlocks: blocks,
+  };
+  const qkv = floatRows(device, "qkv", MOST_ROWS, columns);
+  const y = quantizedRows(device, "y", MOST_ROWS, heads * headDim);
+  const attention = (tileRows: number, split: number): Operation => {
+    const maxSplits = CONTEXT / split;
+    return device.attention(qkv, cache, state, y, { ...shape, scale: 0.1 }, {
+      tileRows,
+      split,
+      maxSplits,
+      tiles: scratch(16 * MOST_ROWS),
+      partials: scratch(partialBytes(shape, MOST_ROWS, maxSplits)),
+    });
+  };
+  current = { name: "attention, 1 rows" };
+  compile(device, (pass) => attention(1, device.decodeSplit).encode(pass, 1, CONTEXT));
+  const most = device.mostTileRows(shape);
+  current = { name: "attention, 256 rows" };
+  compile(device, (pass) => attention(most, CONTEXT).encode(pass, MOST_ROWS / most, CONTEXT));
+}
+
+function compileRows(device: WebGpuDevice): void {
+  const { width } = MODELS["8b"]!;
+  const x = floatRows(device, "x", MOST_ROWS, width);
+  const y = quantizedRows(device, "y", MOST_ROWS, width);
+  const weight = device.buffer("weight", 4 * width, "weights");
+  current = { name: "norm, 1 rows" };
+  const norm = device.norm(x, y, { kind: "rms", epsilon: 1e-5, weight });
+  compile(device, (pass) => norm.encode(pass, 1));
+}
+
+if (import.meta.main) {
+  const device = await openDevice({ kind: "webgpu" });
+  if (!(device instanceof WebGpuDevice)) throw new Error("Cannot compile kernels: no WebGPU");
+  compileAttention(device);
+  compileRows(device);
+  for (const format of Deno.args) compileProducts(device, format);
+  device.check();
+  Deno.exit(0);
+}

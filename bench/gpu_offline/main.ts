@@ -1,0 +1,105 @@
+// `deno task bench:offline [decode] [kernels] [--families navi31,...] [--formats Q4_K,...] [--rows 1]`:
+// what of the speed on real GPUs can be told without one. `decode`: what a token takes of the host, on
+// a GPU that takes no time. `kernels`: the machine code that AMD's GPUs would run. Tables of Markdown.
+
+import { parseArgs } from "node:util";
+import { load, print } from "../report.ts";
+import type { DecodeReport } from "./decode.ts";
+import { type KernelCode, parseKernels } from "./isa.ts";
+import { DEFAULT_FAMILY, findNullGpu, runOnNullGpu } from "./null_gpu.ts";
+
+/** GPUs whose code is looked at: RDNA 1 to 4, GCN, and one within a processor. */
+const FAMILIES = "navi10,navi31,gfx1201,vega10,renoir";
+
+const FORMATS = "Q4_K,Q6_K,Q8_0,Q4_0,F16";
+
+/** The machine code of all kernels on one GPU. */
+export async function kernelsOn(
+  gpu: Exclude<Awaited<ReturnType<typeof findNullGpu>>, string>,
+  family: string,
+  formats: readonly string[],
+): Promise<KernelCode[]> {
+  const debug = "shaders,shaderstats";
+  const { stderr } = await runOnNullGpu(gpu, "kernels.ts", { args: formats, family, debug });
+  return parseKernels(stderr);
+}
+
+function printTable(
+  head: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): void {
+  print(`\n| ${head.join(" | ")} |\n|${"---|".repeat(head.length)}`);
+  for (const row of rows) print(`| ${row.join(" | ")} |`);
+}
+
+function printDecode({ architecture, layers, ways }: DecodeReport): void {
+  const rows = ways.map(({ name, tokensPerSecond, cpu, firstToken, perToken, idle }) => [
+    name,
+    tokensPerSecond.toFixed(0),
+    cpu.toFixed(2),
+    firstToken.toFixed(1),
+    perToken.dispatches.toFixed(1),
+    (perToken.dispatches / layers).toFixed(2),
+    perToken.barriers.toFixed(1),
+    perToken.submits.toFixed(2),
+    idle.toFixed(2),
+  ]);
+  const head =
+    "tokens/s,CPU ms a token,first token ms,dispatches a token,by layers,barriers,submits,idle ms a submit";
+  printTable([`${architecture}, ${layers} layers`, ...head.split(",")], rows);
+}
+
+function printKernels(family: string, kernels: readonly KernelCode[]): void {
+  const rows = kernels.map((kernel) => [
+    kernel.name,
+    kernel.kernel,
+    kernel.registers,
+    kernel.spilled,
+    kernel.workgroupBytes,
+    kernel.occupancy,
+    kernel.instructions,
+    kernel.loopInstructions,
+    kernel.perGroup?.toFixed(1) ?? "",
+    kernel.loadsInFlight,
+  ]);
+  const head =
+    "kernel,registers,spilled,workgroup bytes,subgroups a SIMD,instructions,in its loop,for 32 weights,loads in flight";
+  printTable([family, ...head.split(",")], rows);
+}
+
+if (import.meta.main) {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      families: { type: "string", default: FAMILIES },
+      formats: { type: "string", default: FORMATS },
+      rows: { type: "string" },
+    },
+  });
+  const folder = await Deno.makeTempDir();
+  try {
+    const gpu = await findNullGpu(folder);
+    if (typeof gpu === "string") {
+      print(`Left out: ${gpu}`);
+      Deno.exit(0);
+    }
+    const wants = (part: string) => positionals.length === 0 || positionals.includes(part);
+    if (wants("decode")) {
+      print(`\nThe null GPU, ${DEFAULT_FAMILY}; load ${load()}`);
+      for (const architecture of ["llama", "qwen3"]) {
+        const { stdout } = await runOnNullGpu(gpu, "decode.ts", { args: [architecture] });
+        printDecode(JSON.parse(stdout));
+      }
+    }
+    if (wants("kernels")) {
+      const isWanted = ({ name }: KernelCode) =>
+        values.rows === undefined || name.endsWith(`, ${values.rows} rows`);
+      for (const family of values.families.split(",")) {
+        const kernels = await kernelsOn(gpu, family, values.formats.split(","));
+        printKernels(family, kernels.filter(isWanted));
+      }
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}

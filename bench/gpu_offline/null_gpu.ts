@@ -1,0 +1,127 @@
+// The null GPU: compiles null_gpu.c, runs programs of this folder on it, and reads what it counted. It
+// needs a C compiler and Mesa's RADV; where one is missing, findNullGpu() says which.
+
+/** A null GPU that programs can be run on. */
+export interface NullGpu {
+  /** Path of the driver. */
+  readonly library: string;
+  /** Variables with which a program finds it, and no other GPU. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** What the driver counts, in its order. */
+const COUNTS = [
+  "submits",
+  "commandBuffers",
+  "dispatches",
+  "barriers",
+  "binds",
+  "pipelines",
+  "copies",
+  "idleNanoseconds",
+  "gaps",
+] as const;
+
+/** Counts since the program began. */
+export type Counts = Readonly<Record<typeof COUNTS[number], number>>;
+
+/** Mesa's compiler for AMD GPUs, as the system's loader finds it. */
+const RADV = "libvulkan_radeon.so";
+
+/** What the environment of a program names the driver by. */
+const LIBRARY_VARIABLE = "NULL_GPU_LIBRARY";
+
+/** The GPU that it is by default: a large one of 2022. */
+export const DEFAULT_FAMILY = "navi31";
+
+/** Builds the null GPU in a folder. Returns why there is none, where there is none. */
+export async function findNullGpu(folder: string): Promise<NullGpu | string> {
+  if (Deno.build.os !== "linux") return "the null GPU runs on Linux only";
+  try {
+    Deno.dlopen(RADV, {}).close();
+  } catch {
+    return `${RADV} is not here (on Debian and Ubuntu: apt-get install mesa-vulkan-drivers)`;
+  }
+  const library = `${folder}/libnull_gpu.so`;
+  const source = new URL("null_gpu.c", import.meta.url);
+  const args = ["-shared", "-fPIC", "-O1", "-fvisibility=hidden", "-x", "c", "-", "-o", library];
+  try {
+    const child = new Deno.Command("cc", {
+      args: [...args, "-ldl"],
+      stdin: "piped",
+      stderr: "piped",
+    }).spawn();
+    await new Blob([await Deno.readFile(source)]).stream().pipeTo(child.stdin);
+    const { success, stderr } = await child.output();
+    if (!success) return `cc cannot compile the null GPU: ${new TextDecoder().decode(stderr)}`;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    return "there is no C compiler (on Debian and Ubuntu: apt-get install gcc libc6-dev)";
+  }
+  const manifest = `${folder}/null_gpu.json`;
+  const icd = { library_path: library, api_version: "1.4.305" };
+  await Deno.writeTextFile(manifest, JSON.stringify({ file_format_version: "1.0.0", ICD: icd }));
+  return {
+    library,
+    environment: {
+      [LIBRARY_VARIABLE]: library,
+      NULL_GPU_COMPILER: RADV,
+      VK_DRIVER_FILES: manifest,
+      VK_ICD_FILENAMES: manifest, // what older loaders call it
+      MESA_SHADER_CACHE_DISABLE: "1",
+      QUERN_DEVICE: "webgpu",
+    },
+  };
+}
+
+/** What a program wrote. */
+export interface ProgramOutput {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs a program of this folder on a GPU of a family.
+ * @throws Error where it fails, with the end of what it wrote
+ */
+export async function runOnNullGpu(
+  { environment }: NullGpu,
+  program: string,
+  { args = [], family = DEFAULT_FAMILY, debug }: {
+    args?: readonly string[];
+    family?: string;
+    /** What RADV writes of the shaders that it compiles. */
+    debug?: string;
+  } = {},
+): Promise<ProgramOutput> {
+  const decoder = new TextDecoder();
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "--no-lock", new URL(program, import.meta.url).href, ...args],
+    env: {
+      ...environment,
+      RADV_FORCE_FAMILY: family,
+      ...(debug === undefined ? {} : { RADV_DEBUG: debug }),
+    },
+  }).output();
+  const output = { stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  if (success) return output;
+  throw new Error(`Cannot run ${program} on ${family}: ${output.stderr.slice(-2000)}`);
+}
+
+/** The driver that this program runs on. Errors: Error where it is none. */
+export function openCounters(): { counts(): Counts; setDispatchTime(nanoseconds: number): void } {
+  const library = Deno.env.get(LIBRARY_VARIABLE);
+  if (!library) throw new Error("Cannot count commands: this program does not run on the null GPU");
+  const { symbols } = Deno.dlopen(library, {
+    null_gpu_counts: { parameters: ["buffer"], result: "void" },
+    null_gpu_dispatch_time: { parameters: ["u64"], result: "void" },
+  });
+  return {
+    counts() {
+      const words = new BigUint64Array(COUNTS.length);
+      symbols.null_gpu_counts(words);
+      return Object.fromEntries(COUNTS.map((name, i) => [name, Number(words[i])])) as Counts;
+    },
+    setDispatchTime: (nanoseconds) => symbols.null_gpu_dispatch_time(BigInt(nanoseconds)),
+  };
+}
