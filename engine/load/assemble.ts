@@ -137,6 +137,7 @@ export async function assemble(
     ...(options.signal && { signal: options.signal }),
   });
   await network.prepare();
+  await runner.prepare();
   return {
     scheduler,
     observer: runner.observer,

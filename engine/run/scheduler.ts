@@ -185,8 +185,9 @@ export class Scheduler {
         // Without an evaluation, memory that was just freed is there in the next round.
         this.#isBlocked = this.#evaluations > 0 && this.load > 0 && !submit && !before;
         if (!submit && !before) return;
-        // Reading begins only now: in Deno the call blocks until this submit is done, and its tail
-        // (a sleep) then overlaps the next one.
+        // Reading begins only now, since in Deno the call blocks until this submit is done. Whoever else
+        // uses the thread has had a turn, in which the device worked.
+        await nextTask();
         before = submit && { submit, sampled: submit.read() };
         if (submit) this.#steps.measure(submit, performance.now() - started);
       }

@@ -1,6 +1,6 @@
 // A step's input and output. planner.ts makes plans, step_runner.ts runs them.
 
-import { PLAN_ROW } from "../../kernels/mod.ts";
+import { PLAN_ROW, type SamplingNeeds } from "../../kernels/mod.ts";
 import type { StepShape } from "../nn/mod.ts";
 import type { ImageRun } from "../prompt/mod.ts";
 
@@ -46,7 +46,7 @@ export function slotsOf({ outputs, rows }: StepPlan): number[] {
   return Array.from(outputs, (row) => rows[row * PLAN_ROW.words + PLAN_ROW.word.slot]!);
 }
 
-/** Whether commands that were recorded for one shape can run the other. */
-export function isSameShape(a: StepShape, b: StepShape): boolean {
-  return (Object.keys(a) as (keyof StepShape)[]).every((key) => a[key] === b[key]);
+/** Whether commands that were recorded for one shape, or for such needs, can run the other. */
+export function isSameShape<T extends StepShape | SamplingNeeds>(a: T, b: T): boolean {
+  return (Object.keys(a) as (keyof T)[]).every((key) => a[key] === b[key]);
 }

@@ -30,7 +30,7 @@ import { SlotMemory } from "./slot_memory.ts";
 import type { StepExecutor } from "./step_executor.ts";
 import { MOST_REPEATS, type Sampled, slotsOf, type StepPlan } from "./step_plan.ts";
 import { type ObservedStep, StepObserver } from "./step_observer.ts";
-import { StepRecorder } from "./step_recorder.ts";
+import { type Choice, StepRecorder } from "./step_recorder.ts";
 
 /** For steps that are never aborted. */
 const NEVER = () => false;
@@ -91,6 +91,11 @@ export class StepRunner implements StepExecutor {
     );
   }
 
+  /** Makes ready what the first step would wait for: in Deno the first read of a buffer takes 10 ms. */
+  async prepare(): Promise<void> {
+    await Promise.all(this.#readbacks.map((readback) => readback.read(4)));
+  }
+
   /** Sets the sampling of a slot, for the sequence that gets it. */
   assignSlot(slot: number, sampling: ResolvedSampling): void {
     this.#options[slot] = sampling;
@@ -100,25 +105,44 @@ export class StepRunner implements StepExecutor {
   /**
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
    * Call the result once, before the next-but-one submit.
-   * In Deno the call itself blocks until the GPU is done; see platform.ts.
+   * In Deno that call itself blocks until the GPU is done; see platform.ts.
    */
   submit(plan: StepPlan, repeats: number, isUnwanted = NEVER): () => Promise<Sampled> {
     this.#device.check();
     if (this.isObserved) return () => this.#submitObserved(plan, repeats, isUnwanted);
     this.#write(plan);
-    const { shape } = plan;
-    const recorder = this.#device.record();
+    const [first, ...rest] = this.#recorder.take(plan, repeats, this.#choice(plan, this.#turn));
     const readback = this.#readbacks[this.#turn++ % IN_FLIGHT];
-    const bytes = shape.outputs * 4;
-    for (let i = 0; i < repeats; i++) {
-      recorder.pass((pass) => {
-        this.#network.encode(pass, shape, "logits");
-        if (shape.outputs > 0) this.#sampler?.encode(pass, shape.outputs, this.#needs(plan));
-      });
-      if (bytes > 0) recorder.copy(this.#sampled, 0, readback.buffer, i * bytes, bytes);
-    }
-    this.#device.unless(isUnwanted, () => this.#device.submit(recorder.finish()));
-    return () => this.#read(readback, repeats * bytes);
+    this.#device.unless(isUnwanted, () => {
+      // Where a GPU waits for work, the first token is enough for it to begin.
+      if (this.#overlaps) this.#device.submit(first);
+      else rest.unshift(first);
+      if (rest.length > 0) this.#device.submit(...rest);
+    });
+    return async () => {
+      // Reading blocks until the device is done, which then should not have to wait for the host.
+      if (this.#overlaps) this.#recorder.prepare(plan, repeats, this.#choice(plan, this.#turn));
+      const words = repeats * plan.shape.outputs;
+      const tokens = new Uint32Array(await readback.readNow(Math.max(1, words) * 4));
+      return { tokens: tokens.subarray(0, words), logits: new Map() };
+    };
+  }
+
+  /** Whether the device computes beside the host. */
+  get #overlaps(): boolean {
+    return !this.#device.profile.capabilities.software;
+  }
+
+  /** The choice of a plan's tokens, for what is read in a turn. */
+  #choice(plan: StepPlan, turn: number): Choice | undefined {
+    const { outputs } = plan.shape;
+    const needs = this.#needs(plan);
+    return {
+      needs,
+      encode: (pass) => this.#sampler?.encode(pass, outputs, needs),
+      sampled: this.#sampled,
+      target: this.#readbacks[turn % IN_FLIGHT].buffer,
+    };
   }
 
   /**
@@ -130,8 +154,8 @@ export class StepRunner implements StepExecutor {
     if (this.isObserved) return; // sample() does it all
     this.#write(plan);
     const commands = this.#recorder.take(plan);
-    if (this.#device.profile.capabilities.software) this.#held.push(commands);
-    else this.#device.submit(commands);
+    if (this.#overlaps) this.#device.submit(...commands);
+    else this.#held.push(...commands);
   }
 
   /**
@@ -351,13 +375,5 @@ export class StepRunner implements StepExecutor {
       masks: options.some(({ masked }) => masked),
       stochastic: options.some(({ temperature }) => temperature > 0),
     };
-  }
-
-  async #read(readback: Readback, bytes: number): Promise<Sampled> {
-    const logits = new Map();
-    if (bytes > 0) return { tokens: new Uint32Array(await readback.read(bytes)), logits };
-    await this.#device.idle();
-    this.#device.check();
-    return { tokens: new Uint32Array(0), logits };
   }
 }

@@ -4,7 +4,6 @@
 // decoding, Leviathan et al. 2023). Which sequences run is decided in scheduler.ts.
 
 import { NO_TOKEN } from "../../kernels/mod.ts";
-import { nextTask } from "../async.ts";
 import { NotFiniteError, TapError } from "../errors.ts";
 import { DraftCost } from "./draft_cost.ts";
 import { PlanCache } from "./plan_cache.ts";
@@ -167,7 +166,7 @@ export class Steps {
     return { chunks, repeats, began, read };
   }
 
-  /** Submits a step whose masks are made while the GPU runs it. Other tasks run before its tokens are read. */
+  /** Submits a step whose masks are made while the GPU runs it. */
   #submitStep(
     plan: StepPlan,
     chunks: Chunk[],
@@ -186,11 +185,7 @@ export class Steps {
       made?.forEach((mask, i) => masks.set(first + i, mask));
       first += 1 + draft.length;
     }
-    const read = this.#executor.sample(plan, masks, wanted, isUnwanted);
-    return async () => {
-      await nextTask();
-      return await read();
-    };
+    return this.#executor.sample(plan, masks, wanted, isUnwanted);
   }
 
   /** The masks of what follows a sequence, and of what follows each token of its draft. */
@@ -229,7 +224,8 @@ export class Steps {
   /** Notes how long a submit took, from which the number of tokens of the next one follows. */
   measure({ repeats, chunks }: Submit, milliseconds: number): void {
     if (chunks.some(({ draft }) => draft.length > 0)) return;
-    this.#stepMilliseconds = milliseconds / repeats;
+    // One that took long for a reason of its own at most halves the number.
+    this.#stepMilliseconds = Math.min(milliseconds / repeats, 2 * this.#stepMilliseconds);
   }
 
   /** Collects a submit once it is done. Where a tap failed, that ends the submit's sequences alone. */
