@@ -193,6 +193,7 @@ const GPU = {
     timestamps: false,
     packedDot: true,
     subgroupSize: 32,
+    leastSubgroup: 32,
     software: false,
   },
   description: "a GPU",

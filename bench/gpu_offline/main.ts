@@ -1,12 +1,14 @@
-// `deno task bench:offline [decode] [kernels] [--families navi31,...] [--formats Q4_K,...] [--rows 1]`:
+// `deno task bench:offline [decode] [kernels] [roofline] [--families navi31,...] [--formats Q4_K,...] [--rows 1]`:
 // what of the speed on real GPUs can be told without one. `decode`: what a token takes of the host, on
-// a GPU that takes no time. `kernels`: the machine code that AMD's GPUs would run. Tables of Markdown.
+// a GPU that takes no time. `kernels`: the machine code that AMD's GPUs would run. `roofline`: what
+// follows for tokens per second. Tables of Markdown.
 
 import { parseArgs } from "node:util";
 import { load, print } from "../report.ts";
 import type { DecodeReport } from "./decode.ts";
 import { type KernelCode, parseKernels } from "./isa.ts";
 import { DEFAULT_FAMILY, findNullGpu, runOnNullGpu } from "./null_gpu.ts";
+import { roofline } from "./roofline.ts";
 
 /** GPUs whose code is looked at: RDNA 1 to 4, GCN, and one within a processor. */
 const FAMILIES = "navi10,navi31,gfx1201,vega10,renoir";
@@ -76,6 +78,10 @@ if (import.meta.main) {
       rows: { type: "string" },
     },
   });
+  const wants = (part: string) => positionals.length === 0 || positionals.includes(part);
+  if (wants("roofline")) {
+    printTable(["GPU", "model", "tokens/s", "of the published bandwidth"], roofline());
+  }
   const folder = await Deno.makeTempDir();
   try {
     const gpu = await findNullGpu(folder);
@@ -83,7 +89,6 @@ if (import.meta.main) {
       print(`Left out: ${gpu}`);
       Deno.exit(0);
     }
-    const wants = (part: string) => positionals.length === 0 || positionals.includes(part);
     if (wants("decode")) {
       print(`\nThe null GPU, ${DEFAULT_FAMILY}; load ${load()}`);
       for (const architecture of ["llama", "qwen3"]) {

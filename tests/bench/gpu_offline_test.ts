@@ -1,0 +1,100 @@
+// What is known of machine code without a GPU: how it is read, and bounds that kernels keep on GPUs of
+// several kinds. The latter is ignored, and says why, where the null GPU cannot be built.
+
+import { assert, assertEquals } from "@std/assert";
+import { type KernelCode, parseKernels } from "../../bench/gpu_offline/isa.ts";
+import { findNullGpu, runOnNullGpu } from "../../bench/gpu_offline/null_gpu.ts";
+
+/** A kernel of two loops, of which only the second one loads: three at a time, and then one more. */
+const CODE = `
+@@@ {"name":"output Q4_K, 1 rows","groups":2,"kernel":"linear Q4_K"}
+BB0
+	p_branch BB0
+disasm:
+BB0:
+	s_mov_b32 s0, 0                                             ; be8600ff 0f0f0f0f
+BB1:
+	v_add_f32_e32 v1, v1, v2                                    ; 06020501
+	s_cbranch_scc0 BB1                                          ; bfa10167
+BB2:
+	s_clause 0x2                                                ; bf850002
+	buffer_load_b128 v[16:19], v15, s[16:19], 0 offen           ; e05c0000 8044100f
+	buffer_load_b128 v[20:23], v15, s[16:19], 0 offen offset:16 ; e05c0010 8044140f
+	global_load_b128 v[4:7], v15, s[16:19]                      ; e05c0010 8044140f
+	s_waitcnt vmcnt(1)                                          ; bf89fc07
+	buffer_load_b128 v[24:27], v15, s[16:19], 0 offen           ; e05c0000 8044100f
+	s_cbranch_vccnz BB2                                         ; bfa10167
+BB3:
+	s_endpgm                                                    ; bfb00000
+*** SHADER STATS ***
+VGPRs: 48
+Spilled VGPRs: 1
+LDS size: 1024
+Subgroups per SIMD: 16
+Instructions: 9
+
+@@@ 
+`;
+
+Deno.test("parseKernels() reads loops, loads and statistics of machine code", () => {
+  const expected: KernelCode = {
+    name: "output Q4_K, 1 rows",
+    kernel: "linear Q4_K",
+    groups: 2,
+    registers: 48,
+    spilled: 1,
+    workgroupBytes: 1024,
+    occupancy: 16,
+    instructions: 9,
+    loopInstructions: 6,
+    loadsInFlight: 3,
+    perGroup: 3,
+  };
+  assertEquals(parseKernels(CODE), [expected]);
+  // Where Mesa has no disassembler, it prints its own form.
+  const own = CODE.replaceAll(/ +; [0-9a-f ]+$/gm, "").replaceAll(/^(BB\d):$/gm, "$1")
+    .replaceAll(/\bvmcnt/g, "loadcnt").replaceAll(/(branch\w*) BB/g, "$1 block:BB")
+    .replaceAll(/^\t(buffer_load)/gm, "\t v4: %1:v[4-7] = $1");
+  assertEquals(parseKernels(own), [expected]);
+});
+
+const folder = await Deno.makeTempDir();
+globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+const gpu = await findNullGpu(folder);
+
+/** Bounds of kernels of steps of few rows: most instructions in all. */
+const MOST_INSTRUCTIONS: Readonly<Record<string, number>> = {
+  "output Q4_K, 1 rows": 800,
+  "gate and up Q4_K, 1 rows": 1900,
+  "output Q8_0, 1 rows": 700,
+  "gate and up Q8_0, 1 rows": 1700,
+};
+
+for (const family of ["navi31", "vega10"]) {
+  const why = typeof gpu === "string" ? `: ${gpu}` : "";
+  Deno.test({
+    name: `kernels of steps of few rows keep their bounds on ${family}${why}`,
+    ignore: why !== "",
+    async fn() {
+      const { stderr } = await runOnNullGpu(gpu as Exclude<typeof gpu, string>, "kernels.ts", {
+        args: ["Q4_K", "Q8_0"],
+        family,
+        debug: "shaders,shaderstats",
+      });
+      const kernels = parseKernels(stderr);
+      for (const { name, kernel, spilled, loadsInFlight, instructions } of kernels) {
+        const what = `${name} (${kernel})`;
+        if (/, [124] rows$/.test(name)) assertEquals(spilled, 0, `${what} spills registers`);
+        if (name === "attention, 1 rows") {
+          assert(loadsInFlight >= 8, `${what} has ${loadsInFlight} loads under way`);
+        }
+        const most = MOST_INSTRUCTIONS[name] ?? Infinity;
+        assert(instructions <= most, `${what} has ${instructions} instructions`);
+      }
+      const found = Object.keys(MOST_INSTRUCTIONS).filter((name) =>
+        kernels.some((kernel) => kernel.name === name)
+      );
+      assertEquals(found, Object.keys(MOST_INSTRUCTIONS));
+    },
+  });
+}
