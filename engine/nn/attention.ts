@@ -10,6 +10,7 @@ import {
   type FloatRows,
   type HeadShape,
   type LayerCache,
+  MOST_SPLITS,
   type Norm,
   partialBytes,
   sumWork,
@@ -184,7 +185,7 @@ export function attend(
   const { limits } = network.options;
   network.boundTileRows(device.mostTileRows(options));
   const split = device.decodeSplit;
-  const maxSplits = Math.ceil(limits.context / split);
+  const maxSplits = Math.min(MOST_SPLITS, Math.ceil(limits.context / split));
   const partials = (rows: number, splits: number) =>
     network.scratchAllocator.buffer("partials", partialBytes(options, rows, splits), "scratch");
   const { heads, headDim, valueDim = headDim } = options;

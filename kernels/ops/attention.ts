@@ -8,15 +8,18 @@ import type { HeadShape } from "./kv_cache.ts";
 export interface AttentionTiling {
   /** Rows of one sequence per workgroup: 1 in decode. */
   tileRows: number;
-  /** Positions per split. */
+  /** Positions per split, at least: it is doubled for contexts that would have more than `maxSplits`. */
   split: number;
-  /** Splits that the longest context has. */
+  /** Most splits of a context. */
   maxSplits: number;
   /** [tiles] of {@linkcode QUERY_TILE}. */
   tiles: Buffer;
   /** Scratch of `partialBytes`, shared by all layers. */
   partials: Buffer;
 }
+
+/** Splits of a context beyond which they get longer, not more: this many fill any device. */
+export const MOST_SPLITS = 64;
 
 /** Bytes of the splits' partial results. */
 export function partialBytes(shape: HeadShape, rows: number, maxSplits: number): number {

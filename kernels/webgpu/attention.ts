@@ -27,6 +27,22 @@ const WORKGROUP = 64;
 
 const RECORDS = structs(STEP_ROW, QUERY_TILE);
 
+/** Invocations that share the softmax of a query, see attention.wgsl. */
+const SOFTMAX_PARTS = 8;
+
+/** Loads of keys, and of values, that an invocation has under way at a time: the most that divide them. */
+const UNROLLS = [8, 4, 2, 1] as const;
+
+/** Products of a key and a query in the text of the loop over keys: beyond it, compiling takes long. */
+const MOST_PRODUCTS = 128;
+const MOST_PRODUCTS_SOFTWARE = 4;
+
+/** Invocations that merge heads, where barriers are dear. */
+const MERGE_WORKGROUP_SOFTWARE = 16;
+
+/** Queries of a workgroup up to which an invocation keeps the sums of all of them in registers. */
+const MOST_SUMS = 8;
+
 /**
  * Most queries, rows times heads, whose vectors, scores and results one workgroup holds.
  * Errors: GpuError where it holds none.
@@ -34,7 +50,7 @@ const RECORDS = structs(STEP_ROW, QUERY_TILE);
 function mostQueries(device: Gpu, shape: HeadShape): number {
   const { headDim, valueDim = headDim } = shape;
   const room = device.gpu.limits.maxComputeWorkgroupStorageSize;
-  const each = headDim * 4 + WORKGROUP * 4 + 12;
+  const each = headDim * 4 + (WORKGROUP + 1) * 4 + 12;
   const fits = Math.floor((room - 2048) / each);
   if (fits < 1) {
     const state = `a query wants ${each} of the device's ${room} bytes of workgroup memory`;
@@ -59,13 +75,60 @@ export function mostTileRows(device: Gpu, shape: HeadShape): number {
   return Math.max(1, Math.min(8, Math.floor(queries / chunk)));
 }
 
+/** How the invocations of a workgroup share keys and values, and how many loads each has under way. */
+function shares(
+  device: Gpu,
+  { headDim, valueDim, half, queries }: {
+    headDim: number;
+    valueDim: number;
+    half: boolean;
+    queries: number;
+  },
+) {
+  const { software } = device.capabilities;
+  // More columns in one load are fewer lanes and more teams: too many for the queries of a small tile.
+  const isWide = !software && half && headDim % 8 === 0 && valueDim % 8 === 0;
+  const each = isWide ? 2 : 1;
+  const valueLoads = valueDim / 4 / each;
+  const lanes = Math.min(WORKGROUP, valueLoads);
+  const teams = Math.floor(WORKGROUP / lanes);
+  const columns = Math.ceil(valueLoads / WORKGROUP);
+  // The teams' sums are added up where the queries were. A driver on the CPU has few registers.
+  const positionTeams = !software && teams > 1 && queries <= MOST_SUMS && valueDim <= headDim;
+  const products = software ? MOST_PRODUCTS_SOFTWARE : MOST_PRODUCTS;
+  const keyLoads = headDim / 4 / each;
+  const most = Math.floor(products / (each * queries));
+  const unroll = (count: number) =>
+    UNROLLS.find((loads) => count % loads === 0 && loads <= most) ?? 1;
+  return {
+    WIDE: isWide,
+    EACH: each,
+    LANES: lanes,
+    ROWS: teams,
+    POSITION_TEAMS: positionTeams,
+    QUERY_ROWS: positionTeams ? 1 : teams,
+    ITEMS: positionTeams ? queries : Math.ceil(queries / teams),
+    COLUMNS: columns,
+    KEY_UNROLL: unroll(keyLoads),
+    VALUE_UNROLL: unroll(positionTeams ? 2 ** Math.floor(Math.log2(WORKGROUP / teams)) : WORKGROUP),
+  };
+}
+
+/** The two kernels, bound with splits of one length. */
+interface Splitting {
+  readonly split: number;
+  readonly scores: Dispatch;
+  readonly merge: Dispatch;
+}
+
 /** Attention of query tiles over their sequences, then the merge of the splits. */
 export class Attention {
-  readonly #scores: Dispatch;
-  readonly #merge: Dispatch;
+  /** By their lengths, shortest first: the last covers any context. */
+  readonly #splittings: readonly Splitting[];
   readonly #options: AttentionOptions;
   readonly #tiling: AttentionTiling;
-  readonly #groups: number;
+  /** Workgroups that a row's heads take to be merged. */
+  readonly #merged: number;
   readonly #chunks: number;
 
   /**
@@ -88,7 +151,6 @@ export class Attention {
     const { chunk, chunks } = chunkOf(device, options);
     this.#options = options;
     this.#tiling = tiling;
-    this.#groups = y.stride / GROUP;
     this.#chunks = chunks;
     const seen = {
       CAUSAL: causal,
@@ -98,9 +160,8 @@ export class Attention {
       CHUNKED: window?.kind === "chunked",
       SYMMETRIC: window?.kind === "symmetric",
     };
-    const LANES = Math.min(WORKGROUP, valueDim / 4);
-    const ROWS = Math.floor(WORKGROUP / LANES);
-    this.#scores = device.kernel({
+    const queries = tileRows * chunk;
+    const scores = device.kernel({
       name: "attention",
       source: attentionSource,
       constants: {
@@ -114,18 +175,19 @@ export class Attention {
         GROUP: heads / kvHeads,
         CHUNK: chunk,
         CHUNKS: chunks,
-        QUERIES_COUNT: tileRows * chunk,
-        LANES,
-        ROWS,
-        ITEMS: Math.ceil(tileRows * chunk / ROWS),
-        COLUMNS: Math.ceil(valueDim / 4 / WORKGROUP),
+        QUERIES_COUNT: queries,
+        STRIDE: queries > SOFTMAX_PARTS ? queries | 1 : queries, // few share a bank of memory
+        LEAVES_EARLY: !device.capabilities.software, // there, all that follows would run under a mask
+        SOFTMAX_UNROLL: device.capabilities.software ? 1 : WORKGROUP / SOFTMAX_PARTS,
+        ...shares(device, { headDim, valueDim, half: cache.half, queries }),
         SOFTCAP: softcap > 0,
         ALIBI: alibi > 0,
         TEMPERATURE: temperature !== undefined,
         ...seen,
       },
       snippets: [RECORDS, cacheSource, windowSource],
-    }).bind({
+    });
+    const read = {
       rows: state.rows,
       tiles,
       table: state.table,
@@ -134,12 +196,12 @@ export class Attention {
       ...(sharedValues ? {} : { values: cache.values! }),
       partials,
       ...(alibi > 0 ? { slopes: slopesBuffer(device, heads, alibi) } : {}),
-    }, {
+    };
+    const params = {
       stride: qkv.stride,
       first,
       kv_heads: kvHeads,
       max_blocks: state.maxBlocks,
-      split,
       max_splits: maxSplits,
       window: window?.size ?? 0,
       scale,
@@ -147,27 +209,78 @@ export class Attention {
       temperature: temperature?.scale ?? 0,
       stretch: temperature?.length ?? 1,
       stretch_offset: temperature?.offset ?? 0,
-    });
+    };
     const QUANTIZED_OUTPUT = isQuantized(y);
     const SINKS = sinks !== undefined;
-    this.#merge = device.kernel({
+    const HEADS = headsMergedTogether(valueDim);
+    const groups = y.stride / GROUP;
+    this.#merged = Math.ceil(groups * GROUP / (HEADS * valueDim));
+    const MERGE = device.capabilities.software ? MERGE_WORKGROUP_SOFTWARE : WORKGROUP;
+    const mergeLanes = Math.min(MERGE, HEADS * valueDim / 4);
+    const merge = device.kernel({
       name: "attention merge",
       source: mergeSource,
-      constants: { WORKGROUP: 32, VALUE_DIM: valueDim, QUANTIZED_OUTPUT, SINKS, ...seen },
+      constants: {
+        WORKGROUP: MERGE,
+        HEADS,
+        LANES: mergeLanes,
+        TEAMS: Math.floor(MERGE / mergeLanes),
+        SPLITS: maxSplits,
+        SHARE: Math.ceil(HEADS * maxSplits / MERGE),
+        UNROLL: Math.min(maxSplits, UNROLLS[0]),
+        VALUE_DIM: valueDim,
+        QUANTIZED_OUTPUT,
+        SINKS,
+        ...seen,
+      },
       snippets: [RECORDS, windowSource, ...(QUANTIZED_OUTPUT ? [quantizeGroupSource] : [])],
-    }).bind(
-      { rows: state.rows, tiles, partials, y: bufferOf(y), ...(sinks ? { sinks } : {}) },
-      { heads, groups: this.#groups, split, max_splits: maxSplits, window: window?.size ?? 0 },
-    );
+    });
+    const merged = {
+      rows: state.rows,
+      tiles,
+      partials,
+      y: bufferOf(y),
+      ...(sinks ? { sinks } : {}),
+    };
+    const most = Math.min(state.maxBlocks * BLOCK, mostSeen(options, tileRows));
+    this.#splittings = lengths(tiling, most).map((split) => ({
+      split,
+      scores: scores.bind(read, { ...params, split }),
+      merge: merge.bind(merged, {
+        heads,
+        groups,
+        split,
+        max_splits: maxSplits,
+        window: window?.size ?? 0,
+      }),
+    }));
   }
 
   /** Records `tiles` tiles whose sequences have at most `positions` positions. */
   encode(pass: GPUComputePassEncoder, tiles: number, positions: number): void {
-    const { split, tileRows } = this.#tiling;
-    const splits = Math.ceil(Math.min(positions, mostSeen(this.#options, tileRows)) / split);
-    encodeDispatch(pass, this.#scores, [splits, this.#options.kvHeads * this.#chunks, tiles]);
-    encodeDispatch(pass, this.#merge, [Math.ceil(this.#groups / 32), tileRows, tiles]);
+    const { maxSplits, tileRows } = this.#tiling;
+    const seen = Math.min(positions, mostSeen(this.#options, tileRows));
+    const splitting = this.#splittings.find(({ split }) => seen <= split * maxSplits) ??
+      this.#splittings.at(-1)!;
+    const splits = Math.ceil(seen / splitting.split);
+    const { scores, merge } = splitting;
+    encodeDispatch(pass, scores, [splits, this.#options.kvHeads * this.#chunks, tiles]);
+    encodeDispatch(pass, merge, [this.#merged, tileRows, tiles]);
   }
+}
+
+/** Lengths of splits for contexts of up to `most` positions: doubled until there are few enough. */
+function lengths({ split, maxSplits }: AttentionTiling, most: number): number[] {
+  const all = [split];
+  while (all.at(-1)! * maxSplits < most) all.push(2 * all.at(-1)!);
+  return all;
+}
+
+/** Heads whose values together are whole groups of columns: 1, 2, 4 or 8. */
+function headsMergedTogether(valueDim: number): number {
+  let heads = 1;
+  while (heads * valueDim % GROUP !== 0) heads *= 2;
+  return heads;
 }
 
 /** Most positions that the rows of a tile see together. */

@@ -24,17 +24,9 @@ struct Params {
 @group(0) @binding(2) var<storage, read> tiles: array<QueryTile>;     // [tiles]
 @group(0) @binding(3) var<storage, read> table: array<u32>;          // [slots, max_blocks]
 @group(0) @binding(4) var<storage, read> qkv: array<vec4<f32>>;      // [rows, stride / 4]
-#if HALF_CACHE
-@group(0) @binding(5) var<storage, read> keys: array<vec2<u32>>;
-#else
-@group(0) @binding(5) var<storage, read> keys: array<vec4<f32>>;
-#end
+@group(0) @binding(5) var<storage, read> keys: array<Packed>;
 #if !SHARED_VALUES
-#if HALF_CACHE
-@group(0) @binding(6) var<storage, read> values: array<vec2<u32>>;
-#else
-@group(0) @binding(6) var<storage, read> values: array<vec4<f32>>;
-#end
+@group(0) @binding(6) var<storage, read> values: array<Packed>;
 #end
 // [rows, heads, max_splits, 1 + VALUE_QUADS]: (maximum, sum, _, _), then the unnormalized output.
 @group(0) @binding(7) var<storage, read_write> partials: array<vec4<f32>>;
@@ -45,39 +37,54 @@ struct Params {
 const QUERIES = TILE * CHUNK;
 const QUADS = HEAD_DIM / 4u;        // vec4 in a head of queries and keys
 const VALUE_QUADS = VALUE_DIM / 4u; // vec4 in a head of values
+const KEY_LOADS = QUADS / EACH;
+const VALUE_LOADS = VALUE_QUADS / EACH;
 const PARTS = 8u;                   // invocations that share the softmax of one query
 const LOWEST = -3.0e38;
-const_assert HEAD_DIM % 4u == 0u && VALUE_DIM % 4u == 0u;
+const_assert HEAD_DIM % (4u * EACH) == 0u && VALUE_DIM % (4u * EACH) == 0u;
 const_assert WORKGROUP % PARTS == 0u && LANES * ROWS <= WORKGROUP;
-const_assert ITEMS * ROWS >= QUERIES && COLUMNS * WORKGROUP >= VALUE_QUADS;
+const_assert ITEMS * QUERY_ROWS >= QUERIES && COLUMNS * WORKGROUP >= VALUE_LOADS;
+const_assert KEY_LOADS % KEY_UNROLL == 0u && WORKGROUP % VALUE_UNROLL == 0u;
+const_assert STRIDE >= QUERIES;
 
-var<workgroup> queries: array<vec4<f32>, QUERIES * QUADS>;
-var<workgroup> scores: array<f32, QUERIES * WORKGROUP>;
+// An index that is known when compiling costs nothing, any other one is held within its array: so
+// the queries stand innermost.
+var<workgroup> queries: array<array<vec4<f32>, QUERIES>, QUADS>;
+var<workgroup> scores: array<array<f32, STRIDE>, WORKGROUP>;
 var<workgroup> value_at: array<u32, WORKGROUP>;
 var<workgroup> part: array<f32, WORKGROUP>;
 var<workgroup> maximum: array<f32, QUERIES>;
 var<workgroup> total: array<f32, QUERIES>;
 var<workgroup> correction: array<f32, QUERIES>;
 
-fn key4(at: u32) -> vec4<f32> {
-  #if HALF_CACHE
-  let pair = keys[at];
-  return vec4(unpack2x16float(pair.x), unpack2x16float(pair.y));
-  #else
-  return keys[at];
-  #end
+// What one load from the cache gives: EACH quads of floats.
+#if HALF_CACHE
+#if WIDE
+alias Packed = vec4<u32>;
+fn quad0(packed: Packed) -> vec4<f32> {
+  return vec4(unpack2x16float(packed.x), unpack2x16float(packed.y));
 }
+fn quad1(packed: Packed) -> vec4<f32> {
+  return vec4(unpack2x16float(packed.z), unpack2x16float(packed.w));
+}
+#else
+alias Packed = vec2<u32>;
+fn quad0(packed: Packed) -> vec4<f32> {
+  return vec4(unpack2x16float(packed.x), unpack2x16float(packed.y));
+}
+#end
+#else
+alias Packed = vec4<f32>;
+fn quad0(packed: Packed) -> vec4<f32> {
+  return packed;
+}
+#end
 
-fn value4(at: u32) -> vec4<f32> {
+fn load_value(at: u32) -> Packed {
   #if SHARED_VALUES
-  return key4(at);
-  #else
-  #if HALF_CACHE
-  let pair = values[at];
-  return vec4(unpack2x16float(pair.x), unpack2x16float(pair.y));
+  return keys[at];
   #else
   return values[at];
-  #end
   #end
 }
 
@@ -122,28 +129,41 @@ fn main(
   let begin = seen.x + split * params.split;
   let end = min(begin + params.split, seen.y);
 
+  #if LEAVES_EARLY
+  if (begin >= end) {
+    return; // The tile sees fewer positions than others of this dispatch.
+  }
+  #end
+
   for (var i = thread; i < QUERIES * QUADS; i += WORKGROUP) {
     let query = i / QUADS;
     let row = min(query / CHUNK, row_count - 1u);
     let head = kv_head * GROUP + min(chunk + query % CHUNK, GROUP - 1u);
     let at = ((first_row + row) * params.stride + params.first) / 4u + head * QUADS + i % QUADS;
-    queries[i] = query4(at, first_position + row);
+    queries[i % QUADS][query] = query4(at, first_position + row);
   }
   for (var i = thread; i < QUERIES; i += WORKGROUP) {
     maximum[i] = LOWEST;
     total[i] = 0.0;
   }
-  // Weighted values: LANES invocations share the columns of a query, ROWS queries go side by side,
-  // and an invocation owns column `column` and every WORKGROUP-th after it of every ROWS-th query.
+  // Weighted values: LANES invocations share the columns of a value, and ROWS such teams go side by
+  // side. POSITION_TEAMS: each team takes other positions, of all queries, and at the end the teams'
+  // sums are added up. Otherwise each takes every ROWS-th query.
   let column = thread % LANES;
-  let first_query = thread / LANES;
+  let team = thread / LANES;
   #for i in 0..ITEMS
-  let query$i = min(first_query + u32($i) * ROWS, QUERIES - 1u);
+  #if POSITION_TEAMS
+  const query$i: u32 = $i;
+  #else
+  let query$i = min(team + $i * ROWS, QUERIES - 1u);
+  #end
   #end
   #for c in 0..COLUMNS
-  let column$c = min(column + u32($c) * WORKGROUP, VALUE_QUADS - 1u);
+  let column$c = min(column + $c * WORKGROUP, VALUE_LOADS - 1u);
   #for i in 0..ITEMS
-  var output$c_$i = vec4(0.0);
+  #for e in 0..EACH
+  var output$c_$i_$e = vec4(0.0);
+  #end
   #end
   #end
   workgroupBarrier();
@@ -154,28 +174,37 @@ fn main(
     let nearest = min(position, end - 1u);
     let block = table[slot * params.max_blocks + nearest / BLOCK];
     let cached = cached_head(block, kv_head, params.kv_heads, nearest);
-    let at = cached * QUADS;
+    let at = cached * KEY_LOADS;
     #if SHARED_VALUES
     value_at[thread] = at;
     #else
-    value_at[thread] = cached * VALUE_QUADS;
+    value_at[thread] = cached * VALUE_LOADS;
     #end
     #for m in 0..QUERIES_COUNT
     var score$m = 0.0;
     #end
-    for (var j = 0u; j < QUADS; j++) {
-      let key = key4(at + j);
+    // Several loads at a time, lest each be waited for.
+    for (var j = 0u; j < KEY_LOADS; j += KEY_UNROLL) {
+      #for u in 0..KEY_UNROLL
+      let packed$u = keys[at + j + $u];
+      #end
+      #for u in 0..KEY_UNROLL
+      #for e in 0..EACH
+      let key$u_$e = quad$e(packed$u);
+      let quad$u_$e = (j + $u) * EACH + $e;
       #for m in 0..QUERIES_COUNT
-      score$m += dot(queries[u32($m) * QUADS + j], key);  // attention scores: q . k
+      score$m += dot(queries[quad$u_$e][$m], key$u_$e);  // attention scores: q . k
+      #end
+      #end
       #end
     }
     #for m in 0..QUERIES_COUNT
     {
-      let query = first_position + u32($m) / CHUNK;
+      let query = first_position + $m / CHUNK;
       let sees = inside && first_seen(query) <= position && position < after_seen(query, end, tile.image_end);
-      let head = kv_head * GROUP + min(chunk + u32($m) % CHUNK, GROUP - 1u);
+      let head = kv_head * GROUP + min(chunk + $m % CHUNK, GROUP - 1u);
       let logit = logit_of(score$m, head, query, position);
-      scores[u32($m) * WORKGROUP + thread] = select(LOWEST, logit, sees);
+      scores[thread][$m] = select(LOWEST, logit, sees);
     }
     #end
     workgroupBarrier();
@@ -185,8 +214,10 @@ fn main(
       let m = min(m0 + thread / PARTS, QUERIES - 1u);
       let lane = thread % PARTS;
       var peak = LOWEST;
-      for (var j = lane; j < WORKGROUP; j += PARTS) {
-        peak = max(peak, scores[m * WORKGROUP + j]);
+      for (var j = lane; j < WORKGROUP; j += PARTS * SOFTMAX_UNROLL) {
+        #for u in 0..SOFTMAX_UNROLL
+        peak = max(peak, scores[j + $u * PARTS][m]);
+        #end
       }
       part[thread] = peak;
       workgroupBarrier();
@@ -200,12 +231,14 @@ fn main(
       var sum = 0.0;
       let mine = m0 + thread / PARTS < QUERIES;
       if (mine) {
-        for (var j = lane; j < WORKGROUP; j += PARTS) {
-          let score = scores[m * WORKGROUP + j];
-          // Not the other way around: a score that is NaN has to be seen in the result.
-          let weight = select(exp(score - peak), 0.0, score <= LOWEST);
-          scores[m * WORKGROUP + j] = weight;
-          sum += weight;
+        // Not the other way around: a score that is NaN has to be seen in the result.
+        for (var j = lane; j < WORKGROUP; j += PARTS * SOFTMAX_UNROLL) {
+          #for u in 0..SOFTMAX_UNROLL
+          let score$u = scores[j + $u * PARTS][m];
+          let weight$u = select(exp(score$u - peak), 0.0, score$u <= LOWEST);
+          scores[j + $u * PARTS][m] = weight$u;
+          sum += weight$u;
+          #end
         }
       }
       part[thread] = sum;
@@ -227,36 +260,87 @@ fn main(
     #end
     #for c in 0..COLUMNS
     #for i in 0..ITEMS
-    output$c_$i *= correction$i;
+    #for e in 0..EACH
+    output$c_$i_$e *= correction$i;
     #end
     #end
+    #end
+    // Past the last position, weights are 0 and the last value is read again.
     let count = min(end - base, WORKGROUP);
-    for (var j = 0u; j < count; j++) {
+    #if POSITION_TEAMS
+    for (var j = team * VALUE_UNROLL; j < count; j += ROWS * VALUE_UNROLL) {
+    #else
+    for (var j = 0u; j < count; j += VALUE_UNROLL) {
+    #end
+      #for u in 0..VALUE_UNROLL
       #for c in 0..COLUMNS
-      let value$c = value4(value_at[j] + column$c);
+      let packed$u_$c = load_value(value_at[j + $u] + column$c);
+      #end
+      #end
+      #for u in 0..VALUE_UNROLL
+      #for c in 0..COLUMNS
+      #for e in 0..EACH
+      let value$u_$c_$e = quad$e(packed$u_$c);
+      #end
+      #end
       #for i in 0..ITEMS
-      output$c_$i += scores[query$i * WORKGROUP + j] * value$c;
+      let weight$u_$i = scores[j + $u][query$i];
+      #for c in 0..COLUMNS
+      #for e in 0..EACH
+      output$c_$i_$e += weight$u_$i * value$u_$c_$e;
+      #end
+      #end
       #end
       #end
     }
     workgroupBarrier();
   }
 
+  #if POSITION_TEAMS
+  // The sums of the other teams, one after the other, by way of what held the queries.
+  for (var other = 1u; other < ROWS; other++) {
+    if (team == other) {
+      #for i in 0..ITEMS
+      #for e in 0..EACH
+      queries[column0 * EACH + $e][$i] = output0_$i_$e;
+      #end
+      #end
+    }
+    workgroupBarrier();
+    if (team == 0u) {
+      #for i in 0..ITEMS
+      #for e in 0..EACH
+      output0_$i_$e += queries[column0 * EACH + $e][$i];
+      #end
+      #end
+    }
+    workgroupBarrier();
+  }
+  #end
+
   let heads = params.kv_heads * GROUP;
   #for i in 0..ITEMS
   {
-    let query = first_query + u32($i) * ROWS;
+    #if POSITION_TEAMS
+    const query: u32 = $i;
+    let is_mine = team == 0u;
+    #else
+    let query = team + $i * ROWS;
+    let is_mine = team < ROWS && query < QUERIES;
+    #end
     let row = query / CHUNK;
     let head = chunk + query % CHUNK;
-    if (first_query < ROWS && query < QUERIES && row < row_count && head < GROUP) {
+    if (is_mine && row < row_count && head < GROUP) {
       let result = (first_row + row) * heads + kv_head * GROUP + head;
       let at = (result * params.max_splits + split) * (1u + VALUE_QUADS);
       if (column == 0u) {
         partials[at] = vec4(maximum[query], total[query], 0.0, 0.0);
       }
       #for c in 0..COLUMNS
-      if (column + u32($c) * WORKGROUP < VALUE_QUADS) {
-        partials[at + 1u + column + u32($c) * WORKGROUP] = output$c_$i;
+      if (column + $c * WORKGROUP < VALUE_LOADS) {
+        #for e in 0..EACH
+        partials[at + 1u + (column + $c * WORKGROUP) * EACH + $e] = output$c_$i_$e;
+        #end
       }
       #end
     }

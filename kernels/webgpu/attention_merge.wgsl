@@ -1,6 +1,7 @@
 // Joins the splits of attention.wgsl into its output [rows, heads, VALUE_DIM], as f32 or as int8
-// groups of 32 for the output projection. One invocation per group of 32 columns of one row.
-// A sink (Xiao et al. 2023) is a logit of its head that takes weight and has no value.
+// groups of 32 for the output projection. A workgroup has HEADS heads of one row, one where its values
+// are whole groups: what each split weighs is computed once, then the invocations share columns and
+// splits. A sink (Xiao et al. 2023) is a logit of its head that takes weight and has no value.
 struct Params {
   heads: u32,
   groups: u32,      // groups of 32 columns of the output, padding included
@@ -22,55 +23,133 @@ struct Params {
 #end
 
 const QUADS = VALUE_DIM / 4u;
+const COLUMNS = HEADS * QUADS;                 // vec4 of a workgroup's output
+const LOWEST = -3.0e38;
+const_assert COLUMNS % 8u == 0u && LANES * TEAMS <= WORKGROUP && LANES <= COLUMNS && HEADS <= WORKGROUP && SHARE * WORKGROUP >= HEADS * SPLITS;
 
-// Output column `column` (in vec4) of a row whose sequence has `splits` splits.
-fn merged(row: u32, column: u32, splits: u32) -> vec4<f32> {
-  let head = column / QUADS;
-  if (head >= params.heads) {
-    return vec4(0.0);
-  }
-  let first = (row * params.heads + head) * params.max_splits * (1u + QUADS);
-  var maximum = partials[first].x;
-  for (var s = 1u; s < splits; s++) {
-    maximum = max(maximum, partials[first + s * (1u + QUADS)].x);
-  }
-  var sum = 0.0;
-  #if SINKS
-  maximum = max(maximum, sinks[head]);
-  sum = exp(sinks[head] - maximum);
-  #end
-  var value = vec4(0.0);
+// Of each head and split: its maximum, and the sum of its weights. Then both by the common maximum.
+var<workgroup> weights: array<vec2<f32>, HEADS * SPLITS>;
+var<workgroup> totals: array<f32, HEADS>;
+var<workgroup> sums: array<vec4<f32>, TEAMS * COLUMNS>;
+
+fn partial_of(row: u32, head: u32, split: u32) -> u32 {
+  let known = min(head, params.heads - 1u);  // Past the last head is padding.
+  return ((row * params.heads + known) * params.max_splits + split) * (1u + QUADS);
+}
+
+// The greatest logit of a head of the workgroup: `weights` as they were read.
+fn peak_of(own: u32, head: u32, splits: u32) -> f32 {
+  var peak = LOWEST;
   for (var s = 0u; s < splits; s++) {
-    let at = first + s * (1u + QUADS);
-    let weight = exp(partials[at].x - maximum);
-    sum += weight * partials[at].y;
-    value += weight * partials[at + 1u + column % QUADS];
+    peak = max(peak, weights[own * SPLITS + s].x);
   }
-  return value / sum;
+  #if SINKS
+  peak = max(peak, sinks[min(head, params.heads - 1u)]);
+  #end
+  return peak;
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  let group = id.x;
-  let tile = tiles[id.z];
-  if (group >= params.groups || id.y >= tile.rows) {
+fn main(
+  @builtin(workgroup_id) workgroup: vec3<u32>,
+  @builtin(local_invocation_index) thread: u32,
+) {
+  let tile = tiles[workgroup.z];
+  if (workgroup.y >= tile.rows) {
     return;
   }
-  let row = tile.first_row + id.y;
+  let row = tile.first_row + workgroup.y;
+  let first_head = workgroup.x * HEADS;
   // Splits of the tile, not of the row: a split of which the row sees nothing has sum 0.
   let seen = seen_by_tile(tile, rows[tile.first_row].position);
-  let splits = (seen.y - seen.x + params.split - 1u) / params.split;
-  // A loop, not eight copies of merged(): drivers would take several times as long to compile it.
-  var x: array<vec4<f32>, 8>;
-  for (var j = 0u; j < 8u; j++) {
-    x[j] = merged(row, group * 8u + j, splits);
+  let splits = min((seen.y - seen.x + params.split - 1u) / params.split, SPLITS);
+
+  for (var i = thread; i < HEADS * splits; i += WORKGROUP) {
+    let own = i / splits;
+    let split = i % splits;
+    weights[own * SPLITS + split] = partials[partial_of(row, first_head + own, split)].xy;
   }
-  let at = row * params.groups + group;
-  #if QUANTIZED_OUTPUT
-  y[at] = quantize_group(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
-  #else
-  #for j in 0..8
-  y[at * 8u + $j] = x[$j];
+  workgroupBarrier();
+  // An invocation has at most SHARE of the pairs of a head and a split.
+  #for i in 0..SHARE
+  let pair$i = thread + $i * WORKGROUP;
+  let own$i = pair$i / splits;
+  var weight$i = 0.0;
+  if (pair$i < HEADS * splits) {
+    let peak = peak_of(own$i, first_head + own$i, splits);
+    weight$i = exp(weights[own$i * SPLITS + pair$i % splits].x - peak);
+  }
   #end
+  if (thread < HEADS) {
+    #if SINKS
+    let head = first_head + thread;
+    let peak = peak_of(thread, head, splits);
+    totals[thread] = exp(sinks[min(head, params.heads - 1u)] - peak);
+    #else
+    totals[thread] = 0.0;
+    #end
+  }
+  workgroupBarrier();
+  #for i in 0..SHARE
+  if (pair$i < HEADS * splits) {
+    let at = own$i * SPLITS + pair$i % splits;
+    weights[at] = vec2(weight$i, weight$i * weights[at].y);
+  }
   #end
+  workgroupBarrier();
+  if (thread < HEADS) {
+    var total = totals[thread];
+    for (var s = 0u; s < splits; s++) {
+      total += weights[thread * SPLITS + s].y;
+    }
+    totals[thread] = total;
+  }
+
+  // LANES invocations share the columns; TEAMS of them take different splits.
+  let lane = thread % LANES;
+  let team = thread / LANES;
+  if (team < TEAMS) {
+    for (var column = lane; column < COLUMNS; column += LANES) {
+      let own = column / QUADS;
+      let at = partial_of(row, first_head + own, 0u) + 1u + column % QUADS;
+      var sum = vec4(0.0);
+      for (var split = team; split < splits; split += TEAMS * UNROLL) {
+        #for u in 0..UNROLL
+        let split$u = min(split + $u * TEAMS, splits - 1u);
+        let value$u = partials[at + split$u * (1u + QUADS)];
+        #end
+        #for u in 0..UNROLL
+        // Chosen, not jumped over: the loads would move into the jump, and each be waited for.
+        let weight$u = select(0.0, weights[own * SPLITS + split$u].x, split + $u * TEAMS < splits);
+        sum += weight$u * value$u;
+        #end
+      }
+      sums[team * COLUMNS + column] = sum;
+    }
+  }
+  workgroupBarrier();
+
+  for (var group = thread; group < COLUMNS / 8u; group += WORKGROUP) {
+    var x: array<vec4<f32>, 8>;
+    for (var j = 0u; j < 8u; j++) {
+      let column = group * 8u + j;
+      let own = column / QUADS;
+      var sum = sums[column];
+      for (var other = 1u; other < TEAMS; other++) {
+        sum += sums[other * COLUMNS + column];
+      }
+      x[j] = select(vec4(0.0), sum / totals[own], first_head + own < params.heads);
+    }
+    let place = workgroup.x * (COLUMNS / 8u) + group;
+    if (place < params.groups) {
+      let at = row * params.groups + place;
+      #if QUANTIZED_OUTPUT
+      y[at] = quantize_group(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
+      #else
+      #for j in 0..8
+      y[at * 8u + $j] = x[$j];
+      #end
+      #end
+    }
+  }
 }

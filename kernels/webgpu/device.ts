@@ -63,8 +63,8 @@ import { GpuSampler } from "./sampling/sampler.ts";
 import { Sparsify } from "./sparsify.ts";
 import { timePasses } from "./time_passes.ts";
 
-/** Positions of a split of attention in decode: more of them where workgroups are dear. */
-const DECODE_SPLIT = 256;
+/** Positions of a split of attention in decode, at least: more of them where workgroups are dear. */
+const DECODE_SPLIT = 64;
 const DECODE_SPLIT_SOFTWARE = 1024;
 
 /** ggml_type of f32. */
