@@ -91,6 +91,8 @@ export interface Capabilities {
   readonly packedDot: boolean;
   /** Invocations in every subgroup, or 0 where it varies or is not known. */
   readonly subgroupSize: number;
+  /** Invocations that every subgroup has at least; 0 where that is not known. */
+  readonly leastSubgroup: number;
   /** A GPU's driver that runs on the CPU: barriers and workgroups are dear, caches large. */
   readonly software: boolean;
 }
@@ -200,7 +202,7 @@ export interface Device extends Allocator, Disposable {
 
   /** Most query rows of one sequence in a tile of attention: one to eight. */
   mostTileRows(shape: HeadShape): number;
-  /** Positions that one split of attention in decode covers. */
+  /** Positions that one split of attention in decode covers, at least. */
   readonly decodeSplit: number;
 
   /** x[row] = scale * table[token or position of row], for `rows` rows; may resolve them first. */

@@ -1,8 +1,8 @@
 // GPUs that tests pretend to have: the software driver under the numbers that hardware reports, so
 // that the tiles, lanes and workgroups that a real GPU gets are chosen, and computed. What it cannot
-// be is a GPU whose subgroups have another size than its own: there `subgroupAdd` is replaced by a
-// function of that name which adds the same values by way of workgroup memory; all else of the
-// kernel stays as it is.
+// be is a GPU whose subgroups have another size than its own: there `subgroupAdd` and
+// `subgroupShuffleXor` are replaced by functions of these names which give the same values by way of
+// workgroup memory; all else of the kernel stays as it is.
 
 import type { WebGpuDevice } from "../kernels/webgpu/mod.ts";
 
@@ -50,10 +50,11 @@ export const PROFILES: readonly Profile[] = [
 
 /**
  * Those of them that differ in what kernels depend on, and the first of those that do not: subgroups
- * of a size that varies are as good as none.
+ * of a size that varies are as good as their least one.
  */
 export const DISTINCT_PROFILES: readonly Profile[] = PROFILES.filter((profile, i) => {
-  const kind = ({ software, memory, ...one }: Profile) => `${[sizeOf(one), software, memory]}`;
+  const kind = ({ software, memory, ...one }: Profile) =>
+    `${[sizeOf(one), one.subgroups?.[0], software, memory]}`;
   return PROFILES.findIndex((other) => kind(other) === kind(profile)) === i;
 });
 
@@ -88,6 +89,7 @@ export function deviceProfile(profile: Profile): WebGpuDevice["profile"] {
       timestamps: false,
       packedDot: true,
       subgroupSize: sizeOf(profile),
+      leastSubgroup: profile.subgroups?.[0] ?? 0,
       software: profile.software ?? false,
     },
     description: profile.name,
@@ -150,12 +152,15 @@ function pretendAdapter(adapter: GPUAdapter, profile: Profile): GPUAdapter {
   } as unknown as GPUAdapter;
 }
 
-/** The code of a kernel with `subgroupAdd` over so many neighbouring invocations, without subgroups. */
+/**
+ * The code of a kernel without subgroups, but with `subgroupAdd` over so many neighbouring invocations,
+ * and shuffles.
+ */
 export function withSubgroupsOf(size: number, code: string): string {
   const plain = code.replace("enable subgroups;\n", ""); // Deno has no such directive
-  if (!/\bsubgroupAdd\(/.test(plain)) return plain;
-  if (/\bsubgroup(?!Add\()\w+\(/.test(plain)) {
-    throw new RangeError("Cannot pretend subgroups: subgroupAdd() is the only one replaced");
+  if (!/\bsubgroup\w+\(/.test(plain)) return plain;
+  if (/\bsubgroup(?!Add\(|ShuffleXor\()\w+\(/.test(plain)) {
+    throw new RangeError("Cannot pretend subgroups: only sums and shuffles are replaced");
   }
   const main = /\bfn main\([^{]*\) \{\n/;
   if (!main.test(plain) || !/@builtin\(local_invocation_index\) thread: u32/.test(plain)) {
@@ -166,14 +171,21 @@ export function withSubgroupsOf(size: number, code: string): string {
   return plain.replace(main, "$&  pretended_thread = thread;\n") + `
 var<private> pretended_thread: u32;
 var<workgroup> pretended_values: array<f32, WORKGROUP>;
+fn subgroupShuffleXor(value: f32, mask: u32) -> f32 {
+  pretended_values[pretended_thread] = value;
+  workgroupBarrier();
+  let other = pretended_values[pretended_thread ^ mask];
+  workgroupBarrier();
+  return other;
+}
 fn subgroupAdd(value: f32) -> f32 {
   pretended_values[pretended_thread] = value;
   workgroupBarrier();
-  let lane = pretended_thread % ${size}u;
+  let lane = pretended_thread % ${size || 1}u;
   let first = pretended_thread - lane;
   var sum = 0.0;
-  for (var i = lane; i < lane + ${size}u; i++) {
-    sum += pretended_values[first + i % ${size}u];
+  for (var i = lane; i < lane + ${size || 1}u; i++) {
+    sum += pretended_values[first + i % ${size || 1}u];
   }
   workgroupBarrier();
   pretended_values[pretended_thread] = sum;

@@ -25,6 +25,7 @@ export function cpuProfile(
       timestamps: false,
       packedDot: true,
       subgroupSize: 0,
+      leastSubgroup: 0,
       software: true,
     },
     description: `CPU, ${named}, int8 products: ${machine}${joinsVectors() ? ", 256 bits" : ""}`,

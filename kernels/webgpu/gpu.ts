@@ -86,6 +86,7 @@ export class Gpu implements Disposable {
         packedDot: !without.has("packedDot") &&
           hasLanguageFeature(gpu, "packed_4x8_integer_dot_product"),
         subgroupSize: subgroups && least === most ? least : 0,
+        leastSubgroup: subgroups ? least : 0,
         software,
       },
       description,

@@ -68,7 +68,7 @@ export class Kernel {
     this.name = name;
     this.#device = device;
     const text = [...snippets, source].join("\n");
-    const usesSubgroups = Boolean(constants.SUBGROUPS);
+    const usesSubgroups = Boolean(constants.SUBGROUPS || constants.SHUFFLES);
     const enable = usesSubgroups && device.platform.subgroupsDirective ? "enable subgroups;\n" : "";
     this.code = enable + expandTemplate(text, constants);
     const entries: GPUBindGroupLayoutEntry[] = [];

@@ -21,6 +21,7 @@ import {
   columnsOf,
   type LinearTile,
   rowsOf,
+  shuffledLanes,
   STAGED,
   stagedGroups,
   type Tile,
@@ -192,7 +193,7 @@ export function bindProduct(
     source: staged ? matmulSource : linearSource,
     constants: {
       ...weightConstants(format),
-      ...(staged ? stagedConstants(use) : tileConstants(device, tile)),
+      ...(staged ? stagedConstants(use) : tileConstants(device, tile, use)),
       ...gate?.constants,
       ...more.constants,
       COLS: columnsOf(tile),
@@ -222,15 +223,21 @@ function stagedConstants(use: TileUse) {
   return { GROUPS: stagedGroups(use), OUTPUT_ROWS: 4 / use.sides };
 }
 
-function tileConstants(device: Gpu, tile: LinearTile) {
-  const { rows, lanes, workgroup } = tile;
+function tileConstants(device: Gpu, tile: LinearTile, { sides }: TileUse) {
+  const { rows, cols, lanes, workgroup } = tile;
+  const sums = sides * rows * cols;
   const SUBGROUPS = usesSubgroups(tile, device.profile);
+  const SHUFFLED = SUBGROUPS ? 1 : shuffledLanes(tile, device.profile);
   return {
     ROWS: rows,
     LANES: lanes,
     WORKGROUP: workgroup,
     SUBGROUPS,
-    SHARED: lanes > 1 && !SUBGROUPS,
+    SHUFFLES: SHUFFLED > 1,
+    SHUFFLED,
+    SHUFFLE_STEPS: Math.log2(SHUFFLED),
+    SHARED: lanes > SHUFFLED && !SUBGROUPS,
+    TWO_STAGES: SHUFFLED === 1 && sums < lanes && lanes % sums === 0,
   };
 }
 

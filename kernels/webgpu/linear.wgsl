@@ -1,15 +1,17 @@
 // y[token, row] = sum over k of x[token, k] * w[row, k], then scaled and biased per row.
 // A team of LANES invocations splits the groups of 32 columns; it keeps ROWS rows and COLS tokens in
-// registers. LANES > 1 reads weights once for few tokens (decode), LANES = 1 is a register tile
-// (prefill). Grid: x (then z) over row tiles, y over token tiles. Activations are padded with rows
-// to whole token tiles and with zero columns to whole groups.
+// registers. Sums of a team are added up by its subgroup, or by shuffles among SHUFFLED neighbours and
+// then in workgroup memory, as the device allows. Grid: x (then z) over row tiles, y over token tiles.
+// Activations are padded with rows to whole token tiles and with zero columns to whole groups.
 // SIDES = 2: row i of w is a gate, row i of its second side the up projection; y = f(gate) * up.
 
 const_assert WORKGROUP % LANES == 0u;
 const OUTPUTS = ROWS * WORKGROUP / LANES;  // of a workgroup, of each token
 #if SHARED
 const SUMS = SIDES * ROWS * COLS;          // of a team
-var<workgroup> partials: array<f32, SUMS * WORKGROUP>;
+const PARTS = LANES / SHUFFLED;            // of each sum, after shuffles
+const PLACES = WORKGROUP / SHUFFLED;       // of the parts of a sum, of all teams
+var<workgroup> partials: array<f32, SUMS * PLACES>;
 #end
 
 @compute @workgroup_size(WORKGROUP)
@@ -128,21 +130,49 @@ fn main(
   #if SUBGROUPS
   sum$s_$r_$c = subgroupAdd(sum$s_$r_$c);
   #end
+  #if SHUFFLES
+  #for k in 0..SHUFFLE_STEPS
+  sum$s_$r_$c += subgroupShuffleXor(sum$s_$r_$c, 1u << u32($k));
+  #end
+  #end
+  #end
+  #end
+  #end
   #if SHARED
-  partials[(($s * ROWS + $r) * COLS + $c) * WORKGROUP + thread] = sum$s_$r_$c;
-  #end
-  #end
-  #end
-  #end
-  #if SHARED
+  // Parts of sums lie side by side: [sums, teams, PARTS].
+  let first_part = team * PARTS;
+  if (lane % SHUFFLED == 0u) {
+    let place = first_part + lane / SHUFFLED;
+    #for s in 0..SIDES
+    #for r in 0..ROWS
+    #for c in 0..COLS
+    partials[(($s * ROWS + $r) * COLS + $c) * PLACES + place] = sum$s_$r_$c;
+    #end
+    #end
+    #end
+  }
   workgroupBarrier();
-  // Each lane adds up its share of the team's sums, and leaves them where lane 0 had its partials.
-  // Lanes begin one after the other, so that they read different banks.
+  #if TWO_STAGES
+  // First all lanes add up a share of the parts each, then some what is left of one sum.
+  const SHARES = LANES / SUMS;  // of a sum
+  let own_sum = lane / SHARES * PLACES + first_part;
+  let share = lane % SHARES;
+  var share_sum = 0.0;
+  for (var j = 0u; j < PARTS / SHARES; j++) {
+    share_sum += partials[own_sum + share + j * SHARES];
+  }
+  workgroupBarrier();
+  partials[own_sum + share] = share_sum;
+  workgroupBarrier();
+  const LEFT = SHARES;
+  #else
+  const LEFT = PARTS;
+  #end
   for (var i = lane; i < SUMS; i += LANES) {
-    let first = i * WORKGROUP + thread - lane;
+    let first = i * PLACES + first_part;
     var sum = 0.0;
-    for (var j = 0u; j < LANES; j++) {
-      sum += partials[first + (lane + j) % LANES];
+    for (var j = 0u; j < LEFT; j++) {
+      sum += partials[first + j];
     }
     partials[first] = sum;
   }
@@ -157,7 +187,7 @@ fn main(
     #end
     #for c in 0..COLS
     #if SHARED
-    sum$s_$r_$c = partials[(($s * ROWS + $r) * COLS + $c) * WORKGROUP + thread];
+    sum$s_$r_$c = partials[(($s * ROWS + $r) * COLS + $c) * PLACES + first_part];
     #end
     #if AFFINE
     sum$s_$r_$c = sum$s_$r_$c * affine$s_$r.x + affine$s_$r.y;

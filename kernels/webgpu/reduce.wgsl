@@ -1,23 +1,45 @@
 // The sum of one value over the workgroup, given to every invocation. Call in uniform control flow.
-// SUBGROUPS: the workgroup is exactly one subgroup. Otherwise a tree in workgroup memory.
+// SUBGROUPS: the workgroup is exactly one subgroup. Otherwise SHUFFLED neighbours, which are of one
+// subgroup, add up theirs without memory; the PARTS that are left are added up in workgroup memory,
+// many of them in two stages.
 #if !SUBGROUPS
-const_assert 0u == (WORKGROUP & (WORKGROUP - 1u));  // naga takes no parenthesis first
-var<workgroup> reduce_scratch: array<f32, WORKGROUP>;
+const PARTS = WORKGROUP / SHUFFLED;
+const_assert WORKGROUP % SHUFFLED == 0u && PARTS % FIRST_STAGE == 0u;
+var<workgroup> reduce_scratch: array<f32, PARTS>;
 #end
 
 fn workgroup_sum(value: f32, thread: u32) -> f32 {
   #if SUBGROUPS
   return subgroupAdd(value);
   #else
-  reduce_scratch[thread] = value;
-  workgroupBarrier();
-  for (var width = WORKGROUP / 2u; width > 0u; width /= 2u) {
-    if (thread < width) {
-      reduce_scratch[thread] += reduce_scratch[thread + width];
-    }
-    workgroupBarrier();
+  var sum = value;
+  #if SHUFFLES
+  #for k in 0..SHUFFLE_STEPS
+  sum += subgroupShuffleXor(sum, 1u << u32($k));
+  #end
+  #end
+  if (thread % SHUFFLED == 0u) {
+    reduce_scratch[thread / SHUFFLED] = sum;
   }
-  let total = reduce_scratch[0];
+  workgroupBarrier();
+  #if TWO_STAGES
+  var share = 0.0;
+  let is_adding = thread < PARTS / FIRST_STAGE;
+  if (is_adding) {
+    #for j in 0..FIRST_STAGE
+    share += reduce_scratch[thread + $j * (PARTS / FIRST_STAGE)];
+    #end
+  }
+  workgroupBarrier();
+  if (is_adding) {
+    reduce_scratch[thread] = share;
+  }
+  workgroupBarrier();
+  #end
+  var total = 0.0;
+  #for j in 0..LAST_STAGE
+  total += reduce_scratch[$j];
+  #end
   workgroupBarrier();
   return total;
   #end

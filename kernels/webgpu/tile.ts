@@ -45,17 +45,20 @@ const STAGED_WORKGROUP = 256;
 /** Tokens from which a staged tile is worth its idle part. */
 const STAGED_TOKENS = 33;
 
-/** Tokens from which register tiles beat teams that split the columns. */
-const PREFILL_TOKENS = 9;
+/** Tokens of the widest tile of teams. */
+const MOST_COLS = 8;
 
 /** Invocations of a workgroup beyond which registers run short. */
-const MOST_INVOCATIONS = 512;
+const MOST_INVOCATIONS = 256;
+
+/** Sums that an invocation keeps in registers, beyond which GPUs keep some in memory. */
+const MOST_SUMS = 16;
 
 /** Bytes of workgroup memory beyond which a GPU runs too few teams at a time. */
 const MOST_TEAM_BYTES = 20 * 1024;
 
 /** Token counts up to which the best tile is the same: what a product has variants for. */
-const CLASS_BOUNDS = [1, 2, 4, PREFILL_TOKENS - 1, STAGED_TOKENS - 1, Infinity] as const;
+const CLASS_BOUNDS = [1, 2, 4, MOST_COLS, STAGED_TOKENS - 1, Infinity] as const;
 
 /** The class of a token count: counts of one class have the same best tile. */
 export function tokenClass(tokens: number): number {
@@ -93,6 +96,16 @@ export function usesSubgroups({ lanes }: LinearTile, { capabilities }: TileDevic
   return lanes > 1 && lanes === capabilities.subgroupSize;
 }
 
+/** Lanes of a team, a power of two, that add up their sums by shuffles; the rest is done in memory. */
+export function shuffledLanes(tile: LinearTile, { capabilities }: TileDevice): number {
+  const { leastSubgroup, software } = capabilities;
+  if (software || leastSubgroup < 2) return 1;
+  // Teams of a power of two begin where a part of a subgroup does.
+  let lanes = 1;
+  while (2 * lanes <= leastSubgroup && tile.lanes % (2 * lanes) === 0) lanes *= 2;
+  return lanes;
+}
+
 /** Bytes of workgroup memory of the kernel with this tile. */
 export function workgroupBytes(device: TileDevice, tile: Tile, use: TileUse): number {
   const results = use.quantized ? columnsOf(tile) * rowsOf(tile, use) * 4 : 0;
@@ -101,8 +114,10 @@ export function workgroupBytes(device: TileDevice, tile: Tile, use: TileUse): nu
     const bytesPerGroup = 2 * (use.integer ? GROUP + 16 : GROUP * 4);
     return results + stagedGroups(use) * STAGED_SIZE * bytesPerGroup;
   }
-  const shared = tile.lanes > 1 && !usesSubgroups(tile, device);
-  return results + (shared ? use.sides * tile.rows * tile.cols * tile.workgroup * 4 : 0);
+  const shuffled = shuffledLanes(tile, device);
+  const shared = tile.lanes > shuffled && !usesSubgroups(tile, device);
+  const sums = use.sides * tile.rows * tile.cols;
+  return results + (shared ? sums * tile.workgroup / shuffled * 4 : 0);
 }
 
 /** Why a device cannot do a product with a tile, or undefined where it can. */
@@ -159,13 +174,9 @@ function* candidates(device: TileDevice, tokens: number, use: TileUse): Generato
     return;
   }
   if (tokens >= STAGED_TOKENS) yield STAGED;
-  if (tokens >= PREFILL_TOKENS) {
-    yield { rows: 4 / use.sides, cols: 4, lanes: 1, workgroup: 64 };
-    return;
-  }
   // Fewer lanes where those of a subgroup want too much of the device: a row is still read in
   // neighbouring pieces.
-  const rows = cols === 8 ? 2 : 4;
+  const rows = Math.min(4, MOST_SUMS / (cols * use.sides));
   for (let lanes = subgroupSize || 32; lanes >= 1; lanes = Math.floor(lanes / 2)) {
     const workgroup = use.quantized ? lanes * GROUP / rows : Math.max(64, lanes);
     const tile = { rows, cols, lanes, workgroup };

@@ -1,15 +1,41 @@
-// Sizes of workgroups that reduce one row: a single subgroup where barriers are dear.
+// How workgroups reduce a row: a single subgroup where barriers are dear, else shuffles within the
+// smallest subgroup that a device has, and workgroup memory between subgroups.
 
 import reduceSource from "./reduce.wgsl" with { type: "text" };
+import type { Constants } from "./template.ts";
 import type { Gpu } from "./gpu.ts";
+
+/** Values that an invocation adds up one after the other; more are done in two stages. */
+const MOST_PARTS = 16;
 
 /** Constants and the snippet of reduce.wgsl for this device. */
 export function reduction(device: Gpu): {
-  constants: { WORKGROUP: number; SUBGROUPS: boolean };
+  constants: Constants & { WORKGROUP: number; SUBGROUPS: boolean };
   snippet: string;
 } {
-  const { software, subgroupSize } = device.capabilities;
+  const { software, subgroupSize, leastSubgroup } = device.capabilities;
   const SUBGROUPS = software && subgroupSize > 1;
   const WORKGROUP = SUBGROUPS ? subgroupSize : software ? 8 : 256;
-  return { constants: { WORKGROUP, SUBGROUPS }, snippet: reduceSource };
+  const SHUFFLED = software ? 1 : Math.min(WORKGROUP, powerOfTwo(leastSubgroup));
+  const parts = WORKGROUP / SHUFFLED;
+  const TWO_STAGES = parts > MOST_PARTS;
+  const FIRST_STAGE = TWO_STAGES ? MOST_PARTS : 1;
+  return {
+    constants: {
+      WORKGROUP,
+      SUBGROUPS,
+      SHUFFLES: SHUFFLED > 1,
+      SHUFFLED,
+      SHUFFLE_STEPS: Math.log2(SHUFFLED),
+      TWO_STAGES,
+      FIRST_STAGE,
+      LAST_STAGE: parts / FIRST_STAGE,
+    },
+    snippet: reduceSource,
+  };
+}
+
+/** The greatest power of two of at most `count`, and at least 1. */
+function powerOfTwo(count: number): number {
+  return 2 ** Math.floor(Math.log2(Math.max(1, count)));
 }

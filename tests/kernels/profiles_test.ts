@@ -1,5 +1,5 @@
 // Products as real GPUs do them: the tiles that once broke off in an int8 group or wanted more memory
-// than there is. All profiles and products are computed by `deno task test:profiles`.
+// than there is, and each way to add up the sums of a team. All profiles and products are computed by `deno task test:profiles`.
 
 import { assertProduct, openPretended, type ProductCase } from "./product_profiles.ts";
 import { profileNamed } from "../profiles.ts";
@@ -11,6 +11,8 @@ const CASES: [profile: string, product: ProductCase, steps: number[]][] = [
   ["subgroups of 32,64, 32 KiB", GATED, [5, 8]],
   ["subgroups of 32,32, 32 KiB", GATED, [5]],
   ["subgroups of 64,64, 32 KiB", GATED, [1]],
+  ["subgroups of 8,32, 16 KiB", GATED, [1]],
+  ["no subgroups, 16 KiB", GATED, [1]],
 ];
 
 for (const [profile, product, steps] of CASES) {

@@ -144,7 +144,14 @@ function examineFake({ gpu = {}, cpu }: FakeMachine): Promise<DeviceExamination>
   const { subgroupSize = 32, maxBindingSize = 2 * GIB } = gpu;
   const profile: DeviceProfile = {
     platform: { name: "deno" },
-    capabilities: { subgroups, timestamps: true, packedDot: true, subgroupSize, software },
+    capabilities: {
+      subgroups,
+      timestamps: true,
+      packedDot: true,
+      subgroupSize,
+      leastSubgroup: subgroupSize,
+      software,
+    },
     description: software ? "llvmpipe (LLVM 15)" : "NVIDIA Test GPU",
     vendor: 0x10de,
     device: 1,
