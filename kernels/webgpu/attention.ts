@@ -177,6 +177,7 @@ export class Attention {
         CHUNKS: chunks,
         QUERIES_COUNT: queries,
         STRIDE: queries > SOFTMAX_PARTS ? queries | 1 : queries, // few share a bank of memory
+        SCORES_BY_POSITION: !device.capabilities.software,
         LEAVES_EARLY: !device.capabilities.software, // there, all that follows would run under a mask
         SOFTMAX_UNROLL: device.capabilities.software ? 1 : WORKGROUP / SOFTMAX_PARTS,
         ...shares(device, { headDim, valueDim, half: cache.half, queries }),

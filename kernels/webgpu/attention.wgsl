@@ -48,14 +48,24 @@ const_assert KEY_LOADS % KEY_UNROLL == 0u && WORKGROUP % VALUE_UNROLL == 0u;
 const_assert STRIDE >= QUERIES;
 
 // An index that is known when compiling costs nothing, any other one is held within its array: so
-// the queries stand innermost.
+// a query's number stands innermost.
 var<workgroup> queries: array<array<vec4<f32>, QUERIES>, QUADS>;
-var<workgroup> scores: array<array<f32, STRIDE>, WORKGROUP>;
+var<workgroup> scores: array<f32, STRIDE * WORKGROUP>;  // see score_at()
 var<workgroup> value_at: array<u32, WORKGROUP>;
 var<workgroup> part: array<f32, WORKGROUP>;
 var<workgroup> maximum: array<f32, QUERIES>;
 var<workgroup> total: array<f32, QUERIES>;
 var<workgroup> correction: array<f32, QUERIES>;
+
+// Scores of a position lie side by side where each invocation takes several of them at a time, those of a
+// query where invocations that follow one another take those of positions that do.
+fn score_at(position: u32, query: u32) -> u32 {
+  #if SCORES_BY_POSITION
+  return position * STRIDE + query;
+  #else
+  return query * WORKGROUP + position;
+  #end
+}
 
 // What one load from the cache gives: EACH quads of floats.
 #if HALF_CACHE
@@ -204,7 +214,7 @@ fn main(
       let sees = inside && first_seen(query) <= position && position < after_seen(query, end, tile.image_end);
       let head = kv_head * GROUP + min(chunk + $m % CHUNK, GROUP - 1u);
       let logit = logit_of(score$m, head, query, position);
-      scores[thread][$m] = select(LOWEST, logit, sees);
+      scores[score_at(thread, $m)] = select(LOWEST, logit, sees);
     }
     #end
     workgroupBarrier();
@@ -216,7 +226,7 @@ fn main(
       var peak = LOWEST;
       for (var j = lane; j < WORKGROUP; j += PARTS * SOFTMAX_UNROLL) {
         #for u in 0..SOFTMAX_UNROLL
-        peak = max(peak, scores[j + $u * PARTS][m]);
+        peak = max(peak, scores[score_at(j + $u * PARTS, m)]);
         #end
       }
       part[thread] = peak;
@@ -234,9 +244,9 @@ fn main(
         // Not the other way around: a score that is NaN has to be seen in the result.
         for (var j = lane; j < WORKGROUP; j += PARTS * SOFTMAX_UNROLL) {
           #for u in 0..SOFTMAX_UNROLL
-          let score$u = scores[j + $u * PARTS][m];
+          let score$u = scores[score_at(j + $u * PARTS, m)];
           let weight$u = select(exp(score$u - peak), 0.0, score$u <= LOWEST);
-          scores[j + $u * PARTS][m] = weight$u;
+          scores[score_at(j + $u * PARTS, m)] = weight$u;
           sum += weight$u;
           #end
         }
@@ -284,7 +294,7 @@ fn main(
       #end
       #end
       #for i in 0..ITEMS
-      let weight$u_$i = scores[j + $u][query$i];
+      let weight$u_$i = scores[score_at(j + $u, query$i)];
       #for c in 0..COLUMNS
       #for e in 0..EACH
       output$c_$i_$e += weight$u_$i * value$u_$c_$e;
