@@ -147,7 +147,7 @@ export class Attention {
     const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
     const { scale, softcap = 0, window, sinks, alibi = 0, causal = true, first = 0 } = options;
     const { temperature, wholeImages = false } = options;
-    const { tileRows, split, maxSplits, tiles, partials } = tiling;
+    const { tileRows, maxSplits, tiles, partials } = tiling;
     const { chunk, chunks } = chunkOf(device, options);
     this.#options = options;
     this.#tiling = tiling;

@@ -20,6 +20,8 @@ export interface Case extends Omit<AttentionOptions, "scale" | "sinks"> {
   quantized: boolean;
   tileRows: number;
   split: number;
+  /** Most splits. Default: as many as the longest context has. */
+  maxSplits?: number;
   /** Positions of each sequence, and how many of them, the last ones, are queries. */
   sequences: readonly (readonly [context: number, rows: number])[];
   /** Factor of queries: large ones make weights of nearly zero and one. */
@@ -111,7 +113,7 @@ export async function assertAttention(device: Device, shape: Case): Promise<void
   const options = { ...shape, scale: 1 / Math.sqrt(headDim) };
   const longest = Math.max(...sequences.map(([context]) => context));
   const maxBlocks = Math.ceil(longest / BLOCK) + 1;
-  const maxSplits = Math.ceil(longest / split) + 1;
+  const { maxSplits = Math.ceil(longest / split) + 1 } = shape;
   // Sequence i has slot (i + 2) mod 5, so that slots are not the order of rows.
   const slotOf = (i: number) => (i + 2) % SLOTS;
   const positions: number[][] = Array.from({ length: SLOTS }, () => []);
