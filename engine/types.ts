@@ -85,6 +85,16 @@ export interface LimitOptions extends WindowOptions, RemoteLoadOptions {
    * have been paying in this answer.
    */
   draftTokens?: number;
+  /**
+   * Most tokens of thinking in a chat, at least one: then the mark that ends it is put in, and the answer
+   * follows. Default: as many as the model likes.
+   */
+  thinkBudget?: number;
+  /**
+   * Aborting it ends the thinking of a chat now, and the answer follows. Not sent to a worker: the client
+   * forwards it.
+   */
+  answerNow?: AbortSignal;
 }
 
 /** What an answer tells of itself besides its text. */

@@ -13,7 +13,7 @@ import {
 } from "../../tokenizer/mod.ts";
 import { checkpoint } from "../cancellation.ts";
 import { ContextLengthError, RequestError } from "../errors.ts";
-import { generate, type GenerateContext } from "../generate/mod.ts";
+import { generate, type GenerateContext, type ThinkingSyntax } from "../generate/mod.ts";
 import { createGoTemplate, GoTemplateError, renderGoChatText } from "../go_template/mod.ts";
 import {
   encodePrompt,
@@ -31,6 +31,7 @@ import type {
   ToolCall,
 } from "../types.ts";
 import { AnswerStream } from "./answer_stream.ts";
+import { beginsThinking, endsThinking } from "./answers/answer_parser.ts";
 import type { AnswerFormat, CallableTool } from "./answers/types.ts";
 import { ChatTools } from "./chat_tools.ts";
 import { fewestToDrop, type Measured } from "./fit.ts";
@@ -101,7 +102,10 @@ export function chat(
       ...(rest.context && { context: [] }),
       ...(format !== undefined && { format }),
     },
-    { showControl: answers.thinking !== undefined || answers.calls !== undefined },
+    {
+      showControl: answers.thinking !== undefined || answers.calls !== undefined,
+      thinking: thinkingOf(answers, prompt),
+    },
   );
   const parser = answers.parser({
     prompt,
@@ -110,6 +114,12 @@ export function chat(
     streaming: format !== undefined && tools.callable.length > 0,
   });
   return new AnswerStream(events, { parser, thinking: answers.thinking, tools, dropped });
+}
+
+/** How the answer to a prompt thinks; undefined where it does not. */
+function thinkingOf({ thinking }: AnswerFormat, prompt: string): ThinkingSyntax | undefined {
+  if (!thinking || endsThinking(prompt, thinking)) return undefined;
+  return { ...thinking, begun: beginsThinking(prompt, thinking) };
 }
 
 /** The tools that a call may be of. */

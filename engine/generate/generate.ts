@@ -2,7 +2,7 @@
 // end token or a stop string, counts. Works for one request; the scheduler runs many.
 
 import type { Tokenizer } from "../../tokenizer/mod.ts";
-import { flagsOf } from "../cancellation.ts";
+import { flagsOf, isCalledOff } from "../cancellation.ts";
 import { EngineError, RequestError } from "../errors.ts";
 import type { DoneReason, GenerateEvent, TokenLogprob } from "../event_types.ts";
 import {
@@ -21,6 +21,7 @@ import { EventQueue } from "./event_queue.ts";
 import { checkLogprobs, tokenLogprob } from "./logprobs.ts";
 import { resolveSampling } from "./sampling_options.ts";
 import { StopStrings } from "./stop_strings.ts";
+import { ThinkingLimit, type ThinkingSyntax } from "./thinking_limit.ts";
 
 /** The parts of a model that a generation needs. */
 export interface GenerateContext extends PromptContext {
@@ -34,6 +35,8 @@ export type PromptRequest = Omit<GenerateRequest, "prompt"> & { prompt: Prompt }
 export interface GenerateOptions {
   /** Whether control tokens show as their piece, for a parser that looks for them. Default false. */
   readonly showControl?: boolean;
+  /** How thinking is written, where the answer may think: by it, thinking is ended. */
+  readonly thinking?: ThinkingSyntax | undefined;
 }
 
 /**
@@ -43,7 +46,7 @@ export interface GenerateOptions {
 export function generate(
   context: GenerateContext,
   request: PromptRequest,
-  { showControl = false }: GenerateOptions = {},
+  { showControl = false, thinking }: GenerateOptions = {},
 ): AsyncIterableIterator<GenerateEvent> {
   const { scheduler, tokenizer, contextLength } = context;
   const prompt = encodePrompt(context, request);
@@ -66,6 +69,7 @@ export function generate(
   let failure: Error | undefined;
   let pending: number[] = [];
   let logprobs: TokenLogprob[] = [];
+  const limit = thinking && limitOf(thinking, request, tokenizer);
   const stops = new StopStrings(request.stop ?? []);
   const decoder = tokenizer.hasText
     ? tokenizer.streamDecoder({ special: showControl, textStart: startsText(tokenizer, prompt) })
@@ -109,7 +113,9 @@ export function generate(
     if (logits) {
       logprobs.push(tokenLogprob(logits, token, alternatives!, tokenizer, allowed));
     }
-    const { text, stop } = stops.push(decoder.push(token));
+    const decoded = decoder.push(token);
+    limit?.take(decoded);
+    const { text, stop } = stops.push(decoded);
     give(text);
     stopString = stop;
     return stop === undefined && !constraint?.mustEnd;
@@ -178,9 +184,21 @@ export function generate(
       ...(request.draftTokens !== undefined && request.draftTokens >= 0 &&
         { draftTokens: request.draftTokens }),
       ...(constraint && { constraint }),
+      ...(limit && { steering: limit }),
     });
   }
   return events;
+}
+
+/** What ends the thinking of an answer, where something may. */
+function limitOf(
+  thinking: ThinkingSyntax,
+  { thinkBudget = Infinity, answerNow }: PromptRequest,
+  tokenizer: Tokenizer,
+): ThinkingLimit | undefined {
+  if (Number.isNaN(thinkBudget) || thinkBudget < 0) thinkBudget = Infinity;
+  if (thinkBudget === Infinity && !answerNow) return undefined;
+  return new ThinkingLimit(thinking, tokenizer, thinkBudget, () => isCalledOff(answerNow));
 }
 
 /** Whether what follows the prompt is the beginning of a text: nothing but BOS came before. */

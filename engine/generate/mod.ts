@@ -5,4 +5,5 @@ export { compileFormat } from "./constraint.ts";
 export { EventQueue } from "./event_queue.ts";
 export { generate, type GenerateContext } from "./generate.ts";
 export { textToken } from "./logprobs.ts";
+export type { ThinkingSyntax } from "./thinking_limit.ts";
 export { TokenLedger } from "./token_ledger.ts";

@@ -7,6 +7,7 @@ export {
   type ConstraintFork,
   Sequence,
   type SequenceEnd,
+  type Steering,
   type TokenConstraint,
 } from "./sequence.ts";
 export type {

@@ -33,6 +33,14 @@ export interface ConstraintFork extends ConstraintPlace {
   accept(token: number): boolean;
 }
 
+/** What the host puts into an answer between two of the model's tokens. */
+export interface Steering {
+  /** Tokens of the answer that may come before interject() has to be asked; it may fall at any time. */
+  readonly freeUntil: number;
+  /** Tokens that come next, as if the model had chosen them. After it, `freeUntil` is more than have come. */
+  interject(): readonly number[];
+}
+
 /** A request for one sequence. An error thrown by a callback ends this sequence alone. */
 export interface SequenceRequest {
   /** At least one token. */
@@ -42,6 +50,8 @@ export interface SequenceRequest {
   maxTokens: number;
   /** Undefined: any token may come. */
   constraint?: TokenConstraint;
+  /** Undefined: nothing is put into it. */
+  steering?: Steering;
   /** Flags by which another thread aborts it. */
   flags?: readonly CancelFlag[];
   /** Whether accept() wants the logits of each token. */
@@ -182,5 +192,11 @@ export class Sequence {
   /** Most tokens, the prompt included, given the window. */
   limit(context: number): number {
     return Math.min(context, this.promptLength + this.request.maxTokens);
+  }
+
+  /** The same until it is steered. */
+  freeLimit(context: number): number {
+    const { freeUntil = Infinity } = this.request.steering ?? {};
+    return Math.min(this.limit(context), this.promptLength + Math.max(1, freeUntil));
   }
 }

@@ -76,6 +76,7 @@ export class Steps {
 
   /** Plans and submits the next step, once or repeatedly; undefined where no sequence can run now. */
   submit(running: () => readonly Sequence[]): Submit | undefined {
+    for (const sequence of running()) this.#steer(sequence);
     for (;;) {
       const ready = running().filter((sequence) =>
         !sequence.decoding || this.#samplesLeft(sequence) > 0
@@ -111,7 +112,7 @@ export class Steps {
     if (sequence.underWay > 0 || this.#executor.isObserved) return [];
     const { submitted, request: { constraint, wantsLogits } } = sequence;
     const { slots, context } = this.#executor.limits;
-    const left = sequence.limit(context) - sequence.tokens.length - 1;
+    const left = sequence.freeLimit(context) - sequence.tokens.length - 1;
     // Where states are copied after a step, it must not hold tokens that may be wrong.
     const before = this.#pool.stop(sequence) - submitted - Math.max(1, sequence.unfed) - 1;
     const readable = wantsLogits ? Math.floor(slots / told) - 1 : Infinity;
@@ -206,7 +207,7 @@ export class Steps {
   }
 
   #samplesLeft(sequence: Sequence): number {
-    return sequence.limit(this.#executor.limits.context) - (sequence.submitted + 1);
+    return sequence.freeLimit(this.#executor.limits.context) - (sequence.submitted + 1);
   }
 
   /** Tokens per submit: one while anything prefills, else as many as the time allows. */
@@ -314,6 +315,17 @@ export class Steps {
     else if (sequence.tokens.length >= sequence.limit(this.#executor.limits.context)) {
       this.#owner.end(sequence, "length");
     }
+  }
+
+  /** Feeds what the host puts into an answer, once all tokens before it are known. */
+  #steer(sequence: Sequence): void {
+    const { generated, request: { steering } } = sequence;
+    if (!steering || sequence.underWay > 0 || generated < Math.max(1, steering.freeUntil)) return;
+    for (const token of this.#attempt(sequence, () => steering.interject()) ?? []) {
+      this.#take(sequence, token);
+      sequence.decoding = false;
+    }
+    this.#takeForced(sequence);
   }
 
   /**

@@ -189,6 +189,11 @@ interface TokenizeRequest {
   readonly signal?: AbortSignal;
 }
 
+/** A request as the caller made it, with what is not sent. */
+type AnyRequest =
+  & (GenerateRequest | ChatRequest | EmbedRequest | ImageRequest | TokenizeRequest)
+  & { readonly answerNow?: AbortSignal };
+
 /** A call whose end is still to come. */
 interface Call {
   readonly events: EventQueue<unknown>;
@@ -304,12 +309,7 @@ class HostedModel implements ChatModel {
   /** A single result, such as a rendered prompt, is a stream of one event. */
   #call<T>(
     method: Method,
-    { signal, ...request }:
-      | GenerateRequest
-      | ChatRequest
-      | EmbedRequest
-      | ImageRequest
-      | TokenizeRequest,
+    { signal, answerNow, ...request }: AnyRequest,
   ): EventQueue<T> {
     const id = ++this.#lastId;
     const events = new EventQueue<T>(() => this.#cancel(id));
@@ -318,7 +318,20 @@ class HostedModel implements ChatModel {
       return events;
     }
     const cancelled = new CancelFlag();
-    this.#host.send({ kind: "call", id, method, request, cancelled: cancelled.memory });
+    const answering = answerNow && new CancelFlag();
+    this.#host.send({
+      kind: "call",
+      id,
+      method,
+      request,
+      cancelled: cancelled.memory,
+      ...(answering && { answering: answering.memory }),
+    });
+    const answer = () => {
+      answering?.set();
+      if (this.#calls.has(id) && !this.#closed) this.#host.send({ kind: "answer", id });
+    };
+    answerNow?.addEventListener("abort", answer, { once: true });
     // The worker's own end comes later, and finds the stream ended.
     const abort = () => {
       this.#cancel(id);
@@ -329,9 +342,11 @@ class HostedModel implements ChatModel {
       this.#calls.delete(id);
       this.#cancelled.delete(id);
       signal?.removeEventListener("abort", abort);
+      answerNow?.removeEventListener("abort", answer);
       events.close({ error });
     };
     this.#calls.set(id, { events, cancelled, end });
+    if (answerNow?.aborted) answer();
     return events;
   }
 

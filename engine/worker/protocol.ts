@@ -15,8 +15,8 @@ export type Method =
   | "embedImage";
 
 /**
- * From the client to the worker. `closing` and `cancelled` are the memory of CancelFlags, which say the
- * same as `close` and `cancel` to a thread that is too busy to hear messages; another process has none.
+ * From the client to the worker. `closing`, `cancelled` and `answering` are the memory of CancelFlags,
+ * which say the same as `close`, `cancel` and `answer` to a thread that is too busy to hear messages; another process has none.
  */
 export type ToWorker =
   | {
@@ -25,8 +25,16 @@ export type ToWorker =
     options: Omit<LoadOptions, "onProgress" | "onBusy" | "signal">;
     closing?: SharedArrayBuffer;
   }
-  | { kind: "call"; id: number; method: Method; request: unknown; cancelled?: SharedArrayBuffer }
+  | {
+    kind: "call";
+    id: number;
+    method: Method;
+    request: unknown;
+    cancelled?: SharedArrayBuffer;
+    answering?: SharedArrayBuffer;
+  }
   | { kind: "cancel"; id: number }
+  | { kind: "answer"; id: number }
   | { kind: "close" };
 
 /** What is fixed once a model is loaded. */

@@ -46,6 +46,8 @@ export class ModelService {
   readonly #load: LoadModel;
   readonly #send: (message: ToClient, transfer?: Transferable[]) => void;
   readonly #running = new Map<number, AbortController>();
+  /** Of calls that may be asked to answer at once. */
+  readonly #answering = new Map<number, CancelFlag>();
   readonly #closing = new AbortController();
   #closingFlag = new CancelFlag();
   #loading: Promise<void> | undefined;
@@ -66,6 +68,8 @@ export class ModelService {
         return await this.#answer(message);
       case "cancel":
         return this.#running.get(message.id)?.abort();
+      case "answer":
+        return this.#answering.get(message.id)?.set();
       case "close":
         this.#closing.abort();
         await this.#loading;
@@ -99,13 +103,18 @@ export class ModelService {
     }
   }
 
-  async #answer({ id, method, request, cancelled }: CallMessage): Promise<void> {
+  async #answer({ id, method, request, cancelled, answering }: CallMessage): Promise<void> {
     const model = this.#model!;
     const abort = new AbortController();
     attachFlags(abort.signal, [new CancelFlag(cancelled), this.#closingFlag]);
     this.#running.set(id, abort);
+    const answer = new CancelFlag(answering);
+    const { signal: answerNow } = new AbortController();
+    attachFlags(answerNow, [answer]);
+    this.#answering.set(id, answer);
     try {
-      for await (const event of run(model, method, request, abort.signal)) {
+      const steered = { ...request as object, answerNow };
+      for await (const event of run(model, method, steered, abort.signal)) {
         this.#send({ kind: "event", id, event }, buffersOf(event));
       }
       this.#send({ kind: "end", id, memory: model.memory });
@@ -113,6 +122,7 @@ export class ModelService {
       this.#send({ kind: "end", id, memory: model.memory, error: packError(error) });
     } finally {
       this.#running.delete(id);
+      this.#answering.delete(id);
     }
   }
 }

@@ -15,6 +15,7 @@ import { hostGuard, wellFormedHost } from "./middleware/host_guard.ts";
 import { meter } from "./middleware/meter.ts";
 import { originGuard } from "./middleware/origin_guard.ts";
 import { WaitingQueue } from "./generation/queue.ts";
+import { RunningRequests } from "./generation/running.ts";
 import { pullModel, pushModel } from "../registry/mod.ts";
 import { withoutCloud } from "../remote/mod.ts";
 import { UPLOAD_PATH } from "./api/models/blobs.ts";
@@ -36,7 +37,8 @@ export function createApp(options: AppOptions): Hono<AppEnvironment> {
   const drain = options.drain ?? new Drain();
   const metrics = new Metrics({ ...options, queue });
   const registry = options.registry ?? { pull: withoutCloud(pullModel), push: pushModel };
-  const dependencies = { ...options, queue, drain, metrics, registry };
+  const requests = new RunningRequests();
+  const dependencies = { ...options, queue, requests, drain, metrics, registry };
   const app = new Hono<AppEnvironment>();
 
   app.use(async (context, next) => {

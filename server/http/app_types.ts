@@ -6,6 +6,7 @@ import type { Log } from "../log.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { AccessVariables, BodyVariables } from "./middleware/variables.ts";
 import type { WaitingQueue } from "./generation/queue.ts";
+import type { RunningRequests } from "./generation/running.ts";
 import type { ResponseStore } from "./response_store.ts";
 import type { pullModel, pushModel } from "../registry/mod.ts";
 
@@ -56,6 +57,8 @@ export interface AppOptions {
   hasCloud?: boolean;
   /** Follow Anthropic where /v1/messages otherwise follows Ollama: stop reasons, `error` events. */
   anthropicExact?: boolean;
+  /** End thinking after the budget, or the level, that a request asks for. Default false. */
+  enforcesThinkingBudget?: boolean;
   /** How long a stream may be silent before it gives a sign of life, in milliseconds. Default 5,000. */
   heartbeatMilliseconds?: number;
   /** Looks at the machine, as `quern doctor` does; without it /api/doctor tells nothing. */
@@ -71,6 +74,7 @@ export interface AppOptions {
 /** What the routes work with. */
 export type AppDependencies = AppOptions & {
   queue: WaitingQueue;
+  requests: RunningRequests;
   drain: Drain;
   metrics: Metrics;
   registry: Registry;

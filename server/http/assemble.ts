@@ -95,6 +95,7 @@ export function assemble(options: AssembleOptions): ServerParts {
     origins: settings.origins,
     maxQueue: settings.maxQueue,
     anthropicExact: settings.anthropicExact,
+    enforcesThinkingBudget: settings.enforcesThinkingBudget,
     hasCloud: settings.cloudHost !== undefined,
     hosts: settings.hosts,
     ...(responses && keepsAny && { responses }),

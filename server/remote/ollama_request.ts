@@ -74,6 +74,7 @@ function common(model: string, request: ChatRequest | GenerateRequest): Record<s
     repeat_penalty: request.repeatPenalty,
     repeat_last_n: request.repeatLastN,
     draft_num_predict: request.draftTokens,
+    think_budget: request.thinkBudget,
     presence_penalty: request.presencePenalty,
     frequency_penalty: request.frequencyPenalty,
     open_objects: request.openObjects,

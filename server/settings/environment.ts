@@ -42,6 +42,7 @@ const device: Kind = {
   is: "auto, webgpu, dawn or cpu",
   read: matching(/^(?:auto|webgpu|dawn|cpu)$/i),
 };
+const budget: Kind = { is: "enforce or ignore", read: matching(/^(?:enforce|ignore)$/i) };
 const threads: Kind = { is: "a whole number from 1 to 1024", read: requireWithin(1, 1024) };
 const log: Kind = { is: "plain or json", read: matching(/^(?:plain|json)$/i) };
 
@@ -132,6 +133,11 @@ export const VARIABLES: readonly Variable[] = [
   {
     name: "QUERN_ANTHROPIC_EXACT",
     effect: "Anthropic's own stop reasons and errors",
+  },
+  {
+    name: "QUERN_THINKING_BUDGET",
+    effect: "enforce: end thinking after the budget or level that is asked for (ignore)",
+    kind: budget,
   },
   {
     name: "QUERN_SHUTDOWN_TIMEOUT",

@@ -54,6 +54,7 @@ export interface Settings {
   cloudKey?: string;
   cloudApi?: RemoteApi;
   anthropicExact: boolean;
+  enforcesThinkingBudget: boolean;
   logFormat: LogFormat;
   shutdownTimeout: number;
 }
@@ -92,6 +93,7 @@ export function readSettings(environment: Environment): Settings {
     remotes: list(read("OLLAMA_REMOTES")),
     debug: isOn(read("OLLAMA_DEBUG")),
     anthropicExact: isOn(read("QUERN_ANTHROPIC_EXACT")),
+    enforcesThinkingBudget: read("QUERN_THINKING_BUDGET").toLowerCase() === "enforce",
     logFormat: read("QUERN_LOG").toLowerCase() === "json" ? "json" : "plain",
     shutdownTimeout: duration(read("QUERN_SHUTDOWN_TIMEOUT")) ?? 5000,
     ...(cache !== undefined && { cache }),

@@ -71,6 +71,8 @@ export interface LocatedArguments {
 export interface ThinkingMarks {
   readonly open: string;
   readonly close: string;
+  /** What leads to the answer where thinking is cut off. Default: `close`. */
+  readonly cut?: string;
 }
 
 /** Models that were taught to write calls, or thinking, in one way. */

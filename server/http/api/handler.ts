@@ -41,6 +41,8 @@ export type Task =
 export interface Translation extends Loading {
   /** One per choice of the answer. */
   tasks: Task[];
+  /** Most tokens of thinking that the body asks for, where the server enforces that. */
+  thinkingBudget?: number;
 }
 
 /** A translated request, with the model that it is for. */
@@ -176,17 +178,25 @@ export async function answer<Body extends RequestBody, Told, Encoder extends Eve
     ...found.translation,
     tasks: found.translation.tasks.map((task) => completed(task, entry)),
   };
+  if (dependencies.enforcesThinkingBudget) {
+    enforceThinkingBudget(translation.tasks, translation.thinkingBudget);
+  }
   const other = await endpoint.instead?.(body, { ...found, translation }, signal);
   if (other) return other;
 
+  const request = dependencies.requests.enter(context.req.header("x-request-id"));
+  const { answerNow } = request;
   const generation = await Generation.start(dependencies, {
     ...translation,
     model,
     signal,
-    run: (loaded, aborted) => runAll(loaded, translation.tasks, aborted, endpoint.adapt),
+    run: (loaded, aborted) =>
+      runAll(loaded, translation.tasks, { signal: aborted, answerNow }, endpoint.adapt),
   }).catch((error) => {
+    request[Symbol.dispose]();
     throw endpoint.failure?.(error) ?? error;
   });
+  void generation.ended.then(() => request[Symbol.dispose]());
   context.set("generation", generation);
   const id = endpoint.newId?.() ?? crypto.randomUUID().replaceAll("-", "");
   const { loadMilliseconds } = generation;
@@ -194,12 +204,15 @@ export async function answer<Body extends RequestBody, Told, Encoder extends Eve
   const head = { id, model, now: () => new Date(), elapsed, loadMilliseconds };
   const encoder = endpoint.encoder(head, body, translation);
   const finish = async () => await endpoint.finish?.(id, encoder);
-  if (!(body.stream ?? endpoint.streams)) return await whole(generation, encoder, finish);
+  const headers = { "x-request-id": request.id, ...encoder.headers };
+  if (!(body.stream ?? endpoint.streams)) {
+    return await whole(generation, encoder, finish, headers);
+  }
   return endpoint.stream({
     events: encodeAll(generation.live(dependencies.heartbeatMilliseconds), encoder, finish),
     cancel: () => generation.return(),
     fail: (error) => encoder.fail(error),
-    ...(encoder.headers && { headers: encoder.headers }),
+    headers,
   });
 }
 
@@ -208,30 +221,45 @@ async function whole<Told>(
   generation: Generation,
   encoder: EventEncoder<Told>,
   finish: () => Promise<void>,
+  headers: Record<string, string>,
 ): Promise<Response> {
   for await (const event of generation) encoder.add(event);
   await finish();
-  return json<unknown>(encoder.whole(), 200, encoder.headers);
+  return json<unknown>(encoder.whole(), 200, headers);
+}
+
+/** By which a request is told something while it runs. */
+type Signals = Required<Pick<ChatRequest, "signal" | "answerNow">>;
+
+/** Most tokens of thinking by level; more is as much as the model likes. */
+const LEVEL_BUDGETS: Record<string, number> = { low: 1024, medium: 4096, high: 16_384 };
+
+function enforceThinkingBudget(tasks: readonly Task[], asked: number | undefined): void {
+  for (const { kind, request } of tasks) {
+    if (kind !== "chat" || request.thinkBudget !== undefined) continue;
+    const budget = asked ?? LEVEL_BUDGETS[String(request.think)];
+    if (budget !== undefined) request.thinkBudget = budget;
+  }
 }
 
 function runAll(
   model: ChatModel,
   tasks: readonly Task[],
-  signal: AbortSignal,
+  signals: Signals,
   adapt: Endpoint<RequestBody, unknown>["adapt"],
 ): AsyncIterable<ChatEvent> {
-  const [first, ...others] = tasks.map((task) => () => run(model, task, signal, adapt));
+  const [first, ...others] = tasks.map((task) => () => run(model, task, signals, adapt));
   return others.length === 0 ? first!() : mergeChoices([first!, ...others]);
 }
 
 function run(
   model: ChatModel,
   task: Task,
-  signal: AbortSignal,
+  signals: Signals,
   adapt: Endpoint<RequestBody, unknown>["adapt"],
 ): AsyncIterable<ChatEvent> {
-  if (task.kind === "generate") return model.generate({ ...task.request, signal });
-  const request = { ...task.request, signal };
+  if (task.kind === "generate") return model.generate({ ...task.request, ...signals });
+  const request = { ...task.request, ...signals };
   return adapt ? chatAdapted(model, request, adapt) : model.chat(request);
 }
 

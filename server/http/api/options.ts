@@ -29,6 +29,10 @@ export const options = {
     seed: integer,
     num_predict: integer,
     draft_num_predict: integer,
+    think_budget: {
+      ...integer,
+      description: "Most tokens of thinking: then its end is put in, and the answer follows.",
+    },
     num_ctx: integer,
     num_gpu: {
       ...integer,
@@ -82,6 +86,7 @@ const ENGINE_NAMES: Record<string, keyof EngineOptions> = {
   seed: "seed",
   num_predict: "maxTokens",
   draft_num_predict: "draftTokens",
+  think_budget: "thinkBudget",
   repeat_penalty: "repeatPenalty",
   repeat_last_n: "repeatLastN",
   presence_penalty: "presencePenalty",

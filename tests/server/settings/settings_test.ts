@@ -106,6 +106,7 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     remotes: [],
     debug: false,
     anthropicExact: false,
+    enforcesThinkingBudget: false,
     logFormat: "plain",
     shutdownTimeout: 5000,
   });
@@ -134,6 +135,7 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     OLLAMA_DEBUG: "1",
     QUERN_API_KEY: ' "secret" ',
     QUERN_ANTHROPIC_EXACT: "true",
+    QUERN_THINKING_BUDGET: "Enforce",
     QUERN_LOG: "JSON",
     QUERN_SHUTDOWN_TIMEOUT: "30s",
   });
@@ -159,6 +161,7 @@ Deno.test("readSettings() has defaults, trims quotes, and survives nonsense", ()
     debug: true,
     apiKey: "secret",
     anthropicExact: true,
+    enforcesThinkingBudget: true,
     logFormat: "json",
     shutdownTimeout: 30_000,
   });

@@ -19,7 +19,7 @@ const MAX_HEADER = 250;
 export function messageFormat(syntax: MessageSyntax): AnswerFormat {
   return {
     name: syntax.name,
-    ...syntax.thinking && { thinking: syntax.thinking },
+    ...syntax.thinking && { thinking: { ...syntax.thinking, cut: syntax.next } },
     calls: {
       openings: [syntax.start],
       read(message, _, tools) {

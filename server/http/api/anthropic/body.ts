@@ -66,6 +66,7 @@ export function translateCount(body: AnthropicRequest, info: ModelInfo): Message
       truncate: false,
     },
     ...loading,
+    ...budgetOf(body),
   };
 }
 
@@ -77,7 +78,13 @@ function refuseServerTools({ mcp_servers: servers, container }: AnthropicRequest
   throw new HttpError(400, `${name} is not supported: tools run at the client; give them as tools`);
 }
 
-/** Whether the model is to think; undefined leaves it to the model. Budgets are not enforced. */
+/** Most tokens of thinking that the body asks for. What is no budget is none: it is never refused. */
+function budgetOf({ thinking }: AnthropicRequest): { thinkingBudget?: number } {
+  const budget = thinking?.budget_tokens;
+  return typeof budget === "number" && budget > 0 ? { thinkingBudget: Math.ceil(budget) } : {};
+}
+
+/** Whether the model is to think; undefined leaves it to the model. */
 function thinkOf({ thinking, output_config: output }: AnthropicRequest): ChatRequest["think"] {
   if (thinking?.type === "disabled") return false;
   return LEVELS[output?.effort ?? ""] ?? (thinking?.type === "enabled" ? true : undefined);

@@ -78,7 +78,12 @@ export type AnthropicToolChoice = NonNullable<BodyOf<typeof toolChoice>>;
 const thinking = {
   type: ["object", "null"],
   required: ["type"],
-  properties: { type: { enum: ["enabled", "disabled", "adaptive"] } },
+  properties: {
+    type: { enum: ["enabled", "disabled", "adaptive"] },
+    budget_tokens: {
+      description: "Most tokens of thinking, where the server enforces it (QUERN_THINKING_BUDGET).",
+    },
+  },
 } as const;
 
 const outputConfig = {

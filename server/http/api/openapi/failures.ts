@@ -67,6 +67,11 @@ const OF_NEEDS: Record<Failure, FailureStatus> = {
     description: "The response is not kept here: it never was, is too old, or is another key's.",
     message: "no response 'resp_1' is kept here",
   },
+  request: {
+    status: 404,
+    description: "No such request is running.",
+    message: 'no request "my-request-1" is running',
+  },
   file: { status: 404, description: "There is no such file.", message: "404 page not found" },
   blob: { status: 404, description: "The blob is not there.", message: "not found" },
   busy: BUSY,

@@ -31,6 +31,7 @@ export interface Parameter {
 export type Failure =
   | "file"
   | "model"
+  | "request"
   | "response"
   | "blob"
   | "busy"

@@ -14,6 +14,11 @@ export type Version = BodyOf<typeof versionSchema>;
 /** Answer of GET /api/status. */
 export const statusSchema = record({ cloud: record({ disabled: flag, source: text }) });
 
+/** Answer of POST /api/requests/ID/answer. */
+export const answeringSchema = record({ id: text });
+
+export type Answering = BodyOf<typeof answeringSchema>;
+
 export type CloudStatus = BodyOf<typeof statusSchema>;
 
 /** Answer of GET /health. */

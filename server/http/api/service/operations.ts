@@ -3,6 +3,7 @@
 import { native, nativeError as error } from "../ollama/operations.ts";
 import { named, type Operation, whole } from "../openapi/operation.ts";
 import {
+  answeringSchema,
   doctorSchema,
   healthSchema,
   requestsSchema,
@@ -67,6 +68,17 @@ export const serverOperations: Operation[] = [
     summary: "What the server counts and measures, for Prometheus.",
     answers: plain("Metrics", "quern_queue_length 0\n"),
   }),
+  {
+    ...ofServer({
+      id: "answerNow",
+      path: "/api/requests/{id}/answer",
+      summary: "Have a running request end its thinking and answer now. Its id is the header " +
+        "x-request-id of its response, which the request may choose by the same header.",
+      answers: whole("Answering", answeringSchema, { id: "my-request-1" }),
+      failures: ["request"],
+    }),
+    method: "post",
+  },
   ofServer({
     id: "getRequests",
     path: "/api/requests",

@@ -1,11 +1,20 @@
-// Routes about the server itself: GET /health, /metrics, /api/version and /api/status.
+// Routes about the server itself and what runs on it: GET /health, /metrics, /api/version and
+// /api/status, POST /api/requests/ID/answer.
 
 import { Hono } from "../../../dependencies.ts";
 import { OLLAMA_API_VERSION } from "../../../version.ts";
 import type { AppDependencies, AppEnvironment } from "../../app_types.ts";
+import { HttpError } from "../../errors.ts";
 import { EXPOSITION_TYPE } from "../../metrics/exposition.ts";
 import { json } from "../../stream/json.ts";
-import type { CloudStatus, Findings, Health, Requests, Version } from "./answer_schema.ts";
+import type {
+  Answering,
+  CloudStatus,
+  Findings,
+  Health,
+  Requests,
+  Version,
+} from "./answer_schema.ts";
 import { decodeRate } from "../../metrics/metrics.ts";
 import type { RecentRequest } from "../../metrics/recent_requests.ts";
 
@@ -19,7 +28,7 @@ export function isUrgent({ method, url }: { method: string; url: string }): bool
 
 /** Routes about the server itself. */
 export function operationsRoutes(
-  { drain, examine, hasCloud = false, manager, metrics, version }: AppDependencies,
+  { drain, examine, hasCloud = false, manager, metrics, requests, version }: AppDependencies,
 ): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
 
@@ -47,6 +56,12 @@ export function operationsRoutes(
 
   app.get("/api/version", () => {
     return json<Version>({ version: OLLAMA_API_VERSION, quern_version: version });
+  });
+
+  app.post("/api/requests/:id/answer", (context) => {
+    const id = context.req.param("id");
+    if (requests.answerNow(id)) return json<Answering>({ id });
+    throw new HttpError(404, `no request "${id}" is running`);
   });
 
   // What Ollama's clients ask before they offer models that run elsewhere.
