@@ -104,7 +104,7 @@ export function GrowingAnswer({ answer }: { answer: LiveAnswer }) {
   return (
     <article class="message answer growing" aria-label={text.chat.assistant} aria-busy="true">
       {thinking && <Thinking source={thinking} isOver={content !== ""} />}
-      {content && <Markdown source={content} />}
+      {content && <Markdown source={content} isGrowing />}
       {toolCalls.length > 0 && <Calls calls={toolCalls} isOpen={false} />}
       {waiting && (
         <p class="waiting">

@@ -43,3 +43,28 @@ const marked = new Marked({ gfm: true, breaks: false, extensions: [block, inline
 export function lex(text: string): Token[] {
   return marked.lexer(text);
 }
+
+/** Blocks at the end of a text that may still change while it grows. */
+const UNSETTLED = 3;
+
+/**
+ * The blocks of a text that grows: those before the last few are not read again. What only a later part
+ * of the text tells of an earlier one, as definitions of links do, is seen once the text is read whole.
+ */
+export class GrowingText {
+  #settled = "";
+  #tokens: Token[] = [];
+
+  /** The blocks of the text as it is now. */
+  lex(text: string): Token[] {
+    if (!text.startsWith(this.#settled)) [this.#settled, this.#tokens] = ["", []];
+    const latest = lex(text.slice(this.#settled.length));
+    const all = [...this.#tokens, ...latest];
+    if (latest.length > UNSETTLED) {
+      const more = latest.slice(0, -UNSETTLED);
+      this.#settled += more.map(({ raw }) => raw).join("");
+      this.#tokens = [...this.#tokens, ...more];
+    }
+    return all;
+  }
+}

@@ -4,16 +4,20 @@
 
 import type { Token, Tokens } from "marked";
 import { Component, type ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 import { text } from "../strings.ts";
 import { CodeBlock } from "./code.tsx";
-import { lex, type MathToken } from "./lexer.ts";
+import { GrowingText, lex, type MathToken } from "./lexer.ts";
 import { Maths } from "./maths.tsx";
 
-/** A text in Markdown. */
-export function Markdown({ source }: { source: string }) {
+/** A text in Markdown, which may be growing. */
+export function Markdown({ source, isGrowing = false }: { source: string; isGrowing?: boolean }) {
+  const growing = useRef<GrowingText | undefined>(undefined);
+  if (isGrowing) growing.current ??= new GrowingText();
+  const tokens = isGrowing ? growing.current!.lex(source) : lex(source);
   return (
     <div class="markdown">
-      {lex(source).map((token, index) => <Block key={index} token={token} />)}
+      {tokens.map((token, index) => <Block key={index} token={token} />)}
     </div>
   );
 }
