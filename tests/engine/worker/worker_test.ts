@@ -27,7 +27,8 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 
 const greedy = { temperature: 0, maxTokens: 24 };
 
-const endless = { prompt: "hello", temperature: 0 };
+// Without drafts: its text goes around, and would be over before anybody can call it off.
+const endless = { prompt: "hello", temperature: 0, draftTokens: 0 };
 
 /** Workers made while the function runs, with what they are told and whether they live. */
 interface Spy {
