@@ -7,6 +7,10 @@ export interface Usage {
   promptTokens: number;
   /** Those of them whose keys and values were still there. */
   cachedTokens: number;
+  /** Those of the cached ones that came back from the system's memory; missing where none did. */
+  fromMemoryTokens?: number;
+  /** Those of the cached ones that came back from disk; missing where none did. */
+  fromDiskTokens?: number;
   /** Tokens generated, the one that ended the answer included. */
   completionTokens: number;
   /** Tokens that were drafted; missing where none were. */

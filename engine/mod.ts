@@ -26,6 +26,7 @@ export {
   type Tokenizer,
   TokenizerError,
 } from "../tokenizer/mod.ts";
+export { type BlockStoreOptions, type DiskOptions, MemoryStore } from "./block_store/mod.ts";
 export { BOX_MODEL } from "./box/mod.ts";
 export * from "./create/mod.ts";
 export * from "./errors.ts";
@@ -68,6 +69,7 @@ export {
 export {
   type BudgetOptions,
   createEstimate,
+  defaultCacheMemory,
   estimateInWorker,
   estimateMemory,
   type FileSource,

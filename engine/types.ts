@@ -1,6 +1,7 @@
 // The engine's own protocol: what goes into a model and what comes out, the same for the
 // library, the worker and every HTTP dialect. Plain data only: all of it passes postMessage.
 
+import type { BlockStoreOptions } from "./block_store/mod.ts";
 import type { WorkerBusyError } from "./errors.ts";
 import type { ChatEvent, GenerateEvent, TextToken } from "./event_types.ts";
 import type { GrammarRules } from "./grammar/mod.ts";
@@ -332,6 +333,8 @@ export interface LoadOptions extends GpuShare {
   cacheWindows?: number;
   /** Float activations and an f32 KV cache instead of int8 activations and f16. Slower, exact. */
   exact?: boolean;
+  /** Keeps what leaves the KV cache, so that it comes back for prompts that begin like earlier ones. */
+  blockStore?: BlockStoreOptions;
   /** LoRA adapters to apply, each with a factor on its own scale; default 1. */
   adapters?: readonly { path: string; scale?: number }[];
   /** Path of the GGUF file with its image encoder (`mmproj`). Default: its own file, if it has that. */

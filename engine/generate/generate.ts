@@ -14,7 +14,7 @@ import {
   textTokens,
   tokensOf,
 } from "../prompt/mod.ts";
-import type { Scheduler, Sequence, SequenceEnd } from "../run/mod.ts";
+import type { RestoredTokens, Scheduler, Sequence, SequenceEnd } from "../run/mod.ts";
 import type { GenerateRequest } from "../types.ts";
 import { Constraint } from "./constraint.ts";
 import { EventQueue } from "./event_queue.ts";
@@ -65,6 +65,7 @@ export function generate(
   let count = 0;
   let cached = 0;
   let readSince = started;
+  let fromBeyond = {};
   let stopString: string | undefined;
   let failure: Error | undefined;
   let pending: number[] = [];
@@ -94,9 +95,13 @@ export function generate(
       milliseconds,
     });
   };
-  const begin = (cachedTokens: number): void => {
+  const begin = (cachedTokens: number, restored: RestoredTokens): void => {
     cached = cachedTokens;
     readSince = performance.now();
+    fromBeyond = {
+      ...(restored.fromMemory > 0 && { fromMemoryTokens: restored.fromMemory }),
+      ...(restored.fromDisk > 0 && { fromDiskTokens: restored.fromDisk }),
+    };
     events.push({ type: "start", promptTokens, cachedTokens });
     if (request.progress) progress(cachedTokens);
   };
@@ -143,6 +148,7 @@ export function generate(
     const usage = {
       promptTokens,
       cachedTokens: cached,
+      ...fromBeyond,
       completionTokens: count,
       ...(sequence?.drafted && {
         draftedTokens: sequence.drafted,

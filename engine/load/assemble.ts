@@ -1,12 +1,14 @@
 // Puts a model together on a device: step memory, network, weights with their adapters, runner and
 // scheduler. How large everything is gets decided here; for the KV cache, in run/cache_size.ts.
 
+import { DiskStore } from "../block_store/mod.ts";
 import type { Capabilities } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { architectureOf } from "../models/registry.ts";
 import { allocateStep, checkLayers, Config, ModelBuilder, Network, poolingOf } from "../nn/mod.ts";
 import type { ImageLimits } from "../prompt/mod.ts";
 import {
+  type BlockTiers,
   chooseCacheSize,
   chooseStateCopies,
   Scheduler,
@@ -15,6 +17,7 @@ import {
   tokenBytes,
 } from "../run/mod.ts";
 import type { LoadOptions, ModelInfo } from "../types.ts";
+import { cacheIdentity, type LoadFacts } from "./cache_identity.ts";
 import { findEncoder, type LoadedVision, loadVision, seesWholeImages } from "../vision/mod.ts";
 import { Adapter, type Placement, WeightLoader } from "../weights/mod.ts";
 
@@ -124,7 +127,9 @@ export async function assemble(
   for (const adapter of adapters) adapter.checkAllUsed();
   keepStates(network, maxBuffer);
   const runner = new StepRunner(device, network, state, limits);
-  const scheduler = new Scheduler(runner, cacheBlocks, chunkSize);
+  const facts = { device: device.profile, context: asked ?? context };
+  const tiers = encoder ? undefined : await openTiers(gguf, options, facts);
+  const scheduler = new Scheduler(runner, cacheBlocks, chunkSize, undefined, undefined, tiers);
   const images = encoder ? undefined : {
     columns: network.images.columns,
     tokens: wholeImages ? rows - slots : Infinity,
@@ -149,6 +154,27 @@ export async function assemble(
     images,
     vision,
   };
+}
+
+/** Where blocks go that leave the KV cache; undefined where nothing keeps them. */
+async function openTiers(
+  gguf: GgufFile,
+  options: LoadOptions,
+  facts: LoadFacts,
+): Promise<BlockTiers | undefined> {
+  const { memory, disk, warn = () => {} } = options.blockStore ?? {};
+  if (!memory && !disk) return undefined;
+  try {
+    const model = await cacheIdentity(gguf, options, facts);
+    return {
+      model,
+      ...(memory && { memory: memory.open(model) }),
+      ...(disk && { disk: await DiskStore.open(model, disk, warn) }),
+    };
+  } catch (error) {
+    warn(`what leaves the KV cache of "${gguf.path}" is not kept: ${error}`);
+    return undefined;
+  }
 }
 
 /** Makes room for the copies of recurrent states that conversations go on from. */

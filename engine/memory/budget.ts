@@ -23,6 +23,8 @@ export interface BudgetOptions {
   total?: number;
   /** To leave free, in bytes. */
   overhead?: number;
+  /** Of the system's memory for what leaves the KV caches of models, in bytes. Default: a share of it. */
+  cacheMemory?: number;
 }
 
 /** What is known of the GPU. */
@@ -38,6 +40,10 @@ const NVIDIA = 0x10de;
 
 /** Of the free memory of a system, what a GPU that shares it may take. */
 const SYSTEM_SHARE = 3 / 4;
+/** Of the free memory of a system, what leaves KV caches may take unless it is said: within the rest. */
+const CACHE_SHARE = 1 / 8;
+/** Most bytes of it. */
+const MOST_CACHE = 8 * 2 ** 30;
 /** Of a Mac's memory; the larger share is for those with more than 36 GiB, as Metal recommends. */
 const MAC_SHARE = 2 / 3;
 const LARGE_MAC_SHARE = 3 / 4;
@@ -55,11 +61,11 @@ const LEAST_DEDICATED = 4 * 2 ** 30;
 export async function findBudget(
   machine: Machine,
   gpu: GpuIdentity | undefined,
-  { total, overhead = 0 }: BudgetOptions = {},
+  { total, overhead = 0, cacheMemory }: BudgetOptions = {},
 ): Promise<MemoryBudget> {
   const own = total === undefined ? await dedicated(machine, gpu) : undefined;
   const found = total === undefined
-    ? own ?? await shared(machine, gpu)
+    ? own ?? await shared(machine, gpu, cacheMemory)
     : { total, source: "as QUERN_GPU_MEMORY says" };
   const left = Math.max(0, found.total - overhead);
   const source = overhead > 0
@@ -67,10 +73,15 @@ export async function findBudget(
     : found.source;
   if (!gpu?.platform || gpu.platform.name === "cpu") return { total: left, source };
   // Where the GPU shares the system's memory, what models may take there is taken from it.
-  const free = await systemMemory(machine);
+  const free = await systemMemory(machine, cacheMemory);
   const isShared = !own && (total === undefined || gpu.capabilities.software);
   const beside = Math.max(0, free.total - (isShared ? found.total : 0));
   return { total: left, source, system: { total: beside, source: free.source } };
+}
+
+/** Bytes of the system's memory for what leaves the KV caches of models, where nobody says how many. */
+export async function defaultCacheMemory(machine: Machine = thisMachine): Promise<number> {
+  return Math.min(MOST_CACHE, Math.floor(CACHE_SHARE * await freeMemory(machine)));
 }
 
 /** How much memory models may take. Reads what drivers say; call it once, before loading anything. */
@@ -145,24 +156,43 @@ function ownMemory(
 async function shared(
   machine: Machine,
   gpu: GpuIdentity | undefined,
+  cacheMemory: number | undefined,
 ): Promise<MemoryBudget> {
   if (machine.os === "darwin" && !gpu?.capabilities.software) {
     const size = Number(await machine.run("sysctl", ["-n", "hw.memsize"]));
     if (size > 0) {
       const share = size > LARGE_MAC ? LARGE_MAC_SHARE : MAC_SHARE;
-      return { total: share * size, source: `the GPU's share of ${formatSize(size)}` };
+      const source = `the GPU's share of ${formatSize(size)}`;
+      return lessCache({ total: share * size, source }, size, cacheMemory);
     }
   }
-  return await systemMemory(machine);
+  return await systemMemory(machine, cacheMemory);
 }
 
 /** Of the memory that is free, what models may take. */
-async function systemMemory(machine: Machine): Promise<MemoryBudget> {
-  const free = Math.min(machine.availableMemory(), await containerMemory(machine));
-  return {
-    total: SYSTEM_SHARE * free,
-    source: `three quarters of the system's free memory, ${formatSize(free)}`,
-  };
+async function systemMemory(
+  machine: Machine,
+  cacheMemory: number | undefined,
+): Promise<MemoryBudget> {
+  const free = await freeMemory(machine);
+  const source = `three quarters of the system's free memory, ${formatSize(free)}`;
+  return lessCache({ total: SYSTEM_SHARE * free, source }, free, cacheMemory);
+}
+
+/** Takes off what was asked for KV caches' blocks beyond the share of `size` that models leave them. */
+function lessCache(
+  { total, source }: MemoryBudget,
+  size: number,
+  cacheMemory = 0,
+): MemoryBudget {
+  const excess = Math.max(0, cacheMemory - CACHE_SHARE * size);
+  if (excess === 0) return { total, source };
+  const less = `${source}, less ${formatSize(excess)} by QUERN_CACHE_RAM`;
+  return { total: Math.max(0, total - excess), source: less };
+}
+
+async function freeMemory(machine: Machine): Promise<number> {
+  return Math.min(machine.availableMemory(), await containerMemory(machine));
 }
 
 /** What the control group of a container leaves to it (cgroup v2). */

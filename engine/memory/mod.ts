@@ -12,6 +12,11 @@ export {
 } from "./estimate.ts";
 export { type DeviceProfiles, deviceProfiles, gpuProfile } from "./gpu_profile.ts";
 export { type FitLimits, fitLoad, type FittedLoad } from "./fit_load.ts";
-export { type BudgetOptions, type MemoryBudget, readMemoryBudget } from "./budget.ts";
+export {
+  type BudgetOptions,
+  defaultCacheMemory,
+  type MemoryBudget,
+  readMemoryBudget,
+} from "./budget.ts";
 export { isGpuFaster } from "./speeds.ts";
 export { type DisposableEstimate, estimateInWorker } from "./worker_estimate.ts";

@@ -9,7 +9,7 @@ export { gatingOf } from "./experts.ts";
 export { loadLaurel } from "./laurel.ts";
 export { Layer } from "./layer.ts";
 export type { SizeSource } from "./layer_weights.ts";
-export type { LayerState } from "./memory.ts";
+export type { LayerState, StepMemory } from "./memory.ts";
 export { type Input, Network } from "./network.ts";
 export type { NetworkOptions, OutputKind } from "./operation_list.ts";
 export { perLayerInputs, perLayerUpdate } from "./per_layer_inputs.ts";

@@ -6,6 +6,14 @@
 import type { Checkpoints } from "./checkpoints.ts";
 import type { PrefixCache } from "./prefix_cache.ts";
 
+/** Who hears of cached blocks that no sequence uses. */
+export interface IdleListener {
+  /** A cached block has lost its last reference. */
+  idle(block: number): void;
+  /** It is evicted: another one takes its place. */
+  evicted(block: number): void;
+}
+
 /** The allocator of block numbers. */
 export class BlockPool {
   readonly #cache: PrefixCache;
@@ -15,13 +23,21 @@ export class BlockPool {
   readonly #idle = new Set<number>();
   /** The references to each block. */
   readonly #owners: Uint32Array;
+  readonly #listener: IdleListener | undefined;
 
   /**
    * @param size number of blocks
    * @param cache the blocks that can be found by their tokens
    * @param checkpoints which of these have copies of states
+   * @param listener hears of those that become idle
    */
-  constructor(readonly size: number, cache: PrefixCache, checkpoints: Checkpoints) {
+  constructor(
+    readonly size: number,
+    cache: PrefixCache,
+    checkpoints: Checkpoints,
+    listener?: IdleListener,
+  ) {
+    this.#listener = listener;
     this.#cache = cache;
     this.#checkpoints = checkpoints;
     this.#free = Array.from({ length: size }, (_, i) => size - 1 - i);
@@ -37,6 +53,14 @@ export class BlockPool {
   get counts(): { free: number; idle: number; used: number } {
     const used = this.#owners.reduce((count, owners) => count + Math.min(owners, 1), 0);
     return { free: this.#free.length, idle: this.#idle.size, used };
+  }
+
+  /** The idle blocks that would be evicted to take `count` blocks, while those of `kept` are used. */
+  victims(count: number, kept: readonly number[]): number[] {
+    const missing = count - this.#free.length;
+    if (missing <= 0) return [];
+    const used = new Set(kept);
+    return [...this.#idle].filter((block) => !used.has(block)).slice(0, missing);
   }
 
   /** Takes `count` blocks, or none and gives undefined if there are fewer. */
@@ -67,8 +91,12 @@ export class BlockPool {
   give(blocks: readonly number[]): void {
     for (const block of blocks.toReversed()) {
       if (--this.#owners[block] > 0) continue;
-      if (this.#cache.has(block)) this.#idle.add(block);
-      else this.#free.push(block);
+      if (this.#cache.has(block)) {
+        this.#idle.add(block);
+        this.#listener?.idle(block);
+      } else {
+        this.#free.push(block);
+      }
     }
   }
 
@@ -77,6 +105,7 @@ export class BlockPool {
     this.#idle.delete(block);
     this.#cache.remove(block);
     this.#checkpoints.remove(block);
+    this.#listener?.evicted(block);
     return block;
   }
 }

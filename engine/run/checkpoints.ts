@@ -71,6 +71,16 @@ export class Checkpoints {
     this.give(row);
   }
 
+  /** Whether a block has a copy. */
+  has(block: number): boolean {
+    return this.#ends.has(block) || this.#earlier.has(block);
+  }
+
+  /** The row of a block's copy, if that is one of a conversation's last. */
+  lastRowOf(block: number): number | undefined {
+    return this.#ends.get(block);
+  }
+
   /** The deepest of these blocks that has a copy: its row, and how many blocks it ends. */
   deepest(blocks: readonly number[]): { row: number; blocks: number } | undefined {
     for (let i = blocks.length - 1; i >= 0; i--) {

@@ -2,9 +2,11 @@
 // and fed in which step, the blocks of the KV cache, the prefix cache, and the step on the device.
 
 export { chooseCacheSize, chooseStateCopies, tokenBytes } from "./cache_size.ts";
+export type { BlockTiers } from "./offload.ts";
 export { Scheduler } from "./scheduler.ts";
 export {
   type ConstraintFork,
+  type RestoredTokens,
   Sequence,
   type SequenceEnd,
   type Steering,

@@ -7,6 +7,7 @@ import { nextTask, untilAborted } from "../async.ts";
 import { ModelClosedError } from "../errors.ts";
 import { DeviceLock } from "./device_lock.ts";
 import { evaluate, type Evaluation, type EvaluationPace, type RunLocked } from "./evaluation.ts";
+import type { BlockTiers } from "./offload.ts";
 import { PromptPace } from "./prompt_pace.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
 import { SequencePool } from "./sequence_pool.ts";
@@ -35,6 +36,8 @@ export class Scheduler {
   #isShort = false;
   /** Whether an evaluation holds the memory that the next sequence needs: the loop rests until it is over. */
   #isBlocked = false;
+  /** Settles when the next sequence can be admitted, which waits for blocks on their way. */
+  #arriving: Promise<void> | undefined;
   /** Settles when a sequence gives memory back. */
   #freed = Promise.withResolvers<void>();
   /** The lock that work between two steps holds. */
@@ -48,9 +51,10 @@ export class Scheduler {
     chunkSize: number,
     pace: PromptPace = new PromptPace(),
     evaluationPace: PromptPace = new PromptPace(),
+    tiers?: BlockTiers,
   ) {
     this.#executor = executor;
-    this.#pool = new SequencePool(executor, cacheBlocks);
+    this.#pool = new SequencePool(executor, cacheBlocks, tiers);
     this.#chunkSize = chunkSize;
     this.#steps = new Steps(executor, this.#pool, chunkSize, {
       preempt: () => this.#preempt(),
@@ -148,11 +152,13 @@ export class Scheduler {
     const error = this.#fail(cause);
     while (this.#loop) await this.#loop;
     for (const sequence of [...this.#running, ...this.#waiting]) this.#end(sequence, { error });
+    await this.#pool.close();
   }
 
   #wake(): void {
     if (this.#loop || this.#failure) return;
-    const canAdmit = this.#waiting.length > 0 && !this.#isShort && !this.#isBlocked;
+    const canAdmit = this.#waiting.length > 0 && !this.#isShort && !this.#isBlocked &&
+      !this.#arriving;
     if (this.#running.length === 0 && !canAdmit && !this.#lock.isWanted) return;
     this.#loop = this.#run().finally(() => this.#rest());
   }
@@ -225,18 +231,33 @@ export class Scheduler {
    */
   #admit(): void {
     let unfed = this.#running.reduce((sum, sequence) => sum + sequence.unfed, 0);
-    while (!this.#isShort && this.#waiting.length > 0 && unfed < this.#chunkSize) {
+    while (
+      !this.#isShort && !this.#arriving && this.#waiting.length > 0 && unfed < this.#chunkSize
+    ) {
       const [sequence] = this.#waiting;
-      if (sequence.underWay > 0 || !this.#pool.takeCached(sequence)) return;
+      if (sequence.underWay > 0 || this.#awaits(sequence)) return;
+      if (!this.#pool.takeCached(sequence)) return;
       this.#waiting.shift();
       this.#running.push(sequence); // A sequence is in one of both lists at all times, so that a failure ends it.
       this.#executor.assignSlot(sequence.slot, sequence.request.sampling);
       unfed += sequence.unfed;
       if (!sequence.begun) {
         sequence.begun = true;
-        this.#attempt(sequence, (request) => request.begin?.(sequence.submitted));
+        const { submitted, restored } = sequence;
+        this.#attempt(sequence, (request) => request.begin?.(submitted, restored));
       }
     }
+  }
+
+  /** Whether a sequence has to wait for blocks; the loop goes on when they are there. */
+  #awaits(sequence: Sequence): boolean {
+    const arriving = this.#pool.prepare(sequence);
+    if (!arriving) return false;
+    this.#arriving = arriving.catch(() => {}).then(() => {
+      this.#arriving = undefined;
+      this.#wake();
+    });
+    return true;
   }
 
   /** Tells waiting sequences how many are read before them, or have to end before they fit. */

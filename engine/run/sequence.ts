@@ -3,6 +3,7 @@
 
 import { IMAGE_TOKEN, type ResolvedSampling } from "../../kernels/mod.ts";
 import { type CancelFlag, cancellable, CancelledError } from "../cancellation.ts";
+import type { StoredBlock } from "../block_store/mod.ts";
 import { PromptLookup } from "./prompt_lookup.ts";
 import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/mod.ts";
 
@@ -60,8 +61,11 @@ export interface SequenceRequest {
   draftTokens?: number;
   /** Called while it waits, with the number of sequences before it, whenever that number changes. */
   wait?(ahead: number): void;
-  /** Called once, when the prompt is about to run, with the number of tokens found in the prefix cache. */
-  begin?(cachedTokens: number): void;
+  /**
+   * Called once, when the prompt is about to run, with the number of tokens found in the prefix cache,
+   * and what of them came back from beyond the device.
+   */
+  begin?(cachedTokens: number, restored: RestoredTokens): void;
   /** Called when a step has read of the prompt, with the number of its tokens that are read by now. */
   progress?(processedTokens: number): void;
   /**
@@ -71,6 +75,12 @@ export interface SequenceRequest {
   accept(token: number, logits?: Float32Array): boolean;
   /** Called once, after the last token. */
   end(reason: SequenceEnd): void;
+}
+
+/** Tokens of a prompt whose keys and values came back to the device. */
+export interface RestoredTokens {
+  readonly fromMemory: number;
+  readonly fromDisk: number;
 }
 
 /** A copy that waits for its block to become known. */
@@ -116,6 +126,10 @@ export class Sequence {
   answerCheckpoints: number[] = [];
   /** Whether it ran while steps were tapped: nobody else may use what it has computed. */
   wasTapped = false;
+  /** Blocks that were read from disk for it, by name; undefined until that is tried. */
+  fetched: Map<string, StoredBlock> | undefined;
+  /** What came back for it when it was admitted. */
+  restored: RestoredTokens = { fromMemory: 0, fromDisk: 0 };
   /** Set by the owner; seen before the next step. */
   aborted = false;
   /** Whether it has been admitted before. */

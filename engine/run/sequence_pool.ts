@@ -5,7 +5,9 @@
 
 import { BlockPool } from "./block_pool.ts";
 import { Checkpoints } from "./checkpoints.ts";
+import { type BlockTiers, Offload, type Restorable } from "./offload.ts";
 import { PrefixCache } from "./prefix_cache.ts";
+import type { TokenKey } from "../prompt/mod.ts";
 import type { Checkpoint, Sequence } from "./sequence.ts";
 import type { SequenceMemory, StepExecutor } from "./step_executor.ts";
 
@@ -17,15 +19,18 @@ export class SequencePool {
   readonly #blocks: BlockPool;
   readonly #checkpoints: Checkpoints;
   readonly #freeSlots: number[];
+  /** What keeps blocks beyond the device; missing where nothing does. */
+  readonly #offload: Offload | undefined;
 
-  /** @param blocks blocks of the KV cache */
-  constructor(executor: StepExecutor, blocks: number) {
+  /** @param blocks blocks of the KV cache @param tiers where blocks go that leave it */
+  constructor(executor: StepExecutor, blocks: number, tiers?: BlockTiers) {
     const { blockSize, memory, limits: { slots, context } } = executor;
     this.#executor = executor;
     this.#memory = memory;
     this.#cache = new PrefixCache(blockSize);
     this.#checkpoints = new Checkpoints(memory.stateCopies, blockSize, context);
-    this.#blocks = new BlockPool(blocks, this.#cache, this.#checkpoints);
+    this.#offload = tiers && new Offload(executor, this.#checkpoints, tiers);
+    this.#blocks = new BlockPool(blocks, this.#cache, this.#checkpoints, this.#offload);
     this.#freeSlots = Array.from({ length: slots }, (_, i) => slots - 1 - i);
   }
 
@@ -47,21 +52,83 @@ export class SequencePool {
    */
   takeCached(sequence: Sequence): boolean {
     const { tokens } = sequence;
-    const { blockSize, isTapped, limits: { context } } = this.#executor;
+    const { isTapped } = this.#executor;
     const { hasStates } = this.#memory;
     if (this.#freeSlots.length === 0) return false;
     // A tap is to see all rows, and to change them.
-    const known = isTapped ? [] : this.#cache.match(sequence.keys(0, tokens.length - 1));
-    const states = hasStates ? this.#checkpoints.deepest(known) : undefined;
-    const cached = hasStates ? known.slice(0, states?.blocks ?? 0) : known;
-    const positions = Math.min(tokens.length + blockSize, sequence.limit(context));
-    if (!this.#take(sequence, positions, cached)) return false;
-    if (states) {
-      this.#memory.restoreStates(states.row, sequence.slot);
-      sequence.lastCheckpoint = cached.at(-1);
+    const known = isTapped ? [] : this.#match(sequence);
+    const stored = isTapped ? undefined : this.#offload?.find(sequence, known);
+    const row = stored?.states && this.#checkpoints.take(false);
+    // Where there is no row for states that come back, only copies of the device count.
+    const isDeviceOnly = !stored || (stored.states !== undefined && row === undefined);
+    const states = hasStates && row === undefined ? this.#checkpoints.deepest(known) : undefined;
+    const depth = !isDeviceOnly ? stored.depth : hasStates ? states?.blocks ?? 0 : known.length;
+    if (!this.#take(sequence, this.#positionsOf(sequence), known.slice(0, depth))) {
+      if (row !== undefined) this.#checkpoints.give(row);
+      return false;
     }
+    if (!isDeviceOnly) this.#restore(sequence, stored, known.length);
+    if (row !== undefined) this.#restoreStates(sequence, row, stored!.states!);
+    if (states) this.#memory.restoreStates(states.row, sequence.slot);
+    if (states || row !== undefined) sequence.lastCheckpoint = sequence.blocks[depth - 1];
+    sequence.fetched = undefined;
     this.#memory.writeHistory(sequence.slot, tokens.slice(0, sequence.submitted));
     return true;
+  }
+
+  /**
+   * What a sequence has to wait for before takeCached(): blocks that are read from disk for it, or
+   * blocks that it would evict and that are yet to be copied. Undefined: nothing.
+   */
+  prepare(sequence: Sequence): Promise<void> | undefined {
+    if (!this.#offload || this.#executor.isTapped || this.#freeSlots.length === 0) return undefined;
+    const known = this.#match(sequence);
+    const wanted = this.#executor.blocksFor(this.#positionsOf(sequence)) - known.length;
+    return this.#offload.fetch(sequence, known) ??
+      this.#offload.copied(this.#blocks.victims(wanted, known));
+  }
+
+  /** Copies what leaves with the model, if that is kept. */
+  async close(): Promise<void> {
+    await this.#offload?.close();
+  }
+
+  #match(sequence: Sequence): number[] {
+    return this.#cache.match(sequence.keys(0, sequence.tokens.length - 1));
+  }
+
+  /** Positions that a sequence gets blocks for when it is admitted: a block more than it needs. */
+  #positionsOf(sequence: Sequence): number {
+    const { blockSize, limits: { context } } = this.#executor;
+    return Math.min(sequence.tokens.length + blockSize, sequence.limit(context));
+  }
+
+  /** Writes the blocks of a sequence that come back, from block `first` on. */
+  #restore(sequence: Sequence, { blocks, fromDisk, depth }: Restorable, first: number): void {
+    const size = this.#executor.blockSize;
+    for (const [i, { cached }] of blocks.entries()) {
+      const at = first + i;
+      const [before, block] = [sequence.blocks[at - 1], sequence.blocks[at]];
+      this.#executor.blocks.writeBlock(block, cached);
+      this.#addKnown(before, sequence.keys(at * size, (at + 1) * size), block);
+    }
+    sequence.knownBlocks = depth;
+    sequence.submitted = depth * size;
+    const restored = blocks.length * size;
+    sequence.restored = { fromMemory: restored - fromDisk * size, fromDisk: fromDisk * size };
+  }
+
+  #restoreStates(sequence: Sequence, row: number, states: Uint8Array<ArrayBufferLike>): void {
+    const position = sequence.submitted;
+    this.#executor.blocks.writeStates(row, states);
+    this.#memory.restoreStates(row, sequence.slot);
+    const block = sequence.blocks[position / this.#executor.blockSize - 1];
+    this.#checkpoints.add(block, { row, position, isSpaced: false });
+  }
+
+  #addKnown(before: number | undefined, tokens: readonly TokenKey[], block: number): void {
+    this.#cache.add(before, tokens, block);
+    this.#offload?.add(before, tokens, block);
   }
 
   #take(sequence: Sequence, positions: number, cached: readonly number[]): boolean {
@@ -130,7 +197,7 @@ export class SequencePool {
       if (known !== undefined) this.#exchange(sequence, i, known);
       // A fork may hold this block after different ones: a block is kept with all blocks before it.
       else if (this.#blocks.isShared(blocks[i])) return;
-      else this.#cache.add(blocks[i - 1], held, blocks[i]);
+      else this.#addKnown(blocks[i - 1], held, blocks[i]);
       sequence.knownBlocks = i + 1;
     }
   }

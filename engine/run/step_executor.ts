@@ -3,6 +3,7 @@
 
 import type { ResolvedSampling } from "../../kernels/mod.ts";
 import type { OutputKind, StepLimits } from "../nn/mod.ts";
+import type { StoredBlock } from "../block_store/mod.ts";
 import type { Sampled, StepPlan } from "./step_plan.ts";
 
 /** What a device holds of running sequences, by their slots. */
@@ -24,6 +25,26 @@ export interface SequenceMemory {
   restoreStates(row: number, slot: number): void;
 }
 
+/** A block to read, and the row with the copy of the states after it, if there is one. */
+export interface BlockRequest {
+  readonly block: number;
+  readonly row?: number | undefined;
+}
+
+/** Blocks of the KV cache, and copies of states, on their way between the device and the host. */
+export interface DeviceBlocks {
+  /** Bytes of a block in all layers. */
+  readonly blockBytes: number;
+  /** Bytes of a row of copies of states. */
+  readonly stateBytes: number;
+  /** Reads blocks, and rows of copies, as they are after all that was submitted. One call at a time. */
+  read(requests: readonly BlockRequest[]): Promise<StoredBlock[]>;
+  /** Writes a block, for what is submitted from now on. */
+  writeBlock(block: number, bytes: Uint8Array<ArrayBufferLike>): void;
+  /** Writes a row of copies of states. */
+  writeStates(row: number, bytes: Uint8Array<ArrayBufferLike>): void;
+}
+
 /** An executor of a model's steps. */
 export interface StepExecutor {
   /** The largest numbers of rows, outputs and slots of a step. */
@@ -33,6 +54,8 @@ export interface StepExecutor {
   /** Whether an image has to run in one step. */
   readonly wholeImages: boolean;
   readonly memory: SequenceMemory;
+  /** What is read and written of its KV cache. */
+  readonly blocks: DeviceBlocks;
   /** Whether steps are watched: then one has to be over before the next is submitted. */
   readonly isObserved: boolean;
   /** Whether what steps compute may be changed, so that it is no other sequence's to use. */

@@ -26,6 +26,7 @@ import {
   type StepOperation,
   type StepState,
 } from "../nn/mod.ts";
+import { BlockTransfer } from "./block_transfer.ts";
 import { SlotMemory } from "./slot_memory.ts";
 import type { StepExecutor } from "./step_executor.ts";
 import { MOST_REPEATS, type Sampled, slotsOf, type StepPlan } from "./step_plan.ts";
@@ -64,6 +65,7 @@ export class StepRunner implements StepExecutor {
   readonly #held: Commands[] = [];
   readonly #recorder: StepRecorder;
   readonly memory: SlotMemory;
+  #blocks: BlockTransfer | undefined;
 
   constructor(
     device: Device,
@@ -307,6 +309,11 @@ export class StepRunner implements StepExecutor {
     if (outputs === 0) return new Float32Array(0);
     // The host waits for each result, so there is nothing that the sleep of mapAsync could overlap.
     return await readback.read(outputs);
+  }
+
+  get blocks(): BlockTransfer {
+    const { memory, options } = this.#network;
+    return this.#blocks ??= new BlockTransfer(memory, options.cacheBlocks);
   }
 
   get isObserved(): boolean {

@@ -22,6 +22,7 @@ import type {
   ModelInfo,
   TextToken,
 } from "../types.ts";
+import { BlockHost } from "./block_host.ts";
 import { ProcessHost, type ProcessOptions } from "./process_host.ts";
 import type {
   HostListener,
@@ -117,9 +118,10 @@ export async function openModelInProcess(
 export async function openModelIn(
   host: ModelHost,
   path: string,
-  { onProgress, onBusy = () => {}, signal, ...options }: LoadOptions = {},
+  { onProgress, onBusy = () => {}, signal, blockStore, ...options }: LoadOptions = {},
   patience = PATIENCE,
 ): Promise<ChatModel> {
+  const blocks = new BlockHost(host, blockStore);
   const closing = new CancelFlag();
   const { promise: loaded, resolve, reject } = Promise.withResolvers<LoadedModel>();
   const gone = Promise.withResolvers<void>();
@@ -132,6 +134,7 @@ export async function openModelIn(
       if (message.kind === "loaded") resolve(message.model);
       if (message.kind === "failed") reject(unpackError(message.error));
       if (message.kind === "closed") gone.resolve();
+      blocks.receive(message);
     },
     crash(state) {
       reject(new EngineError(`Cannot load "${path}": its worker crashed: ${state}`));
@@ -139,9 +142,10 @@ export async function openModelIn(
     },
   });
   try {
-    host.send({ kind: "load", path, options, closing: closing.memory });
-    return new HostedModel(host, { closing, onBusy, patience }, await loaded);
+    host.send({ kind: "load", path, options, blocks: blocks.keeping, closing: closing.memory });
+    return new HostedModel(host, { closing, onBusy, patience, blocks }, await loaded);
   } catch (error) {
+    blocks[Symbol.dispose]();
     // What is on the GPU already is given back by the thread itself.
     if (signal?.aborted) await closeHost(host, { closing, gone, patience }).catch(onBusy);
     else host.end();
@@ -203,6 +207,7 @@ interface Call {
 
 /** How a hosted model is watched and closed. */
 interface HostedOptions {
+  readonly blocks: BlockHost;
   readonly closing: CancelFlag;
   readonly onBusy: (busy: WorkerBusyError) => void;
   readonly patience: Patience;
@@ -299,7 +304,11 @@ class HostedModel implements ChatModel {
     this.#refuse(new ModelClosedError(`Cannot go on: the model was closed${reason}`));
     clearTimeout(this.#silence);
     const { closing, patience } = this.#options;
-    await closeHost(this.#host, { closing, gone: this.#gone, patience });
+    try {
+      await closeHost(this.#host, { closing, gone: this.#gone, patience });
+    } finally {
+      this.#options.blocks[Symbol.dispose]();
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -365,6 +374,7 @@ class HostedModel implements ChatModel {
       this.#memory = message.memory;
       this.#calls.get(message.id)?.end(message.error && unpackError(message.error));
     }
+    this.#options.blocks.receive(message);
     if (message.kind === "closed") this.#gone.resolve();
     if (message.kind === "busy") return this.#setBusy(message.milliseconds);
     this.#setFree();

@@ -45,8 +45,9 @@ export class ProcessHost implements ModelHost {
   send(message: ToWorker): void {
     // Memory is shared among threads only: messages have to do.
     if (message.kind === "load") {
-      const { closing: _, ...rest } = message;
-      this.#sender.send(rest);
+      // A process keeps blocks in memory of its own, which ends with it.
+      const { closing: _, blocks, ...rest } = message;
+      this.#sender.send({ ...rest, blocks: { ...blocks, isMirrored: false } });
     } else if (message.kind === "call") {
       const { cancelled: _, ...rest } = message;
       this.#sender.send(rest);

@@ -1,6 +1,7 @@
 // What a model's worker, or its process, and its client say to each other: plain data, as postMessage
 // takes it. The client sends `load` once, then calls; the worker answers each with events and one end.
 
+import type { DiskOptions, FromStore, ToStore } from "../block_store/mod.ts";
 import type { ErrorRecord } from "../error_record.ts";
 import type { LoadOptions, LoadProgress, MemoryUse, ModelInfo } from "../types.ts";
 
@@ -22,9 +23,12 @@ export type ToWorker =
   | {
     kind: "load";
     path: string;
-    options: Omit<LoadOptions, "onProgress" | "onBusy" | "signal">;
+    options: Omit<LoadOptions, "onProgress" | "onBusy" | "signal" | "blockStore">;
+    /** Where blocks go that leave the KV cache. */
+    blocks: BlockKeeping;
     closing?: SharedArrayBuffer;
   }
+  | { kind: "blocks"; message: FromStore }
   | {
     kind: "call";
     id: number;
@@ -36,6 +40,15 @@ export type ToWorker =
   | { kind: "cancel"; id: number }
   | { kind: "answer"; id: number }
   | { kind: "close" };
+
+/** How blocks are kept that leave the KV cache. */
+export interface BlockKeeping {
+  /** Most bytes in memory; missing where nothing is kept there. */
+  memoryBytes?: number;
+  /** Whether the client keeps them there, and the worker mirrors it; else the worker does. */
+  isMirrored: boolean;
+  disk?: DiskOptions;
+}
 
 /** What is fixed once a model is loaded. */
 export interface LoadedModel {
@@ -56,6 +69,8 @@ export type ToClient =
   | { kind: "failed"; error: ErrorRecord }
   | { kind: "event"; id: number; event: unknown }
   | { kind: "end"; id: number; memory: MemoryUse; error?: ErrorRecord }
+  | { kind: "blocks"; message: ToStore }
+  | { kind: "warning"; text: string }
   | { kind: "busy"; milliseconds: number }
   | { kind: "free" }
   | { kind: "closed" };

@@ -2,6 +2,7 @@
 // (client.ts) in the words of protocol.ts. Which model it is comes with `load`.
 
 import { attachFlags, CancelFlag, cancellable, flagsOf } from "../cancellation.ts";
+import { type BlockStoreOptions, MemoryStore, MirroredStore } from "../block_store/mod.ts";
 import { packError } from "../error_record.ts";
 import { WorkerBusyError } from "../errors.ts";
 import type {
@@ -15,7 +16,7 @@ import type {
   LoadOptions,
   TextToken,
 } from "../types.ts";
-import type { Method, ToClient, ToWorker } from "./protocol.ts";
+import type { BlockKeeping, Method, ToClient, ToWorker } from "./protocol.ts";
 
 /** Loads the model of a path. */
 export type LoadModel = (path: string, options: LoadOptions) => Promise<ChatModel>;
@@ -52,6 +53,8 @@ export class ModelService {
   #closingFlag = new CancelFlag();
   #loading: Promise<void> | undefined;
   #model: ChatModel | undefined;
+  /** The client's store of blocks as this thread has it. */
+  #mirror: MirroredStore | undefined;
 
   /** Loads by `load`, and answers by `send`. */
   constructor(load: LoadModel, send: (message: ToClient, transfer?: Transferable[]) => void) {
@@ -66,6 +69,8 @@ export class ModelService {
         return await (this.#loading = this.#open(message));
       case "call":
         return await this.#answer(message);
+      case "blocks":
+        return this.#mirror?.receive(message.message);
       case "cancel":
         return this.#running.get(message.id)?.abort();
       case "answer":
@@ -84,11 +89,12 @@ export class ModelService {
     }
   }
 
-  async #open({ path, options, closing }: LoadMessage): Promise<void> {
+  async #open({ path, options, blocks, closing }: LoadMessage): Promise<void> {
     this.#closingFlag = new CancelFlag(closing);
     try {
       const model = this.#model = await this.#load(path, {
         ...options,
+        blockStore: this.#blockStoreOf(blocks),
         signal: this.#closing.signal,
         onProgress: (progress) => this.#send({ kind: "progress", progress }),
         onBusy: ({ milliseconds, ended }) => {
@@ -101,6 +107,16 @@ export class ModelService {
     } catch (error) {
       this.#send({ kind: "failed", error: packError(error) });
     }
+  }
+
+  #blockStoreOf({ memoryBytes, isMirrored, disk }: BlockKeeping): BlockStoreOptions {
+    const warn = (text: string) => this.#send({ kind: "warning", text });
+    if (memoryBytes === undefined) return { ...(disk && { disk }), warn };
+    if (isMirrored) {
+      this.#mirror = new MirroredStore((message) => this.#send({ kind: "blocks", message }));
+    }
+    const memory = this.#mirror ?? new MemoryStore(memoryBytes);
+    return { memory, ...(disk && { disk }), warn };
   }
 
   async #answer({ id, method, request, cancelled, answering }: CallMessage): Promise<void> {

@@ -31,6 +31,8 @@ export interface Section {
 export interface AppOptions {
   store: ModelStore;
   manager: Pick<ModelManager, "acquire" | "unload" | "plan" | "running" | "busyWorkers">;
+  /** What leaves the models' KV caches; absent where that is not kept. */
+  blocks?: { readonly memory: { bytes: number; limit: number } };
   log: Log;
   /** The version of Quern; /api/version tells that of Ollama's API as well. */
   version: string;

@@ -17,6 +17,7 @@ import {
 } from "../../engine/mod.ts";
 import type { AppEnvironment, AppOptions } from "./app_types.ts";
 import { createApp } from "./app.ts";
+import { BlockCache } from "./block_cache.ts";
 import type { Drain } from "./drain.ts";
 import { given } from "../given.ts";
 import { type Log, messageOf } from "../log.ts";
@@ -83,13 +84,15 @@ export function assemble(options: AssembleOptions): ServerParts {
     allowPaths: !port || isLoopback(settings.host.hostname),
     onBroken: (path, error) => log.warn(`left out of the models: ${path}: ${messageOf(error)}`),
   });
-  const manager = createManager(options, store, remote);
+  const blocks = new BlockCache(settings, log.warn);
+  const manager = createManager(options, store, remote, blocks);
   const responses = createResponseStore(options);
   const { count, bytes, age } = settings.responses;
   const keepsAny = Math.min(count, bytes, age) > 0;
   const app = createApp({
     store,
     manager,
+    blocks,
     log,
     version: VERSION,
     origins: settings.origins,
@@ -121,13 +124,16 @@ function createManager(
   { dependencies: { open, memory }, settings, log }: AssembleOptions,
   store: ModelStore,
   remote: RemoteModels,
+  blocks: BlockCache,
 ): ModelManager {
   const { keepAlive, loadTimeout, maxLoaded, maxSequences, isolation } = settings;
-  const { contextLength, gpuMemory: total, gpuOverhead: overhead } = settings;
+  const { contextLength, gpuMemory: total, gpuOverhead: overhead, cacheMemory } = settings;
   return new ModelManager({
     store,
-    open: (source, options) =>
-      source.kind === "remote" ? remote.open(source, options.signal) : open(source, options),
+    open: async (source, options) =>
+      source.kind === "remote"
+        ? await remote.open(source, options.signal)
+        : await open(source, { ...options, blockStore: await blocks.options() }),
     keepAlive,
     loadTimeout,
     maxLoaded,
@@ -136,7 +142,7 @@ function createManager(
     ...(memory && {
       estimate: memory.estimate,
       ...given({ isGpuFaster: memory.isGpuFaster }),
-      budget: () => memory.budget({ overhead, ...given({ total }) }),
+      budget: () => memory.budget({ overhead, ...given({ total, cacheMemory }) }),
     }),
     load: { maxSequences, ...given({ contextLength }) },
   });

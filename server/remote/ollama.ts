@@ -41,6 +41,7 @@ interface AnswerRecord extends AnswerText {
   done?: boolean;
   done_reason?: string;
   prompt_eval_count?: number;
+  prompt_cached_count?: number;
   prompt_eval_duration?: number;
   eval_count?: number;
   eval_duration?: number;
@@ -127,7 +128,7 @@ function toDone(record: AnswerRecord): DoneEvent {
     reason: record.done_reason === "length" ? "length" : "stop",
     usage: {
       promptTokens: record.prompt_eval_count ?? 0,
-      cachedTokens: 0,
+      cachedTokens: record.prompt_cached_count ?? 0,
       completionTokens: record.eval_count ?? 0,
       promptMilliseconds: (record.prompt_eval_duration ?? 0) / NANOSECONDS,
       completionMilliseconds: (record.eval_duration ?? 0) / NANOSECONDS,

@@ -3,7 +3,7 @@
 // turns them into settings.
 
 import { readRemoteHost } from "../../engine/mod.ts";
-import { parseByteSize, parseDuration } from "./quantities.ts";
+import { parseByteSize, parseDuration, parseFolderSize } from "./quantities.ts";
 import { isHostAddress } from "../network/host.ts";
 
 /** Environment variables by name. */
@@ -30,6 +30,10 @@ export interface Kind {
 
 const duration: Kind = { is: "a duration such as 90s, 5m or 1h30m", read: parseDuration };
 const size: Kind = { is: "a size such as 512MiB or 24GB", read: parseByteSize };
+const folderSize: Kind = {
+  is: "a folder and a size such as /var/cache/quern:20GiB",
+  read: parseFolderSize,
+};
 const count: Kind = { is: "a whole number", read: matching(/^\d+$/) };
 const address: Kind = { is: "an address such as 127.0.0.1:11434", read: require(isHostAddress) };
 const server: Kind = { is: "an address such as https://ollama.com", read: readRemoteHost };
@@ -91,6 +95,16 @@ export const VARIABLES: readonly Variable[] = [
     name: "QUERN_GPU_MEMORY",
     effect: "memory for models, such as 24GB (what is found)",
     kind: size,
+  },
+  {
+    name: "QUERN_CACHE_RAM",
+    effect: "memory for what leaves models' KV caches (an eighth of what is free, to 8GiB)",
+    kind: size,
+  },
+  {
+    name: "QUERN_CACHE_DISK",
+    effect: "folder and size for the same on disk, such as /var/cache/quern:20GiB (none)",
+    kind: folderSize,
   },
   {
     name: "QUERN_ISOLATION",

@@ -38,6 +38,18 @@ const SIZE = /^(\d+\.?\d*|\.\d+)\s*(?:([kmgt])(i?b)?|b)?$/i;
 const POWERS = ["k", "m", "g", "t"];
 
 /**
+ * A folder and the bytes that it may hold, with a colon between.
+ *
+ * @throws {RangeError} if the text is none
+ */
+export function parseFolderSize(text: string): { folder: string; bytes: number } {
+  const colon = text.lastIndexOf(":"); // there may be one in the folder's path: C:\cache:20GiB
+  const folder = text.slice(0, Math.max(0, colon)).trim();
+  if (folder === "") throw new RangeError(`invalid folder and size "${text}"`);
+  return { folder, bytes: parseByteSize(text.slice(colon + 1)) };
+}
+
+/**
  * Bytes of a size.
  *
  * @throws {RangeError} if the text is no size

@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import { type Isolation, readRemoteHost } from "../../engine/mod.ts";
-import { parseByteSize, parseDuration } from "./quantities.ts";
+import { parseByteSize, parseDuration, parseFolderSize } from "./quantities.ts";
 import { type Environment, readVariable } from "./environment.ts";
 import { type HostAddress, parseHost } from "../network/host.ts";
 import type { LogFormat } from "../log.ts";
@@ -32,6 +32,10 @@ export interface Settings {
   gpuOverhead: number;
   /** In bytes. */
   gpuMemory?: number;
+  /** Bytes of memory for what leaves the KV caches of models; absent: by what is free. */
+  cacheMemory?: number;
+  /** Where it is kept on disk, if it is. */
+  cacheDisk?: { folder: string; bytes: number };
   /** Where models run. */
   isolation: Isolation;
   /** Folder of caches, whose files may be lost; undefined where the system names none. */
@@ -64,6 +68,8 @@ export function readSettings(environment: Environment): Settings {
   const read = (name: string) => readVariable(environment, name);
   const contextLength = positive(read("OLLAMA_CONTEXT_LENGTH"));
   const gpuMemory = byteSize(read("QUERN_GPU_MEMORY")) || undefined;
+  const cacheMemory = byteSize(read("QUERN_CACHE_RAM"));
+  const cacheDisk = folderSize(read("QUERN_CACHE_DISK"));
   const apiKey = read("QUERN_API_KEY");
   const cloudHost = address(read("QUERN_CLOUD_HOST"));
   const cloudKey = read("QUERN_CLOUD_KEY");
@@ -103,6 +109,8 @@ export function readSettings(environment: Environment): Settings {
     ...((cloudApi === "ollama" || cloudApi === "openai") && { cloudApi }),
     ...(contextLength !== undefined && { contextLength }),
     ...(gpuMemory !== undefined && { gpuMemory }),
+    ...(cacheMemory !== undefined && { cacheMemory }),
+    ...(cacheDisk && { cacheDisk }),
   };
 }
 
@@ -145,6 +153,14 @@ function address(text: string): string | undefined {
 function byteSize(text: string): number | undefined {
   try {
     return parseByteSize(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function folderSize(text: string): { folder: string; bytes: number } | undefined {
+  try {
+    return parseFolderSize(text);
   } catch {
     return undefined;
   }

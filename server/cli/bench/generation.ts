@@ -16,6 +16,7 @@ export interface GenerationRequest {
 
 /** The measurements of a generation; times in milliseconds. */
 export interface Sample {
+  /** Those that were read: cached ones are not counted. */
   promptTokens: number;
   promptMilliseconds: number;
   tokens: number;
@@ -57,7 +58,7 @@ export async function generate(
   const milliseconds = (nanoseconds = 0) => nanoseconds / 1e6;
   const firstTokenMilliseconds = (first ?? end) - started;
   return {
-    promptTokens: last.prompt_eval_count ?? 0,
+    promptTokens: (last.prompt_eval_count ?? 0) - (last.prompt_cached_count ?? 0),
     // A server that forwards requests may report no times.
     promptMilliseconds: milliseconds(last.prompt_eval_duration) || firstTokenMilliseconds,
     tokens: last.eval_count ?? 0,

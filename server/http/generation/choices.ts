@@ -46,9 +46,19 @@ function add(sum: Usage | undefined, usage: Usage): Usage {
     promptTokens: sum.promptTokens + usage.promptTokens,
     cachedTokens: sum.cachedTokens + usage.cachedTokens,
     completionTokens: sum.completionTokens + usage.completionTokens,
+    ...addRestored(sum, usage),
     ...addDrafts(sum, usage),
     promptMilliseconds: Math.max(sum.promptMilliseconds, usage.promptMilliseconds),
     completionMilliseconds: Math.max(sum.completionMilliseconds, usage.completionMilliseconds),
+  };
+}
+
+function addRestored(a: Usage, b: Usage): Partial<Usage> {
+  const fromMemoryTokens = (a.fromMemoryTokens ?? 0) + (b.fromMemoryTokens ?? 0);
+  const fromDiskTokens = (a.fromDiskTokens ?? 0) + (b.fromDiskTokens ?? 0);
+  return {
+    ...(fromMemoryTokens > 0 && { fromMemoryTokens }),
+    ...(fromDiskTokens > 0 && { fromDiskTokens }),
   };
 }
 

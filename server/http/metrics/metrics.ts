@@ -10,6 +10,8 @@ import { Counter, createGauge, expose, Histogram, type Metric } from "./expositi
 export interface MetricsSources {
   manager: Pick<ModelManager, "running" | "busyWorkers">;
   queue: Pick<WaitingQueue, "length">;
+  /** Of the system's memory for what leaves KV caches. */
+  blocks?: { readonly memory: { bytes: number; limit: number } };
   version: string;
 }
 
@@ -44,6 +46,11 @@ export class Metrics {
   readonly #cachedTokens = new Counter(
     "quern_cached_prompt_tokens_total",
     "Tokens of prompts whose keys and values were still there.",
+  );
+  readonly #restoredTokens = new Counter(
+    "quern_restored_prompt_tokens_total",
+    "Those of the cached ones that had left the KV cache and came back, by where they were.",
+    true,
   );
   readonly #completionTokens = new Counter(
     "quern_completion_tokens_total",
@@ -87,6 +94,7 @@ export class Metrics {
       this.#durations,
       this.#promptTokens,
       this.#cachedTokens,
+      this.#restoredTokens,
       this.#completionTokens,
       this.#draftedTokens,
       this.#acceptedTokens,
@@ -116,6 +124,8 @@ export class Metrics {
   countGeneration(usage: Usage, firstTokenSeconds: number | undefined): void {
     this.#promptTokens.add(usage.promptTokens);
     this.#cachedTokens.add(usage.cachedTokens);
+    this.#restoredTokens.add(usage.fromMemoryTokens ?? 0, { from: "memory" });
+    this.#restoredTokens.add(usage.fromDiskTokens ?? 0, { from: "disk" });
     this.#completionTokens.add(usage.completionTokens);
     this.#draftedTokens.add(usage.draftedTokens ?? 0);
     this.#acceptedTokens.add(usage.acceptedTokens ?? 0);
@@ -128,7 +138,7 @@ export class Metrics {
   }
 }
 
-function gaugesOf({ manager, queue, version }: MetricsSources): Metric[] {
+function gaugesOf({ manager, queue, blocks, version }: MetricsSources): Metric[] {
   return [
     createGauge(
       "quern_queue_length",
@@ -155,6 +165,14 @@ function gaugesOf({ manager, queue, version }: MetricsSources): Metric[] {
           [{ model: name, kind: "kv_cache" }, memory.keyValueCache],
           [{ model: name, kind: "scratch" }, memory.scratch],
         ]),
+    ),
+    createGauge(
+      "quern_cache_memory_bytes",
+      "Memory of the system that holds what left KV caches, and the most that it may be.",
+      () => [
+        [{ kind: "used" }, blocks?.memory.bytes ?? 0],
+        [{ kind: "limit" }, blocks?.memory.limit ?? 0],
+      ],
     ),
     createGauge("quern_info", "Always 1; tells the version.", () => [[{ version }, 1]]),
   ];

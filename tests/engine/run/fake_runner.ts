@@ -7,7 +7,14 @@
 import type { OutputKind } from "../../../engine/nn/mod.ts";
 import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
 import type { Sampled, StepPlan } from "../../../engine/run/step_plan.ts";
-import type { SequenceMemory, StepExecutor } from "../../../engine/run/step_executor.ts";
+import { nextTask } from "../../../engine/async.ts";
+import type { StoredBlock } from "../../../engine/block_store/mod.ts";
+import type {
+  BlockRequest,
+  DeviceBlocks,
+  SequenceMemory,
+  StepExecutor,
+} from "../../../engine/run/step_executor.ts";
 import { IMAGE_TOKEN, NO_TOKEN, PLAN_ROW } from "../../../kernels/mod.ts";
 
 const BLOCK = 32;
@@ -56,8 +63,9 @@ export function continuation(prompt: readonly PromptItem[], count: number): numb
 }
 
 /** The runner. */
-export class FakeRunner implements StepExecutor, SequenceMemory {
+export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
   readonly memory = this;
+  readonly blocks = this;
   readonly limits;
   readonly tileRows = 4;
   isObserved = false;
@@ -121,6 +129,41 @@ export class FakeRunner implements StepExecutor, SequenceMemory {
 
   restoreStates(row: number, slot: number): void {
     this.#states[slot] = [...this.#copies[row]];
+  }
+
+  get blockBytes(): number {
+    return BLOCK * 4;
+  }
+
+  get stateBytes(): number {
+    return this.hasStates ? this.limits.context * 4 : 0;
+  }
+
+  /** Blocks that were read, and written, so far. */
+  blocksRead = 0;
+  blocksWritten = 0;
+
+  async read(requests: readonly BlockRequest[]): Promise<StoredBlock[]> {
+    this.blocksRead += requests.length;
+    const read = requests.map(({ block, row }) => {
+      const cached = this.#cache.slice(block * BLOCK, (block + 1) * BLOCK);
+      if (row === undefined) return { cached: new Uint8Array(cached.buffer) };
+      const states = new Int32Array(this.limits.context).fill(-1);
+      states.set(this.#copies[row]);
+      return { cached: new Uint8Array(cached.buffer), states: new Uint8Array(states.buffer) };
+    });
+    await nextTask();
+    return read;
+  }
+
+  writeBlock(block: number, bytes: Uint8Array): void {
+    this.blocksWritten++;
+    this.#cache.set(new Int32Array(bytes.slice().buffer), block * BLOCK);
+  }
+
+  writeStates(row: number, bytes: Uint8Array): void {
+    const states = [...new Int32Array(bytes.slice().buffer)];
+    this.#copies[row] = states.slice(0, states.indexOf(-1));
   }
 
   assignSlot(slot: number): void {

@@ -1,6 +1,7 @@
 // Sequences on a scheduler whose runner is the fake one: what its tests share.
 
 import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
+import type { BlockTiers } from "../../../engine/run/offload.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
 import type { Sequence, SequenceEnd, TokenConstraint } from "../../../engine/run/sequence.ts";
 import { FakeRunner, type FakeRunnerOptions } from "./fake_runner.ts";
@@ -18,10 +19,18 @@ export interface Run {
 }
 
 /** A scheduler with its runner. */
-export function start(options: Partial<FakeRunnerOptions> = {}) {
+export function start(options: Partial<FakeRunnerOptions> = {}, tiers?: BlockTiers) {
   const sizes = { slots: 4, context: 256, blocks: 20, chunkSize: 16, ...options };
   const runner = new FakeRunner(sizes);
-  return { runner, scheduler: new Scheduler(runner, sizes.blocks, sizes.chunkSize) };
+  const scheduler = new Scheduler(
+    runner,
+    sizes.blocks,
+    sizes.chunkSize,
+    undefined,
+    undefined,
+    tiers,
+  );
+  return { runner, scheduler };
 }
 
 /** Tokens of which no block is like one of another seed. */

@@ -1,0 +1,127 @@
+// Blocks of all models in the system's memory, up to a number of bytes: those that were used longest
+// ago are dropped first. It outlives the models, so that one that is loaded again finds its blocks. The
+// bytes lie in shared memory: a model in a thread has the same ones (mirrored_store.ts).
+
+import { type BlockMemory, type BlockStore, bytesOf, type StoredBlock } from "./types.ts";
+
+/** Bytes after which the system is asked again how much memory is left. */
+const ASK_EVERY = 64 * 2 ** 20;
+
+/** What is left free for others, as a share of the system's memory. */
+const FREE_SHARE = 1 / 16;
+
+interface Entry {
+  readonly model: string;
+  readonly block: StoredBlock;
+}
+
+/** The memory of a system, so that tests can have others. */
+export interface SystemMemory {
+  readonly available: number;
+  readonly total: number;
+}
+
+/** A model that sees the store. */
+export interface Viewer {
+  /** Hears that blocks are gone. */
+  dropped(names: readonly string[]): void;
+}
+
+/** Blocks of several models. */
+export class MemoryStore implements BlockStore {
+  /** By name, the one that was used longest ago first. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #viewers = new Map<string, Set<Viewer>>();
+  readonly #system: () => SystemMemory;
+  #bytes = 0;
+  #unasked = 0;
+
+  /** @param limit most bytes @param system what is asked how much memory is left */
+  constructor(readonly limit: number, system: () => SystemMemory = Deno.systemMemoryInfo) {
+    this.#system = system;
+  }
+
+  /** Bytes of all blocks. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** How many blocks there are. */
+  get count(): number {
+    return this.#entries.size;
+  }
+
+  open(model: string): BlockMemory {
+    return {
+      get: (name) => this.get(name),
+      put: (name, block) => this.put(model, name, block),
+      touch: (names) => this.touch(names),
+      close: () => {},
+    };
+  }
+
+  /** Has a viewer hear which blocks of a model are dropped, until the result is disposed of. */
+  watch(model: string, viewer: Viewer): Disposable {
+    const viewers = this.#viewers.get(model) ?? new Set();
+    this.#viewers.set(model, viewers.add(viewer));
+    return { [Symbol.dispose]: () => void viewers.delete(viewer) };
+  }
+
+  /** The blocks of a model, by name. */
+  blocksOf(model: string): (readonly [name: string, block: StoredBlock])[] {
+    return [...this.#entries].filter(([, entry]) => entry.model === model)
+      .map(([name, { block }]) => [name, block]);
+  }
+
+  /** The block of that name, if it is there. */
+  get(name: string): StoredBlock | undefined {
+    return this.#entries.get(name)?.block;
+  }
+
+  /** Keeps a block of a model. */
+  put(model: string, name: string, block: StoredBlock): void {
+    const before = this.#entries.get(name);
+    if (before) this.#remove(name, before);
+    const size = bytesOf(block);
+    this.#entries.set(name, { model, block });
+    this.#bytes += size;
+    this.#unasked += size;
+    this.#dropOver(this.#room());
+  }
+
+  /** Counts blocks as used now, the last one most recently. */
+  touch(names: readonly string[]): void {
+    for (const name of names) {
+      const entry = this.#entries.get(name);
+      if (!entry) continue;
+      this.#entries.delete(name);
+      this.#entries.set(name, entry);
+    }
+  }
+
+  /** Bytes that there may be: fewer where the system is short of memory. */
+  #room(): number {
+    if (this.#unasked < ASK_EVERY) return this.limit;
+    this.#unasked = 0;
+    const { available, total } = this.#system();
+    return Math.min(this.limit, Math.max(0, this.#bytes + available - FREE_SHARE * total));
+  }
+
+  #dropOver(room: number): void {
+    const dropped = new Map<string, string[]>();
+    for (const [name, entry] of this.#entries) {
+      if (this.#bytes <= room) break;
+      this.#remove(name, entry);
+      const { model } = entry;
+      dropped.set(model, [...dropped.get(model) ?? [], name]);
+    }
+    for (const [model, names] of dropped) {
+      for (const viewer of this.#viewers.get(model) ?? []) viewer.dropped(names);
+    }
+  }
+
+  #remove(name: string, { block }: Entry): void {
+    this.#entries.delete(name);
+    this.#bytes -= bytesOf(block);
+  }
+}

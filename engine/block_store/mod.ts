@@ -1,0 +1,15 @@
+// What leaves the KV cache of a device: blocks of keys and values, and recurrent states, in the system's
+// memory and on disk, under names that stand for a model and the whole text up to there.
+
+export { nameAfter, rootName } from "./block_name.ts";
+export { DiskStore } from "./disk_store.ts";
+export { MemoryStore, type SystemMemory } from "./memory_store.ts";
+export { type FromStore, MirroredStore, MirrorHost, type ToStore } from "./mirrored_store.ts";
+export {
+  type BlockMemory,
+  type BlockStore,
+  type BlockStoreOptions,
+  bytesOf,
+  type DiskOptions,
+  type StoredBlock,
+} from "./types.ts";

@@ -1,0 +1,59 @@
+// The identity of a loaded model for blocks that outlive it: all that the keys and values of a text
+// depend on. Files in a store are named by the digest of their content. Others are told apart by size,
+// time and samples of their bytes: a digest of all of them would take as long as the load.
+
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import type { DeviceProfile } from "../../kernels/mod.ts";
+import type { GgufFile } from "../gguf/mod.ts";
+import type { LoadOptions } from "../types.ts";
+
+/** Raised whenever keys and values are computed or laid out otherwise than before. */
+const VERSION = 1;
+
+/** Samples of a file, and bytes of each. */
+const SAMPLES = { count: 64, bytes: 4096 };
+
+const BLOB = /^sha256-[0-9a-f]{64}$/;
+
+/** What is known of a load besides its options. */
+export interface LoadFacts {
+  /** The one with the embeddings and the head. */
+  device: DeviceProfile;
+  /** Window in tokens, by which some models stretch their positions. */
+  context: number;
+}
+
+/** The identity of a model that was loaded so. Errors: those of reading its files. */
+export async function cacheIdentity(
+  gguf: GgufFile,
+  { adapters = [], projector, exact = false, gpuLayers, gpuExpertLayers }: LoadOptions,
+  { device, context }: LoadFacts,
+): Promise<string> {
+  const added = adapters.map(async ({ path, scale = 1 }) => [await fileIdentity(path), scale]);
+  return JSON.stringify({
+    version: VERSION,
+    files: await Promise.all(gguf.shards.map(fileIdentity)),
+    adapters: await Promise.all(added),
+    projector: projector === undefined ? null : await fileIdentity(projector),
+    exact,
+    context,
+    split: [gpuLayers ?? null, gpuExpertLayers ?? null],
+    device: [device.platform.name, device.description],
+  });
+}
+
+async function fileIdentity(path: string): Promise<string> {
+  const name = basename(path);
+  if (BLOB.test(name)) return name;
+  using file = await Deno.open(path);
+  const { size, mtime } = await file.stat();
+  const hash = createHash("sha256").update(`${size} ${mtime?.getTime()}`);
+  const sample = new Uint8Array(SAMPLES.bytes);
+  for (let i = 0; i < SAMPLES.count; i++) {
+    await file.seek(Math.floor(Math.max(0, size - SAMPLES.bytes) * i / SAMPLES.count), 0);
+    const read = await file.read(sample) ?? 0;
+    hash.update(sample.subarray(0, read));
+  }
+  return hash.digest("hex");
+}

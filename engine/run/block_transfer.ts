@@ -1,0 +1,115 @@
+// Blocks of the KV cache, and copies of recurrent states, on their way between the device and the host:
+// the bytes of all layers, in the order of the layers. Each device of a model reads its own layers.
+
+import type { Buffer, Device, Readback } from "../../kernels/mod.ts";
+import type { StoredBlock } from "../block_store/mod.ts";
+import type { StepMemory } from "../nn/mod.ts";
+import type { BlockRequest, DeviceBlocks } from "./step_executor.ts";
+
+/** Bytes of a layer: `bytes` of them for each block, or each row of copies. */
+interface Part {
+  readonly device: Device;
+  readonly buffer: Buffer;
+  readonly bytes: number;
+}
+
+/** The transfer of a model's blocks. */
+export class BlockTransfer implements DeviceBlocks {
+  readonly #cached: readonly Part[];
+  readonly #states: readonly Part[];
+  readonly #readbacks = new Map<Device, { readback: Readback; bytes: number }>();
+
+  /** @param blocks blocks of the KV cache */
+  constructor(memory: StepMemory, blocks: number) {
+    this.#cached = memory.caches.flatMap((cache) => {
+      const device = memory.deviceOf(cache);
+      const buffers = cache.values ? [cache.keys, cache.values] : [cache.keys];
+      return buffers.map((buffer) => ({ device, buffer, bytes: buffer.size / blocks }));
+    });
+    this.#states = memory.states.flatMap(({ device, copies, floats }) =>
+      copies ? [{ device, buffer: copies, bytes: floats * 4 }] : []
+    );
+  }
+
+  /** Bytes of a block. */
+  get blockBytes(): number {
+    return sumOf(this.#cached);
+  }
+
+  /** Bytes of a row of copies. */
+  get stateBytes(): number {
+    return sumOf(this.#states);
+  }
+
+  /** Reads blocks as they are after all that was submitted. One call at a time. */
+  async read(requests: readonly BlockRequest[]): Promise<StoredBlock[]> {
+    const pieces = requests.map(({ block, row }) => ({
+      cached: this.#cached.map((part) => ({ part, at: block * part.bytes })),
+      states: row === undefined ? [] : this.#states.map((part) => ({ part, at: row * part.bytes })),
+    }));
+    const all = pieces.flatMap(({ cached, states }) => [...cached, ...states]);
+    const copied = new Map<Device, { bytes: Promise<ArrayBuffer>; used: number }>();
+    for (const device of new Set(all.map(({ part }) => part.device))) {
+      const own = all.filter(({ part }) => part.device === device);
+      const size = sumOf(own.map(({ part }) => part));
+      const readback = this.#readback(device, size);
+      const recorder = device.record();
+      let to = 0;
+      for (const { part: { buffer, bytes }, at } of own) {
+        recorder.copy(buffer, at, readback.buffer, to, bytes);
+        to += bytes;
+      }
+      device.submit(recorder.finish());
+      copied.set(device, { bytes: readback.read(size), used: 0 });
+    }
+    const sources = new Map<Device, { bytes: ArrayBuffer; used: number }>();
+    for (const [device, { bytes }] of copied) sources.set(device, { bytes: await bytes, used: 0 });
+    const take = (parts: readonly { part: Part }[]): Uint8Array<SharedArrayBuffer> => {
+      const taken = new Uint8Array(new SharedArrayBuffer(sumOf(parts.map(({ part }) => part))));
+      let to = 0;
+      for (const { part: { device, bytes } } of parts) {
+        const source = sources.get(device)!;
+        taken.set(new Uint8Array(source.bytes, source.used, bytes), to);
+        source.used += bytes;
+        to += bytes;
+      }
+      return taken;
+    };
+    return pieces.map(({ cached, states }) => ({
+      cached: take(cached),
+      ...(states.length > 0 && { states: take(states) }),
+    }));
+  }
+
+  /** Writes a block, for what is submitted from now on. */
+  writeBlock(block: number, bytes: Uint8Array): void {
+    write(this.#cached, block, bytes);
+  }
+
+  /** Writes a row of copies. */
+  writeStates(row: number, bytes: Uint8Array): void {
+    write(this.#states, row, bytes);
+  }
+
+  #readback(device: Device, bytes: number): Readback {
+    const known = this.#readbacks.get(device);
+    if (known && known.bytes >= bytes) return known.readback;
+    known?.readback.free();
+    const readback = device.readback("blocks to keep", bytes);
+    this.#readbacks.set(device, { readback, bytes });
+    return readback;
+  }
+}
+
+function write(parts: readonly Part[], index: number, from: Uint8Array): void {
+  let at = 0;
+  for (const { device, buffer, bytes } of parts) {
+    // A copy: implementations of WebGPU do not take shared memory.
+    device.write(buffer, index * bytes, from.slice(at, at + bytes));
+    at += bytes;
+  }
+}
+
+function sumOf(parts: readonly { readonly bytes: number }[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
+}

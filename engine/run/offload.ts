@@ -1,0 +1,263 @@
+// The KV cache beyond the device: blocks that no sequence uses any more are copied to the system's memory
+// and to disk, and come back when a prompt begins with their tokens. They are copied once they are idle,
+// not when they are evicted: then an eviction waits for nothing, and what is on disk outlives the process.
+// Where a block lies on the device is the business of the pool.
+
+import { nextTask } from "../async.ts";
+import {
+  type BlockMemory,
+  bytesOf,
+  DiskStore,
+  nameAfter,
+  rootName,
+  type StoredBlock,
+} from "../block_store/mod.ts";
+import type { TokenKey } from "../prompt/mod.ts";
+import type { Checkpoints } from "./checkpoints.ts";
+import type { Sequence } from "./sequence.ts";
+import type { StepExecutor } from "./step_executor.ts";
+
+/** Bytes that are copied from the device at a time, unless a block has more. */
+const BATCH_BYTES = 8 * 2 ** 20;
+
+/** How long the end of a model waits for what is not copied yet, in milliseconds. */
+const LONGEST_FLUSH = 2000;
+
+/** Where a model's blocks are kept, one of both at least. */
+export interface BlockTiers {
+  /** Identity of the model and of all that its blocks depend on. */
+  readonly model: string;
+  readonly memory?: BlockMemory;
+  readonly disk?: DiskStore;
+}
+
+/** What of a prompt can come back. */
+export interface Restorable {
+  /** Behind those that the device has. */
+  readonly blocks: readonly StoredBlock[];
+  /** States after the last of all these blocks, of models that have states; else undefined. */
+  readonly states?: Uint8Array<ArrayBufferLike> | undefined;
+  /** Blocks from the beginning that the sequence is to start with. */
+  readonly depth: number;
+  /** Those of `blocks` that were read from disk. */
+  readonly fromDisk: number;
+}
+
+/** The blocks of a model beyond its device. */
+export class Offload {
+  readonly #executor: StepExecutor;
+  readonly #checkpoints: Checkpoints;
+  readonly #tiers: BlockTiers;
+  /** Names of cached blocks of the device. */
+  readonly #names = new Map<number, string>();
+  /** Idle blocks that are to be copied. */
+  readonly #unsaved = new Set<number>();
+  #saving: Promise<void> | undefined;
+  #saved = Promise.withResolvers<void>();
+  #isClosed = false;
+
+  constructor(executor: StepExecutor, checkpoints: Checkpoints, tiers: BlockTiers) {
+    this.#executor = executor;
+    this.#checkpoints = checkpoints;
+    this.#tiers = tiers;
+  }
+
+  /** Names a block that got known. @param before the block before it */
+  add(before: number | undefined, tokens: readonly TokenKey[], block: number): void {
+    this.#names.set(block, nameAfter(this.#nameOf(before), tokens));
+  }
+
+  /** A block is idle: it is copied, unless that was done. */
+  idle(block: number): void {
+    const name = this.#names.get(block);
+    if (name === undefined || this.#isClosed || this.#isKept(block, name)) return;
+    this.#unsaved.add(block);
+    this.#saving ??= this.#save().finally(() => this.#saving = undefined);
+  }
+
+  /** A block is evicted. */
+  evicted(block: number): void {
+    this.#names.delete(block);
+    this.#unsaved.delete(block);
+  }
+
+  /** Settles when more was copied, where one of these blocks has yet to be; undefined where none has. */
+  copied(blocks: readonly number[]): Promise<void> | undefined {
+    return blocks.some((block) => this.#unsaved.has(block)) ? this.#saved.promise : undefined;
+  }
+
+  /**
+   * Reads from disk what a sequence can begin with, behind the blocks that the device has.
+   * @returns undefined where there is nothing to read, or it has been read
+   */
+  fetch(sequence: Sequence, known: readonly number[]): Promise<void> | undefined {
+    const { disk } = this.#tiers;
+    if (!disk || sequence.fetched) return undefined;
+    const names = this.#namesOf(sequence, known);
+    const isThere = (name: string, i: number) =>
+      i < known.length || this.#fromMemory(sequence, name) !== undefined || disk.has(name);
+    const missing = names.findIndex((name, i) => !isThere(name, i));
+    let depth = missing < 0 ? names.length : missing;
+    if (this.#executor.memory.hasStates) {
+      while (depth > 0 && !this.#hasStates(sequence, names[depth - 1]!, known[depth - 1])) depth--;
+    }
+    const wanted = names.slice(0, depth).filter((name, i) => {
+      const stored = this.#fromMemory(sequence, name);
+      const isLast = i === depth - 1 && this.#executor.memory.hasStates;
+      if (isLast && !this.#hasCopy(known[i]) && !stored?.states) return disk.hasStates(name);
+      return i >= known.length && !stored && disk.has(name);
+    });
+    sequence.fetched = new Map();
+    return wanted.length > 0 ? this.#read(disk, wanted, sequence.fetched) : undefined;
+  }
+
+  /** What a sequence can begin with, given the blocks that the device has of it. */
+  find(sequence: Sequence, known: readonly number[]): Restorable {
+    const names = this.#namesOf(sequence, known);
+    const blocks: StoredBlock[] = [];
+    for (const name of names.slice(known.length)) {
+      const stored = this.#stored(sequence, name);
+      if (!stored) break;
+      blocks.push(stored);
+    }
+    let depth = known.length + blocks.length;
+    let states: Uint8Array<ArrayBufferLike> | undefined;
+    if (this.#executor.memory.hasStates) {
+      for (; depth > 0; depth--) {
+        if (this.#hasCopy(known[depth - 1])) break;
+        states = this.#stored(sequence, names[depth - 1]!)?.states;
+        if (states) break;
+      }
+    }
+    // Later blocks are of no use without those before them, so they count as used before these.
+    const used = names.slice(0, depth);
+    this.#tiers.memory?.touch(used.toReversed());
+    this.#tiers.disk?.touch(used);
+    const restored = blocks.slice(0, Math.max(0, depth - known.length));
+    const isOfDisk = (_: StoredBlock, i: number) =>
+      !this.#tiers.memory?.get(names[known.length + i]!);
+    return { blocks: restored, states, depth, fromDisk: restored.filter(isOfDisk).length };
+  }
+
+  /** Copies what is left, for as long as the end of a model may take, and ends. */
+  async close(): Promise<void> {
+    const { memory, disk } = this.#tiers;
+    const all = async () => {
+      while (this.#saving) await this.#saving;
+      await disk?.flush();
+    };
+    let timer;
+    const late = new Promise<void>((resolve) => timer = setTimeout(resolve, LONGEST_FLUSH));
+    await Promise.race([all(), late]);
+    clearTimeout(timer);
+    this.#isClosed = true;
+    this.#unsaved.clear();
+    memory?.close();
+  }
+
+  async #save(): Promise<void> {
+    for (;;) {
+      await nextTask(); // Steps come first.
+      await this.#tiers.disk?.room();
+      const batch = this.#takeBatch();
+      if (batch.length === 0) return;
+      try {
+        const read = this.#executor.blocks.read(batch);
+        const blocks = await read;
+        batch.forEach(({ name }, i) => this.#keep(name, blocks[i]!));
+      } catch {
+        // The device is lost, and the model with it.
+        this.#unsaved.clear();
+      } finally {
+        this.#saved.resolve();
+        this.#saved = Promise.withResolvers();
+      }
+    }
+  }
+
+  /** The next blocks to copy, with their copies of states. From now on they may be evicted. */
+  #takeBatch(): { block: number; row: number | undefined; name: string }[] {
+    const batch: { block: number; row: number | undefined; name: string }[] = [];
+    let bytes = 0;
+    for (const block of this.#unsaved) {
+      const row = this.#checkpoints.lastRowOf(block);
+      bytes += this.#executor.blocks.blockBytes +
+        (row === undefined ? 0 : this.#executor.blocks.stateBytes);
+      if (batch.length > 0 && bytes > BATCH_BYTES) break;
+      this.#unsaved.delete(block);
+      batch.push({ block, row, name: this.#names.get(block)! });
+    }
+    return batch;
+  }
+
+  #keep(name: string, block: StoredBlock): void {
+    const { memory, disk } = this.#tiers;
+    memory?.put(name, block);
+    const isNew = !disk?.has(name) || (block.states !== undefined && !disk.hasStates(name));
+    if (isNew) disk?.put(name, block);
+  }
+
+  /** Whether all that is to be kept of a block is kept. */
+  #isKept(block: number, name: string): boolean {
+    const { memory, disk } = this.#tiers;
+    const needsStates = this.#checkpoints.lastRowOf(block) !== undefined;
+    const stored = memory?.get(name);
+    const isInMemory = !memory || (stored && (!needsStates || stored.states));
+    const isOnDisk = !disk || (disk.has(name) && (!needsStates || disk.hasStates(name)));
+    return Boolean(isInMemory && isOnDisk);
+  }
+
+  async #read(
+    disk: DiskStore,
+    names: readonly string[],
+    fetched: Map<string, StoredBlock>,
+  ): Promise<void> {
+    for (const name of names) {
+      const block = await disk.read(name);
+      if (!block) return; // those behind it are of no use
+      if (bytesOf(block) === 0 || this.#fits(block)) fetched.set(name, block);
+    }
+  }
+
+  /** Whether a block has the sizes that it must have: what a file says is not to be trusted. */
+  #fits({ cached, states }: StoredBlock): boolean {
+    const { blockBytes, stateBytes } = this.#executor.blocks;
+    return cached.length === blockBytes && (states ?? { length: stateBytes }).length === stateBytes;
+  }
+
+  #stored(sequence: Sequence, name: string): StoredBlock | undefined {
+    const stored = this.#fromMemory(sequence, name);
+    return stored && this.#fits(stored) ? stored : undefined;
+  }
+
+  /** The block in memory; with states, if one of those that there are has any. */
+  #fromMemory(sequence: Sequence, name: string): StoredBlock | undefined {
+    const [kept, fetched] = [this.#tiers.memory?.get(name), sequence.fetched?.get(name)];
+    return kept?.states ? kept : fetched?.states ? fetched : kept ?? fetched;
+  }
+
+  #hasCopy(block: number | undefined): boolean {
+    return block !== undefined && this.#checkpoints.has(block);
+  }
+
+  #hasStates(sequence: Sequence, name: string, block: number | undefined): boolean {
+    return this.#hasCopy(block) || this.#fromMemory(sequence, name)?.states !== undefined ||
+      (this.#tiers.disk?.hasStates(name) ?? false);
+  }
+
+  #nameOf(block: number | undefined): string {
+    return block === undefined ? rootName(this.#tiers.model) : this.#names.get(block)!;
+  }
+
+  /** Names of the full blocks of a sequence's tokens, but for the last token, which has to run. */
+  #namesOf(sequence: Sequence, known: readonly number[]): string[] {
+    const { blockSize } = this.#executor;
+    const names = known.map((block) => this.#nameOf(block));
+    let name = names.at(-1) ?? this.#nameOf(undefined);
+    const last = sequence.tokens.length - 1;
+    for (let at = known.length * blockSize; at + blockSize <= last; at += blockSize) {
+      names.push(name = nameAfter(name, sequence.keys(at, at + blockSize)));
+    }
+    return names;
+  }
+}

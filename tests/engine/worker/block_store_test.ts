@@ -1,0 +1,90 @@
+// Conversations go on after their model was closed and loaded again: from memory that outlives the
+// model's thread, from memory of a process, and from disk, with the answers that there are without.
+
+import { MemoryStore } from "../../../engine/block_store/mod.ts";
+import {
+  type ChatModel,
+  loadModel,
+  openModelInProcess,
+  openModelInWorker,
+} from "../../../engine/mod.ts";
+import { readAnswer, tinyLoad, tinyPath } from "../harness.ts";
+import { assert, assertEquals } from "@std/assert";
+
+const prompt = Array.from({ length: 100 }, (_, i) => (i * i * 7 + i) % 200 + 3);
+const asking = { prompt, temperature: 0, maxTokens: 12 };
+
+async function ask(model: ChatModel) {
+  const { tokens, done } = await readAnswer(model.generate(asking));
+  return { tokens, usage: done!.usage };
+}
+
+const expected = await (async () => {
+  await using model = await loadModel(tinyPath, tinyLoad);
+  return (await ask(model)).tokens;
+})();
+
+for (
+  const [where, open] of [["this thread", loadModel], ["a worker", openModelInWorker]] as const
+) {
+  Deno.test(`a model that is loaded again finds its blocks in memory: in ${where}`, async () => {
+    const memory = new MemoryStore(2 ** 26);
+    const blockStore = { memory };
+    {
+      await using model = await open(tinyPath, { ...tinyLoad, blockStore });
+      const { tokens, usage } = await ask(model);
+      assertEquals([tokens, usage.cachedTokens], [expected, 0]);
+    }
+    assert(memory.bytes > 0, "blocks outlive their model");
+    await using model = await open(tinyPath, { ...tinyLoad, blockStore });
+    const { tokens, usage } = await ask(model);
+    assertEquals([tokens, usage.cachedTokens, usage.fromMemoryTokens], [expected, 96, 96]);
+    if (open !== loadModel) return;
+    await using other = await open(tinyPath, { ...tinyLoad, blockStore, exact: true });
+    assertEquals((await ask(other)).usage.cachedTokens, 0, "loaded otherwise, it has other blocks");
+  });
+}
+
+Deno.test("a model finds its blocks on disk after a restart, and damage there changes no answer", async () => {
+  const folder = await Deno.makeTempDir();
+  const warnings: string[] = [];
+  const disk = { folder, bytes: 2 ** 26 };
+  const blockStore = { disk, warn: (text: string) => warnings.push(text) };
+  try {
+    await (await askOnce(openModelInWorker, blockStore)).model.close();
+    const { model, tokens, usage } = await askOnce(loadModel, blockStore);
+    assertEquals([tokens, usage.cachedTokens, usage.fromDiskTokens], [expected, 96, 96]);
+    await model.close();
+    const [{ name: own }] = await Array.fromAsync(Deno.readDir(folder)) as [Deno.DirEntry];
+    for (const { name } of await Array.fromAsync(Deno.readDir(`${folder}/${own}`))) {
+      const path = `${folder}/${own}/${name}`;
+      const bytes = await Deno.readFile(path);
+      bytes[bytes.length >> 1]! ^= 1;
+      await Deno.writeFile(path, bytes);
+    }
+    const damaged = await askOnce(openModelInWorker, blockStore);
+    assertEquals([damaged.tokens, damaged.usage.cachedTokens], [expected, 0]);
+    await damaged.model.close();
+    assertEquals(warnings.length, 1);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+async function askOnce(open: typeof openModelInWorker, blockStore: object) {
+  const model = await open(tinyPath, { ...tinyLoad, blockStore });
+  return { model, ...await ask(model) };
+}
+
+Deno.test("a model in a process of its own keeps its blocks there", async () => {
+  const blockStore = { memory: new MemoryStore(2 ** 26) };
+  const load = { ...tinyLoad, contextLength: 128, maxSequences: 1, cacheWindows: 1, blockStore };
+  await using model = await openModelInProcess(tinyPath, load);
+  assertEquals((await ask(model)).tokens, expected);
+  for (let seed = 1; seed < 4; seed++) {
+    const other = prompt.map((token) => token % 100 + seed);
+    await readAnswer(model.generate({ ...asking, prompt: other }));
+  }
+  const { tokens, usage } = await ask(model);
+  assertEquals([tokens, usage.cachedTokens], [expected, 96]);
+});
