@@ -53,6 +53,7 @@ export {
   inspectModel,
   loadModel,
   loadTokenizer,
+  MemoryStore,
   ModelClosedError,
   NotFiniteError,
   openModelInProcess,
@@ -67,6 +68,9 @@ export {
   WorkerBusyError,
 } from "./engine/mod.ts";
 export type {
+  BlockMemory,
+  BlockStore,
+  BlockStoreOptions,
   ChatEvent,
   ChatMessage,
   ChatModel,
@@ -77,6 +81,7 @@ export type {
   DecodeOptions,
   DeviceKind,
   DeviceOptions,
+  DiskOptions,
   DoneEvent,
   DoneReason,
   EmbedInput,
@@ -117,6 +122,7 @@ export type {
   StartEvent,
   StepRow,
   StepTrace,
+  StoredBlock,
   StreamDecoder,
   StreamDecoderOptions,
   TaintedText,

@@ -26,7 +26,14 @@ export {
   type Tokenizer,
   TokenizerError,
 } from "../tokenizer/mod.ts";
-export { type BlockStoreOptions, type DiskOptions, MemoryStore } from "./block_store/mod.ts";
+export {
+  type BlockMemory,
+  type BlockStore,
+  type BlockStoreOptions,
+  type DiskOptions,
+  MemoryStore,
+  type StoredBlock,
+} from "./block_store/mod.ts";
 export { BOX_MODEL } from "./box/mod.ts";
 export * from "./create/mod.ts";
 export * from "./errors.ts";

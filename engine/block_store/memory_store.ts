@@ -32,12 +32,12 @@ export class MemoryStore implements BlockStore {
   /** By name, the one that was used longest ago first. */
   readonly #entries = new Map<string, Entry>();
   readonly #viewers = new Map<string, Set<Viewer>>();
-  readonly #system: () => SystemMemory;
+  readonly #system: (() => SystemMemory) | undefined;
   #bytes = 0;
   #unasked = 0;
 
-  /** @param limit most bytes @param system what is asked how much memory is left */
-  constructor(readonly limit: number, system: () => SystemMemory = Deno.systemMemoryInfo) {
+  /** @param limit most bytes @param system what is asked how much memory is left; default: nothing */
+  constructor(readonly limit: number, system?: () => SystemMemory) {
     this.#system = system;
   }
 
@@ -101,7 +101,7 @@ export class MemoryStore implements BlockStore {
 
   /** Bytes that there may be: fewer where the system is short of memory. */
   #room(): number {
-    if (this.#unasked < ASK_EVERY) return this.limit;
+    if (!this.#system || this.#unasked < ASK_EVERY) return this.limit;
     this.#unasked = 0;
     const { available, total } = this.#system();
     return Math.min(this.limit, Math.max(0, this.#bytes + available - FREE_SHARE * total));

@@ -29,3 +29,5 @@ export {
   type WritableValue,
   writeGguf,
 } from "./writer.ts";
+export { fill } from "./byte_source.ts";
+export { localFiles } from "./local_files.ts";

@@ -1,18 +1,18 @@
 // The identity of a loaded model for blocks that outlive it: all that the keys and values of a text
-// depend on. Files in a store are named by the digest of their content. Others are told apart by size,
-// time and samples of their bytes: a digest of all of them would take as long as the load.
+// depend on. Files in a store are named by the digest of their content. Others are told apart by size
+// and samples of their bytes: a digest of all of them would take as long as the load.
 
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { DeviceProfile } from "../../kernels/mod.ts";
-import type { GgufFile } from "../gguf/mod.ts";
+import { fill, type GgufFile, localFiles } from "../gguf/mod.ts";
 import type { LoadOptions } from "../types.ts";
 
 /** Raised whenever keys and values are computed or laid out otherwise than before. */
 const VERSION = 1;
 
 /** Samples of a file, and bytes of each. */
-const SAMPLES = { count: 64, bytes: 4096 };
+const SAMPLES = { count: 512, bytes: 4096 };
 
 const BLOB = /^sha256-[0-9a-f]{64}$/;
 
@@ -27,7 +27,7 @@ export interface LoadFacts {
 /** The identity of a model that was loaded so. Errors: those of reading its files. */
 export async function cacheIdentity(
   gguf: GgufFile,
-  { adapters = [], projector, exact = false, gpuLayers, gpuExpertLayers }: LoadOptions,
+  { adapters = [], projector, exact = false, ...split }: LoadOptions,
   { device, context }: LoadFacts,
 ): Promise<string> {
   const added = adapters.map(async ({ path, scale = 1 }) => [await fileIdentity(path), scale]);
@@ -38,7 +38,7 @@ export async function cacheIdentity(
     projector: projector === undefined ? null : await fileIdentity(projector),
     exact,
     context,
-    split: [gpuLayers ?? null, gpuExpertLayers ?? null],
+    split: [split.gpuLayers ?? null, split.gpuExpertLayers ?? null],
     device: [device.platform.name, device.description],
   });
 }
@@ -46,13 +46,12 @@ export async function cacheIdentity(
 async function fileIdentity(path: string): Promise<string> {
   const name = basename(path);
   if (BLOB.test(name)) return name;
-  using file = await Deno.open(path);
-  const { size, mtime } = await file.stat();
-  const hash = createHash("sha256").update(`${size} ${mtime?.getTime()}`);
+  using file = await localFiles.open(path);
+  const hash = createHash("sha256").update(`${file.size}`);
   const sample = new Uint8Array(SAMPLES.bytes);
+  const last = Math.max(0, file.size - SAMPLES.bytes);
   for (let i = 0; i < SAMPLES.count; i++) {
-    await file.seek(Math.floor(Math.max(0, size - SAMPLES.bytes) * i / SAMPLES.count), 0);
-    const read = await file.read(sample) ?? 0;
+    const read = fill(file, Math.floor(last * i / (SAMPLES.count - 1)), sample);
     hash.update(sample.subarray(0, read));
   }
   return hash.digest("hex");

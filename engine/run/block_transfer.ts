@@ -6,6 +6,9 @@ import type { StoredBlock } from "../block_store/mod.ts";
 import type { StepMemory } from "../nn/mod.ts";
 import type { BlockRequest, DeviceBlocks } from "./step_executor.ts";
 
+/** Bytes that are read at a time, unless a block has more. */
+const BATCH_BYTES = 8 * 2 ** 20;
+
 /** Bytes of a layer: `bytes` of them for each block, or each row of copies. */
 interface Part {
   readonly device: Device;
@@ -17,7 +20,10 @@ interface Part {
 export class BlockTransfer implements DeviceBlocks {
   readonly #cached: readonly Part[];
   readonly #states: readonly Part[];
-  readonly #readbacks = new Map<Device, { readback: Readback; bytes: number }>();
+  /** Most blocks that are read at a time. */
+  readonly batch: number;
+  /** Allocated with the model, so that its memory is known beforehand. */
+  readonly #readbacks = new Map<Device, Readback>();
 
   /** @param blocks blocks of the KV cache */
   constructor(memory: StepMemory, blocks: number) {
@@ -29,6 +35,13 @@ export class BlockTransfer implements DeviceBlocks {
     this.#states = memory.states.flatMap(({ device, copies, floats }) =>
       copies ? [{ device, buffer: copies, bytes: floats * 4 }] : []
     );
+    const all = [...this.#cached, ...this.#states];
+    const fitting = Math.floor(BATCH_BYTES / Math.max(1, sumOf(all)));
+    this.batch = Math.max(1, Math.min(fitting, blocks));
+    for (const device of new Set(all.map((part) => part.device))) {
+      const bytes = sumOf(all.filter((part) => part.device === device));
+      this.#readbacks.set(device, device.readback("blocks to keep", this.batch * bytes));
+    }
   }
 
   /** Bytes of a block. */
@@ -41,7 +54,7 @@ export class BlockTransfer implements DeviceBlocks {
     return sumOf(this.#states);
   }
 
-  /** Reads blocks as they are after all that was submitted. One call at a time. */
+  /** Reads at most `batch` blocks as they are after all that was submitted. One call at a time. */
   async read(requests: readonly BlockRequest[]): Promise<StoredBlock[]> {
     const pieces = requests.map(({ block, row }) => ({
       cached: this.#cached.map((part) => ({ part, at: block * part.bytes })),
@@ -52,7 +65,7 @@ export class BlockTransfer implements DeviceBlocks {
     for (const device of new Set(all.map(({ part }) => part.device))) {
       const own = all.filter(({ part }) => part.device === device);
       const size = sumOf(own.map(({ part }) => part));
-      const readback = this.#readback(device, size);
+      const readback = this.#readbacks.get(device)!;
       const recorder = device.record();
       let to = 0;
       for (const { part: { buffer, bytes }, at } of own) {
@@ -89,15 +102,6 @@ export class BlockTransfer implements DeviceBlocks {
   /** Writes a row of copies. */
   writeStates(row: number, bytes: Uint8Array): void {
     write(this.#states, row, bytes);
-  }
-
-  #readback(device: Device, bytes: number): Readback {
-    const known = this.#readbacks.get(device);
-    if (known && known.bytes >= bytes) return known.readback;
-    known?.readback.free();
-    const readback = device.readback("blocks to keep", bytes);
-    this.#readbacks.set(device, { readback, bytes });
-    return readback;
   }
 }
 

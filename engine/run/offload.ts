@@ -17,9 +17,6 @@ import type { Checkpoints } from "./checkpoints.ts";
 import type { Sequence } from "./sequence.ts";
 import type { StepExecutor } from "./step_executor.ts";
 
-/** Bytes that are copied from the device at a time, unless a block has more. */
-const BATCH_BYTES = 8 * 2 ** 20;
-
 /** How long the end of a model waits for what is not copied yet, in milliseconds. */
 const LONGEST_FLUSH = 2000;
 
@@ -178,12 +175,9 @@ export class Offload {
   /** The next blocks to copy, with their copies of states. From now on they may be evicted. */
   #takeBatch(): { block: number; row: number | undefined; name: string }[] {
     const batch: { block: number; row: number | undefined; name: string }[] = [];
-    let bytes = 0;
     for (const block of this.#unsaved) {
       const row = this.#checkpoints.lastRowOf(block);
-      bytes += this.#executor.blocks.blockBytes +
-        (row === undefined ? 0 : this.#executor.blocks.stateBytes);
-      if (batch.length > 0 && bytes > BATCH_BYTES) break;
+      if (batch.length === this.#executor.blocks.batch) break;
       this.#unsaved.delete(block);
       batch.push({ block, row, name: this.#names.get(block)! });
     }

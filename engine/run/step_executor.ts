@@ -33,6 +33,8 @@ export interface BlockRequest {
 
 /** Blocks of the KV cache, and copies of states, on their way between the device and the host. */
 export interface DeviceBlocks {
+  /** Most blocks that are read at a time. */
+  readonly batch: number;
   /** Bytes of a block in all layers. */
   readonly blockBytes: number;
   /** Bytes of a row of copies of states. */

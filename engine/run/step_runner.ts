@@ -65,7 +65,7 @@ export class StepRunner implements StepExecutor {
   readonly #held: Commands[] = [];
   readonly #recorder: StepRecorder;
   readonly memory: SlotMemory;
-  #blocks: BlockTransfer | undefined;
+  readonly blocks: BlockTransfer;
 
   constructor(
     device: Device,
@@ -75,6 +75,7 @@ export class StepRunner implements StepExecutor {
   ) {
     this.#device = device;
     this.#network = network;
+    this.blocks = new BlockTransfer(network.memory, network.options.cacheBlocks);
     this.#recorder = new StepRecorder(device, network);
     this.observer = new StepObserver(device, network, state);
     this.#state = state;
@@ -309,11 +310,6 @@ export class StepRunner implements StepExecutor {
     if (outputs === 0) return new Float32Array(0);
     // The host waits for each result, so there is nothing that the sleep of mapAsync could overlap.
     return await readback.read(outputs);
-  }
-
-  get blocks(): BlockTransfer {
-    const { memory, options } = this.#network;
-    return this.#blocks ??= new BlockTransfer(memory, options.cacheBlocks);
   }
 
   get isObserved(): boolean {

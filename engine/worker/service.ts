@@ -115,7 +115,7 @@ export class ModelService {
     if (isMirrored) {
       this.#mirror = new MirroredStore((message) => this.#send({ kind: "blocks", message }));
     }
-    const memory = this.#mirror ?? new MemoryStore(memoryBytes);
+    const memory = this.#mirror ?? new MemoryStore(memoryBytes, Deno.systemMemoryInfo);
     return { memory, ...(disk && { disk }), warn };
   }
 

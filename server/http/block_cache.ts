@@ -39,6 +39,6 @@ export class BlockCache {
 
   async #createMemory(): Promise<MemoryStore> {
     const limit = this.#settings.cacheMemory ?? await defaultCacheMemory();
-    return this.#known = new MemoryStore(limit);
+    return this.#known = new MemoryStore(limit, Deno.systemMemoryInfo);
   }
 }

@@ -10,7 +10,7 @@ const disk = await DiskStore.open("one", options, (text) => {
   throw new Error(text);
 });
 const { scheduler } = start(KILLED_SIZES, { model: "one", disk });
-console.log("begun");
+Deno.stdout.writeSync(new TextEncoder().encode("begun\n"));
 for (let turn = Number(seed);; turn++) {
   await Promise.all(
     KILLED_TALKS.map((prompt) => add(scheduler, [...prompt, turn], 40 + turn % 100).ended),

@@ -131,6 +131,8 @@ export class FakeRunner implements StepExecutor, SequenceMemory, DeviceBlocks {
     this.#states[slot] = [...this.#copies[row]];
   }
 
+  readonly batch = 16;
+
   get blockBytes(): number {
     return BLOCK * 4;
   }
