@@ -13,11 +13,21 @@ import { writeTinyLlama } from "./tiny_model.ts";
 /** The arguments of `deno` in the task, with another output file and without the type check. */
 function compileArguments(outputPath: string): string[] {
   const { tasks } = JSON.parse(readSource("deno.json"));
-  const [program, subcommand, ...args] = (tasks.compile.command as string).split(" ");
+  const command = (tasks.compile.command as string)
+    .replace(/\$\(deno ([^)]*)\)/g, (_, words: string) => outputOf(words.split(" ")));
+  const [program, subcommand, ...args] = command.split(" ");
   assertEquals([program, subcommand], ["deno", "compile"]);
   const output = args.indexOf("--output");
   assert(output >= 0, "the task names its output file");
   return ["compile", "--no-check", ...args.with(output + 1, outputPath)];
+}
+
+/** What a command of Deno prints, which the task puts in its place. */
+function outputOf(args: string[]): string {
+  const command = new Deno.Command(Deno.execPath(), { args, cwd: PROJECT_ROOT });
+  const { success, stdout } = command.outputSync();
+  assert(success, args.join(" "));
+  return new TextDecoder().decode(stdout);
 }
 
 const runtime = Deno.env.get("DENORT_BIN");
