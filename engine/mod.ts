@@ -30,9 +30,11 @@ export {
   type BlockMemory,
   type BlockStore,
   type BlockStoreOptions,
+  type BlockViewer,
   type DiskOptions,
   MemoryStore,
   type StoredBlock,
+  type SystemMemory,
 } from "./block_store/mod.ts";
 export { BOX_MODEL } from "./box/mod.ts";
 export * from "./create/mod.ts";

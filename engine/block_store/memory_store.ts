@@ -17,12 +17,14 @@ interface Entry {
 
 /** The memory of a system, so that tests can have others. */
 export interface SystemMemory {
+  /** Bytes that programs may still have. */
   readonly available: number;
+  /** Bytes of all of it. */
   readonly total: number;
 }
 
 /** A model that sees the store. */
-export interface Viewer {
+export interface BlockViewer {
   /** Hears that blocks are gone. */
   dropped(names: readonly string[]): void;
 }
@@ -31,13 +33,22 @@ export interface Viewer {
 export class MemoryStore implements BlockStore {
   /** By name, the one that was used longest ago first. */
   readonly #entries = new Map<string, Entry>();
-  readonly #viewers = new Map<string, Set<Viewer>>();
+  readonly #viewers = new Map<string, Set<BlockViewer>>();
   readonly #system: (() => SystemMemory) | undefined;
   #bytes = 0;
   #unasked = 0;
 
-  /** @param limit most bytes @param system what is asked how much memory is left; default: nothing */
-  constructor(readonly limit: number, system?: () => SystemMemory) {
+  /** Most bytes of all blocks. */
+  readonly limit: number;
+
+  /**
+   * A store without blocks.
+   *
+   * @param limit most bytes
+   * @param system what is asked how much memory is left; default: nothing
+   */
+  constructor(limit: number, system?: () => SystemMemory) {
+    this.limit = limit;
     this.#system = system;
   }
 
@@ -61,7 +72,7 @@ export class MemoryStore implements BlockStore {
   }
 
   /** Has a viewer hear which blocks of a model are dropped, until the result is disposed of. */
-  watch(model: string, viewer: Viewer): Disposable {
+  watch(model: string, viewer: BlockViewer): Disposable {
     const viewers = this.#viewers.get(model) ?? new Set();
     this.#viewers.set(model, viewers.add(viewer));
     return { [Symbol.dispose]: () => void viewers.delete(viewer) };

@@ -2,7 +2,7 @@
 // store has of the model, tells it what it adds and uses, and hears what was dropped. Blocks pass as
 // shared memory, so that nothing is copied.
 
-import type { MemoryStore, Viewer } from "./memory_store.ts";
+import type { BlockViewer, MemoryStore } from "./memory_store.ts";
 import type { BlockMemory, BlockStore, StoredBlock } from "./types.ts";
 
 /** From the model's thread to the store. */
@@ -50,7 +50,7 @@ export class MirroredStore implements BlockStore {
 }
 
 /** The store's side of one mirror. Dispose of it when the model is closed. */
-export class MirrorHost implements Viewer, Disposable {
+export class MirrorHost implements BlockViewer, Disposable {
   readonly #store: MemoryStore;
   readonly #send: (message: FromStore) => void;
   #model: string | undefined;

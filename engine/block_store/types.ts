@@ -29,6 +29,7 @@ export interface BlockStore {
 
 /** Where blocks lie on disk. */
 export interface DiskOptions {
+  /** Its path; it is made where it is not there. */
   folder: string;
   /** Most bytes of all files in it, those of other models included. */
   bytes: number;
