@@ -13,4 +13,5 @@ export { type Context, Hono, type MiddlewareHandler } from "npm:hono@4.13.19";
 export { cors } from "npm:hono@4.13.19/cors";
 export { routePath } from "npm:hono@4.13.19/route";
 export type { ContentfulStatusCode } from "npm:hono@4.13.19/utils/http-status";
+export { Marked, type Tokens } from "npm:marked@18.1.2";
 export { default as stringWidth } from "npm:string-width@9.0.0";

@@ -103,7 +103,16 @@ interface Program {
 async function buildElsewhere(folder: string): Promise<Program> {
   const checkout = `${folder}/checkout`;
   await Deno.mkdir(checkout);
-  const parts = ["mod.ts", "deno.json", "deno.lock", "engine", "kernels", "server", "tokenizer"];
+  const parts = [
+    "mod.ts",
+    "deno.json",
+    "deno.lock",
+    "docs",
+    "engine",
+    "kernels",
+    "server",
+    "tokenizer",
+  ];
   const sources = parts.map((name) => new URL(name, PROJECT_ROOT).pathname);
   const copy = new Deno.Command("cp", { args: ["-r", ...sources, checkout] });
   assert((await copy.output()).success);
@@ -199,6 +208,8 @@ Deno.test({
       }).output();
       const { message, done } = JSON.parse(new TextDecoder().decode(asked.stdout));
       assert(done && message.content.length > 10, JSON.stringify(message));
+      const guide = await fetch(`http://${settings.OLLAMA_HOST}/docs/guide/getting-started`);
+      assertStringIncludes(await guide.text(), "Getting started</h1>");
       // Quantizing has a worker of its own.
       await writeTinyLlama(`${home}/tiny.gguf`);
       await Deno.writeTextFile(`${home}/Modelfile`, "FROM ./tiny.gguf\n");

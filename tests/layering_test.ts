@@ -46,7 +46,7 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   "highlight.js": ["web/markdown/"],
   hono: ["server/dependencies.ts"],
   katex: ["web/markdown/"],
-  marked: ["web/markdown/"],
+  marked: ["server/dependencies.ts", "web/markdown/"],
   ollama: ["tests/server/"],
   "ollama-ai-provider-v2": ["tests/server/"],
   openai: ["tests/server/"],

@@ -22,7 +22,7 @@ export async function buildPage(): Promise<Asset[]> {
     await bundle(folder, ["pdf_worker.ts"], []);
     const worker = named("pdf-worker", ".js", await Deno.readFile(join(folder, "pdf_worker.js")));
     await Deno.remove(join(folder, "pdf_worker.js"));
-    await bundle(folder, ["main.tsx", "docs.tsx"], ["--code-splitting"]);
+    await bundle(folder, ["main.tsx", "docs.tsx", "guide.tsx"], ["--code-splitting"]);
     const bundled: Asset[] = [];
     for await (const { name } of Deno.readDir(folder)) {
       bundled.push([name, await Deno.readFile(join(folder, name))]);
@@ -30,20 +30,26 @@ export async function buildPage(): Promise<Asset[]> {
     bundled.sort(([a], [b]) => a < b ? -1 : 1);
     const style = named("style", ".css", encode(await readStyles()));
     const icon = named("icon", ".svg", await Deno.readFile(join(WEB, "icon.svg")));
-    const entries = bundled.filter(([name]) => name === "main.js" || name === "docs.js");
+    const entries = bundled.filter(([name]) => /^(?:docs|guide|main)\.js$/.test(name));
     const chunks = bundled.filter((asset) => !entries.includes(asset));
-    const [docs, main] = entries.map(([name, content]) => named(name.slice(0, -3), ".js", content));
-    const page = await Deno.readTextFile(join(WEB, "page.html"));
-    const document = (script: Asset) =>
+    const [docs, guide, main] = entries.map(([name, content]) =>
+      named(name.slice(0, -3), ".js", content)
+    );
+    const document = async (file: string, script: Asset) =>
       encode(
-        page.replaceAll("SCRIPT", script[0]).replaceAll("STYLE", style[0])
+        (await Deno.readTextFile(join(WEB, file))).replaceAll("SCRIPT", script[0]).replaceAll(
+          "STYLE",
+          style[0],
+        )
           .replaceAll("ICON", icon[0]).replaceAll("PDF_WORKER", worker[0]),
       );
     return [
-      ["page.html", document(main!)],
-      ["docs.html", document(docs!)],
+      ["page.html", await document("page.html", main!)],
+      ["docs.html", await document("page.html", docs!)],
+      ["guide.html", await document("guide.html", guide!)],
       main!,
       docs!,
+      guide!,
       ...chunks,
       worker,
       style,

@@ -27,6 +27,7 @@ export const text = {
     models: "Models",
     machine: "Machine",
     docs: "API",
+    guide: "Documentation",
   },
   theme: { label: "Appearance", auto: "As the system", light: "Light", dark: "Dark" },
   key: {

@@ -89,6 +89,7 @@ export function Explorer() {
           />
           <span class="top-title">{document?.info.title} {document?.info.version}</span>
           <span class="spring" />
+          <a class="soft" href="/docs/guide">{text.nav.guide}</a>
           <a class="soft" href="/openapi.json">openapi.json</a>
         </div>
         <div class="view">

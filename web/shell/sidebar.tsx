@@ -49,6 +49,12 @@ export function Sidebar() {
               </li>
             ))}
             <li>
+              <a href="/docs/guide">
+                <Icon name="guide" />
+                {text.nav.guide}
+              </a>
+            </li>
+            <li>
               <a href="/docs">
                 <Icon name="docs" />
                 {text.nav.docs}

@@ -7,6 +7,7 @@ export const icons = {
   tokens: "M4 7h6v4H4zM13 7h7v4h-7zM4 14h9v4H4zM16 14h4v4h-4z",
   models: "M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9",
   machine: "M4 19V9M10 19V5M16 19v-7M21 19H3",
+  guide: "M5 4h6a1 1 0 0 1 1 1v15a3 3 0 0 0-3-2H4V4zM20 4h-7a1 1 0 0 0-1 1v15a3 3 0 0 1 3-2h5V4z",
   docs: "M6 3h9l4 4v14H6zM14 3v5h5M9 13h7M9 17h5",
   menu: "M4 7h16M4 12h16M4 17h16",
   plus: "M12 5v14M5 12h14",

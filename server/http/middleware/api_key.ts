@@ -6,9 +6,9 @@ import type { MiddlewareHandler } from "../../dependencies.ts";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { HttpError } from "../errors.ts";
 
-const OPEN_PATHS = ["/", "/docs", "/health"];
-/** The files of the page, which asks for the key itself. */
-const OPEN_FOLDER = "/web/";
+const OPEN_PATHS = ["/", "/docs", "/docs/guide", "/health"];
+/** The documentation, and the files of the page, which asks for the key itself. */
+const OPEN_FOLDERS = ["/docs/guide/", "/web/"];
 
 /** Middleware that answers 401 to requests without the key. */
 export function apiKeyGuard(key: string): MiddlewareHandler {
@@ -19,7 +19,8 @@ export function apiKeyGuard(key: string): MiddlewareHandler {
     const given = [bearer, context.req.header("x-api-key")].filter((text) => text !== undefined);
     // Digests have the same length whatever was sent, so that the comparison always takes as long.
     const isKnown = given.some((text) => timingSafeEqual(digest(text.trim()), expected));
-    const isOpen = OPEN_PATHS.includes(path) || path.startsWith(OPEN_FOLDER);
+    const isOpen = OPEN_PATHS.includes(path) ||
+      OPEN_FOLDERS.some((folder) => path.startsWith(folder));
     if (!isKnown && !isOpen) {
       const state = given.length > 0 ? "is not this server's" : "is missing";
       throw new HttpError(

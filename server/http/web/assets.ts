@@ -63,6 +63,13 @@ export async function assetResponse(
   });
 }
 
+/** The text of a file of the page, which must be there. */
+export async function readAsset(name: string): Promise<string> {
+  const asset = await find(name);
+  if (!asset) throw new Error(`Cannot read ${name}: it is not among the files of the page`);
+  return new TextDecoder().decode(plainBytes(asset));
+}
+
 async function find(name: string): Promise<Asset | undefined> {
   const known = assets.get(name);
   if (known) return known;
@@ -85,8 +92,12 @@ function encode(asset: Asset, accepted: string): { encoding: string; bytes: Byte
   const takes = (name: string) =>
     new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(?:\\.0*)?\\s*(?:,|$))`).test(accepted);
   if (takes("br")) return { encoding: "br", bytes: asset.brotli };
-  asset.plain ??= new Uint8Array(brotliDecompressSync(asset.brotli));
-  if (!takes("gzip")) return { encoding: "", bytes: asset.plain };
-  asset.gzip ??= new Uint8Array(gzipSync(asset.plain));
+  const plain = plainBytes(asset);
+  if (!takes("gzip")) return { encoding: "", bytes: plain };
+  asset.gzip ??= new Uint8Array(gzipSync(plain));
   return { encoding: "gzip", bytes: asset.gzip };
+}
+
+function plainBytes(asset: Asset): Bytes {
+  return asset.plain ??= new Uint8Array(brotliDecompressSync(asset.brotli));
 }

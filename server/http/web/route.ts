@@ -1,9 +1,11 @@
 // GET /: the text by which clients of Ollama know that a server runs, word for word; to a browser, the
-// page. GET /docs, the explorer of the API, and GET /web/{name}, the files of both.
+// page. GET /docs, the explorer of the API; GET /docs/guide, the documentation; and GET /web/{name},
+// the files of these pages.
 
 import { type Context, Hono } from "../../dependencies.ts";
 import type { AppEnvironment } from "../app_types.ts";
 import { assetResponse } from "./assets.ts";
+import { guidePage } from "./guide.ts";
 
 /**
  * The content security policy: only files of this server run and load, only this server is asked,
@@ -40,6 +42,18 @@ export function webRoutes(): Hono<AppEnvironment> {
   });
 
   app.get("/docs", (context) => documentResponse(context, "docs.html"));
+
+  for (const path of ["/docs/guide", "/docs/guide/:name"]) {
+    app.get(path, async (context) => {
+      const page = await guidePage(context.req.param("name"));
+      if (page === undefined) return context.notFound();
+      return context.html(page, 200, {
+        ...DOCUMENT_HEADERS,
+        "cache-control": "no-cache",
+        "x-content-type-options": "nosniff",
+      });
+    });
+  }
 
   app.get("/web/:name", async (context) => {
     const name = context.req.param("name");

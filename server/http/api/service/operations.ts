@@ -40,6 +40,21 @@ export const serverOperations: Operation[] = [
     isOpen: true,
   }),
   ofServer({
+    id: "getGuide",
+    path: "/docs/guide",
+    summary: "The documentation: a list of its pages.",
+    answers: { "text/html": named("Guide", { type: "string" }, "<!DOCTYPE html>") },
+    isOpen: true,
+  }),
+  ofServer({
+    id: "getGuidePage",
+    path: "/docs/guide/{name}",
+    summary: "A page of the documentation, such as getting-started.",
+    answers: { "text/html": named("GuidePage", { type: "string" }, "<!DOCTYPE html>") },
+    failures: ["file"],
+    isOpen: true,
+  }),
+  ofServer({
     id: "getPageFile",
     path: "/web/{name}",
     summary: "A file of these pages.",

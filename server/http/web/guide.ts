@@ -1,0 +1,100 @@
+// The documentation in docs/ as HTML: README.md, which lists the pages, at /docs/guide, and each page at
+// /docs/guide/{name}. They are read and rendered at each request: they are small, and a page that is
+// being written shows as it is. Format: https://github.github.com/gfm
+
+import { Marked, type Tokens } from "../../dependencies.ts";
+import { readAsset } from "./assets.ts";
+
+const FOLDER = new URL("../../../docs/", import.meta.url);
+const LIST = "README";
+const PATH = "/docs/guide";
+
+/**
+ * A page of the documentation as a document of HTML; undefined if there is none of that name.
+ *
+ * @param name of its file without `.md`; without a name, the list of pages
+ */
+export async function guidePage(name = LIST): Promise<string | undefined> {
+  const list = await readPage(LIST);
+  const source = name === LIST ? list : await readPage(name);
+  if (source === undefined || list === undefined) return undefined;
+  const parts: Record<string, string> = {
+    TITLE: escape(/^# (.+)$/m.exec(source)?.[1] ?? name),
+    NAVIGATION: navigation(list, name),
+    CONTENT: markdown.parse(source, { async: false }),
+  };
+  const template = await readAsset("guide.html");
+  return template.replaceAll(/\b(?:TITLE|NAVIGATION|CONTENT)\b/g, (part) => parts[part]!);
+}
+
+/** The text of a page. Names come from clients: only those of plain files are looked for. */
+async function readPage(name: string): Promise<string | undefined> {
+  if (!/^[\w-]+$/.test(name)) return undefined;
+  try {
+    return await Deno.readTextFile(new URL(`${name}.md`, FOLDER));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Links to the pages that the list names, in its order. */
+function navigation(list: string, shown: string): string {
+  const links = [...list.matchAll(/^\| \[([^\]]+)\]\(([\w-]+)\.md\)/gm)].map(([, title, name]) => {
+    const state = name === shown ? ' aria-current="page"' : "";
+    return `<li><a href="${PATH}/${name}"${state}>${escape(title!)}</a></li>`;
+  });
+  return `<ul>${links.join("")}</ul>`;
+}
+
+/** Markdown to HTML. Whatever is HTML in it stays text. */
+const markdown = new Marked({
+  gfm: true,
+  renderer: {
+    heading({ depth, tokens, text }) {
+      const content = this.parser.parseInline(tokens);
+      return `<h${depth} id="${anchor(text)}" class="heading-${depth}">${content}</h${depth}>`;
+    },
+    link({ href, tokens }) {
+      const content = this.parser.parseInline(tokens);
+      const target = targetOf(href);
+      if (!target) return content;
+      const more = target === href && !href.startsWith("#")
+        ? ' target="_blank" rel="noopener noreferrer"'
+        : "";
+      return `<a href="${escape(target)}"${more}>${content}</a>`;
+    },
+    image: ({ text }) => escape(text),
+    html: ({ text }) => escape(text),
+    code: ({ text, lang = "" }) =>
+      `<figure class="code"><figcaption><span>${escape(lang.split(" ")[0]!)}</span></figcaption>` +
+      `<pre tabindex="0"><code>${escape(text)}</code></pre></figure>`,
+    table({ header, rows }) {
+      const cells = (row: Tokens.TableCell[], open: string, close: string) => {
+        const all = row.map(({ tokens }) => open + this.parser.parseInline(tokens) + close);
+        return `<tr>${all.join("")}</tr>`;
+      };
+      return '<div class="table-frame" tabindex="0" role="region" aria-label="Table"><table>' +
+        `<thead>${cells(header, '<th scope="col">', "</th>")}</thead>` +
+        `<tbody>${rows.map((row) => cells(row, "<td>", "</td>")).join("")}</tbody></table></div>`;
+    },
+  },
+});
+
+/** Where a link of a page leads here; undefined if it leads to a file that the server does not have. */
+function targetOf(href: string): string | undefined {
+  if (/^(?:https?:|#)/.test(href)) return href;
+  const [, name, place = ""] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
+  if (!name) return undefined;
+  return (name === LIST ? PATH : `${PATH}/${name}`) + place;
+}
+
+/** The anchor of a heading, as GitHub makes it. */
+function anchor(heading: string): string {
+  return heading.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-");
+}
+
+function escape(text: string): string {
+  const names: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  return text.replaceAll(/[&<>"]/g, (sign) => names[sign]!);
+}
