@@ -10,7 +10,7 @@ testOn(DISTINCT_PROFILES.map((profile) => ({
 
 await import("../kernels/attention_options_test.ts");
 await import("../kernels/attention_test.ts");
-await import("../kernels/expert_plan_test.ts");
+await import("../kernels/expert_pairs_test.ts");
 await import("../kernels/match_magnitude_test.ts");
 await import("../kernels/mixture_test.ts");
 await import("../kernels/norm_test.ts");
