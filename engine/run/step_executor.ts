@@ -73,9 +73,15 @@ export interface StepExecutor {
    * Submits a plan `repeats` times over: each repeat decodes one more token of every output.
    * Call the result once, before the next-but-one submit.
    *
+   * @param following how often the same plan will probably be submitted next, which may be recorded ahead
    * @param isUnwanted whether all sequences of the step were aborted: then the rest of it may be skipped
    */
-  submit(plan: StepPlan, repeats: number, isUnwanted?: () => boolean): () => Promise<Sampled>;
+  submit(
+    plan: StepPlan,
+    repeats: number,
+    following: number,
+    isUnwanted?: () => boolean,
+  ): () => Promise<Sampled>;
   /** Submits a plan without the choice of tokens; sample() is to follow. */
   forward(plan: StepPlan): void;
   /**

@@ -51,7 +51,11 @@ export class StepRecorder {
     return [...ready, ...this.#record(wanted, ready.length)];
   }
 
-  /** Records the step that probably follows a plan; best called while the GPU runs the plan. */
+  /**
+   * Records the step that probably follows a plan; best called while the GPU runs the plan.
+   *
+   * @param repeats how often it will run
+   */
   prepare({ version, shape }: StepPlan, repeats = 1, choice?: Choice): void {
     if (shape.prefillTiles > 0) return;
     // The context of a plan is that of its last repeat.

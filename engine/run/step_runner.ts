@@ -110,7 +110,12 @@ export class StepRunner implements StepExecutor {
    * Call the result once, before the next-but-one submit.
    * In Deno that call itself blocks until the GPU is done; see platform.ts.
    */
-  submit(plan: StepPlan, repeats: number, isUnwanted = NEVER): () => Promise<Sampled> {
+  submit(
+    plan: StepPlan,
+    repeats: number,
+    following: number,
+    isUnwanted = NEVER,
+  ): () => Promise<Sampled> {
     this.#device.check();
     if (this.isObserved) return () => this.#submitObserved(plan, repeats, isUnwanted);
     this.#write(plan);
@@ -124,7 +129,9 @@ export class StepRunner implements StepExecutor {
     });
     return async () => {
       // Reading blocks until the device is done, which then should not have to wait for the host.
-      if (this.#overlaps) this.#recorder.prepare(plan, repeats, this.#choice(plan, this.#turn));
+      if (this.#overlaps && following > 0) {
+        this.#recorder.prepare(plan, following, this.#choice(plan, this.#turn));
+      }
       const words = repeats * plan.shape.outputs;
       const tokens = new Uint32Array(await readback.readNow(Math.max(1, words) * 4));
       return { tokens: tokens.subarray(0, words), logits: new Map() };

@@ -51,6 +51,8 @@ export class Steps {
   readonly #owner: StepsOwner;
   readonly #pace: PromptPace;
   #stepMilliseconds = Infinity;
+  /** Most tokens of the next submit: settled with the one before, when the next is recorded. */
+  #tokensPerSubmit = 1;
   readonly #draftCost = new DraftCost();
 
   /** @param chunkSize most prompt tokens per step */
@@ -141,9 +143,11 @@ export class Steps {
     const isUnwanted = () => chunks.every(({ sequence }) => sequence.isCalledOff);
     const { isObserved, isTapped } = this.#executor;
     const keeps: (() => void)[] = [];
+    const fitting = Math.floor(SUBMIT_MILLISECONDS / this.#stepMilliseconds);
+    this.#tokensPerSubmit = Math.max(1, Math.min(MOST_REPEATS, fitting));
     const read = isStepwise
       ? this.#submitStep(plan, chunks, isUnwanted)
-      : this.#executor.submit(plan, repeats, isUnwanted);
+      : this.#executor.submit(plan, repeats, this.#repeatsAfter(chunks, repeats), isUnwanted);
     for (const chunk of chunks) {
       const { sequence, count, output } = chunk;
       chunk.end = sequence.submitted + count;
@@ -215,11 +219,20 @@ export class Steps {
     const isFree = ({ sequence, draft }: Chunk) =>
       sequence.decoding && !sequence.isStepwise && draft.length === 0;
     if (!chunks.every(isFree)) return 1;
-    const wanted = Math.floor(SUBMIT_MILLISECONDS / this.#stepMilliseconds);
     const left = chunks.map(({ sequence }) =>
       Math.min(this.#samplesLeft(sequence), this.#pool.stop(sequence) - sequence.submitted)
     );
-    return Math.max(1, Math.min(MOST_REPEATS, wanted, ...left));
+    return Math.max(1, Math.min(this.#tokensPerSubmit, ...left));
+  }
+
+  /** How often the same step follows that submit, as far as is known: not at all where a sequence ends. */
+  #repeatsAfter(chunks: Chunk[], repeats: number): number {
+    const left = chunks.map(({ sequence }) => {
+      const untilStop = this.#pool.stop(sequence) - sequence.submitted - repeats;
+      // From where states are copied, it is some way to the next such position.
+      return Math.min(this.#samplesLeft(sequence) - repeats, untilStop || Infinity);
+    });
+    return Math.max(0, Math.min(this.#tokensPerSubmit, ...left));
   }
 
   /** Notes how long a submit took, from which the number of tokens of the next one follows. */

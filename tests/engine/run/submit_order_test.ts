@@ -10,8 +10,8 @@ import { writeTinyLlama } from "../../tiny_model.ts";
 /** What the host did, in order: recorded commands, submitted some, began to read a buffer. */
 type Event = "record" | "submit" | "read";
 
-/** A GPU that computes nothing and notes what is asked of it. */
-function notedGpu(events: Event[]): GPU {
+/** A GPU that computes nothing and notes what is asked of it, and how many commands it got. */
+function notedGpu(events: Event[], submitted = { commands: 0 }): GPU {
   const gpu = recordingGpu(profileNamed("subgroups of 32,32, 32 KiB"), new Map());
   return {
     wgslLanguageFeatures: new Set(["packed_4x8_integer_dot_product"]),
@@ -20,7 +20,7 @@ function notedGpu(events: Event[]): GPU {
       const requestDevice = adapter!.requestDevice.bind(adapter);
       adapter!.requestDevice = async (descriptor) => {
         const device = await requestDevice(descriptor);
-        note(device.queue, "submit", "submit");
+        note(device.queue, "submit", "submit", (commands) => (commands as unknown[]).length);
         const { createBuffer, createCommandEncoder } = device;
         device.createBuffer = (descriptor) => note(createBuffer(descriptor), "mapAsync", "read");
         device.createCommandEncoder = () => note(createCommandEncoder(), "finish", "record");
@@ -30,11 +30,17 @@ function notedGpu(events: Event[]): GPU {
     },
   } as unknown as GPU;
 
-  function note<T extends object>(object: T, method: keyof T, event: Event): T {
+  function note<T extends object>(
+    object: T,
+    method: keyof T,
+    event: Event,
+    commandsOf: (argument: unknown) => number = () => 0,
+  ): T {
     const call = object[method] as (...args: unknown[]) => unknown;
     return Object.assign(object, {
       [method]: (...args: unknown[]) => {
         events.push(event);
+        submitted.commands += commandsOf(args[0]);
         return call.apply(object, args);
       },
     });
@@ -58,6 +64,37 @@ Deno.test("a GPU that is done with a step has the next one before anything is re
     assert(reads.length > 3, `${reads.length} reads`);
     for (const read of reads) assertEquals(steady[read + 1], "submit", steady.join(" "));
   } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("what is recorded is submitted, however the time of a step varies", async () => {
+  const path = await Deno.makeTempFile({ suffix: ".gguf" });
+  const now = performance.now;
+  try {
+    await writeTinyLlama(path, { type: "Q8_0", context: 512 });
+    const events: Event[] = [];
+    const submitted = { commands: 0 };
+    const device = { kind: "webgpu", gpu: notedGpu(events, submitted) } as const;
+    await using model = await loadModel(path, { device, maxSequences: 1 });
+    // The time of a step varies from submit to submit: 3 to 7 of them take as long as a submit should.
+    let [clock, seen, submits] = [now.call(performance), 0, 0];
+    performance.now = () => {
+      const commands = submitted.commands - seen;
+      if (commands > 0) clock += commands * [6, 9, 13, 7, 11][submits++ % 5];
+      seen = submitted.commands;
+      return clock;
+    };
+    for (const maxTokens of [200, 77]) {
+      events.length = submitted.commands = seen = 0;
+      const request = { prompt: [1, 2, maxTokens], maxTokens, temperature: 0, ignoreEnd: true };
+      for await (const _ of model.generate({ ...request, draftTokens: 0 }));
+      const count = (event: Event) => events.filter((other) => other === event).length;
+      assert(count("read") < maxTokens / 2, "most submits are of several tokens");
+      assertEquals(count("record"), submitted.commands);
+    }
+  } finally {
+    performance.now = now;
     await Deno.remove(path);
   }
 });
