@@ -72,6 +72,8 @@ export type {
   BlockStore,
   BlockStoreOptions,
   BlockViewer,
+  CacheType,
+  CacheTypes,
   ChatEvent,
   ChatMessage,
   ChatModel,

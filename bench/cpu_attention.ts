@@ -1,4 +1,4 @@
-// `deno task bench:attention [--threads 1] [--heads 9] [--kv-heads 3] [--size 64] [--contexts 256,4096]`:
+// `deno task bench:attention [--threads 1] [--heads 9] [--kv-heads 3] [--size 64] [--contexts 256,4096] [--type q8_0]`:
 // attention of the CPU device over random keys and values: a prompt's last 256 rows, one row that
 // decodes, and eight, by how many positions they see. Multiply-adds of scores and values per second,
 // the best of several runs.
@@ -7,11 +7,14 @@ import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
 import {
   BLOCK,
+  type CacheType,
   type Device,
+  encodeCache,
   layerCacheBytes,
   openDevice,
   QUERY_TILE,
   STEP_ROW,
+  typesOf,
 } from "../kernels/mod.ts";
 
 const { values: options } = parseArgs({
@@ -21,7 +24,7 @@ const { values: options } = parseArgs({
     "kv-heads": { type: "string", default: "3" },
     size: { type: "string", default: "64" },
     contexts: { type: "string", default: "256,1024,4096,8192" },
-    float: { type: "boolean", default: false },
+    type: { type: "string", default: "f16" },
     runs: { type: "string", default: "20" },
   },
 });
@@ -29,7 +32,7 @@ const threads = Number(options.threads);
 const heads = Number(options.heads);
 const kvHeads = Number(options["kv-heads"]);
 const headDim = Number(options.size);
-const half = !options.float;
+const type = options.type as CacheType;
 const print = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\n"));
 
 function cpuMilliseconds(): number {
@@ -51,9 +54,9 @@ function secondsOf(device: Device, context: number, sequences: number, rows: num
   };
   const random = (length: number) => Float32Array.from({ length }, () => Math.random() - 0.5);
   const cached = () => {
-    const to = buffer(layerCacheBytes(shape, blocks, half));
-    const values = random(to.size / (half ? 2 : 4));
-    device.write(to, 0, half ? Float16Array.from(values) : values);
+    const to = buffer(layerCacheBytes(shape, blocks, typesOf(type)));
+    const values = random(blocks * BLOCK * kvHeads * headDim);
+    device.write(to, 0, encodeCache(type, headDim, values));
     return to;
   };
   const columns = (heads + 2 * kvHeads) * headDim;
@@ -78,7 +81,7 @@ function secondsOf(device: Device, context: number, sequences: number, rows: num
     table: words(Uint32Array.from({ length: blocks }, (_, i) => i * 7 % blocks)),
     maxBlocks,
   };
-  const cache = { keys: cached(), values: cached(), half };
+  const cache = { keys: cached(), values: cached(), types: typesOf(type) };
   const attention = device.attention(
     qkv,
     cache,
@@ -108,7 +111,7 @@ function secondsOf(device: Device, context: number, sequences: number, rows: num
 }
 
 print(
-  `${heads} heads of ${headDim}, ${kvHeads} of keys, cache of ${half ? "f16" : "f32"}, ` +
+  `${heads} heads of ${headDim}, ${kvHeads} of keys, cache of ${type}, ` +
     `${threads} threads; ms (GMAC/s)`,
 );
 print("positions   256 rows           1 row              8 sequences");

@@ -3,6 +3,8 @@
 // below.
 
 export {
+  type CacheType,
+  type CacheTypes,
   type Capabilities,
   type DeviceChoice,
   type DeviceKind,

@@ -1,6 +1,7 @@
 // The engine's own protocol: what goes into a model and what comes out, the same for the
 // library, the worker and every HTTP dialect. Plain data only: all of it passes postMessage.
 
+import type { CacheType, CacheTypes } from "../kernels/mod.ts";
 import type { BlockStoreOptions } from "./block_store/mod.ts";
 import type { WorkerBusyError } from "./errors.ts";
 import type { ChatEvent, GenerateEvent, TextToken } from "./event_types.ts";
@@ -331,6 +332,11 @@ export interface LoadOptions extends GpuShare {
    * side by side and are remembered. Default 2.
    */
   cacheWindows?: number;
+  /**
+   * What keys and values are in the KV cache: q8_0 takes about half the memory of f16, q4_0 a quarter.
+   * Keys suffer more from few bits than values. Default f16, or f32 where `exact` is wanted.
+   */
+  cacheType?: CacheType | CacheTypes;
   /** Float activations and an f32 KV cache instead of int8 activations and f16. Slower, exact. */
   exact?: boolean;
   /** Keeps what leaves the KV cache, so that it comes back for prompts that begin like earlier ones. */

@@ -21,6 +21,7 @@ export * from "./ops/attention.ts";
 export * from "./ops/elementwise.ts";
 export * from "./ops/embed.ts";
 export * from "./ops/experts.ts";
+export * from "./ops/cache_codes.ts";
 export * from "./ops/kv_cache.ts";
 export * from "./ops/linear.ts";
 export * from "./ops/matrix.ts";

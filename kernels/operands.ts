@@ -7,7 +7,14 @@ import type { AttentionOptions, AttentionTiling } from "./ops/attention.ts";
 import type { Columns, ElementwiseOperation, ElementwiseOptions } from "./ops/elementwise.ts";
 import type { EmbedOptions, StepRows } from "./ops/embed.ts";
 import type { CombineOptions, ExpertLinearOptions, ExpertPairs, Routing } from "./ops/experts.ts";
-import type { AttentionState, LayerCache } from "./ops/kv_cache.ts";
+import {
+  type AttentionState,
+  BLOCK,
+  type HeadShape,
+  isCoded,
+  type LayerCache,
+  layerCacheBytes,
+} from "./ops/kv_cache.ts";
 import type { LinearOptions } from "./ops/linear.ts";
 import type { Matrix } from "./ops/matrix.ts";
 import type { MixOptions } from "./ops/mix.ts";
@@ -82,6 +89,11 @@ function rowsBehind(operand: Operand): FloatRows | undefined {
 
 function cachesOf(cache: LayerCache | undefined): Buffer[] {
   return cache ? [cache.keys, ...cache.values ? [cache.values] : []] : [];
+}
+
+/** Bytes of the keys and values of a position. */
+function cachedBytes(shape: HeadShape, { types }: LayerCache): number {
+  return (layerCacheBytes(shape, 1, types) + layerCacheBytes(shape, 1, types, "values")) / BLOCK;
 }
 
 /** Columns of a vector. */
@@ -180,12 +192,14 @@ export const operands = {
     const { heads, kvHeads, headDim, valueDim = headDim } = options;
     const { sharedValues, rotary, sections } = options;
     const tables = [...cache ? [state.table] : [], ...sections ? [sections.mropePositions] : []];
-    const writes = [...heads > 0 && rotary > 0 ? [qkv] : [], ...cachesOf(cache)];
+    // Keys that become codes may turn in place before.
+    const turns = rotary > 0 && (heads > 0 || (cache && Object.values(cache.types).some(isCoded)));
+    const writes = [...turns ? [qkv] : [], ...cachesOf(cache)];
     const queries = rotary > 0 ? heads * headDim * FLOAT : 0;
     const cached = cache ? kvHeads * (headDim + (sharedValues ? 0 : valueDim)) : 0;
     return described("rotate", [qkv, state.rows, ...tables], writes, {
       reads: queries + cached * FLOAT,
-      writes: queries + cached * (cache?.half ? 2 : FLOAT),
+      writes: queries + (cache && kvHeads > 0 ? cachedBytes(options, cache) : 0),
       flops: FUNCTION_FLOPS / 2 * rotary * (heads + (cache ? kvHeads : 0)),
     });
   },
@@ -206,7 +220,7 @@ export const operands = {
     { tiles, partials }: AttentionTiling,
   ) {
     const reads = [qkv, state.rows, tiles, state.table, ...cachesOf(cache)];
-    const work: Operation["work"] = (counts) => attentionWork(options, cache.half, counts);
+    const work: Operation["work"] = (counts) => attentionWork(options, cache.types, counts);
     return described("attention", reads, [partials, y], work);
   },
   route(logits: FloatRows, { ids, weights, count, topK }: Routing) {

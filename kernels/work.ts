@@ -5,6 +5,7 @@
 import type { Work, WorkCounts } from "./operation.ts";
 import { type Activation, isQuantized } from "./ops/activation.ts";
 import type { AttentionOptions } from "./ops/attention.ts";
+import { BLOCK, type CacheTypes, layerCacheBytes } from "./ops/kv_cache.ts";
 import type { Matrix } from "./ops/matrix.ts";
 
 /** Nothing at all. */
@@ -40,16 +41,17 @@ export function weightBytes({ format, columns, sides }: Matrix, rows: number): n
 /** What attention does for sequences that are all as long as the longest. */
 export function attentionWork(
   options: AttentionOptions,
-  half: boolean,
+  types: CacheTypes,
   { rows, sequences, positions }: WorkCounts,
 ): Work {
-  const { heads, kvHeads, headDim, valueDim = headDim, sharedValues } = options;
+  const { heads, headDim, valueDim = headDim } = options;
   const { causal = true, window } = options;
   const each = rows / Math.max(1, sequences);
   const reach = window ? window.size : Infinity;
   const seen = Math.min(causal ? positions - (each - 1) / 2 : positions, reach);
   const read = Math.min(positions, reach + each);
-  const cached = kvHeads * (headDim + (sharedValues ? 0 : valueDim)) * (half ? 2 : FLOAT);
+  const cached = layerCacheBytes(options, 1, types) / BLOCK +
+    layerCacheBytes(options, 1, types, "values") / BLOCK;
   return {
     bytesRead: sequences * read * cached + rows * heads * headDim * FLOAT,
     bytesWritten: rows * heads * valueDim * FLOAT,

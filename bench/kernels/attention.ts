@@ -12,6 +12,7 @@ import {
   ropeTables,
   rotateRowsReference,
   STEP_ROW,
+  typesOf,
 } from "../../kernels/mod.ts";
 import { CONTEXTS, MODELS, type ModelShape } from "./shapes.ts";
 import {
@@ -76,7 +77,7 @@ function bindAttention(
   const each = rows / sequences;
   const maxBlocks = Math.ceil(context / BLOCK);
   const blocks = sequences * maxBlocks;
-  const elements = layerCacheBytes(shape, blocks, true) / 2;
+  const elements = layerCacheBytes(shape, blocks, typesOf("f16")) / 2;
   const pattern = Float16Array.from(randomFloats(PATTERN, 7));
   const offsets = { keys: 0, values: 12_345 };
   const cached = (part: "keys" | "values") => {
@@ -86,7 +87,7 @@ function bindAttention(
     );
     return bench.upload(values);
   };
-  const cache = { keys: cached("keys"), values: cached("values"), half: true };
+  const cache = { keys: cached("keys"), values: cached("values"), types: typesOf("f16") };
   // An odd step is coprime to blocks only if they share no factor: a reversal always is a permutation.
   const blockAt = (sequence: number, block: number) => blocks - 1 - (sequence * maxBlocks + block);
   const table = Uint32Array.from(
@@ -181,8 +182,9 @@ function bindRotate(
   const rope = { rotary: headDim, base: ROPE_BASE };
   const { low, high } = ropeTables(rope, rows);
   const maxBlocks = Math.ceil(rows / BLOCK);
-  const buffer = () => device.buffer("bench", layerCacheBytes(shape, maxBlocks, true), "bench");
-  const cache = { keys: buffer(), values: buffer(), half: true };
+  const buffer = () =>
+    device.buffer("bench", layerCacheBytes(shape, maxBlocks, typesOf("f16")), "bench");
+  const cache = { keys: buffer(), values: buffer(), types: typesOf("f16") };
   const places = Array.from({ length: rows }, (_, row) => ({
     ...{ token: 0, slot: 0 },
     position: row,

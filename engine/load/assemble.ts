@@ -2,7 +2,7 @@
 // scheduler. How large everything is gets decided here; for the KV cache, in run/cache_size.ts.
 
 import { DiskStore } from "../block_store/mod.ts";
-import type { Capabilities } from "../../kernels/mod.ts";
+import { type CacheTypes, type Capabilities, typesOf } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { architectureOf } from "../models/registry.ts";
 import { allocateStep, checkLayers, Config, ModelBuilder, Network, poolingOf } from "../nn/mod.ts";
@@ -77,6 +77,7 @@ export async function assemble(
   checkLayers(gguf, config);
   poolingOf(config);
   const exact = options.exact ?? false;
+  const cacheTypes = cacheTypesOf(options.cacheType ?? (exact ? "f32" : "f16"));
   const maxBuffer = Math.min(device.profile.maxBindingSize, device.profile.maxBufferSize);
   const slots = options.maxSequences ?? DEFAULT_SEQUENCES;
   const asked = options.contextLength ?? (encoder ? ENCODER_CONTEXT : undefined);
@@ -86,7 +87,7 @@ export async function assemble(
     slots,
     windows: options.cacheWindows,
     fileSize: info.fileSize,
-    tokenBytes: tokenBytes(config, !exact),
+    tokenBytes: tokenBytes(config, cacheTypes),
     maxBuffer,
   });
   const most = options.prefillChunk ?? defaultChunk(device.profile.capabilities);
@@ -110,7 +111,7 @@ export async function assemble(
   const network = new Network(placement, state, {
     limits,
     integer: !exact && device.profile.capabilities.packedDot,
-    halfCache: !exact,
+    cacheTypes,
     cacheBlocks,
     wholeImages,
   });
@@ -154,6 +155,11 @@ export async function assemble(
     images,
     vision,
   };
+}
+
+/** What keys and values are, as a load option says. */
+function cacheTypesOf(type: NonNullable<LoadOptions["cacheType"]>): CacheTypes {
+  return typeof type === "object" ? type : typesOf(type);
 }
 
 /** Where blocks go that leave the KV cache; undefined where nothing keeps them. */

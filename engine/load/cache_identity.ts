@@ -27,7 +27,7 @@ export interface LoadFacts {
 /** The identity of a model that was loaded so. Errors: those of reading its files. */
 export async function cacheIdentity(
   gguf: GgufFile,
-  { adapters = [], projector, exact = false, ...split }: LoadOptions,
+  { adapters = [], projector, exact = false, cacheType, ...split }: LoadOptions,
   { device, context }: LoadFacts,
 ): Promise<string> {
   const added = adapters.map(async ({ path, scale = 1 }) => [await fileIdentity(path), scale]);
@@ -38,6 +38,7 @@ export async function cacheIdentity(
     projector: projector === undefined ? null : await fileIdentity(projector),
     exact,
     context,
+    cacheType: cacheType ?? null,
     split: [split.gpuLayers ?? null, split.gpuExpertLayers ?? null],
     device: [device.platform.name, device.description],
   });

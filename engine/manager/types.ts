@@ -38,7 +38,7 @@ export interface ManagerOptions {
    */
   isolation?: Isolation;
   /** How a model is loaded unless the request says otherwise. */
-  load?: Pick<LoadOptions, "contextLength" | "maxSequences">;
+  load?: Pick<LoadOptions, "contextLength" | "maxSequences" | "cacheType">;
   /** Told what people should know, such as a window smaller than it could be. */
   warn?: (message: string) => void;
   clock?: Clock;

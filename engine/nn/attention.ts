@@ -232,7 +232,9 @@ export function attend(
               sequences: sequences - decodeRows,
               positions: prefillContext,
             },
-          ].filter((part) => part.rows > 0).map((part) => attentionWork(options, cache.half, part)),
+          ].filter((part) => part.rows > 0).map((part) =>
+            attentionWork(options, cache.types, part)
+          ),
         ),
     };
   });

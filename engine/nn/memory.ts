@@ -3,7 +3,9 @@
 
 import {
   type Buffer,
+  type CacheTypes,
   type Device,
+  fittingTypes,
   type FloatRows,
   floatRows,
   type HeadShape,
@@ -17,8 +19,8 @@ import type { StepLimits } from "./step.ts";
 /** How a model's memory is laid out. */
 export interface MemoryOptions {
   limits: StepLimits;
-  /** f16 keys and values. */
-  halfCache: boolean;
+  /** What keys and values are. */
+  cacheTypes: CacheTypes;
   /** Blocks of the KV cache, shared by all sequences. */
   cacheBlocks: number;
 }
@@ -103,13 +105,14 @@ export class StepMemory {
 
   /** The KV cache of a new layer. */
   layerCache(shape: HeadShape): LayerCache {
-    const { halfCache, cacheBlocks } = this.#options;
+    const { cacheTypes, cacheBlocks } = this.#options;
+    const types = fittingTypes(cacheTypes, shape);
     const buffer = (part: "keys" | "values") =>
-      this.#device.buffer(part, layerCacheBytes(shape, cacheBlocks, halfCache, part), "cache");
+      this.#device.buffer(part, layerCacheBytes(shape, cacheBlocks, types, part), "cache");
     const cache: LayerCache = {
       keys: buffer("keys"),
       ...(shape.sharedValues ? {} : { values: buffer("values") }),
-      half: halfCache,
+      types,
     };
     this.caches.push(cache);
     this.#cacheDevices.set(cache, this.#device);

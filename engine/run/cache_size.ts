@@ -2,7 +2,7 @@
 // WebGPU does not tell how much memory there is, so the size of the file decides: a machine that holds
 // the weights is taken to hold half as much again. A window that was asked for is never reduced.
 
-import { BLOCK } from "../../kernels/mod.ts";
+import { BLOCK, type CacheType, type CacheTypes, headBlockBytes } from "../../kernels/mod.ts";
 import type { Config } from "../nn/mod.ts";
 
 /** The least default window, unless the model was trained for a shorter one. */
@@ -94,16 +94,16 @@ export function chooseStateCopies(
  * Bytes of keys and values per token, by the model's header; an upper bound where layers share keys or
  * cache latents instead. Errors: GgufError.
  */
-export function tokenBytes(config: Config, half: boolean): TokenBytes {
+export function tokenBytes(config: Config, types: CacheTypes): TokenBytes {
   const countsOf = (key: string) => config.countsPerLayer(key).slice(0, config.layers);
   const heads = countsOf("attention.head_count");
   const listed = countsOf("attention.head_count_kv");
   // Without such a list every layer has as many heads as for queries; 0 in a list is a recurrent layer.
   const keyValueHeads = listed.some(Boolean) ? listed : heads;
   const headLength = config.width / Math.max(1, ...heads);
-  const [keys, values] = ["key", "value"].map((part) =>
-    config.countOr(`attention.${part}_length`, headLength) * (half ? 2 : 4)
-  );
+  const bytesOf = (part: "key" | "value", type: CacheType) =>
+    headBlockBytes(type, config.countOr(`attention.${part}_length`, headLength)) / BLOCK;
+  const [keys, values] = [bytesOf("key", types.keys), bytesOf("value", types.values)];
   const sum = keyValueHeads.reduce((total, count) => total + count, 0);
   return {
     all: sum * (keys + values),

@@ -85,7 +85,8 @@ export function attention(
     headDim,
     valueDim,
     sharedValues,
-    half: cache.half,
+    keyType: cache.types.keys,
+    valueType: cache.types.values,
     hasMadd: core.machine !== "widened",
   };
   const fits = isTiled

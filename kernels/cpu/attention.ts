@@ -10,17 +10,16 @@ import {
   i32,
   i32x4,
   type Local,
-  type Memory,
   type ModuleBuilder,
   shuffleLanes,
   type V128,
   v128,
 } from "./wasm/mod.ts";
 import type { CachedMemories } from "./cache.ts";
-import { convertsHalves } from "./engine_features.ts";
-import { HALF_BITS, halvesToFloats, lanes, loadFourHalves, NO_NUMBER } from "./formats/scales.ts";
+import { CachedHeads, scaleBytes } from "./cached_heads.ts";
+import { lanes, NO_NUMBER } from "./formats/scales.ts";
 import { addKernel, forItems } from "./kernel.ts";
-import { BLOCK } from "../ops/kv_cache.ts";
+import { BLOCK, CACHE_GROUP, type CacheType } from "../ops/kv_cache.ts";
 import { PARTIAL_EXTRA, SPAN } from "./attention_parts.ts";
 import {
   biasScores,
@@ -41,8 +40,9 @@ export interface AttentionShape {
   readonly valueDim: number;
   /** Whether a value is the beginning of its key. */
   readonly sharedValues: boolean;
-  /** Whether the cache has f16. */
-  readonly half: boolean;
+  /** What keys and values are in the cache. */
+  readonly keyType: CacheType;
+  readonly valueType: CacheType;
   /** Whether the machine multiplies and adds in one instruction. */
   readonly hasMadd: boolean;
 }
@@ -68,9 +68,11 @@ export function rowGroup(share: number): number {
   for (let group = Math.min(MOST_GROUP, share);; group--) if (share % group === 0) return group;
 }
 
-/** Bytes of a thread's own memory that a shape needs. */
-export function attentionPanelBytes({ group, headDim, valueDim }: AttentionShape): number {
-  return group * queryLayout(headDim, valueDim).bytes;
+/** Bytes of a thread's own memory that a shape needs: queries with all that is theirs, and scales. */
+export function attentionPanelBytes(shape: AttentionShape): number {
+  const { group, headDim, valueDim } = shape;
+  return group * queryLayout(headDim, valueDim).bytes + scaleBytes(shape.keyType, headDim) +
+    scaleBytes(shape.valueType, valueDim);
 }
 
 const ZERO = v128.const(new Uint8Array(16));
@@ -88,42 +90,38 @@ export function addAttention(
   memories: CachedMemories,
   shape: AttentionShape,
 ): void {
-  const { group, headDim, valueDim, sharedValues, half, hasMadd } = shape;
+  const { group, headDim, valueDim, sharedValues, keyType, valueType, hasMadd } = shape;
   const { work, panel } = memories;
   const layout = queryLayout(headDim, valueDim);
-  const elementBytes = half ? 2 : 4;
-  /** Whether halves are read as numbers that are too small. */
-  const isShifted = half && !convertsHalves();
-  const valueStride = (sharedValues ? headDim : valueDim) * elementBytes;
+  const scales = group * layout.bytes;
+  const ofKeys = new CachedHeads(memories.keys, panel, keyType, headDim, scales);
+  const ofValues = sharedValues ? ofKeys : new CachedHeads(
+    memories.values,
+    panel,
+    valueType,
+    valueDim,
+    scales + scaleBytes(keyType, headDim),
+  );
+  const [shiftedKeys, shiftedValues] = [ofKeys.isShifted, ofValues.isShifted];
   const heads = Array.from({ length: group }, (_, head) => head);
   const origin = i32.const(0);
   /** Keys, and vectors of a value, that are read at once: what the registers of x86 hold sums of. */
-  const keysAtOnce = group <= 3 ? 4 : group <= 6 ? 2 : 1;
-  const valuesAtOnce = group <= 1 ? 8 : group <= 3 ? 4 : group <= 6 ? 2 : 1;
+  const keysAtOnce = Math.min(group <= 3 ? 4 : group <= 6 ? 2 : 1, ofKeys.isCoded ? 2 : 4);
+  const valuesAtOnce = Math.max(
+    group <= 1 ? 8 : group <= 3 ? 4 : group <= 6 ? 2 : 1,
+    ofValues.type === "q4_0" ? 2 : 1, // eight codes stand together
+  );
 
   const madd = (a: V128, b: V128, c: V128) =>
     hasMadd ? f32x4.relaxed_madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
-  /** Four elements of the cache as floats, halves 2^112 too small; `most` notices those of no number. */
-  const loadCached = (
-    f: FunctionBuilder,
-    cache: Memory,
-    at: Local<"i32">,
-    element: number,
-    most: Local<"v128">,
-  ): V128 => {
-    if (!half) return cache.v128.load(at, 4 * element);
-    if (!isShifted) return halvesToFloats(f, loadFourHalves(cache, at, 2 * element));
-    const bits = f.let(cache.v128.load16x4_s(at, 2 * element));
-    f.set(most, i32x4.max_s(most, bits));
-    return v128.and(i32x4.shl(bits, 13), lanes(f, Uint32Array.of(HALF_BITS)));
-  };
   /** Makes vectors NaN where a half that was read is no number. */
   const markFaults = (
     f: FunctionBuilder,
+    heads: CachedHeads,
     most: Local<"v128">,
     vectors: readonly Local<"v128">[],
   ) => {
-    if (!isShifted) return;
+    if (!heads.isShifted) return;
     const isFault = i32x4.eq(most, lanes(f, Uint32Array.of(NO_NUMBER)));
     f.if(v128.any_true(isFault), () => {
       for (const vector of vectors) f.set(vector, lanes(f, Float32Array.of(NaN)));
@@ -145,7 +143,7 @@ export function addAttention(
       const end = f.let(work.i32.load(span, SPAN.byte.end));
       const table = f.let(work.i32.load(span, SPAN.byte.table));
       const scale = f.let(work.v128.load32_splat(span, SPAN.byte.scale));
-      if (isShifted) f.set(scale, f32x4.mul(scale, lanes(f, Float32Array.of(HALF_SCALE))));
+      if (shiftedKeys) f.set(scale, f32x4.mul(scale, lanes(f, Float32Array.of(HALF_SCALE))));
       const position = f.let(begin);
       f.if(part, () => {
         f.set(position, i32.mul(i32.add(i32.div_u(begin, PART), part), PART));
@@ -193,7 +191,13 @@ export function addAttention(
         );
         const number = i32.div_u(position, BLOCK);
         const listed = f.let(work.i32.load(i32.add(table, i32.mul(number, 4))));
-        const cell = f.let(i32.add(i32.mul(i32.add(i32.mul(listed, kvHeads), kv), BLOCK), offset));
+        const place = f.let(i32.add(i32.mul(listed, kvHeads), kv));
+        const keyBlock = f.let(i32.add(keys, i32.mul(place, ofKeys.blockBytes)));
+        ofKeys.prepare(f, keyBlock);
+        const valueBlock = sharedValues
+          ? keyBlock
+          : f.let(i32.add(values, i32.mul(place, ofValues.blockBytes)));
+        if (!sharedValues) ofValues.prepare(f, valueBlock);
         const from = f.let(i32.mul(offset, 4));
         const to = f.let(i32.add(from, i32.mul(count, 4)));
         f.if(i32.lt_u(count, BLOCK), () => {
@@ -204,7 +208,7 @@ export function addAttention(
             }
           }
         });
-        scoreKeys(f, f.let(i32.add(keys, i32.mul(cell, headDim * elementBytes))), from, to);
+        scoreKeys(f, f.let(i32.add(keyBlock, i32.mul(offset, ofKeys.cellBytes))), from, to);
         const distance = f.let(
           i32.sub(work.i32.load(span, SPAN.byte.position), i32.sub(position, offset)),
         );
@@ -217,14 +221,14 @@ export function addAttention(
             biasScores(f, panel, scores, work.v128.load32_splat(slope), distance);
             f.increase(slope, 4);
           });
-          weighScores(f, panel, query, layout, valueDim, isShifted ? HALF_SCALE : 1);
+          weighScores(f, panel, query, layout, valueDim, shiftedValues ? HALF_SCALE : 1);
         });
-        addValues(f, f.let(i32.add(values, i32.mul(cell, valueStride))), from, to);
+        addValues(f, f.let(i32.add(valueBlock, i32.mul(offset, ofValues.cellBytes))), from, to);
         f.increase(position, count);
       }
 
       function finish(): void {
-        const unit = lanes(f, Float32Array.of(isShifted ? HALF_SCALE : 1));
+        const unit = lanes(f, Float32Array.of(shiftedValues ? HALF_SCALE : 1));
         f.if(i32.eq(parts, 1), () => {
           const out = f.let(
             i32.add(i32.add(given.y, i32.mul(row, given.yStride)), i32.mul(head, 4 * valueDim)),
@@ -270,26 +274,40 @@ export function addAttention(
     to: Local<"i32">,
   ): void {
     const at = f.let(from);
-    const keyBytes = headDim * elementBytes;
+    const keyBytes = ofKeys.cellBytes;
     const rows = Array.from({ length: keysAtOnce }, (_, i) => f.let(i32.add(first, keyBytes * i)));
     const scores = (count: number) => {
       const own = rows.slice(0, count);
       const dots = heads.map(() => own.map(() => f.let(ZERO)));
       const most = f.let(ZERO);
       forColumns(f, headDim, UNROLLED / 4, (vectors, column) => {
+        const isWhole = headDim <= UNROLLED;
         const shifted = own.map((key) =>
-          headDim <= UNROLLED ? key : f.let(i32.add(key, i32.mul(column, elementBytes)))
+          isWhole ? key : f.let(i32.add(key, ofKeys.bytesAt(column)))
         );
-        const query = headDim <= UNROLLED ? origin : f.let(i32.mul(column, 4));
-        for (let i = 0; i < 4 * vectors; i += 4) {
-          const cached = shifted.map((key) => f.let(loadCached(f, memories.keys, key, i, most)));
-          for (const h of heads) {
-            const own = f.let(panel.v128.load(query, h * layout.bytes + layout.query + 4 * i));
-            cached.forEach((k, j) => f.set(dots[h][j], madd(own, k, dots[h][j])));
+        const query = isWhole ? origin : f.let(i32.mul(column, 4));
+        const places = ofKeys.scaleAt(f, at, isWhole ? undefined : column);
+        let scales = own.map(() => undefined as Local<"v128"> | undefined);
+        for (let i = 0; i < vectors;) {
+          if (4 * i % CACHE_GROUP === 0) {
+            scales = own.map((_, j) => ofKeys.scale(f, places, 4 * i / CACHE_GROUP, j));
+          }
+          const isPair = ofKeys.isCoded && i + 1 < vectors;
+          const cached = shifted.map((key, j) => {
+            const load = isPair
+              ? ofKeys.loadPair(f, key, 4 * i, scales[j])
+              : [ofKeys.load(f, key, 4 * i, scales[j], most)];
+            return load.map((vector) => f.let(vector));
+          });
+          for (let part = 0; part < cached[0]!.length; part++, i++) {
+            for (const h of heads) {
+              const own = f.let(panel.v128.load(query, h * layout.bytes + layout.query + 16 * i));
+              cached.forEach((k, j) => f.set(dots[h][j], madd(own, k[part]!, dots[h][j])));
+            }
           }
         }
       });
-      markFaults(f, most, dots.flat());
+      markFaults(f, ofKeys, most, dots.flat());
       for (const h of heads) storeSums(f, at, h, dots[h]);
     };
     if (keysAtOnce > 1) {
@@ -315,7 +333,7 @@ export function addAttention(
     dots: readonly Local<"v128">[],
   ): void {
     const offset = head * layout.bytes + layout.scores;
-    const unit = lanes(f, Float32Array.of(isShifted ? HALF_SCALE : 1));
+    const unit = lanes(f, Float32Array.of(shiftedKeys ? HALF_SCALE : 1));
     const pairs = (a: Local<"v128">, b: Local<"v128">) =>
       f.let(f32x4.add(shuffleLanes(a, b, [0, 1, 4, 5]), shuffleLanes(a, b, [2, 3, 6, 7])));
     const [a, b = a, c = a, d = b] = dots;
@@ -349,17 +367,20 @@ export function addAttention(
         quads.map((i) => f.let(panel.v128.load(place, resultsOf(h, i))))
       );
       const most = f.let(ZERO);
-      f.set(source, i32.add(value, i32.mul(column, elementBytes)));
+      f.set(source, i32.add(value, ofValues.bytesAt(column)));
       f.set(at, from);
+      const scales = ofValues.scaleAt(f, at, column);
       f.forUpTo(at, to, 4, () => {
-        const cached = quads.map((i) => f.let(loadCached(f, memories.values, source, 4 * i, most)));
+        const scale = ofValues.scale(f, scales);
+        const cached = ofValues.loadAll(f, source, vectors, scale, most);
         for (const h of heads) {
           const weight = f.let(panel.v128.load32_splat(at, h * layout.bytes + layout.scores));
           cached.forEach((v, i) => f.set(totals[h][i], madd(weight, v, totals[h][i])));
         }
-        f.increase(source, valueStride);
+        f.increase(source, ofValues.cellBytes);
+        ofValues.nextScale(f, scales);
       });
-      markFaults(f, most, totals.flat());
+      markFaults(f, ofValues, most, totals.flat());
       for (const h of heads) {
         for (const i of quads) f.do(panel.v128.store(place, totals[h][i], resultsOf(h, i)));
       }

@@ -10,7 +10,6 @@ import {
   type FunctionBuilder,
   i32,
   type Local,
-  type Memory,
   type ModuleBuilder,
   shuffleLanes,
   type V128,
@@ -19,9 +18,10 @@ import {
 import type { AttentionShape } from "./attention.ts";
 import { SPAN } from "./attention_parts.ts";
 import type { CachedMemories } from "./cache.ts";
+import { CachedHeads, scaleBytes } from "./cached_heads.ts";
 import { halvesToFloats, loadFourHalves } from "./formats/scales.ts";
 import { addKernel, forItems } from "./kernel.ts";
-import { BLOCK } from "../ops/kv_cache.ts";
+import { BLOCK, CACHE_GROUP } from "../ops/kv_cache.ts";
 import { QUERY_TILE } from "../ops/step_records.ts";
 import {
   addPart,
@@ -59,11 +59,17 @@ const LEAST_TILE_ROWS = 4;
 /** What the size of a tile depends on. */
 type TileShape = Pick<AttentionShape, "headDim" | "valueDim" | "sharedValues">;
 
+/** Of the scales of a block, keys' and values', whatever their types. */
+const spaceOfScales = ({ headDim, valueDim }: TileShape) =>
+  scaleBytes("q8_0", headDim) + scaleBytes("q8_0", valueDim);
+
 /** Where things are in the thread's memory: keys, values, then queries with all that is theirs. */
-function layoutOf({ headDim, valueDim, sharedValues }: TileShape) {
+function layoutOf(shape: TileShape) {
+  const { headDim, valueDim, sharedValues } = shape;
   const values = sharedValues ? 0 : 4 * BLOCK * headDim;
-  const queries = 4 * BLOCK * (headDim + (sharedValues ? 0 : valueDim));
-  return { ...queryLayout(headDim, valueDim), keys: 0, values, queries };
+  const scales = 4 * BLOCK * (headDim + (sharedValues ? 0 : valueDim));
+  const queries = scales + spaceOfScales(shape);
+  return { ...queryLayout(headDim, valueDim), keys: 0, values, scales, queries };
 }
 
 /** The rows of a tile, and the query heads of a key-value head that are computed together. */
@@ -89,9 +95,10 @@ export function addAttentionTile(
   shape: AttentionShape,
 ): void {
   const { work, panel } = memories;
-  const { group, headDim, valueDim, sharedValues, half, hasMadd } = shape;
+  const { group, headDim, valueDim, sharedValues, keyType, valueType, hasMadd } = shape;
   const layout = layoutOf(shape);
-  const elementBytes = half ? 2 : 4;
+  const ofKeys = new CachedHeads(memories.keys, panel, keyType, headDim, layout.scales);
+  const ofValues = new CachedHeads(memories.values, panel, valueType, valueDim, layout.scales);
   const valueStride = 4 * (sharedValues ? headDim : valueDim);
   const madd = (a: V128, b: V128, c: V128) =>
     hasMadd ? f32x4.relaxed_madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
@@ -185,24 +192,10 @@ export function addAttentionTile(
         );
         const number = i32.div_u(position, BLOCK);
         const block = work.i32.load(i32.add(table, i32.mul(number, 4)));
-        const cell = f.let(i32.mul(i32.add(i32.mul(block, kvHeads), kv), BLOCK));
-        spread(f, {
-          memory: memories.keys,
-          cached: given.keys,
-          cell,
-          count,
-          dim: headDim,
-          to: layout.keys,
-        });
+        const place = f.let(i32.add(i32.mul(block, kvHeads), kv));
+        spread(f, ofKeys, { cached: given.keys, place, count, to: layout.keys });
         if (!sharedValues) {
-          spread(f, {
-            memory: memories.values,
-            cached: given.values,
-            cell,
-            count,
-            dim: valueDim,
-            to: layout.values,
-          });
+          spread(f, ofValues, { cached: given.values, place, count, to: layout.values });
         }
         scoreBlock(f, queriesEnd, count);
         const query = f.let(i32.const(layout.queries));
@@ -250,26 +243,52 @@ export function addAttentionTile(
       });
     }));
 
-  /** Writes `count` cells of a block as floats. */
+  /** Writes the first `count` positions of a head's block as floats. */
   function spread(
     f: FunctionBuilder,
-    { memory, cached, cell, count, dim, to }: {
-      memory: Memory;
+    heads: CachedHeads,
+    { cached, place, count, to }: {
       cached: Local<"i32">;
-      cell: Local<"i32">;
+      place: Local<"i32">;
       count: Local<"i32">;
-      dim: number;
       to: number;
     },
   ): void {
-    const from = f.let(i32.add(cached, i32.mul(cell, dim * elementBytes)));
+    const { memory, dim } = heads;
+    const from = f.let(i32.add(cached, i32.mul(place, heads.blockBytes)));
+    if (heads.isCoded) return spreadCodes(f, heads, { block: from, count, to });
     const at = f.let(i32.const(0));
     f.forUpTo(at, i32.mul(count, 4 * dim), 16, () => {
-      const values = half
+      const values = heads.isHalf
         ? halvesToFloats(f, loadFourHalves(memory, from))
         : memory.v128.load(from);
       f.do(panel.v128.store(at, values, to));
-      f.increase(from, 4 * elementBytes);
+      f.increase(from, heads.isHalf ? 8 : 16);
+    });
+  }
+
+  /** The same of codes, whose scales become floats first. */
+  function spreadCodes(
+    f: FunctionBuilder,
+    heads: CachedHeads,
+    { block, count, to }: { block: Local<"i32">; count: Local<"i32">; to: number },
+  ): void {
+    heads.prepare(f, block);
+    const none = f.let(ZERO);
+    const at = f.let(i32.const(0));
+    const target = f.let(i32.const(0));
+    const from = f.let(block);
+    f.forUpTo(at, i32.mul(count, 4), 4, () => {
+      forColumns(f, heads.dim, CACHE_GROUP / 4, (vectors, column) => {
+        const scale = heads.scale(f, heads.scaleAt(f, at, column));
+        const codes = f.let(i32.add(from, heads.bytesAt(column)));
+        const own = f.let(i32.add(target, i32.mul(column, 4)));
+        heads.loadAll(f, codes, vectors, scale, none).forEach((vector, i) =>
+          f.do(panel.v128.store(own, vector, to + 16 * i))
+        );
+      });
+      f.increase(from, heads.cellBytes);
+      f.increase(target, 4 * heads.dim);
     });
   }
 

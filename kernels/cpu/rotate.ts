@@ -29,7 +29,8 @@ export function rotate(
     halfPairs,
     cached,
     hasValues: cached && !sharedValues,
-    half: cached && cache.half,
+    keyType: cached ? cache.types.keys : "f32",
+    valueType: cached ? cache.types.values : "f32",
     parts,
   };
   const kernels = cacheKernels(

@@ -6,7 +6,6 @@
 import {
   f32x4,
   type FunctionBuilder,
-  i16x8,
   i32,
   i32x4,
   type Local,
@@ -14,13 +13,12 @@ import {
   type ModuleBuilder,
   shuffleLanes,
   type V128,
-  v128,
 } from "./wasm/mod.ts";
 import type { CachedMemories } from "./cache.ts";
-import { lanes, NO_NUMBER } from "./formats/scales.ts";
+import { CachedHeads, floatsToHalves } from "./cached_heads.ts";
 import { addKernel, forItems } from "./kernel.ts";
 import { IMAGE_TOKEN } from "../ops/embed.ts";
-import { BLOCK } from "../ops/kv_cache.ts";
+import { BLOCK, type CacheType } from "../ops/kv_cache.ts";
 import { TURN } from "../ops/rope_tables.ts";
 import { MROPE_POSITION, STEP_ROW } from "../ops/step_records.ts";
 
@@ -33,10 +31,11 @@ export interface RotationShape {
   readonly rotaryStart: number;
   /** Pairs (i, i + rotary / 2) instead of (2i, 2i + 1). */
   readonly halfPairs: boolean;
-  /** Whether keys, and values, go into a cache, and whether that has f16. */
+  /** Whether keys, and values, go into a cache, and what that has. */
   readonly cached: boolean;
   readonly hasValues: boolean;
-  readonly half: boolean;
+  readonly keyType: CacheType;
+  readonly valueType: CacheType;
   /** M-RoPE: the part of the position, 0 to 2, that turns each pair. */
   readonly parts?: readonly number[] | undefined;
 }
@@ -56,12 +55,19 @@ export function addRotation(
   { work, panel, ...caches }: CachedMemories,
   shape: RotationShape,
 ): void {
-  const { headDim, valueDim, rotary, rotaryStart, halfPairs, cached, hasValues, half } = shape;
+  const { headDim, valueDim, rotary, rotaryStart, halfPairs, cached, hasValues } = shape;
   const { parts } = shape;
   const pairs = rotary / 2;
   const sines = 4 * (pairs + pairs % 4); // whole vectors of cosines come before them
   const origin = i32.const(0);
-  const elementBytes = half ? 2 : 4;
+  /** Where a head is before it becomes codes. */
+  const staged = 2 * sines;
+  const heads = (memory: Memory, type: CacheType, dim: number) =>
+    new CachedHeads(memory, panel, type, dim, 0);
+  const [ofKeys, ofValues] = [
+    heads(caches.keys, shape.keyType, headDim),
+    heads(caches.values, shape.valueType, valueDim),
+  ];
 
   /** Where the tables have a position: a row of each. */
   type TableRows = readonly [low: Local<"i32">, high: Local<"i32">];
@@ -124,13 +130,29 @@ export function addRotation(
     if (count === 4) f.do(memory.v128.store(to, values, place));
     else f.do(memory.v128.store64_lane(to, values, 0, place));
   };
-  const storeCached = (f: FunctionBuilder, memory: Memory, to: Local<"i32">): Store => {
-    if (!half) return storeFloats(f, memory, to);
-    return (element, values, count = 4) => {
+  const zero = (f: FunctionBuilder) => f.let(i32.const(0));
+  /** Stores a head, which `give` gives, at a position of a block. */
+  const storeCached = (
+    f: FunctionBuilder,
+    heads: CachedHeads,
+    block: Local<"i32">,
+    position: Local<"i32">,
+    give: (store: Store) => void,
+  ) => {
+    const { memory, type } = heads;
+    if (heads.isCoded) {
+      const to = zero(f);
+      const store = storeFloats(f, panel, to);
+      give((element, values, count) => store(element + staged / 4, values, count));
+      return heads.encode(f, staged, block, position);
+    }
+    const to = f.let(i32.add(block, i32.mul(position, heads.cellBytes)));
+    if (type === "f32") return give(storeFloats(f, memory, to));
+    give((element, values, count = 4) => {
       const halves = floatsToHalves(f, values);
       if (count === 4) f.do(memory.v128.store64_lane(to, halves, 0, 2 * element));
       else f.do(memory.i32.store(to, i32x4.extract_lane(halves, 0), 2 * element));
-    };
+    });
   };
 
   const kernel = { name: "rotate", takes: ROTATION_ARGUMENTS };
@@ -169,46 +191,27 @@ export function addRotation(
       const slot = work.i32.load(entry, STEP_ROW.byte.slot);
       const listed = i32.add(i32.mul(slot, given.maxBlocks), i32.div_u(position, BLOCK));
       const block = f.let(work.i32.load(i32.add(given.table, i32.mul(listed, 4))));
-      const cell = f.let(
-        i32.add(i32.mul(i32.mul(block, kvHeads), BLOCK), i32.rem_u(position, BLOCK)),
-      );
-      const placeIn = (cache: Local<"i32">, dim: number) =>
-        f.let(i32.add(cache, i32.mul(cell, dim * elementBytes)));
-      const key = placeIn(given.keys, headDim);
+      const cell = f.let(i32.rem_u(position, BLOCK));
+      const blockIn = (cache: Local<"i32">, { blockBytes }: CachedHeads) =>
+        f.let(i32.add(cache, i32.mul(i32.mul(block, kvHeads), blockBytes)));
+      const key = blockIn(given.keys, ofKeys);
       f.set(head, 0);
       f.forUpTo(head, kvHeads, 1, () => {
-        turnHead(f, x, storeCached(f, caches.keys, key), true);
+        storeCached(f, ofKeys, key, cell, (store) => turnHead(f, x, store, true));
         f.increase(x, 4 * headDim);
-        f.increase(key, BLOCK * headDim * elementBytes);
+        f.increase(key, ofKeys.blockBytes);
       });
       if (!hasValues) return;
-      const value = placeIn(given.values, valueDim);
+      const value = blockIn(given.values, ofValues);
       f.set(head, 0);
       f.forUpTo(head, kvHeads, 1, () => {
-        const store = storeCached(f, caches.values, value);
-        for (let element = 0; element < valueDim; element += 4) {
-          store(element, f.let(work.v128.load(x, 4 * element)));
-        }
+        storeCached(f, ofValues, value, cell, (store) => {
+          for (let element = 0; element < valueDim; element += 4) {
+            store(element, f.let(work.v128.load(x, 4 * element)));
+          }
+        });
         f.increase(x, 4 * valueDim);
-        f.increase(value, BLOCK * valueDim * elementBytes);
+        f.increase(value, ofValues.blockBytes);
       });
     }));
-}
-
-/** The bits of the greatest f16, 13 bits further up, and the most that does not round it up. */
-const GREATEST = 0x0f7fefff;
-
-/** Four floats as f16 in the low half of a vector, rounded to nearest, ties to even. */
-function floatsToHalves(f: FunctionBuilder, values: V128): V128 {
-  // Times 2^-112, the exponent is that of f16, and the fraction 13 bits too long.
-  const scaled = f.let(f32x4.abs(f32x4.mul(values, lanes(f, Float32Array.of(2 ** -112)))));
-  const odd = v128.and(i32x4.shr_u(scaled, 13), lanes(f, Uint32Array.of(1)));
-  const rounded = i32x4.add(i32x4.add(scaled, lanes(f, Uint32Array.of(0xfff))), odd);
-  const sign = v128.and(i32x4.shr_u(values, 16), lanes(f, Uint32Array.of(0x8000)));
-  const signed = f.let(v128.or(i32x4.shr_u(rounded, 13), sign));
-  // What is too large, infinite or NaN; halvesToFloats() says why it has no sign.
-  const isNoNumber = i32x4.gt_s(scaled, lanes(f, Uint32Array.of(GREATEST)));
-  const halves = v128.bitselect(lanes(f, Uint32Array.of(NO_NUMBER)), signed, isNoNumber);
-  const extended = f.let(i32x4.shr_s(i32x4.shl(halves, 16), 16));
-  return f.let(i16x8.narrow_i32x4_s(extended, extended));
 }

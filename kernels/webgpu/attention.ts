@@ -5,6 +5,7 @@
 import attentionSource from "./attention.wgsl" with { type: "text" };
 import mergeSource from "./attention_merge.wgsl" with { type: "text" };
 import windowSource from "./attention_window.wgsl" with { type: "text" };
+import quadsSource from "./cached_quads.wgsl" with { type: "text" };
 import cacheSource from "./kv_cache.wgsl" with { type: "text" };
 import quantizeGroupSource from "./quantize_group.wgsl" with { type: "text" };
 import { GpuError } from "../errors.ts";
@@ -17,7 +18,17 @@ import {
 } from "../ops/activation.ts";
 import type { AttentionTiling } from "../ops/attention.ts";
 import { alibiSlopes, type AttentionOptions } from "../ops/attention.ts";
-import { type AttentionState, BLOCK, type HeadShape, type LayerCache } from "../ops/kv_cache.ts";
+import {
+  type AttentionState,
+  BLOCK,
+  cacheGroups,
+  type CacheTypes,
+  cellBytes,
+  headBlockBytes,
+  type HeadShape,
+  isCoded,
+  type LayerCache,
+} from "../ops/kv_cache.ts";
 import { QUERY_TILE, STEP_ROW } from "../ops/step_records.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
@@ -78,15 +89,16 @@ export function mostTileRows(device: Gpu, shape: HeadShape): number {
 /** How the invocations of a workgroup share keys and values, and how many loads each has under way. */
 function shares(
   device: Gpu,
-  { headDim, valueDim, half, queries }: {
+  { headDim, valueDim, types, queries }: {
     headDim: number;
     valueDim: number;
-    half: boolean;
+    types: CacheTypes;
     queries: number;
   },
 ) {
   const { software } = device.capabilities;
   // More columns in one load are fewer lanes and more teams: too many for the queries of a small tile.
+  const half = types.keys === "f16" && types.values === "f16";
   const isWide = !software && half && headDim % 8 === 0 && valueDim % 8 === 0;
   const each = isWide ? 2 : 1;
   const valueLoads = valueDim / 4 / each;
@@ -170,7 +182,7 @@ export class Attention {
         HEAD_DIM: headDim,
         VALUE_DIM: valueDim,
         SHARED_VALUES: sharedValues,
-        HALF_CACHE: cache.half,
+        ...codesOf(cache, headDim, valueDim),
         TILE: tileRows,
         GROUP: heads / kvHeads,
         CHUNK: chunk,
@@ -180,13 +192,13 @@ export class Attention {
         SCORES_BY_POSITION: !device.capabilities.software,
         LEAVES_EARLY: !device.capabilities.software, // there, all that follows would run under a mask
         SOFTMAX_UNROLL: device.capabilities.software ? 1 : WORKGROUP / SOFTMAX_PARTS,
-        ...shares(device, { headDim, valueDim, half: cache.half, queries }),
+        ...shares(device, { headDim, valueDim, types: cache.types, queries }),
         SOFTCAP: softcap > 0,
         ALIBI: alibi > 0,
         TEMPERATURE: temperature !== undefined,
         ...seen,
       },
-      snippets: [RECORDS, cacheSource, windowSource],
+      snippets: [RECORDS, cacheSource, quadsSource, windowSource],
     });
     const read = {
       rows: state.rows,
@@ -282,6 +294,28 @@ function headsMergedTogether(valueDim: number): number {
   let heads = 1;
   while (heads * valueDim % GROUP !== 0) heads *= 2;
   return heads;
+}
+
+/** Constants of what keys and values are, for cached_quads.wgsl. */
+function codesOf({ types: { keys, values } }: LayerCache, headDim: number, valueDim: number) {
+  return {
+    FLOAT_KEYS: keys === "f32",
+    HALF_KEYS: keys === "f16",
+    Q8_KEYS: keys === "q8_0",
+    Q4_KEYS: keys === "q4_0",
+    FLOAT_VALUES: values === "f32",
+    HALF_VALUES: values === "f16",
+    Q8_VALUES: values === "q8_0",
+    Q4_VALUES: values === "q4_0",
+    CODED_KEYS: isCoded(keys),
+    CODED_VALUES: isCoded(values),
+    KEY_BLOCK_WORDS: headBlockBytes(keys, headDim) / 4,
+    KEY_CODE_WORDS: BLOCK * cellBytes(keys, headDim) / 4,
+    KEY_GROUPS: cacheGroups(headDim),
+    VALUE_BLOCK_WORDS: headBlockBytes(values, valueDim) / 4,
+    VALUE_CODE_WORDS: BLOCK * cellBytes(values, valueDim) / 4,
+    VALUE_GROUPS: cacheGroups(valueDim),
+  };
 }
 
 /** Most positions that the rows of a tile see together. */

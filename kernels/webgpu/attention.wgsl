@@ -24,9 +24,9 @@ struct Params {
 @group(0) @binding(2) var<storage, read> tiles: array<QueryTile>;     // [tiles]
 @group(0) @binding(3) var<storage, read> table: array<u32>;          // [slots, max_blocks]
 @group(0) @binding(4) var<storage, read> qkv: array<vec4<f32>>;      // [rows, stride / 4]
-@group(0) @binding(5) var<storage, read> keys: array<Packed>;
+@group(0) @binding(5) var<storage, read> keys: array<CachedKeys>;
 #if !SHARED_VALUES
-@group(0) @binding(6) var<storage, read> values: array<Packed>;
+@group(0) @binding(6) var<storage, read> values: array<CachedValues>;
 #end
 // [rows, heads, max_splits, 1 + VALUE_QUADS]: (maximum, sum, _, _), then the unnormalized output.
 @group(0) @binding(7) var<storage, read_write> partials: array<vec4<f32>>;
@@ -64,37 +64,6 @@ fn score_at(position: u32, query: u32) -> u32 {
   return position * STRIDE + query;
   #else
   return query * WORKGROUP + position;
-  #end
-}
-
-// What one load from the cache gives: EACH quads of floats.
-#if HALF_CACHE
-#if WIDE
-alias Packed = vec4<u32>;
-fn quad0(packed: Packed) -> vec4<f32> {
-  return vec4(unpack2x16float(packed.x), unpack2x16float(packed.y));
-}
-fn quad1(packed: Packed) -> vec4<f32> {
-  return vec4(unpack2x16float(packed.z), unpack2x16float(packed.w));
-}
-#else
-alias Packed = vec2<u32>;
-fn quad0(packed: Packed) -> vec4<f32> {
-  return vec4(unpack2x16float(packed.x), unpack2x16float(packed.y));
-}
-#end
-#else
-alias Packed = vec4<f32>;
-fn quad0(packed: Packed) -> vec4<f32> {
-  return packed;
-}
-#end
-
-fn load_value(at: u32) -> Packed {
-  #if SHARED_VALUES
-  return keys[at];
-  #else
-  return values[at];
   #end
 }
 
@@ -184,23 +153,19 @@ fn main(
     let nearest = min(position, end - 1u);
     let block = table[slot * params.max_blocks + nearest / BLOCK];
     let cached = cached_head(block, kv_head, params.kv_heads, nearest);
-    let at = cached * KEY_LOADS;
-    #if SHARED_VALUES
-    value_at[thread] = at;
-    #else
-    value_at[thread] = cached * VALUE_LOADS;
-    #end
+    let key_at = key_start(cached);
+    value_at[thread] = value_start(cached);
     #for m in 0..QUERIES_COUNT
     var score$m = 0.0;
     #end
     // Several loads at a time, lest each be waited for.
     for (var j = 0u; j < KEY_LOADS; j += KEY_UNROLL) {
       #for u in 0..KEY_UNROLL
-      let packed$u = keys[at + j + $u];
+      let packed$u = load_key(key_at, j + $u);
       #end
       #for u in 0..KEY_UNROLL
       #for e in 0..EACH
-      let key$u_$e = quad$e(packed$u);
+      let key$u_$e = key_quad$e(packed$u);
       let quad$u_$e = (j + $u) * EACH + $e;
       #for m in 0..QUERIES_COUNT
       score$m += dot(queries[quad$u_$e][$m], key$u_$e);  // attention scores: q . k
@@ -284,13 +249,13 @@ fn main(
     #end
       #for u in 0..VALUE_UNROLL
       #for c in 0..COLUMNS
-      let packed$u_$c = load_value(value_at[j + $u] + column$c);
+      let packed$u_$c = load_value(value_at[j + $u], column$c);
       #end
       #end
       #for u in 0..VALUE_UNROLL
       #for c in 0..COLUMNS
       #for e in 0..EACH
-      let value$u_$c_$e = quad$e(packed$u_$c);
+      let value$u_$c_$e = value_quad$e(packed$u_$c);
       #end
       #end
       #for i in 0..ITEMS

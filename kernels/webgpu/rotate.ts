@@ -5,9 +5,10 @@ import cacheSource from "./kv_cache.wgsl" with { type: "text" };
 import rotateSource from "./rotate.wgsl" with { type: "text" };
 import type { FloatRows } from "../ops/activation.ts";
 import { IMAGE_TOKEN } from "../ops/embed.ts";
-import { type AttentionState, BLOCK, type LayerCache } from "../ops/kv_cache.ts";
+import { type AttentionState, BLOCK, isCoded, type LayerCache } from "../ops/kv_cache.ts";
 import type { RotateOptions } from "../ops/rotate.ts";
 import { MROPE_POSITION, STEP_ROW } from "../ops/step_records.ts";
+import { CacheCodes } from "./cache_codes.ts";
 import type { Gpu } from "./gpu.ts";
 import { type Dispatch, encodeDispatch } from "./kernel.ts";
 import { structs } from "./structs.ts";
@@ -16,8 +17,10 @@ const WORKGROUP = 32;
 
 /** RoPE on queries and keys; keys and values into the cache. */
 export class Rotate {
-  readonly #dispatch: Dispatch;
+  readonly #dispatch: Dispatch | undefined;
   readonly #workgroups: number;
+  /** What writes keys and values where some are codes; then they turn in place before. */
+  readonly #codes: readonly CacheCodes[];
 
   /**
    * @param qkv [rows, q, k and v heads]: q is rotated in place
@@ -26,10 +29,17 @@ export class Rotate {
   constructor(
     device: Gpu,
     qkv: FloatRows,
-    cache: LayerCache | undefined,
+    given: LayerCache | undefined,
     state: AttentionState,
-    options: RotateOptions,
+    asked: RotateOptions,
   ) {
+    const isOfCodes = given !== undefined && asked.kvHeads > 0 &&
+      Object.values(given.types).some(isCoded);
+    this.#codes = isOfCodes ? codesOf(device, qkv, given, state, asked) : [];
+    const cache = isOfCodes ? undefined : given;
+    const options = isOfCodes
+      ? { ...asked, heads: asked.heads + asked.kvHeads, kvHeads: 0 }
+      : asked;
     const { heads, kvHeads, headDim, valueDim = headDim, sharedValues = false } = options;
     const { rotary, rotaryStart = 0, halfPairs, lowTurns, highTurns, first = 0 } = options;
     const { sections: [time, height, width, other] = [], interleaved = false } = options.sections ??
@@ -39,6 +49,7 @@ export class Rotate {
     const VALUES = CACHED && !sharedValues;
     const elements = (heads + kvHeads) * headDim + (VALUES ? kvHeads * valueDim : 0);
     this.#workgroups = Math.ceil(elements / 4 / WORKGROUP);
+    if (isOfCodes && rotary === 0) return;
     this.#dispatch = device.kernel({
       name: "rotate",
       source: rotateSource,
@@ -47,7 +58,8 @@ export class Rotate {
         BLOCK,
         HEAD_DIM: headDim,
         VALUE_DIM: valueDim,
-        HALF_CACHE: CACHED && cache!.half,
+        HALF_KEYS: CACHED && cache!.types.keys === "f16",
+        HALF_VALUES: VALUES && cache!.types.values === "f16",
         HALF_PAIRS: rotary > 0 && halfPairs,
         ROTATED: rotary > 0,
         IN_PLACE: rotary > 0 && heads > 0,
@@ -82,6 +94,24 @@ export class Rotate {
 
   /** Records the first `rows` rows. */
   encode(pass: GPUComputePassEncoder, rows: number): void {
-    encodeDispatch(pass, this.#dispatch, [this.#workgroups, rows]);
+    if (this.#dispatch) encodeDispatch(pass, this.#dispatch, [this.#workgroups, rows]);
+    for (const codes of this.#codes) codes.encode(pass, rows);
   }
+}
+
+/** What writes keys, and values if there are any. */
+function codesOf(
+  device: Gpu,
+  qkv: FloatRows,
+  { keys, values, types }: LayerCache,
+  state: AttentionState,
+  { heads, kvHeads, headDim, valueDim = headDim, sharedValues, first = 0 }: RotateOptions,
+): CacheCodes[] {
+  const column = first + heads * headDim;
+  const parts = [{ cells: keys, type: types.keys, dim: headDim, first: column }];
+  if (values && !sharedValues) {
+    const behind = column + kvHeads * headDim;
+    parts.push({ cells: values, type: types.values, dim: valueDim, first: behind });
+  }
+  return parts.map((part) => new CacheCodes(device, qkv, state, { ...part, kvHeads }));
 }

@@ -32,17 +32,22 @@ struct Params {
 @group(0) @binding(4) var<storage, read> high_turns: array<vec4<f32>>;    // [positions/256, rotary/4]
 #end
 
-#if HALF_CACHE
-alias CachePair = u32;
+#if HALF_KEYS
+alias KeyPair = u32;
 #else
-alias CachePair = vec2<f32>;
+alias KeyPair = vec2<f32>;
+#end
+#if HALF_VALUES
+alias ValuePair = u32;
+#else
+alias ValuePair = vec2<f32>;
 #end
 #if CACHED
 @group(0) @binding(5) var<storage, read> table: array<u32>;               // [slots, max_blocks]
-@group(0) @binding(6) var<storage, read_write> keys: array<CachePair>;
+@group(0) @binding(6) var<storage, read_write> keys: array<KeyPair>;
 #end
 #if VALUES
-@group(0) @binding(7) var<storage, read_write> values: array<CachePair>;
+@group(0) @binding(7) var<storage, read_write> values: array<ValuePair>;
 #end
 #if SECTIONS
 @group(0) @binding(8) var<storage, read> mrope_positions: array<MropePosition>;             // [rows of images]
@@ -51,8 +56,16 @@ alias CachePair = vec2<f32>;
 const QUADS = HEAD_DIM / 4u;
 const VALUE_QUADS = VALUE_DIM / 4u;
 
-fn packed(pair: vec2<f32>) -> CachePair {
-  #if HALF_CACHE
+fn packed_keys(pair: vec2<f32>) -> KeyPair {
+  #if HALF_KEYS
+  return pack2x16float(pair);
+  #else
+  return pair;
+  #end
+}
+
+fn packed_values(pair: vec2<f32>) -> ValuePair {
+  #if HALF_VALUES
   return pack2x16float(pair);
   #else
   return pair;
@@ -124,8 +137,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let cached = cached_head(block, kv_head, params.kv_heads, position);
     let to = 2u * (cached * VALUE_QUADS + rest % VALUE_QUADS);
     let from_value = row + turned_heads * HEAD_DIM + 4u * rest;
-    values[to] = packed(vec2(qkv[from_value], qkv[from_value + 1u]));
-    values[to + 1u] = packed(vec2(qkv[from_value + 2u], qkv[from_value + 3u]));
+    values[to] = packed_values(vec2(qkv[from_value], qkv[from_value + 1u]));
+    values[to + 1u] = packed_values(vec2(qkv[from_value + 2u], qkv[from_value + 3u]));
     #end
     return;
   }
@@ -167,7 +180,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   #if CACHED
   let block = table[entry.slot * params.max_blocks + position / BLOCK];
   let at = 2u * cached_head(block, head - params.heads, params.kv_heads, position) * QUADS;
-  keys[at + first / 2u] = packed(a);
-  keys[at + second / 2u] = packed(b);
+  keys[at + first / 2u] = packed_keys(a);
+  keys[at + second / 2u] = packed_keys(b);
   #end
 }

@@ -144,7 +144,7 @@ function createManager(
       ...given({ isGpuFaster: memory.isGpuFaster }),
       budget: () => memory.budget({ overhead, ...given({ total, cacheMemory }) }),
     }),
-    load: { maxSequences, ...given({ contextLength }) },
+    load: { maxSequences, ...given({ contextLength, cacheType: settings.cacheTypes }) },
   });
 }
 

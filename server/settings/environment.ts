@@ -3,7 +3,7 @@
 // turns them into settings.
 
 import { readRemoteHost } from "../../engine/mod.ts";
-import { parseByteSize, parseDuration, parseFolderSize } from "./quantities.ts";
+import { parseByteSize, parseCacheType, parseDuration, parseFolderSize } from "./quantities.ts";
 import { isHostAddress } from "../network/host.ts";
 
 /** Environment variables by name. */
@@ -33,6 +33,10 @@ const size: Kind = { is: "a size such as 512MiB or 24GB", read: parseByteSize };
 const folderSize: Kind = {
   is: "a folder and a size such as /var/cache/quern:20GiB",
   read: parseFolderSize,
+};
+const cacheType: Kind = {
+  is: "f16, q8_0 or q4_0, or one for keys and one for values such as q8_0/q4_0",
+  read: parseCacheType,
 };
 const count: Kind = { is: "a whole number", read: matching(/^\d+$/) };
 const address: Kind = { is: "an address such as 127.0.0.1:11434", read: require(isHostAddress) };
@@ -95,6 +99,11 @@ export const VARIABLES: readonly Variable[] = [
     name: "QUERN_GPU_MEMORY",
     effect: "memory for models, such as 24GB (what is found)",
     kind: size,
+  },
+  {
+    name: "OLLAMA_KV_CACHE_TYPE",
+    effect: "KV cache: f16, q8_0, q4_0, or of keys and values such as q8_0/q4_0 (f16)",
+    kind: cacheType,
   },
   {
     name: "QUERN_CACHE_RAM",

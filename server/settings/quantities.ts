@@ -1,5 +1,7 @@
 // Durations and sizes of memory as settings and requests write them: 90s, 5m, 1h30m; 512MiB, 24GB.
 
+import type { CacheTypes } from "../../engine/mod.ts";
+
 const UNITS: Record<string, number> = {
   ns: 1e-6,
   us: 1e-3,
@@ -36,6 +38,22 @@ function parseGoDuration(text: string): number {
 
 const SIZE = /^(\d+\.?\d*|\.\d+)\s*(?:([kmgt])(i?b)?|b)?$/i;
 const POWERS = ["k", "m", "g", "t"];
+
+const CACHE_TYPE = /^(f16|q8_0|q4_0)$/i;
+
+/**
+ * What keys and values are in the KV cache: one type for both, or one for each, as in q8_0/q4_0.
+ *
+ * @throws {RangeError} if the text is none
+ */
+export function parseCacheType(text: string): CacheTypes {
+  const types = text.toLowerCase().split("/");
+  const [keys, values = keys] = types;
+  if (types.length > 2 || !types.every((type) => CACHE_TYPE.test(type))) {
+    throw new RangeError(`invalid type of KV cache "${text}"`);
+  }
+  return { keys, values } as CacheTypes;
+}
 
 /**
  * A folder and the bytes that it may hold, with a colon between.

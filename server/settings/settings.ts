@@ -2,8 +2,8 @@
 // default here, because commands that act on settings refuse it beforehand.
 
 import { join } from "node:path";
-import { type Isolation, readRemoteHost } from "../../engine/mod.ts";
-import { parseByteSize, parseDuration, parseFolderSize } from "./quantities.ts";
+import { type CacheTypes, type Isolation, readRemoteHost } from "../../engine/mod.ts";
+import { parseByteSize, parseCacheType, parseDuration, parseFolderSize } from "./quantities.ts";
 import { type Environment, readVariable } from "./environment.ts";
 import { type HostAddress, parseHost } from "../network/host.ts";
 import type { LogFormat } from "../log.ts";
@@ -32,6 +32,8 @@ export interface Settings {
   gpuOverhead: number;
   /** In bytes. */
   gpuMemory?: number;
+  /** What keys and values are in KV caches; absent: f16. */
+  cacheTypes?: CacheTypes;
   /** Bytes of memory for what leaves the KV caches of models; absent: by what is free. */
   cacheMemory?: number;
   /** Where it is kept on disk, if it is. */
@@ -68,6 +70,7 @@ export function readSettings(environment: Environment): Settings {
   const read = (name: string) => readVariable(environment, name);
   const contextLength = positive(read("OLLAMA_CONTEXT_LENGTH"));
   const gpuMemory = byteSize(read("QUERN_GPU_MEMORY")) || undefined;
+  const cacheTypes = cacheTypesOf(read("OLLAMA_KV_CACHE_TYPE"));
   const cacheMemory = byteSize(read("QUERN_CACHE_RAM"));
   const cacheDisk = folderSize(read("QUERN_CACHE_DISK"));
   const apiKey = read("QUERN_API_KEY");
@@ -109,6 +112,7 @@ export function readSettings(environment: Environment): Settings {
     ...((cloudApi === "ollama" || cloudApi === "openai") && { cloudApi }),
     ...(contextLength !== undefined && { contextLength }),
     ...(gpuMemory !== undefined && { gpuMemory }),
+    ...(cacheTypes && { cacheTypes }),
     ...(cacheMemory !== undefined && { cacheMemory }),
     ...(cacheDisk && { cacheDisk }),
   };
@@ -153,6 +157,14 @@ function address(text: string): string | undefined {
 function byteSize(text: string): number | undefined {
   try {
     return parseByteSize(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function cacheTypesOf(text: string): CacheTypes | undefined {
+  try {
+    return parseCacheType(text);
   } catch {
     return undefined;
   }

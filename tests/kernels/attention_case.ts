@@ -5,10 +5,12 @@ import {
   type AttentionOptions,
   attentionReference,
   BLOCK,
+  type CacheType,
   type Device,
   partialBytes,
   QUERY_TILE,
   STEP_ROW,
+  throughCache,
 } from "../../kernels/mod.ts";
 import { submit, upload } from "../gpu.ts";
 import { randomFloats } from "../numbers.ts";
@@ -17,6 +19,8 @@ import { PagedCache } from "./paged.ts";
 
 export interface Case extends Omit<AttentionOptions, "scale" | "sinks"> {
   half: boolean;
+  /** What the cache has instead of f16 or f32. */
+  type?: CacheType;
   quantized: boolean;
   tileRows: number;
   split: number;
@@ -47,9 +51,9 @@ function sequenceOf(shape: Case, slot: number, context: number) {
   const q = randomFloats(context * heads * headDim, slot + 1).map((value) => value * sharpness);
   let k = randomFloats(context * kvHeads * headDim, slot + 101);
   let v = randomFloats(context * kvHeads * valueDim, slot + 201);
-  if (half) {
-    [k, v] = [new Float32Array(Float16Array.from(k)), new Float32Array(Float16Array.from(v))];
-  }
+  const type = shape.type ?? (half ? "f16" : "f32");
+  k = throughCache(type, headDim, k);
+  v = throughCache(type, valueDim, v);
   return { q, k, v };
 }
 

@@ -4,12 +4,16 @@
 import {
   BLOCK,
   type Buffer,
+  type CacheType,
+  decodeCache,
   type Device,
+  encodeCache,
   type HeadShape,
   type LayerCache,
   layerCacheBytes,
+  typesOf,
 } from "../../kernels/mod.ts";
-import { readFloats, readWords, upload, write } from "../gpu.ts";
+import { readWords, upload, write } from "../gpu.ts";
 
 type Part = "keys" | "values";
 
@@ -25,7 +29,7 @@ export class PagedCache {
   /** @param positions those that each slot can hold, slot after slot */
   constructor(
     readonly device: Device,
-    shape: HeadShape & { half: boolean; maxBlocks: number },
+    shape: HeadShape & { half: boolean; type?: CacheType; maxBlocks: number },
     positions: readonly (readonly number[])[],
   ) {
     this.#shape = shape;
@@ -49,12 +53,13 @@ export class PagedCache {
       table[slot * shape.maxBlocks + index] = (7 * block + 3) % prime;
     }
     this.table = upload(device, table);
+    const types = typesOf(shape.type ?? (shape.half ? "f16" : "f32"));
     const buffer = (part: Part) =>
-      device.buffer(part, layerCacheBytes(shape, prime, shape.half, part), "test");
+      device.buffer(part, layerCacheBytes(shape, prime, types, part), "test");
     this.layer = {
       keys: buffer("keys"),
       ...(shape.sharedValues ? {} : { values: buffer("values") }),
-      half: shape.half,
+      types,
     };
   }
 
@@ -70,19 +75,19 @@ export class PagedCache {
     return new Float32Array(this.#count * this.#shape.kvHeads * BLOCK * this.#columns(part));
   }
 
-  /** Writes all keys or all values, rounded to half precision where the cache is. */
+  /** Writes all keys or all values, rounded as the cache is. */
   write(part: Part, values: Float32Array): void {
-    const words = this.layer.half ? new Uint32Array(Float16Array.from(values).buffer) : values;
-    write(this.device, this.layer[part]!, words);
+    const bytes = encodeCache(this.layer.types[part], this.#columns(part), values);
+    write(this.device, this.layer[part]!, new Uint32Array(bytes.buffer));
   }
 
   /** Reads all keys or all values back. */
   async read(part: Part): Promise<Float32Array> {
-    const { length } = this.zeros(part);
     const buffer = this.layer[part]!;
-    if (!this.layer.half) return await readFloats(this.device, buffer, length);
-    const words = await readWords(this.device, buffer, length / 2);
-    return new Float32Array(new Float16Array(words.buffer as ArrayBuffer));
+    const type = this.layer.types[part];
+    const size = layerCacheBytes(this.#shape, this.#count, this.layer.types, part);
+    const words = await readWords(this.device, buffer, size / 4);
+    return decodeCache(type, this.#columns(part), new Uint8Array(words.buffer));
   }
 
   #columns(part: Part): number {

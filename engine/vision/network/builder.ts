@@ -9,6 +9,7 @@ import {
   type Norm,
   padTo,
   type Pass,
+  typesOf,
 } from "../../../kernels/mod.ts";
 import { Layer, Network, type NetworkOptions, type StepShape } from "../../nn/mod.ts";
 import { type ImageAttentionConfig, loadImageAttention, type Rotations } from "./attention.ts";
@@ -227,7 +228,7 @@ export class ImageBuilder {
     return {
       limits: { rows, outputs: 1, slots: 1, context: rows },
       integer: !exact && this.device.profile.capabilities.packedDot,
-      halfCache: !exact,
+      cacheTypes: typesOf(exact ? "f32" : "f16"),
       cacheBlocks: 0,
     };
   }

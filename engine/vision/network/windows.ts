@@ -9,6 +9,7 @@ import {
   layerCacheBytes,
   QUERY_TILE,
   STEP_ROW,
+  typesOf,
 } from "../../../kernels/mod.ts";
 import { allocateStep, type Heads, type StepState } from "../../nn/mod.ts";
 
@@ -47,9 +48,10 @@ export class Windows {
     const slots = Math.floor(rows / smallest) + 1;
     this.state = allocateStep(device, { rows, outputs: 1, slots, context: largest });
     const blocks = Math.ceil(rows / Math.min(smallest, BLOCK)) + 1;
+    const types = typesOf(half ? "f16" : "f32");
     const buffer = (part: "keys" | "values") =>
-      device.buffer(part, layerCacheBytes(heads, blocks, half, part), "cache");
-    this.cache = { keys: buffer("keys"), values: buffer("values"), half };
+      device.buffer(part, layerCacheBytes(heads, blocks, types, part), "cache");
+    this.cache = { keys: buffer("keys"), values: buffer("values"), types };
   }
 
   /** Writes the windows of an image. @param windowOf the window of each row, counted from 0 */

@@ -42,7 +42,7 @@ export function halfToFloat(f: FunctionBuilder, half: Local<"i32">): Local<"f32"
 }
 
 /** A constant with the same 32 bits in all lanes. */
-export function lanes(f: FunctionBuilder, lane: Uint32Array | Float32Array): V128 {
+export function lanes(f: FunctionBuilder, lane: Uint32Array | Int32Array | Float32Array): V128 {
   return f.constant(new Uint8Array(16).map((_, i) => new Uint8Array(lane.buffer)[i % 4]));
 }
 

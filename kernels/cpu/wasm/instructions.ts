@@ -136,6 +136,7 @@ export const i8x16 = {
   abs: vector1(96),
   neg: vector1(97),
   narrow_i16x8_s: vector2(101),
+  narrow_i16x8_u: vector2(102),
   shl: vectorShift(107),
   shr_u: vectorShift(109),
   add: vector2(110),

@@ -1,6 +1,7 @@
 // How much a model remembers by default: as long a window as is sound, never more than trained, and
 // what is asked for in any case.
 
+import { typesOf } from "../../../kernels/mod.ts";
 import { type GgufFile, MetadataReader } from "../../../engine/gguf/mod.ts";
 import { loadModel } from "../../../engine/mod.ts";
 import { Config } from "../../../engine/nn/mod.ts";
@@ -70,7 +71,7 @@ function bytesOf(metadata: Record<string, unknown>) {
     metadata: Object.fromEntries(keys.map(([key, value]) => [`some.${key}`, value])),
   };
   const reader = new MetadataReader(file as unknown as GgufFile);
-  return tokenBytes(new Config(reader, file.path, "some"), true);
+  return tokenBytes(new Config(reader, file.path, "some"), typesOf("f16"));
 }
 
 Deno.test("tokenBytes() counts heads as headers write them", () => {

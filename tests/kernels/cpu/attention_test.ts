@@ -6,11 +6,13 @@ import { assertEquals } from "@std/assert";
 import {
   type AttentionOptions,
   BLOCK,
+  type CacheType,
   type Device,
-  layerCacheBytes,
+  encodeCache,
   openDevice,
   QUERY_TILE,
   STEP_ROW,
+  typesOf,
 } from "../../../kernels/mod.ts";
 import { cpuTest, readFloats, submit, upload } from "../../gpu.ts";
 import { randomFloats } from "../../numbers.ts";
@@ -79,20 +81,20 @@ for (const half of [false, true]) {
 async function attend(
   device: Device,
   options: Omit<AttentionOptions, "scale" | "sinks">,
-  { context, rows, tileRows, half }: {
+  { context, rows, tileRows, type }: {
     context: number;
     rows: number;
     tileRows: number;
-    half: boolean;
+    type: CacheType;
   },
 ): Promise<Float32Array> {
   const { heads, headDim } = options;
   const maxBlocks = Math.ceil(context / BLOCK);
   const columns = heads * headDim;
   const cached = (seed: number) => {
-    const bytes = layerCacheBytes(options, maxBlocks, half);
-    const values = randomFloats(bytes / (half ? 2 : 4), seed);
-    const words = half ? new Uint32Array(Float16Array.from(values).buffer) : values;
+    const { kvHeads, headDim } = options;
+    const values = randomFloats(maxBlocks * BLOCK * kvHeads * headDim, seed);
+    const words = new Uint32Array(encodeCache(type, headDim, values).buffer);
     return upload(device, words);
   };
   const places = Array.from({ length: rows }, (_, row) => ({
@@ -111,7 +113,7 @@ async function attend(
   };
   const attention = device.attention(
     { columns, stride: columns, floats: upload(device, randomFloats(rows * columns, 1)) },
-    { keys: cached(2), values: cached(3), half },
+    { keys: cached(2), values: cached(3), types: typesOf(type) },
     {
       rows: upload(device, STEP_ROW.pack(places)),
       table: upload(device, Uint32Array.from({ length: maxBlocks }, (_, i) => maxBlocks - 1 - i)),
@@ -143,9 +145,10 @@ Deno.test("a row attends with the same bits alone and in tiles, on one thread to
     using device = await openDevice({ kind: "cpu", threads });
     let number = 0;
     for (const options of cases) {
-      for (const half of [false, true]) {
-        const alone = await attend(device, options, { context: 700, rows: 21, tileRows: 1, half });
-        const tiled = await attend(device, options, { context: 700, rows: 21, tileRows: 4, half });
+      for (const type of ["f32", "f16", "q8_0", "q4_0"] as const) {
+        if (type === "q4_0" && options.headDim % 8 > 0) continue;
+        const alone = await attend(device, options, { context: 700, rows: 21, tileRows: 1, type });
+        const tiled = await attend(device, options, { context: 700, rows: 21, tileRows: 4, type });
         assertEquals(tiled, alone);
         assertEquals(alone, expected[number++] ??= alone);
       }
