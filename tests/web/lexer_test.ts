@@ -24,6 +24,10 @@ Deno.test("a text that grows has the blocks of the whole text at every length", 
     const beginning = SOURCE.slice(0, length);
     assertEquals(shapeOf(growing.lex(beginning)), shapeOf(lex(beginning)), `${length}`);
   }
+  assertEquals(shapeOf(growing.end(SOURCE)), shapeOf(lex(SOURCE)));
+  const late = `[a link][1] and more\n\n${SOURCE}\n> [1]: https://example.com\n`;
+  for (let length = 100; length <= late.length; length += 100) growing.lex(late.slice(0, length));
+  assertEquals(growing.end(late), lex(late), "a link that is defined late");
   // Another text begins anew.
   assertEquals(shapeOf(growing.lex("other")), shapeOf(lex("other")));
 });

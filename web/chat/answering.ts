@@ -1,7 +1,7 @@
 // Answers on their way: one request of /api/chat each, whose text is shown once a frame and kept when
 // it is whole, or as far as it came.
 
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import { isAbort, messageOf, stream } from "../api/client.ts";
 import { chosenModel, loadedOf, refreshLoaded } from "../api/models.ts";
 import type { AnswerRecord, TokenLogprob, ToolCall } from "../api/types.ts";
@@ -134,8 +134,10 @@ function finish(before: Conversation, node: MessageNode): void {
   const { [before.id]: _, ...others } = live.value;
   const latest = current.value.id === before.id ? current.value : before;
   const whole = withNode(latest, node);
-  update(latest.leaf === node.parent ? whole : { ...whole, leaf: latest.leaf });
-  live.value = others;
+  batch(() => {
+    update(latest.leaf === node.parent ? whole : { ...whole, leaf: latest.leaf });
+    live.value = others;
+  });
 }
 
 function withRecord(state: LiveAnswer, record: AnswerRecord): LiveAnswer {

@@ -1,6 +1,7 @@
-// A message of a conversation: what was said, thought and called, what it took, and what can be done
+// Messages of a conversation: what was said, thought and called, what it took, and what can be done
 // with it.
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Markdown } from "../markdown/markdown.tsx";
 import { go } from "../shell/router.ts";
@@ -12,13 +13,8 @@ import { Calls } from "./calls.tsx";
 import { current, showBranch } from "./store.ts";
 import { type AnswerFacts, type Attachment, type MessageNode, siblingsOf } from "./tree.ts";
 
-/** A message that is whole. */
-export function Message({ node, isLast }: { node: MessageNode; isLast: boolean }) {
-  if (node.role === "tool") return <ToolResult node={node} />;
-  return node.role === "user" ? <Question node={node} /> : <Answer node={node} isLast={isLast} />;
-}
-
-function Question({ node }: { node: MessageNode }) {
+/** A question of the person. */
+export function Question({ node }: { node: MessageNode }) {
   const [isEdited, setEdited] = useState(false);
   return (
     <article class="message question" aria-label={text.chat.you}>
@@ -67,13 +63,36 @@ function Editor({ node, close }: { node: MessageNode; close: () => void }) {
   );
 }
 
-function Answer({ node, isLast }: { node: MessageNode; isLast: boolean }) {
-  const { content, thinking, toolCalls, error, facts } = node;
+/**
+ * An answer and what stands below it. The elements of one that grows stay when it is whole, so that a
+ * long one is not made again at its end.
+ */
+export function Answer({ answer, isGrowing = false, isLast = false, children }: {
+  answer: Pick<MessageNode, "content" | "thinking" | "toolCalls">;
+  isGrowing?: boolean;
+  isLast?: boolean;
+  children: ComponentChildren;
+}) {
+  const { content, thinking, toolCalls = [] } = answer;
   return (
-    <article class="message answer" aria-label={text.chat.assistant}>
-      {thinking && <Thinking source={thinking} isOver />}
-      {content && <Markdown source={content} />}
-      {toolCalls && <Calls calls={toolCalls} isOpen={isLast} />}
+    <article
+      class={`message answer ${isGrowing ? "growing" : ""}`}
+      aria-label={text.chat.assistant}
+      aria-busy={isGrowing}
+    >
+      {thinking && <Thinking source={thinking} isOver={!isGrowing || content !== ""} />}
+      {content && <Markdown source={content} isGrowing={isGrowing} />}
+      {toolCalls.length > 0 && <Calls calls={toolCalls} isOpen={isLast} />}
+      {children}
+    </article>
+  );
+}
+
+/** Below an answer that is whole: how it ended, what can be done with it, and what it took. */
+export function AnswerEnd({ node }: { node: MessageNode }) {
+  const { content, error, facts } = node;
+  return (
+    <>
       {error && <Notice kind="error">{error}</Notice>}
       {!error && facts?.reason === "stopped" && <p class="aside">{text.chat.stopped}</p>}
       {facts?.reason === "length" && <p class="aside">{text.chat.cut}</p>}
@@ -88,31 +107,24 @@ function Answer({ node, isLast }: { node: MessageNode; isLast: boolean }) {
         />
         {facts && <Facts facts={facts} />}
       </div>
-    </article>
+    </>
   );
 }
 
-/** An answer that is being written. */
-export function GrowingAnswer({ answer }: { answer: LiveAnswer }) {
-  const { content, thinking, toolCalls, phase, ahead } = answer;
+/** Below an answer that is being written: what it waits for. */
+export function Waiting({ answer: { phase, ahead } }: { answer: LiveAnswer }) {
   const waiting = {
     loading: text.chat.loadingModel,
     queued: text.chat.queued(ahead),
     reading: text.chat.waiting,
     writing: "",
   }[phase];
+  if (!waiting) return null;
   return (
-    <article class="message answer growing" aria-label={text.chat.assistant} aria-busy="true">
-      {thinking && <Thinking source={thinking} isOver={content !== ""} />}
-      {content && <Markdown source={content} isGrowing />}
-      {toolCalls.length > 0 && <Calls calls={toolCalls} isOpen={false} />}
-      {waiting && (
-        <p class="waiting">
-          <span class="pulse" aria-hidden="true" />
-          {waiting}
-        </p>
-      )}
-    </article>
+    <p class="waiting">
+      <span class="pulse" aria-hidden="true" />
+      {waiting}
+    </p>
   );
 }
 
@@ -125,7 +137,8 @@ function Thinking({ source, isOver }: { source: string; isOver: boolean }) {
   );
 }
 
-function ToolResult({ node }: { node: MessageNode }) {
+/** What a tool gave. */
+export function ToolResult({ node }: { node: MessageNode }) {
   return (
     <article class="message tool" aria-label={text.chat.resultOf(node.toolName ?? "")}>
       <details>

@@ -7,11 +7,11 @@ import { go } from "../shell/router.ts";
 import { text } from "../strings.ts";
 import { ask, live } from "./answering.ts";
 import { Composer, dropped } from "./composer.tsx";
-import { GrowingAnswer, Message } from "./message.tsx";
+import { Answer, AnswerEnd, Question, ToolResult, Waiting } from "./message.tsx";
 import { DroppedNotice } from "./meter.tsx";
 import { areSettingsOpen, SettingsPanel } from "./settings.tsx";
 import { current } from "./store.ts";
-import { pathOf } from "./tree.ts";
+import { type MessageNode, pathOf } from "./tree.ts";
 
 /** The view. */
 export function ChatView() {
@@ -38,14 +38,14 @@ export function ChatView() {
         >
           {isEmpty ? <Welcome /> : (
             <div class="messages">
-              {path.map((node, index) => (
-                <Message
-                  key={node.id}
-                  node={node}
-                  isLast={index === path.length - 1 && !growing}
-                />
-              ))}
-              {growing && <GrowingAnswer answer={growing} />}
+              {[
+                ...path.map((node) => message(node, node === path.at(-1) && !growing)),
+                growing && (
+                  <Answer key={growing.id} answer={growing} isGrowing>
+                    <Waiting answer={growing} />
+                  </Answer>
+                ),
+              ]}
               <DroppedNotice count={path.at(-1)?.facts?.dropped ?? 0} />
               <div ref={end} />
             </div>
@@ -55,6 +55,16 @@ export function ChatView() {
       </div>
       {areSettingsOpen.value && <SettingsPanel />}
     </div>
+  );
+}
+
+function message(node: MessageNode, isLast: boolean) {
+  if (node.role === "user") return <Question key={node.id} node={node} />;
+  if (node.role === "tool") return <ToolResult key={node.id} node={node} />;
+  return (
+    <Answer key={node.id} answer={node} isLast={isLast}>
+      <AnswerEnd node={node} />
+    </Answer>
   );
 }
 

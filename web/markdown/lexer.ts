@@ -67,4 +67,9 @@ export class GrowingText {
     }
     return all;
   }
+
+  /** The blocks of the text now that it has ended: read again only if it may define links. */
+  end(text: string): Token[] {
+    return text.includes("]:") ? lex(text) : this.lex(text);
+  }
 }

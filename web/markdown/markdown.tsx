@@ -14,7 +14,9 @@ import { Maths } from "./maths.tsx";
 export function Markdown({ source, isGrowing = false }: { source: string; isGrowing?: boolean }) {
   const growing = useRef<GrowingText | undefined>(undefined);
   if (isGrowing) growing.current ??= new GrowingText();
-  const tokens = isGrowing ? growing.current!.lex(source) : lex(source);
+  const tokens = isGrowing
+    ? growing.current!.lex(source)
+    : growing.current?.end(source) ?? lex(source);
   return (
     <div class="markdown">
       {tokens.map((token, index) => <Block key={index} token={token} />)}

@@ -1,0 +1,79 @@
+// What a person does in the page and sees of it, for the judgment of the page.
+
+import axe from "axe-core";
+import type { Page } from "puppeteer-core";
+
+declare const document: {
+  querySelector(name: string): unknown;
+  querySelectorAll(name: string): ArrayLike<unknown>;
+};
+
+/** How long anything may take, in milliseconds. */
+export const PATIENCE = 60_000;
+
+const [, screenshots] = Deno.args.join(" ").match(/--screenshots[ =](\S+)/) ?? [];
+
+/** Writes a line of the report. */
+export const report = (line: string) =>
+  Deno.stdout.writeSync(new TextEncoder().encode(`  ${line}\n`));
+
+/** Clicks what has a name; each click is written down where `clicks` is given. */
+export async function click(page: Page, name: string, clicks?: string[]): Promise<void> {
+  const element = await page.waitForSelector(`::-p-aria([name="${name}"])`, { timeout: PATIENCE });
+  await element!.evaluate((one) => (one as unknown as { click(): void }).click());
+  clicks?.push(name);
+}
+
+/** Asks a question and waits until its answer is whole. */
+export async function askQuestion(page: Page, question: string): Promise<void> {
+  const answers = (await page.$$(".message.answer:not(.growing)")).length;
+  await page.type(".composer textarea", question);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(
+    (before) =>
+      document.querySelectorAll(".message.answer:not(.growing)").length > before &&
+      !document.querySelector(".growing"),
+    { timeout: PATIENCE },
+    answers,
+  );
+}
+
+/** What axe finds that is serious or worse. */
+export async function seriousFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const results = await page.evaluate(async () => {
+    // deno-lint-ignore no-explicit-any
+    const { violations } = await (globalThis as any).axe.run();
+    // deno-lint-ignore no-explicit-any
+    return violations.map((one: any) => [one.impact, one.id, one.nodes[0]?.html]);
+  });
+  return results.filter(([impact]: string[]) => impact === "serious" || impact === "critical")
+    .map((one: string[]) => one.join(" "));
+}
+
+/** Pictures in light, dark and at 390 px, where somebody wants them. */
+export async function picture(page: Page, name: string): Promise<void> {
+  if (!screenshots) return;
+  await Deno.mkdir(screenshots, { recursive: true });
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    await page.screenshot({ path: `${screenshots}/${name}-${scheme}.png` });
+  }
+  await page.setViewport({ width: 390, height: 844 });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await page.screenshot({ path: `${screenshots}/${name}-phone.png` });
+  await page.setViewport({ width: 1280, height: 860 });
+  await page.emulateMediaFeatures([]);
+}
+
+/** The longest task of a page while something is done, in milliseconds of its own processor time. */
+export async function longestTask(page: Page, action: () => Promise<void>): Promise<number> {
+  await page.tracing.start({
+    categories: ["devtools.timeline", "disabled-by-default-devtools.timeline"],
+  });
+  await action();
+  const trace = JSON.parse(new TextDecoder().decode(await page.tracing.stop()));
+  const tasks = (trace.traceEvents as { name: string; tdur?: number }[])
+    .filter(({ name, tdur }) => name === "RunTask" && tdur !== undefined);
+  return Math.max(...tasks.map(({ tdur }) => tdur! / 1000));
+}
