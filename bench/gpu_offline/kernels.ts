@@ -11,6 +11,7 @@ import {
   type Pass,
   quantFormats,
   quantizedRows,
+  typesOf,
 } from "../../kernels/mod.ts";
 import { chooseTile, STAGED, WebGpuDevice } from "../../kernels/webgpu/mod.ts";
 import { MODELS } from "../kernels/shapes.ts";
@@ -89,8 +90,10 @@ function compileAttention(device: WebGpuDevice): void {
   const shape = { heads, kvHeads, headDim };
   const columns = (heads + 2 * kvHeads) * headDim;
   const blocks = CONTEXT / 32;
-  const cached = () => device.buffer("cache", layerCacheBytes(shape, blocks, true), "cache");
-  const cache = { keys: cached(), values: cached(), half: true };
+  const types = typesOf("f16");
+  const cached = (part: "keys" | "values") =>
+    device.buffer("cache", layerCacheBytes(shape, blocks, types, part), "cache");
+  const cache = { keys: cached("keys"), values: cached("values"), types };
   const scratch = (bytes: number) => device.buffer("scratch", bytes, "scratch");
   const state = {
     rows: scratch(16 * MOST_ROWS),
