@@ -102,17 +102,17 @@ export const VARIABLES: readonly Variable[] = [
   },
   {
     name: "OLLAMA_KV_CACHE_TYPE",
-    effect: "KV cache: f16, q8_0, q4_0, or of keys and values such as q8_0/q4_0 (f16)",
+    effect: "f16, q8_0, q4_0; keys/values: q8_0/q4_0 (f16)",
     kind: cacheType,
   },
   {
     name: "QUERN_CACHE_RAM",
-    effect: "memory for what leaves models' KV caches (an eighth of what is free, to 8GiB)",
+    effect: "memory for idle KV blocks (1/8 of free, to 8GiB)",
     kind: size,
   },
   {
     name: "QUERN_CACHE_DISK",
-    effect: "folder and size for the same on disk, such as /var/cache/quern:20GiB (none)",
+    effect: "the same on disk, such as /var/quern:20GiB (none)",
     kind: folderSize,
   },
   {
@@ -159,7 +159,7 @@ export const VARIABLES: readonly Variable[] = [
   },
   {
     name: "QUERN_THINKING_BUDGET",
-    effect: "enforce: end thinking after the budget or level that is asked for (ignore)",
+    effect: "enforce: thinking ends after its budget (ignore)",
     kind: budget,
   },
   {

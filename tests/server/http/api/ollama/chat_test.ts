@@ -76,8 +76,8 @@ Deno.test("POST /api/generate answers a template model through chat, with system
   });
   assertEquals((await response.json()).response, "Hello");
   const { kind, request } = loaded[0]!.requests[0]!;
-  const { signal, ...plain } = request;
-  assert(signal instanceof AbortSignal);
+  const { signal, answerNow, ...plain } = request;
+  assert(signal instanceof AbortSignal && answerNow instanceof AbortSignal);
   assertEquals(kind, "chat");
   assertEquals<unknown>(plain, {
     messages: [{ role: "system", content: "Be brief." }, { role: "user", content: "Why?" }],

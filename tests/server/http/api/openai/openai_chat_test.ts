@@ -11,8 +11,9 @@ const path = "/v1/chat/completions";
 const able = { info: { callsTools: true, thinks: true } };
 
 /** What the model was last asked for, without the signal. */
-function lastRequest({ loaded }: TestApp): Omit<ChatRequest, "signal"> {
-  const { signal: _, ...request } = loaded.at(-1)!.requests.at(-1)!.request as ChatRequest;
+function lastRequest({ loaded }: TestApp): Omit<ChatRequest, "signal" | "answerNow"> {
+  const { signal: _, answerNow: _answer, ...request } = loaded.at(-1)!.requests.at(-1)!
+    .request as ChatRequest;
   return request;
 }
 
