@@ -93,6 +93,8 @@ export class Steps {
       const draft = (sequence: Sequence, budget: number) => this.#draft(sequence, budget, told);
       const chunks = chooseChunks(ready, { rows, most, wholeImages, stop, drafts, draft });
       if (chunks.length === 0) return undefined;
+      // A sequence ends here if its draft cannot be made: it has no memory left to write to.
+      if (chunks.some(({ sequence }) => sequence.ended)) continue;
       for (const chunk of chunks) this.#checkDraft(chunk);
       const repeats = this.#repeats(chunks);
       const short = chunks.find(({ sequence, count }) =>

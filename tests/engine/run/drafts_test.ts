@@ -150,6 +150,23 @@ Deno.test("a mask that cannot be made for a draft ends the draft, not the answer
   assert(run.sequence.draftsAccepted > 20, `${run.sequence.draftsAccepted}`);
 });
 
+Deno.test("a sequence that ends while its draft is made ends alone", async () => {
+  const { runner, scheduler } = start();
+  const fault = new Error("called off");
+  class Ending extends ByThrees {
+    override fork(): ConstraintFork {
+      throw fault;
+    }
+  }
+  const [constraint, other] = [new Ending(), new ByThrees()];
+  const run = add(scheduler, promptOf(60), 300, () => ++constraint.place > 0, constraint);
+  const prompt = promptOf(60, 2);
+  const beside = add(scheduler, prompt, 300, () => ++other.place > 0, other);
+  assertEquals(await run.ended, { error: fault });
+  assertEquals(await beside.ended, "length");
+  assertEquals(beside.tokens, ByThrees.textOf(runner, prompt, 300));
+});
+
 Deno.test("a draft takes nobody's memory", async () => {
   const { runner, scheduler } = start({ slots: 2, blocks: 12 });
   const prompts = [1, 2].map((seed) => promptOf(100, seed));
