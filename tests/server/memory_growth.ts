@@ -2,12 +2,12 @@
 
 import { assert } from "@std/assert";
 
-const ROUNDS = 4;
+const ROUNDS = 12;
 const LIMIT = 24; // MiB
 
 /**
  * Does the work until one round of it leaves the process no more than 24 MiB larger, and fails if
- * none of four does. What leaks does so in every round. What else grows does so now and then: the
+ * none of twelve does. What leaks does so in every round. What else grows does so now and then: the
  * memory that can be read is the whole process's, with the test files that run beside this one.
  */
 export async function assertMemorySettles(work: () => Promise<unknown>): Promise<void> {
