@@ -113,7 +113,7 @@ export type {
 } from "./run/mod.ts";
 export { IMAGE_PLACE, type PromptImage, type PromptItem } from "./prompt/mod.ts";
 export * from "./store/mod.ts";
-export { nextTask, TimeSlice } from "./async.ts";
+export { inSlices, nextTask, TimeSlice } from "./async.ts";
 export type * from "./types.ts";
 export { ImageError, usableProjector } from "./vision/mod.ts";
 export {

@@ -1,7 +1,6 @@
 // The packages of this layer, with their versions. Programs that import mod.ts do not have our
 // import map, so names in deno.json would not resolve there.
 
-export { Ajv, type ErrorObject, type ValidateFunction } from "npm:ajv@8.20.0";
 export {
   Argument,
   Command,

@@ -36,7 +36,6 @@ const PACKAGE_HOMES: Record<string, string[]> = {
   "ai-sdk-ollama": ["tests/server/"],
   ajv: [
     "engine/dependencies.ts",
-    "server/dependencies.ts",
     "tests/server/",
     "tests/engine/grammar/",
   ],

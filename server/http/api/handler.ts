@@ -97,7 +97,7 @@ export interface Endpoint<
   Encoder extends EventEncoder<Told> = EventEncoder<Told>,
 > {
   /** Checks a body against its schema. */
-  validate: (body: unknown) => Body;
+  validate: (body: unknown) => Promise<Body>;
   /** Translates a body. Without tasks nothing is generated, and `instead` answers. */
   translate: (body: Body, info: ModelInfo) => Translation;
   encoder: (head: AnswerHead, body: Body, translation: Translation) => Encoder;
@@ -154,7 +154,7 @@ export function generationRoute<Body extends RequestBody, Told>(
 ): (context: Context<AppEnvironment>) => Promise<Response> {
   return async (context) => {
     const started = performance.now();
-    const body = endpoint.validate(await readJson(context));
+    const body = await endpoint.validate(await readJson(context));
     return await answer(context, dependencies, body, endpoint, started);
   };
 }

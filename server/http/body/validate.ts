@@ -1,62 +1,266 @@
-// Checks request bodies against JSON Schemas with Ajv, and says in one sentence, with the field's
-// name, what is wrong with the first fault. Schemas are compiled when first used.
+// Checks values against the JSON Schemas of bodies, and says in one sentence, with the field's name, what
+// is wrong with the first fault. It reads the schemas itself, and lets others have their turns while a
+// large body is checked: Ajv makes a function of each schema first, which takes 0.2 s on a busy
+// machine, and that function checks a million values in one go. Tests compare the two.
 
-import { Ajv, type ErrorObject, type ValidateFunction } from "../../dependencies.ts";
+import { inSlices } from "../../../engine/mod.ts";
 import { HttpError } from "../errors.ts";
 import type { BodyOf } from "./schema.ts";
 
-/** A number such as 1e999, which is read as infinity, is refused. */
-const ajv = new Ajv({ strict: false, strictNumbers: true });
+/** Values that are checked between two looks at the clock: less than a millisecond's work. */
+const PIECE_VALUES = 1000;
+
+/** The keywords that are read. Others are refused when a validator is made. */
+interface Schema {
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+  description?: string;
+  type?: string | readonly string[];
+  const?: unknown;
+  enum?: readonly unknown[];
+  minimum?: number;
+  maximum?: number;
+  maxItems?: number;
+  anyOf?: readonly Schema[];
+  items?: Schema;
+  required?: readonly string[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema | false;
+}
+
+const KEYWORDS = new Set(
+  ("$ref $defs description type const enum minimum maximum maxItems anyOf items required " +
+    "properties additionalProperties").split(" "),
+);
+
+/** What is wrong with a value; undefined if nothing is. */
+type Check = (value: unknown) => string | undefined;
+
+/** A schema, prepared for checks. */
+interface Node {
+  /** Of the value without what is in it. */
+  readonly checks: readonly Check[];
+  anyOf: readonly Node[];
+  items: Node | undefined;
+  required: readonly string[];
+  properties: ReadonlyMap<string, Node>;
+  /** What members must be that are no properties; false where there may be none. */
+  others: Node | false | undefined;
+}
+
+/** A fault, and the keys and indices that lead to it. */
+interface Fault {
+  path: (string | number)[];
+  what: string;
+}
+
+/** Yields now and then; returns the first fault. */
+type Checking = Generator<void, Fault | undefined>;
 
 /**
- * A function that returns the body as the type that the schema describes. It throws an HttpError
- * 400 where the body does not fit.
+ * A function that gives the body back as the type that the schema describes. It throws an HttpError 400
+ * where the body does not fit.
  */
-export function createValidator<const Schema extends object>(
-  schema: Schema,
-): (body: unknown) => BodyOf<Schema> {
-  let validate: ValidateFunction<BodyOf<Schema>> | undefined;
-  return (body) => {
-    validate ??= ajv.compile<BodyOf<Schema>>(schema);
-    if (validate(body)) return body;
-    const error = validate.errors![0]!;
-    throw new HttpError(400, describe(error), memberName(pathOf(error)));
+export function createValidator<const Body extends object>(
+  schema: Body,
+): (body: unknown) => Promise<BodyOf<Body>> {
+  const node = new SchemaReader(schema).read(schema);
+  return async (body) => {
+    const fault = await inSlices(new Checker().check(node, body));
+    if (!fault) return body as BodyOf<Body>;
+    throw new HttpError(400, `${fieldName(fault.path)} ${fault.what}`, memberName(fault.path));
   };
 }
 
-function describe(error: ErrorObject): string {
-  const { keyword, params, message } = error;
-  const field = fieldName(pathOf(error));
-  switch (keyword) {
-    case "type":
-      return `${field} must be of type ${typeNames(params.type)}`;
-    case "required":
-      return `${field} lacks "${params.missingProperty}"`;
-    case "enum":
-      return `${field} must be one of ${params.allowedValues.join(", ")}`;
-    default:
-      return `${field} ${message}`;
+/** Prepares schemas, each once, however many references lead to it. */
+class SchemaReader {
+  readonly #definitions: Record<string, Schema>;
+  readonly #nodes = new Map<Schema, Node>();
+
+  constructor({ $defs = {} }: Schema) {
+    this.#definitions = $defs;
+  }
+
+  read(schema: Schema): Node {
+    if (schema.$ref !== undefined) return this.read(this.#definition(schema));
+    const known = this.#nodes.get(schema);
+    if (known) return known;
+    const { anyOf = [], items, required = [], properties = {}, additionalProperties } = schema;
+    const node: Node = {
+      checks: checksOf(schema),
+      anyOf: [],
+      items: undefined,
+      required,
+      properties: new Map(),
+      others: false,
+    };
+    // Known before its parts are read, which may lead back to it.
+    this.#nodes.set(schema, node);
+    const read = (part: Schema | undefined) => part && this.read(part);
+    node.anyOf = anyOf.map((each) => this.read(each));
+    node.items = read(items);
+    node.properties = new Map(
+      Object.entries(properties).map(([name, each]) => [name, this.read(each)]),
+    );
+    node.others = additionalProperties === false ? false : read(additionalProperties);
+    return node;
+  }
+
+  #definition({ $ref = "", description: _, ...rest }: Schema): Schema {
+    const definition = this.#definitions[$ref.replace("#/$defs/", "")];
+    if (definition && Object.keys(rest).length === 0) return definition;
+    throw new TypeError(
+      `Cannot check bodies: ${$ref} is none of the $defs, or does not stand alone`,
+    );
   }
 }
 
+/** The checks of a value without what is in it. */
+function checksOf(schema: Schema): Check[] {
+  const { type, const: constant, enum: words, minimum, maximum, maxItems } = schema;
+  const name = Object.keys(schema).find((name) => !KEYWORDS.has(name));
+  if (name !== undefined) throw new TypeError(`Cannot check bodies: "${name}" is not implemented`);
+  const checks: Check[] = [];
+  const demand = (isRight: (value: unknown) => boolean, what: string) => {
+    checks.push((value) => isRight(value) ? undefined : what);
+  };
+  const isNumber = (value: unknown) => typeof value === "number";
+  if (type !== undefined) {
+    const names = [type].flat();
+    const tests = names.map(typeTest);
+    // Null means "not given" everywhere and need not be mentioned.
+    const told = names.filter((name) => name !== "null").join(" or ") || "null";
+    demand((value) => tests.some((test) => test(value)), `must be of type ${told}`);
+  }
+  if ("const" in schema) {
+    demand((value) => value === constant, `must be ${JSON.stringify(constant)}`);
+  }
+  if (words) {
+    const told = words.filter((word) => word !== null).join(", ");
+    demand((value) => words.includes(value), `must be one of ${told}`);
+  }
+  if (minimum !== undefined) {
+    demand((value) => !isNumber(value) || Number(value) >= minimum, `must be >= ${minimum}`);
+  }
+  if (maximum !== undefined) {
+    demand((value) => !isNumber(value) || Number(value) <= maximum, `must be <= ${maximum}`);
+  }
+  if (maxItems !== undefined) {
+    const isShort = (value: unknown) => !Array.isArray(value) || value.length <= maxItems;
+    demand(isShort, `must not have more than ${maxItems} items`);
+  }
+  return checks;
+}
+
+/** Whether a value has a type. An infinite number, as which 1e999 is read, is no number. */
+function typeTest(name: string): (value: unknown) => boolean {
+  switch (name) {
+    case "null":
+      return (value) => value === null;
+    case "array":
+      return Array.isArray;
+    case "object":
+      return isObject;
+    case "number":
+      return Number.isFinite;
+    case "integer":
+      return Number.isInteger;
+    case "string":
+      return (value) => typeof value === "string";
+    case "boolean":
+      return (value) => typeof value === "boolean";
+  }
+  throw new TypeError(`Cannot check bodies: "${name}" is no type`);
+}
+
+/** Checks one body. */
+class Checker {
+  /** Where it is. */
+  readonly #path: Fault["path"] = [];
+  #values = 0;
+
+  *check(node: Node, value: unknown): Checking {
+    const what = whatIsWrong(node, value);
+    if (what !== undefined) return this.#fault(what);
+    if (node.anyOf.length > 0) {
+      const fault = yield* this.#checkAny(node.anyOf, value);
+      if (fault) return fault;
+    }
+    if (Array.isArray(value)) return yield* this.#checkItems(node, value);
+    if (isObject(value)) return yield* this.#checkMembers(node, value);
+  }
+
+  /** The fault of the schema that fits farthest, which is most likely the one that was meant. */
+  *#checkAny(schemas: readonly Node[], value: unknown): Checking {
+    let farthest: Fault | undefined;
+    const depth = this.#path.length;
+    for (const schema of schemas) {
+      const fault = yield* this.check(schema, value);
+      if (!fault) return;
+      this.#path.length = depth;
+      if (fault.path.length > (farthest?.path.length ?? -1)) farthest = fault;
+    }
+    return farthest;
+  }
+
+  *#checkItems({ items }: Node, value: readonly unknown[]): Checking {
+    for (let index = 0; items && index < value.length; index++) {
+      const fault = yield* this.#within(index, items, value[index]);
+      if (fault) return fault;
+    }
+  }
+
+  *#checkMembers(node: Node, value: Record<string, unknown>): Checking {
+    const missing = node.required.find((name) => value[name] === undefined);
+    if (missing !== undefined) return this.#fault(`lacks "${missing}"`);
+    if (node.others !== undefined) {
+      for (const name in value) {
+        if (node.properties.has(name)) continue;
+        if (!node.others) return this.#fault(`must not have "${name}"`);
+        const fault = yield* this.#within(name, node.others, value[name]);
+        if (fault) return fault;
+      }
+    }
+    for (const [name, property] of node.properties) {
+      if (value[name] === undefined) continue;
+      const fault = yield* this.#within(name, property, value[name]);
+      if (fault) return fault;
+    }
+  }
+
+  *#within(key: string | number, node: Node, value: unknown): Checking {
+    if (++this.#values % PIECE_VALUES === 0) yield;
+    this.#path.push(key);
+    const fault = yield* this.check(node, value);
+    this.#path.pop();
+    return fault;
+  }
+
+  #fault(what: string): Fault {
+    return { path: [...this.#path], what };
+  }
+}
+
+function whatIsWrong({ checks }: Node, value: unknown): string | undefined {
+  for (const check of checks) {
+    const what = check(value);
+    if (what !== undefined) return what;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** `messages[0].role`; for a member of `options` the words that Ollama uses: `option "seed"`. */
-function fieldName(path: string[]): string {
+function fieldName(path: Fault["path"]): string {
   if (path.length === 0) return "request body";
   const isOption = path[0] === "options" && path.length > 1;
   return isOption ? `option "${memberName(path.slice(1))}"` : memberName(path)!;
 }
 
 /** `messages[0].role`; undefined for the whole. */
-function memberName([first, ...rest]: string[]): string | undefined {
-  return first &&
-    first + rest.map((part) => /^\d+$/.test(part) ? `[${part}]` : `.${part}`).join("");
-}
-
-function pathOf({ instancePath }: ErrorObject): string[] {
-  return instancePath.split("/").slice(1);
-}
-
-/** The types without null, which means "not given" everywhere and need not be mentioned. */
-function typeNames(type: string | string[]): string {
-  return String(type).split(",").filter((name) => name !== "null").join(" or ");
+function memberName([first, ...rest]: Fault["path"]): string | undefined {
+  if (first === undefined) return undefined;
+  return first + rest.map((part) => typeof part === "number" ? `[${part}]` : `.${part}`).join("");
 }

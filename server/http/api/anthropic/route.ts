@@ -51,7 +51,7 @@ async function count(
   context: Context<AppEnvironment>,
   dependencies: AppDependencies,
 ): Promise<Response> {
-  const body = validate(await readJson(context));
+  const body = await validate(await readJson(context));
   const { model, entry, translation } = await translateRequest(
     context,
     dependencies,

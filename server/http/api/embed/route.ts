@@ -33,7 +33,7 @@ import { type LongBody, longJson } from "../../stream/json.ts";
 
 /** How one of the endpoints reads and writes. */
 interface Endpoint<T extends EmbedBody, Answer extends object> {
-  validate: (body: unknown) => T;
+  validate: (body: unknown) => Promise<T>;
   translate: (body: T) => EmbedTranslation;
   answer: (outcome: EmbedOutcome, body: T) => LongBody<Answer>;
 }
@@ -71,7 +71,7 @@ async function answer<T extends EmbedBody, Answer extends object>(
   endpoint: Endpoint<T, Answer>,
 ): Promise<Response> {
   const started = performance.now();
-  const body = endpoint.validate(await readJson(context));
+  const body = await endpoint.validate(await readJson(context));
   try {
     const { model, translation } = await translateRequest(
       context,

@@ -16,7 +16,7 @@ export function copyDeleteRoutes({ store, manager }: AppDependencies): Hono<AppE
   const app = new Hono<AppEnvironment>();
 
   app.post("/api/copy", async (context) => {
-    const { source, destination } = validateCopy(await readJson(context));
+    const { source, destination } = await validateCopy(await readJson(context));
     context.set("model", source ?? "");
     for (const [member, name] of Object.entries({ source, destination })) {
       if (name && ModelName.tryParse(name)) continue;
@@ -30,7 +30,7 @@ export function copyDeleteRoutes({ store, manager }: AppDependencies): Hono<AppE
   });
 
   app.delete("/api/delete", async (context) => {
-    const body = validateDelete(await readJson(context));
+    const body = await validateDelete(await readJson(context));
     const name = body.model || body.name || "";
     if (!ModelName.tryParse(name)) throw new HttpError(400, `name "${name}" is invalid`, "model");
     context.set("model", name);

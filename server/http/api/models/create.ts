@@ -48,7 +48,7 @@ const validate = createValidator(createSchema);
 export function createRoutes({ store, registry }: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
   app.post("/api/create", async (context) => {
-    const body = validate(await readJson(context));
+    const body = await validate(await readJson(context));
     const name = body.model || body.name || "";
     if (!ModelName.tryParse(name)) throw new HttpError(400, "invalid model name", "model");
     context.set("model", name);

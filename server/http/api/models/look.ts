@@ -21,7 +21,7 @@ export function lookRoutes(dependencies: AppDependencies): Hono<AppEnvironment> 
   const app = new Hono<AppEnvironment>();
 
   app.post("/api/tokenize", async (context) => {
-    const body = validateTokenize(await readJson(context));
+    const body = await validateTokenize(await readJson(context));
     const model = requireModelName(body.model || body.name);
     context.set("model", model);
     const { signal } = context.req.raw;
@@ -35,7 +35,7 @@ export function lookRoutes(dependencies: AppDependencies): Hono<AppEnvironment> 
   });
 
   app.post("/api/plan", async (context) => {
-    const body = validatePlan(await readJson(context));
+    const body = await validatePlan(await readJson(context));
     const model = requireModelName(body.model || body.name);
     context.set("model", model);
     const plan = await dependencies.manager.plan(model, readOptions(body.options).loading);

@@ -82,7 +82,7 @@ const validate = createValidator(showSchema);
 export function showRoutes({ store }: AppDependencies): Hono<AppEnvironment> {
   const app = new Hono<AppEnvironment>();
   app.post("/api/show", async (context) => {
-    const body = validate(await readJson(context));
+    const body = await validate(await readJson(context));
     const name = requireModelName(body.model || body.name);
     context.set("model", name);
     const entry = await store.find(name);

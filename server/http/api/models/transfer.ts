@@ -28,7 +28,7 @@ export function transferRoutes({ store, registry }: AppDependencies): Hono<AppEn
 }
 
 async function read(context: Context<AppEnvironment>) {
-  const body = validate(await readJson(context));
+  const body = await validate(await readJson(context));
   const name = body.model || body.name || "";
   if (!ModelName.tryParse(name)) throw new HttpError(400, "invalid model name", "model");
   context.set("model", name);

@@ -38,7 +38,7 @@ export function ollamaRoutes(dependencies: AppDependencies): Hono<AppEnvironment
 
 function endpoint<Body extends OllamaRequest>(
   dependencies: AppDependencies,
-  validate: (body: unknown) => Body,
+  validate: (body: unknown) => Promise<Body>,
   translate: (body: Body, info: ModelInfo) => Translation,
   text: TextForm,
 ): Endpoint<Body, OllamaRecord | OllamaError> {

@@ -28,7 +28,7 @@ export function responseRoutes(dependencies: AppDependencies): Hono<AppEnvironme
     new KeptResponses({ store, owner, allowance });
 
   app.post("/v1/responses", async (context) => {
-    const body = validate(await readJson(context));
+    const body = await validate(await readJson(context));
     const kept = keptFor(context);
     const earlier = await kept.earlier(body);
     const input = await kept.resolved(body.input);
