@@ -2,7 +2,7 @@
 // input to a model in a worker, and the answers over its standard output. So it hears its parent
 // whatever the worker is at, can be killed without any harm to others, and ends when its parent does.
 
-import { openModelInWorker } from "./client.ts";
+import { openModelInWorker } from "./open_model.ts";
 import { MessageSender, readMessages } from "./message_pipe.ts";
 import type { ToWorker } from "./protocol.ts";
 import { ModelService } from "./service.ts";

@@ -1,5 +1,5 @@
 // A model behind a thread's messages: loads it and answers the calls of its client
-// (client.ts) in the words of protocol.ts. Which model it is comes with `load`.
+// (hosted_model.ts) in the words of protocol.ts. Which model it is comes with `load`.
 
 import { attachFlags, CancelFlag, cancellable, flagsOf } from "../cancellation.ts";
 import { type BlockStoreOptions, MemoryStore, MirroredStore } from "../block_store/mod.ts";

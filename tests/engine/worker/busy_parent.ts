@@ -1,6 +1,6 @@
 // A program that isolates a model, gets it stuck, says the number of its process, and waits.
 
-import { openModelIn } from "../../../engine/worker/client.ts";
+import { openModelIn } from "../../../engine/worker/open_model.ts";
 import { ProcessHost } from "../../../engine/worker/process_host.ts";
 
 const module = new URL("./busy_process.ts", import.meta.url).href;

@@ -9,7 +9,8 @@ import {
   RequestError,
   WorkerBusyError,
 } from "../../../engine/mod.ts";
-import { openModelIn, type Patience } from "../../../engine/worker/client.ts";
+import type { Patience } from "../../../engine/worker/hosted_model.ts";
+import { openModelIn } from "../../../engine/worker/open_model.ts";
 import { MessageSender, readMessages } from "../../../engine/worker/message_pipe.ts";
 import { ProcessHost } from "../../../engine/worker/process_host.ts";
 import type { HostListener, ModelHost } from "../../../engine/worker/protocol.ts";

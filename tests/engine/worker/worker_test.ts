@@ -21,7 +21,8 @@ import {
   UnsupportedModelError,
   WorkerBusyError,
 } from "../../../engine/mod.ts";
-import { openModelIn, ThreadHost } from "../../../engine/worker/client.ts";
+import { openModelIn } from "../../../engine/worker/open_model.ts";
+import { ThreadHost } from "../../../engine/worker/thread_host.ts";
 import { folder, pathOf, readAnswer, tinyLoad, tinyPath, until } from "../harness.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 

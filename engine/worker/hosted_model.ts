@@ -1,6 +1,6 @@
-// A model in a worker of its own, for programs that must not stand still while the GPU works, or in a
-// process of its own: the client's side of protocol.ts. Closing it, or a crash, ends the worker,
-// and with it all that the model held on the GPU.
+// A model in a worker or a process: the client's side of protocol.ts. It sends calls, passes on their
+// events, and watches that the worker answers. Closing it, or a crash, ends the worker, and with it all
+// that the model held on the GPU.
 
 import { CancelFlag } from "../cancellation.ts";
 import { unpackError } from "../error_record.ts";
@@ -33,152 +33,15 @@ import type {
   ToWorker,
 } from "./protocol.ts";
 
-/** How long a worker may take to do what it is told. */
+/** How long a worker may take to respond. */
 export interface Patience {
   /**
-   * Until it has closed in good order, in milliseconds. One that takes longer is in the midst of work
-   * that does not look at its flags.
+   * Milliseconds until it has closed in good order. A worker that takes longer is busy with work that
+   * does not look at its flags.
    */
   readonly close: number;
-  /** Until it says something after a call is cancelled, in milliseconds. A step can take seconds. */
+  /** Milliseconds until it sends a message after a call is cancelled. A step can take seconds. */
   readonly cancel: number;
-}
-
-const PATIENCE: Patience = { close: 3000, cancel: 10_000 };
-
-/**
- * Loads a GGUF model in a worker. The stream of a call raises what went wrong at its first read.
- *
- * @param path a file path
- * @throws as loadModel() does; files that cannot be opened: EngineError
- */
-export async function openModelInWorker(
-  path: string,
-  options: LoadOptions = {},
-): Promise<ChatModel> {
-  options.signal?.throwIfAborted();
-  return await openModelIn(new ThreadHost(takeWorker()), path, options);
-}
-
-/** How long a thread that was started ahead waits for its load, in milliseconds. */
-const LONGEST_AHEAD = 10_000;
-
-/** A thread that was started ahead, and the timer that ends it. */
-let ahead: { worker: Worker; timer: ReturnType<typeof setTimeout> } | undefined;
-
-/**
- * Starts the thread of the next load, for whoever has something to find out before it: a thread takes a
- * quarter of a second to read its modules. It ends by itself if no load comes soon.
- */
-export function startWorkerAhead(): void {
-  if (ahead) return;
-  const worker = makeWorker();
-  const drop = () => {
-    clearTimeout(timer);
-    if (ahead?.worker === worker) ahead = undefined;
-    worker.terminate();
-  };
-  const timer = setTimeout(drop, LONGEST_AHEAD);
-  // The load starts another one then, which says what is wrong.
-  worker.onerror = (event) => {
-    event.preventDefault();
-    drop();
-  };
-  ahead = { worker, timer };
-}
-
-function takeWorker(): Worker {
-  if (!ahead) return makeWorker();
-  const { worker, timer } = ahead;
-  ahead = undefined;
-  clearTimeout(timer);
-  return worker;
-}
-
-function makeWorker(): Worker {
-  return new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
-}
-
-/**
- * Loads a GGUF model in a process of its own, which takes some 100 MB and a fraction of a second more
- * than a worker. Whatever the model is at, closing it ends the process and frees its core.
- *
- * @param path a file path
- * @throws as openModelInWorker() does; EngineError where no process can be started
- */
-export async function openModelInProcess(
-  path: string,
-  { command, ...options }: LoadOptions & ProcessOptions = {},
-): Promise<ChatModel> {
-  options.signal?.throwIfAborted();
-  return await openModelIn(new ProcessHost(command && { command }), path, options);
-}
-
-/** Loads a GGUF model in a host that was just started. Errors: as of openModelInWorker(). */
-export async function openModelIn(
-  host: ModelHost,
-  path: string,
-  { onProgress, onBusy = () => {}, signal, blockStore, ...options }: LoadOptions = {},
-  patience = PATIENCE,
-): Promise<ChatModel> {
-  const blocks = new BlockHost(host, blockStore);
-  const closing = new CancelFlag();
-  const { promise: loaded, resolve, reject } = Promise.withResolvers<LoadedModel>();
-  const gone = Promise.withResolvers<void>();
-  const abort = () => reject(signal?.reason);
-  signal?.addEventListener("abort", abort);
-  if (signal?.aborted) abort();
-  host.listen({
-    receive(message) {
-      if (message.kind === "progress") onProgress?.(message.progress);
-      if (message.kind === "loaded") resolve(message.model);
-      if (message.kind === "failed") reject(unpackError(message.error));
-      if (message.kind === "closed") gone.resolve();
-      blocks.receive(message);
-    },
-    crash(state) {
-      reject(new EngineError(`Cannot load "${path}": its worker crashed: ${state}`));
-      gone.resolve();
-    },
-  });
-  try {
-    host.send({ kind: "load", path, options, blocks: blocks.keeping, closing: closing.memory });
-    return new HostedModel(host, { closing, onBusy, patience, blocks }, await loaded);
-  } catch (error) {
-    blocks[Symbol.dispose]();
-    // What is on the GPU already is given back by the thread itself.
-    if (signal?.aborted) await closeHost(host, { closing, gone, patience }).catch(onBusy);
-    else host.end();
-    throw error;
-  } finally {
-    signal?.removeEventListener("abort", abort);
-  }
-}
-
-/** A thread that takes the messages of a model's client. */
-export class ThreadHost implements ModelHost {
-  readonly #worker: Worker;
-
-  /** Takes the messages of one that was just made. */
-  constructor(worker: Worker) {
-    this.#worker = worker;
-  }
-
-  send(message: ToWorker): void {
-    this.#worker.postMessage(message);
-  }
-
-  listen({ receive, crash }: HostListener): void {
-    this.#worker.onmessage = ({ data }) => receive(data);
-    this.#worker.onerror = (event) => {
-      event.preventDefault();
-      crash(event.message);
-    };
-  }
-
-  end(): void {
-    this.#worker.terminate();
-  }
 }
 
 /** An image to embed. */
@@ -206,14 +69,14 @@ interface Call {
 }
 
 /** How a hosted model is watched and closed. */
-interface HostedOptions {
+export interface HostedOptions {
   readonly blocks: BlockHost;
   readonly closing: CancelFlag;
   readonly onBusy: (busy: WorkerBusyError) => void;
   readonly patience: Patience;
 }
 
-class HostedModel implements ChatModel {
+export class HostedModel implements ChatModel {
   readonly info: ModelInfo;
   readonly contextLength: number;
   readonly warnings: readonly string[];
@@ -411,7 +274,7 @@ class HostedModel implements ChatModel {
  * Has a worker give everything back, and ends it. Errors: WorkerBusyError if it does not in time; then a
  * process is killed, while a thread goes on: terminate() would not end it, and nobody would hear of its end.
  */
-async function closeHost(
+export async function closeHost(
   host: ModelHost,
   { closing, gone, patience }: {
     closing: CancelFlag;

@@ -1,0 +1,84 @@
+// Opens a model in a worker, for programs that must not stand still while the GPU works, or in a process
+// of its own. What the caller gets is a hosted_model.ts.
+
+import { CancelFlag } from "../cancellation.ts";
+import { unpackError } from "../error_record.ts";
+import { EngineError } from "../errors.ts";
+import type { ChatModel, LoadOptions } from "../types.ts";
+import { BlockHost } from "./block_host.ts";
+import { closeHost, HostedModel, type Patience } from "./hosted_model.ts";
+import { ProcessHost, type ProcessOptions } from "./process_host.ts";
+import type { LoadedModel, ModelHost } from "./protocol.ts";
+import { takeWorker, ThreadHost } from "./thread_host.ts";
+
+const PATIENCE: Patience = { close: 3000, cancel: 10_000 };
+
+/**
+ * Loads a GGUF model in a worker. The stream of a call raises what went wrong at its first read.
+ *
+ * @param path a file path
+ * @throws as loadModel() does; files that cannot be opened: EngineError
+ */
+export async function openModelInWorker(
+  path: string,
+  options: LoadOptions = {},
+): Promise<ChatModel> {
+  options.signal?.throwIfAborted();
+  return await openModelIn(new ThreadHost(takeWorker()), path, options);
+}
+
+/**
+ * Loads a GGUF model in a process of its own, which takes some 100 MB and a fraction of a second more
+ * than a worker. Whatever the model is at, closing it ends the process and frees its core.
+ *
+ * @param path a file path
+ * @throws as openModelInWorker() does; EngineError where no process can be started
+ */
+export async function openModelInProcess(
+  path: string,
+  { command, ...options }: LoadOptions & ProcessOptions = {},
+): Promise<ChatModel> {
+  options.signal?.throwIfAborted();
+  return await openModelIn(new ProcessHost(command && { command }), path, options);
+}
+
+/** Loads a GGUF model in a host that was just started. Errors: as of openModelInWorker(). */
+export async function openModelIn(
+  host: ModelHost,
+  path: string,
+  { onProgress, onBusy = () => {}, signal, blockStore, ...options }: LoadOptions = {},
+  patience = PATIENCE,
+): Promise<ChatModel> {
+  const blocks = new BlockHost(host, blockStore);
+  const closing = new CancelFlag();
+  const { promise: loaded, resolve, reject } = Promise.withResolvers<LoadedModel>();
+  const gone = Promise.withResolvers<void>();
+  const abort = () => reject(signal?.reason);
+  signal?.addEventListener("abort", abort);
+  if (signal?.aborted) abort();
+  host.listen({
+    receive(message) {
+      if (message.kind === "progress") onProgress?.(message.progress);
+      if (message.kind === "loaded") resolve(message.model);
+      if (message.kind === "failed") reject(unpackError(message.error));
+      if (message.kind === "closed") gone.resolve();
+      blocks.receive(message);
+    },
+    crash(state) {
+      reject(new EngineError(`Cannot load "${path}": its worker crashed: ${state}`));
+      gone.resolve();
+    },
+  });
+  try {
+    host.send({ kind: "load", path, options, blocks: blocks.keeping, closing: closing.memory });
+    return new HostedModel(host, { closing, onBusy, patience, blocks }, await loaded);
+  } catch (error) {
+    blocks[Symbol.dispose]();
+    // What is on the GPU already is given back by the thread itself.
+    if (signal?.aborted) await closeHost(host, { closing, gone, patience }).catch(onBusy);
+    else host.end();
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}
