@@ -1,5 +1,5 @@
-// What a model's client does for the blocks that leave the model's KV cache: it keeps those of a thread
-// in the store that outlives the thread, and passes on what went wrong.
+// The client's side of the blocks that leave a model's KV cache. The blocks of a thread go into the
+// client's store, which outlives the thread; what goes wrong is passed on as a warning.
 
 import { type BlockStoreOptions, MemoryStore, MirrorHost } from "../block_store/mod.ts";
 import type { BlockKeeping, ModelHost, ToClient } from "./protocol.ts";
@@ -17,7 +17,7 @@ export class BlockHost implements Disposable {
       : undefined;
   }
 
-  /** What the worker is told. */
+  /** Where the worker keeps blocks. */
   get keeping(): BlockKeeping {
     const { memory, disk } = this.#options;
     return {
@@ -27,7 +27,7 @@ export class BlockHost implements Disposable {
     };
   }
 
-  /** Takes what concerns it of what the worker says. */
+  /** Handles the messages about blocks, and ignores all others. */
   receive(message: ToClient): void {
     if (message.kind === "blocks") this.#mirror?.receive(message.message);
     if (message.kind === "warning") this.#options.warn?.(message.text);

@@ -44,31 +44,31 @@ export interface Patience {
   readonly cancel: number;
 }
 
-/** An image to embed. */
+/** The request for an image's embedding. */
 interface ImageRequest {
   readonly image: Uint8Array | string;
   readonly signal?: AbortSignal;
 }
 
-/** A text to split into tokens. */
+/** The request for a text's tokens. */
 interface TokenizeRequest {
   readonly text: string;
   readonly signal?: AbortSignal;
 }
 
-/** A request as the caller made it, with what is not sent. */
+/** A request as the caller made it, including the signals, which are not sent. */
 type AnyRequest =
   & (GenerateRequest | ChatRequest | EmbedRequest | ImageRequest | TokenizeRequest)
   & { readonly answerNow?: AbortSignal };
 
-/** A call whose end is still to come. */
+/** A call that has not ended yet. */
 interface Call {
   readonly events: EventQueue<unknown>;
   readonly cancelled: CancelFlag;
   end(error?: Error): void;
 }
 
-/** How a hosted model is watched and closed. */
+/** What a hosted model needs beside its host. */
 export interface HostedOptions {
   readonly blocks: BlockHost;
   readonly closing: CancelFlag;
@@ -84,15 +84,15 @@ export class HostedModel implements ChatModel {
   readonly #options: HostedOptions;
   #memory: MemoryUse;
   readonly #calls = new Map<number, Call>();
-  /** Calls that were cancelled and whose end is still to come. */
+  /** Ids of the calls that were cancelled and have not ended yet. */
   readonly #cancelled = new Set<number>();
   #silence: ReturnType<typeof setTimeout> | undefined;
-  /** Settled once a worker that was told of as busy is heard again. */
+  /** Settled when a worker that was reported as busy sends a message again. */
   #busy: PromiseWithResolvers<void> | undefined;
   readonly #gone = Promise.withResolvers<void>();
   #lastId = 0;
   #closing: Promise<void> | undefined;
-  /** Why there are no more answers. */
+  /** The error of all further calls, once the model is closed. */
   #closed: ModelClosedError | undefined;
 
   constructor(
@@ -178,7 +178,7 @@ export class HostedModel implements ChatModel {
     await this.close();
   }
 
-  /** A single result, such as a rendered prompt, is a stream of one event. */
+  /** Starts a call. A single result, such as a rendered prompt, is a stream of one event. */
   #call<T>(
     method: Method,
     { signal, answerNow, ...request }: AnyRequest,
@@ -204,7 +204,7 @@ export class HostedModel implements ChatModel {
       if (this.#calls.has(id) && !this.#closed) this.#host.send({ kind: "answer", id });
     };
     answerNow?.addEventListener("abort", answer, { once: true });
-    // The worker's own end comes later, and finds the stream ended.
+    // The caller's stream ends now. The worker's end of the call arrives later and changes nothing.
     const abort = () => {
       this.#cancel(id);
       events.close();
@@ -244,7 +244,7 @@ export class HostedModel implements ChatModel {
     if (this.#silence !== undefined) this.#watch();
   }
 
-  /** Waits for what a worker says that has calls to cancel. */
+  /** Starts the time within which a worker with cancelled calls has to send a message. */
   #watch(): void {
     clearTimeout(this.#silence);
     const { cancel } = this.#options.patience;
@@ -263,7 +263,7 @@ export class HostedModel implements ChatModel {
     this.#busy = undefined;
   }
 
-  /** Ends what runs and takes no more. */
+  /** Ends all running calls with an error, and refuses new ones. */
   #refuse(error: ModelClosedError): void {
     this.#closed ??= error;
     for (const { end } of [...this.#calls.values()]) end(error);
@@ -271,8 +271,9 @@ export class HostedModel implements ChatModel {
 }
 
 /**
- * Has a worker give everything back, and ends it. Errors: WorkerBusyError if it does not in time; then a
- * process is killed, while a thread goes on: terminate() would not end it, and nobody would hear of its end.
+ * Asks a worker to free everything, and ends it. Errors: WorkerBusyError if the worker takes longer
+ * than `patience` allows. A process is killed then. A thread goes on: terminate() does not end a
+ * thread in a loop, and after it no message would tell when the loop ends.
  */
 export async function closeHost(
   host: ModelHost,

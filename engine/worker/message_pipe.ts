@@ -1,5 +1,5 @@
-// Messages over the pipes of a process: what postMessage takes, shared memory apart, in the format in
-// which V8 copies values (node:v8), each behind its length in bytes as a little-endian u32.
+// Messages over the pipes of a process: values as V8 serializes them (node:v8), each after its
+// length in bytes as a little-endian u32. Shared memory cannot be sent.
 
 import { deserialize, serialize } from "node:v8";
 
@@ -9,12 +9,14 @@ const LENGTH_BYTES = 4;
 export class MessageSender {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
 
-  /** Takes the pipe for itself. */
+  /** Locks the pipe for this sender. */
   constructor(pipe: WritableStream<Uint8Array<ArrayBuffer>>) {
     this.#writer = pipe.getWriter();
   }
 
-  /** Sends a message, behind those before it. Where nobody reads any more, it is lost. */
+  /**
+   * Sends a message after all earlier ones. If nobody reads the pipe any more, the message is lost.
+   */
   send(message: unknown): void {
     const bytes = serialize(message) as Uint8Array<ArrayBuffer>;
     const length = new Uint8Array(LENGTH_BYTES);
@@ -23,7 +25,10 @@ export class MessageSender {
   }
 }
 
-/** The messages that come out of a pipe, up to its end, or to what is cut off there. */
+/**
+ * The messages that come out of a pipe, up to its end. A message that is cut off by the end is
+ * dropped.
+ */
 export async function* readMessages(
   pipe: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<unknown, void> {

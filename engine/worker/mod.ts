@@ -1,5 +1,5 @@
-// A model on a thread or in a process of its own, behind messages, so that what keeps it busy keeps
-// nobody else.
+// Models on threads or in processes of their own, used by messages, so that a busy model does not
+// block the program.
 
 export { serveModelProcess } from "./model_process.ts";
 export { openModelInProcess, openModelInWorker } from "./open_model.ts";

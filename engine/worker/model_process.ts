@@ -1,6 +1,6 @@
-// The process of one model, for those that are isolated: it passes on what comes over its standard
-// input to a model in a worker, and the answers over its standard output. So it hears its parent
-// whatever the worker is at, can be killed without any harm to others, and ends when its parent does.
+// The process of one isolated model. It passes the messages from its standard input to a worker,
+// which runs the model, and the answers to its standard output. Because the worker does the work,
+// the process always hears its parent, ends when the parent does, and can be killed at any time.
 
 import { openModelInWorker } from "./open_model.ts";
 import { MessageSender, readMessages } from "./message_pipe.ts";
@@ -9,8 +9,8 @@ import { ModelService } from "./service.ts";
 
 /** Serves a model over this process's pipes, until the parent closes them; then the process ends. */
 export async function serveModelProcess(): Promise<never> {
-  // An interrupt of the terminal, or of a service manager, goes to the whole group: its parent, which
-  // hears it too, may have requests to end first.
+  // An interrupt from the terminal or a service manager goes to the whole process group. The parent
+  // gets it too, and may want to finish requests first, so it is ignored here.
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   for (const signal of signals) Deno.addSignalListener(signal, () => {});
   const answers = new MessageSender(Deno.stdout.writable);

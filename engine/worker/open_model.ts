@@ -1,5 +1,5 @@
-// Opens a model in a worker, for programs that must not stand still while the GPU works, or in a process
-// of its own. What the caller gets is a hosted_model.ts.
+// Opens a model in a worker or in a process of its own, so that the program goes on while the
+// device is busy. The result is the model of hosted_model.ts.
 
 import { CancelFlag } from "../cancellation.ts";
 import { unpackError } from "../error_record.ts";
@@ -14,10 +14,10 @@ import { takeWorker, ThreadHost } from "./thread_host.ts";
 const PATIENCE: Patience = { close: 3000, cancel: 10_000 };
 
 /**
- * Loads a GGUF model in a worker. The stream of a call raises what went wrong at its first read.
+ * Loads a GGUF model in a worker. If a call fails, reading its stream throws the error.
  *
  * @param path a file path
- * @throws as loadModel() does; files that cannot be opened: EngineError
+ * @throws the errors of loadModel(); EngineError if a file cannot be opened
  */
 export async function openModelInWorker(
   path: string,
@@ -28,11 +28,11 @@ export async function openModelInWorker(
 }
 
 /**
- * Loads a GGUF model in a process of its own, which takes some 100 MB and a fraction of a second more
- * than a worker. Whatever the model is at, closing it ends the process and frees its core.
+ * Loads a GGUF model in a process of its own. That takes some 100 MB and a fraction of a second
+ * more than a worker, but closing the model always ends its work and frees its core.
  *
  * @param path a file path
- * @throws as openModelInWorker() does; EngineError where no process can be started
+ * @throws the errors of openModelInWorker(); EngineError if the process cannot be started
  */
 export async function openModelInProcess(
   path: string,
@@ -42,7 +42,7 @@ export async function openModelInProcess(
   return await openModelIn(new ProcessHost(command && { command }), path, options);
 }
 
-/** Loads a GGUF model in a host that was just started. Errors: as of openModelInWorker(). */
+/** Loads a GGUF model in a host that was just started. Errors: those of openModelInWorker(). */
 export async function openModelIn(
   host: ModelHost,
   path: string,
@@ -74,7 +74,7 @@ export async function openModelIn(
     return new HostedModel(host, { closing, onBusy, patience, blocks }, await loaded);
   } catch (error) {
     blocks[Symbol.dispose]();
-    // What is on the GPU already is given back by the thread itself.
+    // The worker frees what it has on the GPU by itself, if it is given the time.
     if (signal?.aborted) await closeHost(host, { closing, gone, patience }).catch(onBusy);
     else host.end();
     throw error;

@@ -1,15 +1,15 @@
-// A model's process, seen from its parent: a host that can be killed, and the core that it keeps
-// busy is free again, which no thread can be (model_process.ts is the other side).
+// The process of a model, seen from its parent: a host that can be killed, which frees its core,
+// while a thread cannot be killed. model_process.ts is the other side.
 
 import { EngineError } from "../errors.ts";
 import { MessageSender, readMessages } from "./message_pipe.ts";
 import type { HostListener, ModelHost, ToClient, ToWorker } from "./protocol.ts";
 
-/** How the process is started. */
+/** How a model's process is started. */
 export interface ProcessOptions {
   /**
-   * Program and arguments that run serveModelProcess(). Default: this Deno with a file of ours; a
-   * program that was compiled has to say it.
+   * Program and arguments that run serveModelProcess(). Default: this Deno with model_process.ts. A
+   * compiled program has no default.
    */
   command?: readonly string[];
 }
@@ -20,7 +20,7 @@ export class ProcessHost implements ModelHost {
   readonly #sender: MessageSender;
   #listener: HostListener | undefined;
 
-  /** Starts it. Errors: EngineError where that cannot be. */
+  /** Starts the process. Errors: EngineError if that is impossible. */
   constructor({ command = defaultCommand() }: ProcessOptions = {}) {
     const [program, ...args] = command;
     try {
@@ -37,15 +37,15 @@ export class ProcessHost implements ModelHost {
     void this.#hear();
   }
 
-  /** Its number in the system. */
+  /** The process id. */
   get pid(): number {
     return this.#process.pid;
   }
 
   send(message: ToWorker): void {
-    // Memory is shared among threads only: messages have to do.
+    // Threads share memory with each other, processes do not. So flags are not sent.
     if (message.kind === "load") {
-      // A process keeps blocks in memory of its own, which ends with it.
+      // The process keeps blocks in its own memory, which is freed when it ends.
       const { closing: _, blocks, ...rest } = message;
       this.#sender.send({ ...rest, blocks: { ...blocks, isMirrored: false } });
     } else if (message.kind === "call") {
@@ -60,17 +60,17 @@ export class ProcessHost implements ModelHost {
     this.#listener = listener;
   }
 
-  /** Ends it at once. */
+  /** Ends the process at once. */
   end(): void {
     this.kill();
   }
 
-  /** Ends it whatever it is at. */
+  /** Ends the process, whatever it is doing. */
   kill(): void {
     try {
       this.#process.kill("SIGKILL");
     } catch {
-      // It has ended already.
+      // The process has ended already.
     }
   }
 
@@ -80,7 +80,7 @@ export class ProcessHost implements ModelHost {
         this.#listener?.receive(message as ToClient);
       }
     } catch (error) {
-      // What wrote there was not ours.
+      // Something else wrote to the process's standard output.
       this.kill();
       this.#listener?.crash(`what it says cannot be read: ${error}`);
     }

@@ -1,11 +1,12 @@
-// What a model's worker, or its process, and its client say to each other: plain data, as postMessage
-// takes it. The client sends `load` once, then calls; the worker answers each with events and one end.
+// The messages between a model's worker, or its process, and its client: plain data that
+// postMessage can send. The client sends `load` once, then calls; the worker answers each call with
+// events and one `end`.
 
 import type { DiskOptions, FromStore, ToStore } from "../block_store/mod.ts";
 import type { ErrorRecord } from "../error_record.ts";
 import type { LoadOptions, LoadProgress, MemoryUse, ModelInfo } from "../types.ts";
 
-/** The calls that a model in a worker takes, by the name of the method. */
+/** The methods of a model that can be called, by name. */
 export type Method =
   | "generate"
   | "chat"
@@ -16,15 +17,16 @@ export type Method =
   | "embedImage";
 
 /**
- * From the client to the worker. `closing`, `cancelled` and `answering` are the memory of CancelFlags,
- * which say the same as `close`, `cancel` and `answer` to a thread that is too busy to hear messages; another process has none.
+ * Messages from the client to the worker. `closing`, `cancelled` and `answering` are the memory of
+ * CancelFlags. They say the same as `close`, `cancel` and `answer`, but a thread sees them even
+ * while it is too busy to receive messages. They are not sent to processes.
  */
 export type ToWorker =
   | {
     kind: "load";
     path: string;
     options: Omit<LoadOptions, "onProgress" | "onBusy" | "signal" | "blockStore">;
-    /** Where blocks go that leave the KV cache. */
+    /** Where blocks are kept that leave the KV cache. */
     blocks: BlockKeeping;
     closing?: SharedArrayBuffer;
   }
@@ -41,16 +43,19 @@ export type ToWorker =
   | { kind: "answer"; id: number }
   | { kind: "close" };
 
-/** How blocks are kept that leave the KV cache. */
+/** Where blocks are kept that leave the KV cache. */
 export interface BlockKeeping {
-  /** Most bytes in memory; missing where nothing is kept there. */
+  /** Most bytes in memory. If missing, no blocks are kept in memory. */
   memoryBytes?: number;
-  /** Whether the client keeps them there, and the worker mirrors it; else the worker does. */
+  /**
+   * Whether the blocks in memory are kept by the client, and the worker only mirrors the list of
+   * them. Otherwise the worker keeps them.
+   */
   isMirrored: boolean;
   disk?: DiskOptions;
 }
 
-/** What is fixed once a model is loaded. */
+/** What does not change after a model is loaded, and its memory at that moment. */
 export interface LoadedModel {
   info: ModelInfo;
   contextLength: number;
@@ -59,9 +64,9 @@ export interface LoadedModel {
 }
 
 /**
- * From the worker to the client. An `end` without an error is the end of the stream; what the model
- * holds may have grown with the call. A process says `busy` when the worker in it does not answer, and
- * `free` when it does again.
+ * Messages from the worker to the client. An `end` without an error is the end of the stream; the
+ * call may have increased the memory of the model. A process sends `busy` when its worker does not
+ * answer, and `free` when it answers again.
  */
 export type ToClient =
   | { kind: "progress"; progress: LoadProgress }
@@ -75,20 +80,20 @@ export type ToClient =
   | { kind: "free" }
   | { kind: "closed" };
 
-/** Who hears a host. */
+/** The receiver of a host's messages. */
 export interface HostListener {
   receive(message: ToClient): void;
-  /** Told what was not caught there, or how it ended. */
+  /** Called with the text of an uncaught error, or with how the host ended. */
   crash(state: string): void;
 }
 
-/** Where a model runs: a thread, or a process. */
+/** Where a model runs: a thread or a process. */
 export interface ModelHost {
   send(message: ToWorker): void;
-  /** Hears it, in place of whoever did before. */
+  /** Sets the receiver of messages, in place of the one before. */
   listen(listener: HostListener): void;
-  /** Ends it, once it is at nothing. */
+  /** Ends the host, which must be idle. */
   end(): void;
-  /** Ends it whatever it is at; missing where that cannot be, which is so of threads. */
+  /** Ends the host, whatever it is doing. Missing for threads, for which that is impossible. */
   kill?(): void;
 }

@@ -1,5 +1,5 @@
-// A model behind a thread's messages: loads it and answers the calls of its client
-// (hosted_model.ts) in the words of protocol.ts. Which model it is comes with `load`.
+// The worker's side of protocol.ts: loads the model that `load` names, and answers the calls of its
+// client (hosted_model.ts).
 
 import { attachFlags, CancelFlag, cancellable, flagsOf } from "../cancellation.ts";
 import { type BlockStoreOptions, MemoryStore, MirroredStore } from "../block_store/mod.ts";
@@ -18,23 +18,26 @@ import type {
 } from "../types.ts";
 import type { BlockKeeping, Method, ToClient, ToWorker } from "./protocol.ts";
 
-/** Loads the model of a path. */
+/** The function that loads the model of a file. */
 export type LoadModel = (path: string, options: LoadOptions) => Promise<ChatModel>;
 
 type LoadMessage = Extract<ToWorker, { kind: "load" }>;
 
 type CallMessage = Extract<ToWorker, { kind: "call" }>;
 
-/** What calls give: the events of a stream, or one result. */
+/** What a call yields: the events of a stream, or one result. */
 type Outcome = ChatEvent | EmbedResult | ImageEmbedding | TextToken[] | string | number;
 
-/** What is used of a DedicatedWorkerGlobalScope, which not every program that imports us has types of. */
+/**
+ * The part of DedicatedWorkerGlobalScope that is used here. Its own type is missing in programs
+ * that import the library without the types of workers.
+ */
 export interface ModelThread {
   postMessage(message: ToClient, transfer: Transferable[]): void;
   addEventListener(type: "message", listener: (event: MessageEvent<ToWorker>) => void): void;
 }
 
-/** Answers the messages that come to a worker's thread. */
+/** Answers the messages that a worker's thread receives. */
 export function serveModel(thread: ModelThread, load: LoadModel): void {
   const service = new ModelService(load, (message, transfer = []) => {
     thread.postMessage(message, transfer);
@@ -42,27 +45,30 @@ export function serveModel(thread: ModelThread, load: LoadModel): void {
   thread.addEventListener("message", ({ data }) => service.receive(data));
 }
 
-/** A model that is loaded and asked by messages. */
+/** A model that is loaded and called by messages. */
 export class ModelService {
   readonly #load: LoadModel;
   readonly #send: (message: ToClient, transfer?: Transferable[]) => void;
   readonly #running = new Map<number, AbortController>();
-  /** Of calls that may be asked to answer at once. */
+  /** The flags of running calls that ask a model to answer now, without further thinking. */
   readonly #answering = new Map<number, CancelFlag>();
   readonly #closing = new AbortController();
   #closingFlag = new CancelFlag();
   #loading: Promise<void> | undefined;
   #model: ChatModel | undefined;
-  /** The client's store of blocks as this thread has it. */
+  /** The client's store of blocks, as this thread sees it. */
   #mirror: MirroredStore | undefined;
 
-  /** Loads by `load`, and answers by `send`. */
+  /**
+   * @param load loads the model
+   * @param send sends a message to the client
+   */
   constructor(load: LoadModel, send: (message: ToClient, transfer?: Transferable[]) => void) {
     this.#load = load;
     this.#send = send;
   }
 
-  /** Does what a message asks for. */
+  /** Handles one message. */
   async receive(message: ToWorker): Promise<void> {
     switch (message.kind) {
       case "load":
@@ -81,7 +87,8 @@ export class ModelService {
         try {
           await this.#model?.close();
         } catch (error) {
-          // Of a worker within this process. Who asked hears nothing, and ends the process.
+          // The worker within this process is stuck. The parent gets no "closed", and kills the
+          // process.
           if (error instanceof WorkerBusyError) return;
           throw error;
         }
@@ -149,7 +156,7 @@ async function* run(
   request: unknown,
   signal: AbortSignal,
 ): AsyncGenerator<Outcome, void> {
-  // What a call does at once, it does without a pause.
+  // A call's first synchronous part sees the flags, too.
   const begin = <T>(call: () => T): T => cancellable(flagsOf(signal), call);
   if (method === "generate") {
     yield* begin(() => model.generate({ ...request as GenerateRequest, signal }));
@@ -168,7 +175,10 @@ async function* run(
   }
 }
 
-/** The memory of an embedding's vectors, which is megabytes for many texts: moved, not copied. */
+/**
+ * The memory of an embedding's vectors. Many texts have megabytes of it, so it is moved, not
+ * copied.
+ */
 function buffersOf(event: Outcome): ArrayBuffer[] {
   if (typeof event !== "object" || !("embeddings" in event)) return [];
   const vectors = Array.isArray(event.embeddings) ? event.embeddings : [event.embeddings];

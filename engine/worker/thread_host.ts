@@ -1,5 +1,5 @@
-// A model's thread, seen from its client: a host that takes its messages, and threads that are started
-// before they are needed (worker.ts is the other side).
+// The thread of a model, seen from its client, and threads that are started before they are needed.
+// worker.ts is the other side.
 
 import type { HostListener, ModelHost, ToWorker } from "./protocol.ts";
 
@@ -7,7 +7,7 @@ import type { HostListener, ModelHost, ToWorker } from "./protocol.ts";
 export class ThreadHost implements ModelHost {
   readonly #worker: Worker;
 
-  /** Takes the messages of one that was just made. */
+  /** @param worker a worker that was just made */
   constructor(worker: Worker) {
     this.#worker = worker;
   }
@@ -29,15 +29,16 @@ export class ThreadHost implements ModelHost {
   }
 }
 
-/** How long a thread that was started ahead waits for its load, in milliseconds. */
+/** Milliseconds that a thread which was started ahead waits for its load. */
 const LONGEST_AHEAD = 10_000;
 
-/** A thread that was started ahead, and the timer that ends it. */
+/** The thread that was started ahead, and the timer that ends it. */
 let ahead: { worker: Worker; timer: ReturnType<typeof setTimeout> } | undefined;
 
 /**
- * Starts the thread of the next load, for whoever has something to find out before it: a thread takes a
- * quarter of a second to read its modules. It ends by itself if no load comes soon.
+ * Starts the thread of the next load early, because a thread takes a quarter of a second to read
+ * its modules. The caller can meanwhile find out what the load needs. The thread ends by itself if
+ * no load comes soon.
  */
 export function startWorkerAhead(): void {
   if (ahead) return;
@@ -48,7 +49,7 @@ export function startWorkerAhead(): void {
     worker.terminate();
   };
   const timer = setTimeout(drop, LONGEST_AHEAD);
-  // The load starts another one then, which says what is wrong.
+  // The load will start another thread, which reports the error.
   worker.onerror = (event) => {
     event.preventDefault();
     drop();

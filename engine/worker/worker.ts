@@ -1,5 +1,5 @@
-// The thread of one model. In Deno the GPU blocks the thread that waits for it, for some 50 ms at a
-// time; here it blocks nobody else, and calls are seen in between.
+// The thread of one model. In Deno, waiting for the GPU blocks the thread for some 50 ms at a time;
+// here that blocks nobody else, and messages are received in between.
 
 import { loadModel } from "../model/mod.ts";
 import { serveModel } from "./service.ts";
