@@ -1,13 +1,13 @@
-// The workers that do not answer: told of, counted, and remembered by what they ran, because it may
-// get the next one stuck, too.
+// The workers that do not answer: they are reported and counted. The manager remembers which model
+// each ran, because the same model may block its next worker, too.
 
 import type { WorkerBusyError } from "../errors.ts";
 import type { Clock } from "./clock.ts";
 import type { ManagedModel } from "./managed_model.ts";
 
 /**
- * How long a worker that does not answer keeps its model, in milliseconds. With a GPU a step takes
- * less than a second; where the driver runs on the CPU, those of a large model take a minute.
+ * Milliseconds after which a worker that does not answer loses its model. A step takes less than a
+ * second on a GPU, and up to a minute for a large model where the driver runs on the CPU.
  */
 const LOST_MILLISECONDS = 2 * 60_000;
 
@@ -15,11 +15,11 @@ const LOST_MILLISECONDS = 2 * 60_000;
 export interface BusyWorker {
   /** Name of its model. */
   readonly name: string;
-  /** Since when that is known; milliseconds since 1970. */
+  /** When it was first noticed; milliseconds since 1970. */
   readonly since: number;
 }
 
-/** Keeps account of them. */
+/** The list of workers that do not answer. */
 export class BusyWorkers {
   readonly #clock: Clock;
   readonly #warn: (message: string) => void;
@@ -32,12 +32,12 @@ export class BusyWorkers {
     this.#warn = warn;
   }
 
-  /** Those that still do not answer. */
+  /** The workers that still do not answer. */
   get current(): readonly BusyWorker[] {
     return [...this.#busy.values()];
   }
 
-  /** How many there ever were. */
+  /** How many workers ever did not answer. */
   get total(): number {
     return this.#total;
   }
@@ -47,13 +47,16 @@ export class BusyWorkers {
     return this.#stuck.has(key);
   }
 
-  /** Tells of a worker that could not be closed. */
+  /** Adds a worker that could not be closed. */
   addStuck(managed: ManagedModel, error: WorkerBusyError): void {
     this.#stuck.add(managed.key);
     this.add(managed, error);
   }
 
-  /** Tells of a worker that does not answer; `lost` is called if that does not change. */
+  /**
+   * Adds a worker that does not answer. `lost` is called if it still does not answer after two
+   * minutes.
+   */
   add(managed: ManagedModel, { message, ended }: WorkerBusyError, lost?: () => void): void {
     const { entry: { name } } = managed;
     this.#warn(`${name}: ${message}`);

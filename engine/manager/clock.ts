@@ -1,16 +1,16 @@
 // Time for the manager: delays that can be longer than timers hold, and a clock that tests can set.
 
-/** Longest delay that timers can hold; a longer one ends after these 24.8 days. */
+/** Longest delay that timers can hold: 24.8 days. A longer delay ends after this time. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** Time, so that tests can do without waiting. In milliseconds. */
+/** The time in milliseconds, as an interface, so that tests need not wait. */
 export interface Clock {
   now(): number;
   /** Calls back once after the delay; the returned function cancels it. */
   schedule(callback: () => void, milliseconds: number): () => void;
 }
 
-/** The system's. */
+/** The clock of the system. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   schedule(callback, milliseconds) {

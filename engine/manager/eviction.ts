@@ -1,31 +1,31 @@
-// Which idle models are evicted so that another fits into memory. Pure.
+// Chooses which idle models are evicted so that another fits into memory. A pure function.
 
 /** A model that takes memory. */
 export interface Occupant {
   readonly bytes: number;
-  /** Of the system's memory beside a GPU. Default 0. */
+  /** Bytes of the system's memory beside a GPU. Default 0. */
   readonly systemBytes?: number;
-  /** Whether nobody uses it, so that it can be closed at once. */
+  /** Whether it has no user, so that it can be closed at once. */
   readonly isIdle: boolean;
-  /** When it was last used, and how long it would stay, in milliseconds. */
+  /** When it was last used, and how long it would stay; in milliseconds. */
   readonly lastUsed: number;
   readonly keepAlive: number;
 }
 
 /** Limits that all loaded models share. */
 export interface MemoryLimits {
-  /** Bytes for all models. */
+  /** Bytes of the device for all models. */
   bytes: number;
-  /** Bytes of the system beside a GPU. Default: as many as wanted. */
+  /** Bytes of the system beside a GPU for all models. Default: unlimited. */
   systemBytes?: number;
-  /** Models at a time. */
+  /** Most models at a time. */
   count: number;
 }
 
 /**
- * The idle models that have to leave before one that needs so much fits: those used longest ago, of
- * these the ones that would stay the shortest. None if it fits; undefined if all idle ones together
- * are not enough, so that it has to wait for the others and nobody has to leave yet.
+ * The idle models to evict before a model of this size fits: the least recently used first, and of
+ * those the ones that would expire first. Empty if it fits already. Undefined if evicting all idle
+ * models is not enough; then nothing is evicted, and the load waits for models in use.
  */
 export function chooseEvictions<T extends Occupant>(
   occupants: readonly T[],

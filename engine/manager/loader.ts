@@ -1,5 +1,5 @@
-// One load of a model: its options are chosen so that it fits, then it is opened and watched. Which
-// models are closed for it is decided by manager.ts.
+// The load of a model: chooses options with which it fits, opens it and watches its progress.
+// manager.ts decides which other models are closed for it.
 
 import type { GpuMemoryError } from "../../kernels/mod.ts";
 import { EngineError, type WorkerBusyError } from "../errors.ts";
@@ -16,7 +16,7 @@ import type { Clock } from "./clock.ts";
 import type { AskedLoad, ManagerOptions } from "./types.ts";
 import { untilStalled } from "./waiting.ts";
 
-/** Memory that a GPU is taken to have after it refused a load, as a fraction of that load. */
+/** Memory that a GPU is assumed to have after it refused a load, as a fraction of that load. */
 const NEXT_FRACTION = 3 / 4;
 
 /** The loader of a manager: fits models into memory and opens them. */
@@ -30,17 +30,17 @@ export class Loader {
     this.#clock = clock;
   }
 
-  /** Bytes for all models. */
+  /** Bytes that all models together may take. */
   async totalMemory(): Promise<{ bytes: number; systemBytes: number }> {
     const { total = Infinity, system } = await this.#readBudget() ?? {};
     return { bytes: total, systemBytes: system?.total ?? Infinity };
   }
 
   /**
-   * Options with which a model fits into memory alone; undefined where that is not known, and for
+   * Options with which a model fits into memory alone. Undefined if that is not known, and for
    * models that take no memory here.
    *
-   * @param asked what the request says of it
+   * @param asked what the request demands
    * @throws {InsufficientMemoryError} if it does not fit
    */
   async fit(entry: StoreEntry, asked: AskedLoad = {}): Promise<FittedLoad | undefined> {
@@ -51,9 +51,10 @@ export class Loader {
   }
 
   /**
-   * Options that take less memory, for when the GPU refused a load that should have fitted.
+   * Options that take less memory, for a load that should have fitted and was refused by the GPU.
    *
-   * @throws {InsufficientMemoryError} if there is no way; the refusal itself if memory was not estimated
+   * @throws {InsufficientMemoryError} if there are none; the refusal itself if memory was not
+   *   estimated
    */
   async fitSmaller(
     entry: StoreEntry,
@@ -72,9 +73,9 @@ export class Loader {
   /**
    * Loads a model.
    *
-   * @param onProgress told of how far it is
-   * @throws {GpuMemoryError} if the GPU has no memory for it
-   * @throws {EngineError} if the load stands still
+   * @param onProgress receives the progress
+   * @throws {GpuMemoryError} if the GPU has too little memory for it
+   * @throws {EngineError} if the load makes no progress for too long
    */
   async open(
     { name, source }: StoreEntry,
@@ -133,7 +134,7 @@ export class Loader {
     }
   }
 
-  /** What the system has beside a GPU. */
+  /** The limit of the system's memory beside a GPU. */
   #systemOf(budget: MemoryBudget | undefined): Pick<FitLimits, "system"> {
     if (!budget?.system) return {};
     const { total, source } = budget.system;

@@ -7,19 +7,21 @@ import type { AskedLoad } from "./types.ts";
 
 /** A model that is loading, loaded or closing. */
 export class ManagedModel {
-  /** Set by whoever starts the load, right after this is made. */
+  /** Set by the code that starts the load, right after the constructor. */
   ready!: Promise<ChatModel>;
   model?: ChatModel;
-  /** Options and memory of the load; undefined before they are known, and where memory is not estimated. */
+  /**
+   * Options and memory of the load. Undefined until they are known, and if memory is not estimated.
+   */
   fitted?: FittedLoad;
-  /** Of a load under way. */
+  /** Progress of a load that is running. */
   progress?: LoadProgress;
   users = 0;
   cancelTimer?: () => void;
   closing?: Promise<void>;
 
   constructor(
-    /** What was last asked for. */
+    /** The entry that was requested last. */
     public entry: StoreEntry,
     readonly key: string,
     readonly asked: AskedLoad,
@@ -27,25 +29,28 @@ export class ManagedModel {
     public lastUsed: number,
   ) {}
 
-  /** Bytes that it takes of the device that models are on, or will. */
+  /** Bytes that it takes, or will take, of the device that models are on. */
   get bytes(): number {
     const { model, fitted } = this;
     return model ? totalOf(model.memory) - this.systemBytes : fitted?.bytes ?? 0;
   }
 
-  /** Bytes that it takes of the system beside a GPU, or will. */
+  /** Bytes that it takes, or will take, of the system's memory beside a GPU. */
   get systemBytes(): number {
     const { model, fitted } = this;
     return model && fitted?.estimate.layout ? model.memory.onCpu ?? 0 : fitted?.systemBytes ?? 0;
   }
 
-  /** Whether it is in memory and nobody uses it. */
+  /** Whether it is loaded and has no user. */
   get isIdle(): boolean {
     return this.model !== undefined && this.users === 0 && !this.closing;
   }
 }
 
-/** A key for each source: all names of the same files are one load. */
+/**
+ * The key of a source. All names of the same files have the same key, so that the files are loaded
+ * once.
+ */
 export function keyOf(source: ModelSource): string {
   return source.kind === "files"
     ? JSON.stringify([source.path, source.projector, ...source.adapters])

@@ -1,6 +1,6 @@
-// Which models are in memory: loads on demand, one load per file at a time, keeps a model for a
-// while after its last use, evicts the least recently used idle model where memory is needed.
-// It runs nothing itself, and knows neither GGUF nor the GPU: models come from `open`.
+// The manager of loaded models. It loads models on demand, each file once, keeps a model for a
+// while after its last use, and evicts the least recently used idle models if memory is needed. It
+// knows neither GGUF nor the GPU: models come from the option `open`.
 
 import { GpuMemoryError } from "../../kernels/mod.ts";
 import { ModelClosedError, WorkerBusyError } from "../errors.ts";
@@ -21,7 +21,7 @@ import type {
   RunningModel,
 } from "./types.ts";
 
-/** What a model takes of whose memory nothing is known. */
+/** Memory of a model about which nothing is known. */
 const UNKNOWN_MEMORY = { weights: 0, keyValueCache: 0, scratch: 0 };
 
 /** The manager of loaded models: gives leases on them, loads and unloads them. */
@@ -47,7 +47,7 @@ export class ModelManager {
   /**
    * Waits until the model is loaded and gives a lease on it.
    *
-   * @throws {ModelNotFoundError} if the store has none of that name
+   * @throws {ModelNotFoundError} if the store has no model of that name
    * @throws {InsufficientMemoryError} if it does not fit, even alone
    * @throws {ModelClosedError} after closeAll()
    */
@@ -64,7 +64,7 @@ export class ModelManager {
         if (suffices(managed, model, asked)) {
           return this.#lease(managed, entry, this.#clock.now() - started);
         }
-        // What cannot be loaded in its place is no reason to close it.
+        // The loaded model is closed only if the wanted one can be loaded instead of it.
         await untilAborted(this.#loader.fit(entry, asked), signal);
       } catch (error) {
         this.#release(managed, error);
@@ -75,7 +75,10 @@ export class ModelManager {
     }
   }
 
-  /** Closes the model of that name as soon as nobody uses it; waits only if that is now. */
+  /**
+   * Closes the model of that name as soon as nobody uses it. Waits for that only if nobody uses it
+   * now.
+   */
   async unload(name: string): Promise<void> {
     const { source } = await this.#options.store.find(name);
     const managed = this.#current.get(keyOf(source));
@@ -85,10 +88,10 @@ export class ModelManager {
   }
 
   /**
-   * What a model would take of memory if it were loaded alone; nothing is loaded. Undefined where that
-   * is not known, and for models on other servers.
+   * The memory that a model would take if it were loaded alone; nothing is loaded. Undefined if
+   * that is not known, and for models on other servers.
    *
-   * @throws {ModelNotFoundError} if the store has none of that name
+   * @throws {ModelNotFoundError} if the store has no model of that name
    * @throws {InsufficientMemoryError} if it does not fit
    */
   async plan(name: string, request: AskedLoad = {}): Promise<MemoryPlan | undefined> {
@@ -106,7 +109,7 @@ export class ModelManager {
     };
   }
 
-  /** The models in memory and on their way into it, the one that leaves last first. */
+  /** The models that are loaded or loading, the one that expires last first. */
   running(): RunningModel[] {
     const models: RunningModel[] = [];
     for (const managed of this.#current.values()) {
@@ -125,12 +128,12 @@ export class ModelManager {
     return models.sort((a, b) => b.expiresAt - a.expiresAt || 0);
   }
 
-  /** Workers that do not answer: which there are, and how many there ever were. */
+  /** Workers that do not answer: the current ones, and how many there ever were. */
   get busyWorkers(): Pick<BusyWorkers, "current" | "total"> {
     return this.#busyWorkers;
   }
 
-  /** Closes every model, ending what still runs; afterwards nothing can be acquired. */
+  /** Closes every model and ends what still runs. Afterwards nothing can be acquired. */
   async closeAll(): Promise<void> {
     this.#shutdown.abort(new ModelClosedError("Cannot load a model: the server is shutting down"));
     this.#notify();
@@ -147,7 +150,8 @@ export class ModelManager {
     const managed = new ManagedModel(entry, key, asked, keepAlive, this.#clock.now());
     this.#current.set(key, managed);
     managed.ready = this.#openInto(managed);
-    // Each waiting request gets the failure through its own await; there may be none left.
+    // Each waiting request gets the failure through its own await. This one is for the case that no
+    // request waits any more.
     managed.ready.catch(() => {});
     return managed;
   }
@@ -166,7 +170,9 @@ export class ModelManager {
     return managed.model;
   }
 
-  /** Opens a model once it fits; with fewer tokens of context where the GPU has less memory than thought. */
+  /**
+   * Opens a model once it fits. If the GPU has less memory than estimated, the window gets smaller.
+   */
   async #openFitting(managed: ManagedModel): Promise<ChatModel> {
     const { entry, asked } = managed;
     for (;;) {
@@ -200,7 +206,7 @@ export class ModelManager {
     for (;;) {
       this.#shutdown.signal.throwIfAborted();
       const others = [...this.#open].filter(({ entry }) => entry.source.kind !== "remote");
-      // The memory of a model that is closing is not free yet, and no file is in memory twice.
+      // The memory of a closing model is not free yet. The same file is never in memory twice.
       const wait = others.some(({ closing, key }) => closing || key === managed.key);
       const evicted = wait ? undefined : chooseEvictions(others, managed, limits);
       if (evicted?.length === 0) return void this.#open.add(managed);
@@ -212,7 +218,7 @@ export class ModelManager {
     }
   }
 
-  /** Closes what nobody uses. Gives whether there was any. */
+  /** Closes all idle models. Gives whether there were any. */
   async #closeIdle(): Promise<boolean> {
     const idle = [...this.#open].filter(({ isIdle, entry }) =>
       isIdle && entry.source.kind !== "remote"
@@ -252,7 +258,7 @@ export class ModelManager {
     managed.cancelTimer = this.#clock.schedule(() => void this.#retire(managed), managed.keepAlive);
   }
 
-  /** Gives the model to no new request, and closes it once the last user is gone. */
+  /** Gives the model to no new request, and closes it after its last user. */
   async #retire(managed: ManagedModel): Promise<void> {
     this.#forget(managed);
     while (managed.users > 0) await this.#change.promise;
@@ -270,27 +276,28 @@ export class ModelManager {
       try {
         await managed.model?.close();
       } catch (error) {
-        // Any other model died: it cannot be closed in good order, and its memory went with the device.
-        // A busy one gives its place to others, too: it may keep it for ever.
+        // Errors other than "busy" mean that the model died, and its memory was freed with its
+        // device. A busy worker may stay busy for ever, so its memory is given to other models,
+        // too.
         if (error instanceof WorkerBusyError) this.#busyWorkers.addStuck(managed, error);
       }
       this.#leave(managed);
     })();
   }
 
-  /** Whether a model is to run in a process of its own. */
+  /** Whether the model has to run in a process of its own. */
   #isIsolated(managed: ManagedModel): boolean {
     const { isolation = "auto" } = this.#options;
     return isolation === "process" || isolation === "auto" && this.#busyWorkers.wasStuck(managed);
   }
 
-  /** Counts the model no longer among the open ones. */
+  /** Removes the model from the open ones. */
   #leave(managed: ManagedModel): void {
     this.#open.delete(managed);
     this.#notify();
   }
 
-  /** Wakes everybody who waits for memory or for a model to fall idle. */
+  /** Wakes all that wait for memory or for an idle model. */
   #notify(): void {
     const { resolve } = this.#change;
     this.#change = Promise.withResolvers();
@@ -298,7 +305,7 @@ export class ModelManager {
   }
 }
 
-/** What a request asks of a load; what is automatic is not asked for. */
+/** What a request demands of a load. Automatic values are no demand. */
 function askedOf({ contextLength, gpuLayers = -1 }: AskedLoad): AskedLoad {
   return {
     ...(contextLength !== undefined && { contextLength }),
@@ -306,7 +313,7 @@ function askedOf({ contextLength, gpuLayers = -1 }: AskedLoad): AskedLoad {
   };
 }
 
-/** Whether a model is loaded as a request asks for, or as well as it can be. */
+/** Whether a model is loaded as a request demands, or as near to that as possible. */
 function suffices(
   { entry, asked, fitted }: ManagedModel,
   model: ChatModel,

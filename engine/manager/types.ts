@@ -1,4 +1,4 @@
-// What the manager needs, is asked for and gives. Types alone.
+// The types of the manager's options, requests and results.
 
 import type { Estimate, FileSource, MemoryBudget } from "../memory/mod.ts";
 import type { ModelSource, StoreEntry } from "../store/types.ts";
@@ -8,21 +8,21 @@ import type { Clock } from "./clock.ts";
 /** Where models run. */
 export type Isolation = "auto" | "worker" | "process";
 
-/** How a manager has a model loaded. */
+/** The options of one load by a manager. */
 export interface OpenOptions extends LoadOptions {
-  /** Whether it is to run in a process of its own, which can be killed. Default false. */
+  /** Whether the model runs in a process of its own, which can be killed. Default false. */
   isolated?: boolean;
 }
 
-/** What a manager needs. */
+/** The options of a manager. */
 export interface ManagerOptions {
-  /** Where the models are. */
+  /** The store of models. */
   store: { find(name: string): Promise<StoreEntry> };
-  /** Loads a model. The options' `onProgress` has to be called as it goes on. */
+  /** Loads a model. It has to call `onProgress` while it makes progress. */
   open: (source: ModelSource, options: OpenOptions) => Promise<ChatModel>;
-  /** How to tell what a model will take. Default: unknown, and everything fits. */
+  /** Estimates how much memory a model will take. Default: unknown, and everything fits. */
   estimate?: (source: FileSource) => Promise<Estimate & Partial<Disposable>>;
-  /** Memory for models; read before the first load. Default: as much as they take. */
+  /** The memory for models, read before the first load. Default: unlimited. */
   budget?: () => Promise<MemoryBudget>;
   /** Whether layers are faster on the GPU than on the CPU beside it. Default: they are. */
   isGpuFaster?: () => Promise<boolean>;
@@ -30,39 +30,45 @@ export interface ManagerOptions {
   maxLoaded?: number;
   /** How long an idle model stays, in milliseconds; Infinity is for ever. Default 5 minutes. */
   keepAlive?: number;
-  /** How long a load may stand still, in milliseconds. Default 5 minutes. */
+  /** How long a load may make no progress, in milliseconds. Default 5 minutes. */
   loadTimeout?: number;
   /**
-   * Where models run: in a worker, in a process each, or in a worker until one could not be closed,
-   * and then in a process (auto, the default).
+   * Where models run. "auto", the default, is a worker, and a process after the worker of the same
+   * model could not be closed.
    */
   isolation?: Isolation;
-  /** How a model is loaded unless the request says otherwise. */
+  /** Load options for requests that do not set them. */
   load?: Pick<LoadOptions, "contextLength" | "maxSequences" | "cacheType">;
-  /** Told what people should know, such as a window smaller than it could be. */
+  /** Receives messages for users, such as that a window is smaller than it could be. */
   warn?: (message: string) => void;
   clock?: Clock;
 }
 
-/** What a request may ask of the load of its model. */
+/** What a request may demand of the load of its model. */
 export interface AskedLoad {
-  /** Window in tokens that it needs. A smaller one loaded is replaced, a larger one is fine. */
+  /**
+   * Window in tokens that it needs. A loaded model with a smaller window is replaced, one with a
+   * larger window is used.
+   */
   contextLength?: number;
-  /** Layers on the GPU. A model loaded with others is replaced; below 0, and by default, any is fine. */
+  /**
+   * Layers on the GPU. A model loaded with another number is replaced. Below 0, and by default, any
+   * number will do.
+   */
   gpuLayers?: number;
 }
 
-/** How one request wants its model. */
+/** The options of one request for a model. */
 export interface AcquireOptions extends AskedLoad {
   /** New keep-alive of the model in milliseconds; 0 closes it after the request. */
   keepAlive?: number;
-  /** Ends the wait, not the load. */
+  /** Aborting it ends the wait, not the load. */
   signal?: AbortSignal;
 }
 
 /** A loaded model that stays loaded until it is released. */
 export interface Lease {
-  /** What was asked for; its copies in the store share the model. */
+  /** The requested entry. Other entries with the same files share the model. */
   readonly entry: StoreEntry;
   readonly model: ChatModel;
   /** How long the request waited for the model, in milliseconds. */
@@ -70,37 +76,37 @@ export interface Lease {
   /**
    * Gives the model back; later calls do nothing.
    *
-   * @param cause what ended the use, if it failed: after a ModelClosedError the model is dropped
+   * @param cause why the use ended, if it failed: after a ModelClosedError the model is dropped
    */
   release(cause?: unknown): void;
 }
 
-/** What a load would take of memory, and what there is. Bytes. */
+/** The memory that a load would take, and the memory that there is. In bytes. */
 export interface MemoryPlan {
-  /** What it would take. */
+  /** The memory that the load would take. */
   readonly memory: MemoryUse;
   /** The window that the model would have, in tokens. */
   readonly contextLength: number;
   /** Whether the window is smaller than what the model would get if there were more memory. */
   readonly isShrunk: boolean;
-  /** What the device of the models has for all of them. */
+  /** Memory of the models' device for all models. */
   readonly total: number;
-  /** What the system has beside it; missing where models are on one device alone. */
+  /** Memory of the system beside it; missing if models are on one device alone. */
   readonly systemTotal?: number;
 }
 
-/** A model in memory, or on its way into it. */
+/** A model that is loaded or loading. */
 export interface RunningModel {
-  /** What was last asked for of it. */
+  /** The entry that was requested last. */
   readonly entry: StoreEntry;
-  /** Undefined while it is loaded. */
+  /** Undefined until it is loaded. */
   readonly model?: ChatModel;
-  /** How far it is loaded, if it is not yet there and that is known. */
+  /** Progress of its load; missing if it is loaded, or if nothing is known. */
   readonly progress?: LoadProgress;
-  /** What it takes of its devices, or will. */
+  /** Memory that it takes, or will take, of its devices. */
   readonly memory: MemoryUse;
   /** Its window in tokens, or the one that it will have. */
   readonly contextLength: number;
-  /** When it leaves if nobody asks for it; milliseconds since 1970, Infinity for never. */
+  /** When it is closed if no request comes; milliseconds since 1970, Infinity for never. */
   readonly expiresAt: number;
 }

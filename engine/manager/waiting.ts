@@ -1,24 +1,24 @@
-// Waiting for work that may stall: without progress for too long, the wait ends with an error, whether
-// the work stops or not. Time comes from a clock, so that tests need not wait.
+// Waiting for work that may stall. If the work makes no progress for too long, the wait ends with
+// an error, whether the work stops or not.
 
 import { untilAborted } from "../async.ts";
 import type { Clock } from "./clock.ts";
 
-/** How long work may stand still. */
+/** How long work may go without progress. */
 export interface StallOptions {
   clock: Clock;
   milliseconds: number;
-  /** The error that ends it then. */
+  /** Creates the error with which a stalled wait ends. */
   error: () => Error;
-  /** Ends the work, too. */
+  /** Aborting it ends the wait and the work. */
   signal: AbortSignal;
 }
 
 /**
- * Runs work that calls `progress` as it goes on. Once it has not for too long its signal is aborted,
- * and the call fails whether the work obeys or not.
+ * Runs work that calls `progress` as it goes on. If it does not for too long, the work's signal is
+ * aborted and the call fails at once, even if the work goes on.
  *
- * @param late called with what work gives that does not obey
+ * @param late receives the result of work that finished after its wait had failed
  */
 export async function untilStalled<T>(
   work: (progress: () => void, signal: AbortSignal) => Promise<T>,

@@ -1,36 +1,39 @@
-// The memory that the GPU has for models. WebGPU does not tell it, so drivers and systems are asked,
-// each in its own way; where none answers, the GPU is taken to share the system's memory. What is read
-// comes from a Machine (machine.ts), so that tests can have other machines.
+// The memory for models. WebGPU does not tell how much a GPU has, so drivers and systems are asked,
+// each in its own way. If none answers, the GPU is assumed to share the system's memory. All is
+// read through a Machine (machine.ts), so that tests can simulate others.
 
 import type { DeviceProfile } from "../../kernels/mod.ts";
 import { formatSize } from "./estimate.ts";
 import { gpuProfile } from "./gpu_profile.ts";
 import { type Machine, thisMachine } from "./machine.ts";
 
-/** Memory for models. */
+/** The memory for models. */
 export interface MemoryBudget {
-  /** In bytes. */
+  /** Bytes of the device that models are on. */
   total: number;
   /** Where the number comes from, for people. */
   source: string;
-  /** Of the system, for layers that are not on the GPU; missing where the CPU is what models are on. */
+  /** Memory of the system for layers that are not on the GPU. Missing if models are on the CPU. */
   system?: { total: number; source: string };
 }
 
-/** What the user says of it. */
+/** What the user sets of the budget. */
 export interface BudgetOptions {
-  /** All there is, in bytes; then nothing is read. */
+  /** Bytes for models. If set, nothing is read. */
   total?: number;
-  /** To leave free, in bytes. */
+  /** Bytes to leave free. */
   overhead?: number;
-  /** Of the system's memory for what leaves the KV caches of models, in bytes. Default: a share of it. */
+  /**
+   * Bytes of the system's memory for blocks that leave the KV caches. Default: an eighth of what is
+   * free, at most 8 GiB.
+   */
   cacheMemory?: number;
 }
 
 /** What is known of the GPU. */
 export type GpuIdentity = Pick<DeviceProfile, "vendor" | "device" | "description"> & {
   capabilities: Pick<DeviceProfile["capabilities"], "software">;
-  /** "cpu" where the CPU itself is what models are on. */
+  /** "cpu" if models are on the CPU. */
   platform?: DeviceProfile["platform"];
 };
 
@@ -38,19 +41,31 @@ export type GpuIdentity = Pick<DeviceProfile, "vendor" | "device" | "description
 const AMD = 0x1002;
 const NVIDIA = 0x10de;
 
-/** Of the free memory of a system, what a GPU that shares it may take. */
+/** Fraction of the system's free memory that a GPU which shares it may take. */
 const SYSTEM_SHARE = 3 / 4;
-/** Of the free memory of a system, what leaves KV caches may take unless it is said: within the rest. */
+/**
+ * Fraction of the system's free memory for blocks that leave KV caches. It is part of what
+ * SYSTEM_SHARE leaves.
+ */
 const CACHE_SHARE = 1 / 8;
-/** Most bytes of it. */
+/** Most bytes for blocks that leave KV caches, unless the user sets another number. */
 const MOST_CACHE = 8 * 2 ** 30;
-/** Of a Mac's memory; the larger share is for those with more than 36 GiB, as Metal recommends. */
+/**
+ * Fractions of a Mac's memory for models. The larger one is for Macs with more than 36 GiB, as
+ * Metal recommends.
+ */
 const MAC_SHARE = 2 / 3;
 const LARGE_MAC_SHARE = 3 / 4;
 const LARGE_MAC = 36 * 2 ** 30;
-/** Of the memory of a GPU, what pipelines, command lists and uploads take, which no buffer counts. */
+/**
+ * Bytes of a GPU's memory for pipelines, command lists and uploads, which are not in any buffer
+ * that we count.
+ */
 const DRIVER_BYTES = 256 * 2 ** 20;
-/** Less than this is what an integrated GPU sets aside; it uses the system's memory besides. */
+/**
+ * A GPU with less memory of its own than this is taken for an integrated one, which also uses the
+ * system's memory.
+ */
 const LEAST_DEDICATED = 4 * 2 ** 30;
 
 /**
@@ -72,25 +87,25 @@ export async function findBudget(
     ? `${found.source}, less ${formatSize(overhead)} by OLLAMA_GPU_OVERHEAD`
     : found.source;
   if (!gpu?.platform || gpu.platform.name === "cpu") return { total: left, source };
-  // Where the GPU shares the system's memory, what models may take there is taken from it.
+  // If the GPU shares the system's memory, both budgets are parts of the same memory.
   const free = await systemMemory(machine, cacheMemory);
   const isShared = !own && (total === undefined || gpu.capabilities.software);
   const beside = Math.max(0, free.total - (isShared ? found.total : 0));
   return { total: left, source, system: { total: beside, source: free.source } };
 }
 
-/** Bytes of the system's memory for what leaves the KV caches of models, where nobody says how many. */
+/** Default bytes of the system's memory for blocks that leave KV caches. */
 export async function defaultCacheMemory(machine: Machine = thisMachine): Promise<number> {
   return Math.min(MOST_CACHE, Math.floor(CACHE_SHARE * await freeMemory(machine)));
 }
 
-/** How much memory models may take. Reads what drivers say; call it once, before loading anything. */
+/** How much memory models may take. Asks the drivers, so call it once, before loading anything. */
 export async function readMemoryBudget(options: BudgetOptions = {}): Promise<MemoryBudget> {
   const gpu = await gpuProfile().catch(() => undefined);
   return await findBudget(thisMachine, gpu, options);
 }
 
-/** A GPU's own memory, where the system tells. */
+/** A GPU's own memory; undefined if the system does not tell. */
 async function dedicated(
   machine: Machine,
   gpu: GpuIdentity | undefined,
@@ -102,7 +117,10 @@ async function dedicated(
   return undefined;
 }
 
-/** Numbers of `nvidia-smi` are MiB. Of several GPUs of that name, the one with least memory counts. */
+/**
+ * From `nvidia-smi`, whose numbers are MiB. Of several GPUs with that name, the one with the least
+ * memory counts.
+ */
 async function nvidia(
   machine: Machine,
   { description }: GpuIdentity,
@@ -120,7 +138,7 @@ async function nvidia(
   return ownMemory("nvidia-smi", named.length > 0 ? named : all);
 }
 
-/** The amdgpu driver tells in files of bytes. */
+/** From the files of the amdgpu driver, which are in bytes. */
 async function amd(
   machine: Machine,
   { device }: GpuIdentity,
@@ -152,7 +170,7 @@ function ownMemory(
   };
 }
 
-/** Of the system's memory, for GPUs that share it, those made of software, and unknown ones. */
+/** The system's memory for GPUs that share it, software drivers, and unknown GPUs. */
 async function shared(
   machine: Machine,
   gpu: GpuIdentity | undefined,
@@ -169,7 +187,7 @@ async function shared(
   return await systemMemory(machine, cacheMemory);
 }
 
-/** Of the memory that is free, what models may take. */
+/** Free memory of the system, and the part of it for models. */
 async function systemMemory(
   machine: Machine,
   cacheMemory: number | undefined,
@@ -179,7 +197,10 @@ async function systemMemory(
   return lessCache({ total: SYSTEM_SHARE * free, source }, free, cacheMemory);
 }
 
-/** Takes off what was asked for KV caches' blocks beyond the share of `size` that models leave them. */
+/**
+ * Subtracts what the user wants for KV blocks beyond the part of `size` that models leave for them
+ * anyway.
+ */
 function lessCache(
   { total, source }: MemoryBudget,
   size: number,
@@ -195,7 +216,7 @@ async function freeMemory(machine: Machine): Promise<number> {
   return Math.min(machine.availableMemory(), await containerMemory(machine));
 }
 
-/** What the control group of a container leaves to it (cgroup v2). */
+/** The memory that the control group of a container may still use (cgroup v2). */
 async function containerMemory(machine: Machine): Promise<number> {
   const read = async (name: string) =>
     Number(await machine.readText(`/sys/fs/cgroup/memory.${name}`) ?? NaN);

@@ -1,5 +1,6 @@
-// What a model will take of the GPU, from the headers of its files alone: the model is assembled as
-// for a load, on a device that only counts. So the numbers are those of the load by construction.
+// The memory that a model will take, from the headers of its files alone. The model is assembled as
+// for a load, on a dry device, which only counts. So the numbers are those of the load by
+// construction.
 
 import { type Device, openDryDevice } from "../../kernels/mod.ts";
 import {
@@ -20,26 +21,27 @@ import { type DeviceProfiles, deviceProfiles } from "./gpu_profile.ts";
 /** The files of a model. */
 export type FileSource = Extract<ModelSource, { kind: "files" }>;
 
-/** What a model takes if it is loaded with these options. */
+/** Estimates the memory of a model loaded with these options. */
 export type Estimate = (options: LoadOptions) => Promise<MemoryEstimate>;
 
-/** What a load will take. */
+/** The memory that a load will take. */
 export interface MemoryEstimate {
   memory: MemoryUse;
   /** Window that the model will have, in tokens. */
   contextLength: number;
   /** Sequences that can run at the same time. */
   maxSequences: number;
-  /** What of it can be on a GPU beside the CPU; missing where there are not both. */
+  /** Which parts of it can be on a GPU beside the CPU; missing if there are not both. */
   layout?: Layout;
 }
 
 /**
- * What a model will take if it is loaded with these options; no weight is read, nothing allocated.
+ * The memory that a model will take if it is loaded with these options. No weight is read and
+ * nothing is allocated.
  *
- * @param model a path, or a header that has been read
+ * @param model a path, or a header that was read
  * @param profiles default: those of the devices that loads use
- * @throws as loadModel() does where the fault shows without the weights
+ * @throws the errors of loadModel() that show without the weights
  */
 export async function estimateMemory(
   model: string | URL | GgufFile,
@@ -88,7 +90,7 @@ function dryDevices(
 }
 
 /**
- * Estimates of one model, whose header is read once. Errors: as of {@linkcode estimateMemory}.
+ * Estimates of one model, whose header is read once. Errors: those of {@linkcode estimateMemory}.
  *
  * @param profiles default: those of the devices that loads use
  */
@@ -103,7 +105,7 @@ export async function createEstimate(
   return (options) => estimateMemory(gguf, { ...options, ...projector, adapters: added }, profiles);
 }
 
-/** What lies on devices, by what it is for. */
+/** The allocated bytes of devices, by purpose. */
 export function memoryUse(
   ...devices: readonly Pick<Device, "allocated" | "profile">[]
 ): MemoryUse {
@@ -120,12 +122,12 @@ export function memoryUse(
   };
 }
 
-/** All of it together, in bytes. */
+/** The sum of all parts, in bytes. */
 export function totalOf({ weights, keyValueCache, scratch }: MemoryUse): number {
   return weights + keyValueCache + scratch;
 }
 
-/** "8.0 GiB", or below one of those "512.0 MiB". */
+/** A size for people: "8.0 GiB", or "512.0 MiB" for sizes below one GiB. */
 export function formatSize(bytes: number): string {
   const [unit, name] = bytes >= 2 ** 30 ? [2 ** 30, "GiB"] : [2 ** 20, "MiB"];
   return `${(bytes / unit).toFixed(1)} ${name}`;

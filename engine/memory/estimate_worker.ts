@@ -1,12 +1,12 @@
-// The thread of estimates: whatever a file says of itself, the thread that serves HTTP does not wait for
-// it. One worker is for one model; its client is worker_estimate.ts.
+// The thread that makes estimates, so that no file, whatever it contains, blocks the thread that
+// serves HTTP. Each worker is for one model; its client is worker_estimate.ts.
 
 import { type ErrorRecord, packError } from "../error_record.ts";
 import type { LoadOptions } from "../types.ts";
 import type { DeviceProfiles } from "./gpu_profile.ts";
 import { createEstimate, type Estimate, type FileSource, type MemoryEstimate } from "./estimate.ts";
 
-/** To the worker: of which files, on which devices, and how they would be loaded. */
+/** The message to the worker: the files, the devices, and the load options. */
 export interface EstimateRequest {
   id: number;
   source: FileSource;
@@ -14,12 +14,15 @@ export interface EstimateRequest {
   options: Omit<LoadOptions, "onProgress" | "signal">;
 }
 
-/** From the worker. */
+/** The message from the worker. */
 export type EstimateAnswer =
   | { id: number; estimate: MemoryEstimate }
   | { id: number; error: ErrorRecord };
 
-/** What is used of a DedicatedWorkerGlobalScope, which not every program that imports us has types of. */
+/**
+ * The part of DedicatedWorkerGlobalScope that is used here. Its own type is missing in programs
+ * that import the library without the types of workers.
+ */
 const thread = globalThis as unknown as EventTarget & { postMessage(message: unknown): void };
 let estimate: Promise<Estimate> | undefined;
 

@@ -1,39 +1,41 @@
-// How to load a model so that it fits: as it was asked for, with a cache for one window instead of
-// two, and with a smaller window where none was asked for. Where a GPU has no room even for that, the
-// CPU beside it takes what is left: of a mixture the experts first, and then layers.
-// Decides by estimates; loads nothing.
+// Chooses load options with which a model fits: first the wanted ones, then a KV cache for one
+// window instead of two, then a smaller window if the user set none. If a GPU is too small even for
+// that, the CPU takes a part: the experts of a mixture first, then layers. It decides by estimates
+// and loads nothing.
 
 import { InsufficientMemoryError } from "../errors.ts";
 import type { Layout } from "../load/mod.ts";
 import type { LoadOptions } from "../types.ts";
 import { type Estimate, formatSize, type MemoryEstimate, totalOf } from "./estimate.ts";
 
-/** The smallest window that a model gets without being asked, in tokens. */
+/** Smallest window that a model gets automatically, in tokens. */
 const LEAST_WINDOW = 2048;
-/** Windows that nobody asked for are multiples of this. */
+/** Automatic windows are multiples of this, in tokens. */
 const WINDOW_STEP = 1024;
-/** The window of a split model where none was asked for: that of a larger one takes layers' memory. */
+/**
+ * Automatic window of a split model, in tokens. A larger one would push more layers off the GPU.
+ */
 const SPLIT_WINDOW = 4096;
 
 /** A load that fits. */
 export interface FittedLoad {
   options: LoadOptions;
   estimate: MemoryEstimate;
-  /** What it takes of the device that models are on, in bytes. */
+  /** Bytes that it takes of the device that models are on. */
   bytes: number;
-  /** What it takes of the system's memory beside a GPU, in bytes. */
+  /** Bytes that it takes of the system's memory beside a GPU. */
   systemBytes: number;
-  /** The window is smaller than what the model would get if there were more memory. */
+  /** Whether the window is smaller than it would be with more memory. */
   isShrunk: boolean;
 }
 
 /** The memory that a model has to fit into. */
 export interface FitLimits {
-  /** The model's name, for the error. */
+  /** Bytes of the device that models are on. */
   name: string;
-  /** Of the device that models are on, in bytes. */
+  /** The limit for people: "the GPU has 8 GiB". */
   total: number;
-  /** How much that is, for people: "the GPU has 8 GiB". */
+  /** The system's memory for what is not on the GPU; missing if models are on one device alone. */
   state: string;
   /** Of the system, for what is not on the GPU; missing where models are on one device alone. */
   system?: {
@@ -85,7 +87,9 @@ export async function fitLoad(
   return split;
 }
 
-/** The load of a split with as much on the GPU as fits there; it may not fit into the system. */
+/**
+ * The load with as much on the GPU as fits there. The rest may not fit into the system's memory.
+ */
 async function fitSplit(
   estimateWith: (split: LoadOptions) => Promise<FittedLoad>,
   layout: Layout | undefined,
@@ -121,7 +125,9 @@ async function fitSplit(
   );
 }
 
-/** The load of the largest number from `low` to below `high` that fits; undefined if none does. */
+/**
+ * The load with the largest number from `low` to below `high` that fits; undefined if none fits.
+ */
 async function largestFitting(
   [low, high]: [low: number, high: number],
   estimateWith: (number: number) => Promise<FittedLoad>,
@@ -129,7 +135,7 @@ async function largestFitting(
 ): Promise<FittedLoad | undefined> {
   let best = await estimateWith(low);
   if (!fits(best)) return undefined;
-  // The memory of a load grows with its number.
+  // Binary search: the memory of a load grows with the number.
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     const candidate = await estimateWith(middle);

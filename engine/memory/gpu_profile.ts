@@ -1,25 +1,25 @@
-// The devices that loads use, looked at once per process.
+// The profiles of the devices that loads use, read once per process.
 
 import { type DeviceProfile, readDeviceProfile } from "../../kernels/mod.ts";
 
-/** The devices of loads: one for what is on the GPU, and one for what is not. */
+/** The devices of loads: one for layers on the GPU, and one for the other layers. */
 export interface DeviceProfiles {
   gpu: DeviceProfile;
-  /** Missing where the first is the CPU's: then all of a model is on it. */
+  /** Missing if the first one is the CPU, which then has all layers. */
   cpu?: DeviceProfile;
 }
 
 let profile: Promise<DeviceProfile> | undefined;
 
-/** What the device that loads use can do, and its limits. Errors: GpuError where there is none. */
+/** Capabilities and limits of the device that loads use. Errors: GpuError if there is none. */
 export function gpuProfile(): Promise<DeviceProfile> {
   const known = profile ??= readDeviceProfile();
-  // A GPU that is not there now may be there later.
+  // A failure is not remembered, because the GPU may be there at the next attempt.
   known.catch(() => profile = undefined);
   return known;
 }
 
-/** That device, and the CPU beside it. Errors: GpuError where there is none. */
+/** That device, and the CPU beside it. Errors: GpuError if there is no device. */
 export async function deviceProfiles(): Promise<DeviceProfiles> {
   const gpu = await gpuProfile();
   if (gpu.platform.name === "cpu") return { gpu };

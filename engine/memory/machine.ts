@@ -1,23 +1,23 @@
-// What the budget of memory reads of this machine: files of the system, answers of programs, free
-// memory. What is not there, may not be read or does not answer is undefined, never an error.
+// What the memory budget reads of this machine: system files, the output of programs, free memory.
+// Whatever is missing, unreadable or does not answer is undefined, never an error.
 
-/** Longest that a program may take. A driver in trouble can let it hang. */
+/** Milliseconds after which a program is given up. A driver in trouble can make it hang. */
 const RUN_MILLISECONDS = 5000;
 
-/** A machine, so that tests can have others. */
+/** A machine, as an interface, so that tests can simulate others. */
 export interface Machine {
   readonly os: typeof Deno.build.os;
   /** Text of a file. */
   readText(path: string): Promise<string | undefined>;
-  /** Names in a folder; none if it is missing. */
+  /** Names in a folder; empty if it is missing. */
   list(folder: string): Promise<string[]>;
-  /** What a program writes, if it succeeds. */
+  /** The output of a program; undefined if it fails. */
   run(program: string, parameters: readonly string[]): Promise<string | undefined>;
   /** Bytes of memory that programs can have without swapping. */
   availableMemory(): number;
 }
 
-/** This one. */
+/** The machine that this program runs on. */
 export const thisMachine: Machine = {
   os: Deno.build.os,
   readText: (path) => orUndefined(() => Deno.readTextFile(path)),

@@ -1,4 +1,5 @@
-// The memory of the GPU: what a model will take, how much there is, and how to load so that it fits.
+// The memory of devices: how much a model will take, how much there is, and options with which a
+// load fits.
 
 export {
   createEstimate,

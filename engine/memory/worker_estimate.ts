@@ -1,5 +1,5 @@
-// Estimates that are made in a worker of their own (estimate_worker.ts), one for each model while its
-// load is planned: the client's side.
+// Estimates in a worker: the client of estimate_worker.ts. There is one worker for each model whose
+// load is planned.
 
 import { unpackError } from "../error_record.ts";
 import { EngineError } from "../errors.ts";
@@ -7,13 +7,13 @@ import type { Estimate, FileSource, MemoryEstimate } from "./estimate.ts";
 import type { EstimateAnswer, EstimateRequest } from "./estimate_worker.ts";
 import { deviceProfiles } from "./gpu_profile.ts";
 
-/** Longest that an estimate may take. The largest models take a second. */
+/** Longest that an estimate may take, in milliseconds. The largest models take a second. */
 const LONGEST = 30_000;
 
-/** Estimates of one model, to be disposed of. */
+/** Estimates of one model. Disposing of it ends the worker. */
 export type DisposableEstimate = Estimate & Disposable;
 
-/** Estimates of one model, whose files are read in a worker. Errors: as of createEstimate(). */
+/** Estimates of one model, whose files are read in a worker. Errors: those of createEstimate(). */
 export async function estimateInWorker(source: FileSource): Promise<DisposableEstimate> {
   const profiles = await deviceProfiles();
   const worker = new Worker(new URL("./estimate_worker.ts", import.meta.url), { type: "module" });
