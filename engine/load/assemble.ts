@@ -1,5 +1,5 @@
 // Puts a model together on a device: step memory, network, weights with their adapters, runner and
-// scheduler. How large everything is gets decided here; for the KV cache, in run/cache_size.ts.
+// scheduler. It decides all sizes, except that of the KV cache, which run/cache_size.ts does.
 
 import { DiskStore } from "../block_store/mod.ts";
 import { type CacheTypes, type Capabilities, typesOf } from "../../kernels/mod.ts";
@@ -21,31 +21,39 @@ import { cacheIdentity, type LoadFacts } from "./cache_identity.ts";
 import { findEncoder, type LoadedVision, loadVision, seesWholeImages } from "../vision/mod.ts";
 import { Adapter, type Placement, WeightLoader } from "../weights/mod.ts";
 
-/** Window of encoders: a text runs in one step, so that all activations grow with it. */
+/**
+ * Default window of encoders in tokens. A text runs in one step, so all activations grow with it.
+ */
 const ENCODER_CONTEXT = 4096;
 
 const DEFAULT_SEQUENCES = 8;
 
-/** Rows of a step of texts: each may take a workgroup per head, and a dispatch has 65,535. */
+/**
+ * Most rows of a step of texts. Each row may take a workgroup per head, and a dispatch can have
+ * 65,535.
+ */
 const MOST_ROWS = 511;
 
-/** How a model is put together. */
+/** The options of assemble(). */
 export interface AssembleOptions extends LoadOptions {
-  /** Where the weights of a file come from. Default: from the file. */
+  /** Opens the source of the weights. Default: the file. */
   openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
   /**
-   * Most tokens of an image: a model that sees images whole runs them in one step. Default: what its
-   * encoder makes of one, or 0 without.
+   * Most tokens of an image. A model whose images attend in both directions runs each image in one
+   * step. Default: the most that its encoder makes of an image, or 0 without an encoder.
    */
   imageTokens?: number;
-  /** Makes room for the largest image at once, as an estimate has to. Default: for a usual one. */
+  /**
+   * Whether to allocate memory for the largest image at once, as an estimate has to. Default: for a
+   * usual image.
+   */
   largestImage?: boolean;
 }
 
-/** A model ready to run. */
+/** An assembled model, ready to run. */
 export interface Assembly {
   scheduler: Scheduler;
-  /** What watches its steps. */
+  /** The observer for traces and taps of its steps. */
   observer: StepObserver;
   config: Config;
   /** Window in tokens. */
@@ -54,15 +62,21 @@ export interface Assembly {
   maxSequences: number;
   /** Most tokens of a sequence per step. */
   chunkSize: number;
-  /** Whether tokens see later ones, so that a text has to run in one step. */
+  /** Whether tokens attend to later ones, so that a text has to run in one step. */
   encoder: boolean;
   /** Images that a prompt may have; missing for encoders. */
   images: ImageLimits | undefined;
-  /** By what it reads images itself; undefined where it does not. */
+  /** The encoder of images; undefined if the model has none. */
   vision: LoadedVision | undefined;
 }
 
-/** Loads the weights and builds what runs them. */
+/**
+ * Loads the weights and builds all that runs them.
+ *
+ * @throws {GgufError} if the file is not what its architecture needs
+ * @throws {UnsupportedModelError} if the architecture or a format is not supported
+ * @throws {GpuMemoryError} if the device has too little memory; the signal's reason
+ */
 export async function assemble(
   gguf: GgufFile,
   info: ModelInfo,
@@ -157,12 +171,12 @@ export async function assemble(
   };
 }
 
-/** What keys and values are, as a load option says. */
+/** The types of keys and values that a load option names. */
 function cacheTypesOf(type: NonNullable<LoadOptions["cacheType"]>): CacheTypes {
   return typeof type === "object" ? type : typesOf(type);
 }
 
-/** Where blocks go that leave the KV cache; undefined where nothing keeps them. */
+/** The stores of blocks that leave the KV cache; undefined if there are none. */
 async function openTiers(
   gguf: GgufFile,
   options: LoadOptions,
@@ -183,7 +197,7 @@ async function openTiers(
   }
 }
 
-/** Makes room for the copies of recurrent states that conversations go on from. */
+/** Allocates the copies of recurrent states from which conversations continue. */
 function keepStates({ memory }: Network, maxBuffer: number): void {
   const bytes = memory.states.map(({ floats }) => floats * 4);
   const cacheBytes = memory.caches.reduce(
@@ -198,7 +212,7 @@ function keepStates({ memory }: Network, maxBuffer: number): void {
   }));
 }
 
-/** Prompt tokens per step: on a CPU driver few, so that an abort is seen soon. */
+/** Prompt tokens per step. Fewer with a driver on the CPU, so that an abort is noticed soon. */
 function defaultChunk({ software }: Capabilities): number {
   return software ? 64 : 256;
 }

@@ -1,6 +1,7 @@
-// The identity of a loaded model for blocks that outlive it: all that the keys and values of a text
-// depend on. Files in a store are named by the digest of their content. Others are told apart by size
-// and samples of their bytes: a digest of all of them would take as long as the load.
+// The identity of a loaded model for KV blocks that outlive it: everything on which the keys and
+// values of a text depend. A file in the store is identified by the digest of its content, any
+// other file by its size and samples of its bytes, because a full digest would take as long as the
+// load.
 
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
@@ -8,23 +9,23 @@ import type { DeviceProfile } from "../../kernels/mod.ts";
 import { fill, type GgufFile, localFiles } from "../gguf/mod.ts";
 import type { LoadOptions } from "../types.ts";
 
-/** Raised whenever keys and values are computed or laid out otherwise than before. */
+/** Increased whenever keys and values are computed or laid out differently. */
 const VERSION = 1;
 
-/** Samples of a file, and bytes of each. */
+/** Number of samples of a file, and bytes of each. */
 const SAMPLES = { count: 512, bytes: 4096 };
 
 const BLOB = /^sha256-[0-9a-f]{64}$/;
 
-/** What is known of a load besides its options. */
+/** What the identity depends on besides the load options. */
 export interface LoadFacts {
-  /** The one with the embeddings and the head. */
+  /** The device with the embeddings and the head. */
   device: DeviceProfile;
-  /** Window in tokens, by which some models stretch their positions. */
+  /** Window in tokens, which changes the rotary frequencies of some models. */
   context: number;
 }
 
-/** The identity of a model that was loaded so. Errors: those of reading its files. */
+/** The identity of a model loaded this way. Errors: those of reading its files. */
 export async function cacheIdentity(
   gguf: GgufFile,
   { adapters = [], projector, exact = false, cacheType, ...split }: LoadOptions,

@@ -1,5 +1,5 @@
-// The device that computes on this machine, looked at for people who ask whether it will do: which it
-// is and why, whether it computes right, how fast it reads. Loads no model.
+// Examines the device that computes on this machine, for people who ask whether it will do: which
+// one it is and why, whether it computes correctly, and how fast it reads. Loads no model.
 
 import {
   checkProduct,
@@ -11,17 +11,17 @@ import {
   type ProductCheck,
 } from "../../kernels/mod.ts";
 
-/** What was found. */
+/** The result of an examination. */
 export interface DeviceExamination {
-  /** Which device it is, and why. */
+  /** The chosen device, and why it was chosen. */
   choice: DeviceChoice;
   profile: DeviceProfile;
-  /** A small product beside the same by plain loops. */
+  /** A small matrix product, compared with plain loops. */
   product: ProductCheck;
 }
 
 /**
- * Opens the device that models would be loaded on and tries it.
+ * Opens the device that models would be loaded on and checks it.
  *
  * @throws {GpuError} if there is none, or its driver fails
  */
@@ -32,8 +32,8 @@ export async function examineDevice(options: DeviceOptions = {}): Promise<Device
 }
 
 /**
- * Bytes per second that a plain read of that device's memory reaches. Decoding reads all weights once per
- * token, so that it is never faster than this.
+ * Bytes per second that a plain read of the device's memory reaches. Decoding reads all weights
+ * once per token, so this bounds its speed.
  *
  * @throws {GpuError} if there is none, or its driver fails
  */

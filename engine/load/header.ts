@@ -1,29 +1,32 @@
-// What the header of a model file says, as plain data for people and programs that show it. What the
-// engine makes of it is inspect.ts.
+// The header of a model file as plain data, for people and programs that show it. inspect.ts tells
+// what the engine understands of it.
 
 import { inSlices } from "../async.ts";
 import { type MetadataValue, readGguf } from "../gguf/mod.ts";
 
-/** A value of a header; numbers beyond 2^53 are rounded. */
+/** A value of a header. Numbers beyond 2^53 are rounded. */
 export type HeaderValue = string | number | boolean | HeaderValue[];
 
-/** The header of a model file, of a split model that of all its files. */
+/** The header of a model file. For a split model, of all its files together. */
 export interface FileHeader {
-  /** In the order of the file. */
+  /** The keys, in the order of the file. */
   metadata: Record<string, HeaderValue>;
-  /** In the order of the file; the length of a row comes first in a shape. */
+  /** The tensors, in the order of the file. Shapes begin with the length of a row. */
   tensors: { name: string; type: string; shape: number[] }[];
   /** Number of weights. */
   parameterCount: number;
 }
 
-/** How much of a header is read. */
+/** Options of readHeader(). */
 export interface HeaderOptions {
-  /** Arrays with more elements, such as vocabularies, come empty. Default: none does. */
+  /**
+   * Most elements of an array. Longer ones, such as vocabularies, are replaced by empty ones.
+   * Default: unlimited.
+   */
   longestArray?: number;
 }
 
-/** Values that are copied between two pauses. */
+/** Values that are copied between two pauses of the thread. */
 const STEP_VALUES = 4096;
 
 /** Reads the header of a GGUF file. Errors: GgufError. */
@@ -46,14 +49,17 @@ export async function readHeader(
   };
 }
 
-/** Copies values, and yields now and then: vocabularies have hundreds of thousands. */
+/**
+ * Copies values, and yields now and then, because vocabularies have hundreds of thousands of
+ * elements.
+ */
 function* plainValues(
   metadata: Readonly<Record<string, MetadataValue>>,
   longestArray: number,
 ): Generator<void, Record<string, HeaderValue>> {
   const values: Record<string, HeaderValue> = {};
   for (const [key, value] of Object.entries(metadata)) {
-    // A key of the file may be named "__proto__".
+    // defineProperty, because a key of the file may be named "__proto__".
     const copy = yield* plain(value, longestArray);
     Object.defineProperty(values, key, { value: copy, enumerable: true });
   }

@@ -1,4 +1,4 @@
-// What is known of a model from its header alone, without a GPU.
+// What the header of a model's file tells, without a device.
 
 import { createTokenizer, type Tokenizer } from "../../tokenizer/mod.ts";
 import { detectAnswerFormat } from "../chat/mod.ts";
@@ -8,17 +8,17 @@ import { findFillInMiddleTokens } from "../prompt/mod.ts";
 import type { LoadOptions, ModelInfo } from "../types.ts";
 import { viewAsDecoder, visionFault } from "../vision/mod.ts";
 
-/** Greatest `pooling_type` that says something; -1, as unsigned, says nothing. */
+/** Greatest `pooling_type` with a meaning. -1, read as unsigned, means "unspecified". */
 const LAST_POOLING_TYPE = 4;
 
-/** Characters of a template that are looked at: genuine ones have some 20,000. */
+/** Characters of a template that are searched. Real templates have some 20,000. */
 const LONGEST_TEMPLATE = 1 << 20;
 
 /**
- * Reads a file's header.
+ * Reads the header of a model's file.
  *
- * @param options projector: path of the file with its image encoder, if that is another one
- * @throws {GgufError} if a header is not what it should be
+ * @param options projector: path of the file with the image encoder, if that is a file of its own
+ * @throws {GgufError} if a header is malformed
  */
 export async function inspectModel(
   path: string | URL,
@@ -28,15 +28,15 @@ export async function inspectModel(
   return describeModel(gguf, projector === undefined ? gguf : await readGguf(projector));
 }
 
-/** Loads a vocabulary alone: no GPU is touched. Errors: GgufError, TokenizerError. */
+/** Loads a vocabulary without any device. Errors: GgufError, TokenizerError. */
 export async function loadTokenizer(path: string | URL): Promise<Tokenizer> {
   return createTokenizer(viewAsDecoder(await readGguf(path)).metadata);
 }
 
 /**
- * The facts of a header that has been read.
+ * The facts of a header that was read.
  *
- * @param projector header of the file with its image encoder
+ * @param projector header of the file with the image encoder
  * @throws {GgufError} if it names no architecture
  */
 export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
@@ -67,7 +67,7 @@ export function describeModel(gguf: GgufFile, projector = gguf): ModelInfo {
   };
 }
 
-/** The declared file type, else the type that most bytes are of. */
+/** The declared file type, or else the tensor type with the most bytes. */
 function quantizationOf(gguf: GgufFile, metadata: MetadataReader): string {
   const declared = metadata.has("general.file_type")
     ? fileTypeName(metadata.count("general.file_type"))

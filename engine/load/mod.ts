@@ -1,4 +1,4 @@
-// From a GGUF file to a model on a device, and what can be told of a file without one.
+// From a GGUF file to a model on a device, and what a file tells without a device.
 
 export { assemble, type Assembly } from "./assemble.ts";
 export { type DeviceExamination, examineDevice, measureReadBandwidth } from "./examine_device.ts";

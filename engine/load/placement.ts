@@ -1,6 +1,6 @@
-// Which parts of a model go to the GPU, and the devices for that. The last layers are on the GPU, as
-// the head is, so that a step goes from the CPU to the GPU once; of a mixture the experts can stay
-// behind, which are most of its bytes and little of its work.
+// Which parts of a model go to the GPU, and the devices for them. The last layers and the head are
+// on the GPU, so that a step goes from the CPU to the GPU only once. The experts of a mixture can
+// stay on the CPU: they are most of its bytes and little of its work.
 
 import {
   chooseDevice,
@@ -15,23 +15,23 @@ import { Config } from "../nn/mod.ts";
 import type { GpuShare } from "../types.ts";
 import { type Placement, wholeOn } from "../weights/mod.ts";
 
-/** Tensors of all experts of a layer together, and what belongs to them. */
+/** Tensors with all experts of a layer, including their scales and biases. */
 const OF_EXPERTS = /_exps\./;
 
-/** The devices of a model. Disposing of them frees all that it holds. */
+/** The devices of a model. Disposing of them frees all their memory. */
 export interface ModelDevices extends Disposable {
   readonly placement: Placement;
-  /** Each with an account of its own. */
+  /** All devices. Each counts its own memory. */
   readonly all: readonly Device[];
   /** Resolves when one of them is lost. */
   readonly lost: Promise<DeviceLostError>;
 }
 
-/** What the places of a model's parts follow from. */
+/** The facts of a model on which its placement depends. */
 export interface Layout {
-  /** Layers of the model, and its head: the most that can be on the GPU. */
+  /** Number of layers plus one for the head: the most that can be on the GPU. */
   readonly layers: number;
-  /** Layers that are a mixture of experts. */
+  /** Number of layers with experts. */
   readonly expertLayers: number;
 }
 
@@ -46,7 +46,7 @@ export function layoutOf(gguf: GgufFile): Layout {
   };
 }
 
-/** Which devices a model needs for that share of it on the GPU. */
+/** Which devices a model needs for this share of it on the GPU. */
 export function devicesFor(layout: Layout, share: GpuShare): { gpu: boolean; cpu: boolean } {
   const { layers, experts } = boundsOf(layout, share);
   const isWhole = layers === layout.layers && (layout.expertLayers === 0 || experts === 0);
@@ -54,7 +54,7 @@ export function devicesFor(layout: Layout, share: GpuShare): { gpu: boolean; cpu
   return { gpu: layers > 0, cpu: !isWhole };
 }
 
-/** How many layers are on the GPU, and from which layer on their experts are. */
+/** The number of layers on the GPU, and the first layer whose experts are there. */
 function boundsOf({ layers }: Layout, { gpuLayers = -1, gpuExpertLayers = -1 }: GpuShare) {
   const onGpu = gpuLayers < 0 ? layers : Math.min(gpuLayers, layers);
   const withExperts = gpuExpertLayers < 0 ? layers : gpuExpertLayers;
@@ -62,10 +62,10 @@ function boundsOf({ layers }: Layout, { gpuLayers = -1, gpuExpertLayers = -1 }: 
 }
 
 /**
- * Puts a model on devices that are open, or dry ones.
+ * Places a model on open or dry devices.
  *
- * @param gpu the device of what is on the GPU; undefined if nothing is
- * @param cpu the device of the rest; undefined if there is none
+ * @param gpu the device for the GPU's part; undefined if that is empty
+ * @param cpu the device for the rest; undefined if that is empty
  */
 export function place(
   { gpu, cpu }: { gpu?: Device | undefined; cpu?: Device | undefined },
@@ -101,15 +101,18 @@ export function place(
   };
 }
 
-/** Which devices to open. */
+/** The devices to open. */
 export interface DevicesOptions extends GpuShare {
-  /** The device that layers are put on as `gpuLayers` says. Default: what the machine has. */
+  /** The device for the layers that `gpuLayers` counts. Default: the best one of the machine. */
   device?: DeviceOptions | undefined;
-  /** The one for the others. Default: the CPU, and where `device` is that, everything is on it. */
+  /**
+   * The device for the other layers. Default: the CPU. If `device` is the CPU too, it has all
+   * layers.
+   */
   beside?: DeviceOptions | undefined;
 }
 
-/** Opens the devices of a model. Errors: GpuError. */
+/** Opens the devices of a model. Errors: GpuError if there is none, or its driver fails. */
 export async function openDevices(gguf: GgufFile, options: DevicesOptions): Promise<ModelDevices> {
   const layout = layoutOf(gguf);
   const { kind } = await chooseDevice(options.device);

@@ -1,5 +1,5 @@
-// From texts to vectors: the hidden states of a text's tokens, pooled as the file says (mean, the
-// first token, the last one) and normalized to length one, as sentence encoders are used (Reimers and
+// From texts to vectors: the hidden states of a text's tokens are pooled as the file says (mean,
+// first token or last token) and normalized to length one, as in sentence encoders (Reimers and
 // Gurevych 2019). A model without pooling gives the state of the last token.
 
 import { taint, type Tokenizer } from "../../tokenizer/mod.ts";
@@ -11,11 +11,13 @@ import { poolingOf } from "../nn/mod.ts";
 import { checkTokens } from "../prompt/mod.ts";
 import type { EmbedInput, EmbedRequest, EmbedResult } from "../types.ts";
 
-/** How many characters of a long text are encoded at first: what is cut off needs no tokens. */
+/**
+ * Characters of a long text that are encoded first. The part that is cut off need not be encoded.
+ */
 const FIRST_CHARACTERS = 1 << 16;
 
 /**
- * Embeds texts or token ids, as many at a time as fit into a step, so that other requests run in between.
+ * Embeds texts or token ids. Each step takes as many as fit, so that other requests run in between.
  * Errors: RequestError, ContextLengthError, NotFiniteError; the signal's reason.
  */
 export async function embed(
@@ -51,7 +53,9 @@ export async function embed(
   return { embeddings, promptTokens };
 }
 
-/** The tokens of the inputs from `first` on that fit a step together, at least of one. */
+/**
+ * The tokens of the inputs from `first` on that fit into one step together, but at least one input.
+ */
 function encodeSome(
   context: GenerateContext & Assembly,
   inputs: readonly EmbedInput[],
@@ -71,7 +75,7 @@ function encodeSome(
   return sequences;
 }
 
-/** Tokens of a text with the special ones that its model was trained on. */
+/** Tokens of a text, with the special tokens that its model was trained on. */
 function tokensOf(
   { tokenizer, contextLength }: GenerateContext,
   input: EmbedInput,
@@ -85,20 +89,21 @@ function tokensOf(
   checkTokens(tokens, tokenizer, `Cannot embed text ${index}`);
   if (tokens.length <= contextLength) return tokens;
   if (!truncate) throw new ContextLengthError(tokens.length, contextLength);
-  // What ends a text ends a shortened one too.
+  // A text that is cut off keeps its closing token.
   const end = typeof input === "string" ? tokenizer.encode("", { eos: true }) : [];
   return [...tokens.slice(0, contextLength - end.length), ...end];
 }
 
 /**
- * Tokens of a text, in which nothing is a control token: texts to embed are data. Where they are more
- * than the window takes, of its beginning alone.
+ * Tokens of a text. Texts to embed are data, so nothing in them is a control token. If the text is
+ * longer than the window, only its beginning is encoded.
  */
 function encode(tokenizer: Tokenizer, text: string, contextLength: number): number[] {
   for (let length = FIRST_CHARACTERS;; length *= 2) {
     checkpoint();
     const tokens = tokenizer.encode(taint(text.slice(0, length)), { bos: true, eos: true });
-    // Twice the window: the end of the beginning may be other tokens than it is in the whole text.
+    // Twice the window, because the last tokens of the cut beginning may differ from those of the
+    // whole text.
     if (length >= text.length || tokens.length > 2 * contextLength) return tokens;
   }
 }
@@ -110,7 +115,7 @@ function meanOf(rows: Float32Array, count: number): Float32Array {
   return Float32Array.from(sums, (sum) => sum / count);
 }
 
-/** The vector at length one; zeros stay zeros. */
+/** The vector scaled to length one. A vector of zeros stays as it is. */
 function normalized(vector: Float32Array): Float32Array {
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
   return length > 0 ? vector.map((value) => value / length) : vector.slice();

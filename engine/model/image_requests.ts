@@ -1,6 +1,6 @@
-// Requests with images: they are read before what the request asks for runs, and before that they are
-// counted, by their headers, so that none is read for a prompt that is too long, or for a turn that is
-// dropped. Requests without any go on as they are, at once.
+// Requests with images. First the headers of all images tell how many rows they will have, so that
+// none is decoded if the prompt is too long or its message is dropped. Then the images of the
+// prompt are decoded, before the request runs. Requests without images run at once.
 
 import { cancellable, flagsOf } from "../cancellation.ts";
 import { chat, type ChatContext, chatPrompt, countTokens, type SplitPrompt } from "../chat/mod.ts";
@@ -24,11 +24,11 @@ import { ImageError, type LoadedVision } from "../vision/mod.ts";
 
 /** A model that may read images. */
 export interface ImageContext extends ChatContext {
-  /** Undefined where it reads text alone. */
+  /** Undefined if the model reads text alone. */
   readonly vision: Pick<LoadedVision, "reader"> | undefined;
 }
 
-/** As generate(), with the images of the request. Errors also: ImageError. */
+/** generate() with the images of the request. Errors: those of generate(), ImageError. */
 export function generateWithImages(
   context: ImageContext,
   { images = [], ...request }: GenerateRequest,
@@ -54,7 +54,7 @@ export function generateWithImages(
   }, request.signal);
 }
 
-/** As chat(), with the images of the messages. Errors also: ImageError. */
+/** chat() with the images of the messages. Errors: those of chat(), ImageError. */
 export function chatWithImages(
   context: ImageContext,
   request: ChatRequest,
@@ -72,7 +72,7 @@ export function chatWithImages(
   }, request.signal);
 }
 
-/** As countTokens(), with the images of the messages. Errors also: ImageError. */
+/** countTokens() with the images of the messages. Errors: those of countTokens(), ImageError. */
 export async function countTokensWithImages(
   context: ImageContext,
   request: ChatRequest,
@@ -86,7 +86,7 @@ export async function countTokensWithImages(
   );
 }
 
-/** What the model reads of an image: all tiles. Errors: ImageError, RequestError. */
+/** The embeddings of an image, of all its tiles. Errors: ImageError, RequestError. */
 export async function embedImage(
   context: ImageContext,
   image: ImageData,
@@ -110,7 +110,10 @@ function readerOf({ vision }: ImageContext): LoadedVision["reader"] {
   );
 }
 
-/** Images as they will be read. Errors: ImageError with the number of the image; RequestError. */
+/**
+ * The sizes of images, from their headers. Errors: ImageError with the number of the image;
+ * RequestError.
+ */
 function measureImages(context: ImageContext, images: readonly ImageData[]): ReadImage[] {
   const reader = readerOf(context);
   return images.map((image, i) => {
@@ -123,9 +126,10 @@ function measureImages(context: ImageContext, images: readonly ImageData[]): Rea
 }
 
 /**
- * Reads the images that a prompt has, one after the other; the others stay measured only.
+ * Reads the images that the prompt contains, one after the other. Those of dropped messages stay
+ * unread.
  *
- * @param promptOf the prompt with such images
+ * @param promptOf makes the prompt, given the images
  * @throws {ImageError} with the number of the image, counted from one, if there are several
  * @throws {RequestError} if the model reads text alone; what `promptOf` throws; the signal's reason
  */
@@ -151,12 +155,14 @@ async function readUsed(
   return read;
 }
 
-/** The same for prompts whose images are only measured: their rows have no values yet, so no columns. */
+/**
+ * The context for prompts whose images are only measured: their rows have no values, so no columns.
+ */
 function withoutValues(context: ImageContext): ImageContext {
   return context.images ? { ...context, images: { ...context.images, columns: 0 } } : context;
 }
 
-/** An error that says which of several images is meant. */
+/** The error, with the number of the image if there are several. */
 function numbered(error: unknown, index: number, images: readonly ImageData[]): unknown {
   if (!(error instanceof ImageError) || images.length === 1) return error;
   return new ImageError(error.state, `image ${index + 1} of ${images.length}`);
@@ -166,7 +172,10 @@ function hasImages({ messages }: ChatRequest): boolean {
   return messages.some(({ images = [] }) => images.length > 0);
 }
 
-/** A request with marks for its images, and what puts images in their place. */
+/**
+ * A request with marks instead of its images, and the function that puts images in the marks'
+ * places.
+ */
 function placeImages(request: ChatRequest) {
   const marks = new ImageMarks();
   const placed = { ...request, messages: marks.placeInMessages(request.messages) };
@@ -175,7 +184,7 @@ function placeImages(request: ChatRequest) {
   return { placed, images: marks.images, splitBy };
 }
 
-/** A stream that begins once it is known, and ends without an event if it is aborted before. */
+/** A stream that is not known yet. It has no events if it is aborted before it is known. */
 async function* later<T>(
   start: () => Promise<AsyncIterable<T>>,
   signal: AbortSignal | undefined,

@@ -1,4 +1,4 @@
-// A loaded model: chats, completions, embeddings and tokens of it, in the thread of its device.
+// A loaded model: its chats, completions, embeddings and tokens, in the thread of its device.
 
 export {
   type ModelProfile,

@@ -1,5 +1,5 @@
 // A model in this process: the GGUF file, its weights on a device of its own, its tokenizer and
-// template, and the scheduler that runs its sequences. Closing it gives everything back.
+// template, and the scheduler that runs its sequences. Closing it frees everything.
 
 import type { DeviceOptions } from "../../kernels/mod.ts";
 import {
@@ -58,53 +58,54 @@ export interface Model extends ChatModel {
   /** The vocabulary of the file. */
   readonly tokenizer: Tokenizer;
   /**
-   * Logits of every position of `tokens` as a fresh sequence: [tokens, vocabulary].
+   * Logits of every position of `tokens` as a new sequence: [tokens, vocabulary].
    * @param tokens ids, and images in between: a position for each of their rows
    * @param options chunkSize: most tokens per step; default as many as fit
    */
   logits(tokens: readonly PromptItem[], options?: { chunkSize?: number }): Promise<Float32Array>;
   /**
-   * The same for several sequences, whose rows share steps.
-   * @param options prefix: tokens that come before each of them, which are run once
+   * Logits of several sequences, whose rows share steps.
+   * @param options prefix: tokens that precede each of them, and are run once
    */
   batchLogits(
     sequences: readonly (readonly PromptItem[])[],
     options?: { chunkSize?: number; prefix?: readonly PromptItem[] },
   ): Promise<Float32Array[]>;
-  /** What its steps run, in order; the choice of tokens comes after these. */
+  /** The operations of a step, in order. Sampling comes after these. */
   readonly operations: readonly OperationInfo[];
   /**
-   * Has `tell` told what each operation of each step takes and does, until the result is disposed of.
-   * Meanwhile each operation runs by itself and each step waits for the one before, so that a step
-   * takes longer than others do. A `tell` that throws is taken off, and the requests of that step end
-   * with {@linkcode TapError}.
+   * Traces the model: `tell` receives the time and the work of each operation of each step, until
+   * the result is disposed of. Meanwhile each operation runs by itself and each step waits for the
+   * one before, so steps take longer. A `tell` that throws is removed, and the requests of that
+   * step end with {@linkcode TapError}.
    */
   trace(tell: (step: StepTrace) => void): Disposable;
   /**
-   * Has `visit` receive what the selected operations write, before the next one runs, until the result
-   * is disposed of; what it gives back stands in its place. Taps of one operation come in the order in
-   * which they were set. Meanwhile prompts run whole: they take nothing from the prefix cache, and give
-   * nothing to it. A tap whose visit fails is taken off, and the requests of that step end with
-   * {@linkcode TapError}.
+   * Taps the model: `visit` receives what the selected operations write, before the next one runs,
+   * until the result is disposed of. What `visit` returns replaces the values. Several taps of one
+   * operation run in the order in which they were set. Meanwhile prompts run whole: they neither
+   * read nor fill the prefix cache. A tap whose visit fails is removed, and the requests of that
+   * step end with {@linkcode TapError}.
    *
-   * @throws RequestError where no such operation writes floats
+   * @throws RequestError if no such operation writes floats
    */
   tap(selection: TapSelection, visit: TapVisit): Disposable;
 }
 
-/** How {@linkcode loadModel} loads. */
+/** The options of {@linkcode loadModel}. */
 export interface LocalLoadOptions extends LoadOptions {
-  /** The GPU to use; see {@linkcode DeviceOptions}. */
+  /** The device to use; see {@linkcode DeviceOptions}. */
   device?: DeviceOptions;
-  /** What computes the layers that `gpuLayers` leaves. Default: the CPU. */
+  /** The device of the layers beyond `gpuLayers`. Default: the CPU. */
   beside?: DeviceOptions;
 }
 
 /**
- * Loads a GGUF model into the memory of the GPU.
+ * Loads a GGUF model into the memory of a device.
  *
  * @param path a file path or a file: URL
- * @throws GgufError, UnsupportedModelError, TokenizerError, GpuError, GpuMemoryError; the signal's reason
+ * @throws GgufError, UnsupportedModelError, TokenizerError, GpuError, GpuMemoryError; the signal's
+ *   reason
  */
 export async function loadModel(
   path: string | URL,
@@ -139,7 +140,7 @@ class LocalModel implements Model {
     this.warnings = [...warnings, ...context.tokenizer.warnings];
     this.#context = context;
     this.#devices = devices;
-    // A lost device ends what runs on it; whoever wants to go on loads the model afresh.
+    // A lost device ends all requests. To go on, the caller has to load the model again.
     devices.lost.then((error) => context.scheduler.close(error));
   }
 
@@ -162,9 +163,10 @@ class LocalModel implements Model {
   }
 
   /**
-   * Answers a request for nothing: devices clear memory when it is first used, and code is compiled
-   * while it runs; the first request of a user shall be as fast as later ones. What fails here fails
-   * there too, and is told there. Errors: the signal's reason.
+   * Runs a small request, so that the user's first request is as fast as later ones: devices clear
+   * memory when it is first used, and JavaScript is compiled while it runs. A failure is ignored
+   * here, because the first request will fail the same way and report it. Errors: the signal's
+   * reason.
    */
   async warmUp(signal?: AbortSignal): Promise<void> {
     const prompt = "Hello there";
@@ -252,7 +254,7 @@ class LocalModel implements Model {
     sequences: readonly (readonly PromptItem[])[],
     { chunkSize, prefix = [] }: { chunkSize?: number; prefix?: readonly PromptItem[] } = {},
   ): Promise<Float32Array[]> {
-    // Each has to be a prompt by itself, and with the prefix.
+    // Each sequence has to be a valid prompt, alone and after the prefix.
     for (const tokens of sequences) {
       encodePrompt(this.#context, { prompt: [...prefix, ...tokens] });
     }

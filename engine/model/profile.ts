@@ -1,13 +1,13 @@
-// Where the time of a model goes: a prompt and an answer with every operation traced, summed by
-// operation and by layer, beside the same without a trace.
+// The profile of a model: where its time goes. A prompt and an answer run with every operation
+// traced, summed by operation and by layer, and once more without a trace for comparison.
 
 import type { Work } from "../../kernels/mod.ts";
 import type { OperationTrace, StepTrace } from "../run/mod.ts";
 import type { Model } from "./model.ts";
 
-/** What to profile. */
+/** Options of profileModel(). */
 export interface ProfileOptions {
-  /** Tokens of the prompt, at least 2. With the answer it has to fit the model's window. */
+  /** Tokens of the prompt, at least 2. Prompt and answer together have to fit the window. */
   promptTokens: number;
   /** Tokens of the answer, at least 2. */
   tokens: number;
@@ -15,41 +15,41 @@ export interface ProfileOptions {
   signal?: AbortSignal;
 }
 
-/** Operations of one kind, all of the phase. */
+/** The sum of all operations of one kind in a phase. */
 export interface OperationSum extends Work {
-  /** How often they ran. */
+  /** Number of calls. */
   calls: number;
-  /** What they took. */
+  /** Seconds that the calls took. */
   seconds: number;
-  /** Of these, what the thread of the model computed itself, on a CPU; else 0. */
+  /** Seconds of these that the model's own thread computed, on the CPU device; else 0. */
   hostSeconds: number;
 }
 
-/** The steps of a prompt, or of an answer. */
+/** The steps of a prompt or of an answer. */
 export interface PhaseProfile {
   /** Steps that were traced. */
   steps: number;
-  /** Tokens that these were fed. */
+  /** Tokens that were fed in these steps. */
   tokens: number;
-  /** What the traced steps took, by the clock. */
+  /** Seconds that the traced steps took, by the clock. */
   seconds: number;
-  /** What as many tokens take without a trace, by the clock. */
+  /** Seconds that as many tokens take without a trace, by the clock. */
   untracedSeconds: number;
-  /** By the name of the operation, longest first. */
+  /** Sums by name of the operation, the longest first. */
   operations: Map<string, OperationSum>;
-  /** By layer, in order; undefined for what belongs to none, which is the last. */
+  /** Sums by layer, in order. Operations without a layer are under `undefined`, last. */
   layers: Map<number | undefined, OperationSum>;
 }
 
-/** Where the time of a model goes. */
+/** The profile of a model. */
 export interface ModelProfile {
   /** Reading the prompt. */
   prefill: PhaseProfile;
-  /** Writing the answer, a token in each step; missing where the model writes none. */
+  /** Decoding the answer, one token per step; missing if the model generates no text. */
   decode?: PhaseProfile;
 }
 
-/** Sums traces of operations that have the same key. */
+/** Sums the traces of operations that have the same key. */
 export function sumOperations<Key>(
   steps: readonly StepTrace[],
   keyOf: (operation: OperationTrace) => Key,
@@ -72,18 +72,18 @@ export function sumOperations<Key>(
 }
 
 /**
- * Profiles a model that nothing else uses meanwhile.
+ * Profiles a model. Nothing else may use it meanwhile.
  *
  * @throws {ContextLengthError} if prompt and answer do not fit; the signal's reason
  */
 export async function profileModel(model: Model, options: ProfileOptions): Promise<ModelProfile> {
   const writes = model.operations.some(({ output }) => output === "logits");
   const run = writes ? generate : embed;
-  await run(model, options, 0); // what is not warm by now is not to count
+  await run(model, options, 0); // a warm-up, so that one-time costs do not count
   const untraced = await run(model, options, 1);
   const steps: StepTrace[] = [];
   {
-    // A GPU's clock is measured, and its buffers are made, when it is first asked.
+    // The first trace allocates buffers and calibrates the GPU's clock, so it is made here.
     using _trace = model.trace(() => {});
     await run(model, { ...options, promptTokens: 2, tokens: 2 }, 3);
   }
@@ -91,7 +91,7 @@ export async function profileModel(model: Model, options: ProfileOptions): Promi
     using _trace = model.trace((step) => steps.push(step));
     await run(model, options, 2);
   }
-  // The step that reads the end of the prompt gives the first token.
+  // The step that reads the end of the prompt also samples the first token.
   const first = writes ? steps.findIndex(({ outputs }) => outputs > 0) + 1 : steps.length;
   const decoded = steps.slice(first);
   return {
@@ -113,7 +113,7 @@ function phaseOf(steps: readonly StepTrace[], untracedSeconds: number): PhasePro
   };
 }
 
-/** Prompts differ from their first token on, lest the beginning of one be known from another. */
+/** Prompts differ in their first token, so that none finds its beginning in the prefix cache. */
 function promptOf({ promptTokens }: ProfileOptions, run: number): number[] {
   return Array.from({ length: promptTokens }, (_, i) => (i * 37 + 11 + 13 * run) % 120);
 }
