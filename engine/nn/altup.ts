@@ -1,6 +1,7 @@
-// AltUp (Baykal et al. 2023), Alternating Updates: a residual of several streams, of which a layer
-// computes on one. Before the layer every stream is predicted from all of them; after it, all are
-// corrected by what the active one turned out to be. As Gemma 3n has it, whose first is the active.
+// AltUp (Baykal et al. 2023), Alternating Updates: the residual has several streams, and a layer
+// computes on only one of them. Before a layer, every stream is predicted from all streams. After
+// it, all are corrected by the difference between the active stream's prediction and result. This
+// is the variant of Gemma 3n, whose first stream is the active one.
 
 import type { Columns, FloatRows, MixOptions, Norm } from "../../kernels/mod.ts";
 import type { Stack } from "../weights/mod.ts";
@@ -9,19 +10,19 @@ import type { Config } from "./config.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Network } from "./network.ts";
 
-/** A layer's weights. */
+/** The weights of a layer. */
 export interface AltUpWeights {
   norm: Norm;
   router: Stack;
   predict: Stack;
   correct: Stack;
-  /** A factor per column of what is read of the corrected stream: [1, width]. */
+  /** A factor for each column of the corrected stream, applied where it is read: [1, width]. */
   scale: FloatRows;
 }
 
-/** The streams of the residual; x is what a layer computes on, [rows, width]. */
+/** The streams of the residual. `x` is the stream that a layer computes on: [rows, width]. */
 export class AltUp {
-  /** Side by side: [rows, count * width]. */
+  /** The streams, side by side: [rows, count * width]. */
   readonly streams: FloatRows;
   readonly #network: Network;
   readonly #width: number;
@@ -30,7 +31,10 @@ export class AltUp {
   constructor(
     network: Network,
     width: number,
-    /** From the active stream to the others, one below the other, and from each of them back. */
+    /**
+     * Projections from the active stream to the others, joined into one matrix, and from each of
+     * those back.
+     */
     readonly projections: { to: Stack; from: readonly Stack[] },
   ) {
     this.#network = network;
@@ -39,7 +43,7 @@ export class AltUp {
     this.streams = network.scratch("streams", this.#count * width);
   }
 
-  /** Streams = x and its projections, which are given its magnitude. */
+  /** Streams = x and its projections, scaled to the magnitude of x. */
   begin(x: FloatRows): void {
     const network = this.#network;
     const { to } = this.projections;
@@ -50,7 +54,7 @@ export class AltUp {
     this.#matchMagnitude(this.#from(1), { rows: x }, count);
   }
 
-  /** Streams += their mix; x = the active one. */
+  /** Streams += the predicted mix of them; x = the active stream. */
   predict(x: FloatRows, weights: AltUpWeights): void {
     const count = this.#count;
     this.#read(0, x);
@@ -59,7 +63,7 @@ export class AltUp {
     this.#read(0, x);
   }
 
-  /** Streams += their shares of x less the active one; x = the active one, scaled. */
+  /** Streams += coefficients * (x - active stream); x = the active stream, scaled. */
   correct(x: FloatRows, weights: AltUpWeights): void {
     const network = this.#network;
     const shares = this.#route(x, weights, weights.correct);
@@ -69,16 +73,18 @@ export class AltUp {
     network.elementwise("multiply", { rows: x }, { x: { rows: weights.scale }, broadcast: true });
   }
 
-  /** Every stream but the active one += x. */
+  /** Every stream except the active one += x. */
   addToOthers(x: FloatRows): void {
     const options = { count: this.#count - 1, x: { rows: x } };
     this.#network.elementwise("add", this.#from(1), options);
   }
 
-  /** x = the mean of the active stream and the others' projections, which are given its magnitude. */
+  /**
+   * x = the mean of the active stream and the projections of the others, scaled to its magnitude.
+   */
   end(x: FloatRows): void {
     const network = this.#network;
-    network.beginLayer(); // none: its matrices are not those of the last layer's device
+    network.beginLayer(); // belongs to no layer, so it runs on the device of the head
     this.#read(0, x);
     this.projections.from.forEach((from, i) => {
       const other = network.scratch("stream", this.#width);
@@ -90,7 +96,7 @@ export class AltUp {
     network.elementwise("scale", { rows: x }, { factor: 1 / this.#count });
   }
 
-  /** A stream, and those after it for whoever takes several. */
+  /** The columns of one stream, and of those after it for operations that take several. */
   #from(index: number): Columns {
     const width = this.#width;
     return { rows: this.streams, first: index * width, columns: width, step: width };
@@ -117,7 +123,7 @@ export class AltUp {
   }
 }
 
-/** Loads what belongs to no layer. Errors: GgufError. */
+/** Loads the weights that belong to no layer. Errors: GgufError. */
 export async function loadAltUp({ network, top, config }: ModelBuilder): Promise<AltUp> {
   const { width } = config;
   const others = streamsOf(config) - 1;
@@ -131,7 +137,7 @@ export async function loadAltUp({ network, top, config }: ModelBuilder): Promise
   return new AltUp(network, width, { to, from });
 }
 
-/** Loads what belongs to a layer. Errors: GgufError. */
+/** Loads the weights of a layer. Errors: GgufError. */
 export async function loadAltUpWeights(layer: LayerWeights): Promise<AltUpWeights> {
   const { width } = layer.config;
   const streams = streamsOf(layer.config);
@@ -148,7 +154,7 @@ export async function loadAltUpWeights(layer: LayerWeights): Promise<AltUpWeight
   };
 }
 
-/** Streams of the residual: four in all published models, whose first is the active one. */
+/** The number of streams. Published models have four, of which the first is the active one. */
 function streamsOf(config: Config): number {
   if (config.countOr("altup.active_idx", 0) !== 0) {
     throw config.error("altup.active_idx", "streams after the first cannot be the active one");

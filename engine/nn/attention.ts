@@ -20,7 +20,9 @@ import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 import type { Rope } from "./rope.ts";
 
-/** How a layer attends. Weights: attn_q, attn_k and attn_v, or attn_qkv; attn_output; attn_sinks. */
+/**
+ * The options of a layer. Weights: attn_q, attn_k and attn_v, or attn_qkv; attn_output; attn_sinks.
+ */
 export interface AttentionConfig extends Omit<AttentionOptions, "scale" | "sinks" | "first"> {
   /** Default 1 / sqrt(headDim). */
   scale?: number;
@@ -28,31 +30,36 @@ export interface AttentionConfig extends Omit<AttentionOptions, "scale" | "sinks
   rope?: Rope | undefined;
   /** Norms attn_q_norm and attn_k_norm: of each head, or of all heads' columns as one vector. */
   queryKeyNorm?: "head" | "row" | undefined;
-  /** Only some models of the architecture have these norms. */
+  /** Whether only some models of the architecture have these norms. */
   queryKeyNormOptional?: boolean;
-  /** Every head has weights of its own in these norms. */
+  /** Whether every head has weights of its own in these norms. */
   queryKeyNormPerHead?: boolean;
-  /** Kind of these norms; default "rms". `plain`: of each head, without weights. */
+  /** Kind of these norms. Default "rms". */
   queryKeyNormKind?: "rms" | "layer";
-  /** Norms each head of queries and keys without weights, after the rotation. */
+  /** Whether each head of queries and keys is normed without weights, after the rotation. */
   plainNorm?: boolean | undefined;
   /** Whether the norms come after the rotation. */
   normAfterRope?: boolean;
-  /** Norms each head of the values without weights. */
+  /** Whether each head of the values is normed without weights. */
   valueNorm?: boolean;
-  /** attn_q holds a gate beside each head's query: the result is multiplied by its sigmoid. */
+  /**
+   * Whether attn_q holds a gate beside each head's query. The result is multiplied by its sigmoid.
+   */
   gated?: boolean;
-  /** The cache of another layer, read but not written: the layer has queries only. */
+  /** The cache of another layer, for layers that only have queries: it is read but not written. */
   sharedCache?: LayerCache | undefined;
   /**
-   * Which biases the architecture always has: those of queries, keys and values, or with them that of
-   * the output. "together": some models have all of them. Default: some models have those of queries,
-   * keys and values, and some that of the output.
+   * Which biases the architecture always has: those of queries, keys and values ("qkv"), or also
+   * that of the output ("all"). "together": all of them or none. Default: those of queries, keys
+   * and values are optional, and so is that of the output.
    */
   biases?: "qkv" | "all" | "together";
-  /** In models without attn_v the values are the keys as projected; layers of such a kind are alike. */
+  /**
+   * If set, layers without attn_v take the projected keys as values. The string names the kind of
+   * layers; either all layers of a kind have attn_v, or none.
+   */
   keysAsValues?: string | undefined;
-  /** The layer has attn_sinks. */
+  /** Whether the layer has attn_sinks. */
   sinks?: boolean;
   /** Multiplies the block's output. */
   gain?: number;
@@ -61,7 +68,7 @@ export interface AttentionConfig extends Omit<AttentionOptions, "scale" | "sinks
 /** An attention layer with its weights. */
 export class AttentionBlock {
   readonly readers: Stack["readers"];
-  /** The layer's keys and values, for layers that share them. */
+  /** The layer's KV cache, for layers that share it. */
   readonly cache: LayerCache;
   readonly #network: Network;
 
@@ -87,7 +94,7 @@ export class AttentionBlock {
     this.#network.addLinear(this.#run(x), this.weights.output, y, postNorm);
   }
 
-  /** The heads' results, ready for the output projection. */
+  /** The heads' results, in the form that the output projection reads. */
   #run(x: Input): Input {
     const { config, weights } = this;
     const network = this.#network;
@@ -101,7 +108,7 @@ export class AttentionBlock {
       ...(weights.sinks ? { sinks: weights.sinks } : {}),
     };
     const { output } = weights;
-    // A cache does not move: who shares that of a layer on another device attends there.
+    // A cache stays on the device of its layer, so layers that share it attend on that device.
     const device = network.memory.deviceOf(this.cache);
     const isAway = device !== network.device;
     if (!gated && !isAway) return attend(network, rows, this.cache, options, output);
@@ -132,7 +139,7 @@ export class AttentionBlock {
       rotate(network, rows, sharedCache ? undefined : this.cache, shape, rope);
       return;
     }
-    // Queries and keys turn in place, are normed, and only then go to the cache.
+    // Queries and keys are rotated in place, then normed, and only then written to the cache.
     const both = { ...shape, heads: shape.heads + kvHeads, kvHeads: 0 };
     if (rope) rotate(network, rows, undefined, both, rope);
     this.#normHeads(rows, shape);
@@ -152,7 +159,10 @@ export class AttentionBlock {
   }
 }
 
-/** RoPE on queries in place; keys, rotated, and values into the cache, if there is one to write. */
+/**
+ * RoPE: rotates queries in place. Rotated keys, and values, go into the cache if the layer writes
+ * one.
+ */
 export function rotate(
   network: Network,
   rows: FloatRows,
@@ -173,7 +183,9 @@ export function rotate(
   network.addRows(operation);
 }
 
-/** softmax(q k^T * scale) v over the cache: [rows, heads * valueDim], for whoever reads it. */
+/**
+ * softmax(q k^T * scale) v over the cache, as new rows for their reader: [rows, heads * valueDim].
+ */
 export function attend(
   network: Network,
   queries: FloatRows,
@@ -192,7 +204,7 @@ export function attend(
   return network.produce("attended", heads * valueDim, reader, (y) => {
     const attention = (own: AttentionOptions, tiling: AttentionTiling) =>
       network.make.attention(queries, cache, state, y, own, tiling);
-    // A single row sees no more of an image than itself.
+    // A decoding row attends to no later row, so images need no care.
     const decode = attention({ ...options, wholeImages: false }, {
       tileRows: 1,
       split,
@@ -201,7 +213,7 @@ export function attend(
       partials: partials(limits.slots, maxSplits),
     });
     const prefill = attention(options, {
-      // Known when it is bound: layers to come may bound it further.
+      // Read when the operation is bound, because later layers may reduce it.
       get tileRows() {
         return network.tileRows;
       },
@@ -240,7 +252,9 @@ export function attend(
   });
 }
 
-/** Loads an attention layer. Errors: GgufError for a tensor that is missing or of another shape. */
+/**
+ * Loads an attention layer. Errors: GgufError for a tensor that is missing or has another shape.
+ */
 export async function loadAttention(
   layer: LayerWeights,
   config: AttentionConfig,
@@ -253,7 +267,8 @@ export async function loadAttention(
     throw layer.config.error("rope.dimension_count", state);
   }
   const { heads, kvHeads, headDim, valueDim = headDim, gain, gated, biases, sharedCache } = config;
-  // Of a layer that attends to the keys of another, files may have keys and values that nobody reads.
+  // If a layer attends to another layer's keys, its file may still contain keys and values that are
+  // not used.
   if (sharedCache) layer.ignore(/^attn_(k|v|k_norm)\./);
   const rows = projectionRows(layer, config);
   const outputName = layer.choose([["attn_output"], ["attn_out"]])[0];
@@ -311,7 +326,7 @@ function projectionRows(layer: LayerWeights, config: AttentionConfig): Rows[] {
     hasValues ? layer.all(v, values) : layer.all(k, keys),
   ];
   if (!gated) return [layer.all(q, heads * headDim), ...keysAndValues];
-  // Each head's rows are its query and then its gate.
+  // The rows of each head are its query, followed by its gate.
   const half = { count: heads, step: 2 * headDim, size: headDim };
   const queries = rowsOfEach(layer.name(q), { ...half, first: 0 });
   return [queries, ...keysAndValues, rowsOfEach(layer.name(q), { ...half, first: headDim })];

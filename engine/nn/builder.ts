@@ -1,5 +1,5 @@
-// What an architecture's file is written with: the model's numbers, its layers with their weights,
-// and the beginning and end that all models share.
+// The interface in which an architecture is written: the model's numbers, its layers with their
+// weights, and the beginning and end that all models share.
 
 import type { AttentionOptions, FloatRows, Norm } from "../../kernels/mod.ts";
 import { layerOf, OF_ENCODERS, type Stack, type WeightLoader } from "../weights/mod.ts";
@@ -9,31 +9,36 @@ import type { Network } from "./network.ts";
 import { longRopeFactors, readRope, type Rope, type RopeChoice } from "./rope.ts";
 import { readVocabulary, type Vocabulary } from "./vocabulary.ts";
 
-/** GGUF allows a scale beside every matrix; these ones few architectures apply. */
+/**
+ * GGUF allows a scale beside every matrix. Only few architectures apply those of feed-forward
+ * blocks.
+ */
 const FEED_FORWARD_SCALES = /\bffn_\w+\.scale$/;
 
-/** How a model ends. */
+/** The options of the model's output. */
 export interface OutputConfig {
   /** Soft cap of the logits. Default 0: none. */
   softcap?: number;
-  /** Whether all files have a head of their own; else it may be the embeddings, which is the default. */
+  /**
+   * Whether all files have a head. Default "optional": without one, the embeddings are the head.
+   */
   head?: "required" | "optional";
   /** Whether the head always has a bias. */
   bias?: "required";
 }
 
-/** A model while it is built. */
+/** A model that is being built. */
 export class ModelBuilder {
   /** Tensors that belong to no layer. */
   readonly top: Layer;
-  /** Tokens, and rows of the tables that have one for each. */
+  /** Number of tokens, and of rows in tables that have one for each token. */
   readonly vocabulary: Vocabulary;
 
   constructor(
     readonly network: Network,
     readonly weights: WeightLoader,
     readonly config: Config,
-    /** The window that was asked for, in tokens; what the model has may be less. */
+    /** The window that the user wants, in tokens. The model's own may be smaller. */
     readonly wantedContext: number,
   ) {
     this.top = new Layer(network, weights, config, -1, "");
@@ -41,20 +46,20 @@ export class ModelBuilder {
     this.vocabulary = readVocabulary(this.top);
   }
 
-  /** Leaves tensors alone that the architecture, as llama.cpp runs it, does not apply. */
+  /** Ignores tensors that the architecture, as llama.cpp runs it, does not use. */
   ignore(names: RegExp): void {
     this.weights.inventory.ignore(names);
   }
 
   /**
-   * Applies the scales of feed-forward blocks, `ffn_*.scale`. What files mean is fixed by llama.cpp,
-   * which does so in some architectures only.
+   * Applies the scales of feed-forward blocks, `ffn_*.scale`. Only some architectures do so in
+   * llama.cpp, which defines what files mean.
    */
   applyFeedForwardScales(): void {
     this.weights.inventory.heed(FEED_FORWARD_SCALES);
   }
 
-  /** The layers in order; loading one after the other keeps little in memory. */
+  /** The layers, in order. Loading one after the other takes little memory. */
   *layers(count = this.config.layers): Generator<Layer> {
     for (let i = 0; i < count; i++) yield this.layer(i);
   }
@@ -65,7 +70,7 @@ export class ModelBuilder {
     return new Layer(this.network, this.weights, this.config, index);
   }
 
-  /** Heads of all layers, or of one. */
+  /** The heads of a layer. Without `layer`, of the first one. */
   heads(layer?: number): Heads {
     return this.config.heads(layer);
   }
@@ -75,7 +80,7 @@ export class ModelBuilder {
     return readRope(this.config, this.weights, choice);
   }
 
-  /** The same with the factors of LongRoPE, those for long contexts or those for short ones. */
+  /** The rotary embedding of the file with its LongRoPE factors for long or for short contexts. */
   longRope(choice: RopeChoice): Rope {
     return this.rope({
       ...choice,
@@ -83,7 +88,7 @@ export class ModelBuilder {
     });
   }
 
-  /** Queries' temperature that grows with the position, if the file has one (Mistral). */
+  /** The attention temperature, which grows with the position, if the file has one (Mistral). */
   temperature(): AttentionOptions["temperature"] {
     const { config } = this;
     const scale = config.numberOr("attention.temperature_scale", 0);
@@ -94,8 +99,8 @@ export class ModelBuilder {
   }
 
   /**
-   * The residual stream [rows, width]: the embeddings of the step's tokens, times `scale`, and those of
-   * its images as they are.
+   * The residual stream: [rows, width]. It is the embeddings of the step's tokens, times `scale`,
+   * and the unscaled embeddings of its images.
    */
   async embed({ scale = 1 } = {}): Promise<FloatRows> {
     const { network, config } = this;
@@ -106,7 +111,7 @@ export class ModelBuilder {
     return x;
   }
 
-  /** Ends the model: `norm`, and the head. */
+  /** Ends the model with `norm` and the head. */
   async output(
     x: FloatRows,
     norm: Norm,
@@ -125,15 +130,19 @@ export class ModelBuilder {
     this.network.output(x, norm, { head: stack, softcap });
   }
 
-  /** Ends an encoder: norm(x), and then the `dense` layers, is what its embeddings are pooled from. */
+  /**
+   * Ends an encoder. Its embeddings are pooled from norm(x), after the `dense` layers if there are
+   * any.
+   */
   hidden(x: FloatRows, norm: Norm, dense: readonly Stack[] = []): void {
     this.network.output(x, norm, { dense });
   }
 
-  /** Ends the load: all of the file was read, or is known to be of no use. Errors: GgufError. */
+  /** Ends the load: every tensor was used, or is known to be unused. Errors: GgufError. */
   checkAllTaken(): void {
     const { layers } = this.config;
-    // Layers after the last predict more than the next token.
+    // Layers after the last one predict tokens beyond the next one (multi-token prediction), and
+    // are not used.
     this.weights.inventory.checkAllTaken((name) =>
       layerOf(name) >= layers || OF_ENCODERS.some((names) => names.test(name))
     );
@@ -141,7 +150,7 @@ export class ModelBuilder {
 
   #embeddingTable: Promise<Stack> | undefined;
 
-  /** The embeddings, which may serve as the head too. */
+  /** The embeddings, which may be the head, too. */
   #embeddings(): Promise<Stack> {
     const load = async (): Promise<Stack> => {
       const { rows, tokens } = this.vocabulary;

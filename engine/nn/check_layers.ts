@@ -1,18 +1,21 @@
-// Holds the sizes that everything else follows from against the tensors of a file, before anything is
-// computed from them: the number of layers and the width. What depends on these is held against the
-// shape of each tensor where it is loaded (weights/tensor_inventory.ts).
+// Checks the number of layers and the width of a model against the tensors of its file, before
+// anything is computed from them. Other sizes are checked when a tensor is loaded, against its
+// shape (weights/tensor_inventory.ts).
 
 import type { GgufFile } from "../gguf/mod.ts";
 import { layerOf } from "../weights/mod.ts";
 import type { Config } from "./config.ts";
 
-/** Errors: GgufError naming the key that does not go together with the tensors. */
+/**
+ * Checks the number of layers and the width. Errors: GgufError naming the key that contradicts the
+ * tensors.
+ */
 export function checkLayers({ tensors }: GgufFile, config: Config): void {
   let there = 0;
   for (const name of tensors.keys()) there = Math.max(there, layerOf(name) + 1);
   const declared = config.count("block_count");
   const later = config.countOr("nextn_predict_layers", 0);
-  // Files may leave out the layers that predict more than the next token.
+  // A file may lack the layers for multi-token prediction.
   if (declared === 0 || declared < there || declared - later > there || later >= declared) {
     const layers = later > 0
       ? `${declared} layers, ${later} of them for later tokens`

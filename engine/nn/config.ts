@@ -1,10 +1,10 @@
-// The numbers of a model from its GGUF metadata, under the prefix of its architecture. Files write
-// zero for what they lack, so zero is as good as missing here.
+// The numbers of a model from its GGUF metadata, under the prefix of its architecture. Some files
+// write zero for missing numbers, so zero means "missing" here.
 
 import { GgufError, UnsupportedModelError } from "../errors.ts";
 import type { MetadataReader } from "../gguf/mod.ts";
 
-/** Heads of a layer as GGUF has them. */
+/** The attention heads of a layer, as GGUF has them. */
 export interface Heads {
   heads: number;
   kvHeads: number;
@@ -12,21 +12,21 @@ export interface Heads {
   valueDim: number;
 }
 
-/** Typed access to `<architecture>.*`. All throw GgufError for a value of another type. */
+/** Typed access to `<architecture>.*`. All methods throw GgufError for a value of another type. */
 export class Config {
   constructor(
     readonly metadata: MetadataReader,
-    /** File, for errors. */
+    /** Path of the file, for errors. */
     readonly path: string,
     readonly architecture: string,
   ) {}
 
-  /** A whole number that has to be there. */
+  /** A required whole number. */
   count(key: string): number {
     return this.metadata.count(this.#key(key));
   }
 
-  /** A whole number above zero that has to be there. */
+  /** A required whole number above zero. */
   size(key: string): number {
     const size = this.count(key);
     if (size > 0) return size;
@@ -38,7 +38,7 @@ export class Config {
     return this.metadata.optionalCount(this.#key(key), 0) || fallback;
   }
 
-  /** A number that has to be there. */
+  /** A required number. */
   number(key: string): number {
     return this.metadata.number(this.#key(key));
   }
@@ -84,8 +84,8 @@ export class Config {
   }
 
   /**
-   * Which layers see a sliding window only: what the file lists, else all but every `period`th, the
-   * last of its period (or with `globalFirst` the first).
+   * Which layers have a sliding window: those that the file lists, or else all except one layer of
+   * each `period`: its last, or with `globalFirst` its first.
    */
   slidingLayers(period: number, { globalFirst = false } = {}): readonly boolean[] {
     const key = this.#key("attention.sliding_window_pattern");
@@ -97,17 +97,17 @@ export class Config {
     return Array.from({ length: this.layers }, (_, i) => every > 1 && i % every !== rest);
   }
 
-  /** Hidden columns of a layer's feed-forward block, 0 where the file does not say. */
+  /** Hidden columns of a layer's feed-forward block, 0 if the file does not say. */
   feedForward(layer: number): number {
     return this.countsPerLayer("feed_forward_length")[layer] ?? 0;
   }
 
-  /** The error that a value is not what it should be. */
+  /** The error of a wrong value. */
   error(key: string, state: string): GgufError {
     return new GgufError(this.path, this.#key(key), state);
   }
 
-  /** Layers, but for those at the end that predict more than the next token. */
+  /** Number of layers, without those at the end for multi-token prediction. */
   get layers(): number {
     return this.count("block_count") - this.countOr("nextn_predict_layers", 0);
   }
@@ -118,8 +118,8 @@ export class Config {
   }
 
   /**
-   * Heads of a layer; `suffix` "_swa" for those of layers with a sliding window.
-   * Errors: GgufError where they do not divide, UnsupportedModelError.
+   * The heads of a layer; `suffix` "_swa" for layers with a sliding window. Errors: GgufError if
+   * the numbers do not divide each other, UnsupportedModelError.
    */
   heads(layer = 0, suffix: "" | "_swa" = ""): Heads {
     const heads = this.countsPerLayer("attention.head_count")[layer];
@@ -146,7 +146,7 @@ export class Config {
     return { heads, kvHeads, headDim, valueDim };
   }
 
-  /** Elements of the longest head of a query that the model can have. */
+  /** Most elements of a query head in any layer. */
   get longestHead(): number {
     const lengths = ["key_length", "key_length_swa", "key_length_mla"]
       .map((part) => this.countOr(`attention.${part}`, 0));
@@ -155,7 +155,7 @@ export class Config {
     return Math.max(...lengths, lengths.some(Boolean) ? 0 : Math.max(0, ...shares));
   }
 
-  /** Epsilon of norms of a kind. Some files of Gemma 3 leave theirs out. */
+  /** Epsilon of a kind of norms. Some files of Gemma 3 lack it. */
   epsilon(kind: "rms" | "layer"): number {
     const key = `attention.layer_norm_${kind === "rms" ? "rms_" : ""}epsilon`;
     const epsilon = this.numberOr(key, kind === "rms" ? 1e-6 : 0);

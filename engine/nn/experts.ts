@@ -1,6 +1,6 @@
-// A mixture of experts (Shazeer et al. 2017): a router gives each row its experts and their weights;
-// the block's output is the weighted sum of what these make of the row, plus what a shared expert
-// makes of every row (Dai et al. 2024) where the layer has one.
+// A mixture of experts (Shazeer et al. 2017): a router gives each row its experts and their
+// weights. The block's output is the weighted sum of these experts' outputs, plus the output of a
+// shared expert for every row (Dai et al. 2024) if the layer has one.
 
 import {
   type ActivationFunction,
@@ -21,34 +21,40 @@ import type { Input, Network } from "./network.ts";
 import { countsOf, stepOperation } from "./step.ts";
 
 /**
- * What a block computes. Weights: ffn_gate_inp (router), exp_probs_b, ffn_gate_exps and ffn_up_exps
- * or ffn_gate_up_exps, ffn_down_exps; ffn_*_shexp, ffn_gate_inp_shexp. Numbers that are not given are
- * read from the file.
+ * The options of a block. Weights: ffn_gate_inp (router), exp_probs_b, ffn_gate_exps and
+ * ffn_up_exps or ffn_gate_up_exps, ffn_down_exps; ffn_*_shexp, ffn_gate_inp_shexp. Numbers that are
+ * not set are read from the file.
  */
 export interface ExpertsConfig {
   /** Default: `expert_gating_func`, else "softmax". */
   gating?: Gating;
-  /** Whether the weights of a row sum to one. Default: `expert_weights_norm`. */
+  /** Whether the weights of a row are normalized to sum to one. Default: `expert_weights_norm`. */
   normalize?: boolean;
   /** Factor of the weights. Default: `expert_weights_scale`. */
   scale?: number;
   /** Default "silu". */
   activation?: ActivationFunction;
-  /** An expert's weight multiplies its input instead of its output (Llama 4). */
+  /** Whether an expert's weight multiplies its input instead of its output (Llama 4). */
   weightInput?: boolean;
-  /** Where the experts' gates are: in ffn_gate_exps or ffn_gate_up_exps, or nowhere. */
+  /**
+   * Whether the experts have gates: in ffn_gate_exps or ffn_gate_up_exps ("apart", the default), or
+   * none.
+   */
   gate?: "apart" | "none";
-  /** Whether the architecture always has exp_probs_b, by which experts are chosen. Default "optional". */
+  /**
+   * Whether the architecture always has exp_probs_b, a bias that is added only for the choice of
+   * experts. Default "optional".
+   */
   choiceBias?: "required" | "optional";
   /** Whether router and experts always have biases. Default "optional". */
   bias?: "required" | "optional";
-  /** Whether there is always a shared expert, and whether with a gate. Default "optional". */
+  /** Whether there is always a shared expert, without or with a gate. Default "optional". */
   shared?: "required" | "gated" | "optional";
   /** Multiplies the block's output. */
   gain?: number;
 }
 
-/** The gating functions by their number in GGUF; those of files that say zero are the first. */
+/** The gating functions by their number in GGUF. Zero means that the file does not say. */
 const GATINGS: readonly Gating[] = ["softmax", "softmax", "sigmoid", "softmax of selected"];
 
 /** A mixture of experts with its weights. */
@@ -59,7 +65,7 @@ export class ExpertsBlock {
     readonly network: Network,
     readonly config: {
       experts: number;
-      /** Experts of a row. */
+      /** Number of experts per row. */
       topK: number;
       route: RouteOptions;
       activation: ActivationFunction;
@@ -67,11 +73,11 @@ export class ExpertsBlock {
     },
     readonly weights: {
       router: Stack;
-      /** Gate and up paired, or up alone. */
+      /** The matrix of gates and up-projections as pairs of rows, or of up-projections alone. */
       up: Matrix;
       down: Matrix;
       shared?: FeedForwardBlock | undefined;
-      /** [1, columns]: the shared expert's output is multiplied by its sigmoid. */
+      /** The gate of the shared expert, whose output is multiplied by its sigmoid: [1, columns]. */
       sharedGate?: Stack | undefined;
     },
   ) {
@@ -80,12 +86,18 @@ export class ExpertsBlock {
       .concat(this.#areAway ? [] : up);
   }
 
-  /** Inputs are weighted before they are multiplied; or another device reads them, as f32. */
+  /**
+   * Whether f32 rows are needed besides: because inputs are weighted before the product, or because
+   * another device reads them.
+   */
   get readsFloats(): boolean {
     return this.config.weightInput || this.#areAway;
   }
 
-  /** The device of the experts, which may be another than that of the layer: they take most memory. */
+  /**
+   * The device of the experts, which take the most memory and may be on another device than their
+   * layer.
+   */
   get #device(): Device {
     return this.network.placement.deviceOf(this.weights.up.label);
   }
@@ -94,12 +106,15 @@ export class ExpertsBlock {
     return this.#device !== this.network.device;
   }
 
-  /** Who reads the router's input, where that is another than the experts'. */
+  /** The reader of the router's input, for models in which that is not the experts' input. */
   get router(): Stack {
     return this.weights.router;
   }
 
-  /** Chooses each row's experts; what {@linkcode ExpertsBlock.add} does with its input by itself. */
+  /**
+   * Chooses each row's experts. {@linkcode ExpertsBlock.add} does so itself, unless it is given the
+   * result.
+   */
   route(x: Input): ExpertPairs {
     const { network, weights, config } = this;
     const { experts, topK } = config;
@@ -119,7 +134,10 @@ export class ExpertsBlock {
     return chosen;
   }
 
-  /** y += block(x), or y += norm(block(x)). `chosen`: what route() gave, if it had another input. */
+  /**
+   * y += block(x), or y += norm(block(x)). `chosen` is the result of route() if the router has
+   * another input.
+   */
   add(x: Input, y: FloatRows, postNorm?: Norm, chosen = this.route(x)): void {
     if (!postNorm && !this.#areAway) return this.#run(x, chosen, y, true);
     const sum = this.linear(x, "experts", chosen);
@@ -134,7 +152,7 @@ export class ExpertsBlock {
     return sum;
   }
 
-  /** y += shared(x), by the gate if there is one. */
+  /** y += shared(x), times the gate if there is one. */
   #addShared(x: Input, y: FloatRows): void {
     const { network } = this;
     const { shared, sharedGate } = this.weights;
@@ -154,7 +172,8 @@ export class ExpertsBlock {
     const { network, weights: { up } } = this;
     const isAway = this.#areAway;
     network.on(this.#device, () => {
-      // Each device has int8 groups of its own, which the other one cannot read.
+      // int8 groups are in a layout of the device that makes them, which the other device cannot
+      // read.
       const reader = { readers: [up] };
       const own = isAway ? network.input(x.floats!, reader, "input of experts") : x;
       this.#runExperts(own, chosen, y, accumulate);
@@ -190,7 +209,7 @@ export class ExpertsBlock {
         (pass, step) => activate.encode(pass, step.rows * topK),
         (step) => countsOf({ ...step, rows: step.rows * topK }),
       );
-      network.add({ ...overPairs, output: undefined }); // its rows are pairs
+      network.add({ ...overPairs, output: undefined }); // no output: its rows are pairs, not rows of the step
     }
     const results = rowsOfPairs("expert results", this.#columns);
     network.addRows(network.make.expertLinear(weights.down, chosen, hidden, results, { share: 1 }));
@@ -218,7 +237,7 @@ export class ExpertsBlock {
   }
 }
 
-/** What a file says of how its experts are chosen. Errors: GgufError for a number that says nothing. */
+/** The gating function of a file. Errors: GgufError for an unknown number. */
 export function gatingOf(config: Config): Gating {
   const number = config.countOr("expert_gating_func", 1);
   const gating = GATINGS[number];
@@ -265,7 +284,9 @@ export async function loadExperts(
   }, { router, up, down, shared, sharedGate });
 }
 
-/** How many experts there are, and how many a row gets. Errors: GgufError where they do not fit. */
+/**
+ * The number of experts, and of experts per row. Errors: GgufError if they contradict each other.
+ */
 function readCounts(config: Config) {
   const experts = config.count("expert_count");
   const topK = config.count("expert_used_count");
@@ -283,7 +304,7 @@ function readCounts(config: Config) {
   return { experts, topK, groups };
 }
 
-/** The expert that every row gets, where the layer has one. */
+/** The expert that every row gets, if the layer has one. */
 async function loadShared(layer: LayerWeights, config: ExpertsConfig) {
   const { width } = layer.config;
   const { shared: kind = "optional", gate = "apart" } = config;
@@ -328,7 +349,7 @@ function loadUp(
   if (layer.choose([[both], [gate, up]])[0] !== both) {
     return weights.gatedExperts(matricesOf(gate), matricesOf(up), width, { bias });
   }
-  // Each expert's rows are its gate and then its up projection.
+  // The rows of each expert are its gate, followed by its up projection.
   const half = (first: number) =>
     rowsOfEach(layer.name(both), {
       count: experts,

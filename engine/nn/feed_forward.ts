@@ -1,25 +1,28 @@
-// The dense feed-forward block: down(f(gate(x)) * up(x)), or down(f(up(x))) without a gate.
-// Shared experts are such blocks too.
+// The dense feed-forward block: down(f(gate(x)) * up(x)), or down(f(up(x))) without a gate. Shared
+// experts use it, too.
 
 import type { ActivationFunction, FloatRows, Norm } from "../../kernels/mod.ts";
 import type { GatedStack, Stack } from "../weights/mod.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network } from "./network.ts";
 
-/** What a block computes. Weights: ffn_gate, ffn_up, ffn_down, with `suffix`. */
+/** The options of a block. Weights: ffn_gate, ffn_up, ffn_down, each with `suffix`. */
 export interface FeedForwardConfig {
   /**
-   * Where the gate is: in a tensor of its own, which is the default, above the other rows of ffn_up, or
-   * nowhere.
+   * Where the gate is: in a tensor of its own ("apart", the default), in ffn_up above the other
+   * rows, or nowhere.
    */
   gate?: "apart" | "joined" | "none";
-  /** Whether the architecture always has biases. Default "optional": all matrices have them, or none. */
+  /**
+   * Whether the architecture always has biases. Default "optional": all matrices have one, or none
+   * has.
+   */
   bias?: "required" | "optional";
-  /** Hidden columns. Default: `feed_forward_length`, or what most of the tensors have. */
+  /** Hidden columns. Default: `feed_forward_length`, or the size that most of the tensors have. */
   hidden?: number;
   /** Default "silu". */
   activation?: ActivationFunction;
-  /** Follows the names of the weights: "_shexp" for shared experts. */
+  /** Appended to the names of the weights: "_shexp" for shared experts. */
   suffix?: string;
   /** Multiplies the block's output. */
   gain?: number;
@@ -47,7 +50,7 @@ export class FeedForwardBlock {
     return this.network.linear(this.hidden(x), this.weights.down, label);
   }
 
-  /** What the down projection reads. */
+  /** The activation that the down projection reads. */
   hidden(x: Input): Input {
     const { network, activation } = this;
     const { gated, up, down } = this.weights;

@@ -1,18 +1,24 @@
-// What the devices of a split model hand over to each other within a step. Operations that follow one
-// another on the same device are a run; before a run stands one operation that hands over all that it
-// reads and another device wrote.
+// The transfers between the devices of a split model within a step. Consecutive operations on the
+// same device are a run. Before each run, one operation transfers all that the run reads and the
+// other device wrote.
 
 import type { Buffer, Device, Operation } from "../../kernels/mod.ts";
 import type { Placement } from "../weights/mod.ts";
 import type { StepLimits, StepOperation, StepShape } from "./step.ts";
 
-/** Hands over what a buffer has, once values of steps have their memory. */
+/** Makes the operation that transfers a buffer, once values have their memory. */
 export type HandOverMaker = Pick<Placement, "handOver">;
 
-/** On which devices buffers are as the last operation left them; of others the host writes all. */
+/**
+ * The devices that have the latest contents of a buffer. Buffers that are not listed are written by
+ * the host, to all devices.
+ */
 export type Freshness = ReadonlyMap<Buffer, ReadonlySet<Device>>;
 
-/** The same operations, with what has to be handed over in between, and what is fresh where then. */
+/**
+ * The operations with the transfers between them, and which devices have the latest contents after
+ * the last one.
+ */
 export function withHandOvers(
   operations: readonly StepOperation[],
   placement: HandOverMaker,
@@ -46,7 +52,7 @@ function runsOf(operations: readonly StepOperation[]): Run[] {
   return runs;
 }
 
-/** What a run reads before it writes it. */
+/** The buffers that a run reads before it writes them. */
 function readsOf(run: readonly StepOperation[]): Buffer[] {
   const written = new Set<Buffer>();
   const reads = new Set<Buffer>();
@@ -57,7 +63,7 @@ function readsOf(run: readonly StepOperation[]): Buffer[] {
   return [...reads];
 }
 
-/** Hands over the part of each buffer that a step's rows have. */
+/** The operation that transfers the part of each buffer that is used by a step's rows. */
 function handOver(
   buffers: readonly Buffer[],
   device: Device,
@@ -85,7 +91,10 @@ function handOver(
   };
 }
 
-/** Activations have a place for each row that a step may have, or several, in order. */
+/**
+ * Bytes of an activation that a step uses. A buffer has the same number of bytes for each possible
+ * row.
+ */
 function bytesOf({ size }: Buffer, step: StepShape, limits: StepLimits): number {
   return Math.min(size, 4 * Math.ceil(size * step.rows / limits.rows / 4));
 }

@@ -1,5 +1,5 @@
-// A product of each head's vector with that head's own matrix: what multi-head latent attention
-// absorbs into queries and results. Heads are to the kernel what experts are, all of them chosen.
+// A product of each head's vector with that head's own matrix, which multi-head latent attention
+// needs for queries and results. The kernel is that of experts, with every head chosen.
 
 import type { FloatRows, Matrix, QuantizedRows } from "../../kernels/mod.ts";
 import type { Input, Network } from "./network.ts";

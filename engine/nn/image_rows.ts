@@ -1,7 +1,7 @@
-// Rows of images, whose embeddings an encoder made: they stand in a step where tokens would, and are
-// looked up as tokens are, in tables that are written for the step. A model's first layers may add
-// more of an image to its rows (deepstack, Meng et al. 2024): each of them has a table of its own.
-// Nothing is allocated before the first image, unless it is asked for.
+// The rows of images in a step. An encoder made their embeddings, which are written into tables for
+// the step and then looked up like those of tokens. The first layers of a model may add more of an
+// image to its rows (deepstack, Meng et al. 2024); each has a table of its own. Memory is allocated
+// with the first image, or at load on request.
 
 import {
   type Device,
@@ -15,20 +15,20 @@ import {
 import type { ImageRun } from "../prompt/mod.ts";
 import { countsOf, type StepOperation, type StepState } from "./step.ts";
 
-/** Columns of the embeddings that go to one place. */
+/** The columns of the embeddings that one layer takes. */
 interface Slice {
-  /** That place: where the first slice is all there is, and others are added. */
+  /** The rows that the embeddings go to. The first slice is written, others are added. */
   readonly x: FloatRows;
-  /** The device of that place, and its operations on rows of a step. */
+  /** The device of these rows, and its operations. */
   readonly device: Device;
   readonly make: OperationMakers;
-  /** The first of the columns. */
+  /** Index of the first column. */
   readonly first: number;
   /** Made with the first image. */
   lookUp?: { readonly table: FloatRows; readonly embed: Operation };
 }
 
-/** The rows of a step that are of images. */
+/** The rows of images in a step. */
 export class ImageRows {
   readonly #state: StepState;
   readonly #most: number;
@@ -36,19 +36,22 @@ export class ImageRows {
 
   /**
    * @param most most rows of a step
-   * @param areWhole whether rows of an image see all of it, so that it has to run in one step
+   * @param areWhole whether rows of an image attend to each other in both directions, so that the
+   *   image has to run in one step
    */
   constructor(state: StepState, most: number, readonly areWhole = false) {
     this.#state = state;
     this.#most = most;
   }
 
-  /** Floats of a row: those of all slices. */
+  /** Floats of a row, in all slices together. */
   get columns(): number {
     return this.#slices.reduce((sum, { x }) => sum + x.columns, 0);
   }
 
-  /** The operation that puts the next slice of the embeddings in x, or adds it: in rows of images only. */
+  /**
+   * The operation that writes or adds the next slice of the embeddings to the rows of images in x.
+   */
   next(x: FloatRows, device: Device, make: OperationMakers): StepOperation {
     const slice: Slice = { x, device, make, first: this.columns };
     this.#slices.push(slice);
@@ -95,7 +98,7 @@ export class ImageRows {
   }
 }
 
-/** The columns from `from` on of a run's embeddings, as rows of a table. */
+/** The columns of a run's embeddings from `from` on, as rows of a table. */
 function rowsOf(
   { image: { embeddings, tokens }, first, count }: ImageRun,
   from: number,

@@ -1,7 +1,7 @@
-// Multi-head latent attention (DeepSeek-V2, 2024): keys and values are kept as one low-rank vector per
-// token. With attn_k_b and attn_v_b the up-projections are absorbed into queries and results, so that
-// the cache is that vector and one rotated key part, shared by all heads; older files with attn_kv_b
-// are run as ordinary attention over keys and values unfolded.
+// Multi-head latent attention (DeepSeek-V2, 2024): the keys and values of a token are one low-rank
+// vector. With attn_k_b and attn_v_b, the up-projections are absorbed into queries and results; the
+// KV cache holds that vector and one rotated key part, shared by all heads. Older files with
+// attn_kv_b run as ordinary attention over expanded keys and values.
 
 import type { AttentionOptions, FloatRows, Matrix, Norm } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
@@ -13,7 +13,7 @@ import type { Input, Network } from "./network.ts";
 import type { Rope } from "./rope.ts";
 
 /**
- * How a layer attends. Weights: attn_q, or attn_q_a, attn_q_a_norm and attn_q_b; attn_kv_a_mqa,
+ * The options of a layer. Weights: attn_q, or attn_q_a, attn_q_a_norm and attn_q_b; attn_kv_a_mqa,
  * attn_kv_a_norm; attn_k_b and attn_v_b, or attn_kv_b; attn_output.
  */
 export interface LatentAttentionConfig {
@@ -27,12 +27,12 @@ export interface LatentAttentionConfig {
 /** Sizes of a layer, in elements. */
 interface LatentShape {
   heads: number;
-  /** Of the low-rank vector. */
+  /** Elements of the low-rank vector. */
   rank: number;
-  /** Of a head's key that is rotated, and that is not. */
+  /** Elements of a head's key that are rotated, and elements that are not. */
   rotary: number;
   plain: number;
-  /** Of a head's value. */
+  /** Elements of a head's value. */
   value: number;
 }
 
@@ -46,7 +46,7 @@ export class LatentAttentionBlock {
     readonly shape: LatentShape,
     readonly weights: {
       lowQuery?: { down: Stack; norm: Norm } | undefined;
-      /** All heads' unrotated parts, and all heads' rotated ones. */
+      /** The unrotated parts of all heads, and the rotated parts of all heads. */
       query: { plain: Stack; rotary: Stack };
       compress: Stack;
       rotaryKey: Stack;
@@ -81,7 +81,7 @@ export class LatentAttentionBlock {
       : this.#unfolded(queryInput, rotaryQuery, compressed, rotaryKey);
   }
 
-  /** One KV head of rank + rotary elements, whose value is its first part. */
+  /** Attention with one KV head of rank + rotary elements, whose value is its first part. */
   #absorbed(
     x: Input,
     rotaryQuery: FloatRows,
@@ -115,7 +115,10 @@ export class LatentAttentionBlock {
     return network.input(values, weights.output, "latent values");
   }
 
-  /** Ordinary heads: each key is an unfolded part and the rotated part that all share. */
+  /**
+   * Attention with ordinary heads: each key is its expanded part and the rotated part that all
+   * heads share.
+   */
   #unfolded(
     x: Input,
     rotaryQuery: FloatRows,
@@ -220,7 +223,7 @@ export async function loadLatentAttention(
   });
 }
 
-/** Sizes of a layer by the metadata. Errors: GgufError where one has no room for another. */
+/** Sizes of a layer, from the metadata. Errors: GgufError if one does not fit another. */
 function readShape({ config, index }: LayerWeights): LatentShape {
   const heads = config.countsPerLayer("attention.head_count")[index];
   const rank = config.count("attention.kv_lora_rank");

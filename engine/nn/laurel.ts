@@ -1,12 +1,12 @@
 // LAuReL (Menghani et al. 2024), a learned augmented residual layer: beside its block, a layer's
-// input passes by way of itself and of a product of low rank.
+// input is added directly and through a low-rank product.
 
 import type { FloatRows, Norm } from "../../kernels/mod.ts";
 import type { Stack } from "../weights/mod.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 import type { Input, Network, Reader } from "./network.ts";
 
-/** The way past a block, with its weights. */
+/** The low-rank residual of a layer, with its weights. */
 export class Laurel implements Reader {
   readonly readers: Stack["readers"];
   readonly readsFloats = true;

@@ -1,5 +1,5 @@
-// A layer of a model while it is loaded: its weights, and the blocks that many architectures share,
-// made of them.
+// A layer of a model that is being loaded: its weights, and the blocks that many architectures
+// share.
 
 import { type AttentionBlock, type AttentionConfig, loadAttention } from "./attention.ts";
 import { type ExpertsBlock, type ExpertsConfig, loadExperts } from "./experts.ts";
@@ -25,21 +25,21 @@ import {
 } from "./recurrent/mod.ts";
 import { LayerWeights } from "./layer_weights.ts";
 
-/** Tensors of layers that are recurrent, and of those with experts: any of them tells. */
+/** Tensors that only recurrent layers have, and tensors that only layers with experts have. */
 const RECURRENT = ["ssm_in", "ssm_conv1d", "ssm_conv1d_k", "ssm_out", "shortconv.conv"]
   .flatMap((name) => [`${name}.weight`, `${name}.bias`])
   .concat("ssm_a", "ssm_dt.bias", "shortconv.in_proj.weight", "shortconv.out_proj.weight");
 const EXPERTS = ["gate_inp", "down_exps", "up_exps", "gate_exps", "gate_up_exps"]
   .map((name) => `ffn_${name}.weight`);
 
-/** One layer, or with an empty prefix what belongs to none. */
+/** One layer. With an empty prefix, what belongs to no layer. */
 export class Layer extends LayerWeights {
-  /** Whether it keeps a state instead of keys and values, by the names of its weights. */
+  /** Whether it keeps a state instead of keys and values, according to the names of its weights. */
   get isRecurrent(): boolean {
     return this.hasAny(RECURRENT);
   }
 
-  /** Whether it is a mixture of experts, by the names of its weights. */
+  /** Whether it has experts, according to the names of its weights. */
   get hasExperts(): boolean {
     return this.hasAny(EXPERTS);
   }

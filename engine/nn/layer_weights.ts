@@ -1,31 +1,34 @@
-// The weights of a layer by their names without `blk.N.`: norms, vectors and matrices, each with the
-// shape that the architecture gives it. Blocks load what they are made of from here.
+// The weights of a layer by their names without `blk.N.`: norms, vectors and matrices, each with
+// the shape that the architecture demands. Blocks load their weights through this class.
 
 import type { Buffer, Norm } from "../../kernels/mod.ts";
 import type { Rows, Stack, StackOptions, WeightLoader } from "../weights/mod.ts";
 import type { Config } from "./config.ts";
 import type { Network } from "./network.ts";
 
-/** What is to be known of a norm's weights. */
+/** The options of a norm's weights. */
 export interface NormWeights {
   /** Shape of the weight, the length of a vector first. Default: the width of the model. */
   shape?: readonly number[];
-  /** Whether all files have a bias, or some. Default "optional". */
+  /** Whether all files have a bias, or only some. Default "optional". */
   bias?: "required" | "optional";
-  /** Multiplies weight and bias. */
+  /** A factor of weight and bias. */
   gain?: number;
 }
 
-/** Where a size can be seen: an axis of a tensor, of which it is a part. */
+/**
+ * A tensor that shows a size: the length of one of its axes, of which the size is a part (default:
+ * all of it).
+ */
 export type SizeSource = readonly [tensor: string, axis: 0 | 1, share?: number];
 
-/** The weights of one layer, or with an empty prefix those that belong to none. */
+/** The weights of one layer. With an empty prefix, those that belong to no layer. */
 export class LayerWeights {
   constructor(
     readonly network: Network,
     readonly weights: WeightLoader,
     readonly config: Config,
-    /** From 0 on. */
+    /** Index of the layer, from 0 on. */
     readonly index: number,
     readonly prefix = `blk.${index}.`,
   ) {}
@@ -36,54 +39,62 @@ export class LayerWeights {
   }
 
   /**
-   * Whether the layer has an optional tensor, as all of its kind have it or none.
-   * Errors: GgufError where some have it.
+   * Whether the layer has an optional tensor. Errors: GgufError if only some layers of its kind
+   * have it.
    */
   has(tensor: string, kind?: string): boolean {
     return this.weights.has(this.name(tensor), kind);
   }
 
   /**
-   * Whether the layer has some tensors that belong together.
-   * Errors: GgufError where it has some of them, or other layers have them.
+   * Whether the layer has tensors that belong together. Errors: GgufError if it has only some of
+   * them, or only other layers have them.
    */
   hasAll(tensors: readonly string[]): boolean {
     return this.weights.inventory.hasAll(tensors.map((tensor) => this.name(tensor)));
   }
 
-  /** Whether the layer has any of these, which tells its kind: what is missing of them is missed then. */
+  /**
+   * Whether the layer has any of these tensors. If so it is of their kind, and loading reports
+   * those that are missing.
+   */
   hasAny(tensors: readonly string[]): boolean {
     return this.weights.inventory.hasAny(tensors.map((tensor) => this.name(tensor)));
   }
 
-  /** Which of several layouts the layer's tensors have: the first that is there in part. */
+  /** The layout that the layer's tensors have: the first one of which it has any tensor. */
   choose<T extends readonly string[]>(layouts: readonly T[]): T {
     const names = layouts.map((tensors) => tensors.map((tensor) => this.name(tensor)));
     return layouts[this.weights.inventory.choose(names)];
   }
 
-  /** Leaves tensors of this layer alone that it has no use for. @param names from the beginning on */
+  /**
+   * Ignores tensors of this layer that the model does not use. @param names matched from their
+   * beginning
+   */
   ignore(names: RegExp): void {
     const prefix = this.prefix.replaceAll(".", "\\.");
     this.weights.inventory.ignore(new RegExp(`^${prefix}(?:${names.source.replace(/^\^/, "")})`));
   }
 
-  /** A small tensor as f32 on the GPU, padded with zeros to whole groups. */
+  /** A small tensor as f32 on the device, padded with zeros to whole groups. */
   vector(tensor: string, shape: readonly number[], gain?: number): Buffer {
     return this.weights.vector(this.name(tensor), shape, gain);
   }
 
-  /** All rows of a tensor of this layer, for {@linkcode LayerWeights.stack}. */
+  /** All rows of a tensor of this layer, as an argument of {@linkcode LayerWeights.stack}. */
   all(tensor: string, rows: number): Rows {
     return { name: this.name(tensor), rows };
   }
 
-  /** Some of the rows of a tensor of this layer, for {@linkcode LayerWeights.stack}. */
+  /**
+   * Some of the rows of a tensor of this layer, as an argument of {@linkcode LayerWeights.stack}.
+   */
   some(tensor: string, rows: number, first: number, count: number): Rows {
     return { name: this.name(tensor), rows, ranges: [[first, count]] };
   }
 
-  /** One matrix of the rows of tensors, in order. */
+  /** One matrix of the rows of several tensors, in order. */
   stack(tensors: readonly Rows[], columns: number, options?: StackOptions): Promise<Stack> {
     return this.weights.stack(tensors, columns, options);
   }
@@ -93,13 +104,13 @@ export class LayerWeights {
     return this.stack([this.all(tensor, rows)], columns, options);
   }
 
-  /** A norm: `<tensor>.weight` and, where it is there, `<tensor>.bias`, times `gain`. */
+  /** A norm: `<tensor>.weight` and, if there is one, `<tensor>.bias`, times `gain`. */
   norm(
     tensor: string,
     kind: "rms" | "layer" = "rms",
     { shape = [this.config.width], bias = "optional", gain = 1 }: NormWeights = {},
   ): Norm {
-    // A few files name the weight of a norm without ".weight".
+    // In a few files the name of a norm's weight lacks ".weight".
     const [weight] = this.choose([[`${tensor}.weight`], [tensor]]);
     const hasBias = bias === "required" || this.has(`${tensor}.bias`);
     return {
@@ -116,11 +127,12 @@ export class LayerWeights {
   }
 
   /**
-   * A size that no key has to tell: what most of the tensors have that it can be seen in, and the
-   * metadata where it says; where as many have another, what the metadata says.
+   * A size that a file need not state. It is the one that most of the tensors show, or the
+   * metadata's if the tensors are divided.
    *
-   * @param said by the metadata, 0 if it is silent
-   * @throws GgufError where all tensors are missing, or nothing tells which of two is right
+   * @param said the size in the metadata, 0 if it has none
+   * @throws GgufError if all tensors are missing, or if the tensors are divided and the metadata
+   *   has no size
    */
   size(said: number, sources: readonly SizeSource[]): number {
     const { inventory } = this.weights;

@@ -1,5 +1,5 @@
-// The memory of a model that outlives a step: constants, the KV caches of layers and the states of
-// recurrent ones. What lives within a step is in scratch.ts. Everything is allocated once, at load.
+// The memory of a model that outlives a step: constants, the KV caches of layers, and the states of
+// recurrent layers. scratch.ts has what lives within a step. Everything is allocated once, at load.
 
 import {
   type Buffer,
@@ -16,39 +16,39 @@ import {
 } from "../../kernels/mod.ts";
 import type { StepLimits } from "./step.ts";
 
-/** How a model's memory is laid out. */
+/** The options of a model's memory. */
 export interface MemoryOptions {
   limits: StepLimits;
-  /** What keys and values are. */
+  /** The types of keys and values. */
   cacheTypes: CacheTypes;
   /** Blocks of the KV cache, shared by all sequences. */
   cacheBlocks: number;
 }
 
-/** State of one recurrent layer: [slots, floats] f32. */
+/** The state of one recurrent layer: [slots, floats] f32. */
 export interface LayerState {
   readonly buffer: Buffer;
   /** The device of the layer. */
   readonly device: Device;
-  /** Floats of one sequence. */
+  /** Floats per sequence. */
   readonly floats: number;
-  /** Copies that sequences go on from: [rows, floats]. */
+  /** Copies of states, from which sequences can continue: [rows, floats]. */
   copies?: Buffer;
 }
 
-/** Hands out memory. */
+/** The allocator of a model's lasting memory. */
 export class StepMemory {
   readonly #currentDevice: () => Device;
   readonly #options: MemoryOptions;
   readonly #shared = new Map<Device, Map<string, unknown>>();
   readonly #turns = new Map<RopeOptions, { lowTurns: Buffer; highTurns: Buffer }>();
-  /** Of all attention layers. */
+  /** The KV caches of all attention layers. */
   readonly caches: LayerCache[] = [];
   readonly #cacheDevices = new Map<LayerCache, Device>();
-  /** Of all recurrent layers. */
+  /** The states of all recurrent layers. */
   readonly states: LayerState[] = [];
 
-  /** @param currentDevice the one that the network is laid out for at the time */
+  /** @param currentDevice gives the device for which the network is being laid out */
   constructor(currentDevice: () => Device, options: MemoryOptions) {
     this.#currentDevice = currentDevice;
     this.#options = options;
@@ -58,7 +58,7 @@ export class StepMemory {
     return this.#currentDevice();
   }
 
-  /** Rows of f32 with memory of their own, which the host writes or reads. */
+  /** Rows of f32 with memory of their own, because the host writes or reads them. */
   floats(label: string, columns: number, rows = this.#options.limits.rows): FloatRows {
     return floatRows(this.#device, label, rows, columns);
   }
@@ -77,8 +77,8 @@ export class StepMemory {
   }
 
   /**
-   * What layers of one device share, made by the first that asks.
-   * @param key names all that it is made of
+   * A value that the layers of one device share, made by the first layer that needs it.
+   * @param key identifies it, with everything that it is made of
    */
   shared<T>(key: string, create: () => T): T {
     let shared = this.#shared.get(this.#device);
@@ -124,14 +124,14 @@ export class StepMemory {
     return this.#cacheDevices.get(cache) ?? this.#device;
   }
 
-  /** The state of a new recurrent layer. A sequence's first row finds it to be zero. */
+  /** The state of a new recurrent layer. A sequence's first row starts from zeros. */
   layerState(label: string, floats: number): Buffer {
     const buffer = this.#device.buffer(label, this.#options.limits.slots * floats * 4, "state");
     this.states.push({ buffer, device: this.#device, floats });
     return buffer;
   }
 
-  /** Makes room for `rows` copies of the states of one sequence. */
+  /** Allocates memory for `rows` copies of the states of one sequence. */
   allocateStateCopies(rows: number): void {
     for (const state of this.states) {
       state.copies = state.device.buffer("state copies", rows * state.floats * 4, "cache");

@@ -1,5 +1,5 @@
-// The vocabulary in which blocks of a model are written: embed, norm, project. Each call makes the
-// values that it needs, and appends an operation to the list (operation_list.ts).
+// The methods in which the blocks of a model are written: embed, norm, project and others. Each
+// makes the values that it needs, and appends an operation to the list (operation_list.ts).
 
 import {
   type Activation,
@@ -21,17 +21,17 @@ import { ImageRows } from "./image_rows.ts";
 import { OperationList } from "./operation_list.ts";
 import { overRows, type StepOperation } from "./step.ts";
 
-/** An activation in the forms that its readers take: int8 groups where their products allow it. */
+/** An activation in the forms that its readers take: f32, int8 groups, or both. */
 export interface Input {
   readonly columns: number;
   readonly floats?: FloatRows;
   readonly quantized?: QuantizedRows;
 }
 
-/** Whoever reads an activation decides its forms. */
+/** A reader of an activation, which determines the forms that are made. */
 export interface Reader {
   readonly readers: readonly Matrix[];
-  /** Whether it reads f32 besides, for something else than a product. */
+  /** Whether it reads f32 besides, for something other than a product. */
   readonly readsFloats?: boolean;
 }
 
@@ -43,17 +43,17 @@ export class Network extends OperationList {
     this.options.wholeImages,
   );
 
-  /** x[row] = scale * table[token], or by position, or added to what is there. */
+  /** x[row] = scale * table[token]. Options: rows by position instead of token, or added to x. */
   embed(table: Matrix, x: FloatRows, options: EmbedOptions = {}): void {
     this.addRows(this.make.embed(table, this.state, x, options));
   }
 
-  /** Puts the next part of images' embeddings in their rows of x, or adds it; see ImageRows. */
+  /** Writes or adds the next part of the images' embeddings to their rows of x; see ImageRows. */
   addImages(x: FloatRows): void {
     this.add(this.images.next(x, this.device, this.make));
   }
 
-  /** The norm of every row, for the matrices that read it. `label` says what it is. */
+  /** The norm of every row, for the matrices that read it. `label` is its meaning in the model. */
   norm(x: FloatRows, norm: Norm, readers: Reader | readonly Reader[], label = "normed"): Input {
     return this.produce(
       label,
@@ -81,7 +81,9 @@ export class Network extends OperationList {
     return this.input(y, readers, label);
   }
 
-  /** Rows as they are, for the matrices that read them. @param rows most rows; default: of a step */
+  /**
+   * The rows in the forms that their readers take. @param rows most rows; default: those of a step
+   */
   input(
     x: FloatRows,
     readers: Reader | readonly Reader[],
@@ -94,7 +96,7 @@ export class Network extends OperationList {
     return { columns: x.columns, floats: x, quantized };
   }
 
-  /** y = norm(x), in place where y is x; or y += norm(x). */
+  /** y = norm(x), also in place; or y += norm(x). */
   normInto(x: FloatRows, y: FloatRows, norm: Norm, { accumulate = false } = {}): void {
     this.addRows(this.make.norm(x, y, norm, { accumulate }));
   }
@@ -108,14 +110,14 @@ export class Network extends OperationList {
     this.addRows(this.make.norm(x, x, norm, { vectors }));
   }
 
-  /** x W^T as new rows. `label` says what they are. */
+  /** x W^T as new rows. `label` is their meaning in the model. */
   linear(x: Input, stack: Stack, label: string): FloatRows {
     const y = this.scratch(label, stack.columns);
     this.project(x, stack, y);
     return y;
   }
 
-  /** y += x W^T: back onto the residual stream; y += norm(x W^T) where a block has a norm at its end. */
+  /** y += x W^T, for the residual stream; or y += norm(x W^T) in blocks that end with a norm. */
   addLinear(x: Input, stack: Stack, y: FloatRows, postNorm?: Norm): void {
     if (!postNorm) return this.project(x, stack, y, { accumulate: true });
     this.normInto(this.linear(x, stack, "projected"), y, postNorm, { accumulate: true });
@@ -171,7 +173,7 @@ export class Network extends OperationList {
     );
   }
 
-  /** A small operation on columns of every row, in place. */
+  /** An elementwise operation on columns of every row, in place. */
   elementwise(
     operation: ElementwiseOperation,
     y: Columns,
@@ -181,8 +183,8 @@ export class Network extends OperationList {
   }
 
   /**
-   * Ends the step: norm(x) of the rows asked for, through the dense layers of an encoder, is the
-   * hidden state, and times the head, held to +-softcap, the logits.
+   * Ends the step, for the rows that need an output. The hidden state is norm(x), after the dense
+   * layers of an encoder. The logits are its product with the head, soft-capped to +-softcap.
    */
   output(
     x: FloatRows,
@@ -194,7 +196,7 @@ export class Network extends OperationList {
     } = {},
   ): void {
     const rows = padTo(this.options.limits.outputs, ROW_PADDING);
-    /** The last of them is what the host may read. */
+    /** The last value is kept for the host to read. */
     const rowsAfter = (layers: number, label: string, columns: number) =>
       layers === dense.length
         ? this.memory.floats(label, columns, rows)
@@ -211,7 +213,8 @@ export class Network extends OperationList {
     }
     this.setOutput("hidden", hidden, operations);
     if (!head) return;
-    // Not padded to groups: no product reads it, and the sampler takes rows as they are.
+    // Not padded to whole groups: no product reads the logits, and the sampler takes rows without
+    // padding.
     const { columns } = head;
     const floats = this.device.buffer("logits", rows * columns * 4, "scratch");
     const logits: FloatRows = { columns, stride: columns, floats };
@@ -232,7 +235,7 @@ export class Network extends OperationList {
     return this.options.integer && matrix.format.kind === "integer";
   }
 
-  /** Which forms of an activation these matrices read. */
+  /** The forms of an activation that these matrices read. */
   #formsFor(readers: Reader | readonly Reader[]): { integer: boolean; float: boolean } {
     const { integer } = this.options;
     const all = [readers].flat();

@@ -1,6 +1,7 @@
 // A model's forward step as a list of operations over values. While the model loads, operations are
-// added to the list; when it is complete, values get their memory and operations are bound to it. A step
-// replays the list, in order, for its number of rows. What is added is in network.ts.
+// added to the list. When it is complete, values get their memory and operations are bound to it. A
+// step replays the list, in order, for its number of rows. network.ts has the methods that add
+// operations.
 
 import {
   type Allocator,
@@ -18,18 +19,24 @@ import { type MemoryOptions, StepMemory } from "./memory.ts";
 import { Scratch } from "./scratch.ts";
 import { overRows, type StepOperation, type StepShape, type StepState } from "./step.ts";
 
-/** How a model computes. */
+/** The options of a network. */
 export interface NetworkOptions extends MemoryOptions {
-  /** int8 activations where weights are quantized. */
+  /** Whether activations are int8 where weights are quantized. */
   integer: boolean;
-  /** Whether rows of an image see each other in both directions. Default: earlier rows only. */
+  /**
+   * Whether rows of an image attend to each other in both directions. Default: to earlier rows
+   * only.
+   */
   wholeImages?: boolean;
 }
 
-/** What a step gives of the rows that are asked for: logits, or the hidden state before them. */
+/** The output of a step for the rows that need one: logits, or the hidden state before the head. */
 export type OutputKind = "logits" | "hidden";
 
-/** The network that another one is a part of, and the shape of its steps by that of the whole. */
+/**
+ * The network that contains another one, and how the shape of the inner one's steps follows from
+ * that of its own steps.
+ */
 export interface Whole {
   readonly network: OperationList;
   readonly shapeOf: (step: StepShape) => StepShape;
@@ -51,7 +58,7 @@ export abstract class OperationList {
     hidden: { operations: [] },
   };
 
-  /** @param whole the network whose operations those of this one are among; default: none */
+  /** @param whole the network that contains this one and its operations; default: none */
   constructor(
     readonly placement: Placement,
     readonly state: StepState,
@@ -64,7 +71,7 @@ export abstract class OperationList {
     this.memory = whole?.network.memory ?? new StepMemory(() => this.#device, options);
   }
 
-  /** Makes operations of the device that computes what is added now, on values too. */
+  /** The constructors of operations on the current device, which take values, too. */
   get make(): OperationMakers {
     const device = this.#device;
     let makers = this.#makers.get(device);
@@ -75,8 +82,8 @@ export abstract class OperationList {
 
   /**
    * New rows of f32 that live within a step.
-   * @param label what they are to the model
-   * @param padded columns that get written, if those before the last are padding too
+   * @param label their meaning in the model
+   * @param padded columns that are written, if some before the last are padding, too
    */
   scratch(
     label: string,
@@ -87,7 +94,7 @@ export abstract class OperationList {
     return this.#scratch.floats(label, rows, columns, padded);
   }
 
-  /** New rows of int8 groups, likewise. */
+  /** New rows of int8 groups that live within a step. */
   quantizedScratch(
     label: string,
     columns: number,
@@ -96,30 +103,31 @@ export abstract class OperationList {
     return this.#scratch.quantized(label, rows, columns);
   }
 
-  /** Makes other values of a step. */
+  /** An allocator of other values that live within a step. */
   get scratchAllocator(): Allocator {
     return this.#scratch.allocator();
   }
 
-  /** Lets rows live to the end of a step, where the host reads them. */
+  /** Lets rows live to the end of a step, so that the host can read them. */
   keep(rows: FloatRows): void {
     this.#scratch.keep(rows.floats);
   }
 
-  /** The same rows with their memory, once {@linkcode OperationList.place} has given them any. */
+  /** The rows with their memory, after {@linkcode OperationList.place}. */
   placed(rows: FloatRows): FloatRows {
     return { ...rows, floats: this.#scratch.memoryOf(rows.floats) };
   }
 
   /**
-   * Gives the values of a step their memory, and binds its operations, which are complete. Errors:
-   * ScratchError for an operation that reads what none before it writes; GpuError, GpuMemoryError.
+   * Completes the list: values get their memory, and operations are bound to it. Errors:
+   * ScratchError for an operation that reads what none before it wrote; GpuError, GpuMemoryError.
    */
   place(): void {
     if (this.#scratch.isPlaced) return;
     this.#handOver();
     const { hidden, logits } = this.#outputs;
-    // What logits need gives the hidden state too, but for what devices hand over to each other.
+    // The operations for logits include those for the hidden state, except for transfers between
+    // devices.
     const ends = logits.operations.filter((operation) => !hidden.operations.includes(operation));
     this.#scratch.place([...this.#operations, ...hidden.operations, ...ends]);
     for (const operation of [...this.#operations, ...hidden.operations, ...ends]) {
@@ -128,17 +136,20 @@ export abstract class OperationList {
     }
   }
 
-  /** Query rows per workgroup of prefill attention: what every attention layer can do. */
+  /** Query rows per workgroup of prefill attention, which every attention layer can handle. */
   get tileRows(): number {
     return Number.isFinite(this.#tileRows) ? this.#tileRows : 1;
   }
 
-  /** Bounds {@linkcode OperationList.tileRows}. */
+  /** Sets an upper bound of {@linkcode OperationList.tileRows}. */
   boundTileRows(most: number): void {
     this.#tileRows = Math.min(this.#tileRows, most);
   }
 
-  /** Makes all that steps can want ready, so that the first is as fast as others. Errors: see place(). */
+  /**
+   * Prepares all variants that steps can need, so that the first step is as fast as later ones.
+   * Errors: those of place().
+   */
   async prepare(): Promise<void> {
     this.place();
     const operations = new Set([...this.operations("logits"), ...this.operations("hidden")]);
@@ -153,29 +164,33 @@ export abstract class OperationList {
     for (const operation of this.#outputs[output].operations) operation.encode(pass, step);
   }
 
-  /** Tells what a kind of output is, and what has to run for it besides the operations of all steps. */
+  /**
+   * Sets the rows of a kind of output, and the operations that it needs besides those of all steps.
+   */
   protected setOutput(kind: OutputKind, rows: FloatRows, operations: StepOperation[]): void {
     this.#outputs[kind] = { rows, operations };
   }
 
-  /** The rows of an output: [outputs, columns], if the model has such an output. */
+  /** The rows of an output: [outputs, columns]; undefined if the model has no such output. */
   outputRows(kind: OutputKind): FloatRows | undefined {
     return this.#outputs[kind].rows;
   }
 
-  /** Names the layer that operations belong to from now on, if any, and that is on their device. */
+  /**
+   * Sets the layer, if any, of the operations that are added from now on. They run on its device.
+   */
   beginLayer(layer?: number): void {
     this.#layer = layer;
     const { placement } = this;
     this.#device = layer === undefined ? placement.top : placement.deviceOf(`blk.${layer}.`);
   }
 
-  /** The device that computes what is added now. */
+  /** The device of the operations that are added now. */
   get device(): Device {
     return this.#device;
   }
 
-  /** Adds operations on a device, whichever the layer is on. */
+  /** Adds operations on this device, instead of that of the layer. */
   on<T>(device: Device, add: () => T): T {
     const before = this.#device;
     this.#device = device;
@@ -186,7 +201,7 @@ export abstract class OperationList {
     }
   }
 
-  /** What a step of this shape runs, in order. */
+  /** The operations of a step of this shape, in order. */
   operationsOf(step: StepShape, output: OutputKind): readonly StepOperation[] {
     return step.outputs > 0 ? this.operations(output) : this.#operations;
   }
@@ -211,12 +226,12 @@ export abstract class OperationList {
     this.add(overRows(operation));
   }
 
-  /** What a step runs, in order. */
+  /** The operations of a step, in order. */
   operations(output: OutputKind): readonly StepOperation[] {
     return [...this.#operations, ...this.#outputs[output].operations];
   }
 
-  /** Adds what devices have to hand over to each other. Once all operations are there. */
+  /** Adds the transfers between devices, when all operations are there. */
   #handOver(): void {
     const { options: { limits } } = this;
     const placement: HandOverMaker = {
@@ -234,7 +249,10 @@ export abstract class OperationList {
     }
   }
 
-  /** What is added meanwhile, over the rows asked for, instead of adding it. */
+  /**
+   * Collects the operations that `add` adds, over the rows that need an output, without adding them
+   * to the list.
+   */
   protected onOutputs(add: () => void): StepOperation[] {
     const operations: StepOperation[] = [];
     this.#recording = operations;
@@ -244,7 +262,7 @@ export abstract class OperationList {
   }
 }
 
-/** The same operation over the rows that are asked for. */
+/** The operation over the rows that need an output, instead of all rows. */
 function overOutputs(operation: StepOperation): StepOperation {
   const { prepare, encode, work } = operation;
   return {

@@ -1,6 +1,7 @@
 // Per-layer embeddings (Gemma 3n, Gemma 4): besides the residual stream, every layer has a small
-// input of its own, half of it looked up by token, half projected from the token's embedding. They
-// are made for all layers at once, and each layer lets its share through a gate.
+// input of its own. It is the sum of a row that is looked up by token and a projection of the
+// token's embedding. The inputs of all layers are computed at once; each layer adds its own through
+// a gate.
 
 import type { FloatRows } from "../../kernels/mod.ts";
 import type { ModelBuilder } from "./builder.ts";
@@ -8,8 +9,8 @@ import type { LayerWeights } from "./layer_weights.ts";
 import { rowsOfTable } from "./vocabulary.ts";
 
 /**
- * The inputs of all layers, side by side: [rows, layers * columns]. `x` are the scaled embeddings of
- * the step's tokens, [rows, width]. Errors: GgufError.
+ * The inputs of all layers, side by side: [rows, layers * columns]. `x` is the scaled embeddings of
+ * the step's tokens: [rows, width]. Errors: GgufError.
  */
 export async function perLayerInputs(model: ModelBuilder, x: FloatRows): Promise<FloatRows> {
   const { network, top, config: { layers, width } } = model;
@@ -22,7 +23,7 @@ export async function perLayerInputs(model: ModelBuilder, x: FloatRows): Promise
   const projection = await top.matrix("per_layer_model_proj.weight", layers * columns, width, {
     gain,
   });
-  // The sum of the two, times 1 / sqrt(2), which goes into the scale of each.
+  // The sum of the two parts is multiplied by 1 / sqrt(2), so each part is scaled by it.
   const scaled = { shape: [columns], gain: Math.SQRT1_2 };
   const norm = top.norm("per_layer_proj_norm", "rms", scaled);
   const scale = Math.sqrt(columns) * Math.SQRT1_2;
@@ -44,8 +45,8 @@ function inputColumns(top: LayerWeights): number {
 }
 
 /**
- * norm(proj(gelu(gate(x)) * input)) as new rows: what a layer adds for its share of the inputs that
- * {@linkcode perLayerInputs} gives. Errors: GgufError.
+ * norm(proj(gelu(gate(x)) * input)) as new rows: what a layer adds for its part of {@linkcode
+ * perLayerInputs}. Errors: GgufError.
  */
 export async function perLayerUpdate(
   layer: LayerWeights,

@@ -1,36 +1,42 @@
-// Rotary embedding as a model's metadata describes it: base, scaling, frequency factors and sections.
-// The tables that follow from it are made by kernels/rope_tables.ts.
+// Rotary embedding as a model's metadata describes it: base, scaling, frequency factors and
+// sections. kernels/rope_tables.ts makes the tables of cosines and sines.
 
 import type { RopeOptions } from "../../kernels/mod.ts";
 import type { WeightLoader } from "../weights/mod.ts";
 import type { Config } from "./config.ts";
 
-/** A rotary embedding, shared by the layers that have the same. */
+/** A rotary embedding. Layers with the same embedding share the object. */
 export interface Rope extends RopeOptions {
-  /** Pairs (i, i + rotary/2), the NeoX way, instead of (2i, 2i + 1), the Llama way. */
+  /** Whether pairs are (i, i + rotary/2), as in NeoX, instead of (2i, 2i + 1), as in Llama. */
   halfPairs: boolean;
 }
 
-/** What the architecture knows and the file does not say. */
+/** What the architecture defines and the file does not contain. */
 export interface RopeChoice extends Partial<RopeOptions> {
-  /** How elements are paired. */
+  /** Which elements of a head form pairs. */
   pairs: "half" | "adjacent";
-  /** Of M-RoPE; read from the file where this is given. */
+  /** The sections of M-RoPE come from the file. */
   sections?: never;
   /** M-RoPE: "contiguous" sections or "interleaved" ones. */
   multiSection?: "contiguous" | "interleaved";
-  /** Whether rope_freqs is always there, or left to other layers. Default "optional". */
+  /**
+   * Whether the file has rope_freqs for these layers: always, never, or possibly. Default
+   * "optional".
+   */
   factors?: "required" | "optional" | "none";
 }
 
-/** Types of scaling, by the names that files have for them; those of sections and factors scale nothing. */
+/**
+ * Types of scaling, by their names in files. The types for sections and factors have no scaling of
+ * their own.
+ */
 const SCALINGS: Readonly<Record<string, "none" | "linear" | "yarn">> = {
   none: "none",
   default: "none",
   mrope: "none",
   llama3: "none",
   proportional: "none",
-  // Which changes nothing up to the context that a model was trained for.
+  // Dynamic scaling changes nothing within the context that a model was trained for.
   dynamic: "none",
   longrope: "none",
   su: "none",
@@ -39,8 +45,8 @@ const SCALINGS: Readonly<Record<string, "none" | "linear" | "yarn">> = {
 };
 
 /**
- * The rotary embedding of a file; what `choice` names takes precedence.
- * Errors: GgufError for what no rotation can have.
+ * The rotary embedding of a file; `choice` takes precedence. Errors: GgufError for impossible
+ * values.
  */
 export function readRope(config: Config, weights: WeightLoader, choice: RopeChoice): Rope {
   const { pairs, multiSection, factors = "optional", ...chosen } = choice;
@@ -80,7 +86,7 @@ export function readRope(config: Config, weights: WeightLoader, choice: RopeChoi
   };
 }
 
-/** Elements of a head that are rotated. */
+/** Number of elements of a head that are rotated. */
 function readRotary(config: Config): number {
   const rotary = config.countOr("rope.dimension_count", 0) || config.heads().headDim;
   const most = config.longestHead;
@@ -91,7 +97,7 @@ function readRotary(config: Config): number {
   );
 }
 
-/** Pairs that turn by the time, the height and the width of a position, in turns. */
+/** Numbers of pairs that rotate by the time, the height and the width of a position. */
 function readSections(config: Config, rotary: number): readonly number[] {
   const sections = config.numbers("rope.dimension_sections");
   const isPart = (size: number) => Number.isInteger(size) && size >= 0 && size <= rotary / 2;
@@ -101,8 +107,8 @@ function readSections(config: Config, rotary: number): readonly number[] {
 }
 
 /**
- * LongRoPE: the short factors serve contexts up to the original one, the long factors all others.
- * Errors: GgufError where a file has one without the other.
+ * LongRoPE: the short factors are for contexts up to the original one, the long factors for longer
+ * ones. Errors: GgufError if a file has only one of the two.
  */
 export function longRopeFactors(
   config: Config,

@@ -1,5 +1,5 @@
-// Rows of an activation on their way to the host. On the GPU they are padded to a stride; what is read
-// is not. Commands are the caller's: this records copies, and waits for nobody's submit but the last.
+// Rows of an activation on their way to the host. On the device rows may be padded; the result is
+// not. The caller submits the recorded copies, and a read waits only for the last submit.
 
 import type { Device, FloatRows, Readback, Recorder } from "../../kernels/mod.ts";
 
@@ -8,13 +8,16 @@ export class RowReadback {
   readonly #rows: FloatRows;
   readonly #readback: Readback;
 
-  /** @param most most rows that one read takes */
+  /** @param most most rows of one read */
   constructor(device: Device, label: string, rows: FloatRows, most: number) {
     this.#rows = rows;
     this.#readback = device.readback(`${label} readback`, most * rows.stride * 4);
   }
 
-  /** Records the copy of `count` rows from `first` on; they become the rows from `at` on. */
+  /**
+   * Records the copy of `count` rows from `first` on. They become the rows from `at` on of the
+   * result.
+   */
   copy(recorder: Recorder, first: number, count: number, at = 0): void {
     const { floats, stride } = this.#rows;
     const bytes = stride * 4;
@@ -22,12 +25,12 @@ export class RowReadback {
     recorder.copy(floats, first * bytes, buffer, at * bytes, count * bytes);
   }
 
-  /** Gives its memory back. */
+  /** Frees its memory. */
   free(): void {
     this.#readback.free();
   }
 
-  /** What was copied, once it is submitted: [count, columns]. */
+  /** The copied rows, after the copies were submitted: [count, columns]. */
   async read(count: number): Promise<Float32Array> {
     const { columns, stride } = this.#rows;
     const padded = new Float32Array(await this.#readback.readNow(count * stride * 4));

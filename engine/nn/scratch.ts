@@ -1,8 +1,8 @@
-// The scratch memory of a step: values that live from the operation that first writes them to the
-// last that reads them. Those that never live together share a buffer. Each has a buffer from its
-// beginning on, because WebGPU lets no dispatch read one part of a buffer and write another.
-// Chosen greedily by size, as in Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net
-// Inference (2020), section 4.
+// The scratch memory of a step. A value lives from the first operation that writes it to the last
+// one that reads it, and values with separate lifetimes share a buffer. Each starts at the
+// beginning of a buffer, because in WebGPU no dispatch may read one part of a buffer and write
+// another. Buffers are assigned greedily by size, as in Pisarchyk and Lee, Efficient Memory
+// Management for Deep Neural Net Inference (2020), section 4.
 
 import {
   type Allocator,
@@ -17,37 +17,37 @@ import {
 } from "../../kernels/mod.ts";
 import type { StepOperation } from "./step.ts";
 
-/** A value of a step: a buffer that gets its memory when all operations are known. */
+/** A value of a step: a buffer that gets its memory once all operations are known. */
 export class ScratchValue extends Placeholder {
   /**
-   * @param label what it is to the model
+   * @param label its meaning in the model
    * @param size bytes
-   * @param padding what columns of its rows stay zero. Nobody writes these, and products read them,
-   * so that only values with the same ones share memory. Empty: none
+   * @param padding which columns of its rows stay zero. Products read them, but no operation writes
+   *   them, so only values with the same padding share memory. Empty: no padding
    */
   constructor(readonly label: string, readonly size: number, readonly padding: string) {
     super();
   }
 }
 
-/** Raised where operations use a value in a way that no memory can be planned for. */
+/** The error of operations that use a value in a way for which no memory can be planned. */
 export class ScratchError extends Error {
   override readonly name = "ScratchError";
 }
 
-/** The operations, counted from 0, between which a value lives, both included. */
+/** The lifetime of a value: the indices of its first and last operation, both included. */
 interface Lifetime {
   readonly value: ScratchValue;
   readonly first: number;
   last: number;
-  /** Those that compute with it: of a split model, memory is only where it is used. */
+  /** The devices that use the value. In a split model it gets memory on these. */
   readonly devices: Set<Device | undefined>;
 }
 
-/** What a plan of memory is made of. */
+/** The part of an operation that the plan depends on. */
 type PlannedOperation = Pick<StepOperation, "name" | "layer" | "device" | "reads" | "writes">;
 
-/** Memory that values share. */
+/** A buffer that values share. */
 interface Place {
   readonly bytes: number;
   readonly padding: string;
@@ -55,7 +55,7 @@ interface Place {
   readonly lifetimes: Lifetime[];
 }
 
-/** Values of steps, and in the end their memory. */
+/** The values of steps, and later their memory. */
 export class Scratch {
   readonly #device: Device;
   readonly #kept = new Set<Buffer>();
@@ -65,19 +65,22 @@ export class Scratch {
     this.#device = device;
   }
 
-  /** A new value: rows of f32. @param padded columns that get written, if not all `columns` do */
+  /**
+   * A new value: rows of f32. @param padded columns that are written, if that is more than
+   * `columns`
+   */
   floats(label: string, rows: number, columns: number, padded = columns): FloatRows {
     const padding = padded % GROUP === 0 ? "" : `f32 ${padded}`;
     return floatRows(this.allocator(padding), label, rows, columns);
   }
 
-  /** A new value: rows of int8 groups. */
+  /** A new value: rows of int8 groups. See {@linkcode QuantizedRows}. */
   quantized(label: string, rows: number, columns: number): QuantizedRows {
     const padding = columns % GROUP === 0 ? "" : `int8 ${columns}`;
     return quantizedRows(this.allocator(padding), label, rows, columns);
   }
 
-  /** Makes new values of buffers that are asked for. */
+  /** An allocator that makes its buffers values of the step. */
   allocator(padding = ""): Allocator {
     return {
       groupBytes: this.#device.groupBytes,
@@ -85,20 +88,20 @@ export class Scratch {
     };
   }
 
-  /** Lets a value live to the end of the step, where the host reads it. */
+  /** Lets a value live to the end of the step, so that the host can read it. */
   keep(value: Buffer): void {
     this.#kept.add(value);
   }
 
-  /** Whether values have their memory. */
+  /** Whether the values have their memory. */
   get isPlaced(): boolean {
     return this.#memory !== undefined;
   }
 
   /**
-   * Gives all values their memory; what `operations` do not name gets none.
+   * Gives all values their memory. A value that no operation uses gets none.
    * @param operations those of a step, in order
-   * @throws ScratchError where one reads a value that none before it writes; GpuMemoryError
+   * @throws ScratchError if an operation reads a value that none before it wrote; GpuMemoryError
    */
   place(operations: readonly PlannedOperation[]): void {
     const places = share(lifetimesOf(operations, this.#kept));
@@ -108,7 +111,10 @@ export class Scratch {
     }));
   }
 
-  /** The memory of a value; other buffers are their own. Errors: ScratchError. */
+  /**
+   * The memory of a value. Other buffers are returned as they are. Errors: ScratchError if a value
+   * has none.
+   */
   memoryOf(buffer: Buffer): Buffer {
     if (!(buffer instanceof Placeholder)) return buffer;
     const memory = this.#memory?.get(buffer);
@@ -118,7 +124,9 @@ export class Scratch {
   }
 }
 
-/** When each value lives. Errors: ScratchError for one that is read before it is written. */
+/**
+ * The lifetime of each value. Errors: ScratchError for a value that is read before it is written.
+ */
 function lifetimesOf(
   operations: readonly PlannedOperation[],
   kept: ReadonlySet<Buffer>,
@@ -153,12 +161,15 @@ function lifetimesOf(
   return [...lifetimes.values()];
 }
 
-/** Values with the largest first, each at the smallest place where none lives beside it. */
+/**
+ * Assigns buffers, largest value first. Each value gets the smallest buffer in which no other value
+ * lives at the same time.
+ */
 function share(lifetimes: readonly Lifetime[]): Place[] {
   const places: Place[] = [];
   for (const lifetime of lifetimes.toSorted((a, b) => b.value.size - a.value.size)) {
     const { size: bytes, padding } = lifetime.value;
-    // Places were made for larger values: the last that is free is the smallest.
+    // Buffers are ordered from large to small, so the last free one is the smallest.
     let place = places.findLast((place) =>
       place.padding === padding && isSameSet(place.devices, lifetime.devices) &&
       isFree(place, lifetime)

@@ -1,5 +1,5 @@
-// A feed-forward block of which few hidden columns are active: those whose gate stands out among
-// the gates of the row (Spark Transformer, You et al. 2025). All are computed nonetheless.
+// A feed-forward block with few active hidden columns: those whose gate is far above the mean of
+// the row's gates (Spark Transformer, You et al. 2025). All columns are computed nonetheless.
 
 import type { FloatRows, Norm } from "../../kernels/mod.ts";
 import type { Stack } from "../weights/mod.ts";
@@ -12,7 +12,7 @@ export class SparseFeedForwardBlock {
 
   constructor(
     readonly network: Network,
-    /** Deviations above the mean that a gate has to exceed. */
+    /** Standard deviations above the mean that a gate has to exceed. */
     readonly threshold: number,
     readonly weights: { gate: Stack; up: Stack; down: Stack },
   ) {

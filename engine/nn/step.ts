@@ -1,6 +1,6 @@
-// One forward step over rows of several sequences: its buffers on the GPU and its shape.
-// A row is one token of one sequence, or what stands for one: a row of an image. The sampled token
-// and its position stay in `slots`, so that decode steps can follow one another without the host.
+// One forward step over rows of several sequences: its buffers on the device and its shape. A row
+// is one token of one sequence, or one row of an image. The sampled token and its position stay in
+// `slots`, so that decode steps can follow one another without the host.
 
 import {
   BLOCK,
@@ -26,38 +26,43 @@ import {
 export interface StepShape {
   /** All rows. */
   rows: number;
-  /** Sequences that these rows are of. */
+  /** Number of sequences that these rows belong to. */
   sequences: number;
-  /** Rows that are of images. */
+  /** Number of rows of images. */
   imageRows: number;
-  /** Rows whose logits are wanted. */
+  /** Number of rows whose logits are wanted. */
   outputs: number;
-  /** Rows that decode one token, each a sequence of its own. */
+  /** Number of rows that decode one token. Each is a sequence of its own. */
   decodeRows: number;
-  /** Longest context of these, in positions. */
+  /** Longest context of the decoding rows, in positions. */
   decodeContext: number;
-  /** Query tiles of the rows in prefill. */
+  /** Number of query tiles of the rows in prefill. */
   prefillTiles: number;
-  /** Longest context of these, in positions. */
+  /** Longest context of the rows in prefill, in positions. */
   prefillContext: number;
 }
 
-/** What a step runs, as data: an operation of the device with its counts taken from the step. */
+/**
+ * An operation of a step, as data: an operation of the device, with counts that follow from the
+ * shape of the step.
+ */
 export interface StepOperation extends Pick<Operation, "name" | "reads" | "writes" | "bind"> {
-  /** See `Operation.output`; it has its memory once the network has placed its values. */
+  /** See `Operation.output`. It has memory once the network has placed its values. */
   output?: FloatRows | undefined;
-  /** What these rows are to the model, such as "qkv"; missing without any. The network fills it in. */
+  /**
+   * The meaning of the output rows, such as "qkv"; missing if there are none. The network sets it.
+   */
   readonly outputName?: string | undefined;
-  /** The layer that it belongs to; missing: it belongs to none. */
+  /** The layer of the operation; missing if it belongs to none. */
   readonly layer?: number | undefined;
-  /** Whether its rows are those whose output is wanted, not all of the step. */
+  /** Whether its rows are only those whose output is wanted. */
   readonly isOverOutputs?: boolean;
-  /** The device that runs it. The network fills it in. */
+  /** The device that runs it. The network sets it. */
   readonly device?: Device;
-  /** Binds what steps within these limits can want; see `Operation.prepare`. */
+  /** Prepares all variants that steps within these limits can need; see `Operation.prepare`. */
   readonly prepare?: (most: StepLimits) => void;
   readonly encode: (pass: Pass, step: StepShape) => void;
-  /** What it moves and computes in a step. */
+  /** Bytes moved and operations computed in a step of this shape. */
   readonly work: (step: StepShape) => Work;
 }
 
@@ -69,7 +74,7 @@ export function overRows(operation: Operation): StepOperation {
   };
 }
 
-/** An operation whose counts are other numbers of a step. */
+/** An operation with other counts than the rows of the step. */
 export function stepOperation(
   operation: Operation,
   encode: StepOperation["encode"],
@@ -87,38 +92,38 @@ export function stepOperation(
   };
 }
 
-/** What operations over all rows of a step are counted by. */
+/** The counts of operations over all rows of a step. */
 export function countsOf(
   { rows, sequences, decodeContext, prefillContext }: StepShape,
 ): WorkCounts {
   return { rows, sequences, positions: Math.max(decodeContext, prefillContext) };
 }
 
-/** Capacities of a model's steps. */
+/** The capacities of a model's steps. */
 export interface StepLimits {
   /** Most rows in a step. */
   rows: number;
-  /** Most outputs in a step. */
+  /** Most rows with outputs in a step. */
   outputs: number;
-  /** Sequences that can run at a time. */
+  /** Most sequences that run at the same time. */
   slots: number;
-  /** Positions of a sequence. */
+  /** Most positions of a sequence. */
   context: number;
 }
 
-/** The buffers that every operation of a step shares. */
+/** The buffers that all operations of a step share. */
 export interface StepState extends StepRows {
-  /** Row of each output: [outputs]. */
+  /** Index of the row of each output: [outputs]. */
   readonly outputs: Buffer;
-  /** [slots] of {@linkcode QUERY_TILE}: row i alone, for the decoding rows. */
+  /** One {@linkcode QUERY_TILE} for each decoding row: [slots]. */
   readonly decodeTiles: Buffer;
-  /** [tiles] of {@linkcode QUERY_TILE}, of the rows in prefill. */
+  /** The {@linkcode QUERY_TILE}s of the rows in prefill: [tiles]. */
   readonly prefillTiles: Buffer;
-  /** [rows of images] of {@linkcode MROPE_POSITION}. */
+  /** The {@linkcode MROPE_POSITION}s of the rows of images: [rows of images]. */
   readonly mropePositions: Buffer;
-  /** [sequences] of {@linkcode STEP_SEGMENT}, in row order. */
+  /** A {@linkcode STEP_SEGMENT} for each sequence, in order of rows: [sequences]. */
   readonly segments: Buffer;
-  /** KV blocks of each slot: [slots, maxBlocks]. */
+  /** Numbers of the KV blocks of each slot: [slots, maxBlocks]. */
   readonly table: Buffer;
   readonly maxBlocks: number;
 }

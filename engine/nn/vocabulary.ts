@@ -1,28 +1,29 @@
-// How many tokens a model knows, and how many rows its tables have for them. Training likes round
-// numbers, so tables may have a few rows without a token: those are not loaded, and cannot be chosen.
+// The number of tokens of a model, and of rows in its tables of tokens. Tables may be padded to a
+// round number of rows. The rows without a token are not loaded, so they can never be sampled.
 
 import { GgufError } from "../errors.ts";
 import type { LayerWeights } from "./layer_weights.ts";
 
-/** Tokens and rows of a model. */
+/** The tokens and rows of a model. */
 export interface Vocabulary {
-  /** That can be read and chosen. */
+  /** Tokens that can be read and sampled. */
   readonly tokens: number;
-  /** Of the tensors that have one for each token. */
+  /** Rows of the tensors that have one for each token. */
   readonly rows: number;
 }
 
-/** Of the tokens, what rows without one may come to: 1.8 % in Phi-2, 0.5 % in gpt-oss. */
+/** Most rows without a token, as a fraction of the tokens. Phi-2 has 1.8 %, gpt-oss 0.5 %. */
 const MOST_PADDING = 1 / 16;
 
-/** Rows of a further table of tokens, which some converters pad otherwise than the embeddings. */
+/** Rows of another table of tokens, which some converters pad differently from the embeddings. */
 export function rowsOfTable(top: LayerWeights, table: string, { rows }: Vocabulary): number {
   const seen = top.size(0, [[table, 1]]);
   return Math.abs(seen - rows) <= rows * MOST_PADDING ? seen : rows;
 }
 
 /**
- * The vocabulary by the header. Errors: GgufError where tokens and rows do not go together.
+ * The vocabulary according to the header. Errors: GgufError if the numbers of tokens and rows
+ * contradict each other.
  *
  * @param top the weights that belong to no layer
  */

@@ -1,6 +1,6 @@
-// Linear attention by the gated delta rule: Gated DeltaNet (Yang et al. 2024), as Qwen3-Next and
-// Qwen3.5 have it, and Kimi Delta Attention (Kimi Team 2025), in which every element of a key decays
-// by itself. Queries, keys and values pass a convolution first; results are normed and gated.
+// Linear attention by the gated delta rule: Gated DeltaNet (Yang et al. 2024), as in Qwen3-Next and
+// Qwen3.5, and Kimi Delta Attention (Kimi Team 2025), in which every element of a key has its own
+// decay. Queries, keys and values pass a convolution first; results are normed and gated.
 
 import type {
   ColumnRange,
@@ -16,13 +16,13 @@ import type { LayerWeights } from "../layer_weights.ts";
 import type { Input, Network } from "../network.ts";
 import { convolve, deltaRule, gatedNorm, loadConvolution } from "./operations.ts";
 
-/** A projection in two factors. */
+/** A projection as the product of two low-rank factors. */
 interface LowRank {
   readonly down: Stack;
   readonly up: Stack;
 }
 
-/** A layer with its weights. */
+/** A linear attention layer with its weights. */
 export class DeltaBlock {
   readonly readers: Stack["readers"];
 
@@ -30,7 +30,10 @@ export class DeltaBlock {
     readonly network: Network,
     readonly shape: DeltaShape,
     readonly weights: {
-      /** Queries, keys, values; the gate, unless it is low-rank; beta; alpha, unless it is. */
+      /**
+       * Rows of queries, keys, values; of the gate and of alpha, unless these are low-rank; of
+       * beta.
+       */
       input: Stack;
       gate?: LowRank | undefined;
       alpha?: LowRank | undefined;
@@ -83,9 +86,12 @@ export class DeltaBlock {
   }
 }
 
-/** How Qwen's files differ. */
+/** The layout of Qwen's files. */
 export interface GatedDeltaConfig {
-  /** Whether value head h has key head h % keyHeads, rather than neighbours sharing one. */
+  /**
+   * Whether value head h has key head h % keyHeads. Otherwise neighbouring value heads share a key
+   * head.
+   */
   tiledHeads?: boolean;
 }
 
@@ -127,13 +133,14 @@ function inputRows(
 ): Rows[] {
   const share = heads / keyHeads;
   const [keys, values] = [keyHeads * dim, heads * dim];
-  /** Rows of a tensor that has all that belongs to a key head in one place: a part of every head. */
+  /** The same rows of each key head's part of a tensor. */
   const part = (tensor: string, first: number, size: number, step: number) =>
     rowsOfEach(layer.name(tensor), { count: keyHeads, step, first, size });
   const group = (2 + 2 * share) * dim;
   const [mixed, gate] = layer.choose([["attn_qkv.weight", "attn_gate.weight"], ["ssm_in.weight"]]);
   const [apart, together] = [["ssm_beta.weight", "ssm_alpha.weight"], ["ssm_ba.weight"]];
-  // Where the layer has neither, what the files of such models mostly have is what is missing.
+  // If the layer has neither layout, the error names the tensors of the layout that files of such
+  // models usually have.
   const [beta, alpha] = layer.choose(tiledHeads ? [apart, together] : [together, apart]);
   return [
     ...gate ? [layer.all(mixed, 2 * keys + values), layer.all(gate, values)] : [
@@ -186,7 +193,7 @@ export async function loadKimiDelta(layer: LayerWeights): Promise<DeltaBlock> {
   });
 }
 
-/** One convolution of the channels of several. */
+/** Joins convolutions over separate channels into one. */
 function joinConvolutions(
   layer: LayerWeights,
   parts: readonly string[],

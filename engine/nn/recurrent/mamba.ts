@@ -1,6 +1,6 @@
-// The mixer of Mamba (Gu and Dao 2023): every channel is a state space model of its own, whose time
-// step, input and output vectors are projected from what a convolution makes of the input. Jamba and
-// FalconMamba norm these three.
+// The mixer of Mamba (Gu and Dao 2023): every channel is a state space model of its own. Its time
+// step, input and output vectors are projected from the convolved input. Jamba and FalconMamba norm
+// these three.
 
 import type { ConvolutionOptions, FloatRows, Norm, ScanWeights } from "../../../kernels/mod.ts";
 import type { Stack } from "../../weights/mod.ts";
@@ -9,7 +9,7 @@ import type { Input, Network } from "../network.ts";
 import { convolve, loadConvolution, scan } from "./operations.ts";
 
 /**
- * A layer with its weights: ssm_in, ssm_conv1d, ssm_x, ssm_dt, ssm_a, ssm_d, ssm_out; ssm_dt_norm,
+ * A mixer with its weights: ssm_in, ssm_conv1d, ssm_x, ssm_dt, ssm_a, ssm_d, ssm_out; ssm_dt_norm,
  * ssm_b_norm, ssm_c_norm.
  */
 export class MambaBlock {
@@ -17,12 +17,12 @@ export class MambaBlock {
 
   constructor(
     readonly network: Network,
-    /** Channels, and states of each. */
+    /** Number of channels, and of states of each. */
     readonly shape: { channels: number; states: number },
     readonly weights: {
       input: Stack;
       convolution: ConvolutionOptions;
-      /** The two factors of the time steps' projection; the second has their bias. */
+      /** The two low-rank factors of the time steps' projection. The second has the bias. */
       stepDown: Stack;
       stepUp: Stack;
       /** Input and output vectors, the paper's B and C. */
@@ -71,9 +71,12 @@ export class MambaBlock {
   }
 }
 
-/** Which layers norm time steps, inputs and outputs. */
+/** The norms of time steps, input and output vectors. */
 export interface MambaConfig {
-  /** "weighted": by ssm_dt_norm, ssm_b_norm and ssm_c_norm. "optional": in files that have these. */
+  /**
+   * "weighted": with ssm_dt_norm, ssm_b_norm and ssm_c_norm. "optional": the same, if the file has
+   * them. Missing: no norms.
+   */
   norms?: "weighted" | "optional";
 }
 
@@ -115,7 +118,7 @@ export async function loadMamba(
   });
 }
 
-/** Jamba's norms, or FalconMamba's, which have no weights. */
+/** The norms: with weights as in Jamba, or without as in FalconMamba. */
 function loadNorms(
   layer: LayerWeights,
   norms: "weighted" | "optional",

@@ -1,5 +1,5 @@
-// The mixer of Mamba 2 (Dao and Gu 2024): channels in heads that decay as a whole, with one projection
-// for all that the scan reads, and a norm by groups before the output projection.
+// The mixer of Mamba 2 (Dao and Gu 2024): the channels of a head share one decay, one projection
+// makes everything that the scan reads, and a norm by groups precedes the output projection.
 
 import type {
   ConvolutionOptions,
@@ -14,17 +14,17 @@ import type { LayerWeights } from "../layer_weights.ts";
 import type { Input, Network } from "../network.ts";
 import { convolve, loadConvolution, scan } from "./operations.ts";
 
-/** What a layer does besides. */
+/** Differences between models with this mixer. */
 export interface Mamba2Config {
-  /** Whether all models have ssm_norm. Default "required". */
+  /** Whether all models of the architecture have ssm_norm. Default "required". */
   norm?: "required" | "optional";
-  /** Whether all models have a bias of the convolution. Default "required". */
+  /** Whether all models of the architecture have a bias of the convolution. Default "required". */
   convolutionBias?: "required" | "optional";
   /** Multiplies the block's output. */
   gain?: number;
 }
 
-/** A layer with its weights: ssm_in, ssm_conv1d, ssm_dt, ssm_a, ssm_d, ssm_norm, ssm_out. */
+/** A mixer with its weights: ssm_in, ssm_conv1d, ssm_dt, ssm_a, ssm_d, ssm_norm, ssm_out. */
 export class Mamba2Block {
   readonly readers: Stack["readers"];
 
@@ -107,7 +107,7 @@ export async function loadMamba2(
   });
 }
 
-/** Sizes of a layer by the metadata. Errors: GgufError where they do not divide. */
+/** Sizes of a layer, from the metadata. Errors: GgufError if they do not divide each other. */
 function readShape(config: Config): ScanShape {
   const keys = { channels: "inner_size", heads: "time_step_rank", groups: "group_count" };
   const [channels, heads, groups] = Object.values(keys).map((key) => config.size(`ssm.${key}`));

@@ -1,4 +1,4 @@
-// Layers that carry a state instead of a KV cache.
+// Layers that keep a state instead of a KV cache.
 
 export * from "./delta.ts";
 export * from "./mamba.ts";

@@ -1,5 +1,5 @@
-// The operations of recurrent layers on rows of a step, each with the state that it keeps for every
-// sequence: the words that the blocks beside this file are written in.
+// The operations of recurrent layers on the rows of a step, each with the state that it keeps for
+// every sequence. The blocks in this folder are made of them.
 
 import {
   type ColumnRange,
@@ -24,7 +24,7 @@ import { type StepOperation, stepOperation } from "../step.ts";
 /** Bytes of a float. */
 const FLOAT = 4;
 
-/** The causal convolution of columns of x: [rows, channels]. */
+/** The causal convolution over the rows of each sequence: [rows, channels]. */
 export function convolve(
   network: Network,
   x: ColumnRange,
@@ -37,17 +37,17 @@ export function convolve(
   const history = memory.layerState("convolution state", bytes / FLOAT);
   const convolution = network.make.convolution(x, y, state, history, options);
   network.add(stepOperation(convolution, (pass, step) => {
-    const longest = step.rows - step.sequences + 1; // at most: every sequence has a row
+    const longest = step.rows - step.sequences + 1; // longest segment: every other sequence has at least one row
     convolution.encode(pass, step.sequences, longest);
   }));
   return y;
 }
 
 /**
- * The weights of a convolution: `<tensor>.weight` [channels, width] and, if it is there, its bias.
+ * The weights of a convolution: `<tensor>.weight` [channels, width], and a bias if there is one.
  * Errors: GgufError.
  *
- * @param width rows that it reaches over, as the metadata says; 0 where it does not
+ * @param width rows that a result depends on, by the metadata; 0 if it does not tell
  */
 export function loadConvolution(
   layer: LayerWeights,
