@@ -1,5 +1,5 @@
-// What an architecture is to the rest of the engine: a function that loads a model's weights and
-// writes down its forward step. The architectures themselves are listed in registry.ts.
+// The type of architectures: a function that loads a model's weights and appends its forward step.
+// registry.ts lists the architectures.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

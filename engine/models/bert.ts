@@ -1,9 +1,10 @@
 // BERT (Devlin et al. 2018): encoder with learned positions, LayerNorm after each block, biases
-// everywhere and GELU. As nomic-bert (Nussbaum et al. 2024): rotary positions, SwiGLU, few biases.
+// everywhere and GELU. Nomic BERT (Nussbaum et al. 2024) has rotary positions, SwiGLU and few
+// biases.
 
 import type { AttentionConfig, ModelBuilder } from "../nn/mod.ts";
 
-/** What the halves of a pair of texts are told apart by. */
+/** Embeddings that tell the first text of a pair from the second. */
 const TYPES = "token_types.weight";
 
 /** Loads a BERT. */
@@ -29,7 +30,7 @@ async function loadPostNormEncoder(
   const x = await model.embed();
   const types = config.metadata.optionalCount("tokenizer.ggml.token_type_count", 0);
   if (types > 0 || top.has(TYPES)) {
-    // Every token is of the first type: one text, no pairs.
+    // Every token is of the first type, because there is one text and no pair.
     const rows = network.memory.rows("token types", firstType(model, types));
     network.elementwise("add", { rows: x }, { x: { rows }, broadcast: true });
   }
@@ -54,7 +55,10 @@ async function loadPostNormEncoder(
   model.hidden(x, last!);
 }
 
-/** The first row of the table of types, which has `said` rows if that is not zero. */
+/**
+ * The first row of the table of types. @param said rows of the table by the metadata, 0 if it does
+ * not tell
+ */
 function firstType({ weights, top, config: { width } }: ModelBuilder, said: number): Float32Array {
   const rows = top.size(said, [[TYPES, 1]]);
   return weights.values(TYPES, [width, rows]).subarray(0, width);

@@ -1,11 +1,11 @@
-// BLOOM (BigScience 2022): pre-norm decoder with LayerNorm, also of the embeddings, biases everywhere
-// and GELU. Positions are told by ALiBi (Press et al. 2022) alone. As MPT (MosaicML 2023): without a
-// norm of the embeddings, most files without biases.
+// BLOOM (BigScience 2022): pre-norm decoder with LayerNorm, also of the embeddings, biases
+// everywhere and GELU. Positions enter through ALiBi (Press et al. 2022) alone. MPT (MosaicML 2023)
+// has no norm of the embeddings, and most of its files have no biases.
 
 import { UnsupportedModelError } from "../errors.ts";
 import type { ModelBuilder } from "../nn/mod.ts";
 
-/** Of all BLOOM models; their files do not say. */
+/** ALiBi's largest bias, the same in all BLOOM models. Their files do not contain it. */
 const MAX_BIAS = 8;
 
 /** Loads a BLOOM. */
@@ -24,7 +24,10 @@ export async function loadMpt(model: ModelBuilder): Promise<void> {
   await load(model, config.numberOr("attention.max_alibi_bias", 0), "optional");
 }
 
-/** @param bias of all matrices and norms; a BLOOM has them, and a norm of the embeddings */
+/**
+ * @param bias whether all matrices and norms have biases. A BLOOM has them, and a norm of the
+ *   embeddings
+ */
 async function load(
   model: ModelBuilder,
   alibi: number,

@@ -1,6 +1,7 @@
-// Command R and R+ (Cohere 2024): attention and feed-forward read the same LayerNorm and are added
-// together; R+ also norms queries and keys. As Cohere 2 (Command A, Cohere Team 2025): three layers of
-// four have a sliding window and rotary positions, the fourth sees all and has no positions.
+// Command R and R+ (Cohere 2024): attention and feed-forward block read the same LayerNorm, and
+// their results are added. R+ also norms queries and keys. In Cohere 2 (Command A, Cohere Team
+// 2025) three of four layers have a sliding window and rotary positions; the fourth attends to
+// everything without positions.
 
 import type { AttentionConfig, ModelBuilder } from "../nn/mod.ts";
 
@@ -43,7 +44,8 @@ async function loadParallelDecoder(
     attend.add(normed, x);
     feedForward.add(normed, x);
   }
-  // The scale of the logits is part of the norm: the head is the embeddings, which have none.
+  // The scale of the logits goes into the norm, because the head is the embeddings, which are not
+  // scaled.
   const gain = config.numberOr("logit_scale", 1);
   await model.output(x, model.top.norm("output_norm", "layer", { gain }));
 }

@@ -1,5 +1,5 @@
-// DeepSeekMoE (Dai et al. 2024): a Llama whose layers, but for the first few, are mixtures of many
-// small experts beside shared ones, whose weights need not sum to one.
+// DeepSeekMoE (Dai et al. 2024): Llama with mixtures of many small experts and shared ones in all
+// layers except the first few. The weights of a row's experts are not normalized.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

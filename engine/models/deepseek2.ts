@@ -1,13 +1,14 @@
-// DeepSeek-V2, V3 and R1 (2024): multi-head latent attention and mixtures of experts, in V3 chosen by
-// group with a bias that balances them. Mistral Large 3 (2025) is the same with a temperature that
-// grows with the position.
+// DeepSeek-V2, V3 and R1 (2024): multi-head latent attention and mixtures of experts. V3 chooses
+// experts by group, with a bias that balances their load. Mistral Large 3 (2025) is the same with
+// an attention temperature that grows with the position.
 
 import { gatingOf, type ModelBuilder } from "../nn/mod.ts";
 
 /** Loads a DeepSeek-V2 or later, or a Mistral of that design. */
 export async function loadDeepSeek2(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
-  // Files hold a tenth of YaRN's multiplier, which lengthens keys and queries and shortens scores.
+  // Files contain a tenth of YaRN's multiplier, which scales up queries and keys, and scales down
+  // attention scores.
   const multiplier = config.numberOr("rope.scaling.yarn_log_multiplier", 0) / 0.1;
   const rope = model.rope({
     pairs: "adjacent",
@@ -22,7 +23,7 @@ export async function loadDeepSeek2(model: ModelBuilder): Promise<void> {
     scale: stretch ** 2 / Math.sqrt(key),
     temperature: model.temperature(),
   };
-  // Experts that are chosen by a sigmoid are balanced by a bias.
+  // Experts that are chosen by a sigmoid have a bias that balances their load.
   const choiceBias = gatingOf(config) === "sigmoid" ? "required" : "optional";
   const dense = config.countOr("leading_dense_block_count", 0);
   const x = await model.embed();

@@ -1,7 +1,7 @@
-// dots.llm1 (Huo et al. 2025): norms of queries' and keys' heads; experts chosen by a sigmoid with a
-// bias, after a few dense layers. As BailingMoE 2 (Ling-lite and Ling-flash 2.0, Ling Team 2025), whose
-// files have queries, keys and values in one tensor; as GLM-4.5 (GLM-4.5 Team 2025), whose second norm
-// has another name.
+// dots.llm1 (Huo et al. 2025): norms of the heads of queries and keys; experts chosen by a sigmoid
+// with a bias, after a few dense layers. BailingMoE 2 (Ling-lite and Ling-flash 2.0, Ling Team
+// 2025) is the same with queries, keys and values in one tensor; so is GLM-4.5 (GLM-4.5 Team 2025)
+// with another name of the second norm.
 
 import { gatingOf, type ModelBuilder } from "../nn/mod.ts";
 
@@ -15,7 +15,10 @@ export function loadGlm4Moe(model: ModelBuilder): Promise<void> {
   return load(model, { feedForwardNorm: "post_attention_norm", optional: true });
 }
 
-/** @param optional: some have no norms of queries and keys, and some no head of their own */
+/**
+ * @param optional whether some models lack the norms of queries and keys, and some a head of their
+ *   own
+ */
 async function load(
   model: ModelBuilder,
   { feedForwardNorm, optional }: { feedForwardNorm: string; optional: boolean },
@@ -28,7 +31,7 @@ async function load(
     queryKeyNormOptional: optional,
   } as const;
   const dense = config.countOr("leading_dense_block_count", 0);
-  // GLM-4.5's files may leave the gating out.
+  // Files of GLM-4.5 may lack the gating function.
   const gating = config.countOr("expert_gating_func", 0) ? gatingOf(config) : "sigmoid";
   const choiceBias = gating === "sigmoid" ? "required" : "optional";
   const x = await model.embed();

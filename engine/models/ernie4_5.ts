@@ -1,4 +1,4 @@
-// ERNIE 4.5 (Baidu ERNIE Team 2025), dense: Llama. Files may have biases, but not of the attention's
+// ERNIE 4.5 (Baidu ERNIE Team 2025), dense: Llama. Files may have biases, except of the attention's
 // output.
 
 import type { ModelBuilder } from "../nn/mod.ts";

@@ -1,5 +1,5 @@
-// ERNIE 4.5 (Baidu ERNIE Team 2025) with experts in every so many layers from the first sparse one on,
-// chosen by their softmax with a bias.
+// ERNIE 4.5 (Baidu ERNIE Team 2025) with experts at regular distances from the first sparse layer
+// on, chosen by their softmax with a bias.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

@@ -1,9 +1,10 @@
-// EXAONE 4 (LG AI Research 2025): norms at the end of each block instead of its beginning, and of
-// queries and keys. The 32B has sliding windows in three layers of four; only these have positions.
+// EXAONE 4 (LG AI Research 2025): norms at the end of each block instead of its beginning, and
+// norms of queries and keys. In the 32B three of four layers have sliding windows, and only these
+// have positions.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 
-/** Layers of the 32B, whose files do not have to say which layers have windows. */
+/** Number of layers of the 32B, whose files need not say which layers have windows. */
 const LAYERS_WITH_WINDOWS = 64;
 
 /** Loads an EXAONE 4. */

@@ -1,5 +1,6 @@
-// Falcon (Almazrouei et al. 2023): decoder with LayerNorm, RoPE, few or one key head and GELU;
-// attention and feed-forward are added together. The 40B and larger have a norm for each of the two.
+// Falcon (Almazrouei et al. 2023): decoder with LayerNorm, RoPE, one or few key heads and GELU.
+// Attention and feed-forward block run in parallel and their results are added. The 40B and larger
+// have a norm for each of the two.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

@@ -1,6 +1,6 @@
-// Falcon-H1 (Falcon LLM Team, TII 2025): every layer has a mixer of Mamba 2 and attention beside one
-// another. Both read the same norm and are added together. The multipliers of its paper are in the
-// weights already.
+// Falcon-H1 (Falcon LLM Team, TII 2025): every layer has a Mamba 2 mixer and attention in parallel.
+// Both read the same norm, and their results are added. The multipliers of its paper are part of
+// the weights in GGUF files.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

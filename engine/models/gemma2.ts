@@ -3,7 +3,10 @@
 
 import type { ModelBuilder } from "../nn/mod.ts";
 
-/** Layers of the 27B, whose scores are scaled by the model's width per head instead of the head's. */
+/**
+ * Number of layers of the 27B, whose attention scale is 1 / sqrt(width / heads) instead of 1 /
+ * sqrt(headDim).
+ */
 const LAYERS_OF_27B = 46;
 
 /** Loads a Gemma 2. */

@@ -1,10 +1,13 @@
-// Gemma 3 (Gemma Team 2025): Gemma 2 with norms of queries and keys instead of soft caps, and five
-// layers with a sliding window for each without. The former have a rotary embedding of their own, with
-// a lower base and never stretched. The rows of an image see each other in both directions.
+// Gemma 3 (Gemma Team 2025): Gemma 2 with norms of queries and keys instead of soft caps. Of six
+// layers, five have a sliding window and a rotary embedding of their own, with a lower base and
+// without scaling. The rows of an image attend to each other in both directions.
 
 import { type ModelBuilder, type Rope } from "../nn/mod.ts";
 
-/** Layers of the 27B, whose scores are scaled by the model's width per head instead of the head's. */
+/**
+ * Number of layers of the 27B, whose attention scale is 1 / sqrt(width / heads) instead of 1 /
+ * sqrt(headDim).
+ */
 const LAYERS_OF_27B = 62;
 
 /** Loads a Gemma 3. */
@@ -40,7 +43,7 @@ export async function loadGemma3(model: ModelBuilder): Promise<void> {
   await model.output(x, model.top.norm("output_norm"), { softcap });
 }
 
-/** The rotary embedding of layers with a window, and that of the others. */
+/** The rotary embedding of layers with a window ("local"), and that of the others ("global"). */
 function readRopes(model: ModelBuilder): { local: Rope; global: Rope } {
   const { config } = model;
   const localBase = config.numberOr("rope.local.freq_base", 10_000);
@@ -49,8 +52,8 @@ function readRopes(model: ModelBuilder): { local: Rope; global: Rope } {
   if (config.numberOr("rope.freq_base", 0) > 0) {
     return { local, global: model.rope({ pairs: "half" }) };
   }
-  // Files converted by Ollama have names of their own for the bases, or none, and leave out that the
-  // context of the larger models is stretched.
+  // Files converted by Ollama have other names for the bases, or none, and do not say that the
+  // rotation of the larger models is scaled for a longer context.
   const stretched = config.count("context_length") >= 131_072;
   const global = model.rope({
     pairs: "half",

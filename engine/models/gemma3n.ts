@@ -1,6 +1,6 @@
-// Gemma 3n (Gemma Team 2025): Gemma 3 with a residual of four streams (AltUp), a learned way past
-// attention (LAuReL), per-layer embeddings and sparse feed-forward blocks in the first layers. Values
-// are normed, and the last layers attend to the keys and values of earlier ones.
+// Gemma 3n (Gemma Team 2025): Gemma 3 with a residual of four streams (AltUp), a low-rank residual
+// beside attention (LAuReL), per-layer embeddings, and sparse feed-forward blocks in the first
+// layers. Values are normed, and the last layers attend to the keys and values of earlier ones.
 
 import type { LayerCache } from "../../kernels/mod.ts";
 import {
@@ -17,7 +17,7 @@ import {
 export async function loadGemma3n(model: ModelBuilder): Promise<void> {
   const { network, config, top } = model;
   const isLocal = config.slidingLayers(5);
-  // Files converted by Ollama have a name of their own for the base of the local layers.
+  // Files converted by Ollama have another name for the base of the local layers.
   const localBase = config.numberOr("rope.freq_base_local", 10_000);
   const base = config.numberOr("rope.freq_base_swa", localBase);
   const local = {
@@ -26,7 +26,7 @@ export async function loadGemma3n(model: ModelBuilder): Promise<void> {
   } as const;
   const global = { rope: model.rope({ pairs: "half" }) };
   const sharing = config.countOr("attention.shared_kv_layers", Math.max(0, config.layers - 20));
-  const caches = new Map<boolean, LayerCache>(); // of the last local and global layer that has one
+  const caches = new Map<boolean, LayerCache>(); // caches of the last local and the last global layer that has its own
   const sparsity = sparsityOf(model);
   const x = await model.embed({ scale: Math.sqrt(config.width) });
   const inputs = await perLayerInputs(model, x);
@@ -65,10 +65,13 @@ export async function loadGemma3n(model: ModelBuilder): Promise<void> {
   await model.output(x, top.norm("output_norm"), { softcap });
 }
 
-/** Deviations above the mean that gates have to exceed, layer by layer; -Infinity: all pass. */
+/**
+ * Standard deviations above the mean that gates have to exceed, by layer; -Infinity: all gates
+ * pass.
+ */
 function sparsityOf({ config }: ModelBuilder): readonly number[] {
   const listed = config.perLayer("activation_sparsity_scale", NaN);
   if (!Number.isNaN(listed[0])) return listed;
-  // What published models have: in ten layers, the quantile that one of twenty exceeds.
+  // The published models: in ten layers the 0.95 quantile of the normal distribution.
   return listed.map((_, i) => i < 10 ? 1.6448533535 : -Infinity);
 }

@@ -1,8 +1,9 @@
-// Gemma 4 (Google 2026): sliding and full layers with heads of different sizes; full layers rotate a
-// part of each pair's frequencies and may take their keys as values; values are normed. Some models
-// have experts beside the dense block; smaller ones, in which keys are never values, have per-layer
-// embeddings and last layers that attend to the keys and values of earlier ones, as Gemma 3n does. The rows of an image see each other in both
-// directions in sliding layers, but not in models with per-layer embeddings.
+// Gemma 4 (Google 2026): sliding and full layers with heads of different sizes. Full layers rotate
+// only a part of the pairs, and may use their keys as values; values are normed. Some models have
+// experts beside the dense block. Smaller ones, in which keys are never values, have per-layer
+// embeddings, and their last layers attend to the keys and values of earlier ones, as in Gemma 3n.
+// The rows of an image attend to each other in both directions in sliding layers, but not in models
+// with per-layer embeddings.
 
 import {
   type Config,
@@ -13,12 +14,12 @@ import {
 } from "../nn/mod.ts";
 import type { FloatRows, LayerCache } from "../../kernels/mod.ts";
 
-/** What inputs of layers are made of. */
+/** Tensors of the per-layer embeddings. */
 const LAYER_INPUTS = ["token_embd", "model_proj", "proj_norm"].map((name) =>
   `per_layer_${name}.weight`
 );
 
-/** Whether layers have inputs of their own, which smaller models have. */
+/** Whether the model has per-layer embeddings, as smaller models do. */
 function hasLayerInputs(config: Config): boolean {
   return config.countOr("embedding_length_per_layer_input", 0) > 0;
 }
@@ -40,14 +41,14 @@ export async function loadGemma4(model: ModelBuilder): Promise<void> {
     window: { kind: "sliding", size: config.count("attention.sliding_window") },
     wholeImages: network.images.areWhole,
   } as const;
-  const caches = new Map<boolean, LayerCache>(); // of the last sliding and full layer that has one
+  const caches = new Map<boolean, LayerCache>(); // caches of the last sliding and the last full layer that has its own
   const x = await model.embed({ scale: Math.sqrt(config.width) });
   const inputs = hasLayerInputs(config) || top.hasAny(LAYER_INPUTS)
     ? await perLayerInputs(model, x)
     : undefined;
   const full = {
     rope: model.rope({ pairs: "half", factors: "required" }),
-    // The smaller models have values of their own in all layers.
+    // The smaller models have values in all layers.
     keysAsValues: inputs ? undefined : "full",
   };
   for (const layer of model.layers()) {

@@ -1,6 +1,6 @@
-// EmbeddingGemma (Schechter Vera et al. 2025): Gemma 3 (Gemma Team 2025) without the causal mask, so
-// that its windows are symmetric, and with two dense layers after the pooling. They have no
-// non-linearity between them, so they are applied to every token: the mean comes out the same.
+// EmbeddingGemma (Schechter Vera et al. 2025): Gemma 3 (Gemma Team 2025) without the causal mask,
+// so that its windows are symmetric, and with two dense layers after the pooling. These are linear,
+// so here they are applied to every token before the pooling, which gives the same mean.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 import type { Stack } from "../weights/mod.ts";

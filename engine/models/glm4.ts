@@ -1,6 +1,6 @@
-// GLM-4 (GLM Team 2024), as of the 0414 models: norms before and after each block, biases of queries,
-// keys and values, RoPE on half of each head, and gate and up as one tensor. Those that see images
-// have M-RoPE, and with it pairs of another kind.
+// GLM-4 (GLM Team 2024), the 0414 models: norms before and after each block, biases of queries,
+// keys and values, RoPE on half of each head, and gate and up in one tensor. Models that read
+// images have M-RoPE, and then pairs are halves instead of neighbours.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

@@ -1,5 +1,5 @@
-// gpt-oss (OpenAI 2025): mixtures of experts with biases and a clamped swish, chosen by their logits;
-// attention sinks; every other layer sees a sliding window.
+// gpt-oss (OpenAI 2025): mixtures of experts with biases and a clamped swish, chosen by their
+// logits; attention sinks; a sliding window in every other layer.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

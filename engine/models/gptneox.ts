@@ -1,5 +1,6 @@
-// GPT-NeoX (Black et al. 2022) and Pythia (Biderman et al. 2023): decoder with LayerNorm, biases, GELU
-// and RoPE on a part of each head. Mostly, attention and feed-forward are added together.
+// GPT-NeoX (Black et al. 2022) and Pythia (Biderman et al. 2023): decoder with LayerNorm, biases,
+// GELU and RoPE on a part of each head. In most models attention and feed-forward block run in
+// parallel and their results are added.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

@@ -1,6 +1,7 @@
-// Granite 3 (Granite Team, IBM 2024): Llama with four multipliers, of embeddings, scores, what blocks
-// add, and logits (muP, Yang et al. 2022). With a mixture of experts, some beside a shared one. As
-// Granite 4 (IBM 2025) most layers have a mixer of Mamba 2 in place of attention.
+// Granite 3 (Granite Team, IBM 2024): Llama with multipliers of the embeddings, the attention
+// scores, the output of blocks, and the logits (muP, Yang et al. 2022). Some have a mixture of
+// experts, some also a shared one. In Granite 4 (IBM 2025) most layers have a Mamba 2 mixer instead
+// of attention.
 
 import { type AttentionConfig, type ModelBuilder } from "../nn/mod.ts";
 
@@ -9,8 +10,8 @@ export async function loadGranite(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const gain = config.numberOr("residual_scale", 1);
   const rope = model.rope({ pairs: "adjacent" });
-  // Of all the keys there are, "finetuned" is the one that says whether a model has positions at all.
-  // Newer files list the layers that have.
+  // The key "finetuned" tells whether a model has positions at all. Newer files list the layers
+  // that have them.
   const finetuned = config.booleanOr("rope.scaling.finetuned", true);
   const rotates = config.perLayer("attention.rope_pattern", Number(finetuned));
   const attention = (layer: number): AttentionConfig => {
@@ -29,7 +30,8 @@ export async function loadGranite(model: ModelBuilder): Promise<void> {
     mixer.add(network.norm(x, layer.norm("attn_norm"), mixer), x);
     feedForward.add(network.norm(x, layer.norm("ffn_norm"), feedForward), x);
   }
-  // The logits are divided by their scale. Here the norm is, so that the embeddings can be the head.
+  // The logits are divided by their scale. Here the norm is divided instead, so that the embeddings
+  // can be the head.
   const logitGain = 1 / config.numberOr("logit_scale", 1);
   await model.output(x, model.top.norm("output_norm", "rms", { gain: logitGain }));
 }

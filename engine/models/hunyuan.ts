@@ -1,4 +1,4 @@
-// Hunyuan (Tencent Hunyuan Team 2025), dense: Llama whose queries and keys are normed, after their
+// Hunyuan (Tencent Hunyuan Team 2025), dense: Llama with norms of queries and keys after the
 // rotation.
 
 import type { ModelBuilder } from "../nn/mod.ts";

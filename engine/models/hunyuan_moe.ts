@@ -1,4 +1,4 @@
-// Hunyuan-A13B (Tencent Hunyuan Team 2025): Hunyuan with experts in every layer, beside a shared one.
+// Hunyuan-A13B (Tencent Hunyuan Team 2025): Hunyuan with experts, and a shared one, in every layer.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

@@ -1,4 +1,5 @@
-// InternLM 2 (Cai et al. 2024): Llama. The fused projections of the original are apart in GGUF files.
+// InternLM 2 (Cai et al. 2024): Llama. The original's fused projections are separate tensors in
+// GGUF files.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 import { buildLlama } from "./llama.ts";

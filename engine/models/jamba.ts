@@ -1,5 +1,5 @@
-// Jamba (AI21 Labs 2024): layers of Mamba, whose time steps, inputs and outputs are normed, and now and
-// then one of attention, which needs no positions beside them. Some layers have a mixture of experts.
+// Jamba (AI21 Labs 2024): mostly Mamba layers with norms of time steps, inputs and outputs. A few
+// layers have attention, without positions. Some layers have a mixture of experts.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

@@ -1,6 +1,6 @@
-// Kimi Linear (Kimi Team 2025): three layers of four have Kimi Delta Attention, the fourth multi-head
-// latent attention without positions. Experts are chosen by a sigmoid with a bias, beside a shared one,
-// after a dense layer.
+// Kimi Linear (Kimi Team 2025): three of four layers have Kimi Delta Attention, the fourth has
+// multi-head latent attention without positions. After a dense first layer there are experts,
+// chosen by a sigmoid with a bias, and a shared one.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 
@@ -12,7 +12,7 @@ export async function loadKimiLinear(model: ModelBuilder): Promise<void> {
   const x = await model.embed();
   for (const layer of model.layers()) {
     const isLinear = layer.isRecurrent;
-    // Of all scales, the reference applies only that of latent attention's output.
+    // Of all scales, the reference applies only that of the output of latent attention.
     if (isLinear) layer.ignore(/^attn_output\.scale$/);
     const mixer = isLinear ? await layer.kimiDelta() : await layer.latentAttention({});
     const feedForward = layer.hasExperts

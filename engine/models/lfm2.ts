@@ -1,5 +1,6 @@
-// LFM2 (Liquid AI 2025): most layers have a gated short convolution, the others attention with norms
-// of queries' and keys' heads. As LFM2-MoE with experts chosen by a sigmoid, after a few dense layers.
+// LFM2 (Liquid AI 2025): most layers have a gated short convolution, the others attention with
+// norms of the heads of queries and keys. LFM2-MoE has experts chosen by a sigmoid, after a few
+// dense layers.
 
 import { type AttentionConfig, type ModelBuilder } from "../nn/mod.ts";
 

@@ -1,6 +1,6 @@
 // Llama (Touvron et al. 2023; Grattafiori et al. 2024) and Mistral (Jiang et al. 2023): pre-norm
-// decoder with RMSNorm, RoPE, grouped-query attention and SwiGLU. As Mixtral (Jiang et al. 2024) with
-// a mixture of experts. Biases, tied embeddings and RoPE scaling where the file has them.
+// decoder with RMSNorm, RoPE, grouped-query attention and SwiGLU. Mixtral (Jiang et al. 2024) has a
+// mixture of experts. Biases, tied embeddings and RoPE scaling are applied if the file has them.
 
 import type { ModelBuilder, OutputConfig } from "../nn/mod.ts";
 
@@ -10,7 +10,7 @@ export function loadLlama(model: ModelBuilder): Promise<void> {
   return buildLlama(model);
 }
 
-/** What Llama computes, for other models that are the same but for how they end. */
+/** Builds a Llama, also for other models that differ only in their output. */
 export async function buildLlama(model: ModelBuilder, output?: OutputConfig): Promise<void> {
   const { network, config } = model;
   const heads = model.heads();

@@ -1,6 +1,7 @@
-// Llama 4 (Meta 2025): three of four layers see chunks of 8192 positions and rotate, with norms of
-// queries and keys after it; the fourth sees everything, without positions but with a temperature
-// that grows with them. Experts take the weighted input, beside a shared one.
+// Llama 4 (Meta 2025): three of four layers attend within chunks of 8192 positions and rotate, with
+// norms of queries and keys after it. The fourth attends to everything without positions, but with
+// a temperature that grows with the position. Experts take the weighted input; there is a shared
+// one, too.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 
@@ -11,9 +12,9 @@ export async function loadLlama4(model: ModelBuilder): Promise<void> {
   const { network, config } = model;
   const rope = model.rope({ pairs: "adjacent" });
   const isChunked = config.slidingLayers(4);
-  // A file that says the window is zero has none, and rotates in every layer.
+  // A sliding window of zero means that there are no chunks, and every layer rotates.
   const whole = config.metadata.optionalCount("llama4.attention.sliding_window", CHUNK) === 0;
-  // The largest of the family has no norms of queries and keys.
+  // The largest model of the family has no norms of queries and keys.
   const plainNorm = config.countOr("expert_count", 0) !== 128;
   const x = await model.embed();
   for (const layer of model.layers()) {

@@ -1,5 +1,5 @@
 // Mamba (Gu and Dao 2023), FalconMamba (Zuo et al. 2024) and Mamba 2 (Dao and Gu 2024): state space
-// models, whose layers are mixers alone, without attention, feed-forward blocks or positions.
+// models. Their layers are only mixers: no attention, no feed-forward blocks, no positions.
 
 import type { Layer, ModelBuilder } from "../nn/mod.ts";
 

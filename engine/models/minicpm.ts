@@ -1,9 +1,10 @@
-// MiniCPM (Hu et al. 2024): Llama with the scales of muP on the embeddings, on what each block adds to
-// the residual stream, and on the logits. The first files lack these numbers; MiniCPM-2B's hold then.
+// MiniCPM (Hu et al. 2024): Llama with muP's scales of the embeddings, of what each block adds to
+// the residual stream, and of the logits. The first files lack these numbers; they get those of
+// MiniCPM-2B.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 
-/** Columns of the model whose learning rates were tuned, which muP transfers to wider ones. */
+/** Width of the model whose hyperparameters were tuned; muP transfers them to wider models. */
 const BASE_WIDTH = 256;
 
 /** Loads a MiniCPM. */

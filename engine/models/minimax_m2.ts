@@ -1,5 +1,5 @@
-// MiniMax-M2 (MiniMax 2025): experts in every layer, chosen by a sigmoid with a bias; queries and keys
-// are normed as whole rows and half of each head is rotated.
+// MiniMax-M2 (MiniMax 2025): experts in every layer, chosen by a sigmoid with a bias. Queries and
+// keys are normed over all heads, and half of each head is rotated.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

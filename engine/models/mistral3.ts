@@ -1,5 +1,6 @@
-// Ministral 3 and later (Mistral AI 2025): Llama with YaRN (Peng et al. 2023) whose vectors keep their
-// length, and queries that grow with the position, as in Llama 4. Dense or a mixture of experts.
+// Ministral 3 and later (Mistral AI 2025): Llama with YaRN (Peng et al. 2023) that does not scale
+// queries and keys, and with an attention temperature that grows with the position, as in Llama 4.
+// Dense or a mixture of experts.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

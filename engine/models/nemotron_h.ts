@@ -1,5 +1,6 @@
-// Nemotron-H (NVIDIA 2025): each layer is one block, a mixer of Mamba 2, attention without positions,
-// or a feed-forward block of squared ReLU. As Nemotron 3 Nano (NVIDIA 2025) with mixtures of experts.
+// Nemotron-H (NVIDIA 2025): each layer is one block, which is a Mamba 2 mixer, attention without
+// positions, or a feed-forward block of squared ReLU. In Nemotron 3 Nano (NVIDIA 2025), the
+// feed-forward blocks are mixtures of experts.
 
 import type { Layer, ModelBuilder } from "../nn/mod.ts";
 

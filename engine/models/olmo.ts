@@ -1,7 +1,7 @@
-// OLMo 2 and 3 (OLMo Team 2024, 2025): the norms come after attention and feed-forward block, before
-// the residual; queries and keys are normed over all heads. OLMo 3 has sliding windows, and YaRN in the
-// layers without. OLMoE (Muennighoff et al. 2024): pre-norm, with experts that keep their share of the
-// softmax.
+// OLMo 2 and 3 (OLMo Team 2024, 2025): norms come after attention and the feed-forward block,
+// before the residual is added; queries and keys are normed over all heads. OLMo 3 has sliding
+// windows, and YaRN in the layers without them. OLMoE (Muennighoff et al. 2024): pre-norm, with
+// experts whose softmax weights are not normalized.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

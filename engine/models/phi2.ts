@@ -1,6 +1,6 @@
 // Phi-1, Phi-1.5 and Phi-2 (Gunasekar et al. 2023; Li et al. 2023): one LayerNorm per layer, whose
-// result attention and a feed-forward block of GELU read side by side; RoPE on a part of each head,
-// and biases everywhere, also on the logits.
+// result both attention and the feed-forward block (GELU) read; RoPE on a part of each head, and
+// biases everywhere, also on the logits.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

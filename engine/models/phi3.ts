@@ -1,7 +1,7 @@
 // Phi-3, Phi-3.5 and Phi-4 (Abdin et al. 2024): Llama with q, k and v in one tensor, gate and up in
-// another, RoPE in halves and LongRoPE (Ding et al. 2024) for long contexts. As Phi-3.5-MoE with a
-// mixture of experts and biases, also on the norms and the logits. The sliding window that some files
-// name is not applied, nor is it by llama.cpp: they do not say which layers have it.
+// another, RoPE with half pairs, and LongRoPE (Ding et al. 2024) for long contexts. Phi-3.5-MoE has
+// a mixture of experts, and biases also on norms and logits. The sliding window of some files is
+// not applied, as in llama.cpp, because they do not say which layers have it.
 
 import type { Layer, ModelBuilder } from "../nn/mod.ts";
 
@@ -15,7 +15,7 @@ export function loadPhiMoe(model: ModelBuilder): Promise<void> {
   return load(model, "required", (layer) => layer.experts({ gating: "softmax", normalize: true }));
 }
 
-/** @param bias of attention, norms and head */
+/** @param bias whether attention, norms and head have biases */
 async function load(
   model: ModelBuilder,
   bias: "required" | "optional",

@@ -1,6 +1,7 @@
-// Qwen2 and Qwen2.5 (Yang et al. 2024): Llama with biases on queries, keys and values, and RoPE in
-// halves. As Qwen2-VL (Wang et al. 2024) with the sections of M-RoPE; as Qwen1.5-MoE and Qwen2-57B-A14B
-// with experts that keep their share of the softmax, beside a shared one behind a sigmoid gate.
+// Qwen2 and Qwen2.5 (Yang et al. 2024): Llama with biases on queries, keys and values, and RoPE
+// with half pairs. Qwen2-VL (Wang et al. 2024) has the sections of M-RoPE. Qwen1.5-MoE and
+// Qwen2-57B-A14B have experts whose softmax weights are not normalized, and a shared one behind a
+// sigmoid gate.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

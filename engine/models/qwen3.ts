@@ -1,6 +1,6 @@
-// Qwen3 (Yang et al. 2025): Qwen2 with an RMSNorm of each head's query and key instead of biases. As
-// Qwen3-MoE with a mixture of experts; as Qwen3-VL (Bai et al. 2025) with M-RoPE whose sections take
-// turns, and first layers that add more of an image to its rows (deepstack).
+// Qwen3 (Yang et al. 2025): Qwen2 with an RMSNorm of each head's query and key instead of biases.
+// Qwen3-MoE has a mixture of experts. Qwen3-VL (Bai et al. 2025) has M-RoPE with interleaved
+// sections, and its first layers add more of an image to its rows (deepstack).
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

@@ -1,6 +1,6 @@
-// Qwen3-Next and Qwen3.5 (Qwen Team 2025, 2026): three layers of four have linear attention, a Gated
-// DeltaNet; the fourth has attention whose result passes a gate. Most are mixtures of experts beside a
-// shared one with a gate of its own. Qwen3.5 numbers the heads of keys otherwise, and has M-RoPE.
+// Qwen3-Next and Qwen3.5 (Qwen Team 2025, 2026): three of four layers have linear attention, a
+// Gated DeltaNet; the fourth has attention whose result is gated. Most models have experts, and a
+// shared one with a gate of its own. Qwen3.5 orders the key heads differently, and has M-RoPE.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 

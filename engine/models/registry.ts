@@ -1,4 +1,4 @@
-// The architectures by their GGUF name. A new one is its own file and one line here.
+// The architectures by their GGUF name. A new one is a file of its own and one line here.
 
 import { UnsupportedModelError } from "../errors.ts";
 import type { Architecture } from "./architecture.ts";
@@ -51,10 +51,10 @@ import { loadSmolLm3 } from "./smollm3.ts";
 import { loadStableLm } from "./stablelm.ts";
 import { loadStarCoder2 } from "./starcoder2.ts";
 
-/** What loads an architecture, and the models that people know by name. */
+/** For each name the function that builds the architecture, and its well-known models. */
 type Table = Readonly<Record<string, readonly [load: Architecture, models: string]>>;
 
-/** Models whose tokens see only earlier ones: they generate. */
+/** Models whose tokens attend only to earlier ones: they generate text. */
 const DECODERS: Table = {
   "bailingmoe2": [loadDots1, "Ling 2.0 and Ring 2.0 (lite, flash)"],
   "bloom": [loadBloom, "BLOOM, BLOOMZ"],
@@ -129,7 +129,7 @@ const DECODERS: Table = {
   "starcoder2": [loadStarCoder2, "StarCoder2"],
 };
 
-/** Models whose tokens see the whole text: they embed. */
+/** Models whose tokens attend to the whole text: they make embeddings. */
 const ENCODERS: Table = {
   "bert": [loadBert, "BERT, MiniLM, BGE, E5, Snowflake Arctic Embed, mxbai-embed-large"],
   "gemma-embedding": [loadGemmaEmbedding, "EmbeddingGemma"],
@@ -137,11 +137,11 @@ const ENCODERS: Table = {
   "nomic-bert": [loadNomicBert, "nomic-embed-text v1 and v1.5"],
 };
 
-/** How an architecture is loaded, whether it is an encoder, and which models have it. */
+/** An architecture: its function, whether it is an encoder, and its well-known models. */
 export interface ArchitectureEntry {
   readonly load: Architecture;
   readonly encoder: boolean;
-  /** For people. */
+  /** Names of well-known models, for people. */
   readonly models: string;
 }
 
@@ -158,7 +158,7 @@ export const architectures: ReadonlyMap<string, ArchitectureEntry> = new Map([
   ...entries(ENCODERS, true),
 ]);
 
-/** The architecture of this name. Errors: UnsupportedModelError, listing those that are there. */
+/** The architecture of this name. Errors: UnsupportedModelError, which lists the supported ones. */
 export function architectureOf(name: string): ArchitectureEntry {
   const architecture = architectures.get(name);
   if (architecture) return architecture;

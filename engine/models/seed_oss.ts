@@ -1,4 +1,5 @@
-// Seed-OSS (ByteDance Seed 2025): Llama with biases on queries, keys and values, and RoPE in halves.
+// Seed-OSS (ByteDance Seed 2025): Llama with biases on queries, keys and values, and RoPE with half
+// pairs.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 
@@ -11,7 +12,8 @@ export async function loadSeedOss(model: ModelBuilder): Promise<void> {
     const attend = await layer.attention(attention);
     const feedForward = await layer.feedForward();
     attend.add(network.norm(x, layer.norm("attn_norm"), attend), x);
-    // The name is that of a norm after attention; it comes before the feed-forward block as usual.
+    // The tensor is named for a norm after attention, but it is the usual norm before the
+    // feed-forward block.
     feedForward.add(network.norm(x, layer.norm("post_attention_norm"), feedForward), x);
   }
   await model.output(x, model.top.norm("output_norm"));

@@ -1,9 +1,9 @@
-// SmallThinker (Song et al. 2025): experts with ReLU, routed by the layer's input as it was before the
-// attention; three of four layers rotate and see a sliding window, the first of them neither.
+// SmallThinker (Song et al. 2025): experts with ReLU, routed by the layer's input before the
+// attention. Three of four layers rotate and have a sliding window; the first of four has neither.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 
-/** Layers of which the first sees everything, without positions. */
+/** The first of each four layers attends to everything, without positions. */
 const PERIOD = 4;
 
 /** Loads a SmallThinker. */

@@ -1,9 +1,9 @@
-// SmolLM3 (Bakouch et al. 2025): Llama without RoPE in every fourth layer, which is then free to look
-// at any distance (NoPE: Yang et al. 2025, "Rope to Nope and Back Again").
+// SmolLM3 (Bakouch et al. 2025): Llama without RoPE in every fourth layer (NoPE: Yang et al. 2025,
+// "Rope to Nope and Back Again").
 
 import type { ModelBuilder } from "../nn/mod.ts";
 
-/** Every layer of this number has no rotation. No file says so. */
+/** Every fourth layer is not rotated. Files do not say so. */
 const UNROTATED_STEP = 4;
 
 /** Loads a SmolLM3. */

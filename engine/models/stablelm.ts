@@ -1,6 +1,6 @@
-// StableLM (Bellagente et al. 2024): LayerNorm, RoPE on a quarter of each head, SwiGLU. StableLM 2 12B
-// also norms each head of queries and keys, every one with weights of its own, and lets attention and
-// the feed-forward block read the same norm.
+// StableLM (Bellagente et al. 2024): LayerNorm, RoPE on a quarter of each head, SwiGLU. StableLM 2
+// 12B also norms each head of queries and keys with weights of its own, and attention and the
+// feed-forward block read the same norm.
 
 import type { ModelBuilder } from "../nn/mod.ts";
 
