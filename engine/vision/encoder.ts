@@ -1,6 +1,6 @@
-// Image encoders: the pixels of a preprocessed image become embeddings that stand in a prompt for its
-// tokens. Weights are loaded once; the network, whose buffers hold a number of patches, is built again
-// for an image that has more. Pictures are decoded and resized in image/ and preprocess/.
+// Image encoders: the pixels of a preprocessed image become embeddings, which stand in a prompt
+// like those of tokens. Weights are loaded once. The network has buffers for a number of patches,
+// and is built again for an image with more. image/ and preprocess/ decode and resize pictures.
 
 import type { Device } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
@@ -17,35 +17,35 @@ import { type ImageSize, PatchGrid, type PatchLayout } from "./network/patch_gri
 import { checkEncoder, MOST_PATCHES, VisionConfig } from "./network/config.ts";
 import { VisionWeights } from "./network/weights.ts";
 
-/** Patches that the first network holds where images may have any size. */
+/** Patches of the first network, if images may have any size. */
 const FIRST_PATCHES = 1024;
 
-/** How an encoder is loaded. */
+/** The options of an encoder. */
 export interface ImageEncoderOptions {
-  /** f32 activations, keys and values. Default true. */
+  /** Whether activations, keys and values are f32. Default true. */
   exact?: boolean;
-  /** Patches that the first network holds. Default: those of an image where all have one size, else 1024. */
+  /** Patches of the first network. Default: those of an image if all have one size, else 1024. */
   patches?: number;
-  /** Patches of the largest image that can come: no network is built for more. */
+  /** Patches of the largest possible image. No network is built for more. */
   most?: number;
-  /** Where the weights of a file come from. Default: from the file. */
+  /** Opens the source of the weights. Default: the file. */
   openTensors?: (gguf: GgufFile) => Promise<TensorBytes>;
   onProgress?: (progress: LoadProgress) => void;
   signal?: AbortSignal;
 }
 
-/** The network for images of at most so many patches. */
+/** The network for images of up to a number of patches. */
 interface BuiltNetwork {
   readonly device: Device;
   readonly image: ImageBuilder;
   readonly built: BuiltEncoder;
   readonly readback: RowReadback;
   readonly patches: number;
-  /** Shape of the image that it is prepared for. */
+  /** Shape of the image for which it is prepared. */
   shape?: string;
 }
 
-/** What an encoder is made of. */
+/** The parts of an encoder. */
 interface Parts {
   readonly family: VisionFamily;
   readonly config: VisionConfig;
@@ -59,7 +59,10 @@ interface Parts {
 export class ImageEncoder implements Disposable {
   /** Columns of the decoder's embeddings. */
   readonly width: number;
-  /** Columns of a row: the width once for the embedding and once for each deepstack layer. */
+  /**
+   * Columns of a row: the width of the decoder for the embedding, and again for each deepstack
+   * layer.
+   */
   readonly columns: number;
   readonly #parts: Parts;
   readonly #breaksLines: boolean;
@@ -78,7 +81,7 @@ export class ImageEncoder implements Disposable {
     this.columns = output.columns;
   }
 
-  /** See {@linkcode loadImageEncoder}. */
+  /** Loads an encoder; see {@linkcode loadImageEncoder}. */
   static async load(
     file: GgufFile,
     device: Device,
@@ -103,7 +106,7 @@ export class ImageEncoder implements Disposable {
     return new ImageEncoder(parts, network);
   }
 
-  /** The family that it is of. */
+  /** The encoder's family. */
   get family(): VisionFamily {
     return this.#parts.family;
   }
@@ -113,18 +116,18 @@ export class ImageEncoder implements Disposable {
     return this.#parts.config;
   }
 
-  /** The devices by which its memory is counted. */
+  /** The devices that count its memory. */
   get devices(): readonly Device[] {
     return [this.#parts.weights.placement.top, ...this.#network ? [this.#network.device] : []];
   }
 
-  /** Bytes on the GPU. */
+  /** Bytes on its devices. */
   get memory(): number {
     return this.devices.flatMap(({ allocated }) => [...allocated.values()])
       .reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  /** Tokens of an image whose sides are multiples of a token's. */
+  /** Tokens of an image. Its sides must be multiples of a token's side. */
   tokensOf({ width, height }: ImageSize): number {
     const { patchSize, merge } = layoutOf(this.#parts);
     const lines = height / (patchSize * merge);
@@ -134,10 +137,11 @@ export class ImageEncoder implements Disposable {
   /**
    * The embeddings of an image: [tokens, columns].
    * @param pixels normalized, [height, width, 3]
-   * @param signal ends it before it begins, or between two blocks where the driver runs on the CPU; the CPU
-   *   device leaves out the rest of a block, too
+   * @param signal aborts it: before it begins, between two blocks with a driver on the CPU, or
+   *   within a
+   *   block on the CPU device
    * @throws RangeError for a size that the encoder cannot take
-   * @throws GpuMemoryError where the image does not fit the GPU; the signal's reason
+   * @throws GpuMemoryError if the image does not fit the GPU; the signal's reason
    */
   encode(pixels: Float32Array, size: ImageSize, signal?: AbortSignal): Promise<Float32Array> {
     const encoded = this.#last.then(() => this.#encode(pixels, size, signal));
@@ -145,7 +149,7 @@ export class ImageEncoder implements Disposable {
     return encoded;
   }
 
-  /** Frees all memory. No image may be being encoded. */
+  /** Frees all memory. Only allowed while no image is being encoded. */
   [Symbol.dispose](): void {
     this.#network?.device[Symbol.dispose]();
     this.#parts.weights.placement.top[Symbol.dispose]();
@@ -186,7 +190,7 @@ export class ImageEncoder implements Disposable {
     return built.finish?.(embeddings, grid) ?? embeddings;
   }
 
-  /** A network that takes the image, prepared for its shape. */
+  /** A network that is large enough for the image, prepared for its shape. */
   async #networkFor(grid: PatchGrid): Promise<BuiltNetwork> {
     if (grid.patches > MOST_PATCHES) {
       throw new RangeError(
@@ -220,7 +224,7 @@ function layoutOf({ family, config }: Parts): PatchLayout {
   };
 }
 
-/** Builds the network for images of at most so many patches. */
+/** Builds the network for images of up to this number of patches. */
 async function buildNetwork(parts: Parts, patches: number): Promise<BuiltNetwork> {
   const { family, config, weights, exact, hasClassToken } = parts;
   const { merge } = layoutOf(parts);
@@ -239,8 +243,8 @@ async function buildNetwork(parts: Parts, patches: number): Promise<BuiltNetwork
 }
 
 /**
- * Loads the image encoder of a GGUF file: a projector of its own, or one beside a decoder.
- * Errors: GgufError, UnsupportedModelError, GpuMemoryError.
+ * Loads the image encoder of a GGUF file: a projector, or a file with a decoder, too. Errors:
+ * GgufError, UnsupportedModelError, GpuMemoryError.
  */
 export function loadImageEncoder(
   gguf: GgufFile,

@@ -1,6 +1,6 @@
-// Finds the image encoder of a model, in its projector or its own file, and loads it beside the decoder
-// onto the same device. What headers say and what weights are needed for is kept apart, so that a load
-// can be estimated before anything is read.
+// Finds the image encoder of a model, in its projector or its own file, and loads it on the
+// decoder's device. What only needs headers is separate from what needs weights, so that a load can
+// be estimated.
 
 import type { Device } from "../../kernels/mod.ts";
 import { UnsupportedModelError } from "../errors.ts";
@@ -11,30 +11,33 @@ import { type ImageEncoder, type ImageEncoderOptions, loadImageEncoder } from ".
 import { type Between, ImageReader } from "./reader/image_reader.ts";
 import { readVisionOf, type Vision, visionFault } from "./vision.ts";
 
-/** A loaded encoder, and what reads images with it. */
+/** A loaded encoder, and the reader that uses it. */
 export interface LoadedVision {
   readonly encoder: ImageEncoder;
   readonly reader: ImageReader;
 }
 
-/** A file with an encoder, and what its header says of that. */
+/** A file with an encoder, and what its header tells about it. */
 export interface FoundEncoder extends Vision {
   readonly file: GgufFile;
 }
 
-/** What an encoder is loaded for. */
+/** The options of loadVision(). */
 export interface LoadVisionOptions extends Pick<ImageEncoderOptions, "openTensors" | "signal"> {
   readonly scheduler: Scheduler;
-  /** Builds the network for the largest image at once, not for a usual one first. */
+  /**
+   * Whether to build the network for the largest image at once. Otherwise it is built for a usual
+   * one first.
+   */
   readonly largestImage: boolean;
 }
 
 /**
- * The encoder of a model: of the projector that was named, or of its own file.
+ * The encoder of a model: that of the given projector, or of its own file.
  *
- * @param info isEncoder: whether the model itself is one, of texts
- * @throws {UnsupportedModelError} if the projector that was named has none that runs, or none that
- * fits the model
+ * @param info isEncoder: whether the model itself is an encoder of texts
+ * @throws {UnsupportedModelError} if the given projector has no supported encoder, or none that
+ *   fits the model
  */
 export async function findEncoder(
   gguf: GgufFile,
@@ -52,10 +55,10 @@ export async function findEncoder(
 }
 
 /**
- * How to load a model with the projector that was found for it.
+ * The load options for a model with the projector that was found for it.
  *
- * @param gguf the model's header, if it has been read
- * @throws {GgufError} if a header is not what it should be
+ * @param gguf the model's header, if it was read already
+ * @throws {GgufError} if a header is malformed
  */
 export async function usableProjector(
   { path, projector }: { path: string; projector?: string },
@@ -77,7 +80,7 @@ function withoutImages(fault: string): string {
   return `the model reads text alone, no images: ${fault}`;
 }
 
-/** Loads an encoder. Errors: as of loadImageEncoder(). */
+/** Loads an encoder. Errors: those of loadImageEncoder(). */
 export async function loadVision(
   vision: FoundEncoder,
   device: Device,

@@ -1,5 +1,5 @@
-// Vision: what files say of a model's image encoder, how it is loaded, and how a picture becomes the
-// rows of embeddings that stand for it in a prompt.
+// Vision: what files tell about a model's image encoder, how it is loaded, and how a picture
+// becomes rows of embeddings in a prompt.
 
 export { viewAsDecoder } from "./files/decoder_file.ts";
 export { ImageEncoder, type ImageEncoderOptions, loadImageEncoder } from "./encoder.ts";

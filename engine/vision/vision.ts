@@ -1,5 +1,5 @@
-// What headers say of how a model reads images: which encoder it has, whether that fits the decoder, how
-// pictures are prepared for it, and how many tokens one can take. Weights are read by encoder.ts.
+// How a model reads images, according to headers: its encoder, whether that fits the decoder, how
+// pictures are preprocessed, and how many tokens one can take. encoder.ts reads the weights.
 
 import { GgufError, UnsupportedModelError } from "../errors.ts";
 import { type GgufFile, MetadataReader } from "../gguf/mod.ts";
@@ -18,18 +18,18 @@ import {
 export interface Vision {
   readonly family: VisionFamily;
   readonly preprocessing: PreprocessingConfig;
-  /** Most patches of an image, or of a tile of one, and most tokens that they become. */
+  /** Most patches of an image, or of a tile of one, and the number of tokens that they become. */
   readonly mostPatches: number;
   readonly mostTokens: number;
-  /** Floats of a row that the encoder makes: of an embedding, and of what deep layers add. */
+  /** Floats of a row from the encoder: the embedding, and parts for deepstack layers. */
   readonly columns: number;
 }
 
 /**
  * Reads the header of a file with an image encoder.
  *
- * @param limits of the caller, in place of the model's
- * @throws {UnsupportedModelError} if it has none, or none that runs
+ * @param limits of the caller, instead of the model's
+ * @throws {UnsupportedModelError} if it has none, or none that is supported
  * @throws {GgufError} if a value is missing or of another type
  */
 export function readVision(file: GgufFile, limits: TokenLimits = {}): Vision {
@@ -42,10 +42,10 @@ export function readVision(file: GgufFile, limits: TokenLimits = {}): Vision {
 }
 
 /**
- * The same for a decoder that is to read images by it.
+ * Reads the header of a file with an image encoder for a given decoder.
  *
- * @param file with the encoder; the decoder's own, or another one
- * @throws as of {@linkcode readVision}
+ * @param file the file with the encoder: the decoder's own, or another one
+ * @throws the errors of {@linkcode readVision}
  * @throws {UnsupportedModelError} if the decoder takes rows of another width
  */
 export function readVisionOf(decoder: GgufFile, file: GgufFile, limits?: TokenLimits): Vision {
@@ -58,7 +58,7 @@ export function readVisionOf(decoder: GgufFile, file: GgufFile, limits?: TokenLi
   );
 }
 
-/** Why a decoder cannot read images by the encoder of a file, for people; undefined where it does. */
+/** Why a decoder cannot read images with the encoder of a file, for people; undefined if it can. */
 export function visionFault(decoder: GgufFile, file: GgufFile): string | undefined {
   try {
     readVisionOf(decoder, file);
@@ -69,7 +69,7 @@ export function visionFault(decoder: GgufFile, file: GgufFile): string | undefin
   }
 }
 
-/** Floats of a row that a decoder takes of an image: its width, and as much for each deep layer. */
+/** Floats of an image's row that a decoder takes: its width, and again for each deepstack layer. */
 function imageColumns(decoder: GgufFile): number {
   const metadata = new MetadataReader(viewAsDecoder(decoder));
   const config = new Config(metadata, decoder.path, metadata.string("general.architecture"));

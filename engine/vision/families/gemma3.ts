@@ -1,5 +1,5 @@
 // The encoder of Gemma 3 (Gemma Team 2025): SigLIP, whose patches are averaged by squares. In the
-// decoder the rows of an image see each other in both directions.
+// decoder the rows of an image attend to each other in both directions.
 
 import type { GgufFile, MetadataValue } from "../../gguf/mod.ts";
 import { encodeSigLip, meanVector } from "../network/blocks.ts";
@@ -28,7 +28,7 @@ export const gemma3: VisionFamily = {
       decoder: { tokenizer: trimVocabulary },
     },
   },
-  // This matrix is stored as the transpose of what all others are.
+  // Unlike all others, this matrix is stored transposed.
   columns: outputsOf("mm.input_projection.weight", 0),
   async build(image) {
     const { weights, top, config: { width } } = image;
@@ -47,10 +47,10 @@ export const gemma3: VisionFamily = {
   },
 };
 
-/** Tokens without an embedding that a vocabulary may have at its end. */
+/** Most tokens without an embedding at the end of a vocabulary. */
 const MOST_SURPLUS = 16;
 
-/** The vocabulary may have tokens that stand for images and have no embedding. */
+/** Removes tokens without embeddings, which stand for images, from the end of the vocabulary. */
 function trimVocabulary({ metadata, tensors }: GgufFile): Record<string, MetadataValue> {
   const size = tensors.get("token_embd.weight")?.shape[1];
   const tokens = metadata["tokenizer.ggml.tokens"];

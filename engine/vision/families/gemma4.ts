@@ -1,6 +1,6 @@
 // The encoder of Gemma 4 (Gemma Team 2026): RMSNorm before and after each block, norms of queries,
-// keys and values, GeGLU, rotary positions of columns and rows on top of learned ones, which have a
-// table for each axis. Squares of patches are averaged. Matrices may have bounds.
+// keys and values, GeGLU, and rotary positions of columns and rows in addition to learned ones,
+// which have a table for each axis. Squares of patches are averaged. Matrices may have bounds.
 
 import type { MetadataValue } from "../../gguf/mod.ts";
 import { meanVector } from "../network/blocks.ts";
@@ -13,7 +13,7 @@ export const gemma4: VisionFamily = {
   projector: "gemma4v",
   pictures: { method: "dynamic", tokens: [40, 280], merge: ["projector.scale_factor", 3] },
   marks: between("<|image>", "<image|>"),
-  // Those with inputs of layers, E2B and E4B, see images as they see texts.
+  // In E2B and E4B, which have per-layer embeddings, rows of an image attend only to earlier ones.
   seesWhole: (decoder) => decoder.countOr("embedding_length_per_layer_input", 0) === 0,
   decoders: {
     gemma4: {
@@ -65,7 +65,9 @@ export const gemma4: VisionFamily = {
   },
 };
 
-/** v.position_embd: a table for the columns of an image and one for its rows. */
+/**
+ * The rows of v.position_embd, which has a table for the columns of an image and one for its rows.
+ */
 function axisPositions({ top, weights, config: { width } }: ImageBuilder): RowValues {
   const size = top.size(0, [["v.position_embd.weight", 1]]);
   const table = weights.values("v.position_embd.weight", [width, size, 2]);

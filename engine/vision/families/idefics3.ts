@@ -1,5 +1,5 @@
-// Idefics3 and SmolVLM (Laurençon et al. 2024, Marafioti et al. 2025): SigLIP, whose patches are joined
-// by squares, which is pixel shuffle. A picture comes in tiles, which the prompt names.
+// Idefics3 and SmolVLM (Laurençon et al. 2024, Marafioti et al. 2025): SigLIP, whose patches are
+// joined by squares (pixel shuffle). A picture comes in tiles, which the prompt names.
 
 import { encodeSigLip } from "../network/blocks.ts";
 import { outputsOf, type VisionFamily } from "../network/family.ts";
@@ -23,7 +23,7 @@ export const idefics3: VisionFamily = {
 
 const PART = "<fake_token_around_image>";
 
-/** Tiles are named by row and column, lines end their rows, and the overview comes last. */
+/** Tiles are named by row and column, line breaks end their rows, and the overview comes last. */
 function tileMarks({ images, columns, rows }: Layout): string[] {
   const texts = images.map(({ role }, i) => {
     if (role !== "tile") return `${rows > 0 ? "\n\n" : ""}${PART}<global-img>`;

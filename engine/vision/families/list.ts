@@ -1,4 +1,4 @@
-// The families of image encoders: a new one is a file beside this one and a line here.
+// The families of image encoders. A new one is a file beside this one and a line here.
 
 export { gemma3 } from "./gemma3.ts";
 export { gemma4 } from "./gemma4.ts";

@@ -1,6 +1,6 @@
-// The encoder of Llama 4 (Meta 2025): LayerNorm, GELU, learned positions and rotary ones of columns
-// and rows, which count from one, for a class token is at the origin. Squares of patches become
-// tokens, which go down the columns; that is pixel shuffle.
+// The encoder of Llama 4 (Meta 2025): LayerNorm, GELU, learned positions, and rotary ones of
+// columns and rows, which count from one because a class token is at the origin. Squares of patches
+// become tokens (pixel shuffle), which are ordered by column.
 
 import { learnedPositions, loadTwice } from "../network/blocks.ts";
 import { between, HALVES, outputsOf, type VisionFamily } from "../network/family.ts";

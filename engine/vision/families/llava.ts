@@ -1,6 +1,7 @@
-// CLIP (Radford et al. 2021) with an MLP, as in LLaVA (Liu et al. 2023): a vision transformer with a
-// class token, learned positions and LayerNorm, of which blocks before the last are read. Positions
-// begin with the class token's, and no token is made of it, as in the original model.
+// CLIP (Radford et al. 2021) with an MLP, as in LLaVA (Liu et al. 2023): a vision transformer with
+// a class token, learned positions and LayerNorm, whose output is that of blocks before the last.
+// Positions begin with that of the class token, which does not become a token of the prompt, as in
+// the original model.
 
 import type { FloatRows } from "../../../kernels/mod.ts";
 import { learnedPositions, loadTwice, projectTwice } from "../network/blocks.ts";
@@ -12,13 +13,13 @@ export const llava: VisionFamily = {
   projector: "mlp",
   pictures: {
     method: "fixed",
-    // The mean of its normalisation in bytes, so that bars are near zero.
+    // The mean of the normalisation in bytes, so that bars are near zero.
     background: [122, 116, 104],
     namesCanvases: true,
   },
   marks: between("", ""),
   mayBeSwapped: true,
-  // Those with SigLIP in place of CLIP have none.
+  // Models with SigLIP instead of CLIP have no class token.
   classToken: ({ tensors }, { usualPatches }) =>
     tensors.has("v.class_embd") ||
     tensors.get("v.position_embd.weight")?.shape[1] === usualPatches + 1,
@@ -33,11 +34,11 @@ export const llava: VisionFamily = {
   },
 };
 
-/** What the blocks that are read give, side by side. */
+/** The outputs of the blocks in "feature_layer", side by side. */
 async function readFeatures(image: ImageBuilder): Promise<FloatRows> {
   const { network, config } = image;
   const { layers: count, width } = config;
-  // Numbers of blocks that have run; without any, all blocks but the last run.
+  // Numbers of blocks whose output is read. By default it is that of the last block but one.
   const wanted = [...new Set(config.numbers("feature_layer"))]
     .map((block) => block < 0 ? count + 1 + block : block)
     .sort((a, b) => a - b);

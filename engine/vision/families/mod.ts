@@ -1,4 +1,4 @@
-// Finds the family of an image encoder by its projector, or by the decoder that it was made for.
+// Finds the family of an image encoder by its projector, or by the decoder for which it was made.
 
 import { UnsupportedModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../gguf/mod.ts";
@@ -8,10 +8,10 @@ import * as families from "./list.ts";
 
 const FAMILIES: readonly VisionFamily[] = Object.values(families);
 
-/** The projector types that run. */
+/** The supported projector types. */
 export const PROJECTOR_TYPES: readonly string[] = FAMILIES.map(({ projector }) => projector);
 
-/** The type of a projector that says none. */
+/** The type of a projector whose file names none. */
 const OLDEST_TYPE = "mlp";
 
 /** The family of a projector by the metadata of its file. Errors: UnsupportedModelError. */
@@ -26,7 +26,7 @@ export function familyOf(metadata: MetadataReader, path: string): VisionFamily {
   );
 }
 
-/** The family that a decoder's architecture is made for, and what Ollama's files of it differ in. */
+/** The family for a decoder's architecture, and how Ollama's files of it differ. */
 export function familyOfDecoder(
   architecture: string,
 ): { family: VisionFamily; file: OllamaFile } | undefined {
@@ -37,7 +37,7 @@ export function familyOfDecoder(
   return undefined;
 }
 
-/** Whether rows of an image see each other in both directions in a decoder. */
+/** Whether rows of an image attend to each other in both directions in a decoder. */
 export function seesWholeImages(decoder: Config): boolean {
   return familyOfDecoder(decoder.architecture)?.family.seesWhole?.(decoder) ?? false;
 }

@@ -1,6 +1,6 @@
 // Pixtral (Agrawal et al. 2024) and the encoder of Mistral Small 3.1: RMSNorm, SwiGLU, rotary
-// positions of rows and columns whose frequencies alternate. Mistral 3 joins squares of patches. A
-// break token ends every row of tokens but the last.
+// positions of rows and columns with alternating frequencies. Mistral 3 joins squares of patches. A
+// break token ends every row of tokens except the last.
 
 import type { GgufFile, MetadataReader, MetadataValue, TensorInfo } from "../../gguf/mod.ts";
 import { LINE_BREAK, loadTwice, projectTwice } from "../network/blocks.ts";
@@ -11,7 +11,7 @@ import type { PatchGrid } from "../network/patch_grid.ts";
 export const pixtral: VisionFamily = {
   projector: "pixtral",
   pictures: { method: "dynamic", tokens: [8, 1024], merge: ["spatial_merge_size", 1] },
-  // What ends a row of patches is a row of the embeddings and not written here.
+  // The break token is a row of the image's embeddings, so it is not part of the marks.
   marks: between("", "[IMG_END]"),
   decoders: {
     mistral3: {
@@ -21,7 +21,7 @@ export const pixtral: VisionFamily = {
         keys: (metadata) => ({
           "attention.layer_norm_epsilon": 1e-5,
           spatial_merge_size: metadata.optionalCount("mistral3.spatial_merge_size", 2),
-          // Queries and keys are as in the original model, where others reorder them.
+          // Queries and keys are as in the original model, while other converters reorder them.
           "rope.pairs": "half",
         }),
         names: [[/^mm\.linear_([12])\./, "mm.$1."]],
@@ -61,7 +61,8 @@ export const pixtral: VisionFamily = {
     const { network, x: joined } = image.tokens(x);
     let patches = joined;
     if (isMerged) {
-      // The columns of the file are a channel's patches side by side; here a patch's channels are.
+      // The columns in the file are ordered by channel, then patch; here they are ordered by patch,
+      // then channel.
       const size = merge ** 2;
       const merger = weights.derived(
         "mm.patch_merger.weight",
@@ -86,7 +87,7 @@ export const pixtral: VisionFamily = {
   },
 };
 
-/** The rows of tokens with a break after each but the last. */
+/** The rows of tokens with a break after each except the last. */
 function breakLines(tokens: Float32Array, grid: PatchGrid, lineBreak: Float32Array): Float32Array {
   const { merge } = grid.layout;
   const lines = grid.rows / merge;
@@ -100,7 +101,7 @@ function breakLines(tokens: Float32Array, grid: PatchGrid, lineBreak: Float32Arr
   return broken;
 }
 
-/** The token that ends a row of an image is one of the decoder's. */
+/** The embedding of the break token, which is a row of the decoder's embeddings. */
 function breakEmbedding(metadata: MetadataReader, gguf: GgufFile): TensorInfo[] {
   const table = gguf.tensors.get("token_embd.weight");
   const tokens = metadata.optionalStrings<readonly string[]>("tokenizer.ggml.tokens", []);

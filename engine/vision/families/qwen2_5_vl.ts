@@ -14,7 +14,7 @@ import type { GridRope } from "../network/rotary.ts";
 import type { VisionConfig } from "../network/config.ts";
 import type { Windows } from "../network/windows.ts";
 
-/** How Qwen's encoders take pictures, and where its decoders have them. */
+/** The preprocessing of Qwen's encoders, and the marks of their images. */
 export const QWEN_PICTURES = {
   pictures: { method: "dynamic", tokens: [8, 4096], merge: ["spatial_merge_size", 2] },
   marks: between("<|vision_start|>", "<|vision_end|>"),
@@ -55,14 +55,17 @@ export const qwen25vl: VisionFamily = {
   },
 };
 
-/** Rows turn the first half of a head's pairs; elements are half a head apart. */
+/**
+ * The first half of a head's pairs rotates by the row. The elements of a pair are half a head
+ * apart.
+ */
 export function ropeOf(config: VisionConfig): GridRope {
   const { headDim } = config.heads();
   const base = config.numberOr("rope.freq_base", 10000);
   return { headDim, base, first: "row", distance: headDim / 2 };
 }
 
-/** Which blocks see the whole image. */
+/** Tells which blocks attend to the whole image. */
 function wholeLayers(config: VisionConfig): (layer: number) => boolean {
   const listed = config.numbers("fullatt_block_indexes");
   if (listed.length > 0) return (layer) => listed.includes(layer);
@@ -70,13 +73,13 @@ function wholeLayers(config: VisionConfig): (layer: number) => boolean {
   return (layer) => period === 0 || (layer + 1) % period === 0;
 }
 
-/** Windows of whole tokens, from left to right and top to bottom; those at the edges are smaller. */
+/** Windows of whole tokens, ordered by row; those at the edges are smaller. */
 function windowsOf(image: ImageBuilder): Windows {
   const { config, options: { merge } } = image;
   const pixels = config.countOr("window_size", 112);
   const tokens = Math.max(1, Math.floor(pixels / config.patchSize / merge));
   const side = tokens * merge;
-  // Only the one at the lower right can be short on both sides.
+  // Only the window at the lower right can be smaller on both sides.
   const sizes = { largest: side ** 2, smallest: side * merge };
   return image.windows(sizes, (grid, row) => {
     const across = Math.ceil(grid.columns / side);

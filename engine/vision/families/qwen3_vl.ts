@@ -1,6 +1,7 @@
-// Qwen3-VL (Qwen Team 2025): LayerNorm, GELU, rotary positions on top of learned ones that are
-// stretched to the image. Some blocks give features to early layers of the decoder (DeepStack, Meng
-// et al. 2024): a row of the output is a token's embedding and then one slice for each of these.
+// Qwen3-VL (Qwen Team 2025): LayerNorm, GELU, rotary positions in addition to learned ones, which
+// are interpolated to the size of the image. Some blocks give features to early layers of the
+// decoder (DeepStack, Meng et al. 2024): an output row is a token's embedding, followed by one
+// slice for each of these.
 
 import type { FloatRows } from "../../../kernels/mod.ts";
 import { loadTwice, projectTwice } from "../network/blocks.ts";
@@ -16,7 +17,7 @@ import {
 import { shifted } from "../network/projection.ts";
 import { QWEN_PICTURES, ropeOf } from "./qwen2_5_vl.ts";
 
-/** What each block has that gives features to the decoder. */
+/** Tensors of blocks that give features to the decoder. */
 const DEEP = /^v\.deepstack\.(\d+)\./;
 
 const OLLAMA_ENCODER: OllamaEncoder = {
@@ -86,7 +87,10 @@ export const qwen3vl: VisionFamily = {
   },
 };
 
-/** From column `to` on, output = second(gelu(first(norm(x)))) of the patches that become a token. */
+/**
+ * Columns of the output from `to` on = second(gelu(first(norm(x)))) of the patches that become a
+ * token.
+ */
 async function mergePatches(
   image: ImageBuilder,
   x: FloatRows,
@@ -103,13 +107,15 @@ async function mergePatches(
   projectTwice(network, input, first, shifted(second, to), output);
 }
 
-/** v.position_embd, a square of positions, between which those of the patches lie. */
+/**
+ * The rows of v.position_embd, a square of positions, interpolated at the positions of the patches.
+ */
 function stretchedPositions({ top, weights, config }: ImageBuilder): RowValues {
   const { width } = config;
   const places = top.size(config.usualPatches, [["v.position_embd.weight", 1]]);
   const table = weights.values("v.position_embd.weight", [width, places]);
   const side = Math.sqrt(places);
-  /** The neighbours of a patch on one axis and how far it is from the first of them. */
+  /** The neighbours of a patch on one axis, and its distance from the first of them. */
   const between = (index: number, count: number) => {
     const at = count > 1 ? index * (side - 1) / (count - 1) : 0;
     const low = Math.min(Math.floor(at), side - 1);

@@ -1,6 +1,6 @@
-// The decoders of vision models as Ollama's converter made them: what is called otherwise than
-// llama.cpp's converter does, or is left out, is put in where it is missing. What that is for an
-// architecture stands in its family; the architecture keeps its own.
+// The decoders of vision models in files of Ollama's converter: keys and tensors that llama.cpp's
+// converter names differently, or that are missing, are added. Each family tells what that is for
+// its architectures.
 
 import {
   type GgufFile,
@@ -11,7 +11,7 @@ import {
 import { familyOfDecoder } from "../families/mod.ts";
 import type { Renaming } from "../network/family.ts";
 
-/** A file with its decoder's keys and tensors under the names that are read here. */
+/** A file with its decoder's keys and tensors under the names that architectures expect. */
 export function viewAsDecoder(gguf: GgufFile): GgufFile {
   const reader = new MetadataReader(gguf);
   const name = reader.optionalString("general.architecture", "");
@@ -32,7 +32,7 @@ export function viewAsDecoder(gguf: GgufFile): GgufFile {
   };
 }
 
-/** Sections of M-RoPE, of which those of time, height and width may be all that is there. */
+/** The sections of M-RoPE. Some files have only those of time, height and width. */
 function four(sections: MetadataValue): MetadataValue {
   return typeof sections === "object"
     ? Int32Array.from({ length: 4 }, (_, i) => Number(sections[i] ?? 0))

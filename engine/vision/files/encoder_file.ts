@@ -1,6 +1,6 @@
 // The image encoder in a GGUF file: a projector of its own (architecture "clip"), or one beside a
-// decoder, as Ollama's converter makes them. It is given with the names and shapes of tensors that the
-// families are written with, those of llama.cpp's converter today, and metadata under "clip.".
+// decoder, as Ollama's converter makes them. The result has the names and shapes of tensors that
+// the families expect, those of llama.cpp's current converter, and metadata under "clip.".
 
 import { UnsupportedModelError } from "../../errors.ts";
 import {
@@ -15,15 +15,15 @@ import { CHANNELS } from "../network/patch_grid.ts";
 
 /** The image encoder of a file. */
 export interface EncoderHeader {
-  /** The file as a projector's. */
+  /** The file, viewed as that of a projector. */
   readonly gguf: GgufFile;
   readonly family: VisionFamily;
 }
 
 /**
- * Reads what a file says of its image encoder.
+ * Reads what a file tells about its image encoder.
  *
- * @throws {UnsupportedModelError} if it has none, or none that runs
+ * @throws {UnsupportedModelError} if it has none, or none that is supported
  */
 export function readEncoderHeader(file: GgufFile): EncoderHeader {
   const gguf = viewAsProjector(file, new MetadataReader(file)) ?? file;
@@ -43,7 +43,9 @@ export function readEncoderHeader(file: GgufFile): EncoderHeader {
   return { gguf: { ...gguf, tensors, namesInFile }, family };
 }
 
-/** A patch embedding is a convolution whose steps are its size: a matrix of whole patches. */
+/**
+ * A patch embedding is a convolution whose stride is its size, so it is a matrix of whole patches.
+ */
 function flattenPatches(tensors: Map<string, TensorInfo>): void {
   for (const name of ["v.patch_embd.weight", "v.patch_embd.weight.1"]) {
     const tensor = tensors.get(name);
@@ -53,7 +55,10 @@ function flattenPatches(tensors: Map<string, TensorInfo>): void {
   }
 }
 
-/** Swaps ffn_up and ffn_down of blocks whose ffn_down reads the residual stream. */
+/**
+ * Swaps ffn_up and ffn_down of blocks in which ffn_down has the width of the residual stream as
+ * input.
+ */
 function unswapFeedForward(
   tensors: Map<string, TensorInfo>,
   namesInFile: Map<string, string>,
@@ -80,7 +85,7 @@ function unswapFeedForward(
   }
 }
 
-/** Names in files of Ollama's converter that more than one family has. */
+/** Names in files of Ollama's converter that several families have. */
 const NAMES: readonly Renaming[] = [
   [/^v\.patch_(?:embedding|embed|conv|embd_0)\./, "v.patch_embd."],
   [/^v\.patch_embd_1\.weight$/, "v.patch_embd.weight.1"],
@@ -102,14 +107,14 @@ const NAMES: readonly Renaming[] = [
   [/^mm\.patch_merger\.merging_layer\./, "mm.patch_merger."],
 ];
 
-/** The encoder beside a decoder as a projector's file has it; undefined where there is none known. */
+/** The encoder beside a decoder, viewed as a projector's file; undefined if no family knows it. */
 function viewAsProjector(gguf: GgufFile, metadata: MetadataReader): GgufFile | undefined {
   const name = metadata.optionalString("general.architecture", "");
   const prefix = `${name}.vision.`;
   const found = familyOfDecoder(name);
   if (!found?.file.encoder || !metadata.has(`${prefix}block_count`)) return undefined;
   const { flag, mean, std, keys, names = [], tensors: more } = found.file.encoder;
-  // What the original model did not say is an empty list.
+  // Values that the original model lacks are empty lists.
   const isSaid = (value: MetadataValue) => typeof value !== "object" || value.length > 0;
   const own = Object.entries(gguf.metadata)
     .filter(([key, value]) => key.startsWith(prefix) && isSaid(value))
@@ -141,7 +146,10 @@ function rename(name: string, [pattern, current]: Renaming): string {
   return name.replace(pattern, current);
 }
 
-/** Mergers for early layers of the decoder are counted; here they have the number of their block. */
+/**
+ * Files number the mergers for early layers of the decoder consecutively. Here each has the number
+ * of its block.
+ */
 function renameDeepLayer(name: string, layers: readonly number[]): string {
   const match = /^v\.deepstack(?:_merger)?\.(\d+)\.(?:linear_)?(\w+\.\w+)$/.exec(name);
   if (!match) return name;

@@ -1,14 +1,14 @@
-// Pixels by way of createImageBitmap, of formats with 8 bits per colour. A bitmap gives its pixels away
-// only encoded, through a canvas: as BMP, which is plain.
+// Decodes pictures with createImageBitmap, for formats with 8 bits per colour. The pixels of a
+// bitmap can only be read in an encoded form, through a canvas; BMP is the simplest.
 
 import { type CancelFlag, cancellable } from "../../cancellation.ts";
 import { readBmpPixels } from "./bmp_pixels.ts";
 import { type Image, ImageError } from "./image.ts";
 
 /**
- * How to decode. Alpha is discarded, not composited: the colours below it have to come out as they
- * are in the file. In Deno 2.9 that is what "default" does; "none" divides them by alpha, as if the
- * file had them multiplied. Orientation is applied, to JPEG and WebP; profiles are not.
+ * Options for decoding. Alpha has to be discarded, not composited, so that colours come out as they
+ * are in the file. In Deno 2.9 this is "default"; "none" divides colours by alpha, as if they were
+ * premultiplied. The orientation of JPEG and WebP is applied, colour profiles are not.
  */
 const OPTIONS: ImageBitmapOptions = {
   premultiplyAlpha: "default",
@@ -17,11 +17,11 @@ const OPTIONS: ImageBitmapOptions = {
 };
 
 /**
- * Decodes a file whose format is known to be supported.
+ * Decodes a file whose format is supported.
  *
  * @param bytes the whole file
- * @param flags call it off once the platform has decoded it
- * @throws {ImageError} if the decoder refuses it
+ * @param flags cancel the work after the platform has decoded the file
+ * @throws {ImageError} if the decoder refuses the file
  */
 export async function decodeBitmap(
   bytes: Uint8Array,
@@ -32,7 +32,7 @@ export async function decodeBitmap(
 }
 
 async function reencode(bytes: Uint8Array): Promise<Uint8Array> {
-  // Not shared with another thread: what comes in was read from a request or a file.
+  // The bytes are never in shared memory, since they were read from a request or a file.
   const bitmap = await decode(new Blob([bytes as Uint8Array<ArrayBuffer>]));
   const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
   canvas.getContext("bitmaprenderer")!.transferFromImageBitmap(bitmap);

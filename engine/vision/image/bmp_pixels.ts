@@ -1,12 +1,12 @@
-// The pixels of a BMP file as a canvas writes it: uncompressed, the bottom row first, blue, green,
-// red and perhaps alpha per pixel, or an index into a table of colours where all are grey.
+// The pixels of a BMP file as a canvas writes it: uncompressed, the bottom row first. A pixel is
+// blue, green, red and perhaps alpha; if all are grey, it is an index into a colour table.
 
 import { checkpoint } from "../../cancellation.ts";
 import type { Image } from "./image.ts";
 
 const FILE_HEADER_BYTES = 14;
 
-/** Reads the colours, and leaves alpha out. */
+/** Reads the colours, without alpha. */
 export function readBmpPixels(bytes: Uint8Array): Image {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const data = view.getUint32(10, true);

@@ -1,11 +1,11 @@
-// Reads numbers from the bytes of a picture, one after the other. Every read that goes beyond the
-// end is a file that was cut off, whatever its format.
+// Reads numbers from the bytes of a picture, one after the other. A read beyond the end means that
+// the file was cut off, in any format.
 
 import { ImageError } from "./image.ts";
 
 /** A position in the bytes of a file, and reads that move it on. */
 export class ByteReader {
-  /** Of the next byte. */
+  /** Offset of the next byte. */
   position = 0;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -16,8 +16,8 @@ export class ByteReader {
    * Starts at the first byte.
    *
    * @param bytes the whole file
-   * @param format its name, for errors
-   * @param order of the bytes of a number
+   * @param format name of the format, for errors
+   * @param order byte order of numbers
    */
   constructor(bytes: Uint8Array, format: string, order: "big-endian" | "little-endian") {
     this.#bytes = bytes;
@@ -36,7 +36,7 @@ export class ByteReader {
     return this.#view.getUint16(this.skip(2), this.#isLittleEndian);
   }
 
-  /** The next three bytes, the lowest first. */
+  /** The next three bytes, as a little-endian number. */
   uint24(): number {
     return this.uint8() | this.uint8() << 8 | this.uint8() << 16;
   }
@@ -56,19 +56,19 @@ export class ByteReader {
     return String.fromCharCode(...this.take(4));
   }
 
-  /** The next bytes themselves, not copied. */
+  /** The next bytes as a view, not a copy. */
   take(count: number): Uint8Array {
     const start = this.skip(count);
     return this.#bytes.subarray(start, start + count);
   }
 
-  /** Goes on behind the next byte of that value. */
+  /** Moves behind the next byte of that value. */
   skipPast(value: number): void {
     const found = this.#bytes.indexOf(value, this.position);
     this.skip(found < 0 ? Infinity : found + 1 - this.position);
   }
 
-  /** Goes on; returns where it was. Fails if there are not that many bytes. */
+  /** Moves on, and returns the former position. Fails if there are not that many bytes. */
   skip(count: number): number {
     const start = this.position;
     if (count < 0 || count > this.#bytes.length - start) {

@@ -1,5 +1,5 @@
-// From the bytes of a picture to its pixels. What is too large is refused before it is decoded, and
-// so is what was cut off. PNG and common JPEG files are decoded here, everything else by the platform.
+// From the bytes of a picture to its pixels. A picture that is too large or was cut off is refused
+// before it is decoded. PNG and common JPEG files are decoded here, all others by the platform.
 
 import { type CancelFlag, cancellable } from "../../cancellation.ts";
 import { decodeBitmap } from "./bitmap.ts";
@@ -11,11 +11,12 @@ import { decodePng } from "./png/mod.ts";
 
 /**
  * Decodes PNG, JPEG, WebP, GIF and BMP; of an animation, the first frame. The picture is turned
- * upright as its EXIF data says; colour profiles are not applied.
+ * upright as its EXIF data says. Colour profiles are not applied.
  *
  * @param bytes the whole file
- * @param flags call it off, but for what the platform decodes
- * @throws {ImageError} if it is no such file, is cut off or damaged, or has too many pixels
+ * @param flags cancel the work, except while the platform decodes
+ * @throws {ImageError} if the format is not supported, or the file is cut off, damaged, or has too
+ *   many pixels
  */
 export async function decodeImage(
   bytes: Uint8Array,
@@ -31,9 +32,10 @@ export async function decodeImage(
 }
 
 /**
- * The size that a picture will have once it is decoded.
+ * The size of the decoded picture.
  *
- * @throws {ImageError} if it is no file that is read, is cut off, or has too many pixels
+ * @throws {ImageError} if the format is not supported, or the file is cut off or has too many
+ *   pixels
  */
 export function measureImage(bytes: Uint8Array): Size {
   return checkFormat(bytes).size;

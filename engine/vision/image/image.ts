@@ -1,4 +1,4 @@
-// What a picture is once it is decoded, how large one may be, and the error of one that cannot be used.
+// Decoded pictures, their largest sizes, and the error for pictures that cannot be used.
 
 import { RequestError } from "../../errors.ts";
 
@@ -14,22 +14,25 @@ export interface Image extends Size {
   readonly pixels: Uint8Array;
 }
 
-/** What one picture may have: a small file can claim any size, and decoding allocates it. */
+/**
+ * Most pixels of a picture. A small file can claim any size, and decoding allocates memory for it.
+ */
 export const MAX_PIXELS = 100_000_000;
 
 /**
- * What one may have that the platform decodes, which takes 12 bytes for each pixel: with these it holds
- * what the PNG decoder does with its 100 million. A screen of 8K has 33 million.
+ * Most pixels of a picture that the platform decodes, which takes 12 bytes per pixel. With this
+ * limit it takes as much memory as the PNG decoder with its 100 million. A screen of 8K has 33
+ * million.
  */
 export const MAX_PLATFORM_PIXELS = 36_000_000;
 
 /**
- * The size, if a picture has pixels, and not too many: to be asked before anything is decoded.
+ * The size of a picture, if it is allowed. To be called before decoding.
  *
- * @param width in pixels, as the file says
- * @param height in pixels, as the file says
- * @param most pixels that its format may have
- * @throws {ImageError} if a side is zero, or the picture has more
+ * @param width in pixels, according to the file
+ * @param height in pixels, according to the file
+ * @param most most pixels for its format
+ * @throws {ImageError} if a side is zero, or there are too many pixels
  */
 export function checkSize(width: number, height: number, most = MAX_PIXELS): Size {
   if (width === 0 || height === 0) {
@@ -46,24 +49,22 @@ export function checkSize(width: number, height: number, most = MAX_PIXELS): Siz
   );
 }
 
-/** Rounded up, so that what is over the limit also reads so. */
+/** Rounded up, so that a number above the limit never reads like the limit. */
 function megapixels(pixels: number): number {
   return Math.ceil(pixels / 1e5) / 10;
 }
 
 /**
- * A picture that is damaged, of a format that is not read, or of a size that is not allowed. It is the
- * request's fault, not the model's: servers answer 400. Clients of Ollama know it by the words
- * "invalid image input".
+ * The error for a picture that is damaged, in an unsupported format, or of a size that is not
+ * allowed. It is the request's fault, not the model's, so servers answer 400. Clients of Ollama
+ * recognize it by the words "invalid image input".
  */
 export class ImageError extends RequestError {
   /** Name of the class. */
   override name = "ImageError";
   /**
-   * Says which and why.
-   *
-   * @param state what is so, in words that follow a colon
-   * @param which it is, where there are several
+   * @param state the reason, as words after a colon
+   * @param which the picture, if there are several
    */
   constructor(readonly state: string, which = "the image") {
     super(`Cannot read ${which}: invalid image input: ${state}`);

@@ -1,20 +1,20 @@
-// Which way up a picture is: reading it from EXIF data, and turning pixels accordingly.
-// The format: CIPA DC-008 (EXIF), tag 0x0112, in a directory of TIFF 6.0, section 2.
+// The orientation of a picture: reading it from EXIF data, and turning pixels upright. The format:
+// CIPA DC-008 (EXIF), tag 0x0112, in a directory of TIFF 6.0, section 2.
 
 import { checkpoint } from "../../cancellation.ts";
 import type { Image, Size } from "./image.ts";
 
-/** The orientation that needs no turning. */
+/** The orientation of pictures that are upright. */
 export const UPRIGHT = 1;
 
 const ORIENTATION_TAG = 0x0112;
 const ENTRY_BYTES = 12;
 
 /**
- * The orientation that EXIF data gives.
+ * The orientation in EXIF data.
  *
  * @param exif from its byte order mark on
- * @returns from 1 to 8; 1 if the data says nothing or is damaged, as it does not matter that much
+ * @returns from 1 to 8; 1 if the data has none or is damaged
  */
 export function readOrientation(exif: Uint8Array): number {
   const view = new DataView(exif.buffer, exif.byteOffset, exif.byteLength);
@@ -34,7 +34,7 @@ export function readOrientation(exif: Uint8Array): number {
   return UPRIGHT;
 }
 
-/** The size of a picture that is turned as its orientation says. */
+/** The size of a picture that was turned upright. */
 export function uprightSize({ width, height }: Size, orientation: number): Size {
   return isTransposed(orientation) ? { width: height, height: width } : { width, height };
 }
@@ -55,7 +55,8 @@ export function turnUpright(image: Image, orientation: number): Image {
   const isMirrored = [2, 3, 7, 8].includes(orientation);
   const isFlipped = [3, 4, 6, 7].includes(orientation);
 
-  // Where the first pixel comes from, and how far the next of a stored row and column are.
+  // Where the first pixel comes from, and the distances between rows and columns in the stored
+  // picture.
   const columnStep = isMirrored ? -1 : 1;
   const rowStep = (isFlipped ? -1 : 1) * image.width;
   const first = (isMirrored ? image.width - 1 : 0) +

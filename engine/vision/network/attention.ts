@@ -1,6 +1,6 @@
-// The attention of image encoders: every patch sees all others of its window, in both directions.
-// Projections, norms of queries and keys, and output as in the attention of texts; positions are
-// angles of each row, for they have two axes.
+// The attention of image encoders: every patch attends to all patches of its window, in both
+// directions. Projections, norms of queries and keys, and the output are as in texts. Positions are
+// rotations that are given for each row, because they have two axes.
 
 import {
   type AttentionTiling,
@@ -13,22 +13,22 @@ import { type Heads, type Input, type Layer, type Network, stepOperation } from 
 import { loadProjection, type Projection } from "./projection.ts";
 import type { Windows } from "./windows.ts";
 
-/** How far the pairs of each row turn: [rows, headDim / 2] of (cos, sin), see RotateRows. */
+/** The rotation of each row's pairs: [rows, headDim / 2] of (cos, sin); see RotateRows. */
 export interface Rotations {
   readonly buffer: Buffer;
-  /** From an element to its partner. */
+  /** Distance between the two elements of a pair. */
   readonly distance: number;
 }
 
-/** How a layer attends. */
+/** The options of a layer. */
 export interface ImageAttentionConfig extends Heads {
-  /** Which rows see each other. */
+  /** The rows that attend to each other. */
   windows: Windows;
   /** Missing: no rotation. */
   rotations?: Rotations | undefined;
   /** Default 1 / sqrt(headDim). */
   scale?: number;
-  /** Norms each head of the values without weights. */
+  /** Whether each head of the values is normed without weights. */
   valueNorm?: boolean;
 }
 
@@ -116,7 +116,7 @@ export class ImageAttention {
   }
 }
 
-/** Loads attn_q, attn_k and attn_v, or attn_qkv; attn_out; norms where they are. Errors: GgufError. */
+/** Loads attn_q, attn_k and attn_v, or attn_qkv; attn_out; optional norms. Errors: GgufError. */
 export async function loadImageAttention(
   layer: Layer,
   config: ImageAttentionConfig,

@@ -1,5 +1,5 @@
-// What several families of image encoders share: learned positions, SigLIP, the mean of patches, and
-// projectors of two matrices.
+// What several families of image encoders share: learned positions, SigLIP, the mean of patches,
+// and projectors of two matrices.
 
 import type { FloatRows } from "../../../kernels/mod.ts";
 import type { Input, Layer, Network, SizeSource } from "../../nn/mod.ts";
@@ -7,9 +7,9 @@ import type { Stack } from "../../weights/mod.ts";
 import type { ImageBuilder, RowValues } from "./builder.ts";
 
 /**
- * The rows of v.position_embd, those of patches from left to right and top to bottom. A class token
- * goes after the patches, since attention does not depend on the order of rows; its row is v.class_embd
- * plus the first position or the last, as `classToken` says. Errors: GgufError.
+ * The rows of v.position_embd, for patches ordered by row. A class token comes after the patches,
+ * since attention does not depend on the order of rows. Its row is v.class_embd plus the first or
+ * the last position, as `classToken` says. Errors: GgufError.
  */
 export function learnedPositions(
   { top, weights, config }: ImageBuilder,
@@ -37,7 +37,7 @@ export function learnedPositions(
       const place = grid.ys[row] * grid.columns + grid.xs[row];
       values.set(positionOf(isFirst ? place + 1 : place), row * width);
     }
-    // The patch embedding adds its bias to every row; a class token's must not have it.
+    // The patch embedding adds its bias to every row, so it is subtracted here for the class token.
     const position = positionOf(isFirst ? 0 : grid.patches);
     classEmbedding?.forEach((value, column) => {
       values[grid.patches * width + column] = value + position[column] - (bias?.[column] ?? 0);
@@ -46,7 +46,7 @@ export function learnedPositions(
   };
 }
 
-/** The patches of a SigLIP (Zhai et al. 2023) after its layers. Errors: GgufError. */
+/** The residual stream of a SigLIP (Zhai et al. 2023) after its layers. Errors: GgufError. */
 export async function encodeSigLip(image: ImageBuilder): Promise<FloatRows> {
   const x = await image.patches(learnedPositions(image), { bias: "required" });
   for (const layer of image.layers()) await image.transform(layer, x);
@@ -54,13 +54,13 @@ export async function encodeSigLip(image: ImageBuilder): Promise<FloatRows> {
   return x;
 }
 
-/** The embedding that ends a row of tokens, in files that have one. */
+/** The embedding of the token that ends a row of tokens, in files that have it. */
 export const LINE_BREAK = "v.token_embd.img_break";
 
 /**
  * The matrices of a projector by the names of their weights. Errors: GgufError.
  *
- * @param readers tensors in which the outputs of the second one can be seen
+ * @param readers tensors whose shapes show the outputs of the second matrix
  */
 export async function loadTwice(
   top: Layer,
@@ -72,7 +72,7 @@ export async function loadTwice(
   const biasOf = (name: string) => name.replace(/weight$/, "bias");
   if (bias === "optional") top.hasAll([first, second].map(biasOf));
   const hidden = top.size(0, [[first, 1], [biasOf(first), 0], [second, 0]]);
-  // Files without biases may have any number there.
+  // In files without biases, the number in the metadata may be wrong.
   const said = bias === "required" ? top.config.countOr("projection_dim", 0) : 0;
   const outputs = top.size(said, [[second, 1], [biasOf(second), 0], [LINE_BREAK, 0], ...readers]);
   return [
@@ -94,7 +94,7 @@ export function projectTwice(
   return y;
 }
 
-/** The mean of the vectors side by side in each row. */
+/** The mean of several vectors that lie side by side in each row. */
 export function meanVector(network: Network, x: FloatRows, columns: number): FloatRows {
   const count = x.columns / columns;
   const y = network.scratch("mean", columns);

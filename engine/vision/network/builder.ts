@@ -1,6 +1,7 @@
-// The words that families of encoders are written in: a network over patches, its layers and inputs, and
-// a network over tokens, which are squares of patches. A network is built for a number of patches; what
-// depends on the shape of an image is computed on the CPU, and written when the shape changes.
+// The interface in which families of encoders are written: a network over patches with its layers
+// and inputs, and a network over tokens, each of which is a square of patches. A network is built
+// for a number of patches. What depends on the shape of an image is computed on the CPU, and
+// written when the shape changes.
 
 import {
   type Device,
@@ -23,38 +24,38 @@ import { layerOf, OF_TILES, wholeOn } from "../../weights/mod.ts";
 import type { VisionWeights } from "./weights.ts";
 import { Windows, type WindowSizes } from "./windows.ts";
 
-/** How a network is built. */
+/** The options of a network. */
 export interface ImageBuilderOptions {
-  /** f32 activations, keys and values. */
+  /** Whether activations, keys and values are f32. */
   exact: boolean;
   /** Most patches of an image. */
   patches: number;
-  /** Patches on each side of a token. */
+  /** Patches along each side of a token. */
   merge: number;
-  /** Rows after those of the patches: 1 for a class token. */
+  /** Number of rows after those of the patches: 1 for a class token. */
   extraRows: number;
 }
 
-/** How the layers of a vision transformer differ. */
+/** The differences between layers of vision transformers. */
 export interface VisionLayerConfig extends Partial<ImageAttentionConfig> {
   /** Default "layer", with biases. */
   norm?: Norm["kind"];
   /** Whether the feed-forward blocks have a gate. Default false. */
   gated?: boolean;
-  /** Whether what a block adds is normed: attn_post_norm, ffn_post_norm. Default false. */
+  /** Whether a block's output is normed, with attn_post_norm and ffn_post_norm. Default false. */
   postNorms?: boolean;
 }
 
-/** Computes the values of all rows, [rows, columns], for the shape of an image. */
+/** Computes values for all rows from the shape of an image: [rows, columns]. */
 export type RowValues = (grid: PatchGrid, rows: number) => Float32Array;
 
-/** An encoder while it is built. */
+/** An encoder that is being built. */
 export class ImageBuilder {
-  /** Each layer is a part of it. */
+  /** The network over patches. Each layer is a part of it. */
   readonly network: DividedNetwork;
   /** Tensors that belong to no layer, by their full names. */
   readonly top: Layer;
-  /** Where the pixels of patches go: [rows, 3 * patchSize^2]. */
+  /** The pixels of the patches: [rows, 3 * patchSize^2]. */
   readonly pixels: FloatRows;
   readonly #whole: Windows;
   readonly #rows: number;
@@ -93,7 +94,10 @@ export class ImageBuilder {
     }
   }
 
-  /** Windows of the image: patches attend to those for which `windowOf` gives the same number. */
+  /**
+   * Windows of the image. Patches attend to each other if `windowOf` gives the same number for
+   * them.
+   */
   windows(sizes: WindowSizes, windowOf: (grid: PatchGrid, row: number) => number): Windows {
     const { device, config, options } = this;
     const windows = new Windows(device, this.#rows, sizes, config.heads(), !options.exact);
@@ -112,7 +116,10 @@ export class ImageBuilder {
     return { buffer, distance: rope.distance };
   }
 
-  /** The residual stream: v.patch_embd of the patches, on top of `positions`. Errors: GgufError. */
+  /**
+   * The residual stream: the product of the patches with v.patch_embd, plus `positions`. Errors:
+   * GgufError.
+   */
   async patches(
     positions?: RowValues,
     embedding: PatchEmbeddingConfig = {},
@@ -157,7 +164,7 @@ export class ImageBuilder {
     this.network.normInto(x, x, this.#norm(this.top, name, kind));
   }
 
-  /** x = norm(x) where the file has such a norm. Errors: GgufError. */
+  /** x = norm(x) if the file has this norm. Errors: GgufError. */
   normalizeIfThere(x: FloatRows, name: string, kind: Norm["kind"] = "layer"): void {
     const parts = kind === "layer" ? ["weight", "bias"] : ["weight"];
     if (this.top.hasAll(parts.map((part) => `${name}.${part}`))) this.normalize(x, name, kind);
@@ -167,7 +174,7 @@ export class ImageBuilder {
     return kind === "layer" ? layer.layerNorm(name) : layer.norm(name, kind);
   }
 
-  /** A network over tokens, and x as it reads it: [tokens, merge^2 patches side by side]. */
+  /** A network over tokens, and its input: [tokens, merge^2 patches side by side]. */
   tokens(x: FloatRows): { network: Network; x: FloatRows } {
     const size = this.options.merge ** 2;
     const options = this.#optionsFor(this.mostTokens);
@@ -184,10 +191,10 @@ export class ImageBuilder {
   }
 
   /**
-   * Checks at the end of a load that every tensor was read, or is known to be of no use. Errors:
+   * Checks at the end of a load that every tensor was used, or is known to be unused. Errors:
    * GgufError.
    *
-   * @param someLayers whether layers after the last one that was read are left alone
+   * @param someLayers whether layers after the last one that was loaded are ignored
    */
   checkAllTaken(someLayers: boolean): void {
     this.weights.inventory.checkAllTaken((name) =>
@@ -196,7 +203,10 @@ export class ImageBuilder {
     );
   }
 
-  /** Ends the network, whose output is read by the host: with its memory. Errors: as of Network.place(). */
+  /**
+   * Ends the network. Gives its output with its memory, so that the host can read it. Errors: those
+   * of Network.place().
+   */
   finish(output: FloatRows): FloatRows {
     this.network.keep(output);
     this.network.place();
@@ -208,7 +218,7 @@ export class ImageBuilder {
     for (const write of this.#inputs) write(grid, grid.patches + this.options.extraRows);
   }
 
-  /** Records the network part by part, for the image that was prepared and whose pixels were written. */
+  /** Records the network, part by part. The image has to be prepared, and its pixels written. */
   parts(grid: PatchGrid): Iterable<(pass: Pass) => void> {
     const step: StepShape = {
       rows: grid.patches + this.options.extraRows,
@@ -234,7 +244,7 @@ export class ImageBuilder {
   }
 }
 
-/** Rows with zeros up to whole groups. */
+/** Rows, padded with zeros to whole groups. */
 function padColumns(values: Float32Array, columns: number): Float32Array {
   const stride = padTo(columns, GROUP);
   if (stride === columns) return values;

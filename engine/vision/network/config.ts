@@ -1,5 +1,6 @@
-// The numbers of an image encoder from its metadata, `<prefix>.*`, and whether its tensors bear them out.
-// All its norms share one epsilon, and what the blocks' activation is stands in flags beside the prefix.
+// The numbers of an image encoder from its metadata, `<prefix>.*`, and a check of them against its
+// tensors. All norms have the same epsilon. The activation function of the blocks is a flag outside
+// of the prefix.
 
 import type { ActivationFunction } from "../../../kernels/mod.ts";
 import { Config } from "../../nn/mod.ts";
@@ -8,19 +9,24 @@ import type { GgufFile } from "../../gguf/mod.ts";
 import { layerOf } from "../../weights/mod.ts";
 import { CHANNELS } from "./patch_grid.ts";
 
-/** Typed access to an encoder's metadata. All throw GgufError for a value of another type. */
+/**
+ * Typed access to an encoder's metadata. All methods throw GgufError for a value of another type.
+ */
 export class VisionConfig extends Config {
-  /** Side of a patch in pixels. */
+  /** Side of a patch, in pixels. */
   get patchSize(): number {
     return this.count("patch_size");
   }
 
-  /** Patches of an image of the size that the file names; 0 if it names none. */
+  /** Patches of an image of the size in the file; 0 if the file has none. */
   get usualPatches(): number {
     return Math.floor(this.countOr("image_size", 0) / this.patchSize) ** 2;
   }
 
-  /** What the blocks apply: `clip.use_gelu`, `clip.use_silu`, or with neither the quick form of GELU. */
+  /**
+   * The activation function of the blocks: by `clip.use_gelu` or `clip.use_silu`, or else quick
+   * GELU.
+   */
   get activation(): ActivationFunction {
     const says = (flag: string) => this.metadata.optionalBoolean(`clip.${flag}`, false);
     return says("use_gelu") ? "gelu" : says("use_silu") ? "silu" : "quick_gelu";
@@ -31,10 +37,16 @@ export class VisionConfig extends Config {
   }
 }
 
-/** A dispatch has no more workgroups on a side, and many have one for each patch. */
+/**
+ * Most patches of an image. Many dispatches have a workgroup for each patch, and WebGPU allows
+ * 65,535.
+ */
 export const MOST_PATCHES = 65_534;
 
-/** Errors: GgufError naming the key that does not go together with the tensors. */
+/**
+ * Checks the number of layers and the width against the tensors. Errors: GgufError naming the key
+ * that contradicts them.
+ */
 export function checkEncoder({ path, tensors }: GgufFile, config: VisionConfig): void {
   let there = 0;
   for (const name of tensors.keys()) there = Math.max(there, layerOf(name, "v.blk.") + 1);
@@ -45,7 +57,7 @@ export function checkEncoder({ path, tensors }: GgufFile, config: VisionConfig):
   const name = "v.patch_embd.weight";
   const shape = tensors.get(name)?.shape;
   if (!shape) throw new GgufError(path, `tensor "${name}"`, "it is missing");
-  // A matrix of whole patches, or a convolution of [width, height, frames, channels * outputs].
+  // Either a matrix of whole patches, or a convolution [width, height, frames, channels * outputs].
   const pixels = shape.length === 4 ? shape[0] * shape[1] : shape[0] / CHANNELS;
   if (pixels !== config.size("patch_size") ** 2) {
     const state = `${config.patchSize}, but a row of "${name}" has ${pixels} pixels`;

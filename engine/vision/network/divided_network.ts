@@ -1,20 +1,20 @@
-// A network that can be submitted in parts. A driver that runs on the CPU takes seconds for an image:
-// between two parts the thread hears messages, and the work can be aborted.
+// A network that is submitted in parts. With a driver on the CPU an image takes seconds; between
+// two parts the thread receives messages, and the work can be aborted.
 
 import type { Pass } from "../../../kernels/mod.ts";
 import { Network, type StepShape } from "../../nn/mod.ts";
 
-/** A network whose operations fall into parts. It has no outputs of rows that are asked for. */
+/** A network whose operations are divided into parts. It has no operations over output rows. */
 export class DividedNetwork extends Network {
-  /** Where each part begins. */
+  /** Index of the first operation of each part. */
   readonly #starts: number[] = [0];
 
-  /** Ends a part. */
+  /** Ends the current part. */
   divide(): void {
     this.#starts.push(this.operations("hidden").length);
   }
 
-  /** What records each part of a step, in order. */
+  /** For each part of a step, in order, the function that records it. */
   *parts(step: StepShape): Generator<(pass: Pass) => void> {
     const operations = this.operations("hidden");
     for (const [i, start] of this.#starts.entries()) {

@@ -1,5 +1,5 @@
-// The feed-forward block of image encoders: the same as in texts, or, where a file bounds the inputs or
-// outputs of its matrices, a version that applies the bounds between its products.
+// The feed-forward block of image encoders: that of texts, or, if the file bounds the inputs or
+// outputs of its matrices, a version that applies the bounds between the products.
 
 import type { ActivationFunction, FloatRows, Norm } from "../../../kernels/mod.ts";
 import type { Input, Layer } from "../../nn/mod.ts";
@@ -40,7 +40,7 @@ export async function loadImageFeedForward(
   return new BoundedFeedForward(layer, activation, { gate, up, down });
 }
 
-/** down(f(gate(x)) * up(x)), or down(f(up(x))), of bounded matrices. */
+/** down(f(gate(x)) * up(x)), or down(f(up(x))), of matrices with bounds. */
 class BoundedFeedForward implements ImageFeedForward {
   readonly readers: Projection["readers"];
   readonly readsFloats = true;

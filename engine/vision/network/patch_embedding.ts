@@ -1,5 +1,6 @@
-// The matrices that embed patches. An encoder of videos has one for each of two frames. An image is a
-// video of two equal frames, so that its patches go through both. Some files have both in one tensor.
+// The matrices that embed patches. An encoder of videos has one for each of two frames. An image is
+// a video of two equal frames, so its patches are multiplied by both. Some files have both in one
+// tensor.
 
 import type { Layer } from "../../nn/mod.ts";
 import type { Stack } from "../../weights/mod.ts";
@@ -8,15 +9,17 @@ import type { VisionWeights } from "./weights.ts";
 
 const WEIGHT = "v.patch_embd.weight";
 
-/** What the embedding of an encoder's patches has. */
+/** The options of a patch embedding. */
 export interface PatchEmbeddingConfig {
-  /** Frames of a video that a patch reaches over. Default 1. */
+  /** Frames of a video in a patch. Default 1. */
   frames?: 1 | 2;
   /** Whether there always is a bias. Default "optional". */
   bias?: "required" | "optional";
 }
 
-/** The matrices [width, columns] whose products make up a patch's embedding. Errors: GgufError. */
+/**
+ * The matrices [width, columns] whose products add up to a patch's embedding. Errors: GgufError.
+ */
 export async function loadPatchEmbedding(
   top: Layer,
   weights: VisionWeights,
@@ -28,12 +31,12 @@ export async function loadPatchEmbedding(
     return [sumFrames(weights, frames, { rows: width, columns })];
   }
   const first = await top.matrix(WEIGHT, width, columns, { bias });
-  // The bias is that of both frames together.
+  // The first matrix has the bias of both.
   const second = { name: `${WEIGHT}.1`, rows: width };
   return frames === 1 ? [first] : [first, await top.stack([second], columns)];
 }
 
-/** The sum of a convolution's matrices for each frame: frames lie between channels and pixels. */
+/** The sum of a convolution's matrices for each frame. Frames lie between channels and pixels. */
 function sumFrames(
   weights: VisionWeights,
   frames: number,

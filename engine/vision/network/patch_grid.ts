@@ -1,39 +1,39 @@
-// The patches of an image in the order of the network's rows: patches that become one token follow
+// The patches of an image, in the order of the network's rows. Patches that become one token follow
 // one another, so that joining them is only another view of the same memory.
 
 import { GROUP, padTo } from "../../../kernels/mod.ts";
 
-/** Red, green and blue. */
+/** Number of channels: red, green and blue. */
 export const CHANNELS = 3;
 
-/** Sides of an image in pixels. */
+/** Width and height of an image in pixels. */
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** How an encoder cuts images up. */
+/** How an encoder divides images into patches. */
 export interface PatchLayout {
   /** Side of a patch in pixels. */
   readonly patchSize: number;
-  /** Patches on each side of the square that becomes one token. */
+  /** Patches along each side of the square that becomes one token. */
   readonly merge: number;
-  /** Whether tokens go down the columns instead of along the rows. */
+  /** Whether tokens are ordered by column of the image instead of by row. */
   readonly columnsFirst?: boolean;
 }
 
-/** The patches of an image of some size. */
+/** The patches of an image of one size. */
 export class PatchGrid {
-  /** Patches from left to right. */
+  /** Number of patches from left to right. */
   readonly columns: number;
-  /** Patches from top to bottom. */
+  /** Number of patches from top to bottom. */
   readonly rows: number;
-  /** Column of each patch, in the order of the network's rows. */
+  /** Column of each patch in the image, in the order of the network's rows. */
   readonly xs: Uint32Array;
-  /** Row of each patch in the image, likewise. */
+  /** Row of each patch in the image, in the order of the network's rows. */
   readonly ys: Uint32Array;
 
-  /** Errors: RangeError where the sides are no multiples of a token's. */
+  /** Errors: RangeError if the sides are not multiples of a token's side. */
   constructor({ width, height }: ImageSize, readonly layout: PatchLayout) {
     const { patchSize, merge, columnsFirst = false } = layout;
     const side = patchSize * merge;
@@ -57,12 +57,12 @@ export class PatchGrid {
     }
   }
 
-  /** How many. */
+  /** Number of patches. */
   get patches(): number {
     return this.columns * this.rows;
   }
 
-  /** Tokens that they become. */
+  /** Number of tokens. */
   get tokens(): number {
     return this.patches / this.layout.merge ** 2;
   }
@@ -71,7 +71,7 @@ export class PatchGrid {
    * The pixels of each patch as a row, channel after channel: [rows, stride], padded with zeros to
    * whole groups.
    * @param pixels [height, width, 3]
-   * @param rows at least as many as patches; those after them are zero
+   * @param rows at least the number of patches; additional rows are zero
    */
   cut(pixels: Float32Array, rows: number): Float32Array<ArrayBuffer> {
     const { patchSize } = this.layout;

@@ -1,29 +1,29 @@
-// Matrices that share their input. Gemma 4 bounds what goes into a matrix and what comes out of it
-// (`input_min`, `input_max`, `output_min`, `output_max` beside the weight); a bounded one is a product
-// of its own, the others are stacked into one.
+// Matrices that share their input. Gemma 4 bounds the inputs and outputs of matrices (`input_min`,
+// `input_max`, `output_min`, `output_max` beside the weight). A matrix with bounds is a product of
+// its own; the others are stacked into one.
 
 import type { FloatRows, Norm } from "../../../kernels/mod.ts";
 import type { Input, Layer, Network } from "../../nn/mod.ts";
 import { baseOf, type Rows, type Stack } from "../../weights/mod.ts";
 
-/** The largest f32, in place of infinity, which shaders cannot write. */
+/** The largest f32. It stands for infinity, which WGSL cannot express. */
 const LARGEST = (2 - 2 ** -23) * 2 ** 127;
 
 type Bounds = readonly [least: number, most: number];
 
-/** Matrices that give neighbouring columns. */
+/** Matrices whose outputs are neighbouring columns. */
 interface Member {
   readonly stack: Stack;
-  /** Column of the first output. */
+  /** Column of its first output. */
   readonly first: number;
   readonly input?: Bounds | undefined;
   readonly output?: Bounds | undefined;
 }
 
-/** y = x W^T for all of them, side by side. */
+/** y = x W^T for all of the matrices, side by side. */
 export class Projection {
   readonly readers: Stack["readers"];
-  /** Bounds are applied to f32, so that inputs with bounds must not be quantized before. */
+  /** Bounds apply to f32, so inputs with bounds must not be quantized before. */
   readonly readsFloats: boolean;
   readonly columns: number;
   readonly #network: Network;
@@ -70,13 +70,13 @@ export class Projection {
   }
 }
 
-/** The same matrices with their outputs `by` columns further right. */
+/** The same matrices, with outputs `by` columns further to the right. */
 export function shifted(stack: Stack, by: number): Stack {
   const shift = <T extends { first: number }>(part: T) => ({ ...part, first: part.first + by });
   return { ...stack, parts: stack.parts.map(shift), adapters: stack.adapters.map(shift) };
 }
 
-/** Loads weights with their biases and bounds, all from one input. Errors: GgufError. */
+/** Loads weights with their biases and bounds. All have the same input. Errors: GgufError. */
 export async function loadProjection(
   layer: Layer,
   weights: readonly Rows[],
@@ -102,7 +102,7 @@ export async function loadProjection(
   return new Projection(network, members);
 }
 
-/** What bounds go with a weight: a least and a most, or neither. */
+/** The bounds of a weight: a minimum and a maximum, or neither. */
 function readBounds({ weights }: Layer, rows: Rows, side: "input" | "output"): Bounds | undefined {
   const names = ["min", "max"].map((part) => `${baseOf(rows)}.${side}_${part}`);
   if (!weights.inventory.hasAll(names)) return undefined;

@@ -1,6 +1,6 @@
-// Rotary embedding over the two axes of an image: half of a head's pairs turn by the patch's row, the
-// other half by its column. Models differ in which half, in how elements are paired, and in the
-// frequencies. Computed in f64 on the CPU, once for each size of image.
+// Rotary embedding over the two axes of an image: half of a head's pairs rotate by the patch's row,
+// the other half by its column. Models differ in which half is which, in how elements are paired,
+// and in the frequencies. Computed in f64 on the CPU, once for each size of image.
 
 import type { PatchGrid } from "./patch_grid.ts";
 
@@ -10,17 +10,23 @@ export interface GridRope {
   readonly headDim: number;
   /** Base of the frequencies. */
   readonly base: number;
-  /** What the first half of the pairs rotates by. */
+  /** The axis of the first half of the pairs. */
   readonly first: "row" | "column";
-  /** From an element to its partner. */
+  /** Distance between the two elements of a pair. */
   readonly distance: number;
-  /** The halves share one sequence of frequencies, taken alternately. Default: each has its own. */
+  /**
+   * Whether the halves take the frequencies of one sequence alternately. Default: each has a
+   * sequence of its own.
+   */
   readonly interleaved?: boolean;
   /** Row and column of the first patch; default 0. */
   readonly origin?: number;
 }
 
-/** (cos, sin) of each row and pair: [rows, headDim / 2]; rows after the patches' do not turn. */
+/**
+ * (cos, sin) of each row and pair: [rows, headDim / 2]. Rows after those of the patches do not
+ * rotate.
+ */
 export function gridRotations(rope: GridRope, grid: PatchGrid, rows: number): Float32Array {
   const { headDim, base, first, interleaved = false, origin = 0 } = rope;
   const pairs = headDim / 2;

@@ -1,5 +1,5 @@
-// The weights of an image encoder. Its network is built again where a larger image needs larger
-// buffers, but weights are loaded once: what is asked for a second time is the same object.
+// The weights of an image encoder. Its network is built again for larger images, but each weight is
+// loaded only once: later requests get the same object.
 
 import { type Buffer, quantFormat } from "../../../kernels/mod.ts";
 import {
@@ -14,7 +14,7 @@ import {
 /** GGML's number of f32. */
 const F32 = 0;
 
-/** A loader that loads everything once. */
+/** A loader that loads each weight once. */
 export class VisionWeights extends WeightLoader {
   readonly #known = new Map<string, unknown>();
 
@@ -42,8 +42,8 @@ export class VisionWeights extends WeightLoader {
   }
 
   /**
-   * A matrix [rows, columns] of f32 that is computed from a tensor; quantized blocks could not be
-   * rearranged. With the tensor's bias, if it has one. Errors: GgufError.
+   * A matrix [rows, columns] of f32 that is computed from a tensor, because quantized blocks cannot
+   * be rearranged. It has the tensor's bias, if there is one. Errors: GgufError.
    *
    * @param from shape of the tensor, the length of a row first
    */

@@ -1,6 +1,6 @@
-// Windows of an image: the groups of patches that attend to each other, perhaps one group of all. The
-// attention kernels run a window as they run a sequence of a text, without a causal mask. Keys and
-// values lie in a paged cache that all layers share, since an image is encoded in one step.
+// Windows of an image: groups of patches that attend to each other, perhaps a single group of all.
+// For the attention kernels a window is a sequence without a causal mask. Keys and values are in a
+// paged cache that all layers share, since an image is encoded in one step.
 
 import {
   BLOCK,
@@ -13,10 +13,10 @@ import {
 } from "../../../kernels/mod.ts";
 import { allocateStep, type Heads, type StepState } from "../../nn/mod.ts";
 
-/** How large the windows of an image can be, in rows. */
+/** Limits of the windows' sizes, in rows. */
 export interface WindowSizes {
   largest: number;
-  /** Least rows of all windows but one. */
+  /** Fewest rows of a window, except for one window that may be smaller. */
   smallest: number;
 }
 
@@ -24,7 +24,7 @@ export interface WindowSizes {
 export class Windows {
   readonly state: StepState;
   readonly cache: LayerCache;
-  /** Query tiles of the image that was written last. */
+  /** Number of query tiles of the current image. */
   tiles = 0;
   /** Rows of its largest window. */
   longest = 0;
@@ -34,7 +34,7 @@ export class Windows {
 
   /**
    * @param rows most rows of an image
-   * @param half f16 keys and values
+   * @param half whether keys and values are f16
    */
   constructor(
     device: Device,
@@ -54,7 +54,7 @@ export class Windows {
     this.cache = { keys: buffer("keys"), values: buffer("values"), types };
   }
 
-  /** Writes the windows of an image. @param windowOf the window of each row, counted from 0 */
+  /** Writes the windows of an image. @param windowOf index of the window of each row */
   write(windowOf: ArrayLike<number>): void {
     const rows = STEP_ROW.list(windowOf.length);
     const tiles: { firstRow: number; rows: number; window: number }[] = [];
@@ -78,7 +78,7 @@ export class Windows {
     this.#device.write(this.state.table, 0, this.#blocksOf(sizes));
   }
 
-  /** The blocks of each window, one window after the other: [windows, maxBlocks]. */
+  /** The numbers of the KV blocks of each window: [windows, maxBlocks]. */
   #blocksOf(sizes: readonly number[]): Uint32Array {
     const { maxBlocks } = this.state;
     const table = new Uint32Array(sizes.length * maxBlocks);

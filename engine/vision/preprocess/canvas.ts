@@ -8,18 +8,18 @@ import type { Filter } from "./taps.ts";
 export type Color = readonly [red: number, green: number, blue: number];
 
 /**
- * How many times as long as the other a side may be. Qwen's image processor has the same limit; a
+ * Most times that a side may be as long as the other. Qwen's image processor has the same limit. A
  * line that is stretched to a square would take a thousand times the work of a photo.
  */
 export const MAX_ASPECT_RATIO = 200;
 
-/** What the canvas has where the picture does not reach, with most models. */
+/** The colour of most models' canvas where the picture does not reach. */
 export const BLACK: Color = [0, 0, 0];
 
 /**
  * Scales a picture without distortion so that it just fits a canvas, and centres it there.
  *
- * @param image what to fit
+ * @param image the picture
  * @param canvas size of the result
  * @param filter for resampling
  * @param background of the bars that remain
@@ -43,8 +43,8 @@ export function fit(image: Image, canvas: Size, filter: Filter, background: Colo
 }
 
 /**
- * The factor by which a size has to be scaled to fit another: a number of 32 bits, since llama.cpp
- * computes sizes with those, and where a product is rounded may decide about a pixel.
+ * The factor by which a size has to be scaled to fit another, as a number of 32 bits, since
+ * llama.cpp computes with those and the rounding of a product may decide about a pixel.
  */
 export function fitScale(size: Size, canvas: Size): number {
   return Math.min(
@@ -53,7 +53,7 @@ export function fitScale(size: Size, canvas: Size): number {
   );
 }
 
-/** Cuts a picture into squares, row by row. Both of its sides have to be multiples of theirs. */
+/** Cuts a picture into squares, row by row. Both of its sides have to be multiples of `side`. */
 export function cutTiles(image: Image, side: number): Image[] {
   const tiles: Image[] = [];
   for (let top = 0; top < image.height; top += side) {

@@ -1,6 +1,6 @@
-// What a vision model's file says of how pictures are to be prepared. What it leaves to the program
-// is a fact of the family of its encoder, as llama.cpp has it in tools/mtmd/clip.cpp (load_hparams)
-// and clip-model.h (clip_hparams).
+// How a vision model's file wants pictures to be preprocessed. Values that files lack come from the
+// family of the encoder, as in llama.cpp (load_hparams in tools/mtmd/clip.cpp, clip_hparams in
+// clip-model.h).
 
 import { RequestError, UnsupportedModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../gguf/mod.ts";
@@ -8,46 +8,46 @@ import type { Size } from "../image/mod.ts";
 import { BLACK, type Color } from "./canvas.ts";
 import type { Filter } from "./taps.ts";
 
-/** How many tokens one picture may take, where the model leaves a choice. */
+/** Limits on the tokens of a picture, for models that leave a choice. */
 export interface TokenLimits {
-  /** Smaller pictures are enlarged until they take as many. */
+  /** Smaller pictures are enlarged until they have this number. */
   readonly imageMinTokens?: number;
-  /** Larger pictures are shrunk until they take no more. */
+  /** Larger pictures are shrunk until they have no more than this number. */
   readonly imageMaxTokens?: number;
 }
 
-/** All that preparing a picture depends on. Sizes in pixels. */
+/** Everything on which preprocessing depends. Sizes are in pixels. */
 export interface PreprocessingConfig {
-  /** Which way of preparing pictures is this model's. */
+  /** The way of preprocessing. */
   readonly method: Method;
-  /** For resampling. */
+  /** The filter for resampling. */
   readonly filter: Filter;
-  /** Of the bars beside a picture of another shape than its canvas. */
+  /** Colour of the bars beside a picture whose shape differs from the canvas. */
   readonly background: Color;
-  /** Side of the square that the encoder was trained with: of a picture, or of a tile. */
+  /** Side of the square with which the encoder was trained: of a picture, or of a tile. */
   readonly imageSize: number;
   /** Side of a patch. */
   readonly patchSize: number;
-  /** Patches that make a token, per side. */
+  /** Patches along each side of a token. */
   readonly merge: number;
-  /** Of the dynamic method: fewest and most pixels of the result. */
+  /** For "dynamic": fewest and most pixels of the result. */
   readonly minPixels: number;
   readonly maxPixels: number;
-  /** Of idefics3: what the longer side is brought to. */
+  /** For "idefics3": length to which the longer side is scaled. */
   readonly longestEdge: number;
-  /** Of the tiled method: sizes to choose from, and where the overview goes. */
+  /** For "tiled": sizes to choose from, and whether the overview comes first. */
   readonly canvases: readonly Size[];
   readonly isOverviewFirst: boolean;
-  /** What normalising subtracts from red, green and blue between 0 and 1. */
+  /** Subtracted from red, green and blue (between 0 and 1) by the normalization. */
   readonly mean: readonly number[];
-  /** What normalising divides by. */
+  /** Divisors in the normalization. */
   readonly std: readonly number[];
 }
 
-/** One square, a size that follows the picture, or tiles with an overview, in two ways. */
+/** One square, a size that follows the picture, or one of two ways of tiles with an overview. */
 export type Method = "fixed" | "dynamic" | "idefics3" | "tiled";
 
-/** How pictures are prepared for a family of encoders: what files leave to the program. */
+/** How pictures are preprocessed for a family of encoders, as far as files do not say. */
 export interface PictureFacts {
   readonly method: Method;
   /** Default "bicubic". */
@@ -55,29 +55,29 @@ export interface PictureFacts {
   /** Default black. */
   readonly background?: Color;
   /**
-   * Patches on each side of the square that becomes one token: the key below "clip.vision." and what
-   * holds where it is missing. Default: each patch is one.
+   * Patches along each side of the square that becomes one token: the key under "clip.vision." and
+   * its default. Missing: each patch is a token.
    */
   readonly merge?: readonly [key: string, value: number];
-  /** Of the dynamic method: fewest and most tokens of a picture. */
+  /** For "dynamic": fewest and most tokens of a picture. */
   readonly tokens?: readonly [min: number, max: number];
-  /** Of the tiled method: most tiles per side. */
+  /** For "tiled": most tiles per side. */
   readonly tiles?: number;
-  /** Whether files may name the canvases for tiles themselves, as those of LLaVA 1.6 do. */
+  /** Whether files may list the canvases for tiles, as those of LLaVA 1.6 do. */
   readonly namesCanvases?: boolean;
 }
 
-/** Patches on each side of a token. Error: GgufError. */
+/** Patches along each side of a token. Errors: GgufError. */
 export function readMerge(metadata: MetadataReader, { merge }: PictureFacts): number {
   return merge ? metadata.optionalCount(`clip.vision.${merge[0]}`, 0) || merge[1] : 1;
 }
 
 /**
- * Reads what preparing pictures depends on.
+ * Reads the configuration of preprocessing.
  *
  * @param metadata of the file with the projector
  * @param facts of its family
- * @param limits of the caller, in place of the model's
+ * @param limits of the caller, instead of the model's
  * @throws {GgufError} if a value is missing or of another type
  */
 export function readPreprocessing(
@@ -106,7 +106,7 @@ export function readPreprocessing(
   };
 }
 
-/** A number for each of red, green and blue. */
+/** Numbers for red, green and blue. */
 function readChannels(metadata: MetadataReader, key: string): readonly number[] {
   const values = metadata.numbers(key);
   if (values.length >= 3) return values;
@@ -115,7 +115,7 @@ function readChannels(metadata: MetadataReader, key: string): readonly number[] 
   );
 }
 
-/** Limits in pixels, where the projector leaves a choice; the caller's go before its own. */
+/** Limits in pixels, if the projector leaves a choice. The caller's take precedence. */
 function pixelLimits(
   tokens: readonly [min: number, max: number] | undefined,
   limits: TokenLimits,
@@ -131,7 +131,9 @@ function pixelLimits(
   return { minPixels: min * tokenPixels, maxPixels: max * tokenPixels };
 }
 
-/** All rectangles of at most `tiles` squares per side but the single square, narrow ones first. */
+/**
+ * All rectangles of at most `tiles` squares per side except the single square, narrow ones first.
+ */
 function canvasesOf(tiles: number, side: number): Size[] {
   const counts = Array.from({ length: tiles }, (_, index) => index + 1);
   return counts
@@ -139,7 +141,7 @@ function canvasesOf(tiles: number, side: number): Size[] {
     .slice(1);
 }
 
-/** What changes where a file names the canvases itself. */
+/** The differences if the file lists the canvases itself. */
 function pinpointTiles(metadata: MetadataReader): Partial<PreprocessingConfig> {
   // Pairs of width and height.
   const sides = metadata.optionalNumbers("clip.vision.image_grid_pinpoints", []);

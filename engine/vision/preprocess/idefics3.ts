@@ -1,6 +1,6 @@
 // Pictures in tiles of one size, followed by an overview: Idefics3 and SmolVLM. The picture is
-// stretched twice, first to the length that it is to have, then to whole tiles.
-// The sizes: Idefics3ImageProcessor in transformers.
+// stretched twice: first to the wanted length, then to whole tiles. The sizes:
+// Idefics3ImageProcessor in transformers.
 
 import type { Size } from "../image/mod.ts";
 import { cutTiles } from "./canvas.ts";
@@ -23,13 +23,13 @@ export const idefics3: Preprocessor = {
   },
 };
 
-/** Whole tiles, as few as the scaled picture fits in. */
+/** The fewest whole tiles that the scaled picture fits in. */
 function canvasOf(image: Size, { longestEdge, imageSize: side }: PreprocessingConfig): Size {
   const { width, height } = longestEdgeSize(image, longestEdge);
   return { width: Math.ceil(width / side) * side, height: Math.ceil(height / side) * side };
 }
 
-/** The size at which the longer side has that length, and the other is even. */
+/** The size with this length of the longer side and an even length of the other. */
 function longestEdgeSize({ width, height }: Size, longest: number): Size {
   const ratio = Math.fround(Math.min(width, height) / Math.max(width, height));
   const length = Math.trunc(Math.fround(longest * ratio));

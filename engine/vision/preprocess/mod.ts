@@ -1,4 +1,5 @@
-// Preparing pictures for the encoder of a vision model, as its file and its family ask.
+// Preprocessing of pictures for the encoder of a vision model, according to its file and its
+// family.
 
 export {
   type PictureFacts,

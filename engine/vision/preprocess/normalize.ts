@@ -6,7 +6,7 @@ import type { PreprocessingConfig } from "./config.ts";
 /**
  * Normalises a picture: (byte / 255 - mean) / std, each step rounded to 32 bits.
  *
- * @param image what to normalise
+ * @param image the picture
  * @param config of the model; mean and std are used
  * @returns [height, width, 3]
  */
@@ -24,7 +24,7 @@ export function normalize(
   return values;
 }
 
-/** The value of each byte: [256]. */
+/** The normalised value of each byte: [256]. */
 function makeTable(mean: number, std: number): Float32Array {
   const float = Math.fround;
   return Float32Array.from(

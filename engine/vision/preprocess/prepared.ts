@@ -1,4 +1,4 @@
-// What preparing a picture for a model gives, whatever the model.
+// The result of preprocessing a picture, in all ways of preprocessing.
 
 import type { Image, Size } from "../image/mod.ts";
 import type { PreprocessingConfig } from "./config.ts";
@@ -11,22 +11,22 @@ export interface PreparedImage extends Image {
 
 /** One picture of a request, ready for the encoder. */
 export interface PreparedImages {
-  /** In the order of the prompt. Tiles are row by row. */
+  /** The pictures in the order of the prompt. Tiles are ordered by row. */
   readonly images: readonly PreparedImage[];
-  /** Tiles beside each other; 0 if there are none. */
+  /** Number of tiles side by side; 0 if there are none. */
   readonly columns: number;
-  /** Tiles below each other; 0 if there are none. */
+  /** Number of tiles one above the other; 0 if there are none. */
   readonly rows: number;
 }
 
-/** What preparing a picture will give, but for the pixels. */
+/** The result of preprocessing, without the pixels. */
 export interface Layout extends Omit<PreparedImages, "images"> {
   readonly images: readonly (Size & Pick<PreparedImage, "role">)[];
 }
 
-/** One way of preparing pictures. */
+/** One way of preprocessing. */
 export interface Preprocessor {
-  /** What a picture of that size becomes. */
+  /** The layout for a picture of that size. */
   lay(size: Size, config: PreprocessingConfig): Layout;
   prepare(image: Image, config: PreprocessingConfig): PreparedImages;
 }
@@ -36,7 +36,7 @@ export function whole<T extends Size>(image: T) {
   return { images: [{ ...image, role: "image" as const }], columns: 0, rows: 0 };
 }
 
-/** The layout of a picture in tiles, with an overview of their size. */
+/** The layout of a picture in tiles, with an overview of a tile's size. */
 export function layTiles(canvas: Size, side: number, isOverviewFirst: boolean): Layout {
   const [columns, rows] = [canvas.width / side, canvas.height / side];
   const size = { width: side, height: side };

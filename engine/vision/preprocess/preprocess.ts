@@ -1,4 +1,4 @@
-// From a picture to what the encoder of a model takes: scaled, padded or cut into tiles, as the model
+// From a picture to the input of a model's encoder: scaled, padded or cut into tiles, as the model
 // was trained. Pixels stay bytes; normalize.ts comes after.
 
 import { type Image, ImageError, type Size } from "../image/mod.ts";
@@ -14,8 +14,8 @@ const PREPROCESSORS: Record<Method, Preprocessor> = { dynamic, fixed, idefics3, 
 /**
  * Prepares a picture for a model's encoder.
  *
- * @param image as it was decoded
- * @param config what the model's file says, see readPreprocessing
+ * @param image the decoded picture
+ * @param config from the model's file, see readPreprocessing
  * @returns one picture or several, in the order of the prompt
  * @throws {ImageError} if one side is over 200 times as long as the other
  */
@@ -25,9 +25,9 @@ export function preprocess(image: Image, config: PreprocessingConfig): PreparedI
 }
 
 /**
- * What preprocess() will make of a picture of that size.
+ * The sizes that preprocess() will make of a picture of that size.
  *
- * @throws as of preprocess()
+ * @throws the errors of preprocess()
  */
 export function layOut(size: Size, config: PreprocessingConfig): Layout {
   checkShape(size);

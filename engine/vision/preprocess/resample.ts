@@ -1,21 +1,21 @@
-// Changes the size of a picture, byte for byte as Pillow does: rows first, then columns, with weights
-// of 22 fractional bits and a rounding to bytes after each. Shrinking widens the filter, so that no
-// pixel is passed over. The definition: Pillow, src/libImaging/Resample.c.
+// Changes the size of a picture, byte for byte as Pillow does: first along rows, then along
+// columns, with weights of 22 fractional bits and a rounding to bytes after each. Shrinking widens
+// the filter, so that every pixel counts. The definition: Pillow, src/libImaging/Resample.c.
 
 import { checkpoint } from "../../cancellation.ts";
 import type { Image } from "../image/mod.ts";
 import { type Filter, makeTaps, PRECISION_BITS, type Taps } from "./taps.ts";
 
-/** Rounds a sum of weighted bytes when it is cut to whole numbers. */
+/** Added before a sum of weighted bytes is truncated, which rounds it. */
 const HALF = 1 << PRECISION_BITS - 1;
 
 /**
  * Stretches a picture to a size. A side that keeps its length is not filtered.
  *
- * @param image what to resample
+ * @param image the picture
  * @param width of the result, in pixels
  * @param height of the result, in pixels
- * @param filter by which pixels are weighted
+ * @param filter the filter for the weights
  */
 export function resample(image: Image, width: number, height: number, filter: Filter): Image {
   if (width === image.width && height === image.height) return image;
@@ -35,7 +35,7 @@ export function resample(image: Image, width: number, height: number, filter: Fi
     if (down) first = addRow(row, y, first, down, sums);
     else pixels.set(row, y * rowBytes);
   }
-  // Bytes are clamped as they are stored.
+  // Bytes are clamped when they are stored.
   for (let at = 0; at < sums.length; at++) pixels[at] = sums[at] >> PRECISION_BITS;
   return { width, height, pixels: new Uint8Array(pixels.buffer) };
 }
@@ -67,8 +67,8 @@ function resampleRow(
 }
 
 /**
- * Adds row `y` of the source to all rows of the result that it weighs in. Their windows move down
- * together, so they are neighbours, from `first` on; returns the first for the next row.
+ * Adds row `y` of the source to all rows of the result that it contributes to, which are neighbours
+ * from `first` on. Returns the first row for the next call.
  */
 function addRow(
   row: Uint8Array | Uint8ClampedArray,

@@ -1,19 +1,20 @@
-// Which pixels of one dimension a resampled pixel is made of, and how much of each.
-// The definition: Pillow, src/libImaging/Resample.c (precompute_coeffs, normalize_coeffs_8bpc).
+// Filter taps for resampling one dimension: which pixels make up a resampled pixel, and with which
+// weights. The definition: Pillow, src/libImaging/Resample.c (precompute_coeffs,
+// normalize_coeffs_8bpc).
 
-/** Fractional bits of a weight: 32 less 8 for the byte, and 2 for sums beyond it. */
+/** Fractional bits of a weight: 32, less 8 for the byte, less 2 for overshoots of sums. */
 export const PRECISION_BITS = 22;
 
-/** How the weight of a pixel falls with its distance. */
+/** The resampling filters. */
 export type Filter = "bilinear" | "bicubic" | "lanczos";
 
-/** For each pixel of the result the pixels of the source that make it up. */
+/** For each pixel of the result, the pixels of the source that make it up. */
 export interface Taps {
-  /** Room for each pixel's weights, in entries. */
+  /** Entries in `weights` for each pixel. */
   readonly size: number;
   /** First pixel of the source: [pixels]. */
   readonly starts: Int32Array;
-  /** Pixels of the source: [pixels]. */
+  /** Number of pixels of the source: [pixels]. */
   readonly counts: Int32Array;
   /** In units of 2 to the power of -PRECISION_BITS: [pixels, size]. */
   readonly weights: Int32Array;
@@ -22,7 +23,7 @@ export interface Taps {
 interface Kernel {
   /** Distance from which on all weights are zero. */
   readonly support: number;
-  /** Weight at a distance, which may be negative. */
+  /** The weight at a distance, which may be negative. */
   weigh(distance: number): number;
 }
 
@@ -33,11 +34,11 @@ const KERNELS: Record<Filter, Kernel> = {
 };
 
 /**
- * Weighs the pixels of one dimension.
+ * The taps of one dimension.
  *
- * @param sourceSize pixels there are
- * @param targetSize pixels to make
- * @param filter by which they are weighted
+ * @param sourceSize pixels of the source
+ * @param targetSize pixels of the result
+ * @param filter the filter for the weights
  */
 export function makeTaps(sourceSize: number, targetSize: number, filter: Filter): Taps {
   const { support, weigh } = KERNELS[filter];
@@ -73,7 +74,7 @@ function toFixedPoint(shares: readonly number[]): number[] {
   });
 }
 
-/** Cubic convolution after Keys, with a = -1/2. */
+/** Keys' cubic convolution with a = -1/2. */
 function weighBicubic(distance: number): number {
   const a = -0.5;
   const x = Math.abs(distance);
@@ -82,7 +83,7 @@ function weighBicubic(distance: number): number {
   return 0;
 }
 
-/** A sinc, windowed by one three times as wide. */
+/** A sinc, windowed by a sinc that is three times as wide. */
 function weighLanczos(distance: number): number {
   return distance >= -3 && distance < 3 ? sinc(distance) * sinc(distance / 3) : 0;
 }

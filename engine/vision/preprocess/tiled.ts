@@ -1,5 +1,5 @@
 // Pictures on the canvas that suits them best, in tiles, with an overview: Llama 4, and LLaVA 1.6
-// where the file names the canvases. The choice: select_best_resolution of LLaVA-NeXT's image
+// if the file lists the canvases. The choice: select_best_resolution of LLaVA-NeXT's image
 // processor in transformers, in the 32-bit arithmetic of llama.cpp.
 
 import type { Size } from "../image/mod.ts";
@@ -7,7 +7,10 @@ import { cutTiles, fit, fitScale } from "./canvas.ts";
 import { layTiles, type Preprocessor, whole } from "./prepared.ts";
 import { resample } from "./resample.ts";
 
-/** Cuts the picture into tiles and adds an overview; one that is no larger than a tile stays whole. */
+/**
+ * Cuts the picture into tiles and adds an overview. A picture that is no larger than a tile stays
+ * whole.
+ */
 export const tiled: Preprocessor = {
   lay(size, { imageSize: side, canvases, isOverviewFirst }) {
     if (isTile(size, side)) return whole({ width: side, height: side });
@@ -32,7 +35,9 @@ function isTile({ width, height }: Size, side: number): boolean {
   return width <= side && height <= side;
 }
 
-/** The canvas on which most of the picture's pixels count; of these, that which it fills best. */
+/**
+ * The canvas that keeps the most of the picture's pixels; of several, the one with the least waste.
+ */
 function chooseCanvas(image: Size, canvases: readonly Size[]): Size {
   const choices = canvases.map((canvas) => {
     const scale = fitScale(image, canvas);

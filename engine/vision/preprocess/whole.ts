@@ -1,8 +1,8 @@
-// Pictures that stay whole. Of one size: SigLIP of Gemma 3, CLIP of LLaVA 1.5; the picture keeps its
-// shape and is centred on a square, as llama.cpp does it (the models' own processors stretch, or cut to
-// a square). Of their own size, as near as whole tokens and the limits on their number allow: Qwen-VL,
-// Pixtral and Mistral 3, Gemma 4; that size is smart_resize of Qwen2-VL's image processor in
-// transformers, in the 32-bit arithmetic of llama.cpp.
+// Pictures that stay whole. "fixed" has one size (SigLIP of Gemma 3, CLIP of LLaVA 1.5): the
+// picture keeps its shape and is centred on a square, as in llama.cpp; the models' own processors
+// stretch, or cut to a square. "dynamic" has a size as near to the picture's as whole tokens and
+// the limits on their number allow (Qwen-VL, Pixtral, Mistral 3, Gemma 4). It is smart_resize of
+// Qwen2-VL's image processor in transformers, in the 32-bit arithmetic of llama.cpp.
 
 import type { Size } from "../image/mod.ts";
 import { fit, MAX_ASPECT_RATIO } from "./canvas.ts";
@@ -26,8 +26,8 @@ export const dynamic: Preprocessor = {
 };
 
 /**
- * Most tokens that a picture can take, which may be a few more than the limit: one that is enlarged
- * gets whole tokens on both sides, and of one that is shrunk the shorter side keeps one.
+ * Most tokens of a picture. It may be a few more than the limit: an enlarged picture gets whole
+ * tokens on both sides, and the shorter side of a shrunk one keeps at least one.
  */
 export function mostDynamicTokens(config: PreprocessingConfig): number {
   const { patchSize, merge, minPixels, maxPixels } = config;
@@ -37,7 +37,7 @@ export function mostDynamicTokens(config: PreprocessingConfig): number {
   return Math.ceil(Math.max(most, longer(most), least > 0 ? enlarged : 0));
 }
 
-/** The canvas: sides are multiples of a token's. */
+/** The size of the canvas. Its sides are multiples of a token's side. */
 function dynamicSize({ width, height }: Size, config: PreprocessingConfig): Size {
   const { patchSize, merge, minPixels, maxPixels } = config;
   const align = patchSize * merge;
@@ -60,5 +60,5 @@ function dynamicSize({ width, height }: Size, config: PreprocessingConfig): Size
   return canvas;
 }
 
-/** Where a result is rounded to 32 bits may decide about a row of tokens. */
+/** Results are rounded to 32 bits, which may decide about a row of tokens. */
 const float = Math.fround;

@@ -1,23 +1,23 @@
-// Images that were encoded, by the hash of their bytes: clients send the images of a conversation again
-// with every turn. The least recently used go first. Whoever waits for an image may give up; when nobody
-// waits any more, its reading ends and nothing of it is kept.
+// A cache of encoded images by the hash of their bytes, because clients send the images of a
+// conversation again with every turn. The least recently used are evicted first. If nobody waits
+// for an image any more, reading it is aborted and nothing is kept.
 
 import type { ReadImage } from "../../prompt/mod.ts";
 import { untilAborted } from "../../async.ts";
 
 interface Entry {
   readonly image: Promise<ReadImage>;
-  /** Ends the reading. */
+  /** Aborts the reading. */
   readonly abort: AbortController;
-  /** Who waits for it. */
+  /** Number of callers that wait for it. */
   waiting: number;
-  /** Of its embeddings; 0 until they are there. */
+  /** Bytes of its embeddings; 0 until they are there. */
   bytes: number;
 }
 
-/** Remembers as many images as fit; an image counts once it has been read. */
+/** A cache of images with a limit in bytes. */
 export class ImageCache {
-  /** Least recently used first. */
+  /** Entries, the least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #capacity: number;
 
@@ -27,9 +27,9 @@ export class ImageCache {
   }
 
   /**
-   * The image of a key, read if it is not known. One that could not be read is not remembered.
+   * The image of a key, read if it is not in the cache. Failures are not cached.
    *
-   * @param read reads it; its signal is aborted when nobody waits any more
+   * @param read reads the image; its signal is aborted when nobody waits any more
    * @throws what `read` throws; the reason of `signal`, at once
    */
   async get(
@@ -60,7 +60,7 @@ export class ImageCache {
     return entry;
   }
 
-  /** Forgets an image that could not be read, or for which nobody waits. */
+  /** Removes an image that could not be read, or for which nobody waits. */
   #drop(key: string, entry: Entry): void {
     entry.abort.abort();
     if (this.#entries.get(key) === entry) this.#entries.delete(key);

@@ -1,6 +1,6 @@
-// From the bytes of a picture to what stands for it in a prompt: decoded, prepared, encoded, with the
-// marks of its family around; and how many tokens that will be, from its header alone. Where in the
-// prompt it goes is the business of prompt/image_marks.ts.
+// From the bytes of a picture to its part of a prompt: decoded, preprocessed, encoded, with the
+// marks of its family around it. The header alone tells how many tokens that will be.
+// prompt/image_marks.ts decides where in the prompt it goes.
 
 import { RequestError } from "../../errors.ts";
 import type { ImageData, PromptImage, ReadImage } from "../../prompt/mod.ts";
@@ -11,7 +11,7 @@ import { ImagePreparer } from "./preparer.ts";
 import { layOut, normalize, type PreparedImage } from "../preprocess/mod.ts";
 import type { Vision } from "../vision.ts";
 
-/** Bytes of embeddings that are remembered. */
+/** Most bytes of embeddings in the cache. */
 const CACHE_BYTES = 64 * 2 ** 20;
 
 /** Runs work while nothing else uses the device. An aborted signal ends the wait for that. */
@@ -25,14 +25,14 @@ export class ImageReader {
   readonly #cache = new ImageCache(CACHE_BYTES);
   readonly #preparer = new ImagePreparer();
 
-  /** @param between runs what needs the device between two steps of the decoder */
+  /** @param between runs work on the device between two steps of the decoder */
   constructor(vision: Vision, encoder: ImageEncoder, between: Between) {
     this.#vision = vision;
     this.#encoder = encoder;
     this.#between = between;
   }
 
-  /** Keeps the worker that decodes alive until disposed of, for callers that read several images. */
+  /** Keeps the decoding worker alive until disposed of, for callers that read several images. */
   begin(): Disposable {
     return this.#preparer.use();
   }
@@ -40,7 +40,7 @@ export class ImageReader {
   /**
    * The rows of an image by its header alone, without values.
    *
-   * @throws {ImageError} if its header says that it cannot be read
+   * @throws {ImageError} if the header shows that it cannot be read
    */
   measure(data: ImageData): ReadImage {
     const { preprocessing, family } = this.#vision;
@@ -54,11 +54,11 @@ export class ImageReader {
   }
 
   /**
-   * Reads an image; one that is remembered is not encoded again.
+   * Reads an image, or takes it from the cache.
    *
-   * @param signal ends it: at once for who waits, and between two blocks of the encoder or two tiles
-   * for the work, if nobody else waits for the same image
-   * @throws {ImageError} if it is none, or one that cannot be read
+   * @param signal ends the caller's wait at once. The work ends between two blocks of the encoder
+   *   or two tiles, if nobody else waits for the same image
+   * @throws {ImageError} if it cannot be read
    * @throws {RequestError} if it does not fit the encoder
    */
   async read(data: ImageData, signal?: AbortSignal): Promise<ReadImage> {
@@ -97,7 +97,7 @@ export class ImageReader {
     return { ...this.#describe(image), key, tokens, embeddings };
   }
 
-  /** What follows from the size of a prepared image: its tokens, and their grid. */
+  /** The tokens and the grid that follow from the size of a prepared image. */
   #describe({ width, height }: Size): Pick<PromptImage, "tokens" | "grid"> {
     const { preprocessing: { patchSize, merge }, family } = this.#vision;
     const side = patchSize * merge;

@@ -1,5 +1,5 @@
-// The thread in which large images are decoded and scaled, one at a time: that takes seconds, in which
-// the thread of the model goes on with other answers. preparer.ts is the other side.
+// The thread in which large images are decoded and scaled, one at a time. That takes seconds,
+// during which the model's thread goes on with other answers. preparer.ts is the other side.
 
 import { CancelFlag } from "../../cancellation.ts";
 import { type PrepareAnswer, prepareImage, type PrepareRequest } from "./preparer.ts";

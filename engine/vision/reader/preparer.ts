@@ -1,6 +1,6 @@
-// Decodes and scales images. Small ones in the thread of the caller, since starting a worker takes
-// longer; the others in a worker, one after the other, so that only one is in memory at a time. The
-// worker lives as long as somebody reads images, and its memory is free when it ends.
+// Decodes and scales images: small ones in the caller's thread, since starting a worker takes
+// longer, others in a worker, one after the other, so that only one is in memory. The worker lives
+// while images are being read; when it ends, its memory is freed.
 
 import { CancelFlag, cancellable } from "../../cancellation.ts";
 import { EngineError } from "../../errors.ts";
@@ -8,27 +8,27 @@ import { untilAborted } from "../../async.ts";
 import { decodeImage, ImageError, measureImage } from "../image/mod.ts";
 import { type PreparedImages, preprocess, type PreprocessingConfig } from "../preprocess/mod.ts";
 
-/** An image of so many pixels is prepared in some tens of milliseconds. */
+/** Images with up to this number of pixels are prepared in some tens of milliseconds. */
 const SMALL_PIXELS = 500_000;
 
-/** What the worker is asked. */
+/** The message to the worker. */
 export interface PrepareRequest {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly config: PreprocessingConfig;
-  /** Memory of the flag that calls it off. */
+  /** Memory of the flag that cancels the work. */
   readonly cancelled: SharedArrayBuffer;
 }
 
-/** What it answers: what is prepared, what is wrong with the image, or what broke. */
+/** The worker's answer: the prepared images, a fault of the image, or an unexpected error. */
 export type PrepareAnswer = { prepared: PreparedImages } | { fault: string } | { failure: string };
 
-/** Prepares images. */
+/** Decodes and scales images. */
 export class ImagePreparer {
   #worker: Worker | undefined;
   #users = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Keeps the worker, once there is one, until what this returns is disposed of. */
+  /** Keeps the worker, once there is one, until the result is disposed of. */
   use(): Disposable {
     this.#users++;
     return {
@@ -41,7 +41,7 @@ export class ImagePreparer {
   /**
    * Decodes and scales an image.
    *
-   * @throws {ImageError} if it is none that can be read; the signal's reason, at once
+   * @throws {ImageError} if it cannot be read; the signal's reason, at once
    */
   async prepare(
     bytes: Uint8Array<ArrayBuffer>,
@@ -95,8 +95,8 @@ export class ImagePreparer {
 /**
  * Decodes and scales an image for an encoder.
  *
- * @param flags call it off
- * @throws {ImageError} if it is none that can be read; CancelledError
+ * @param flags cancel the work
+ * @throws {ImageError} if it cannot be read; CancelledError
  */
 export async function prepareImage(
   bytes: Uint8Array,
@@ -107,7 +107,7 @@ export async function prepareImage(
     const image = await decodeImage(bytes, flags);
     return cancellable(flags, () => preprocess(image, config));
   } catch (error) {
-    // A buffer of the size of the image cannot be allocated.
+    // RangeError: not enough memory for the image.
     if (!(error instanceof RangeError)) throw error;
     throw new ImageError(`there is no memory for its pixels (${error.message}); send it smaller`);
   }

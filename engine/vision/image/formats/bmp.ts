@@ -1,16 +1,16 @@
-// Reads the headers of a BMP file, and whether all its rows are there.
-// The format: Microsoft, Bitmap Storage (BITMAPFILEHEADER and the headers behind it).
+// Checks a BMP file: its headers, and whether all its rows are there. The format: Microsoft, Bitmap
+// Storage (BITMAPFILEHEADER and the headers after it).
 
 import { ByteReader } from "../byte_reader.ts";
 import { checkSize, type Size } from "../image.ts";
 import { plain, type Traits } from "./traits.ts";
 
-/** Bytes of the oldest header, which has shorter sides and no compression. */
+/** Bytes of the oldest header, which has shorter fields for the sides and no compression. */
 const CORE_HEADER_BYTES = 12;
-/** Values of the field of compression whose pixels are stored plainly. */
+/** Values of the compression field that mean uncompressed pixels. */
 const UNCOMPRESSED = [0, 3, 6];
 
-/** Fails unless the file is whole and of an allowed size. */
+/** Fails unless the file is complete and of an allowed size. */
 export function checkBmp(bytes: Uint8Array): Traits {
   const reader = new ByteReader(bytes, "BMP", "little-endian");
   reader.skip(10);
@@ -21,10 +21,10 @@ export function checkBmp(bytes: Uint8Array): Traits {
   return plain(size);
 }
 
-/** The size of the picture, and what its pixels take. */
+/** The size of the picture, and the number of bytes of its pixels. */
 function readInfo(reader: ByteReader, isCore: boolean): { size: Size; dataBytes: number } {
   const width = isCore ? reader.uint16() : Math.abs(reader.int32());
-  // A negative height says that the top row comes first.
+  // A negative height means that the top row comes first.
   const height = isCore ? reader.uint16() : Math.abs(reader.int32());
   const size = checkSize(width, height);
   reader.skip(2);

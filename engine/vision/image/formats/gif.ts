@@ -1,5 +1,5 @@
-// Walks the blocks of a GIF file, through all its frames to its end mark.
-// The format: CompuServe, Graphics Interchange Format, version 89a.
+// Checks a GIF file: walks its blocks, through all frames, to its end mark. The format: CompuServe,
+// Graphics Interchange Format, version 89a.
 
 import { ByteReader } from "../byte_reader.ts";
 import { checkSize, ImageError, MAX_PLATFORM_PIXELS } from "../image.ts";
@@ -10,7 +10,7 @@ const EXTENSION = 0x21;
 const FRAME = 0x2c;
 const TRAILER = 0x3b;
 
-/** Fails unless the file is whole and of an allowed size. */
+/** Fails unless the file is complete and of an allowed size. */
 export function checkGif(bytes: Uint8Array): Traits {
   const reader = new ByteReader(bytes, "GIF", "little-endian");
   reader.skip(SIGNATURE_BYTES);
@@ -40,12 +40,14 @@ function skipFrame(reader: ByteReader): void {
   skipParts(reader);
 }
 
-/** Skips the table of colours that the flags announce. */
+/** Skips the colour table, if the flags announce one. */
 function skipColors(reader: ByteReader, flags: number): void {
   if ((flags & 0x80) !== 0) reader.skip(3 << (flags & 7) + 1);
 }
 
-/** Skips the parts of a block: each a length and that many bytes, the last of length zero. */
+/**
+ * Skips the sub-blocks of a block: each has a length and that many bytes; the last has length zero.
+ */
 function skipParts(reader: ByteReader): void {
   for (let length = reader.uint8(); length > 0; length = reader.uint8()) reader.skip(length);
 }

@@ -1,5 +1,5 @@
-// What a JPEG file says of itself, and whether it is whole: decoders fill what is missing with grey.
-// The format: ITU-T T.81, annex B; EXIF data in it: CIPA DC-008, section 4.7.2.
+// Checks a JPEG file: its header, and whether it is complete, because decoders fill missing data
+// with grey. The format: ITU-T T.81, annex B; EXIF data in it: CIPA DC-008, section 4.7.2.
 
 import { checkSize, ImageError, type Size } from "../image.ts";
 import { Marker, readSegments, startsWith } from "../jpeg/mod.ts";
@@ -8,10 +8,10 @@ import { plain, type Traits } from "./traits.ts";
 
 const EXIF = "Exif\0\0";
 
-/** Frames that decodeJpeg reads: sequential, the same with more tables, and progressive. */
+/** Frames that decodeJpeg supports: baseline, extended sequential, and progressive. */
 const DECODABLE: readonly number[] = [Marker.SOF0, Marker.SOF1, Marker.SOF2];
 
-/** Fails unless the file is whole and of an allowed size. */
+/** Fails unless the file is complete and of an allowed size. */
 export function checkJpeg(bytes: Uint8Array): Traits {
   let orientation = UPRIGHT;
   let stored: Size | undefined;
@@ -27,12 +27,12 @@ export function checkJpeg(bytes: Uint8Array): Traits {
     }
   }
   if (!stored) throw new ImageError("the JPEG file has no picture");
-  // The platform rotates what it decodes.
+  // The platform turns pictures upright itself.
   const size = uprightSize(stored, orientation);
   return isDecodable ? { size, decoder: "jpeg", orientation } : plain(size);
 }
 
-/** Whether the marker starts a frame: all from SOF0 on but those of tables in between. */
+/** Whether the marker starts a frame: all from SOF0 on, except those of tables in between. */
 function isFrame(marker: number): boolean {
   return marker >= Marker.SOF0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 }

@@ -1,4 +1,4 @@
-// Which format a picture is of: those that are read, and those that are only known by name.
+// Recognizes the format of a picture: supported ones, and others by their name, for the error.
 
 import { ImageError } from "../image.ts";
 import { checkBmp } from "./bmp.ts";
@@ -10,7 +10,7 @@ import { checkWebp } from "./webp.ts";
 
 export type { Traits } from "./traits.ts";
 
-/** Formats by the bytes they start with, as Latin-1; a dot stands for any byte. */
+/** Formats by their first bytes, as Latin-1; a dot stands for any byte. */
 const FORMATS: [start: RegExp, check: (bytes: Uint8Array) => Traits][] = [
   [/^\x89PNG\r\n.\n/s, checkPng],
   [/^\xff\xd8\xff/, checkJpeg],
@@ -30,13 +30,13 @@ const OTHERS: [start: RegExp, name: string][] = [
   [/^%PDF-/, "PDF"],
 ];
 
-/** As much of a file as a start is looked for in. */
+/** Bytes of a file in which the pattern is searched. */
 const START_BYTES = 1024;
 
 /**
- * Finds out the format, and that the file is whole and of an allowed size.
+ * Recognizes the format, and checks that the file is complete and of an allowed size.
  *
- * @throws {ImageError} if it is not, or the format is not read
+ * @throws {ImageError} if it is not, or if the format is not supported
  */
 export function checkFormat(bytes: Uint8Array): Traits {
   if (bytes.length === 0) throw new ImageError("it is empty");

@@ -1,5 +1,5 @@
-// Walks the chunks of a PNG file, from its header to its end mark. What the chunks hold, and their
-// checksums, are the decoder's business. The format: W3C, Portable Network Graphics, section 5.
+// Checks a PNG file: walks its chunks from the header to the end mark. The decoder checks their
+// contents and checksums. The format: W3C, Portable Network Graphics, section 5.
 
 import { ByteReader } from "../byte_reader.ts";
 import { checkSize, ImageError, type Size } from "../image.ts";
@@ -9,7 +9,7 @@ import type { Traits } from "./traits.ts";
 const SIGNATURE_BYTES = 8;
 const CHECKSUM_BYTES = 4;
 
-/** Fails unless the file is whole and of an allowed size. */
+/** Fails unless the file is complete and of an allowed size. */
 export function checkPng(bytes: Uint8Array): Traits {
   const reader = new ByteReader(bytes, "PNG", "big-endian");
   reader.skip(SIGNATURE_BYTES);

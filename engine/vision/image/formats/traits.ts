@@ -1,23 +1,23 @@
-// What has to be known of a file to decode it, and to say how large the picture will be before.
+// The traits of an image file: what is known before it is decoded, such as the size of the picture.
 
 import { checkSize, MAX_PLATFORM_PIXELS, type Size } from "../image.ts";
 import { UPRIGHT } from "../orientation.ts";
 
-/** What a format's check finds out. */
+/** The result of a format's check. */
 export interface Traits {
-  /** Of the picture that is decoded, upright, in pixels. */
+  /** Size of the decoded picture, upright, in pixels. */
   readonly size: Size;
-  /** Which decoder takes it: the platform's, or one of ours. */
+  /** The decoder for the file: the platform's, or one of ours. */
   readonly decoder: "platform" | "png" | "jpeg";
-  /** How to turn what the decoder gives, from 1 (not at all) to 8, as EXIF counts. */
+  /** How to turn the decoder's result, as a number of EXIF: from 1 (not at all) to 8. */
   readonly orientation: number;
 }
 
 /**
- * Of a file that the platform decodes and rotates itself.
+ * The traits of a file that the platform decodes and turns upright itself.
  *
  * @param size upright
- * @throws {ImageError} if that has too many pixels
+ * @throws {ImageError} if it has too many pixels
  */
 export function plain({ width, height }: Size): Traits {
   const size = checkSize(width, height, MAX_PLATFORM_PIXELS);

@@ -1,5 +1,5 @@
-// Walks the chunks of a WebP file and reads the size of the canvas and of every bitstream on it.
-// The format: RFC 9649; the headers of the bitstreams: RFC 6386, section 9.1, and RFC 9649,
+// Checks a WebP file: walks its chunks, and reads the size of the canvas and of every bitstream on
+// it. The format: RFC 9649; the headers of the bitstreams: RFC 6386, section 9.1, and RFC 9649,
 // section 3.4.
 
 import { ByteReader } from "../byte_reader.ts";
@@ -7,14 +7,14 @@ import { checkSize, ImageError, MAX_PLATFORM_PIXELS, type Size } from "../image.
 import { readOrientation, UPRIGHT, uprightSize } from "../orientation.ts";
 import { plain, type Traits } from "./traits.ts";
 
-/** What the chunks say of the picture. */
+/** What the chunks tell about the picture. */
 interface Facts {
-  /** Of the canvas or, without one, of the bitstream. */
+  /** Size of the canvas or, without one, of the bitstream. */
   size?: Size;
   orientation: number;
 }
 
-/** Fails unless the file is whole and of an allowed size. */
+/** Fails unless the file is complete and of an allowed size. */
 export function checkWebp(bytes: Uint8Array): Traits {
   const reader = new ByteReader(bytes, "WebP", "little-endian");
   reader.skip(4);
@@ -24,13 +24,13 @@ export function checkWebp(bytes: Uint8Array): Traits {
   const facts: Facts = { orientation: UPRIGHT };
   checkChunks(content, length, (name, data, length) => checkChunk(name, data, length, facts));
   if (!facts.size) throw new ImageError("the WebP file has no picture");
-  // The platform rotates what it decodes.
+  // The platform turns pictures upright itself.
   return plain(uprightSize(facts.size, facts.orientation));
 }
 
 type Check = (name: string, data: ByteReader, length: number) => void;
 
-/** Goes through chunks. Each is a name, a length, and the data, padded to even. */
+/** Walks chunks. Each has a name, a length, and data padded to an even length. */
 function checkChunks(reader: ByteReader, end: number, check: Check): void {
   while (reader.position < end) {
     const name = reader.name();
@@ -47,7 +47,7 @@ function checkChunk(name: string, data: ByteReader, length: number, facts: Facts
       return;
     case "ANMF":
       data.skip(16);
-      // A frame has a bitstream, perhaps with alpha, and no frames.
+      // A frame contains a bitstream, perhaps with alpha, but no frames.
       return checkChunks(data, length, checkBitstream);
     case "VP8X":
       data.skip(4);
@@ -60,7 +60,7 @@ function checkChunk(name: string, data: ByteReader, length: number, facts: Facts
   }
 }
 
-/** The size of a chunk that is a bitstream. */
+/** The size in a chunk that is a bitstream; undefined for other chunks. */
 function checkBitstream(name: string, data: ByteReader): Size | undefined {
   if (name === "ANMF") throw new ImageError("the WebP file is damaged: a frame is within a frame");
   if (name === "VP8 ") {

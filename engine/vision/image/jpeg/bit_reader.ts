@@ -1,21 +1,21 @@
-// Bits of the compressed data of a scan, the highest of a byte first. A byte of ones is followed by a
-// zero, which is dropped, or by a marker, at which the data ends.
-// The format: ITU-T T.81, annex F.2.2.5.
+// Bits of the compressed data of a scan, the highest of a byte first. A byte 0xFF is followed by a
+// zero, which is dropped, or by a marker, at which the data ends. The format: ITU-T T.81, annex
+// F.2.2.5.
 
 import { ImageError } from "../image.ts";
 import type { HuffmanTable } from "./huffman.ts";
 import { Marker } from "./segments.ts";
 
-/** As many bits as fit a buffer beside the longest code. */
+/** Fill level of the buffer, in bits: 32 less one byte. */
 const FILL_BITS = 24;
-/** Zeros that stand for what comes after the end, at most: as many as the buffer is filled with. */
+/** Most zero bits that are appended after the end of the data, as many as fill the buffer. */
 const MAX_PADDING_BITS = 64;
 
-/** Reads bits from a position on. */
+/** A reader of bits from a position on. */
 export class BitReader {
   readonly #bytes: Uint8Array;
   #position: number;
-  /** The last bits that were read from the bytes; the lower `#count` are still to be given out. */
+  /** The last bits from the bytes. The lower `#count` bits are not yet consumed. */
   #buffer = 0;
   #count = 0;
   /** How many of them are beyond the end of the data. */
@@ -44,14 +44,14 @@ export class BitReader {
     return entry & 0xff;
   }
 
-  /** A number whose sign is that of its highest bit: ones for what is positive. */
+  /** A number in JPEG's format, in which the highest bit is 1 for positive numbers. */
   signed(count: number): number {
     if (count === 0) return 0;
     const value = this.bits(count);
     return value < 1 << count - 1 ? value - (1 << count) + 1 : value;
   }
 
-  /** Passes over the restart marker, which has to be there, to the next byte. */
+  /** Skips the restart marker, which has to be there, and continues at the next byte. */
   restart(): void {
     this.finish();
     this.#count = 0;
@@ -66,7 +66,7 @@ export class BitReader {
     this.#position += 2;
   }
 
-  /** Fails if more was read than there was. */
+  /** Fails if more bits were consumed than there were. */
   finish(): void {
     if (this.#count < this.#padding) throw damaged();
   }

@@ -1,34 +1,34 @@
 // How the coefficients of one block are coded: all at once, or, in progressive files, by ranges and
-// by bits, from the highest down. The format: ITU-T T.81, annexes F.2.2 and G.1.2.
+// by bits, the highest first. The format: ITU-T T.81, annexes F.2.2 and G.1.2.
 
 import { ImageError } from "../image.ts";
 import type { BitReader } from "./bit_reader.ts";
 import { BLOCK_LENGTH } from "./frame.ts";
 import type { HuffmanTable } from "./huffman.ts";
 
-/** Where a coefficient goes in a block, by its place in the file: the first ones vary least. */
+/** The index in a block of each coefficient in the order of the file, low frequencies first. */
 export const ZIGZAG = makeZigzag();
 
-/** Which part of the coefficients a scan has. */
+/** The part of the coefficients that is in a scan. */
 export interface Band {
   /** First and last coefficient. */
   readonly first: number;
   readonly last: number;
-  /** The lowest bit that the scan has. */
+  /** The lowest bit that is in the scan. */
   readonly bit: number;
 }
 
-/** What goes on from block to block, for each component of a scan. */
+/** State that is kept from block to block, for each component of a scan. */
 export interface BlockState {
   readonly dcTable: HuffmanTable | undefined;
   readonly acTable: HuffmanTable | undefined;
-  /** First coefficient of the last block. */
+  /** First coefficient of the previous block. */
   dc: number;
-  /** Blocks to come in which nothing is coded. */
+  /** Number of following blocks without data. */
   emptyBlocks: number;
 }
 
-/** Reads what a scan has of the block that starts at an offset. */
+/** Decodes a scan's data of the block at an offset. */
 export type BlockDecoder = (
   reader: BitReader,
   state: BlockState,
@@ -37,27 +37,27 @@ export type BlockDecoder = (
   offset: number,
 ) => void;
 
-/** All but the first coefficient. */
+/** All coefficients except the first. */
 const AC_BAND: Band = { first: 1, last: BLOCK_LENGTH - 1, bit: 0 };
 
-/** All of a block. */
+/** Decodes all coefficients of a block. */
 export const decodeSequential: BlockDecoder = (reader, state, band, coefficients, offset) => {
   decodeDc(reader, state, band, coefficients, offset);
   decodeAc(reader, state, AC_BAND, coefficients, offset);
 };
 
-/** The first coefficient, as a difference to that of the last block. */
+/** Decodes the first coefficient, which is a difference from that of the previous block. */
 export const decodeDc: BlockDecoder = (reader, state, band, coefficients, offset) => {
   state.dc += reader.signed(sizeOf(reader.symbol(present(state.dcTable))));
   coefficients[offset] = state.dc << band.bit;
 };
 
-/** One more bit of the first coefficient. */
+/** Decodes one more bit of the first coefficient. */
 export const refineDc: BlockDecoder = (reader, _state, band, coefficients, offset) => {
   coefficients[offset] |= reader.bits(1) << band.bit;
 };
 
-/** The other coefficients: each with the number of zeros before it. */
+/** Decodes the other coefficients, each after the number of zeros before it. */
 export const decodeAc: BlockDecoder = (reader, state, band, coefficients, offset) => {
   if (state.emptyBlocks > 0) {
     state.emptyBlocks--;
@@ -77,7 +77,7 @@ export const decodeAc: BlockDecoder = (reader, state, band, coefficients, offset
   }
 };
 
-/** One more bit of the other coefficients, of which some begin with it. */
+/** Decodes one more bit of the other coefficients. For some, it is the first nonzero bit. */
 export const refineAc: BlockDecoder = (reader, state, band, coefficients, offset) => {
   const table = present(state.acTable);
   let at = band.first;
@@ -88,7 +88,7 @@ export const refineAc: BlockDecoder = (reader, state, band, coefficients, offset
       state.emptyBlocks = readRun(reader, zeros);
       break;
     }
-    // With a size of zero these are sixteen zeros, and the last of them takes the place of a value.
+    // A size of zero means sixteen zeros, of which the last is at the place of the value.
     const value = size === 0 ? 0 : (reader.bits(1) === 1 ? 1 : -1) << band.bit;
     at = refineUntil(reader, band, coefficients, offset, at, zeros);
     if (at <= band.last && value !== 0) coefficients[offset + ZIGZAG[at]] = value;
@@ -100,7 +100,10 @@ export const refineAc: BlockDecoder = (reader, state, band, coefficients, offset
   }
 };
 
-/** Refines what is not zero, from a place to behind so many zeros; returns the place after. */
+/**
+ * Refines nonzero coefficients from an index on, until after a number of zeros. Returns the next
+ * index.
+ */
 function refineUntil(
   reader: BitReader,
   { last, bit }: Band,
@@ -121,12 +124,12 @@ function refineUntil(
   return last + 1;
 }
 
-/** Blocks in which nothing follows, this one included. */
+/** Number of blocks without further data, including this one. */
 function readRun(reader: BitReader, size: number): number {
   return (1 << size) + reader.bits(size);
 }
 
-/** Bits of a difference of first coefficients. */
+/** Number of bits of a difference of first coefficients. */
 function sizeOf(symbol: number): number {
   if (symbol > 15) throw damaged();
   return symbol;
@@ -141,7 +144,7 @@ function damaged(): ImageError {
   return new ImageError("the JPEG file is damaged: its data is no picture");
 }
 
-/** Goes through a block along its diagonals, up and down in turn. */
+/** The path through a block along its diagonals, up and down in turn. */
 function makeZigzag(): Uint8Array {
   const places = Array.from({ length: BLOCK_LENGTH }, (_, place) => place);
   const keyOf = (place: number) => {

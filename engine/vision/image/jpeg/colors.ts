@@ -1,12 +1,12 @@
-// From the components of a JPEG file to red, green and blue: ITU-T T.871 (JFIF), section 7. The
-// factors have 12 fractional bits as in stb_image, and what it cuts off is cut off.
+// From the components of a JPEG file to red, green and blue: ITU-T T.871 (JFIF), section 7. Factors
+// have 12 fractional bits and results are truncated, as in stb_image.
 
 import { checkpoint } from "../../../cancellation.ts";
 import type { Image } from "../image.ts";
 import type { Frame } from "./frame.ts";
 import type { SampleRows } from "./upsampling.ts";
 
-/** A factor with 12 fractional bits, with eight zeros behind them. */
+/** A factor with 12 fractional bits, shifted left by 8. */
 function fixed(factor: number): number {
   return Math.trunc(factor * 4096 + 0.5) << 8;
 }
@@ -16,10 +16,10 @@ const RED_OF_CR = fixed(1.402);
 const GREEN_OF_CR = fixed(0.71414);
 const GREEN_OF_CB = fixed(0.34414);
 const BLUE_OF_CB = fixed(1.772);
-/** What stb_image keeps of the product that green gets of Cb. */
+/** Mask of the bits that stb_image keeps of the product of Cb for green. */
 const KEPT_BITS = 0xffff0000;
 
-/** Makes a picture of one component, which is grey. */
+/** A picture of one component, which is grey. */
 export function greyImage({ width, height }: Frame, [grey]: readonly SampleRows[]): Image {
   return paint(width, height, (y, pixels, start) => {
     const samples = grey.row(y);
@@ -29,7 +29,7 @@ export function greyImage({ width, height }: Frame, [grey]: readonly SampleRows[
   });
 }
 
-/** Makes a picture of three components that are colours. */
+/** A picture of three components that are red, green and blue. */
 export function rgbImage({ width, height }: Frame, components: readonly SampleRows[]): Image {
   return paint(width, height, (y, pixels, start) => {
     for (const [channel, component] of components.entries()) {
@@ -39,7 +39,7 @@ export function rgbImage({ width, height }: Frame, components: readonly SampleRo
   });
 }
 
-/** Makes a picture of luminance and two chrominances. */
+/** A picture of luminance and two chrominances. */
 export function yccImage({ width, height }: Frame, components: readonly SampleRows[]): Image {
   return paint(width, height, (y, pixels, start) => {
     const [luminances, blues, reds] = components.map((component) => component.row(y));
@@ -55,7 +55,7 @@ export function yccImage({ width, height }: Frame, components: readonly SampleRo
   });
 }
 
-/** Makes a picture row by row. Bytes are clamped as they are stored. */
+/** Makes a picture row by row. Bytes are clamped when they are stored. */
 function paint(
   width: number,
   height: number,

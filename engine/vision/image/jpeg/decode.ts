@@ -1,6 +1,6 @@
-// Decodes JPEG files of one or three components with 8 bits, sequential or progressive, to the bytes
-// that stb_image makes of them: with those llama.cpp was run, and decoders differ so much that a
-// model notices. The format: ITU-T T.81.
+// Decodes JPEG files of one or three components with 8 bits, sequential or progressive. The result
+// equals that of stb_image byte for byte, because llama.cpp uses it, and differences between
+// decoders are large enough for models to notice. The format: ITU-T T.81.
 
 import { ByteReader } from "../byte_reader.ts";
 import { type Image, ImageError } from "../image.ts";
@@ -13,10 +13,10 @@ import { readScan } from "./scan.ts";
 import { Marker, readSegments, type Segment, startsWith } from "./segments.ts";
 import { upsample } from "./upsampling.ts";
 
-/** What a file may have: each goes through the whole picture, however short it is. */
+/** Most scans of a file. Each goes through the whole picture, however short it is. */
 const MAX_SCANS = 100;
 
-/** What has been read so far. */
+/** What was read so far. */
 interface State {
   frame?: Frame;
   readonly quantization: Uint16Array[];
@@ -25,7 +25,7 @@ interface State {
   restartInterval: number;
   scans: number;
   hasJfif: boolean;
-  /** How colours were transformed, as Adobe's segment says: 0 not at all. */
+  /** The colour transformation in Adobe's segment: 0 means none. */
   adobeTransform?: number;
 }
 
@@ -51,7 +51,7 @@ export function decodeJpeg(bytes: Uint8Array): Image {
     const factors = quantization[component.quantization];
     if (!factors) throw new ImageError("the JPEG file is damaged: a table is missing");
     const samples = inverseTransform(component, factors);
-    // Of a large picture they are the most of what is held.
+    // Frees the coefficients, which are most of the memory of a large picture.
     component.coefficients = new Int16Array();
     return upsample(component, samples, frame);
   });
@@ -98,7 +98,7 @@ function readSegment(bytes: Uint8Array, { marker, data, end }: Segment, state: S
   }
 }
 
-/** Reads the factors of 64 coefficients, of one byte or two each. */
+/** Reads tables of 64 factors of one or two bytes each. */
 function readQuantization(reader: ByteReader, tables: Uint16Array[]): void {
   const kind = reader.uint8();
   const factors = new Uint16Array(BLOCK_LENGTH);
@@ -106,7 +106,7 @@ function readQuantization(reader: ByteReader, tables: Uint16Array[]): void {
   tables[kind & 15] = factors;
 }
 
-/** Whether the components are red, green and blue: by their names, or as Adobe's segment says. */
+/** Whether the components are red, green and blue, according to their names or Adobe's segment. */
 function isRgb({ components }: Frame, { hasJfif, adobeTransform }: State): boolean {
   const names = String.fromCharCode(...components.map(({ id }) => id));
   return names === "RGB" || adobeTransform === 0 && !hasJfif;

@@ -1,5 +1,5 @@
-// The picture that a JPEG file describes: its components, and where their blocks of 8 x 8
-// coefficients are. The format: ITU-T T.81, annexes A.1 and B.2.2.
+// The picture in a JPEG file: its components, and the places of their blocks of 8 x 8 coefficients.
+// The format: ITU-T T.81, annexes A.1 and B.2.2.
 
 import { ByteReader } from "../byte_reader.ts";
 import { ImageError } from "../image.ts";
@@ -9,39 +9,42 @@ export const BLOCK_LENGTH = 64;
 /** Samples along a side of a block. */
 export const BLOCK_SIDE = 8;
 
-/** One of luminance and the two chrominances, or of three colours. */
+/** A component: luminance or a chrominance, or a colour. */
 export interface Component {
   readonly id: number;
-  /** Blocks in a unit of all components: across and down. */
+  /** Blocks of this component in a unit (MCU): across and down. */
   readonly horizontal: number;
   readonly vertical: number;
-  /** Of the table that its coefficients are multiplied with. */
+  /** Index of its quantization table. */
   readonly quantization: number;
-  /** Samples. */
+  /** Size in samples. */
   readonly width: number;
   readonly height: number;
-  /** Blocks, with those that only fill up the units. */
+  /** Size in blocks, including those that only fill up units. */
   readonly columns: number;
   readonly rows: number;
-  /** Before multiplication, in rows of a block: [rows, columns, 64]. Empty once they are samples. */
+  /**
+   * Before the multiplication with the quantization table: [rows, columns, 64]. Empty after the
+   * samples were made.
+   */
   coefficients: Int16Array;
 }
 
-/** All components. */
+/** All components of the picture. */
 export interface Frame {
   readonly width: number;
   readonly height: number;
   readonly isProgressive: boolean;
   readonly components: readonly Component[];
-  /** Units: the same part of the picture in all components. */
+  /** Size in units (MCUs). A unit is the same part of the picture in all components. */
   readonly unitColumns: number;
   readonly unitRows: number;
-  /** Most blocks in a unit: across and down. */
+  /** Most blocks of a component in a unit: across and down. */
   readonly maxHorizontal: number;
   readonly maxVertical: number;
 }
 
-/** Reads the header of a frame and makes room for its coefficients. */
+/** Reads the header of a frame and allocates its coefficients. */
 export function readFrame(data: Uint8Array, isProgressive: boolean): Frame {
   const reader = new ByteReader(data, "JPEG", "big-endian");
   reader.skip(1);

@@ -1,14 +1,17 @@
-// The codes of a JPEG file. A code has at most 16 bits, so a table of all numbers of 16 bits tells
-// the code that a number starts with. The format: ITU-T T.81, annexes B.2.4.2 and C.
+// The Huffman codes of a JPEG file. A code has at most 16 bits, so a table with an entry for each
+// number of 16 bits finds the code with which the number begins. The format: ITU-T T.81, annexes
+// B.2.4.2 and C.
 
 import type { ByteReader } from "../byte_reader.ts";
 import { ImageError } from "../image.ts";
 
 const MAX_CODE_BITS = 16;
 
-/** Codes of one kind. */
+/** A table of codes. */
 export interface HuffmanTable {
-  /** By the next 16 bits: the length of the code in the upper byte, its symbol in the lower. */
+  /**
+   * Entries for the next 16 bits: length of the code in the upper byte, symbol in the lower one.
+   */
   readonly entries: Uint16Array;
 }
 

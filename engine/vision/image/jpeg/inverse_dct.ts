@@ -1,11 +1,11 @@
-// From coefficients to samples: the inverse cosine transform of 8 x 8 blocks in whole numbers. The
-// factors have 12 fractional bits and results of the first pass keep two, as in stb_image, whose bytes
-// llama.cpp hands to models. The algorithm: Loeffler, Ligtenberg and Moschytz, 1989.
+// From coefficients to samples: the inverse cosine transform of 8 x 8 blocks in integer arithmetic.
+// As in stb_image, which llama.cpp uses, factors have 12 fractional bits and results of the first
+// pass keep two. The algorithm: Loeffler, Ligtenberg and Moschytz, 1989.
 
 import { checkpoint } from "../../../cancellation.ts";
 import { BLOCK_LENGTH, BLOCK_SIDE, type Component } from "./frame.ts";
 
-/** A factor with 12 fractional bits, rounded up where it is half. */
+/** A factor with 12 fractional bits, rounded, halves up. */
 function fixed(factor: number): number {
   return Math.trunc(factor * 4096 + 0.5);
 }
@@ -23,18 +23,18 @@ const C_2_562 = fixed(-2.562915447);
 const C_1_961 = fixed(-1.96157056);
 const C_0_390 = fixed(-0.390180644);
 
-/** What rounds the first pass, which leaves two of twelve fractional bits. */
+/** Added for rounding in the first pass, which keeps two of twelve fractional bits. */
 const COLUMN_ROUNDING = 512;
 const COLUMN_BITS = 10;
-/** What rounds the second, and moves samples from around zero to between 0 and 255. */
+/** Added in the second pass: for rounding, and to move samples from around zero to 0 … 255. */
 const ROW_ROUNDING = (1 << 16) + (128 << 17);
 const ROW_BITS = 17;
 
 /**
  * Transforms all blocks of a component.
  *
- * @param component with coefficients in place
- * @param factors what coefficients are multiplied with, in the order of a block: [64]
+ * @param component a component with coefficients
+ * @param factors quantization table, in the order of a block: [64]
  * @returns samples: [rows * 8, columns * 8]
  */
 export function inverseTransform(
@@ -49,7 +49,7 @@ export function inverseTransform(
     checkpoint();
     for (let column = 0; column < columns; column++, offset += BLOCK_LENGTH) {
       for (let at = 0; at < BLOCK_LENGTH; at++) {
-        // Sixteen bits, as there are in sound files.
+        // Truncated to sixteen bits, as in stb_image.
         block[at] = coefficients[offset + at] * factors[at] << 16 >> 16;
       }
       for (let x = 0; x < BLOCK_SIDE; x++) {
@@ -66,7 +66,10 @@ export function inverseTransform(
   return samples;
 }
 
-/** Transforms eight values that are `step` apart, into `line` with 12 more fractional bits. */
+/**
+ * Transforms eight values at distances of `step`. The results in `line` have 12 more fractional
+ * bits.
+ */
 function transform(
   values: Int32Array,
   start: number,

@@ -1,4 +1,4 @@
-// One scan of a JPEG file: which components and which part of their coefficients it has, and the
+// One scan of a JPEG file: its components, the part of their coefficients that it has, and the
 // order of their blocks. The format: ITU-T T.81, annexes A.2, B.2.3 and G.1.1.1.
 
 import { checkpoint } from "../../../cancellation.ts";
@@ -18,12 +18,12 @@ import {
 import { BLOCK_LENGTH, BLOCK_SIDE, type Component, type Frame } from "./frame.ts";
 import type { HuffmanTable } from "./huffman.ts";
 
-/** What was defined before a scan. */
+/** The definitions before a scan. */
 export interface ScanContext {
   readonly frame: Frame;
   readonly dcTables: readonly HuffmanTable[];
   readonly acTables: readonly HuffmanTable[];
-  /** Units from one restart marker to the next; 0 without any. */
+  /** Units from one restart marker to the next; 0 if there are none. */
   readonly restartInterval: number;
 }
 
@@ -36,9 +36,9 @@ interface ScanComponent {
  * Reads a scan into the coefficients of its components.
  *
  * @param bytes the whole file
- * @param header what the segment that starts the scan holds
- * @param start where the compressed data starts in the file
- * @param context what was defined before
+ * @param header the data of the segment that starts the scan
+ * @param start offset of the compressed data in the file
+ * @param context the definitions before the scan
  */
 export function readScan(
   bytes: Uint8Array,
@@ -62,7 +62,7 @@ export function readScan(
   decodeUnits(new BitReader(bytes, start), components, context, decode, band);
 }
 
-/** The component that a scan names, with the tables that it names for it. */
+/** A component that a scan names, with its tables. */
 function readComponent(
   fields: ByteReader,
   { frame, dcTables, acTables }: ScanContext,
@@ -75,7 +75,9 @@ function readComponent(
   return { component, state: { dcTable, acTable, dc: 0, emptyBlocks: 0 } };
 }
 
-/** Whether a progressive scan has a range of one component, or the first coefficients of any. */
+/**
+ * Whether a progressive scan has either a range of one component, or the first coefficients of any.
+ */
 function isAllowed({ first, last }: Band, components: number): boolean {
   if (first === 0) return last === 0;
   return components === 1 && first <= last && last < BLOCK_LENGTH;
@@ -86,7 +88,10 @@ function progressiveDecoder({ first }: Band, isRefined: boolean): BlockDecoder {
   return isRefined ? refineAc : decodeAc;
 }
 
-/** Goes through the units of a scan: of one component they are its blocks, but for those that fill. */
+/**
+ * Decodes the units of a scan. A scan of one component has its blocks as units, without the fill
+ * blocks.
+ */
 function decodeUnits(
   reader: BitReader,
   components: readonly ScanComponent[],

@@ -1,5 +1,5 @@
-// The segments of a JPEG file: a marker and what belongs to it. The compressed data that follows the
-// start of a scan is passed over. The format: ITU-T T.81, annex B.
+// The segments of a JPEG file: markers with their data. The compressed data after the start of a
+// scan is skipped. The format: ITU-T T.81, annex B.
 
 import { ByteReader } from "../byte_reader.ts";
 
@@ -25,9 +25,9 @@ const PREFIX = 0xff;
 /** One segment of a file. */
 export interface Segment {
   readonly marker: number;
-  /** What the segment holds, without its length. */
+  /** The data of the segment, without its length. */
   readonly data: Uint8Array;
-  /** Where the segment ends in the file: compressed data starts there. */
+  /** Offset of the end of the segment. Compressed data starts there. */
   readonly end: number;
 }
 
@@ -49,8 +49,8 @@ export function* readSegments(bytes: Uint8Array): Generator<Segment> {
 }
 
 /**
- * Goes on behind the next marker. In compressed data a zero follows each byte that only looks like
- * one; before a marker the prefix may be repeated.
+ * Skips to behind the next marker. In compressed data, a byte that looks like a marker is followed
+ * by a zero. The prefix of a marker may be repeated.
  */
 function nextMarker(reader: ByteReader): number {
   let marker = 0;
@@ -61,12 +61,14 @@ function nextMarker(reader: ByteReader): number {
   return marker;
 }
 
-/** Whether nothing belongs to the marker: the start of the file, a restart, or a spare one. */
+/** Whether the marker has no data: the start of the file, a restart, or a reserved one. */
 function isStandalone(marker: number): boolean {
   return marker >= Marker.RST0 && marker <= Marker.SOI || marker === 0x01;
 }
 
-/** Whether what a segment holds begins with these letters: its kind, among those of one marker. */
+/**
+ * Whether the data begins with these letters, which tell the kinds of a marker's segments apart.
+ */
 export function startsWith(bytes: Uint8Array, letters: string): boolean {
   return String.fromCharCode(...bytes.subarray(0, letters.length)) === letters;
 }

@@ -1,26 +1,26 @@
-// Chrominance that was stored at half the resolution, brought to that of the picture: a sample is made
-// of the nearest two in each direction, three parts to one. In whole numbers as in stb_image.
+// Scales chrominance from half the resolution to that of the picture. Each sample is made of the
+// nearest two in each direction, weighted three to one, in integer arithmetic as in stb_image.
 
 import { BLOCK_SIDE, type Component, type Frame } from "./frame.ts";
 
-/** Gives the rows of a component at the resolution of the picture. */
+/** The rows of a component at the resolution of the picture. */
 export interface SampleRows {
-  /** Samples of a row, at least as many as the picture is wide; valid until the next call. */
+  /** Samples of a row, at least as many as the picture is wide. Valid until the next call. */
   row(y: number): Uint8ClampedArray;
 }
 
-/** How many rows and columns of the picture a sample covers. */
+/** Number of rows and columns of the picture that a sample covers. */
 interface Factors {
   readonly across: number;
   readonly down: number;
 }
 
 /**
- * Chooses how to bring a component to the resolution of the picture.
+ * The rows of a component at the resolution of the picture.
  *
  * @param component the samples' shape
  * @param samples [rows * 8, columns * 8]
- * @param frame of the picture
+ * @param frame the frame of the component
  */
 export function upsample(
   component: Component,
@@ -50,7 +50,7 @@ export function upsample(
   };
 }
 
-/** Makes a row of the picture from the row that covers it, and the next nearest. */
+/** Makes a row of the picture from the row that covers it and the next nearest one. */
 type Resampler = (
   target: Uint8ClampedArray,
   near: Uint8ClampedArray,
@@ -85,7 +85,7 @@ const resampleAcross: Resampler = (target, near, _far, width) => {
   target[2 * last + 1] = near[last];
   if (last === 0) return;
   target[1] = 3 * near[0] + near[1] + 2 >> 2;
-  // The weights are the wrong way round; stb_image has it so.
+  // The weights are swapped here, as in stb_image.
   target[2 * last] = 3 * near[last - 1] + near[last] + 2 >> 2;
 };
 

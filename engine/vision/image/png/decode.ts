@@ -1,7 +1,7 @@
-// Decodes PNG files of all kinds, row by row as their data is inflated, straight to 8 bits: beside the
-// picture itself no more than a piece of the data is held, however much the file unfolds to. Alpha is
-// discarded; of 16 bits the upper byte is kept, as Pillow and stb_image do.
-// The format: W3C, Portable Network Graphics.
+// Decodes PNG files of all kinds to 8 bits, row by row while their data is inflated. Memory holds
+// only the picture itself and a small part of the data, however much the file expands. Alpha is
+// discarded; of 16 bits the upper byte is kept, as in Pillow and stb_image. The format: W3C,
+// Portable Network Graphics.
 
 import { crc32 } from "node:zlib";
 import { type CancelFlag, cancellable } from "../../../cancellation.ts";
@@ -10,10 +10,12 @@ import { type Image, ImageError } from "../image.ts";
 import { type PixelFormat, RowDecoder } from "./rows.ts";
 
 const SIGNATURE_BYTES = 8;
-/** Compressed bytes that are inflated at a time: they unfold to at most a thousand times as many. */
+/**
+ * Compressed bytes that are inflated at a time. They expand to at most a thousand times as many.
+ */
 const PIECE_BYTES = 8 * 1024;
 
-/** Channels by colour type, and how many bits each may have. */
+/** Channels by colour type, and the possible numbers of bits of each. */
 const KINDS: Record<number, { channels: number; depths: readonly number[] }> = {
   0: { channels: 1, depths: [1, 2, 4, 8, 16] },
   2: { channels: 3, depths: [8, 16] },
@@ -22,17 +24,17 @@ const KINDS: Record<number, { channels: number; depths: readonly number[] }> = {
   6: { channels: 4, depths: [8, 16] },
 };
 
-/** What a file is made of. */
+/** The parts of a file. */
 interface Parts {
   readonly format: PixelFormat;
   readonly data: readonly Uint8Array[];
 }
 
 /**
- * Decodes a whole file of an allowed size.
+ * Decodes a file that checkPng() has accepted.
  *
- * @param bytes the whole file, as checkPng() has found it sound
- * @param flags call it off
+ * @param bytes the whole file
+ * @param flags cancel the work
  * @throws {ImageError} if its data is damaged
  */
 export async function decodePng(
@@ -89,7 +91,7 @@ async function* inflate(data: readonly Uint8Array[]): AsyncGenerator<Uint8Array>
   try {
     yield* pieces.pipeThrough(new DecompressionStream("deflate"));
   } catch (error) {
-    // As the stream reports what is wrong with its data.
+    // The decompression stream reports damaged data as TypeError.
     if (error instanceof TypeError) throw damaged(error.message);
     throw error;
   }

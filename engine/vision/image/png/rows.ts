@@ -1,5 +1,6 @@
-// The rows of a PNG file as they come out of the compressed data: filters undone, colours put in their
-// places. The format: W3C, Portable Network Graphics, sections 8 (interlacing) and 9 (filters).
+// The rows of a PNG file as they come out of the decompression: filters are undone, and pixels are
+// put in their places. The format: W3C, Portable Network Graphics, sections 8 (interlacing) and 9
+// (filters).
 
 import { checkpoint } from "../../../cancellation.ts";
 import { type Image, ImageError } from "../image.ts";
@@ -12,14 +13,14 @@ export interface PixelFormat {
   readonly depth: number;
   /** 0 grey, 2 colours, 3 palette, 4 grey with alpha, 6 colours with alpha. */
   readonly colorType: number;
-  /** Samples of a pixel. */
+  /** Samples per pixel. */
   readonly channels: number;
   readonly isInterlaced: boolean;
-  /** Of type 3: red, green and blue of each index. */
+  /** For type 3: red, green and blue of each index. */
   readonly palette?: Uint8Array;
 }
 
-/** A picture that is a part of the whole: every so many pixels, from the first on. */
+/** One pass of an interlaced picture: every so many pixels, from the first one on. */
 interface Pass {
   readonly left: number;
   readonly top: number;
@@ -28,7 +29,7 @@ interface Pass {
 }
 
 const WHOLE: readonly Pass[] = [{ left: 0, top: 0, across: 1, down: 1 }];
-/** Adam7. */
+/** The passes of Adam7. */
 const INTERLACED: readonly Pass[] = [
   { left: 0, top: 0, across: 8, down: 8 },
   { left: 4, top: 0, across: 8, down: 8 },
@@ -39,17 +40,20 @@ const INTERLACED: readonly Pass[] = [
   { left: 0, top: 1, across: 1, down: 2 },
 ];
 
-/** Makes a picture of the inflated data, which comes in pieces. */
+/** Makes a picture from the inflated data, which comes in pieces. */
 export class RowDecoder {
-  /** The picture, whole once the rows are done. */
+  /** The picture, complete once isDone. */
   readonly image: Image;
   readonly #format: PixelFormat;
   readonly #passes: Pass[];
-  /** Of the current pass. */
+  /** Columns of the current pass. */
   #columns = 0;
   #rows = 0;
   #row = 0;
-  /** The row that is coming, its filter first, and how much of it is there; and the one above it. */
+  /**
+   * The row that is being received, which begins with its filter; the number of its bytes received
+   * so far; and the row above it.
+   */
   #line = new Uint8Array();
   #filled = 0;
   #above = new Uint8Array();
@@ -63,7 +67,7 @@ export class RowDecoder {
     this.#begin();
   }
 
-  /** Whether there are all rows: what comes after them has no meaning. */
+  /** Whether all rows are complete. Data after them has no meaning. */
   get isDone(): boolean {
     return this.#passes.length === 0;
   }
@@ -106,7 +110,7 @@ export class RowDecoder {
     this.#begin();
   }
 
-  /** Puts the colours of the row into the picture, from `at` on, each `step` bytes after the last. */
+  /** Writes the colours of the row into the picture, from `at` on, at distances of `step` bytes. */
   #paint(at: number, step: number): void {
     const { depth, channels, palette } = this.#format;
     if (depth < 8 || palette) return this.#paintPacked(at, step);
@@ -114,7 +118,7 @@ export class RowDecoder {
     const line = this.#line;
     const bytes = depth / 8;
     const next = channels * bytes;
-    // The colours of a pixel are one or three samples, the upper byte of each first.
+    // A pixel has one or three colour samples. The first byte of a sample is the upper one.
     const colorStep = channels >= 3 ? bytes : 0;
     for (let column = 0, from = 1; column < this.#columns; column++, from += next, at += step) {
       pixels[at] = line[from]!;
@@ -123,7 +127,7 @@ export class RowDecoder {
     }
   }
 
-  /** The same where a pixel is an index, or less than a byte. */
+  /** Writes the colours of a row whose pixels are indices, or less than a byte. */
   #paintPacked(at: number, step: number): void {
     const { depth, palette } = this.#format;
     const { pixels } = this.image;
@@ -132,7 +136,7 @@ export class RowDecoder {
       const bit = column * depth;
       const value = this.#line[1 + (bit >> 3)]! >> 8 - depth - (bit & 7) & most;
       if (palette) {
-        // An index that the palette does not have is black.
+        // An index beyond the palette is black.
         pixels[at] = palette[value * 3] ?? 0;
         pixels[at + 1] = palette[value * 3 + 1] ?? 0;
         pixels[at + 2] = palette[value * 3 + 2] ?? 0;
@@ -144,8 +148,8 @@ export class RowDecoder {
 }
 
 /**
- * Undoes the filter of a row: its first byte is the number of one, which predicts a byte from the one a
- * pixel to the left, the one above, and the one to the left of that.
+ * Undoes the filter of a row. Its first byte is the number of a filter, which predicts a byte from
+ * its neighbours a pixel to the left, above, and above that to the left.
  */
 function unfilter(line: Uint8Array, above: Uint8Array, pixelBytes: number): void {
   const { length } = line;
