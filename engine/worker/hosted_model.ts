@@ -4,7 +4,7 @@
 
 import { CancelFlag } from "../cancellation.ts";
 import { unpackError } from "../error_record.ts";
-import { EngineError, ModelClosedError, WorkerBusyError } from "../errors.ts";
+import { ModelClosedError, WorkerBusyError } from "../errors.ts";
 import { EventQueue } from "../generate/mod.ts";
 import type {
   ChatEvent,
@@ -17,21 +17,12 @@ import type {
   GenerateEvent,
   GenerateRequest,
   ImageEmbedding,
-  LoadOptions,
   MemoryUse,
   ModelInfo,
   TextToken,
 } from "../types.ts";
 import { BlockHost } from "./block_host.ts";
-import { ProcessHost, type ProcessOptions } from "./process_host.ts";
-import type {
-  HostListener,
-  LoadedModel,
-  Method,
-  ModelHost,
-  ToClient,
-  ToWorker,
-} from "./protocol.ts";
+import type { LoadedModel, Method, ModelHost, ToClient } from "./protocol.ts";
 
 /** How long a worker may take to respond. */
 export interface Patience {
