@@ -1,3 +1,3 @@
-// The worker of pdf.js, a file of its own in the bundle.
+// The worker of pdf.js, a file of its own in the bundle. web/chat/pdf.ts tells how it is spoken to.
 
-import "pdfjs-dist/build/pdf.worker.mjs";
+export { WorkerMessageHandler } from "pdfjs-dist/build/pdf.worker.mjs";

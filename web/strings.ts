@@ -109,6 +109,7 @@ export const text = {
     unreadable: (name: string, reason: string) => `${name} cannot be read: ${reason}`,
     tooLarge: "it is larger than 20 MB",
     noText: "it is neither an image nor text nor PDF",
+    passwordWanted: "it needs a password; remove it with another program first",
     remove: (name: string) => `Remove ${name}`,
     image: (name: string) => `Image: ${name}`,
     drop: "Drop images, text or PDF here",

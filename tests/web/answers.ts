@@ -40,16 +40,21 @@ export const PNG = Uint8Array.fromBase64(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
 );
 
-/** The smallest PDF with a line of text. */
-export function pdfOf(line: string): Uint8Array {
-  const stream = `BT /F1 12 Tf 20 100 Td (${line}) Tj ET`;
+/** A small PDF with a page for each line of text; `trailer` is added to its trailer. */
+export function pdfOf(lines: readonly string[], trailer = ""): Uint8Array<ArrayBuffer> {
+  const pages = lines.map((_, index) => 4 + 2 * index);
   const objects = [
     "<< /Type /Catalog /Pages 2 0 R >>",
-    "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-    "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents 4 0 R " +
-    "/Resources << /Font << /F1 5 0 R >> >> >>",
-    `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
+    `<< /Type /Pages /Kids [${pages.map((id) => `${id} 0 R`).join(" ")}] /Count ${lines.length} >>`,
     "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ...lines.flatMap((line, index) => {
+      const stream = `BT /F1 12 Tf 20 100 Td (${line}) Tj ET`;
+      return [
+        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents ${pages[index]! + 1} 0 R ` +
+        "/Resources << /Font << /F1 3 0 R >> >> >>",
+        `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
+      ];
+    }),
   ];
   let text = "%PDF-1.4\n";
   const places = objects.map((object, index) => {
@@ -57,8 +62,8 @@ export function pdfOf(line: string): Uint8Array {
     text += `${index + 1} 0 obj\n${object}\nendobj\n`;
     return `${String(at).padStart(10, "0")} 00000 n \n`;
   });
-  const start = text.length;
-  text += `xref\n0 6\n0000000000 65535 f \n${places.join("")}`;
-  text += `trailer << /Size 6 /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`;
+  const [start, size] = [text.length, objects.length + 1];
+  text += `xref\n0 ${size}\n0000000000 65535 f \n${places.join("")}`;
+  text += `trailer << /Size ${size} /Root 1 0 R ${trailer}>>\nstartxref\n${start}\n%%EOF\n`;
   return new TextEncoder().encode(text);
 }

@@ -28,7 +28,6 @@ async function read(file: File): Promise<Attachment> {
     return { name, kind: "image", type: image.type, content: await toBase64(image) };
   }
   if (type === "application/pdf" || /\.pdf$/i.test(name)) {
-    const { pdfText } = await import("./pdf.ts");
     return {
       name,
       kind: "text",
@@ -39,6 +38,17 @@ async function read(file: File): Promise<Attachment> {
   const content = await file.text();
   if (content.includes("\0")) throw new Error(text.chat.noText);
   return { name, kind: "text", type: "text/plain", content };
+}
+
+async function pdfText(data: ArrayBuffer): Promise<string> {
+  const { readPdf } = await import("./pdf.ts");
+  const { content: path } = document.querySelector<HTMLMetaElement>('meta[name="pdf-worker"]')!;
+  const worker = new Worker(path, { type: "module" });
+  try {
+    return await readPdf(worker, data);
+  } finally {
+    worker.terminate();
+  }
 }
 
 async function asPng(file: Blob): Promise<Blob> {
