@@ -108,6 +108,7 @@ export type {
   Model,
   ModelInfo,
   ModelProfile,
+  Occupancy,
   OperationInfo,
   OperationSum,
   OperationTrace,

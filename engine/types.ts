@@ -161,6 +161,8 @@ export interface ChatMessage {
   toolName?: string;
   /** The call whose answer this is. */
   toolCallId?: string;
+  /** What `droppedIndexes` calls it if it is left out, such as where it stands in the caller's list. */
+  index?: number;
 }
 
 /** A tool offered to the model; `parameters` is a JSON Schema, passed to the template untouched. */
@@ -280,6 +282,14 @@ export interface MemoryUse {
   onCpu?: number;
 }
 
+/** What of a loaded model's room for sequences is taken. */
+export interface Occupancy {
+  /** Sequences that can run at the same time. */
+  slots: { used: number; free: number };
+  /** Blocks of the KV cache: of running sequences, kept for prompts that begin alike, and empty. */
+  blocks: { used: number; cached: number; free: number };
+}
+
 /** A model that answers; what the server needs of it. Implemented in-process and by the worker's client. */
 export interface ChatModel extends AsyncDisposable {
   /** What its file says of it. */
@@ -288,6 +298,8 @@ export interface ChatModel extends AsyncDisposable {
   readonly contextLength: number;
   /** What it holds on the GPU. */
   readonly memory: MemoryUse;
+  /** What is taken of its slots and KV blocks; of a model in a worker as of its last message. Undefined: unknown. */
+  readonly occupancy?: Occupancy | undefined;
   /** What of its file is run in another way than it may expect, for people. */
   readonly warnings: readonly string[];
   /** Continues a prompt. Errors before the first event: ContextLengthError, RequestError. */

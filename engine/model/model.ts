@@ -47,6 +47,7 @@ import type {
   LoadOptions,
   MemoryUse,
   ModelInfo,
+  Occupancy,
   TextToken,
 } from "../types.ts";
 import { viewAsDecoder, visionWarnings } from "../vision/mod.ts";
@@ -204,6 +205,10 @@ class LocalModel implements Model {
 
   get memory(): MemoryUse {
     return memoryUse(...this.#devices.all, ...this.#context.vision?.encoder.devices ?? []);
+  }
+
+  get occupancy(): Occupancy {
+    return this.#context.scheduler.occupancy;
   }
 
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent> {

@@ -7,6 +7,7 @@ import { nextTask, untilAborted } from "../async.ts";
 import { ModelClosedError } from "../errors.ts";
 import { DeviceLock } from "./device_lock.ts";
 import { evaluate, type Evaluation, type EvaluationPace, type RunLocked } from "./evaluation.ts";
+import type { Occupancy } from "../types.ts";
 import type { BlockTiers } from "./offload.ts";
 import { PromptPace } from "./prompt_pace.ts";
 import { Sequence, type SequenceEnd, type SequenceRequest } from "./sequence.ts";
@@ -75,6 +76,16 @@ export class Scheduler {
   /** Sequences that run or wait. */
   get load(): number {
     return this.#running.length + this.#waiting.length;
+  }
+
+  /** What is taken of the slots and of the KV cache, evaluations included. */
+  get occupancy(): Occupancy {
+    const { slots } = this.#executor.limits;
+    const { freeSlots, blockCounts: { free, idle, used } } = this.#pool;
+    return {
+      slots: { used: slots - freeSlots, free: freeSlots },
+      blocks: { used, cached: idle, free },
+    };
   }
 
   /** Queues a sequence. Its `end` is called whatever happens. */

@@ -34,6 +34,11 @@ export class SequencePool {
     this.#freeSlots = Array.from({ length: slots }, (_, i) => slots - 1 - i);
   }
 
+  /** Slots that no sequence has. */
+  get freeSlots(): number {
+    return this.#freeSlots.length;
+  }
+
   /** Numbers of blocks: empty ones, cached ones that no sequence uses, and those of sequences. */
   get blockCounts(): { free: number; idle: number; used: number } {
     return this.#blocks.counts;

@@ -19,6 +19,7 @@ import type {
   ImageEmbedding,
   MemoryUse,
   ModelInfo,
+  Occupancy,
   TextToken,
 } from "../types.ts";
 import { BlockHost } from "./block_host.ts";
@@ -74,6 +75,7 @@ export class HostedModel implements ChatModel {
   readonly #host: ModelHost;
   readonly #options: HostedOptions;
   #memory: MemoryUse;
+  #occupancy: Occupancy | undefined;
   readonly #calls = new Map<number, Call>();
   /** Ids of the calls that were cancelled and have not ended yet. */
   readonly #cancelled = new Set<number>();
@@ -89,13 +91,14 @@ export class HostedModel implements ChatModel {
   constructor(
     host: ModelHost,
     options: HostedOptions,
-    { info, contextLength, memory, warnings }: LoadedModel,
+    { info, contextLength, memory, occupancy, warnings }: LoadedModel,
   ) {
     this.#host = host;
     this.#options = options;
     this.info = info;
     this.contextLength = contextLength;
     this.#memory = memory;
+    this.#occupancy = occupancy;
     this.warnings = warnings;
     host.listen({
       receive: (message) => this.#receive(message),
@@ -109,6 +112,10 @@ export class HostedModel implements ChatModel {
 
   get memory(): MemoryUse {
     return this.#memory;
+  }
+
+  get occupancy(): Occupancy | undefined {
+    return this.#occupancy;
   }
 
   generate(request: GenerateRequest): AsyncIterableIterator<GenerateEvent> {
@@ -224,6 +231,7 @@ export class HostedModel implements ChatModel {
 
   #receive(message: ToClient): void {
     if (message.kind === "event") this.#calls.get(message.id)?.events.push(message.event);
+    if (message.kind === "occupancy") this.#occupancy = message.occupancy;
     if (message.kind === "end") {
       this.#memory = message.memory;
       this.#calls.get(message.id)?.end(message.error && unpackError(message.error));

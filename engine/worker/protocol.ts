@@ -4,7 +4,7 @@
 
 import type { DiskOptions, FromStore, ToStore } from "../block_store/mod.ts";
 import type { ErrorRecord } from "../error_record.ts";
-import type { LoadOptions, LoadProgress, MemoryUse, ModelInfo } from "../types.ts";
+import type { LoadOptions, LoadProgress, MemoryUse, ModelInfo, Occupancy } from "../types.ts";
 
 /** The methods of a model that can be called, by name. */
 export type Method =
@@ -60,6 +60,7 @@ export interface LoadedModel {
   info: ModelInfo;
   contextLength: number;
   memory: MemoryUse;
+  occupancy?: Occupancy | undefined;
   warnings: readonly string[];
 }
 
@@ -74,6 +75,7 @@ export type ToClient =
   | { kind: "failed"; error: ErrorRecord }
   | { kind: "event"; id: number; event: unknown }
   | { kind: "end"; id: number; memory: MemoryUse; error?: ErrorRecord }
+  | { kind: "occupancy"; occupancy: Occupancy }
   | { kind: "blocks"; message: ToStore }
   | { kind: "warning"; text: string }
   | { kind: "busy"; milliseconds: number }

@@ -18,6 +18,9 @@ import type {
 } from "../types.ts";
 import type { BlockKeeping, Method, ToClient, ToWorker } from "./protocol.ts";
 
+/** Least time between two messages about what is taken while calls run, in milliseconds. */
+const OCCUPANCY_INTERVAL = 200;
+
 /** The function that loads the model of a file. */
 export type LoadModel = (path: string, options: LoadOptions) => Promise<ChatModel>;
 
@@ -53,6 +56,8 @@ export class ModelService {
   /** The flags of running calls that ask a model to answer now, without further thinking. */
   readonly #answering = new Map<number, CancelFlag>();
   readonly #closing = new AbortController();
+  /** When the client was last told what is taken. */
+  #occupancyTold = 0;
   #closingFlag = new CancelFlag();
   #loading: Promise<void> | undefined;
   #model: ChatModel | undefined;
@@ -109,8 +114,9 @@ export class ModelService {
           void ended.then(() => this.#send({ kind: "free" }));
         },
       });
-      const { info, contextLength, memory, warnings } = model;
-      this.#send({ kind: "loaded", model: { info, contextLength, memory, warnings } });
+      const { info, contextLength, memory, occupancy, warnings } = model;
+      const loaded = { info, contextLength, memory, occupancy, warnings };
+      this.#send({ kind: "loaded", model: loaded });
     } catch (error) {
       this.#send({ kind: "failed", error: packError(error) });
     }
@@ -139,14 +145,23 @@ export class ModelService {
       const steered = { ...request as object, answerNow };
       for await (const event of run(model, method, steered, abort.signal)) {
         this.#send({ kind: "event", id, event }, buffersOf(event));
+        if (performance.now() > this.#occupancyTold + OCCUPANCY_INTERVAL) this.#tellOccupancy();
       }
+      this.#tellOccupancy();
       this.#send({ kind: "end", id, memory: model.memory });
     } catch (error) {
+      this.#tellOccupancy();
       this.#send({ kind: "end", id, memory: model.memory, error: packError(error) });
     } finally {
       this.#running.delete(id);
       this.#answering.delete(id);
     }
+  }
+
+  #tellOccupancy(): void {
+    const occupancy = this.#model?.occupancy;
+    this.#occupancyTold = performance.now();
+    if (occupancy) this.#send({ kind: "occupancy", occupancy });
   }
 }
 

@@ -100,6 +100,10 @@ export class FakeModel implements ChatModel {
   readonly contextLength: number;
   readonly warnings: readonly string[] = [];
   readonly memory = { weights: 1000, keyValueCache: 200, scratch: 30 };
+  readonly occupancy = {
+    slots: { used: 1, free: 3 },
+    blocks: { used: 2, cached: 5, free: 9 },
+  };
   readonly requests: { kind: "chat" | "generate"; request: ChatRequest | GenerateRequest }[] = [];
   readonly embedRequests: EmbedRequest[] = [];
   closed = false;

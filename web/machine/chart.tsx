@@ -7,19 +7,22 @@ const WIDTH = 300;
 const HEIGHT = 70;
 
 /** A line of values, the newest on the right. */
-export function Chart({ name, values, most, format }: {
+export function Chart({ name, values, most, format, limit }: {
   name: string;
   values: readonly number[];
   /** Points that fit. */
   most: number;
   format: (value: number) => string;
+  /** Where the line would be at the top, such as all slots; else the largest value. */
+  limit?: number | undefined;
 }) {
-  const top = Math.max(...values, 1e-9);
+  const top = limit ?? Math.max(...values, 1e-9);
   const points = values.map((value, index) => {
     const x = WIDTH * (index + most - values.length) / (most - 1);
     return `${x.toFixed(1)},${(HEIGHT - 2 - (HEIGHT - 8) * value / top).toFixed(1)}`;
   });
-  const last = format(values.at(-1) ?? 0);
+  const value = format(values.at(-1) ?? 0);
+  const last = limit === undefined ? value : text.machine.of(value, format(limit));
   const start = points[0]?.split(",")[0] ?? 0;
   return (
     <figure class="card chart">

@@ -13,11 +13,11 @@ export function readMetrics(source: string): Metrics {
   return metrics;
 }
 
-/** The sum of all series of a name. */
-export function sumOf(metrics: Metrics, name: string): number {
+/** The sum of all series of a name; with `label`, such as `state="used"`, of those that have it. */
+export function sumOf(metrics: Metrics, name: string, label = ""): number {
   let sum = 0;
   for (const [key, value] of metrics) {
-    if (key === name || key.startsWith(`${name}{`)) sum += value;
+    if (key === name || key.startsWith(`${name}{`) && key.includes(label)) sum += value;
   }
   return sum;
 }

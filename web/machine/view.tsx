@@ -37,6 +37,8 @@ interface PastRequest {
   tokens_per_second?: number;
 }
 
+type Line = [name: string, values: number[], format: (value: number) => string, limit?: number];
+
 /** The view. */
 export function MachineView() {
   const [samples, setSamples] = useState<Sample[]>([]);
@@ -69,7 +71,9 @@ export function MachineView() {
       clearInterval(timer);
     };
   }, []);
-  const values = (name: string) => samples.slice(1).map(({ metrics }) => sumOf(metrics, name));
+  const values = (name: string, label?: string) =>
+    samples.slice(1).map(({ metrics }) => sumOf(metrics, name, label));
+  const now = (name: string) => samples.length > 0 ? sumOf(samples.at(-1)!.metrics, name) : 0;
   const rates = (name: string) =>
     samples.slice(1).map(({ at, metrics }, index) => {
       const before = samples[index]!;
@@ -77,12 +81,30 @@ export function MachineView() {
       return Math.max(0, 1000 * grown / (at - before.at));
     });
   const decimal = (value: number) => value.toFixed(value < 10 ? 1 : 0);
-  const charts = [
+  const charts: readonly Line[] = [
     [text.machine.rate, rates("quern_completion_tokens_total"), decimal],
     [text.machine.requests, rates("quern_time_to_first_token_seconds_count"), decimal],
     [text.machine.queue, values("quern_queue_length"), decimal],
     [text.machine.memory, values("quern_gpu_memory_bytes"), formatBytes],
-  ] as const;
+    [
+      text.machine.slots,
+      values("quern_slots", 'state="used"'),
+      formatCount,
+      now("quern_slots"),
+    ],
+    [
+      text.machine.blocks,
+      values("quern_kv_blocks", 'state="used"'),
+      formatCount,
+      now("quern_kv_blocks"),
+    ],
+    [
+      text.machine.cached,
+      values("quern_kv_blocks", 'state="cached"'),
+      formatCount,
+      now("quern_kv_blocks"),
+    ],
+  ];
   return (
     <div class="view">
       <div class="view-inner">
@@ -91,8 +113,8 @@ export function MachineView() {
         </ViewHead>
         {fault && <Notice kind="error">{fault}</Notice>}
         <div class="charts">
-          {charts.map(([name, line, format]) => (
-            <Chart key={name} name={name} values={line} most={MOST} format={format} />
+          {charts.map(([name, line, format, limit]) => (
+            <Chart key={name} name={name} values={line} most={MOST} format={format} limit={limit} />
           ))}
         </div>
         <Requests requests={requests} />

@@ -1,7 +1,7 @@
 // What the server counts and measures, for Prometheus. Each application has its own metrics. Gauges are
 // read when somebody asks for them.
 
-import type { ModelManager, Usage } from "../../../engine/mod.ts";
+import type { ModelManager, Occupancy, Usage } from "../../../engine/mod.ts";
 import type { WaitingQueue } from "../generation/queue.ts";
 import { RecentRequests } from "./recent_requests.ts";
 import { Counter, createGauge, expose, Histogram, type Metric } from "./exposition.ts";
@@ -167,6 +167,16 @@ function gaugesOf({ manager, queue, blocks, version }: MetricsSources): Metric[]
         ]),
     ),
     createGauge(
+      "quern_slots",
+      "Sequences that a loaded model can run at the same time: those that it runs, and free slots.",
+      () => occupancyOf(manager, "slots"),
+    ),
+    createGauge(
+      "quern_kv_blocks",
+      "Blocks of a loaded model's KV cache: of running sequences, kept for later prompts, and free.",
+      () => occupancyOf(manager, "blocks"),
+    ),
+    createGauge(
       "quern_cache_memory_bytes",
       "Memory of the system that holds what left KV caches, and the most that it may be.",
       () => [
@@ -176,6 +186,18 @@ function gaugesOf({ manager, queue, blocks, version }: MetricsSources): Metric[]
     ),
     createGauge("quern_info", "Always 1; tells the version.", () => [[{ version }, 1]]),
   ];
+}
+
+/** What is taken of loaded models, a series for each state. */
+function* occupancyOf(
+  manager: MetricsSources["manager"],
+  kind: keyof Occupancy,
+): Generator<[Record<string, string>, number]> {
+  for (const { entry: { name }, model } of manager.running()) {
+    for (const [state, count] of Object.entries(model?.occupancy?.[kind] ?? {})) {
+      yield [{ model: name, state }, count];
+    }
+  }
 }
 
 /** New prompt tokens per second; undefined where there were none or no time passed. */

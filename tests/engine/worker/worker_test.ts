@@ -78,6 +78,27 @@ Deno.test("a worker loads with progress, and says what the model is", async () =
   assert(progress.every(({ loaded }, i) => i === 0 || loaded > progress[i - 1].loaded));
 });
 
+Deno.test("a worker tells what is taken of slots and KV blocks while answers run, and when they end", async () => {
+  await using model = await open();
+  const { slots: { used, free }, blocks } = model.occupancy!;
+  const total = blocks.used + blocks.cached + blocks.free;
+  assertEquals([used, blocks.used], [0, 0]);
+  assert(free > 1 && total > 1);
+  const abort = new AbortController();
+  const answer = model.generate({ ...endless, signal: abort.signal });
+  const reading = (async () => {
+    for await (const _ of answer);
+  })();
+  await until(() => model.occupancy!.slots.used === 1);
+  assertEquals(model.occupancy!.slots, { used: 1, free: free - 1 });
+  assert(model.occupancy!.blocks.used > 0);
+  abort.abort();
+  await reading;
+  await until(() => model.occupancy!.slots.used === 0);
+  const after = model.occupancy!.blocks;
+  assertEquals([after.used, after.cached + after.free], [0, total]);
+});
+
 Deno.test("a worker streams what a model in this process does, several at a time", async () => {
   await using model = await open();
   await using local = await loadModel(tinyPath, tinyLoad);

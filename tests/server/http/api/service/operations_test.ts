@@ -69,6 +69,11 @@ Deno.test("GET /metrics counts requests, tokens and rates exactly", async () => 
     'quern_gpu_memory_bytes{model="tiny:latest",kind="weights"}': 1000,
     'quern_gpu_memory_bytes{model="tiny:latest",kind="kv_cache"}': 200,
     'quern_gpu_memory_bytes{model="tiny:latest",kind="scratch"}': 30,
+    'quern_slots{model="tiny:latest",state="used"}': 1,
+    'quern_slots{model="tiny:latest",state="free"}': 3,
+    'quern_kv_blocks{model="tiny:latest",state="used"}': 2,
+    'quern_kv_blocks{model="tiny:latest",state="cached"}': 5,
+    'quern_kv_blocks{model="tiny:latest",state="free"}': 9,
     'quern_info{version="1.2.3"}': 1,
   };
   for (const [name, value] of Object.entries(expected)) {
@@ -118,7 +123,9 @@ Deno.test("metrics show who waits, and forget the memory of a model that was unl
   await test.post("/api/chat", { model: "tiny", keep_alive: 0 });
   const metrics = await readMetrics(test);
   assertEquals([metrics["quern_queue_length"], metrics["quern_loaded_models"]], [0, 0]);
-  assert(Object.keys(metrics).every((name) => !name.startsWith("quern_gpu_memory_bytes")));
+  for (const gauge of ["quern_gpu_memory_bytes", "quern_slots", "quern_kv_blocks"]) {
+    assert(Object.keys(metrics).every((name) => !name.startsWith(gauge)), gauge);
+  }
 });
 
 Deno.test("two applications count for themselves", async () => {
