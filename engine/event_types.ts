@@ -138,6 +138,8 @@ export interface DoneEvent {
   notes?: string[];
   /** Messages that did not fit the window and were left out. */
   droppedMessages?: number;
+  /** Which of them: the `index` of those that have one. */
+  droppedIndexes?: number[];
 }
 
 /**

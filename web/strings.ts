@@ -132,6 +132,7 @@ export const text = {
       count === 1
         ? "The oldest message did not fit and was left out."
         : `The ${count} oldest messages did not fit and were left out.`,
+    droppedAbove: "The model no longer sees the messages above: they did not fit its window.",
   },
   schema: {
     title: "Schemas",
@@ -221,6 +222,10 @@ export const text = {
     queue: "Waiting requests",
     memory: "Memory of models",
     requests: "Answers per second",
+    slots: "Running sequences",
+    blocks: "KV blocks in use",
+    cached: "KV blocks kept",
+    of: (value: string, limit: string) => `${value} of ${limit}`,
     now: "now",
     doctor: "What the doctor finds",
     look: "Look again",

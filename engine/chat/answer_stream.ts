@@ -3,7 +3,7 @@
 // their tokens; those of marks and calls go nowhere.
 
 import { TokenLedger } from "../generate/mod.ts";
-import type { ChatEvent, GenerateEvent } from "../types.ts";
+import type { ChatEvent, ChatMessage, DoneEvent, GenerateEvent } from "../types.ts";
 import type { AnswerEvent, AnswerFormat, AnswerParser } from "./answers/types.ts";
 import type { ChatTools } from "./chat_tools.ts";
 
@@ -14,10 +14,21 @@ export interface AnswerReading {
   readonly thinking?: AnswerFormat["thinking"] | undefined;
   readonly tools: ChatTools;
   /** Messages that did not fit the window. */
-  readonly dropped: number;
+  readonly dropped: readonly ChatMessage[];
 }
 
 type AnsweredText = Extract<AnswerEvent, { text: string }>;
+
+/** What the end of a chat tells of messages that did not fit. */
+function droppedOf(
+  messages: readonly ChatMessage[],
+): Pick<DoneEvent, "droppedMessages" | "droppedIndexes"> {
+  const droppedIndexes = messages.flatMap(({ index }) => index === undefined ? [] : [index]);
+  return {
+    droppedMessages: messages.length,
+    ...(droppedIndexes.length > 0 && { droppedIndexes }),
+  };
+}
 
 /** The events of a chat. */
 export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
@@ -50,7 +61,7 @@ export class AnswerStream implements AsyncIterableIterator<ChatEvent> {
         this.#events.push({
           ...value,
           ...(this.#notes.length > 0 && { notes: this.#notes }),
-          ...(dropped > 0 && { droppedMessages: dropped }),
+          ...(dropped.length > 0 && droppedOf(dropped)),
         });
       }
     }

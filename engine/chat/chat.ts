@@ -91,7 +91,8 @@ export function chat(
     ...rest
   } = request;
   const tools = new ChatTools(offered(request), tokenizer, request);
-  const { prompt, items, dropped } = fit(context, request, split);
+  const { prompt, items, dropped: count } = fit(context, request, split);
+  const dropped = turnsOf(request.messages).slice(0, count);
   const format = formatOf(answers, request, prompt, tools.callable);
   const events = generate(
     context,

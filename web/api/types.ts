@@ -43,6 +43,7 @@ export interface AnswerCounts {
   draft_n?: number;
   draft_accepted?: number;
   dropped_messages?: number;
+  dropped_indexes?: number[];
 }
 
 /** A line of a streamed answer of /api/chat or /api/generate. */

@@ -123,7 +123,7 @@ async function answer(conversation: Conversation): Promise<void> {
     ...(state.toolCalls.length > 0 && { toolCalls: state.toolCalls }),
     ...(state.logprobs.length > 0 && { logprobs: state.logprobs }),
     ...(error && { error }),
-    facts: factsOf(model, last, firstToken),
+    facts: { ...factsOf(model, last, firstToken), ...droppedOf(conversation, last) },
   };
   finish(conversation, node);
   void refreshLoaded();
@@ -183,6 +183,19 @@ function askedOf({ think, tools, format, logprobs, options }: ChatSettings) {
     ...(logprobs && { logprobs: true, top_logprobs: 8 }),
     ...(Object.keys(options).length > 0 && { options }),
   };
+}
+
+/** Which messages were left out: the request has the path of the conversation, after a system prompt. */
+function droppedOf(
+  conversation: Conversation,
+  record: AnswerRecord | undefined,
+): Pick<AnswerFacts, "droppedIds"> {
+  const first = conversation.settings.system ? 1 : 0;
+  const path = pathOf(conversation);
+  const droppedIds = (record?.dropped_indexes ?? []).flatMap((index) =>
+    path[index - first]?.id ?? []
+  );
+  return droppedIds.length > 0 ? { droppedIds } : {};
 }
 
 function factsOf(

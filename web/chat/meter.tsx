@@ -28,6 +28,11 @@ export function ContextMeter() {
   );
 }
 
+/** Below the last message that did not fit. */
+export function DroppedLine() {
+  return <p class="dropped-line">{text.meter.droppedAbove}</p>;
+}
+
 /** What did not fit, where something did not. */
 export function DroppedNotice({ count }: { count: number }) {
   return count > 0 ? <p class="aside">{text.meter.dropped(count)}</p> : null;

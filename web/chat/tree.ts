@@ -26,6 +26,8 @@ export interface AnswerFacts {
   drafted: number;
   accepted: number;
   dropped: number;
+  /** The ids of the messages of the conversation that were left out, the oldest first. */
+  droppedIds?: string[];
   reason: string;
 }
 

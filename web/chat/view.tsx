@@ -8,7 +8,7 @@ import { text } from "../strings.ts";
 import { ask, live } from "./answering.ts";
 import { Composer, dropped } from "./composer.tsx";
 import { Answer, AnswerEnd, Question, ToolResult, Waiting } from "./message.tsx";
-import { DroppedNotice } from "./meter.tsx";
+import { DroppedLine, DroppedNotice } from "./meter.tsx";
 import { areSettingsOpen, SettingsPanel } from "./settings.tsx";
 import { current } from "./store.ts";
 import { type MessageNode, pathOf } from "./tree.ts";
@@ -18,6 +18,8 @@ export function ChatView() {
   const path = pathOf(current.value);
   const growing = live.value[current.value.id];
   const isEmpty = path.length === 0 && !growing;
+  const lastFacts = path.findLast(({ facts }) => facts)?.facts;
+  const lastDropped = lastFacts?.droppedIds?.at(-1);
   const { scroller, end } = useFollowing();
   return (
     <div
@@ -39,7 +41,10 @@ export function ChatView() {
           {isEmpty ? <Welcome /> : (
             <div class="messages">
               {[
-                ...path.map((node) => message(node, node === path.at(-1) && !growing)),
+                ...path.flatMap((node) => [
+                  message(node, node === path.at(-1) && !growing),
+                  node.id === lastDropped && <DroppedLine key="dropped" />,
+                ]),
                 growing && (
                   <Answer key={growing.id} answer={growing} isGrowing>
                     <Waiting answer={growing} />

@@ -38,6 +38,10 @@ Deno.test("the oldest turns go where the window is too small, the system's never
   assertEquals(all.done!.usage.promptTokens, some.done!.usage.promptTokens);
   assertEquals(all.text, some.text);
   assertEquals([all.done!.droppedMessages, some.done!.droppedMessages], [2, undefined]);
+  assertEquals(all.done!.droppedIndexes, undefined);
+  const numbered = messages.map((message, index) => ({ ...message, index: 10 * index }));
+  const { done } = await readAnswer(model.chat({ messages: numbered, ...settings }));
+  assertEquals([done!.droppedMessages, done!.droppedIndexes], [2, [10, 20]]);
   assertThrows(() => model.chat({ messages, truncate: false }), ContextLengthError);
   assertThrows(() => model.chat({ messages: [user("x".repeat(200))] }), ContextLengthError);
 });

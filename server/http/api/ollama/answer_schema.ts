@@ -4,6 +4,7 @@
 import type { BodyOf } from "../../body/schema.ts";
 import {
   count,
+  droppedIndexes,
   droppedMessages,
   flag,
   list,
@@ -67,6 +68,7 @@ const others = {
     description: "How many requests come before this one, which waits for its turn.",
   },
   dropped_messages: droppedMessages,
+  dropped_indexes: droppedIndexes,
   prompt_progress: promptProgress,
   _debug_info: record({ rendered_template: text }, { image_count: count }),
   ...metrics,

@@ -105,6 +105,7 @@ function toMessage(message: OllamaMessage, index: number, read: ReadImage): Chat
   const turn: ChatMessage = {
     role: toRole(message.role, index),
     content: message.content ?? "",
+    index,
     ...readImages(message.images, `messages[${index}].images`, read),
   };
   if (message.thinking) turn.thinking = message.thinking;

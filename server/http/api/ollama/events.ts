@@ -22,7 +22,10 @@ export type OllamaText =
   | Pick<GenerateRecord, "response" | "logprobs" | keyof OllamaExtras>;
 
 /** What a final record tells besides text. */
-type FinalExtras = OllamaMetrics & Pick<GenerateRecord, "dropped_messages" | "context">;
+type FinalExtras =
+  & OllamaMetrics
+  & Pick<ChatRecord, "dropped_messages" | "dropped_indexes">
+  & Pick<GenerateRecord, "context">;
 
 /** How an answer stands in a record: the difference between those of chat and generate. */
 export type TextForm = (text: string, extras?: OllamaExtras) => OllamaText;
@@ -157,7 +160,7 @@ export function renderedRecord(
 
 /** What a final record tells of how the answer came about. Times in milliseconds. */
 function toExtras(
-  { usage, context, droppedMessages }: DoneEvent,
+  { usage, context, droppedMessages, droppedIndexes }: DoneEvent,
   total: number,
   load: number,
 ): FinalExtras {
@@ -165,6 +168,7 @@ function toExtras(
     ...(context && { context }),
     ...toMetrics(usage, total, load),
     ...(droppedMessages && { dropped_messages: droppedMessages }),
+    ...(droppedIndexes && { dropped_indexes: droppedIndexes }),
   };
 }
 

@@ -48,10 +48,17 @@ export function toUsage(usage: Usage): CompletionUsage {
   };
 }
 
-/**
- * The member that tells how many of the oldest messages did not fit the window; OpenAI has none
- * like it.
- */
-export function toDropped({ droppedMessages }: DoneEvent): { dropped_messages?: number } {
-  return droppedMessages ? { dropped_messages: droppedMessages } : {};
+/** What tells of messages that did not fit the window; OpenAI has no members like these. */
+export interface Dropped {
+  dropped_messages?: number;
+  /** Of messages that the request has as a list. */
+  dropped_indexes?: number[];
+}
+
+/** The members that tell of messages that did not fit. */
+export function toDropped({ droppedMessages, droppedIndexes }: DoneEvent): Dropped {
+  return {
+    ...(droppedMessages && { dropped_messages: droppedMessages }),
+    ...(droppedIndexes && { dropped_indexes: droppedIndexes }),
+  };
 }

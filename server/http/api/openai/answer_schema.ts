@@ -6,6 +6,7 @@ import type { BodyOf } from "../../body/schema.ts";
 import {
   anyOf,
   count,
+  droppedIndexes,
   droppedMessages,
   list,
   logprobSchema,
@@ -17,7 +18,7 @@ import {
   textOrNull,
 } from "../openapi/answer_parts.ts";
 
-const dropped = { dropped_messages: droppedMessages } as const;
+const dropped = { dropped_messages: droppedMessages, dropped_indexes: droppedIndexes } as const;
 
 /** What an error is told by, also within a stream. */
 export const openAiErrorSchema = record({

@@ -95,3 +95,10 @@ export const droppedMessages = {
   ...count,
   description: "How many of the oldest messages did not fit the window.",
 } as const;
+
+/** Which messages did not fit the window, where an API has a list of them. */
+export const droppedIndexes = {
+  ...list(count),
+  description: "Which of `messages` did not fit the window, counted from 0. Those that the " +
+    "Modelfile begins a conversation with are in `dropped_messages` alone.",
+} as const;

@@ -31,8 +31,10 @@ function seeing(info = {}): TestApp {
 }
 
 /** The turns that the engine was given last. */
+/** The messages that reached the model, without where they stood in the body. */
 function turnsOf({ loaded }: TestApp): ChatRequest["messages"] {
-  return (loaded[0]!.requests.at(-1)!.request as ChatRequest).messages;
+  const { messages } = loaded[0]!.requests.at(-1)!.request as ChatRequest;
+  return messages.map(({ index: _, ...turn }) => turn);
 }
 
 async function ask(test: TestApp, path: string, body: object): Promise<void> {

@@ -52,7 +52,15 @@ Deno.test("a conversation is cut at num_ctx with a notice, and refused with trun
   assertEquals(whole.body.dropped_messages, undefined);
   const small = { ...options, num_ctx: SMALL };
   const cut = await post("/api/chat", { ...chat, options: small });
-  assert(cut.body.dropped_messages > 1);
+  const { dropped_messages: count, dropped_indexes: which } = cut.body;
+  assert(count > 1);
+  assertEquals(which, Array.from({ length: count }, (_, index) => index));
+  const system = { role: "system", content: "Be short." };
+  const openai = { ...limits, messages: [system, ...turns], options: small, truncate: true };
+  const other = await post("/v1/chat/completions", openai);
+  const { dropped_messages, dropped_indexes } = other.body;
+  assert(dropped_messages >= count, JSON.stringify(other.body));
+  assertEquals(dropped_indexes, Array.from({ length: dropped_messages }, (_, i) => i + 1));
   assert(cut.body.prompt_eval_count < SMALL);
   const refused = await post("/api/chat", { ...chat, truncate: false, options: small });
   assertEquals(refused.status, 400);

@@ -71,6 +71,7 @@ function readMessages(body: ChatBody, info: ModelInfo): ChatMessage[] {
     const place = `messages[${index}]`;
     const turn: ChatMessage = {
       role: readRole(message, place),
+      index,
       ...readContent(message.content ?? message.refusal, `${place}.content`, readImage),
     };
     const thinking = message.reasoning ?? message.reasoning_content;

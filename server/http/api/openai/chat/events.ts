@@ -6,6 +6,7 @@ import { toLogprobs } from "../../logprobs.ts";
 import {
   type CompletionEvent,
   type CompletionRecord,
+  type Dropped,
   failed,
   SYSTEM_FINGERPRINT,
   toDropped,
@@ -136,7 +137,7 @@ export class ChatEncoder implements EventEncoder<CompletionRecord<ChatChunk>> {
 
   #event(
     choices: ChatChunk["choices"],
-    extras: Pick<ChatChunk, "usage" | "dropped_messages" | "prompt_progress"> = {},
+    extras: Pick<ChatChunk, "usage" | keyof Dropped | "prompt_progress"> = {},
   ): CompletionEvent<ChatChunk> {
     const data: ChatChunk = {
       ...this.#head,

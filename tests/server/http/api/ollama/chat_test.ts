@@ -173,9 +173,9 @@ Deno.test("a history with tool calls reaches the model whole", async () => {
   assertEquals(response.status, 200);
   const { request } = loaded[0]!.requests[0]!;
   assertEquals<unknown>("messages" in request && request.messages, [
-    { role: "user", content: "Weather?" },
-    { role: "assistant", content: "", thinking: "hm", toolCalls: [call] },
-    { role: "tool", content: "22C", toolName: "weather", toolCallId: "call_1" },
+    { role: "user", content: "Weather?", index: 0 },
+    { role: "assistant", content: "", index: 1, thinking: "hm", toolCalls: [call] },
+    { role: "tool", content: "22C", index: 2, toolName: "weather", toolCallId: "call_1" },
   ]);
 });
 

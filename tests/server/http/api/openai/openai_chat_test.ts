@@ -24,6 +24,9 @@ const usage = {
   prompt_tokens_details: { cached_tokens: fakeUsage.cachedTokens },
 };
 
+/** The messages with where they stand in the body. */
+const numbered = messages.map((message, index) => ({ ...message, index }));
+
 Deno.test("a chat completion is whole by default, with exact counts", async () => {
   const test = createTestApp();
   const response = await test.post(path, { model: "tiny", messages });
@@ -43,7 +46,8 @@ Deno.test("a chat completion is whole by default, with exact counts", async () =
     }],
     usage,
   });
-  assertEquals(lastRequest(test), { messages, temperature: 1, topP: 1, truncate: false } as never);
+  const expected = { messages: numbered, temperature: 1, topP: 1, truncate: false };
+  assertEquals<unknown>(lastRequest(test), expected);
   assertMatch(test.lines.at(-1)!, /chat\/completions 200 - tiny - in 4 \+ 7 - /);
 });
 
@@ -77,7 +81,7 @@ Deno.test("all options of a chat completion reach the model under its names", as
   });
   assertEquals(response.status, 200);
   assertEquals<unknown>(lastRequest(test), {
-    messages,
+    messages: numbered,
     temperature: 0,
     topP: 0.5,
     topK: 3,
@@ -109,7 +113,7 @@ Deno.test("members that are null are not given, and options of Ollama hold where
   const options = { temperature: 0.3, top_p: null, stop: ["x"], num_predict: -1, seed: -1 };
   const response = await test.post(path, { model: "tiny", messages, ...nothing, options });
   assertEquals(response.status, 200);
-  const expected = { messages, temperature: 0.3, topP: 1, stop: ["x"], truncate: false };
+  const expected = { messages: numbered, temperature: 0.3, topP: 1, stop: ["x"], truncate: false };
   assertEquals<unknown>(lastRequest(test), expected);
 });
 
@@ -174,7 +178,7 @@ Deno.test("a history of all roles, parts and calls reaches the model whole", asy
     ],
   });
   assertEquals(response.status, 200);
-  assertEquals<unknown>(lastRequest(test).messages, [
+  const turns = [
     { role: "system", content: "Be brief." },
     { role: "user", content: "a\nb" },
     {
@@ -192,5 +196,7 @@ Deno.test("a history of all roles, parts and calls reaches the model whole", asy
       content: "",
       toolCalls: [{ function: { name: "weather", arguments: {} } }],
     },
-  ]);
+  ];
+  const expected = turns.map((turn, index) => ({ ...turn, index }));
+  assertEquals<unknown>(lastRequest(test).messages, expected);
 });
