@@ -82,9 +82,10 @@ export interface LimitOptions extends WindowOptions, RemoteLoadOptions {
   /** Go on where the model ends, up to the other limits: for measuring. Default false. */
   ignoreEnd?: boolean;
   /**
-   * Most tokens that are drafted at a time, from what stood before in the text; a step checks them all
-   * at once. They change how fast an answer comes, never what it says. 0: none. Default: as many as
-   * have been paying in this answer.
+   * Most tokens that are drafted at a time, from what stood before in the text or by a draft model; a
+   * step checks them all at once. They change how fast an answer comes, never what it says. 0: none.
+   * With a number, a draft model always drafts so many. Default: as many as have been paying in this
+   * answer, of a draft model at most 4.
    */
   draftTokens?: number;
   /**
@@ -355,6 +356,12 @@ export interface LoadOptions extends GpuShare {
   blockStore?: BlockStoreOptions;
   /** LoRA adapters to apply, each with a factor on its own scale; default 1. */
   adapters?: readonly { path: string; scale?: number }[];
+  /**
+   * Path of the GGUF file of a draft model: a smaller model with the same vocabulary, which guesses the
+   * next tokens, so that a step checks several at once. It changes how fast an answer comes, never what
+   * it says, and takes memory of its own. Error: UnsupportedModelError where it cannot.
+   */
+  draft?: string;
   /** Path of the GGUF file with its image encoder (`mmproj`). Default: its own file, if it has that. */
   projector?: string;
   /** Fewest rows that an image becomes, where the model leaves a choice. Default: the model's. */

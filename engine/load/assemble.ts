@@ -5,21 +5,21 @@ import { DiskStore } from "../block_store/mod.ts";
 import { type CacheTypes, type Capabilities, typesOf } from "../../kernels/mod.ts";
 import { type GgufFile, MetadataReader, type TensorBytes, TensorReader } from "../gguf/mod.ts";
 import { architectureOf } from "../models/registry.ts";
-import { allocateStep, checkLayers, Config, ModelBuilder, Network, poolingOf } from "../nn/mod.ts";
+import { checkLayers, Config, poolingOf } from "../nn/mod.ts";
 import type { ImageLimits } from "../prompt/mod.ts";
 import {
   type BlockTiers,
   chooseCacheSize,
-  chooseStateCopies,
   Scheduler,
   type StepObserver,
-  StepRunner,
   tokenBytes,
 } from "../run/mod.ts";
-import type { LoadOptions, ModelInfo } from "../types.ts";
+import type { LoadOptions, LoadProgress, ModelInfo } from "../types.ts";
+import { buildRunner } from "./build_runner.ts";
 import { cacheIdentity, type LoadFacts } from "./cache_identity.ts";
+import { loadDraftModel } from "./draft_model.ts";
 import { findEncoder, type LoadedVision, loadVision, seesWholeImages } from "../vision/mod.ts";
-import { Adapter, type Placement, WeightLoader } from "../weights/mod.ts";
+import type { Placement } from "../weights/mod.ts";
 
 /**
  * Default window of encoders in tokens. A text runs in one step, so all activations grow with it.
@@ -86,7 +86,7 @@ export async function assemble(
   const { top: device } = placement;
   const { openTensors = (file: GgufFile) => TensorReader.open(file) } = options;
   const { architecture } = info;
-  const { load, encoder } = architectureOf(architecture);
+  const { encoder } = architectureOf(architecture);
   const config = new Config(new MetadataReader(gguf), gguf.path, architecture);
   checkLayers(gguf, config);
   poolingOf(config);
@@ -121,30 +121,43 @@ export async function assemble(
     slots,
     context,
   };
-  const state = allocateStep(device, limits);
-  const network = new Network(placement, state, {
+  let own = 0; // bytes of the model's own weights
+  const tell = (progress: LoadProgress) => options.onProgress?.(progress);
+  const { network, runner } = await buildRunner(gguf, placement, {
+    ...options,
+    onProgress(progress) {
+      own = progress.total;
+      tell(progress);
+    },
+    config,
     limits,
-    integer: !exact && device.profile.capabilities.packedDot,
     cacheTypes,
     cacheBlocks,
     wholeImages,
+    window: asked ?? context,
   });
-  using resources = new DisposableStack();
-  const reader = resources.use(await openTensors(gguf));
-  const adapters: Adapter[] = [];
-  for (const { path, scale = 1 } of options.adapters ?? []) {
-    adapters.push(resources.use(await Adapter.open(path, { scale, architecture, openTensors })));
-  }
-  const weights = new WeightLoader(placement, gguf, reader, { ...options, adapters });
-  const model = new ModelBuilder(network, weights, config, asked ?? context);
-  await load(model);
-  model.checkAllTaken();
-  for (const adapter of adapters) adapter.checkAllUsed();
-  keepStates(network, maxBuffer);
-  const runner = new StepRunner(device, network, state, limits);
   const facts = { device: device.profile, context: asked ?? context };
   const tiers = encoder ? undefined : await openTiers(gguf, options, facts);
-  const scheduler = new Scheduler(runner, cacheBlocks, chunkSize, undefined, undefined, tiers);
+  const sizes = { slots, context, chunkSize, cacheTypes, cacheBlocks };
+  const drafter = options.draft === undefined || encoder ? undefined : await loadDraftModel(
+    gguf,
+    options.draft,
+    placement,
+    sizes,
+    {
+      ...options,
+      onProgress: ({ loaded, total }) => tell({ loaded: own + loaded, total: own + total }),
+    },
+  );
+  const scheduler = new Scheduler(
+    runner,
+    cacheBlocks,
+    chunkSize,
+    undefined,
+    undefined,
+    tiers,
+    drafter,
+  );
   const images = encoder ? undefined : {
     columns: network.images.columns,
     tokens: wholeImages ? rows - slots : Infinity,
@@ -195,21 +208,6 @@ async function openTiers(
     warn(`what leaves the KV cache of "${gguf.path}" is not kept: ${error}`);
     return undefined;
   }
-}
-
-/** Allocates the copies of recurrent states from which conversations continue. */
-function keepStates({ memory }: Network, maxBuffer: number): void {
-  const bytes = memory.states.map(({ floats }) => floats * 4);
-  const cacheBytes = memory.caches.reduce(
-    (sum, { keys, values }) => sum + keys.size + (values?.size ?? 0),
-    0,
-  );
-  memory.allocateStateCopies(chooseStateCopies({
-    stateBytes: bytes.reduce((sum, count) => sum + count, 0),
-    largest: Math.max(0, ...bytes),
-    cacheBytes,
-    maxBuffer,
-  }));
 }
 
 /** Prompt tokens per step. Fewer with a driver on the CPU, so that an abort is noticed soon. */

@@ -1,18 +1,33 @@
-// How much longer steps take with drafted tokens than without: another share on every device and for every
-// model, so it is measured. Drafts that bring fewer tokens than that are not worth their rows.
+// How much longer steps take with drafted tokens than without, and how long a draft model takes: another
+// share on every device and for every model, so it is measured. Drafts that bring fewer tokens than that
+// are not worth their rows.
 
 /** What a row costs before it is measured: drafts that are half right pay. */
 const UNKNOWN = 0.5;
+
+/** The same where a model drafts, which is tried as long as nothing is known. */
+const UNKNOWN_WITH_MODEL = 0.1;
 
 /** How much of an average is the last measurement. */
 const NEWEST = 1 / 8;
 
 /** The cost of a drafted token, from the times of steps that feed no prompt. */
 export class DraftCost {
-  /** Time that a drafted token adds to a step, as a share of what a step takes without: 0 to 1. */
-  ofRow = UNKNOWN;
+  #row: number | undefined;
   #plain: number | undefined;
+  #drafting: number | undefined;
   #ended = 0;
+
+  /** Time that a drafted token adds to a step, as a share of what a step takes without: 0 to 1. */
+  get ofRow(): number {
+    return this.#row ?? UNKNOWN;
+  }
+
+  /** The same, with the time that a draft model takes for the token: 0 and more. */
+  get withModel(): number {
+    const model = this.#plain && this.#drafting ? this.#drafting / this.#plain : UNKNOWN_WITH_MODEL;
+    return (this.#row ?? UNKNOWN_WITH_MODEL) + model;
+  }
 
   /**
    * Notes the time of a submit that is over now.
@@ -28,8 +43,13 @@ export class DraftCost {
     if (drafted === 0) this.#plain = average(this.#plain, milliseconds);
     else if (this.#plain) {
       const share = (milliseconds / this.#plain - 1) / drafted;
-      this.ofRow = average(this.ofRow, Math.min(1, Math.max(0, share)));
+      this.#row = average(this.ofRow, Math.min(1, Math.max(0, share)));
     }
+  }
+
+  /** Notes the time that a draft model took for so many tokens of each sequence. */
+  measureDrafting(steps: number, milliseconds: number): void {
+    if (steps > 0) this.#drafting = average(this.#drafting, milliseconds / steps);
   }
 }
 

@@ -2,6 +2,8 @@
 // and fed in which step, the blocks of the KV cache, the prefix cache, and the step on the device.
 
 export { chooseCacheSize, chooseStateCopies, tokenBytes } from "./cache_size.ts";
+export type { Drafter } from "./drafter.ts";
+export { ModelDrafter } from "./model_drafter.ts";
 export type { BlockTiers } from "./offload.ts";
 export { Scheduler } from "./scheduler.ts";
 export {

@@ -6,6 +6,7 @@
 import { nextTask, untilAborted } from "../async.ts";
 import { ModelClosedError } from "../errors.ts";
 import { DeviceLock } from "./device_lock.ts";
+import type { Drafter } from "./drafter.ts";
 import { evaluate, type Evaluation, type EvaluationPace, type RunLocked } from "./evaluation.ts";
 import type { Occupancy } from "../types.ts";
 import type { BlockTiers } from "./offload.ts";
@@ -53,14 +54,22 @@ export class Scheduler {
     pace: PromptPace = new PromptPace(),
     evaluationPace: PromptPace = new PromptPace(),
     tiers?: BlockTiers,
+    drafter?: Drafter,
   ) {
     this.#executor = executor;
     this.#pool = new SequencePool(executor, cacheBlocks, tiers);
     this.#chunkSize = chunkSize;
-    this.#steps = new Steps(executor, this.#pool, chunkSize, {
-      preempt: () => this.#preempt(),
-      end: (sequence, reason) => this.#end(sequence, reason),
-    }, pace);
+    this.#steps = new Steps(
+      executor,
+      this.#pool,
+      chunkSize,
+      {
+        preempt: () => this.#preempt(),
+        end: (sequence, reason) => this.#end(sequence, reason),
+      },
+      pace,
+      drafter,
+    );
     this.#evaluationPace = {
       begin: () => evaluationPace.begin(),
       end: (rows) => evaluationPace.end(rows),
@@ -92,6 +101,7 @@ export class Scheduler {
   add(request: SequenceRequest): Sequence {
     if (this.#failure) throw this.#failure;
     const sequence = new Sequence(request);
+    this.#steps.welcome(sequence);
     this.#waiting.push(sequence);
     // A running prefill may take long: a sequence that has to wait for it is told now, not after it.
     const isReading = this.#running.some(({ decoding }) => !decoding);
@@ -197,6 +207,7 @@ export class Scheduler {
           before = undefined;
         }
         if (!before) this.#steps.begin();
+        await this.#steps.draft(this.#running);
         const submit = this.#steps.submit(() => this.#running);
         if (before) await this.#steps.finish(before);
         // Without an evaluation, memory that was just freed is there in the next round.
@@ -310,6 +321,7 @@ export class Scheduler {
 
   /** Gives back the memory of a sequence, whose full blocks the prefix cache may keep. */
   #release(sequence: Sequence): void {
+    this.#steps.release(sequence);
     this.#pool.publish(sequence);
     this.#pool.release(sequence);
     this.#freed.resolve();

@@ -4,6 +4,7 @@
 import { IMAGE_TOKEN, type ResolvedSampling } from "../../kernels/mod.ts";
 import { type CancelFlag, cancellable, CancelledError } from "../cancellation.ts";
 import type { StoredBlock } from "../block_store/mod.ts";
+import type { DraftLength, Proposal } from "./drafter.ts";
 import { PromptLookup } from "./prompt_lookup.ts";
 import { type PromptItem, PromptRuns, type TokenKey, tokensOf } from "../prompt/mod.ts";
 
@@ -110,8 +111,14 @@ export class Sequence {
   blocks: number[] = [];
   /** How many of the first blocks are full and in the prefix cache, so that they are read-only. */
   knownBlocks = 0;
-  /** Makes its drafts. */
+  /** Makes drafts from what stood before. */
   readonly lookup = new PromptLookup();
+  /** How long the drafts of others are; missing where there are none for it. */
+  draftLength: DraftLength | undefined;
+  /** The last draft of another. */
+  proposal: Proposal | undefined;
+  /** Whether the draft under way is another's. */
+  isProposed = false;
   /** Whether a draft is under way: what is submitted is known when its tokens are. */
   isDrafting = false;
   /** Where its states before a draft are kept, and what was submitted then. */
@@ -162,7 +169,8 @@ export class Sequence {
   /** Whether the host has to read its next token before another step can be made. */
   get awaitsToken(): boolean {
     if (!this.decoding || this.underWay === 0) return false;
-    return this.isStepwise || this.isDrafting || this.draft(1).length > 0;
+    if (this.isStepwise || this.isDrafting || this.draft(1).length > 0) return true;
+    return (this.draftLength?.at(this.tokens.length + 1) ?? 0) > 0;
   }
 
   /** Whether the next step gives it a token for one row. */
@@ -170,13 +178,15 @@ export class Sequence {
     return this.decoding || this.unfed === 1;
   }
 
-  /** What may follow its tokens, at most `most`. */
+  /** What may follow its tokens, at most `most`: what followed them before, else what another drafted. */
   draft(most: number): readonly number[] {
     const count = Math.min(most, this.request.draftTokens ?? Infinity);
     if (count <= 0) return [];
-    const draft = this.lookup.draft(this.tokens, count);
-    const image = draft.findIndex((token) => token >= IMAGE_TOKEN);
-    return image < 0 ? draft : draft.slice(0, image);
+    const found = this.lookup.draft(this.tokens, count);
+    this.isProposed = found.length === 0 && this.proposal?.after === this.tokens.length;
+    if (this.isProposed) return this.proposal!.tokens.slice(0, count);
+    const image = found.findIndex((token) => token >= IMAGE_TOKEN);
+    return image < 0 ? found : found.slice(0, image);
   }
 
   /** Whether nobody wants it any more; its flags are set by other threads, at any time. */

@@ -6,6 +6,7 @@
 import { NO_TOKEN } from "../../kernels/mod.ts";
 import { NotFiniteError, TapError } from "../errors.ts";
 import { DraftCost } from "./draft_cost.ts";
+import { type Drafter, DraftLength } from "./drafter.ts";
 import { PlanCache } from "./plan_cache.ts";
 import { chooseChunks, type Chunk } from "./planner.ts";
 import type { PromptPace } from "./prompt_pace.ts";
@@ -54,17 +55,23 @@ export class Steps {
   /** Most tokens of the next submit: settled with the one before, when the next is recorded. */
   #tokensPerSubmit = 1;
   readonly #draftCost = new DraftCost();
+  readonly #drafter: Drafter | undefined;
 
-  /** @param chunkSize most prompt tokens per step */
+  /**
+   * @param chunkSize most prompt tokens per step
+   * @param drafter drafts where nothing stood before that may follow again; missing: nobody
+   */
   constructor(
     executor: StepExecutor,
     pool: SequencePool,
     chunkSize: number,
     owner: StepsOwner,
     pace: PromptPace,
+    drafter?: Drafter,
   ) {
     this.#executor = executor;
     this.#pool = pool;
+    this.#drafter = drafter;
     this.#plans = new PlanCache(executor.tileRows);
     this.#chunkSize = chunkSize;
     this.#owner = owner;
@@ -74,6 +81,25 @@ export class Steps {
   /** Says that the next submit is the first: nothing is under way. */
   begin(): void {
     this.#pace.begin();
+  }
+
+  /** Prepares a new sequence for drafts, which others make. */
+  welcome(sequence: Sequence): void {
+    const { draftTokens } = sequence.request;
+    if (!this.#drafter || draftTokens === 0) return;
+    sequence.draftLength = new DraftLength(() => this.#draftCost.withModel, draftTokens);
+  }
+
+  /** Has drafts made for the next step. */
+  async draft(running: readonly Sequence[]): Promise<void> {
+    if (!this.#drafter || this.#executor.isObserved) return;
+    const { steps, milliseconds } = await this.#drafter.prepare(running);
+    this.#draftCost.measureDrafting(steps, milliseconds);
+  }
+
+  /** Drops what was kept for the drafts of a sequence that gives back its memory. */
+  release(sequence: Sequence): void {
+    this.#drafter?.release(sequence);
   }
 
   /** Plans and submits the next step, once or repeatedly; undefined where no sequence can run now. */
@@ -315,7 +341,11 @@ export class Steps {
     sequence.drafted += draft.length;
     sequence.draftsAccepted += accepted;
     if (sequence.ended) return;
-    sequence.lookup.learn(sequence.tokens, draft.length, accepted, this.#draftCost.ofRow);
+    if (sequence.isProposed) {
+      sequence.draftLength?.learn(sequence.tokens.length, draft.length, accepted);
+    } else {
+      sequence.lookup.learn(sequence.tokens, draft.length, accepted, this.#draftCost.ofRow);
+    }
     this.#pool.endDraft(sequence, sequence.submitted === known + draft.length);
   }
 

@@ -4,9 +4,9 @@
 
 import { PromptLookup } from "../../../engine/run/prompt_lookup.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
-import type { ConstraintFork, TokenConstraint } from "../../../engine/run/sequence.ts";
-import { allowedFrom, continuation, FakeRunner, nextToken } from "./fake_runner.ts";
-import { add, promptOf, type Run } from "./scheduler_runs.ts";
+import type { ConstraintFork } from "../../../engine/run/sequence.ts";
+import { continuation, FakeRunner, nextToken } from "./fake_runner.ts";
+import { add, ByThrees, promptOf, type Run } from "./scheduler_runs.ts";
 import { assert, assertEquals } from "@std/assert";
 
 /** A runner whose tokens are mostly those of a text that goes around. */
@@ -68,42 +68,6 @@ for (const states of [{}, { stateCopies: 12 }]) {
     const runs = prompts.map((prompt, i) => add(scheduler, prompt, 100 + 20 * i));
     for (const [i, run] of runs.entries()) await check(runner, run, prompts[i], 100 + 20 * i);
   });
-}
-
-/** Only tokens of the place's remainder by three may come, and after every fifth one two zeros must. */
-class ByThrees implements TokenConstraint {
-  constructor(public place = 0) {}
-
-  mask(): Uint32Array<ArrayBuffer> {
-    const mask = new Uint32Array(8);
-    for (let t = this.place % 3; t < 256; t += 3) mask[t >>> 5]! |= 1 << (t & 31);
-    return mask;
-  }
-
-  forced(most: number): number[] {
-    return this.place % 7 === 5 ? [0, 0].slice(0, most) : [];
-  }
-
-  fork(): ConstraintFork {
-    const fork = new ByThrees(this.place);
-    return Object.assign(fork, {
-      accept(token: number) {
-        const isForced = fork.place % 7 >= 5;
-        if (isForced ? token !== 0 : token % 3 !== fork.place % 3) return false;
-        fork.place++;
-        return true;
-      },
-    });
-  }
-
-  static textOf(runner: RepeatingRunner, prompt: readonly number[], count: number): number[] {
-    const tokens = [...prompt];
-    for (let place = 0; place < count; place++) {
-      const mask = new ByThrees(place).mask();
-      tokens.push(place % 7 >= 5 ? 0 : allowedFrom(runner.follow(tokens), mask));
-    }
-    return tokens.slice(prompt.length);
-  }
 }
 
 for (const states of [{}, { stateCopies: 12 }]) {

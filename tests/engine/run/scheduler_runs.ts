@@ -3,8 +3,13 @@
 import type { PromptItem } from "../../../engine/prompt/prompt_images.ts";
 import type { BlockTiers } from "../../../engine/run/offload.ts";
 import { Scheduler } from "../../../engine/run/scheduler.ts";
-import type { Sequence, SequenceEnd, TokenConstraint } from "../../../engine/run/sequence.ts";
-import { FakeRunner, type FakeRunnerOptions } from "./fake_runner.ts";
+import type {
+  ConstraintFork,
+  Sequence,
+  SequenceEnd,
+  TokenConstraint,
+} from "../../../engine/run/sequence.ts";
+import { allowedFrom, FakeRunner, type FakeRunnerOptions } from "./fake_runner.ts";
 
 /** A sequence on its way. */
 export interface Run {
@@ -45,6 +50,7 @@ export function add(
   maxTokens: number,
   accept: (count: number) => boolean = () => true,
   constraint?: TokenConstraint,
+  more: Partial<Sequence["request"]> = {},
 ): Run {
   const { promise: ended, resolve: end } = Promise.withResolvers<SequenceEnd>();
   const tokens: number[] = [];
@@ -59,6 +65,43 @@ export function add(
     accept: (token) => accept(tokens.push(token)),
     end,
     ...(constraint && { constraint }),
+    ...more,
   });
   return { tokens, told, sequence, ended, cachedTokens: () => cachedTokens };
+}
+
+/** Only tokens of the place's remainder by three may come, and after every fifth one two zeros must. */
+export class ByThrees implements TokenConstraint {
+  constructor(public place = 0) {}
+
+  mask(): Uint32Array<ArrayBuffer> {
+    const mask = new Uint32Array(8);
+    for (let t = this.place % 3; t < 256; t += 3) mask[t >>> 5]! |= 1 << (t & 31);
+    return mask;
+  }
+
+  forced(most: number): number[] {
+    return this.place % 7 === 5 ? [0, 0].slice(0, most) : [];
+  }
+
+  fork(): ConstraintFork {
+    const fork = new ByThrees(this.place);
+    return Object.assign(fork, {
+      accept(token: number) {
+        const isForced = fork.place % 7 >= 5;
+        if (isForced ? token !== 0 : token % 3 !== fork.place % 3) return false;
+        fork.place++;
+        return true;
+      },
+    });
+  }
+
+  static textOf(runner: FakeRunner, prompt: readonly number[], count: number): number[] {
+    const tokens = [...prompt];
+    for (let place = 0; place < count; place++) {
+      const mask = new ByThrees(place).mask();
+      tokens.push(place % 7 >= 5 ? 0 : allowedFrom(runner.follow(tokens), mask));
+    }
+    return tokens.slice(prompt.length);
+  }
 }

@@ -1,0 +1,118 @@
+// The draft model of a model: a smaller one with the same vocabulary, which guesses the next tokens. It
+// is on the same devices, with as many sequences and as many tokens in its KV cache.
+
+import { BLOCK, type CacheTypes } from "../../kernels/mod.ts";
+import { UnsupportedModelError } from "../errors.ts";
+import { type GgufFile, MetadataReader, readGguf } from "../gguf/mod.ts";
+import { architectureOf } from "../models/registry.ts";
+import { checkLayers, Config } from "../nn/mod.ts";
+import { ModelDrafter, tokenBytes } from "../run/mod.ts";
+import { viewAsDecoder } from "../vision/mod.ts";
+import { type Placement, wholeOn } from "../weights/mod.ts";
+import { type BuildOptions, buildRunner } from "./build_runner.ts";
+
+/**
+ * Tokens by which two vocabularies may differ in number. Models of one family fill the last rows of
+ * their embeddings up to different sizes; what stands there never comes in a text.
+ */
+const MOST_PADDING = 1024;
+
+/** The sizes of the model that it drafts for. */
+export interface DraftedModel {
+  readonly slots: number;
+  /** Window in tokens. */
+  readonly context: number;
+  readonly chunkSize: number;
+  readonly cacheTypes: CacheTypes;
+  readonly cacheBlocks: number;
+}
+
+/**
+ * Loads a draft model.
+ *
+ * @param gguf the model that it drafts for
+ * @param path the draft model's file
+ * @throws {UnsupportedModelError} where it cannot draft for that model, with the reason
+ */
+export async function loadDraftModel(
+  gguf: GgufFile,
+  path: string,
+  { top }: Placement,
+  { slots, context, chunkSize, cacheTypes, cacheBlocks }: DraftedModel,
+  options: Pick<BuildOptions, "exact" | "onProgress" | "signal" | "openTensors">,
+): Promise<ModelDrafter> {
+  const draft = viewAsDecoder(await readGguf(path));
+  const metadata = new MetadataReader(draft);
+  const architecture = metadata.string("general.architecture");
+  if (architectureOf(architecture).encoder) {
+    throw refusal(gguf, draft, "it is a model for embeddings, which writes no text");
+  }
+  const vocabulary = commonVocabulary(gguf, draft);
+  const config = new Config(metadata, draft.path, architecture);
+  checkLayers(draft, config);
+  const { maxBindingSize, maxBufferSize } = top.profile;
+  const { largest } = tokenBytes(config, cacheTypes);
+  const fitting = Math.floor(
+    Math.min(maxBindingSize, maxBufferSize) / Math.max(1, largest * BLOCK),
+  );
+  const blocks = Math.min(cacheBlocks, fitting);
+  const window = Math.min(context, config.countOr("context_length", context));
+  const { network, runner } = await buildRunner(draft, wholeOn(top), {
+    ...options,
+    config,
+    cacheTypes,
+    cacheBlocks: blocks,
+    limits: { rows: chunkSize + slots, outputs: slots, slots, context: window },
+    wholeImages: false,
+    window,
+  });
+  await network.prepare();
+  await runner.prepare();
+  return new ModelDrafter(runner, { cacheBlocks: blocks, chunkSize, vocabulary });
+}
+
+/**
+ * The number of tokens that two models have in common, which is all of them but for padding.
+ *
+ * @throws {UnsupportedModelError} where their tokens differ
+ */
+export function commonVocabulary(gguf: GgufFile, draft: GgufFile): number {
+  for (const key of ["tokenizer.ggml.model", "tokenizer.ggml.pre"]) {
+    const [one, other] = [gguf, draft].map(({ metadata }) => metadata[key] ?? "none");
+    if (one !== other) {
+      throw refusal(gguf, draft, `its ${key} is "${other}", and the model's is "${one}"`);
+    }
+  }
+  const [pieces, others] = [gguf, draft].map(piecesOf);
+  const [size, otherSize] = [sizeOf(gguf, pieces), sizeOf(draft, others)];
+  if (Math.abs(size - otherSize) > MOST_PADDING) {
+    throw refusal(gguf, draft, `it has ${otherSize} tokens, and the model has ${size}`);
+  }
+  const common = Math.min(size, otherSize);
+  for (let token = 0; token < common; token++) {
+    const [piece, other] = [pieces[token], others[token]];
+    if (piece === other) continue;
+    const [name, otherName] = [piece, other].map((text) => JSON.stringify(text ?? "none"));
+    throw refusal(gguf, draft, `its token ${token} is ${otherName}, and the model's is ${name}`);
+  }
+  return common;
+}
+
+function piecesOf({ metadata }: GgufFile): readonly unknown[] {
+  const pieces = metadata["tokenizer.ggml.tokens"];
+  return Array.isArray(pieces) ? pieces : [];
+}
+
+/** Tokens of a model. One without a list of them, as tests have it, says their number. */
+function sizeOf(gguf: GgufFile, pieces: readonly unknown[]): number {
+  const metadata = new MetadataReader(gguf);
+  const architecture = metadata.string("general.architecture");
+  return pieces.length || metadata.optionalCount(`${architecture}.vocab_size`, 0);
+}
+
+function refusal(gguf: GgufFile, draft: GgufFile, reason: string): UnsupportedModelError {
+  return new UnsupportedModelError(
+    `Cannot draft for "${gguf.path}" with "${draft.path}": ${reason}; ` +
+      "a draft model has to be a smaller model of the same family, with the same vocabulary",
+  );
+}
