@@ -1,25 +1,24 @@
-// The errors of the tokenizer layer: what is wrong with a vocabulary, and why a chat template
-// gave no prompt.
+// The errors of the tokenizer layer: faults of a vocabulary, and failures of chat templates.
 
-/** A vocabulary that cannot be used as asked: unsupported, broken, or without text. */
+/** The error of a vocabulary that cannot be used: unsupported, broken, or without text. */
 export class TokenizerError extends Error {
   /** Name of the class. */
   override name = "TokenizerError";
 }
 
 /**
- * Why a chat template gave no prompt: it does not parse, it refused the conversation through
- * `raise_exception` (the caller's messages are at fault), it failed while it ran, or it would have
- * taken more work or memory for these messages than a rendering may.
+ * Why a chat template gave no prompt. "syntax": it does not parse. "refused": it called
+ * `raise_exception`, because the caller's messages do not suit it. "failed": it failed while it
+ * ran. "limit": it needs more work or memory for these messages than a rendering may take.
  */
 export type ChatTemplateFault = "syntax" | "refused" | "failed" | "limit";
 
-/** A chat template gave no prompt; `fault` says whose doing it is. */
+/** The error of a chat template that gave no prompt. */
 export class ChatTemplateError extends Error {
   /** Name of the class. */
   override name = "ChatTemplateError";
 
-  /** Says why there is no prompt. @param fault whose doing it is */
+  /** @param fault why there is no prompt */
   constructor(readonly fault: ChatTemplateFault, message: string, options?: ErrorOptions) {
     super(message, options);
   }

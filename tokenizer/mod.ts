@@ -1,5 +1,5 @@
-// The tokenizer layer: vocabularies of GGUF files and chat templates. A leaf: it knows no files,
-// no models and no GPU.
+// The tokenizer layer: vocabularies of GGUF files, and chat templates. It imports no other layer,
+// and knows no files, models or devices.
 
 export { createChatTemplate } from "./template/chat_template.ts";
 export type {

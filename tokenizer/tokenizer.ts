@@ -1,6 +1,6 @@
-// A vocabulary of a GGUF file as a tokenizer: text to token ids and back. It cuts out the special
-// tokens and puts BOS and EOS; the text between is the business of the vocabulary's algorithm.
-// Ids agree with llama.cpp, which the conformance tests check.
+// A tokenizer from the vocabulary in a GGUF file: text to token ids and back. It finds special
+// tokens and adds BOS and EOS; the vocabulary's algorithm encodes the text between. Ids agree with
+// llama.cpp, which the conformance tests check.
 
 import type { Algorithm, Poll } from "./algorithms/algorithm.ts";
 import { BytePairEncoding } from "./algorithms/bpe/bpe.ts";
@@ -17,23 +17,25 @@ import { WordPiece } from "./algorithms/wordpiece.ts";
 
 /** How text becomes tokens. */
 export interface EncodeOptions {
-  /** Whether control tokens written in the text become tokens: never in data. Default true. */
+  /** Whether control tokens in the text become tokens. Those in data never do. Default true. */
   special?: boolean;
-  /** Put BOS before where the vocabulary wants it and the text has none. Default false. */
+  /** Whether to begin with BOS if the vocabulary wants it and the text has none. Default false. */
   bos?: boolean;
-  /** Put EOS (BERT: its separator) after where the vocabulary wants it. Default false. */
+  /** Whether to end with EOS (BERT: the separator) if the vocabulary wants it. Default false. */
   eos?: boolean;
 }
 
 /** How tokens become text. */
 export interface DecodeOptions {
-  /** Whether control tokens show as their piece; without they give no text. Default false. */
+  /** Whether control tokens become their pieces instead of no text. Default false. */
   special?: boolean;
 }
 
 /** How a stream of tokens becomes text. */
 export interface StreamDecoderOptions extends DecodeOptions {
-  /** The stream begins a text: a space that encoding put before it goes. Default false. */
+  /**
+   * Whether the stream begins a text, so that a space that encoding adds is removed. Default false.
+   */
   textStart?: boolean;
 }
 
@@ -43,35 +45,35 @@ export interface Tokenizer {
   readonly vocabularySize: number;
   /** False for a vocabulary of ids only: encode and decode throw. */
   readonly hasText: boolean;
-  /** Token that begins a text. */
+  /** The token that begins a text. */
   readonly bosToken?: number;
-  /** Token that ends a text. */
+  /** The token that ends a text. */
   readonly eosToken?: number;
   /** The tokens that end an answer: EOS, end of turn, end of message, and their like. */
   readonly endOfGeneration: ReadonlySet<number>;
   /** Whether prompts of this vocabulary begin with BOS. */
   readonly addBos: boolean;
-  /** What had to be guessed about the vocabulary, as sentences for a log; mostly none. */
+  /** What was guessed about the vocabulary, as sentences for a log; mostly empty. */
   readonly warnings: readonly string[];
-  /** Token ids of `text`. Throws TokenizerError where the vocabulary has no text. */
+  /** Token ids of `text`. Errors: TokenizerError if the vocabulary has no text. */
   encode(text: Text, options?: EncodeOptions): number[];
-  /** The text of `tokens`, the inverse of encode. Throws TokenizerError on an id out of range. */
+  /** The text of `tokens`, the inverse of encode. Errors: TokenizerError for an id out of range. */
   decode(tokens: Iterable<number>, options?: DecodeOptions): string;
-  /** The bytes that a token stands for, control tokens as their piece in UTF-8. */
+  /** The bytes that a token stands for. For control tokens, their piece in UTF-8. */
   tokenBytes(token: number): Uint8Array;
-  /** The piece as the vocabulary writes it. */
+  /** The piece in the spelling of the vocabulary. */
   piece(token: number): string;
-  /** Whether a token controls (BOS, end of turn) and gives no text. */
+  /** Whether it is a control token (BOS, end of turn), which gives no text. */
   isControl(token: number): boolean;
-  /** Decodes a token at a time. */
+  /** A decoder that takes one token at a time. */
   streamDecoder(options?: StreamDecoderOptions): StreamDecoder;
 }
 
 /**
  * Makes the tokenizer of a GGUF file from its key-value pairs.
  *
- * @param poll called often while a text is encoded; what it throws ends that
- * Throws TokenizerError where they describe none that is supported, or contradict themselves.
+ * @param poll called often while a text is encoded; an error from it ends the encoding
+ * @throws TokenizerError if they describe no supported vocabulary, or contradict themselves
  */
 export function createTokenizer(metadata: Metadata, poll: Poll = () => {}): Tokenizer {
   return new GgufTokenizer(metadata, poll);
@@ -82,7 +84,7 @@ const encoder = new TextEncoder();
 
 type MakeAlgorithm = (vocabulary: Vocabulary, metadata: Metadata, poll: Poll) => Algorithm;
 
-/** The algorithm of each `tokenizer.ggml.model`; null where a vocabulary has ids only. */
+/** The algorithm of each `tokenizer.ggml.model`; null for vocabularies of ids only. */
 const algorithms: ReadonlyMap<string, MakeAlgorithm | null> = new Map<string, MakeAlgorithm | null>(
   [
     ["llama", (...parts) => new SentencePiece(...parts)],
@@ -115,7 +117,9 @@ function createAlgorithm(
   return make?.(vocabulary, metadata, poll);
 }
 
-/** The text with lone surrogates replaced. Its length is the same, so that spans of data still fit. */
+/**
+ * The text with lone surrogates replaced. Its length is the same, so the spans of data still fit.
+ */
 function wellFormed(text: Text): Text {
   return withSpansOf(plain(text).toWellFormed(), text);
 }

@@ -1,32 +1,37 @@
-// What a tokenization algorithm is to the tokenizer: text that holds no special token to ids, and
-// a normal piece back to bytes. One implementation per file: bpe.ts, sentencepiece.ts, unigram.ts,
+// The interface of tokenization algorithms: from text without special tokens to ids, and from a
+// normal piece back to bytes. Implementations: bpe/bpe.ts, sentencepiece.ts, unigram.ts,
 // wordpiece.ts.
 
-/** Called often in the midst of long work; what it throws ends that. */
+/** Called often during long work. An error from it ends the work. */
 export type Poll = () => void;
 
-/** Characters or joins between two polls, where each takes some nanoseconds: less than a millisecond. */
+/**
+ * Characters or joins between two polls. Each takes some nanoseconds, so this is less than a
+ * millisecond.
+ */
 export const POLL_STEPS = 4096;
 
-/** How a vocabulary splits text. Special tokens are cut out before and never reach it. */
+/** The algorithm of a vocabulary. Special tokens never reach it. */
 export interface Algorithm {
-  /** Appends the ids of `text`. `isFirst`: it begins the input or follows a special token. */
+  /**
+   * Appends the ids of `text`. `isFirst`: whether it begins the input or follows a special token.
+   */
   encode(text: string, isFirst: boolean, ids: number[]): void;
   /** The bytes that a piece of kind "normal" stands for. */
   bytesOf(piece: string): Uint8Array;
-  /** Whether the encoding of a text begins with a space that the text does not have. */
+  /** Whether encoding a text adds a space at its beginning. */
   readonly addsSpacePrefix: boolean;
-  /** What the algorithm's vocabularies assume where the metadata is silent. */
+  /** The defaults for keys that the metadata lacks. */
   readonly defaults: {
     readonly addBos: boolean;
     readonly addEos?: boolean;
     readonly bosToken?: number | undefined;
     readonly eosToken?: number | undefined;
   };
-  /** Texts begin with BOS even where the metadata says otherwise. */
+  /** Whether texts begin with BOS even if the metadata says otherwise. */
   readonly requiresBos?: boolean;
-  /** Ends every text, whatever the metadata says of EOS. */
+  /** The token that ends every text, whatever the metadata says about EOS. */
   readonly separator?: number | undefined;
-  /** What it had to guess, as a sentence. */
+  /** What was guessed, as a sentence. */
   readonly warning?: string;
 }

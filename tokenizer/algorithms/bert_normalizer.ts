@@ -1,7 +1,8 @@
-// How BERT sees a character before WordPiece: what it becomes, and whether it ends a word, stands
-// alone or does not count. Answers are kept, because Unicode properties are slow to ask for.
-// Devlin et al. 2019, BasicTokenizer; details in the reading of llama.cpp, which takes the first
-// character of a decomposition and drops the others, accents or not.
+// BERT's normalization of characters before WordPiece: what each becomes, and whether it is a
+// letter, separates words, is a word of its own, or is dropped. Results are cached, because Unicode
+// properties are slow. Devlin et al. 2019, BasicTokenizer; the details are those of llama.cpp,
+// which keeps the first character of a decomposition and drops the others, whether they are accents
+// or not.
 
 const blank = /^\p{White_Space}$/u;
 const ignored = /^[\0\uFFFD\p{Cc}\p{Cf}\p{Co}\p{Cs}]$/u;
@@ -10,17 +11,17 @@ const punctuation = /^(?:\p{P}|[$+<=>^`|~])$/u;
 const ideograph =
   /^[\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\u{20000}-\u{2A6DF}\u{2A700}-\u{2B81F}\u{2B920}-\u{2CEAF}\u{2F800}-\u{2FA1F}]$/u;
 
-/** What a character is to BERT; above 0, so that 0 can say that it is not known yet. */
+/** BERT's classes of characters. They are above 0, because 0 means "not known yet". */
 export const CharacterClass = { letter: 1, blank: 2, ignored: 3, alone: 4 } as const;
 
-/** Bits of a code point. */
+/** Bits for a code point. */
 const CODE_POINT = 21;
 
-/** Lower case and accents, as a vocabulary wants them. */
+/** Normalizes case and accents, as a vocabulary wants it. */
 export class BertNormalizer {
   readonly #lowercases: boolean;
   readonly #stripsAccents: boolean;
-  /** By code point: its class above the code point that it becomes; 0 where it is not known yet. */
+  /** For each code point its class, above the code point that it becomes; 0 if not known yet. */
   readonly #known = new Uint32Array(0x110000);
 
   constructor(lowercases: boolean, stripsAccents: boolean) {
@@ -28,12 +29,12 @@ export class BertNormalizer {
     this.#stripsAccents = stripsAccents;
   }
 
-  /** One of `CharacterClass`. */
+  /** The class of a character, one of `CharacterClass`. */
   classOf(codePoint: number): number {
     return this.#read(codePoint) >>> CODE_POINT;
   }
 
-  /** The code point that stands for it. */
+  /** The code point that a character becomes. */
   normalized(codePoint: number): number {
     return this.#read(codePoint) & (1 << CODE_POINT) - 1;
   }
@@ -57,7 +58,7 @@ export class BertNormalizer {
   }
 }
 
-/** What follows the first code point of a decomposition is an accent, which is dropped anyway. */
+/** The code points after the first one of a decomposition are accents, which are dropped. */
 function firstOf(text: string): string {
   return String.fromCodePoint(text.codePointAt(0)!);
 }

@@ -1,35 +1,35 @@
-// SentencePiece's table of normalization (`tokenizer.ggml.precompiled_charsmap`): which sequences of
-// bytes are replaced by which. It replaces; what becomes of spaces is the business of unigram.ts.
-// Format: the length of a double array in bytes (u32, little-endian), the array, then the
-// replacements, each ended by a zero byte. Kanda 2018 describes arrays whose edges are XORed like
-// these; the packing of a unit in 32 bits is that of the Darts-clone library.
+// SentencePiece's normalization table (`tokenizer.ggml.precompiled_charsmap`): sequences of bytes
+// and their replacements. unigram.ts handles spaces. Format: the length of a double array in bytes
+// (u32, little-endian), the array, and the replacements, each ended by a zero byte. Kanda 2018
+// describes arrays with XORed edges like these; the packing into 32 bits is that of the Darts-clone
+// library.
 
 import { TokenizerError } from "../errors.ts";
 
-/** A replacement of the longest sequence that begins at a place. */
+/** The replacement of the longest sequence that begins at a place. */
 export interface Replacement {
-  /** Number of bytes that are replaced; 0 where there is nothing to replace. */
+  /** Number of bytes that are replaced; 0 if nothing is. */
   length: number;
-  /** Where it lies in `Charsmap.bytes`. */
+  /** Start of the replacement in `Charsmap.bytes`. */
   start: number;
-  /** Where it ends. */
+  /** End of the replacement. */
   end: number;
 }
 
-/** A unit of the double array, unpacked. */
+/** Fields of a unit of the double array. */
 const offsetOf = (unit: number) => (unit >>> 10) << ((unit & 1 << 9) >>> 6);
 const hasValue = (unit: number) => (unit & 1 << 8) !== 0;
-/** The byte that leads to a unit; units that hold a value have bit 31 set and match none. */
+/** The byte that leads to a unit. Units with a value have bit 31 set, so they match no byte. */
 const labelOf = (unit: number) => unit & (1 << 31 | 0xff);
 const valueOf = (unit: number) => unit & 0x7fffffff;
 
-/** Replacements by the bytes that they replace. */
+/** A table of replacements. */
 export class Charsmap {
-  /** What replacements are ranges of. */
+  /** The bytes of which replacements are ranges. */
   readonly bytes: Uint8Array;
   readonly #units: Uint32Array;
 
-  /** Throws TokenizerError where the table is cut short. */
+  /** Reads the table. Errors: TokenizerError if it is cut short. */
   constructor(table: Uint8Array) {
     const view = new DataView(table.buffer, table.byteOffset, table.byteLength);
     const size = table.length < 4 ? Infinity : view.getUint32(0, true);
@@ -45,7 +45,10 @@ export class Charsmap {
     this.bytes = table.subarray(4 + size);
   }
 
-  /** Finds what replaces the longest sequence at `start` of `text`. A broken table ends the search. */
+  /**
+   * Finds the replacement of the longest sequence at `start` of `text`. In a damaged table it finds
+   * none.
+   */
   match(text: Uint8Array, start: number, found: Replacement): void {
     const units = this.#units;
     found.length = 0;

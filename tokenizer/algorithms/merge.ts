@@ -1,24 +1,26 @@
-// The loop that SentencePiece and byte pair encoding share: start from single characters and keep
-// joining the best two neighbours. It knows neither pieces nor ids, only which join is how good.
-// Linked list and heap make it n log n, so that a hostile text cannot stall it.
-// Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units".
+// The loop that SentencePiece and byte pair encoding share: starting from single characters, it
+// keeps joining the best pair of neighbours. It knows neither pieces nor ids, only the rank of each
+// join. With a linked list and a heap it takes n log n steps, so that a hostile text cannot stall
+// it. Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units".
 
 import { type Poll, POLL_STEPS } from "./algorithm.ts";
 
-/** Which neighbours join. Symbols are named by where they start. */
+/** Tells which neighbours to join. Symbols are identified by their start. */
 export interface Joins {
-  /** Rank of joining `[left, right)` with `[right, end)`, lower first, below 2^24; -1: never. */
+  /** Rank of joining `[left, right)` with `[right, end)`, lower first, below 2^24. -1: never. */
   rankOf(left: number, right: number, end: number): number;
-  /** Called after a join of this rank: its result is the symbol that starts at `left`. */
+  /** Called after a join of this rank. The result is the symbol that starts at `left`. */
   onJoin(left: number, rank: number): void;
 }
 
-/** Ranks and places share one number: 24 bits and 29, which the longest string of V8 needs. */
+/**
+ * Rank and place are packed into one number: 24 bits and 29, enough for the longest string of V8.
+ */
 const PLACES = 2 ** 29;
 
-/** The symbols that a text is made of, from single ones on to those that nothing joins. */
+/** The symbols of a text, from single characters to those that cannot be joined further. */
 export class SymbolList {
-  /** Where a symbol ends; 0 where none starts any more. */
+  /** End of the symbol that starts at a place; 0 if none starts there any more. */
   #ends = new Int32Array(64);
   #previous = new Int32Array(64);
   /** Rank of joining a symbol with the next one. */
@@ -35,7 +37,7 @@ export class SymbolList {
 
   /** Starts a text of at most `length` units. */
   reset(length: number): void {
-    this.#queue.clear(); // What polls may have ended the join before.
+    this.#queue.clear(); // An earlier join may have been ended by a poll's error.
     if (length > this.#ends.length) {
       const capacity = Math.max(length, 2 * this.#ends.length);
       this.#ends = new Int32Array(capacity);
@@ -55,12 +57,12 @@ export class SymbolList {
     this.#length = end;
   }
 
-  /** Where the symbol that starts at `start` ends. */
+  /** The end of the symbol that starts at `start`. */
   endOf(start: number): number {
     return this.#ends[start]!;
   }
 
-  /** Joins neighbours, lowest rank first and leftmost among equals, until no join has a rank. */
+  /** Joins neighbours, lowest rank first, leftmost first among equals, until none can be joined. */
   join(joins: Joins): void {
     const ends = this.#ends;
     const previous = this.#previous;
@@ -73,7 +75,7 @@ export class SymbolList {
       if (joined % POLL_STEPS === 0) this.#poll();
       const rank = Math.floor(key / PLACES);
       const left = key - rank * PLACES;
-      if (ends[left] === 0 || ranks[left] !== rank) continue; // one side has changed since
+      if (ends[left] === 0 || ranks[left] !== rank) continue; // outdated: one of the two has changed
       const right = ends[left]!;
       const end = ends[right]!;
       ends[left] = end;
@@ -85,7 +87,7 @@ export class SymbolList {
     }
   }
 
-  /** Queues the join of the symbol at `left` with the next one, if there is one. */
+  /** Queues the join of the symbol at `left` with the next one, if it is possible. */
   #consider(left: number, joins: Joins): void {
     const right = this.#ends[left]!;
     const rank = right < this.#length ? joins.rankOf(left, right, this.#ends[right]!) : -1;
@@ -94,7 +96,7 @@ export class SymbolList {
   }
 }
 
-/** A binary heap of numbers that are not negative, lowest first. */
+/** A binary heap of non-negative numbers, lowest first. */
 class JoinQueue {
   #heap = new Float64Array(64);
   #size = 0;
@@ -120,7 +122,7 @@ class JoinQueue {
     heap[index] = key;
   }
 
-  /** The lowest number, or -1. */
+  /** Removes and returns the lowest number; -1 if empty. */
   pop(): number {
     if (this.#size === 0) return -1;
     const heap = this.#heap;

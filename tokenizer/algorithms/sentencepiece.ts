@@ -1,7 +1,7 @@
-// SentencePiece's BPE variant (`tokenizer.ggml.model` "llama"): neighbours join in the order of the
-// score of what they become, and characters without a piece fall back to their bytes.
-// Unigram vocabularies ("t5") are another algorithm: unigram.ts.
-// Kudo & Richardson 2018, "SentencePiece: A simple and language independent subword tokenizer".
+// SentencePiece's variant of BPE (`tokenizer.ggml.model` "llama"): neighbours are joined in the
+// order of the scores of the results, and characters without a piece become bytes. Unigram
+// vocabularies ("t5") have another algorithm: unigram.ts. Kudo & Richardson 2018, "SentencePiece: A
+// simple and language independent subword tokenizer".
 
 import type { Algorithm, Poll } from "./algorithm.ts";
 import { type Joins, SymbolList } from "./merge.ts";
@@ -10,12 +10,12 @@ import { RangeHashes } from "../tables/text_table.ts";
 import type { Vocabulary } from "../vocabulary/vocabulary.ts";
 import { WordCache } from "./word_cache.ts";
 
-/** What SentencePiece writes for a space: U+2581, lower one eighth block. */
+/** SentencePiece's character for a space: U+2581, lower one eighth block. */
 export const SPACE_MARK = "\u2581";
 
 const encoder = new TextEncoder();
 
-/** The score-merging algorithm over `vocabulary`. */
+/** The algorithm for one vocabulary. */
 export class SentencePiece implements Algorithm {
   readonly addsSpacePrefix: boolean;
   readonly defaults = { addBos: true, bosToken: 1, eosToken: 2 };
@@ -58,7 +58,7 @@ export class SentencePiece implements Algorithm {
 class PieceMerger implements Joins {
   readonly #vocabulary: Vocabulary;
   readonly #unknown: number | undefined;
-  /** Rank of each piece by its score: the best is 0. */
+  /** Rank of each piece by its score; the best has 0. */
   readonly #ranks: Int32Array;
   readonly #list: SymbolList;
   readonly #hashes: RangeHashes;
@@ -92,12 +92,12 @@ class PieceMerger implements Joins {
   rankOf(left: number, _right: number, end: number): number {
     if (end - left > this.#vocabulary.maximumPieceLength) return -1;
     const id = this.#vocabulary.find(this.#word, left, end, this.#hashes.of(left, end));
-    // A control piece is no word: what is spelled like one stays a text.
+    // Text that is spelled like a control piece is not that piece.
     return id < 0 || this.#vocabulary.isReserved(id) ? -1 : this.#ranks[id]!;
   }
 
   onJoin(): void {
-    // What a symbol is, its range says.
+    // A symbol is identified by its range, so there is nothing to record.
   }
 
   #encodeBytes(symbol: string, ids: number[]): void {
@@ -109,15 +109,15 @@ class PieceMerger implements Joins {
 }
 
 /**
- * An expression whose matches cover a text and which no piece crosses: a mark begins a word, unless
- * there are pieces with a mark inside.
+ * An expression that divides a text into words such that no piece crosses their borders. A space
+ * mark begins a word, unless some pieces have a mark inside.
  */
 function wordsOf(pieces: readonly string[]): RegExp {
   const isCrossed = pieces.some((piece) => /[^\u2581]\u2581/.test(piece));
   return isCrossed ? /[^]+/g : /\u2581*[^\u2581]+|\u2581+/g;
 }
 
-/** The rank of each piece by its score; equal scores share one. */
+/** The rank of each piece by its score. Equal scores have equal ranks. */
 function rankScores(vocabulary: Vocabulary): Int32Array {
   const scores = Float64Array.from(vocabulary.pieces, (_, id) => vocabulary.scoreOf(id));
   const rankOf = new Map<number, number>();

@@ -1,7 +1,7 @@
-// Unigram (`tokenizer.ggml.model` "t5"): of all ways to cut a text into pieces, the one whose log
-// probabilities have the largest sum. Found by Viterbi's algorithm over a prefix tree of the pieces.
-// Kudo 2018, "Subword Regularization"; normalization and unknown characters in the reading of
-// llama.cpp, whose token ids are the reference.
+// Unigram (`tokenizer.ggml.model` "t5"): of all ways to divide a text into pieces, the one with the
+// largest sum of log probabilities, found by Viterbi's algorithm over a prefix tree of the pieces.
+// Kudo 2018, "Subword Regularization". Normalization and unknown characters are as in llama.cpp,
+// whose token ids are the reference.
 
 import { type Algorithm, type Poll, POLL_STEPS } from "./algorithm.ts";
 import { Charsmap, type Replacement } from "./charsmap.ts";
@@ -10,14 +10,14 @@ import { SPACE_MARK } from "./sentencepiece.ts";
 import { ROOT, Trie } from "../tables/trie.ts";
 import { PieceKind, type Vocabulary } from "../vocabulary/vocabulary.ts";
 
-/** How much less likely an unknown character is than the least likely piece, as a logarithm. */
+/** Difference in log probability between the least likely piece and an unknown character. */
 const UNKNOWN_PENALTY = 10;
 const SPACE = 0x20;
 
 const encoder = new TextEncoder();
 const spaceMark = encoder.encode(SPACE_MARK);
 
-/** The most-likely-cut algorithm over `vocabulary`. Works on UTF-8, as its tables do. */
+/** The algorithm for one vocabulary. It works on UTF-8, as its tables do. */
 export class Unigram implements Algorithm {
   readonly addsSpacePrefix: boolean;
   readonly defaults = { addBos: false, addEos: true, eosToken: 1 };
@@ -31,7 +31,7 @@ export class Unigram implements Algorithm {
   readonly #scores: Float64Array;
   readonly #unknownScore: number;
 
-  /** Throws TokenizerError where the table of normalization is broken. */
+  /** Reads the tables. Errors: TokenizerError if the normalization table is damaged. */
   constructor(vocabulary: Vocabulary, metadata: Metadata, poll: Poll) {
     this.#poll = poll;
     const table = readBytes(metadata, "tokenizer.ggml.precompiled_charsmap");
@@ -46,7 +46,8 @@ export class Unigram implements Algorithm {
       const kind = vocabulary.kindOf(id);
       if (kind === PieceKind.normal) lowest = Math.min(lowest, vocabulary.scoreOf(id));
       else if (kind !== PieceKind.userDefined && kind !== PieceKind.unused) continue;
-      // User-defined pieces have the score of a certainty, so that they win over all others.
+      // User-defined pieces have the log probability of certainty, so that they win over all
+      // others.
       this.#scores[id] = kind === PieceKind.userDefined ? 0 : vocabulary.scoreOf(id);
       if (piece !== "") this.#pieces.insert(encoder.encode(piece), id);
     }
@@ -60,7 +61,7 @@ export class Unigram implements Algorithm {
     for (let end = bytes.length, last = 0; end > 0; end = starts[end]!) {
       const token = tokens[end]!;
       if (token >= 0) ids.push(token);
-      // A row of unknown characters is one unknown token.
+      // Adjacent unknown characters become one unknown token.
       else if (this.#unknown !== undefined && last >= 0) ids.push(this.#unknown);
       last = token;
     }
@@ -71,7 +72,7 @@ export class Unigram implements Algorithm {
     return encoder.encode(piece.replaceAll(SPACE_MARK, " "));
   }
 
-  /** For each place the last token of the best way there, -1 for an unknown one, and its start. */
+  /** For each place the last token of the best division up to it (-1 if unknown), and its start. */
   #findBest(bytes: Uint8Array): { tokens: Int32Array; starts: Int32Array } {
     const pieces = this.#pieces;
     const scores = this.#scores;
@@ -108,7 +109,7 @@ export class Unigram implements Algorithm {
     return { tokens, starts };
   }
 
-  /** Replaces what the table says, and writes spaces as their mark. */
+  /** Applies the normalization table, and replaces spaces by their mark. */
   #normalize(text: Uint8Array): Uint8Array {
     const output = new Output(text.length + text.length / 2);
     const replacement: Replacement = { length: 0, start: 0, end: 0 };
@@ -156,7 +157,7 @@ function reverse(ids: number[], from: number): void {
   }
 }
 
-/** Bytes that grow. */
+/** A buffer of bytes that grows. */
 class Output {
   #buffer: Uint8Array;
   #length = 0;

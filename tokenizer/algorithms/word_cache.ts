@@ -1,22 +1,22 @@
-// The tokens of words seen before. Words repeat: most of a text comes from here. Bounded; a full
-// cache starts anew, which costs less than tracking what is recent.
+// The tokens of words that were encoded before. Words repeat, so most of a text comes from here. A
+// full cache is emptied, which costs less than tracking which words are recent.
 
 import { TextTable } from "../tables/text_table.ts";
 
-/** Longer words hardly ever repeat. In UTF-16 units. */
+/** Longest word in the cache, in UTF-16 units. Longer ones hardly ever repeat. */
 const LONGEST_WORD = 32;
 const WORDS = 1 << 15;
 const UNITS = WORDS * 12;
 const TOKENS = WORDS * 6;
 
-/** Token ids by word. */
+/** A cache of token ids by word. */
 export class WordCache {
   readonly #words = new TextTable(WORDS, UNITS);
-  /** For each word the number of its tokens, then these. */
+  /** For each word the number of its tokens, followed by the tokens. */
   readonly #tokens = new Int32Array(TOKENS);
   #end = 0;
 
-  /** Appends the tokens of `text[start, end)` to `ids`. False where it has none. */
+  /** Appends the tokens of `text[start, end)` to `ids`. False if the word is not in the cache. */
   append(text: string, start: number, end: number, ids: number[]): boolean {
     if (end - start > LONGEST_WORD) return false;
     const place = this.#words.find(text, start, end);
@@ -27,7 +27,7 @@ export class WordCache {
     return true;
   }
 
-  /** Keeps what `ids` has from `from` on as the tokens of `word`. */
+  /** Stores `ids` from `from` on as the tokens of `word`. */
   keep(word: string, ids: readonly number[], from: number): void {
     if (word.length > LONGEST_WORD) return;
     const count = ids.length - from;

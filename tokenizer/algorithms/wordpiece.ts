@@ -1,7 +1,7 @@
-// WordPiece (`tokenizer.ggml.model` "bert"): words are normalized as BERT does and covered from the
-// left by the longest pieces; a word that cannot be covered whole is the unknown token.
-// GGUF marks the piece that begins a word with U+2581, where BERT's own files mark the others.
-// Devlin et al. 2019; details in the reading of llama.cpp, whose token ids are the reference.
+// WordPiece (`tokenizer.ggml.model` "bert"): each word is normalized as in BERT and divided into
+// the longest pieces from the left. A word that cannot be divided completely is the unknown token.
+// GGUF marks pieces that begin a word with U+2581, while BERT's own files mark the others. Devlin
+// et al. 2019; the details are those of llama.cpp, whose token ids are the reference.
 
 import { type Algorithm, type Poll, POLL_STEPS } from "./algorithm.ts";
 import { BertNormalizer, CharacterClass } from "./bert_normalizer.ts";
@@ -12,7 +12,7 @@ import type { Vocabulary } from "../vocabulary/vocabulary.ts";
 
 const encoder = new TextEncoder();
 
-/** The longest-match algorithm over `vocabulary`. */
+/** The algorithm for one vocabulary. */
 export class WordPiece implements Algorithm {
   readonly addsSpacePrefix = true;
   readonly defaults;
@@ -30,7 +30,7 @@ export class WordPiece implements Algorithm {
     this.#vocabulary = vocabulary;
     this.#unknown = special("unknown", 100);
     this.defaults = { addBos: true, bosToken: special("cls", 101) };
-    // The misspelling is that of the format.
+    // The format itself has this misspelling.
     this.separator = special("seperator", 102);
     const option = (name: string) => readBoolean(metadata, `tokenizer.ggml.normalizer.${name}`);
     const lowercases = option("lowercase") ?? true;
@@ -39,7 +39,7 @@ export class WordPiece implements Algorithm {
 
   encode(text: string, _isFirst: boolean, ids: number[]): void {
     const normalizer = this.#normalizer;
-    // Room for the mark, and normalized characters are no longer than two units.
+    // Large enough for the mark, because a normalized character has at most two units.
     const word = new Uint16Array(text.length * 2 + 1);
     word[0] = SPACE_MARK.charCodeAt(0);
     let length = 1;
@@ -68,7 +68,7 @@ export class WordPiece implements Algorithm {
     return encoder.encode(piece.replaceAll(SPACE_MARK, " "));
   }
 
-  /** Appends the tokens that cover a word, the longest first from the left. */
+  /** Appends the tokens of a word, the longest first from the left. */
   #cover(word: Uint16Array, length: number, ids: number[]): void {
     const pieces = this.#pieces ??= trieOf(this.#vocabulary);
     const before = ids.length;
@@ -102,7 +102,7 @@ function trieOf(vocabulary: Vocabulary): Trie {
   return trie;
 }
 
-/** Writes a character in UTF-16 at `end`; returns where it ends. */
+/** Writes a character in UTF-16 at `end`, and returns its end. */
 function writeCodePoint(codePoint: number, units: Uint16Array, end: number): number {
   if (codePoint > 0xffff) {
     units[end++] = 0xd7c0 + (codePoint >> 10);

@@ -1,10 +1,11 @@
-// Numbers by text: a hash table that looks a range of a longer text up without cutting it out.
-// Words and pieces are looked up millions of times; a string for each would cost more than the rest.
-// Open addressing over typed arrays; it never grows and never forgets a single entry.
+// A hash table from texts to numbers that looks up a range of a longer text without copying it.
+// Words and pieces are looked up millions of times, and making a string for each would cost more
+// than all else. Open addressing over typed arrays; it does not grow, and single entries cannot be
+// removed.
 
-/** Odd, and random enough that short texts do not collide. */
+/** An odd multiplier with well-spread bits, so that short texts do not collide. */
 const MULTIPLIER = 0x2c1b3c6d;
-/** 2^32 divided by the golden ratio: spreads a hash over its upper bits. */
+/** 2^32 divided by the golden ratio, which spreads a hash over its upper bits. */
 const SPREAD = 0x9e3779b1;
 
 /** A polynomial hash of `text[start, end)`. */
@@ -16,12 +17,12 @@ export function hashText(text: string, start: number, end: number): number {
   return hash;
 }
 
-/** The hashes of all ranges of a text, each in constant time. */
+/** The hashes of all ranges of a text, each computed in constant time. */
 export class RangeHashes {
   #prefixes = new Int32Array(64);
   readonly #powers: Int32Array;
 
-  /** @param longest length of the longest range that will be asked for */
+  /** @param longest length of the longest range */
   constructor(longest: number) {
     const powers = this.#powers = new Int32Array(longest + 1).fill(1);
     for (let power = 1; power < powers.length; power++) {
@@ -29,7 +30,7 @@ export class RangeHashes {
     }
   }
 
-  /** Turns to another text. */
+  /** Starts another text. */
   reset(text: string): void {
     if (text.length >= this.#prefixes.length) this.#prefixes = new Int32Array(2 * text.length);
     const prefixes = this.#prefixes;
@@ -38,32 +39,34 @@ export class RangeHashes {
     }
   }
 
-  /** What `hashText` gives for `[start, end)`. */
+  /** The value of `hashText` for `[start, end)`. */
   of(start: number, end: number): number {
     const before = Math.imul(this.#prefixes[start]!, this.#powers[end - start]!);
     return this.#prefixes[end]! - before | 0;
   }
 }
 
-/** The words of an entry, which lie side by side so that one read of memory gets all of them. */
+/** The words of an entry are adjacent, so that one cache line has all of them. */
 const HASH = 0;
 const START = 1;
 const END = 2;
 const VALUE = 3;
 const FIELDS = 4;
 
-/** Numbers that are not negative, by text. */
+/** A map from texts to non-negative numbers. */
 export class TextTable {
-  /** Where the entry at each slot begins in `#entries`, -1 for a free one; half of them are free. */
+  /**
+   * Offset in `#entries` of the entry at each slot, -1 for a free slot. Half of the slots are free.
+   */
   readonly #slots: Int32Array;
   readonly #shift: number;
   readonly #entries: Int32Array;
-  /** The texts one after the other, in UTF-16. */
+  /** The texts, one after the other, in UTF-16. */
   readonly #units: Uint16Array;
   #entriesEnd = 0;
   #unitsEnd = 0;
 
-  /** @param entries how many texts it holds @param units how long they are together, in UTF-16 */
+  /** @param entries most texts @param units most UTF-16 units of all texts together */
   constructor(entries: number, units: number) {
     const bits = 33 - Math.clz32(entries);
     this.#slots = new Int32Array(1 << bits).fill(-1);
@@ -72,13 +75,13 @@ export class TextTable {
     this.#units = new Uint16Array(units);
   }
 
-  /** The number of `text[start, end)`, or -1. @param hash of that range, where it is known */
+  /** The number of `text[start, end)`, or -1. @param hash of that range, if known */
   find(text: string, start: number, end: number, hash = hashText(text, start, end)): number {
     const entry = this.#slots[this.#slotOf(text, start, end, hash)]!;
     return entry < 0 ? -1 : this.#entries[entry + VALUE]!;
   }
 
-  /** Adds `text` unless it is there. False where there is no room for it. */
+  /** Adds `text` unless it is there. False if there is no room for it. */
   add(text: string, value: number): boolean {
     const entries = this.#entries;
     const entry = this.#entriesEnd;
@@ -101,14 +104,14 @@ export class TextTable {
     return true;
   }
 
-  /** Forgets everything. */
+  /** Removes all entries. */
   clear(): void {
     this.#slots.fill(-1);
     this.#entriesEnd = 0;
     this.#unitsEnd = 0;
   }
 
-  /** The slot that has the text, or the free one where it belongs. */
+  /** The slot of the text, or the free slot for it. */
   #slotOf(text: string, start: number, end: number, hash: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;

@@ -1,17 +1,22 @@
-// A prefix tree: finds all pieces that begin at a place in one walk. Edges are units, UTF-16 or
-// bytes as the caller likes; nodes are numbers. One hash table of edges over typed arrays, because
-// vocabularies have a million nodes, and as many objects would take seconds to make.
+// A prefix tree, which finds all pieces that begin at a place in one walk. Edges are units: UTF-16
+// or bytes, as the caller likes. Nodes are numbers, and the edges are in one hash table over typed
+// arrays, because vocabularies have a million nodes and making as many objects would take seconds.
 
-/** Odd and far apart, so that the edges of neighbouring nodes do not collide. */
+/**
+ * An odd multiplier with well-spread bits, so that the edges of neighbouring nodes do not collide.
+ */
 const NODE = 0x9e3779b1;
 const UNIT = 0x85ebca6b;
 
-/** Where every walk begins. */
+/** The node where every walk begins. */
 export const ROOT = 0;
 
-/** Numbers that are not negative, by sequences of units. */
+/** A map from sequences of units to non-negative numbers. */
 export class Trie {
-  /** The edges, by slot: where they come from, their unit, and where they lead, 0 for a free slot. */
+  /**
+   * The edges by slot: the node they come from, their unit, and the node they lead to. A free slot
+   * has 0.
+   */
   #parents = new Int32Array(64);
   #units = new Uint16Array(64);
   #children = new Int32Array(64);
@@ -29,7 +34,7 @@ export class Trie {
     return this.#values[node]!;
   }
 
-  /** Puts `value` at the end of a sequence, unless it has one. Returns that node. */
+  /** Sets the value of a sequence, unless it has one. Returns its node. */
   insert(units: ArrayLike<number>, value: number): number {
     let node = ROOT;
     for (let index = 0; index < units.length; index++) node = this.#obtain(node, units[index]!);
@@ -69,7 +74,7 @@ export class Trie {
     }
   }
 
-  /** The slot of an edge, or the free one where it belongs. */
+  /** The slot of an edge, or the free slot for it. */
   #slotOf(node: number, unit: number): number {
     const mask = this.#children.length - 1;
     let slot = Math.imul(Math.imul(node, NODE) ^ unit, UNIT) >>> this.#shift;

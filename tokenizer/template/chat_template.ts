@@ -1,8 +1,8 @@
-// A chat template (`tokenizer.chat_template`): conversation to prompt text. The language is Jinja,
-// run by template/; this file gives templates what transformers gives them: bos_token, eos_token,
-// raise_exception, and strftime_now with a clock of the caller's choice; and it says which of that
-// is data: all that messages and tools say, but for the roles.
-// Documented by Hugging Face, "Chat templates" in the transformers manual.
+// A chat template (`tokenizer.chat_template`): from a conversation to the text of a prompt. The
+// language is Jinja (jinja/). This file adds the variables and functions that transformers adds:
+// bos_token, eos_token, raise_exception, and strftime_now with the caller's clock. It marks as data
+// everything that messages and tools contain, except the roles. Documented by Hugging Face, "Chat
+// templates" in the transformers manual.
 
 import { ChatTemplateError } from "../errors.ts";
 import { RenderBudget, RenderLimitError } from "../text/render_budget.ts";
@@ -21,43 +21,47 @@ import {
   type Value,
 } from "./jinja/mod.ts";
 
-/** What a template is rendered with. */
+/** The input of a rendering. */
 export interface ChatTemplateInput {
-  /** Plain objects in the shape that templates read: role, content, tool_calls ... */
+  /** Plain objects with the members that templates read: role, content, tool_calls ... */
   messages: readonly unknown[];
-  /** JSON Schema functions as templates read them; an empty list is like none. */
+  /** Functions with JSON Schemas, as templates read them. An empty list is the same as none. */
   tools?: readonly unknown[] | undefined;
-  /** Whether the prompt ends with the header of the answer; left out, the template decides. */
+  /** Whether the prompt ends with the header of the answer. Default: as the template decides. */
   addGenerationPrompt?: boolean | undefined;
-  /** Further variables of the template, such as enable_thinking; they win over all others. */
+  /**
+   * Further variables of the template, such as enable_thinking. They take precedence over all
+   * others.
+   */
   variables?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A parsed chat template. */
 export interface ChatTemplate {
   /**
-   * The prompt text. Throws ChatTemplateError: fault "refused" where the template itself raises
-   * an exception (its message is the template's), "failed" where it cannot be run, or not within
-   * a budget.
+   * The text of the prompt. Errors: ChatTemplateError with fault "refused" and the template's
+   * message if the template raises an exception, "failed" if it cannot be run, "limit" if it
+   * exceeds the budget.
    */
   render(input: ChatTemplateInput): string;
   /**
-   * The same, with what is data in it.
-   * @param budget of several renderings together. Default: one of its own
+   * The text of the prompt, with its parts that are data.
+   * @param budget shared by several renderings. Default: a new one
    */
   renderText(input: ChatTemplateInput, budget?: RenderBudget): Text;
 }
 
-/** What a template does not get from the conversation. */
+/** The options of a template. */
 export interface ChatTemplateOptions {
-  /** The time that strftime_now gives. Default: now. */
+  /** The clock of strftime_now. Default: the current time. */
   clock?: () => Date;
 }
 
 /**
  * Parses a chat template.
- * @param source Jinja source @param tokens pieces that bos_token and eos_token stand for
- * Throws ChatTemplateError with fault "syntax" where it does not parse.
+ * @param source Jinja source
+ * @param tokens pieces of bos_token and eos_token
+ * @throws ChatTemplateError with fault "syntax" if it does not parse
  */
 export function createChatTemplate(
   source: string,
@@ -97,8 +101,8 @@ export function createChatTemplate(
 }
 
 /**
- * What a template is run with: first what transformers gives it, then, where it fails with that,
- * more and more of what others do whose templates are about. One that runs is never run again.
+ * The variables and options to run a template with: first those of transformers; then, only if the
+ * template fails with these, those of other engines for which templates were written.
  */
 function* attempts(
   strict: Record<string, unknown>,
@@ -106,7 +110,7 @@ function* attempts(
   clock: () => Date,
 ): Generator<{ variables: Record<string, unknown>; options?: RenderOptions }> {
   yield { variables: strict };
-  // Templates made for tools loop over them unasked, or know them as a text called functions.
+  // Templates for tools that use them even if there are none, or expect a text named "functions".
   const variables = {
     functions: writeJson((input.tools ?? []).map((tool) => (tool as Offer).function ?? tool), 4),
     datetime: formatTime(clock(), "%Y-%m-%d %H:%M:%S"),
@@ -114,19 +118,19 @@ function* attempts(
     tools: strict.tools ?? [],
   };
   yield { variables };
-  // Other engines let macros see the names of their callers, and forgive what is undefined.
+  // In other engines macros see the variables of their callers, and undefined values have members.
   const options = { isForgiving: true };
   yield { variables, options };
-  // The arguments of calls are an object in transformers but a text in OpenAI's API.
+  // The arguments of calls are an object in transformers, but a text in OpenAI's API.
   yield { variables: { ...variables, messages: input.messages.map(withTextArguments) }, options };
 }
 
-/** A tool as templates see it, as far as it is read here. */
+/** The members of a tool that are read here. */
 interface Offer {
   function?: unknown;
 }
 
-/** A message as templates see it, as far as it is read here. */
+/** The members of a message that are read here. */
 interface Caller {
   tool_calls?: { function?: { arguments?: unknown } }[];
 }
@@ -184,10 +188,13 @@ function run(
   }
 }
 
-/** The variables besides the messages that hold what people or programs wrote. */
+/** The variables, besides messages, that contain what people or programs wrote. */
 const DATA = ["tools", "functions", "documents"];
 
-/** Roles are words of templates, which make marks of them. Any other is somebody's text. */
+/**
+ * Roles that count as the template's words, because templates make marks of them. Any other role is
+ * data.
+ */
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function", "ipython"];
 
 function toMessages(messages: unknown): Value {
@@ -205,7 +212,7 @@ function refuse(args: CallArguments): never {
   throw new ChatTemplateError("refused", isText(message) ? plain(message) : "");
 }
 
-/** Whether the stack is full, or an array or a text would be larger than any may be. */
+/** Whether the error is a stack overflow, or an array or text beyond the engine's limits. */
 function isOverflow(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error.constructor === RangeError || isOverflow(error.cause);

@@ -1,5 +1,5 @@
-// Python's strftime for chat templates, which write today's date into system prompts.
-// English names whatever the locale: models were trained with them. Local time, as in Python.
+// Python's strftime for chat templates, which write today's date into system prompts. Names are
+// English whatever the locale, because models were trained with them. Local time, as in Python.
 
 const months =
   "January February March April May June July August September October November December"
@@ -38,7 +38,10 @@ const directives: Readonly<Record<string, (date: Date) => string>> = {
   "%": () => "%",
 };
 
-/** Formats `date` after `format`; `%-d` is `%d` without its zero, unknown directives stay. */
+/**
+ * Formats `date` by `format`. `%-d` is `%d` without a leading zero; unknown directives stay as they
+ * are.
+ */
 export function formatTime(date: Date, format: string): string {
   return format.replace(/%(-?)([A-Za-z%])/g, (directive, minus: string, letter: string) => {
     const text = Object.hasOwn(directives, letter) ? directives[letter]!(date) : directive;

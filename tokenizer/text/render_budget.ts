@@ -1,14 +1,14 @@
-// What a rendering of a template may take. Any model file and any request may hold any template, so
-// everything that a template language does is counted before it is done: what is visited one by one,
-// and what is read, copied or made as a whole. A rendering never pauses, so that one budget is in force
-// at a time: it is a variable of this module, and operations count without being handed it.
+// The budget of a rendering. Model files and requests may contain any template, so everything that
+// a template does is counted before it is done: items that are visited, and texts and lists that
+// are read, copied or made. A rendering runs without pauses, so only one budget is in force at a
+// time. It is a variable of this module, so that operations need not be given it.
 
-/** A template wants more work or memory than a rendering may take. */
+/** The error of a template that needs more work or memory than a rendering may take. */
 export class RenderLimitError extends Error {
   /** Name of the class. */
   override name = "RenderLimitError";
 
-  /** Says which of the two it is. */
+  /** @param limit which of the two is exceeded */
   constructor(readonly limit: "steps" | "memory") {
     super(
       limit === "steps"
@@ -19,25 +19,27 @@ export class RenderLimitError extends Error {
 }
 
 /**
- * Steps of a rendering: an expression evaluated, an item visited. Half a second or so; a template of
- * today takes some ten thousand, and with thousands of messages a million.
+ * Most steps of a rendering. A step is an expression evaluated or an item visited; all take about
+ * half a second. Today's templates take some ten thousand, and a million for thousands of messages.
  */
 const MAXIMUM_STEPS = 4_000_000;
 
-/** Bytes that a rendering makes, whether it keeps them or not. Far below what a worker's heap has. */
+/**
+ * Most bytes that a rendering makes, including those that it drops. Far below the heap of a worker.
+ */
 const MAXIMUM_BYTES = 256 * 1024 * 1024;
 
-/** Text that takes as long as one step where it is read or copied as a whole, in UTF-16 units. */
+/** UTF-16 units of text whose reading or copying as a whole takes as long as one step. */
 const UNITS_PER_STEP = 64;
-/** Units that a search compares in the time in which one unit is read otherwise. */
+/** Units that a search compares in the time in which one unit is read. */
 const COMPARED_PER_UNIT = 4;
-/** Items of a list that take as long as one step where they are copied as they are. */
+/** Items of a list whose copying takes as long as one step. */
 const ITEMS_PER_STEP = 64;
-/** What one unit of text, one item of a list, and one object take, at most. */
+/** Most bytes of a unit of text, an item of a list, and an object. */
 const BYTES_PER_UNIT = 2;
 const BYTES_PER_ITEM = 8;
 const BYTES_PER_OBJECT = 64;
-/** What each unit of the conversation adds to a budget, since a long one takes more work. */
+/** Additional steps for each UTF-16 unit of the conversation, since a long one takes more work. */
 const STEPS_PER_INPUT_UNIT = 1;
 const BYTES_PER_INPUT_UNIT = 32;
 
@@ -52,12 +54,12 @@ export class RenderBudget {
   #bytes: number;
   #nextPoll: number;
   readonly #poll: () => void;
-  /** Whether it ended a rendering. Then no other way to render the same is tried. */
+  /** Whether it has ended a rendering. Then no other way to render the same is tried. */
   isSpent = false;
 
   /**
-   * @param inputLength UTF-16 units of the conversation that is rendered
-   * @param poll called now and then: what it throws ends the rendering
+   * @param inputLength UTF-16 units of the conversation
+   * @param poll called now and then; an error from it ends the rendering
    */
   constructor(inputLength = 0, poll = () => {}) {
     this.#poll = poll;
@@ -66,7 +68,9 @@ export class RenderBudget {
     this.#nextPoll = this.#steps - STEPS_PER_POLL;
   }
 
-  /** Runs with this budget in force. Error: RenderLimitError where it does not suffice. */
+  /**
+   * Runs a function with this budget in force. Errors: RenderLimitError if the budget is exceeded.
+   */
   run<T>(render: () => T): T {
     const outer = current;
     current = this;
@@ -77,7 +81,7 @@ export class RenderBudget {
     }
   }
 
-  /** Takes from what is left. Error: RenderLimitError. */
+  /** Subtracts from what is left. Errors: RenderLimitError. */
   take(steps: number, bytes: number): void {
     this.#steps -= steps;
     this.#bytes -= bytes;
@@ -91,7 +95,7 @@ export class RenderBudget {
   }
 }
 
-/** Counts things that are looked at one by one. All counting comes before the work. */
+/** Counts items that are visited one by one. Counting always precedes the work. */
 export function countSteps(steps = 1): void {
   current?.take(steps, 0);
 }
@@ -101,7 +105,7 @@ export function countRead(units: number): void {
   current?.take(1 + units / UNITS_PER_STEP, 0);
 }
 
-/** Counts a search for a text in another: engines compare long ones again and again. */
+/** Counts a search for a text in another, in which units may be compared several times. */
 export function countSearch(units: number, wanted: number): void {
   const compared = Math.min(units, wanted) / COMPARED_PER_UNIT;
   current?.take(1 + (units / UNITS_PER_STEP) * Math.max(1, compared), 0);
@@ -112,7 +116,7 @@ export function countText(units: number): void {
   current?.take(1 + units / UNITS_PER_STEP, BYTES_PER_OBJECT + BYTES_PER_UNIT * units);
 }
 
-/** Counts a list or a dictionary that is made of items that are there already. */
+/** Counts a list or a dictionary that is made of existing items. */
 export function countItems(items: number): void {
   current?.take(1 + items / ITEMS_PER_STEP, BYTES_PER_OBJECT + BYTES_PER_ITEM * items);
 }

@@ -1,32 +1,32 @@
-// Text that knows which parts of it are data: what people and tools wrote, as opposed to what a
-// template wrote around it (taint tracking). A control token is read in a template's words alone, so
-// that nobody's text can end a turn or begin one. A plain string is all template.
+// Text that records which parts of it are data: what people and tools wrote, as opposed to the
+// template's words (taint tracking). Control tokens are only recognized in the template's words, so
+// that no data can end a turn or begin one. A plain string is a template's words throughout.
 
 import { countObjects, countRead, countSteps, countText } from "./render_budget.ts";
 
 /** Text, with or without data in it. */
 export type Text = string | TaintedText;
 
-/** Text with data in it. */
+/** A text with data in it. */
 export class TaintedText {
   #spans: readonly number[] | undefined;
   #parts: readonly Text[];
 
   /**
-   * A text with its spans, or with the parts that it was put together from, which have their own.
+   * Makes a text from its spans, or from the parts of which it was joined.
    *
    * @param text all of it
    * @param spans where data is, in UTF-16 units: start, end, start, end ...; ascending, none empty,
-   * no two of them adjacent
-   * @param parts in place of spans, which are then computed when somebody asks for them: templates
-   * append to a text again and again
+   *   no two of them adjacent
+   * @param parts instead of spans, which are then computed on demand, because templates append to a
+   *   text again and again
    */
   constructor(readonly text: string, spans: readonly number[] | undefined, parts: Text[] = []) {
     this.#spans = spans;
     this.#parts = parts;
   }
 
-  /** Where data is. */
+  /** The spans of data: start, end, start, end ... */
   get spans(): readonly number[] {
     if (!this.#spans) {
       this.#spans = this.#putTogether();
@@ -35,7 +35,7 @@ export class TaintedText {
     return this.#spans;
   }
 
-  /** UTF-16 units. */
+  /** Length in UTF-16 units. */
   get length(): number {
     return this.text.length;
   }
@@ -46,14 +46,15 @@ export class TaintedText {
     return first < this.spans.length && this.spans[first]! < end;
   }
 
-  /** The text alone. */
+  /** The text without its spans. */
   toString(): string {
     return this.text;
   }
 
   #putTogether(): number[] {
     const spans: number[] = [];
-    // A stack whose top is the next part: a text that was appended to often nests too deep to recurse.
+    // A stack with the next part on top. Recursion would be too deep for a text that was appended
+    // to often.
     const left = this.#parts.toReversed();
     for (let offset = 0; left.length > 0;) {
       const part = left.pop()!;
@@ -73,7 +74,7 @@ function append(spans: number[], more: readonly number[], offset: number): void 
   countRead(16 * more.length);
   let first = 0;
   if (spans.length > 0 && spans.at(-1) === offset + more[0]!) {
-    // Spans that touch become one.
+    // Adjacent spans become one.
     spans[spans.length - 1] = offset + more[1]!;
     first = 2;
   }
@@ -85,17 +86,23 @@ export function taint(text: string): Text {
   return text === "" ? "" : new TaintedText(text, [0, text.length]);
 }
 
-/** The text alone, without its spans. */
+/** The text without its spans. */
 export function plain(text: Text): string {
   return typeof text === "string" ? text : text.text;
 }
 
-/** A text computed from others in which no place can be traced: data if any of them has data. */
+/**
+ * A text computed from others, whose parts cannot be traced. It is all data if any of the others
+ * has data.
+ */
 export function taintLike(made: string, ...sources: readonly Text[]): Text {
   return sources.some((source) => typeof source !== "string") ? taint(made) : made;
 }
 
-/** A text made from another unit by unit: it keeps the spans where it is as long, else is all data. */
+/**
+ * A text made from another unit by unit. It keeps the spans if it has the same length; otherwise it
+ * is all data.
+ */
 export function withSpansOf(made: string, source: Text): Text {
   if (typeof source === "string" || made === "") return made;
   return made.length === source.length ? new TaintedText(made, source.spans) : taint(made);
@@ -103,12 +110,12 @@ export function withSpansOf(made: string, source: Text): Text {
 
 /** The part [start, end), in UTF-16 units within the text. */
 export function sliceText(text: Text, start: number, end = text.length): Text {
-  // The text may have to be put together first, if it was made of two.
+  // If the engine has the text as a sum of two, it has to join them first.
   countRead(text.length / 4);
   return cutText(text, start, end);
 }
 
-/** As sliceText(), for a text that was counted as read before: only spans are counted. */
+/** sliceText() for a text that was counted as read before, so that only spans are counted. */
 export function cutText(text: Text, from: number, to = text.length): Text {
   countObjects(1);
   if (from >= to) return "";
@@ -125,13 +132,13 @@ export function cutText(text: Text, from: number, to = text.length): Text {
 
 /** Two texts, one after the other. */
 export function addText(left: Text, right: Text): Text {
-  // The longer one is not copied: engines keep such a sum as two parts.
+  // The longer text is not copied, because engines keep such a sum as two parts.
   countText(Math.min(left.length, right.length));
   if (typeof left === "string" && typeof right === "string") return left + right;
   return new TaintedText(plain(left) + plain(right), undefined, [left, right]);
 }
 
-/** Texts one after the other, with another between each two. */
+/** Texts one after the other, with a separator between them. */
 export function joinTexts(texts: readonly Text[], separator: Text = ""): Text {
   const between = separator.length * Math.max(0, texts.length - 1);
   countText(texts.reduce<number>((sum, text) => sum + text.length, between));
@@ -144,7 +151,10 @@ export function joinTexts(texts: readonly Text[], separator: Text = ""): Text {
   return joined.spans.length === 0 ? made : joined;
 }
 
-/** The text with what a pattern finds replaced. @param pattern a global one, if all are wanted */
+/**
+ * The text with the matches of a pattern replaced. @param pattern a global one to replace all
+ * matches
+ */
 export function replaceMatches(
   text: Text,
   pattern: RegExp,

@@ -1,6 +1,6 @@
-// Which tokens end an answer. Files name one EOS, but chat models stop at several others, known by
-// their text only; llama.cpp's list is the common practice, and so is treating them as control
-// pieces whatever the file calls them.
+// The tokens that end an answer. Files name one EOS, but chat models also stop at other tokens,
+// which are recognized by their text. The list follows llama.cpp, which also treats them as control
+// pieces whatever the file says.
 
 import type { Metadata } from "./metadata.ts";
 import { PieceKind, type Vocabulary } from "./vocabulary.ts";
@@ -30,26 +30,26 @@ const endPieces = [
   "<｜end▁of▁sentence｜>",
 ];
 
-/** Fill-in-the-middle pieces that a model writes only past the end of what was asked. */
+/** Fill-in-the-middle pieces that a model writes only after the end of the requested text. */
 const fillEndPieces: Readonly<Record<string, readonly string[]>> = {
   fim_pad: ["<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"],
   fim_rep: ["<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"],
   fim_sep: ["<|file_sep|>"],
 };
 
-/** Fill-in-the-middle pieces of the prompt: control pieces, but no ends. */
+/** Fill-in-the-middle pieces of the prompt: control pieces that do not end an answer. */
 const fillPieces = [
   "<|fim_prefix|> <fim-prefix> <fim_prefix> <｜fim▁begin｜> <PRE> ▁<PRE> <|code_prefix|> <|prefix|>",
   "<|fim_suffix|> <fim-suffix> <fim_suffix> <｜fim▁hole｜> <SUF> ▁<SUF> <|code_suffix|> <|suffix|>",
   "<|fim_middle|> <fim-middle> <fim_middle> <｜fim▁end｜> <MID> ▁<MID> <|code_middle|> <|middle|>",
 ].flatMap((line) => line.split(" "));
 
-/** Pieces of gpt-oss that structure an answer: the reader of the answer has to see them. */
+/** Pieces that structure an answer of gpt-oss. The parser of the answer needs them as text. */
 const harmonyPieces = ["<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"];
 
 /**
- * The tokens that end an answer of this vocabulary. Marks them, and the other pieces that are
- * known to control, as what they are in `vocabulary`.
+ * The tokens that end an answer of this vocabulary. Corrects their kinds in `vocabulary`, and those
+ * of other known control pieces.
  */
 export function findEndOfGeneration(
   vocabulary: Vocabulary,
@@ -78,7 +78,7 @@ export function findEndOfGeneration(
   return ends;
 }
 
-/** Undoes what is wrong for single families, where a piece of the list means something else. */
+/** Corrects the result for families in which a piece of the list means something else. */
 function reclaim(vocabulary: Vocabulary, ends: Set<number>): void {
   const show = (piece: string, kind: number): number | undefined => {
     const id = vocabulary.idOf(piece);
@@ -88,14 +88,15 @@ function reclaim(vocabulary: Vocabulary, ends: Set<number>): void {
   const has = (piece: string) => vocabulary.idOf(piece) !== undefined;
 
   for (const piece of harmonyPieces) {
-    // As control pieces first, so that they stay reserved for templates; then as pieces that show.
+    // Marked as control pieces first, so that they stay reserved for templates, then as pieces with
+    // text.
     show(piece, PieceKind.control);
     show(piece, PieceKind.userDefined);
   }
   const isHarmony = has("<|return|>") && has("<|call|>");
   const isSolar = has("<|calls|>") && has("<|flush|>");
-  // There <|end|> ends one message of an answer, not the answer.
+  // In these families <|end|> ends one message of an answer, not the answer.
   if (isHarmony || isSolar) ends.delete(show("<|end|>", PieceKind.userDefined) ?? -1);
-  // Gemma 4 and PaddleOCR: </s> is plain HTML.
+  // Gemma 4 and PaddleOCR: </s> is ordinary HTML.
   if (has("<|tool_response>")) ends.delete(show("</s>", PieceKind.normal) ?? -1);
 }

@@ -1,10 +1,12 @@
-// Typed access to the key-value pairs of a GGUF header that describe a vocabulary.
-// Reads plain values only; it knows nothing of files.
-// Format: ggml's GGUF specification, section "Tokenizer".
+// Typed access to the key-value pairs of a GGUF header that describe a vocabulary. It reads plain
+// values, not files. Format: ggml's GGUF specification, section "Tokenizer".
 
 import { TokenizerError } from "../errors.ts";
 
-/** A value of a GGUF header as readers hand it out: 64-bit integers may be bigint, arrays typed. */
+/**
+ * A value of a GGUF header as readers return it: 64-bit integers may be bigint, arrays may be
+ * typed.
+ */
 export type MetadataValue =
   | string
   | number
@@ -29,21 +31,21 @@ function mismatch(key: string, expected: string): TokenizerError {
   return new TokenizerError(`Cannot read the vocabulary: "${key}" is not ${expected}`);
 }
 
-/** The string at `key`, or undefined where there is none. Throws TokenizerError on another type. */
+/** The string at `key`, or undefined if there is none. Errors: TokenizerError for another type. */
 export function readString(metadata: Metadata, key: string): string | undefined {
   const value = metadata[key];
   if (value === undefined || typeof value === "string") return value;
   throw mismatch(key, "a string");
 }
 
-/** The boolean at `key`, or undefined where there is none. Throws TokenizerError on another type. */
+/** The boolean at `key`, or undefined if there is none. Errors: TokenizerError for another type. */
 export function readBoolean(metadata: Metadata, key: string): boolean | undefined {
   const value = metadata[key];
   if (value === undefined || typeof value === "boolean") return value;
   throw mismatch(key, "a boolean");
 }
 
-/** The integer at `key`, or undefined where there is none. Throws TokenizerError on another type. */
+/** The integer at `key`, or undefined if there is none. Errors: TokenizerError for another type. */
 export function readInteger(metadata: Metadata, key: string): number | undefined {
   const value = metadata[key];
   if (value === undefined) return undefined;
@@ -52,7 +54,10 @@ export function readInteger(metadata: Metadata, key: string): number | undefined
   throw mismatch(key, "an integer");
 }
 
-/** The array of strings at `key`. Throws TokenizerError on another type; elements are trusted. */
+/**
+ * The array of strings at `key`. The elements are not checked. Errors: TokenizerError for another
+ * type.
+ */
 export function readStrings(metadata: Metadata, key: string): readonly string[] | undefined {
   const value = metadata[key];
   if (value === undefined) return undefined;
@@ -60,7 +65,10 @@ export function readStrings(metadata: Metadata, key: string): readonly string[] 
   throw mismatch(key, "an array of strings");
 }
 
-/** The array of numbers at `key`. Throws TokenizerError on another type; elements are trusted. */
+/**
+ * The array of numbers at `key`. The elements are not checked. Errors: TokenizerError for another
+ * type.
+ */
 export function readNumbers(metadata: Metadata, key: string): ArrayLike<number> | undefined {
   const value = metadata[key];
   if (value === undefined) return undefined;
@@ -72,7 +80,7 @@ export function readNumbers(metadata: Metadata, key: string): ArrayLike<number> 
   throw mismatch(key, "an array of numbers");
 }
 
-/** The array of bytes at `key`, signed or not. Throws TokenizerError on another type. */
+/** The array of bytes at `key`, signed or not. Errors: TokenizerError for another type. */
 export function readBytes(metadata: Metadata, key: string): Uint8Array | undefined {
   const value = metadata[key];
   if (value === undefined) return undefined;

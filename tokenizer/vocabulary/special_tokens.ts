@@ -1,6 +1,7 @@
-// Finds the special tokens in a text and cuts it around them. Longer tokens go first, wherever they
-// are, as llama.cpp does: of two that overlap, the longer one is cut out, not the one to the left.
-// Also corrects the kinds of well-known control pieces that converters have marked wrongly.
+// Finds the special tokens in a text and splits the text at them. Longer tokens take precedence,
+// wherever they are, as in llama.cpp: of two tokens that overlap, the longer one is found, not the
+// one further to the left. Also corrects the kinds of well-known control pieces that converters
+// have marked wrongly.
 
 import { type Metadata, readString } from "./metadata.ts";
 import { plain, TaintedText, type Text } from "../text/tainted_text.ts";
@@ -10,11 +11,17 @@ import { PieceKind, type Vocabulary } from "./vocabulary.ts";
 interface Special {
   readonly token: number;
   readonly length: number;
-  /** Control and unknown pieces count only where the caller has special tokens parsed. */
+  /**
+   * Whether it is a control or unknown piece, which is only recognized if the caller wants that.
+   */
   readonly isControl: boolean;
-  /** Text of messages and tools is never read as this token: only a template may write it. */
+  /**
+   * Whether only a template may write it. In the text of messages and tools it is never recognized.
+   */
   readonly isReserved: boolean;
-  /** Which white space beside it belongs to the token and gives no tokens of its own. */
+  /**
+   * On which side the token takes the adjacent white space, which then gives no tokens of its own.
+   */
   readonly strips: "left" | "right" | undefined;
 }
 
@@ -22,10 +29,10 @@ const spaces = " \t\n\v\f\r";
 
 /** The special tokens of a vocabulary. */
 export class SpecialTokens {
-  /** Longest first: the order in which they claim text. */
+  /** The tokens, longest first, which is the order in which they are searched. */
   readonly #specials: Special[] = [];
   readonly #pieces = new Trie();
-  /** Matches the unit that a special token may begin with: most of a text is skipped by it. */
+  /** Matches the first unit of any special token, so that most of a text can be skipped. */
   readonly #firstUnit: RegExp;
 
   constructor(vocabulary: Vocabulary, metadata: Metadata) {
@@ -47,8 +54,8 @@ export class SpecialTokens {
   }
 
   /**
-   * Parts of a text in order: a number is a token, a string is text without special tokens. No part
-   * of a reserved token may be data.
+   * The parts of a text in order: a number is a token, a string is text without special tokens. A
+   * reserved token is only recognized where no part of it is data.
    */
   split(whole: Text, parseControl: boolean): (string | number)[] {
     const text = plain(whole);
@@ -67,7 +74,7 @@ export class SpecialTokens {
     return parts;
   }
 
-  /** Every place where a special token stands, overlapping ones too. */
+  /** All places of special tokens, including overlapping ones. */
   #find(text: string): Map<number, number[]> {
     const pieces = this.#pieces;
     const firstUnit = this.#firstUnit;
@@ -101,7 +108,8 @@ export class SpecialTokens {
       for (const place of places.get(token) ?? []) {
         let start = place;
         let end = place + length;
-        // Longer tokens came first: one that overlaps this place covers its first or its last unit.
+        // Longer tokens came first, so a token that overlaps this place covers its first or its
+        // last unit.
         if (taken[start] || taken[end - 1]) continue;
         if (isReserved && isData(start, end)) continue;
         while (strips === "left" && start > 0 && isFreeSpace(start - 1)) start--;
@@ -114,7 +122,7 @@ export class SpecialTokens {
   }
 }
 
-/** Which pieces take white space along: GGUF has no field for it, but some families need it. */
+/** Which pieces take adjacent white space. GGUF has no field for it, but some families need it. */
 function strippingOf(metadata: Metadata): (piece: string) => "left" | "right" | undefined {
   const name = (readString(metadata, "general.name") ?? "").toLowerCase();
   const pre = readString(metadata, "tokenizer.ggml.pre") ?? "";

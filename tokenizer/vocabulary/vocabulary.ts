@@ -1,12 +1,11 @@
-// The pieces of a vocabulary with their scores and kinds, and the ids that have a meaning of their
-// own. It neither splits nor joins text: that is the business of the algorithms.
-// Format: ggml's GGUF specification, section "Tokenizer".
+// The pieces of a vocabulary with their scores and kinds, and the ids of special tokens. The
+// algorithms split and join text. Format: ggml's GGUF specification, section "Tokenizer".
 
 import { TokenizerError } from "../errors.ts";
 import { type Metadata, readInteger, readNumbers, readStrings } from "./metadata.ts";
 import { TextTable } from "../tables/text_table.ts";
 
-/** What a piece is, as `tokenizer.ggml.token_type` numbers it. */
+/** The kinds of pieces, as `tokenizer.ggml.token_type` numbers them. */
 export const PieceKind = {
   normal: 1,
   unknown: 2,
@@ -21,13 +20,19 @@ export class Vocabulary {
   readonly pieces: readonly string[];
   readonly #scores: ArrayLike<number> | undefined;
   readonly #kinds: Uint8Array;
-  /** 1 for what the file, or what is known of its family, calls a control or unknown piece. */
+  /**
+   * 1 for pieces that are control or unknown pieces, according to the file or to what is known of
+   * its family.
+   */
   readonly #reserved: Uint8Array;
   readonly #ids: TextTable;
   readonly #maximumPieceLength: number;
   #idsOfBytes: readonly (number | undefined)[] | undefined;
 
-  /** Throws TokenizerError where a list is of the wrong type or shorter than the pieces. */
+  /**
+   * Reads the vocabulary. Errors: TokenizerError if a list has the wrong type or is shorter than
+   * the pieces.
+   */
   constructor(metadata: Metadata) {
     this.pieces = readStrings(metadata, "tokenizer.ggml.tokens") ?? [];
     const size = this.pieces.length;
@@ -46,7 +51,7 @@ export class Vocabulary {
     this.#maximumPieceLength = longest;
     this.#ids = new TextTable(size, units);
     for (let id = 0; id < size; id++) {
-      // Of several equal pieces the first is the one that text is encoded to.
+      // Of several equal pieces, text is encoded to the first one.
       if (this.pieces[id] !== "") this.#ids.add(this.pieces[id]!, id);
     }
   }
@@ -56,7 +61,7 @@ export class Vocabulary {
     return this.pieces.length;
   }
 
-  /** Length of the longest piece in UTF-16 units: no longer string can be one. */
+  /** Length of the longest piece in UTF-16 units. Longer strings need not be looked up. */
   get maximumPieceLength(): number {
     return this.#maximumPieceLength;
   }
@@ -82,33 +87,36 @@ export class Vocabulary {
     return this.#idsOfBytes[byte];
   }
 
-  /** Log probability of a piece; 0 where the vocabulary has none. */
+  /** Log probability of a piece; 0 if the vocabulary has none. */
   scoreOf(id: number): number {
     return this.#scores?.[id] ?? 0;
   }
 
-  /** One of `PieceKind`. */
+  /** The kind of a piece, one of `PieceKind`. */
   kindOf(id: number): number {
     return this.#kinds[id]!;
   }
 
   /**
-   * Whether a piece is one that only templates and models write: control and unknown pieces, also
-   * those that are shown as text because the reader of an answer has to see them.
+   * Whether only templates and models may write a piece: control and unknown pieces, even if they
+   * are shown as text because the reader of an answer needs them.
    */
   isReserved(id: number): boolean {
     return this.#reserved[id] === 1;
   }
 
-  /** Corrects the kind of a piece that its file has wrong. */
+  /** Corrects the kind of a piece that is wrong in the file. */
   setKind(id: number, kind: number): void {
     this.#kinds[id] = kind;
     if (kind === PieceKind.control || kind === PieceKind.unknown) this.#reserved[id] = 1;
-    // A piece that is ordinary text after all, such as </s> in HTML, is free for everybody.
+    // A piece that turns out to be ordinary text, such as </s> in HTML, may be written by
+    // everybody.
     if (kind === PieceKind.normal) this.#reserved[id] = 0;
   }
 
-  /** The id at a key of the metadata; undefined where it is missing or names no token. */
+  /**
+   * The token id under a key of the metadata; undefined if it is missing or not the id of a token.
+   */
   specialId(metadata: Metadata, key: string, fallback?: number): number | undefined {
     const named = readInteger(metadata, key);
     // Converters write 4294967295 or -1 for "none".

@@ -1,7 +1,7 @@
-// Byte pair encoding (`tokenizer.ggml.model` "gpt2" and "gemma4"): the text is cut into words, and
-// in each the pair that the list of merges has first is joined first.
-// Byte-level: words are written in the byte alphabet before. Gemma 4 keeps the characters instead.
-// Sennrich et al. 2016; Radford et al. 2019 (GPT-2) for the byte-level form.
+// Byte pair encoding (`tokenizer.ggml.model` "gpt2" and "gemma4"): the text is divided into words,
+// and within each, pairs are joined in the order of the list of merges. In the byte-level form
+// words are first written in the byte alphabet; Gemma 4 keeps the characters. Sennrich et al. 2016;
+// Radford et al. 2019 (GPT-2) for the byte-level form.
 
 import type { Algorithm, Poll } from "../algorithm.ts";
 import { fromByteAlphabet, toByteAlphabet } from "./byte_alphabet.ts";
@@ -16,7 +16,7 @@ import { WordMerger } from "./word_merger.ts";
 
 const encoder = new TextEncoder();
 
-/** The pair-merging algorithm over `vocabulary`. */
+/** The algorithm for one vocabulary. */
 export class BytePairEncoding implements Algorithm {
   readonly addsSpacePrefix = false;
   readonly defaults;
@@ -29,7 +29,7 @@ export class BytePairEncoding implements Algorithm {
   readonly #poll: Poll;
   #merger: WordMerger | undefined;
 
-  /** Throws TokenizerError where the metadata has no merges. */
+  /** Reads the tables. Errors: TokenizerError if the metadata has no merges. */
   constructor(vocabulary: Vocabulary, metadata: Metadata, poll: Poll) {
     const isGemma = readString(metadata, "tokenizer.ggml.model") === "gemma4";
     const merges = readStrings(metadata, "tokenizer.ggml.merges");

@@ -1,6 +1,6 @@
 // The alphabet of byte-level BPE: every byte has a printable character, so that pieces are strings.
-// Printable Latin-1 stands for itself, the other 68 bytes are numbered from U+0100 on.
-// Defined by the encoder of GPT-2 (Radford et al. 2019).
+// Printable Latin-1 characters stand for themselves, the other 68 bytes have characters from U+0100
+// on. Defined by the encoder of GPT-2 (Radford et al. 2019).
 
 /** The character that stands for each byte. */
 export const characterOfByte: string[] = [];
@@ -22,7 +22,7 @@ export function toByteAlphabet(text: string): string {
   return written;
 }
 
-/** The bytes that `piece` stands for; characters outside the alphabet stand for their UTF-8. */
+/** The bytes of `piece`. Characters outside the alphabet stand for their UTF-8. */
 export function fromByteAlphabet(piece: string): Uint8Array {
   const bytes = new Uint8Array(3 * piece.length);
   let length = 0;

@@ -1,26 +1,27 @@
-// The merges of byte pair encoding by the two symbols that they join. A symbol is a token id, or a
-// number past them for what only merges mention: vocabularies lack pieces on the way to longer ones.
-// A hash table over typed arrays: there are up to half a million merges, and no strings to keep.
+// The merges of byte pair encoding, by the two symbols that they join. A symbol is a token id, or a
+// number above all ids for symbols that only occur in merges, because vocabularies lack some pieces
+// on the way to longer ones. A hash table over typed arrays, because there are up to half a million
+// merges.
 
 import type { Vocabulary } from "../../vocabulary/vocabulary.ts";
 
-/** Odd and far apart, so that ids close to each other do not collide. */
+/** Odd multipliers with well-spread bits, so that ids close to each other do not collide. */
 const LEFT = 0x9e3779b1;
 const RIGHT = 0x85ebca6b;
 
-/** Ranks of merges, and what they make. */
+/** The ranks of merges, and their results. */
 export class MergeTable {
   readonly #vocabulary: Vocabulary;
-  /** Symbols without a token, by text; texts by number past the tokens. */
+  /** Symbols without a token, by text, and the text of each. */
   readonly #others = new Map<string, number>();
   readonly #otherTexts: string[] = [];
-  /** Rank at each slot, -1 where it is free. */
+  /** Rank at each slot, -1 for a free slot. */
   readonly #slots: Int32Array;
   readonly #shift: number;
-  /** By rank: left symbol, right symbol, what they become. */
+  /** For each rank: left symbol, right symbol, result. */
   readonly #triples: Int32Array;
 
-  /** @param merges "left right" in the order of their ranks; of equal ones the first counts */
+  /** @param merges "left right" in the order of their ranks. Of equal ones the first counts */
   constructor(merges: readonly string[], vocabulary: Vocabulary) {
     const bits = 33 - Math.clz32(merges.length);
     this.#vocabulary = vocabulary;
@@ -28,28 +29,28 @@ export class MergeTable {
     this.#shift = 32 - bits;
     this.#triples = new Int32Array(3 * merges.length);
     for (const [rank, merge] of merges.entries()) {
-      // From 1 on: a piece may begin with a space itself.
+      // From 1 on, because a piece may begin with a space.
       const space = merge.indexOf(" ", 1);
       if (space > 0) this.#add(rank, merge, space);
     }
   }
 
-  /** The symbol of `text`, -1 where neither vocabulary nor merges know it. */
+  /** The symbol of `text`, -1 if neither vocabulary nor merges have it. */
   symbolOf(text: string): number {
     return this.#vocabulary.idOf(text) ?? this.#others.get(text) ?? -1;
   }
 
-  /** The text of a symbol that is no token. */
+  /** The text of a symbol without a token. */
   textOf(symbol: number): string {
     return this.#otherTexts[symbol - this.#vocabulary.size]!;
   }
 
-  /** Rank of joining two symbols, -1 for never. */
+  /** Rank of joining two symbols, -1 if they are never joined. */
   rankOf(left: number, right: number): number {
     return this.#slots[this.#slotOf(left, right)]!;
   }
 
-  /** The symbol that the merge of this rank makes. */
+  /** The result of the merge of this rank. */
   resultOf(rank: number): number {
     return this.#triples[3 * rank + 2]!;
   }
@@ -66,10 +67,10 @@ export class MergeTable {
     this.#triples[3 * rank + 2] = this.#obtain(joined, 0, joined.length);
   }
 
-  /** The symbol of `line[start, end)`, a new one where it has none. */
+  /** The symbol of `line[start, end)`, a new one if it has none. */
   #obtain(line: string, start: number, end: number): number {
     const token = this.#vocabulary.find(line, start, end);
-    // A control piece is no word: what is spelled like one stays a text.
+    // Text that is spelled like a control piece is not that piece.
     if (token >= 0 && !this.#vocabulary.isReserved(token)) return token;
     const text = line.slice(start, end);
     const known = this.#others.get(text);

@@ -1,38 +1,40 @@
-// How byte-level BPE cuts a text into words before it merges. Merges never cross a word.
-// A rule may have several cutters: each cuts what the ones before have left, and what lies between
-// two matches is a word too. The rules themselves are in pretokenizers.ts.
+// Pretokenization: how byte-level BPE divides a text into words before it merges. Merges never
+// cross the border of a word. A rule may have several cutters, each of which divides the parts that
+// the one before made; text between two matches is a word, too. pretokenizers.ts has the rules.
 
-/** Takes the word `part[start, end)`. */
+/** Receives the word `part[start, end)`. */
 export type WordVisitor = (part: string, start: number, end: number) => void;
 
-/** Cuts a text into words: calls the visitor for each, from left to right and without gaps. */
+/**
+ * Divides a text into words, and calls the visitor for each, from left to right and without gaps.
+ */
 export type Cutter = (part: string, visit: WordVisitor) => void;
 
-/** A way of cutting text into words. */
+/** A rule that divides text into words. */
 export interface Pretokenizer {
-  /** Applied in order, each to the parts that the one before made. */
+  /** The cutters, applied in order, each to the parts that the one before made. */
   readonly cutters: readonly Cutter[];
-  /** Words that become their own token where there is one, whatever the merges say. */
+  /** Matches words that become their own token if there is one, whatever the merges say. */
   readonly wholeWords?: RegExp;
   /**
-   * How pieces are written: their bytes in the byte alphabet (the default), or their characters,
-   * "marked" with U+2581 for spaces.
+   * How pieces are written: their bytes in the byte alphabet ("bytes", the default), or their
+   * characters as they are ("plain") or with U+2581 for spaces ("marked").
    */
   readonly alphabet?: "bytes" | "marked" | "plain";
-  /** Whether texts begin with BOS where the metadata does not say. */
+  /** Whether texts begin with BOS if the metadata does not say. */
   readonly addBos?: boolean;
-  /** Whether texts begin with BOS even where the metadata denies it. */
+  /** Whether texts begin with BOS even if the metadata says otherwise. */
   readonly requiresBos?: boolean;
 }
 
-/** Visits the words of `text` in order; joined they are `text`. */
+/** Visits the words of `text` in order. Joined they are `text`. */
 export function forEachWord(text: string, pretokenizer: Pretokenizer, visit: WordVisitor): void {
   cut(text, pretokenizer.cutters, 0, visit);
 }
 
 function cut(part: string, cutters: readonly Cutter[], index: number, visit: WordVisitor): void {
   const isLast = index === cutters.length - 1;
-  // Sliced, because an expression that asks what follows must not see the next part.
+  // A copy of the part, because a lookahead must not see the next part.
   const next: WordVisitor = isLast
     ? visit
     : (part, start, end) => cut(part.slice(start, end), cutters, index + 1, visit);
@@ -40,11 +42,11 @@ function cut(part: string, cutters: readonly Cutter[], index: number, visit: Wor
 }
 
 /**
- * A cutter whose words are the matches of an expression and what lies between.
- * @param source in "v" mode; it must not match nothing
+ * A cutter whose words are the matches of an expression and the text between them.
+ * @param source an expression in "v" mode that does not match the empty string
  */
 export function matches(source: string): Cutter {
-  // Most matches follow upon each other; test() on a sticky expression allocates nothing.
+  // Most matches are adjacent, and test() on a sticky expression allocates nothing.
   const sticky = new RegExp(source, "yv");
   const global = new RegExp(source, "gv");
   return (part, visit) => {
@@ -61,9 +63,9 @@ export function matches(source: string): Cutter {
 }
 
 /**
- * A cutter for runs of digits: in threes, counted from the right. What stands before a run is left
- * together with its first digits; the cutters that follow part the two.
- * @param run expression (in "v" mode) for a run
+ * A cutter for runs of digits, in threes from the right. The text before a run stays together with
+ * the run's first digits, and the following cutters divide the two.
+ * @param run expression in "v" mode for a run
  */
 export function threes(run: string): Cutter {
   const expression = new RegExp(run, "gv");

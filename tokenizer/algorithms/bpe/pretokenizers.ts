@@ -1,10 +1,11 @@
-// The rules that byte pair encoding cuts words by, one for each `tokenizer.ggml.pre`.
-// The expressions are those that the models were trained with, in the reading of llama.cpp, whose
-// token ids are the reference: where it tells no capitals from small letters, neither does this.
+// The pretokenization rules of byte pair encoding, one for each `tokenizer.ggml.pre`. The
+// expressions are those with which the models were trained, as llama.cpp implements them, because
+// its token ids are the reference: where it does not distinguish upper and lower case, neither does
+// this.
 
 import { type Cutter, matches, type Pretokenizer, threes } from "./pretokenize.ts";
 
-// `\s` of JavaScript has U+FEFF and lacks U+0085; \p{White_Space} is what the models mean by it.
+// JavaScript's `\s` contains U+FEFF and lacks U+0085. The models mean \p{White_Space}.
 const raw = String.raw;
 const s = raw`\p{White_Space}`;
 const S = raw`\P{White_Space}`;
@@ -25,12 +26,12 @@ function rule(...cutters: (string | Cutter)[]): Pretokenizer {
   };
 }
 
-/** The shape of cl100k and its many descendants, which differ in how digits are grouped. */
+/** The rule of cl100k and its many descendants, which differ in how digits are grouped. */
 function cl100k(digits: string, tail = linesAndSpaces): Pretokenizer {
   return rule(raw`${contraction}|${lead}\p{L}+|${digits}|${punctuation}|${tail}`);
 }
 
-/** The shape of o200k: a word ends where capitals begin, and takes its contraction along. */
+/** The rule of o200k: a word ends before a capital letter, and includes its contraction. */
 function o200k(digits: string, tail: string, letters = raw`\p{L}`): Pretokenizer {
   const notLower = raw`[[${letters}]--[a-z]]`;
   const notUpper = raw`[[${letters}]--[A-Z]]`;
@@ -38,13 +39,16 @@ function o200k(digits: string, tail: string, letters = raw`\p{L}`): Pretokenizer
   return rule(raw`${words}|${digits}| ?${symbols}[\r\n\/]*|${linesAndSpaces}`);
 }
 
-/** The shape of o200k where capitals do not count. */
+/** The rule of o200k without regard to capital letters. */
 function caseless(digits: string): string {
   const words = raw`${lead}[\p{L}\p{M}]+(?:${contraction})?`;
   return raw`${words}|${digits}| ?${symbols}[\r\n\/]*|${linesAndSpaces}`;
 }
 
-/** The shape of DeepSeek V3: after digits and East Asian text, punctuation leads words in. */
+/**
+ * The rule of DeepSeek V3 for what follows digits and East Asian text: a punctuation mark may begin
+ * a word.
+ */
 function deepseekWords(tail: string): string {
   return raw`[!-\/:-@\[-\x60\{-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|${tail}`;
 }
@@ -53,18 +57,19 @@ const deepseekTail = raw` ?[\p{P}\p{S}]+[\r\n]*|${linesAndSpaces}`;
 const hanAndKana = raw`[\u4E00-\u9FA5\u3040-\u30FF]+`;
 
 function deepseekLlm(): Pretokenizer {
-  // Cased letters of the scripts that DeepSeek's list names: all but Armenian minuscules, Georgian,
-  // and the blocks that joined Unicode later.
+  // Cased letters of the scripts in DeepSeek's list, which lacks Armenian minuscules, Georgian, and
+  // blocks that were added to Unicode later.
   const letters = raw`[\p{LC}--[\u0560-\u0588\u10C7-\u10FF\u1C80-\u1C8A\u2D00-\u2D2D` +
     raw`\uA790-\uA7FA\uAB30-\uAB68\u{10570}-\u{105B9}\u{10D50}-\u{10D85}\u{16E40}-\u{16E7F}` +
     raw`\u{1D400}-\u{1DF2A}]]`;
-  // From ":" to "~" lie the ASCII letters too: that is how the models were trained.
+  // The range from ":" to "~" contains the ASCII letters, too, and so do the models' rules.
   const signs = raw`[!-\/:-~\uFF01-\uFF0F\uFF1A-\uFF5E\u2018-\u201F\u3001\u3002]`;
   return rule(
     raw`[\r\n]`,
     raw`${s}?${letters}+`,
     raw`${s}?${signs}+`,
-    // The look behind changes no match, but a long run of spaces is tried once, not at each space.
+    // The lookbehind changes no match, but with it a long run of spaces is tried once instead of at
+    // each space.
     raw`(?<!${s})${s}+$`,
     raw`[\u0800-\u9FA5\uAC00-\uD7FF]+`,
     raw`\p{N}+`,
@@ -135,7 +140,7 @@ function afmoe(): Pretokenizer {
 const anyWord = /(?:)/;
 const bloomWords = raw` ?[^\(${s}\|.,!?\u2026\u3002\uFF0C\u3001\u0964\u06D4\u060C\)]+`;
 
-/** Gemma 4 and its like: SentencePiece's way of writing, cut at the ends of lines only. */
+/** Gemma 4: SentencePiece's spelling, divided only at the ends of lines. */
 const lines = (): Pretokenizer => ({ ...rule(raw`[^\n]+|\n+`), alphabet: "marked" });
 const gemma4 = () => ({ ...lines(), wholeWords: /^\n+$/, addBos: true, requiresBos: true });
 
@@ -166,10 +171,10 @@ const deepseekV3 = () => rule(upToThree, hanAndKana, deepseekWords(deepseekTail)
 const spark = () =>
   rule(upToThree, hanAndKana, deepseekWords(raw` ?[\p{P}\p{S}]+|[\r\n]|${spaces}`), one);
 
-/** What llama.cpp cuts by where the file says nothing: no model was trained with it. */
+/** llama.cpp's rule for files that name none. No model was trained with it. */
 const general = () => rule(raw`[\p{P}$+<=>\^~\|]+`, gpt2Words, raw`\p{N}+`, "[0-9]{3}");
 
-/** How each name cuts. One line per rule, made when it is asked for; aliases beside each other. */
+/** The rules by name. Each line has one rule, which is made on demand, and its names. */
 const rules: readonly (readonly [make: () => Pretokenizer, names: string])[] = [
   [general, "default"],
   [gpt2, "gpt-2 gpt2 phi-2 jina-es jina-de jina-v2-es jina-v2-de gigachat a.x-4.0 mellum"],
@@ -213,16 +218,17 @@ const byName = new Map(
 );
 
 /**
- * The rule of a `tokenizer.ggml.pre`; undefined for a name that is not known. A file without one
- * is cut as llama.cpp does.
+ * The rule for a `tokenizer.ggml.pre`; undefined for an unknown name. Files without one get
+ * llama.cpp's default.
  */
 export function pretokenizerOf(name = "default"): Pretokenizer | undefined {
   return byName.get(name)?.();
 }
 
 /**
- * For names that are newer than this list. Most models since GPT-4 cut like this, and where digits
- * are single no merge joins them: a better guess than the general rule, and than no answer.
+ * The rule for unknown names, which are newer than this list. Most models since GPT-4 divide text
+ * like this, and if they separate digits, no merge joins digits. So it is a better guess than the
+ * default rule.
  */
 export function guessPretokenizer(): Pretokenizer {
   return dbrx();

@@ -1,5 +1,5 @@
-// Byte pair encoding of a single word: its bytes or characters, joined as the merges say.
-// A joined symbol for which the vocabulary has no token falls apart again, as in llama.cpp.
+// Byte pair encoding of a single word: its bytes or characters, joined by the merges. A joined
+// symbol without a token in the vocabulary is divided again, as in llama.cpp.
 
 import type { Poll } from "../algorithm.ts";
 import { characterOfByte } from "./byte_alphabet.ts";
@@ -9,14 +9,14 @@ import type { Vocabulary } from "../../vocabulary/vocabulary.ts";
 
 const encoder = new TextEncoder();
 
-/** Joins what words consist of. */
+/** Encodes words by joining their parts. */
 export class WordMerger implements Joins {
   readonly #vocabulary: Vocabulary;
   readonly #merges: MergeTable;
   readonly #isByteLevel: boolean;
   readonly #symbolOfByte: readonly number[];
   readonly #list: SymbolList;
-  /** Symbol that starts at each place of the word, -1 where it is unknown. */
+  /** The symbol that starts at each place of the word, -1 if it is unknown. */
   #symbols = new Int32Array(64);
   #bytes = new Uint8Array(64);
 
@@ -51,7 +51,7 @@ export class WordMerger implements Joins {
     this.#symbols[left] = this.#merges.resultOf(rank);
   }
 
-  /** Starts from the UTF-8 of `word`; returns its length. */
+  /** Starts with the UTF-8 bytes of `word`; returns their number. */
   #startBytes(word: string): number {
     this.#reset(3 * word.length);
     const { written } = encoder.encodeInto(word, this.#bytes);
@@ -62,7 +62,7 @@ export class WordMerger implements Joins {
     return written;
   }
 
-  /** Starts from the characters of `word`; returns its length in UTF-16. */
+  /** Starts with the characters of `word`; returns its length in UTF-16. */
   #startCharacters(word: string): number {
     this.#reset(word.length);
     let end = 0;
@@ -81,7 +81,10 @@ export class WordMerger implements Joins {
     this.#list.reset(length);
   }
 
-  /** The characters of a symbol without a token, or their bytes; what has neither is dropped. */
+  /**
+   * Appends the characters of a symbol without a token, or their bytes. Characters with neither are
+   * dropped.
+   */
   #encodeParts(symbol: string, ids: number[]): void {
     for (const character of symbol) {
       const id = this.#vocabulary.idOf(character);

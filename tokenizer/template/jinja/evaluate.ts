@@ -1,5 +1,5 @@
-// The value of an expression, as Jinja and Python evaluate it. Knows no statements: macros come in
-// as values that can be called.
+// Evaluates expressions as Jinja and Python do. It knows no statements: macros are values that can
+// be called.
 
 import { countObjects, countSteps } from "../../text/render_budget.ts";
 import { applyFilter } from "./library/filters.ts";
@@ -22,7 +22,7 @@ import {
   type Value,
 } from "./values/values.ts";
 
-/** Evaluates an expression. Error: JinjaError. */
+/** The value of an expression. Errors: JinjaError. */
 export function evaluate(node: Expression, scope: Scope): Value {
   countSteps();
   switch (node.type) {
@@ -87,7 +87,7 @@ export function evaluate(node: Expression, scope: Scope): Value {
   }
 }
 
-/** Calls a value. Error: JinjaError where it cannot be called. */
+/** Calls a value. Errors: JinjaError if it cannot be called. */
 export function call(callee: Value, args: CallArguments): Value {
   if (typeof callee === "function") return callee(args);
   if (callee instanceof LoopState) return callee.visitChildren(args);
@@ -96,12 +96,12 @@ export function call(callee: Value, args: CallArguments): Value {
   );
 }
 
-/** Applies a filter with its arguments. Error: JinjaError. */
+/** Applies a filter with its arguments. Errors: JinjaError. */
 export function filterValue(value: Value, { name, args }: Filter, scope: Scope): Value {
   return applyFilter(name, value, evaluateArguments(args, scope));
 }
 
-/** Evaluates the arguments of a call. Error: JinjaError. */
+/** Evaluates the arguments of a call. Errors: JinjaError. */
 export function evaluateArguments(nodes: readonly Argument[], scope: Scope): CallArguments {
   if (nodes.length === 0) return new CallArguments();
   const positional: Value[] = [];
@@ -123,7 +123,10 @@ export function evaluateArguments(nodes: readonly Argument[], scope: Scope): Cal
   return new CallArguments(positional, keywords);
 }
 
-/** Whether each value compares with the next one as asked; those behind a no are not evaluated. */
+/**
+ * Compares each value with the next one, up to the first comparison that is false. Values after
+ * that are not evaluated.
+ */
 function evaluateComparison({ first, others }: Comparison, scope: Scope): Value {
   let left = evaluate(first, scope);
   let result: Value = true;

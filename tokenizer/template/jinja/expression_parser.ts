@@ -1,11 +1,11 @@
-// The expressions of a template, with Jinja's precedences (jinja2 3.1). Taken in addition: commas before
-// a closing bracket.
+// Parses the expressions of a template, with Jinja's precedences (jinja2 3.1). It also accepts
+// commas before a closing bracket.
 
 import type { TokenStream } from "./token_stream.ts";
 import type { Argument, Call, Expression, Filter } from "./syntax.ts";
 import { Float } from "./values/values.ts";
 
-/** Operators between values by how tight they bind: loose ones first. All go from left to right. */
+/** Binary operators by precedence, lowest first. All associate to the left. */
 const OPERATORS: readonly (readonly string[])[] = [
   ["+", "-"],
   ["~"],
@@ -15,7 +15,10 @@ const OPERATORS: readonly (readonly string[])[] = [
 
 const COMPARISONS = ["==", "!=", "<", ">", "<=", ">="];
 
-/** Names that cannot be the first argument of a test: they go on with what is around it. */
+/**
+ * Names that cannot be the first argument of a test, because they continue the expression around
+ * it.
+ */
 const NO_ARGUMENT = ["and", "or", "not", "if", "else", "in", "is", "recursive"];
 
 const CONSTANTS = new Map<string, null | boolean>([
@@ -27,16 +30,16 @@ const CONSTANTS = new Map<string, null | boolean>([
   ["None", null],
 ]);
 
-/** Reads expressions from a stream of tokens. All throw JinjaError. */
+/** Reads expressions from a stream of tokens. All methods throw JinjaError. */
 export class ExpressionParser {
   readonly #stream: TokenStream;
 
-  /** Reads from `stream`. */
+  /** @param stream the tokens */
   constructor(stream: TokenStream) {
     this.#stream = stream;
   }
 
-  /** Expressions with commas between them are a tuple. */
+  /** An expression, or several with commas between them, which are a tuple. */
   tuple(parse: () => Expression = () => this.expression()): Expression {
     const first = parse();
     if (!this.#stream.is(",")) return first;
@@ -49,7 +52,7 @@ export class ExpressionParser {
     return ["%}", "}}", ")", "]", "if", "recursive"].some((end) => this.#stream.is(end));
   }
 
-  /** A value, perhaps a choice of two: `a if b else c`. */
+  /** An expression, which may be a conditional: `a if b else c`. */
   expression(): Expression {
     let value = this.or();
     while (this.#stream.takes("if")) {
@@ -62,7 +65,7 @@ export class ExpressionParser {
     return value;
   }
 
-  /** A value that is no choice. */
+  /** An expression that is not a conditional. */
   or(): Expression {
     let left = this.#and();
     while (this.#stream.takes("or")) left = { type: "or", left, right: this.#and() };
@@ -109,7 +112,7 @@ export class ExpressionParser {
     return "not in";
   }
 
-  /** Values with operators between them that bind at least as tight as those of the level. */
+  /** An expression of operators from this level of precedence on. */
   #binary(level: number): Expression {
     const operators = OPERATORS[level];
     if (!operators) return this.unary();
@@ -122,7 +125,9 @@ export class ExpressionParser {
     return left;
   }
 
-  /** A value with its signs, filters and tests. Filters are of the whole, tests too: -1 | abs is 1. */
+  /**
+   * An operand with its signs, filters and tests, which apply to the signed value: -1 | abs is 1.
+   */
   unary(hasFilters = true): Expression {
     const sign = this.#stream.is("-") || this.#stream.is("+")
       ? this.#stream.token.value
@@ -137,14 +142,14 @@ export class ExpressionParser {
       if (this.#stream.takes("|")) {
         value = { type: "filter", operand: value, filter: this.filter() };
       } else if (this.#stream.takes("is")) value = this.#test(value);
-      // Jinja calls what a filter or a test gave.
+      // The result of a filter or a test can be called, as in Jinja.
       else if (this.#stream.is("(")) value = this.postfix(value);
       else break;
     }
     return value;
   }
 
-  /** Any number of filters, each behind a bar. */
+  /** Any number of filters, each after a bar. */
   filters(): Filter[] {
     const filters: Filter[] = [];
     while (this.#stream.takes("|")) filters.push(this.filter());
@@ -163,7 +168,7 @@ export class ExpressionParser {
     return { type: "test", operand, test: { name, args: this.#testArguments() }, isNegated };
   }
 
-  /** The arguments of a test, of which a single one needs no parentheses: `x is divisibleby 3`. */
+  /** The arguments of a test. A single one needs no parentheses: `x is divisibleby 3`. */
   #testArguments(): Argument[] {
     if (this.#stream.is("(")) return this.#arguments();
     const { type, value } = this.#stream.token;
@@ -180,7 +185,7 @@ export class ExpressionParser {
     return name;
   }
 
-  /** A value with its members, items and calls. */
+  /** An operand with its members, items and calls. */
   postfix(value: Expression): Expression {
     for (;;) {
       if (this.#stream.takes(".")) value = this.#member(value);
@@ -201,7 +206,7 @@ export class ExpressionParser {
     return { type: "item", object, key: { type: "literal", value: Number(value) } };
   }
 
-  /** What stands in brackets behind a value: a key, or a slice. */
+  /** The contents of brackets after an operand: a key, or a slice. */
   #subscript(object: Expression): Expression {
     const start = this.#stream.is(":") ? undefined : this.tuple();
     if (!this.#stream.is(":")) return { type: "item", object, key: start! };
@@ -235,7 +240,7 @@ export class ExpressionParser {
     });
   }
 
-  /** What stands in brackets with commas in between, and perhaps one at the end. */
+  /** Items in brackets with commas between them, and perhaps one at the end. */
   listed<T>(open: string, close: string, parse: () => T): T[] {
     return this.#stream.nested(() => {
       this.#stream.expect(open);
@@ -274,7 +279,7 @@ export class ExpressionParser {
         return { type: "literal", value: new Float(Number(value)) };
       case "string": {
         let text = "";
-        // Neighbouring strings are one.
+        // Adjacent strings are one.
         for (; this.#stream.token.type === "string"; this.#stream.skip()) {
           text += this.#stream.token.value;
         }
@@ -291,7 +296,7 @@ export class ExpressionParser {
     return [key, this.expression()];
   };
 
-  /** A value or a tuple behind an open parenthesis, which is taken. */
+  /** An expression or a tuple after an open parenthesis, which was taken already. */
   #parenthesized(): Expression {
     if (this.#stream.takes(")")) return { type: "tuple", items: [] };
     const value = this.tuple();

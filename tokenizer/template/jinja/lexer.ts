@@ -1,11 +1,11 @@
-// From a template's source to its tokens, as Jinja's lexer has them with trim_blocks and
-// lstrip_blocks: texts, and what stands inside of tags. Comments leave nothing, raw blocks are text.
+// From a template's source to its tokens, as Jinja's lexer makes them with trim_blocks and
+// lstrip_blocks: texts, and the contents of tags. Comments are dropped, raw blocks are text.
 
 import { JinjaError } from "./values/values.ts";
 
 /**
- * A token. Those of tags begin with `{{` or `{%` and end with `}}` or `%}`, whatever marks for white
- * space stand beside; the value of a string is what it means.
+ * A token. The tokens of a tag begin with `{{` or `{%` and end with `}}` or `%}`, without marks for
+ * white space. The value of a string is without quotes and escapes.
  */
 export interface Token {
   readonly type:
@@ -21,11 +21,11 @@ export interface Token {
     | "operator"
     | "end";
   readonly value: string;
-  /** Where it begins, counted from 1. */
+  /** Line of its beginning, counted from 1. */
   readonly line: number;
 }
 
-/** The longest templates of models have some 40,000. */
+/** Longest source, in UTF-16 units. The longest templates of models have some 40,000. */
 const MAXIMUM_LENGTH = 1 << 19;
 
 const OPENING = /\{[{%#]/g;
@@ -33,14 +33,14 @@ const RAW = /\{%[-+]?\s*raw\s*(-?)%\}/y;
 const RAW_END = /\{%([-+]?)\s*endraw\s*([-+]?)%\}/g;
 const COMMENT_END = /([-+]?)#\}/g;
 
-/** What a tag is made of, but for strings, whose ends are looked for unit by unit. */
+/** The parts of a tag, except strings, whose ends are searched unit by unit. */
 const SPACE = /\s+/y;
 const NAME = /[\p{ID_Start}_]\p{ID_Continue}*/uy;
 const FLOAT = /(?<!\.)\d[\d_]*(?:\.\d[\d_]*(?:e[-+]?\d+)?|e[-+]?\d+)/iy;
 const INTEGER = /0x[\da-f_]+|0o[0-7_]+|0b[01_]+|\d[\d_]*/iy;
 const OPERATOR = /\*\*|\/\/|[=!<>]=|[-+*/%~<>=.,:|()[\]{}]/y;
 
-/** The tokens of a template. Error: JinjaError with the line. */
+/** The tokens of a template. Errors: JinjaError with the line. */
 export function tokenize(source: string): Token[] {
   if (source.length > MAXIMUM_LENGTH) {
     throw new JinjaError(
@@ -54,10 +54,10 @@ class Lexer {
   readonly #source: string;
   readonly #tokens: Token[] = [];
   #position = 0;
-  /** Of the token that was added last, and where that line ends. */
+  /** Line of the token that was added last, and the end of that line. */
   #line = 1;
   #lineEnd: number;
-  /** Whether the text that comes loses the white space that it begins with. */
+  /** Whether the next text loses the white space at its beginning. */
   #trimsStart = false;
 
   constructor(source: string) {
@@ -72,7 +72,7 @@ class Lexer {
       if (!opening) break;
       const { index: start, 0: kind } = opening;
       const next = this.#source[start + 2]!;
-      // An expression has no mark that keeps white space: its plus is a sign.
+      // Expressions have no mark that keeps white space: a plus is a sign.
       const openMark = next === "-" || (next === "+" && kind !== "{{") ? next : "";
       this.#addText(this.#textBefore(start, kind, openMark));
       const inner = start + 2 + openMark.length;
@@ -80,7 +80,7 @@ class Lexer {
         ? this.#skipComment(start, inner)
         : this.#readRaw(start) ?? this.#readTag(kind as "{{" | "{%", start, inner);
       this.#trimsStart = closeMark === "-";
-      // trim_blocks: the line end after a block is its own.
+      // trim_blocks: a line end directly after a block is removed.
       const isBlock = kind !== "{{";
       if (isBlock && closeMark === "" && this.#source[this.#position] === "\n") this.#position++;
     }
@@ -109,19 +109,19 @@ class Lexer {
     return this.#trimsStart ? text.trimStart() : text;
   }
 
-  /** The text up to a tag, without the space that tags take away. */
+  /** The text before a tag, without the white space that the tag removes. */
   #textBefore(start: number, kind: string, openMark: string): string {
     const text = this.#trimmed(this.#source.slice(this.#position, start));
     if (openMark === "-") return text.trimEnd();
     if (openMark === "+" || kind === "{{") return text;
-    // lstrip_blocks: a block that is the first thing on its line takes the space before it.
+    // lstrip_blocks: the white space between the beginning of a line and a block is removed.
     let lineStart = start;
     while (lineStart > 0 && " \t".includes(this.#source[lineStart - 1]!)) lineStart--;
     const opensLine = lineStart === 0 || this.#source[lineStart - 1] === "\n";
     return opensLine ? text.slice(0, Math.max(0, text.length - (start - lineStart))) : text;
   }
 
-  /** @returns the mark at its end */
+  /** Skips a comment. @returns the mark at its end */
   #skipComment(start: number, inner: number): string {
     COMMENT_END.lastIndex = inner;
     const end = COMMENT_END.exec(this.#source);
@@ -130,7 +130,9 @@ class Lexer {
     return end[1]!;
   }
 
-  /** Reads a raw block as text. @returns the mark at its end; undefined where none begins */
+  /**
+   * Reads a raw block as text. @returns the mark at its end; undefined if no raw block begins here
+   */
   #readRaw(start: number): string | undefined {
     RAW.lastIndex = start;
     const opening = RAW.exec(this.#source);
@@ -147,7 +149,7 @@ class Lexer {
     return closing[2]!;
   }
 
-  /** Reads a tag: its end counts where no bracket is open. @returns the mark at its end */
+  /** Reads a tag, up to the first end mark outside of brackets. @returns the mark at its end */
   #readTag(open: "{{" | "{%", start: number, inner: number): string {
     const source = this.#source;
     const close = open === "{{" ? "}}" : "%}";
@@ -193,7 +195,7 @@ class Lexer {
     }
   }
 
-  /** What a sticky pattern finds at the position, which goes behind it. */
+  /** The match of a sticky pattern at the position, which moves behind it. */
   #match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#position;
     const found = pattern.exec(this.#source)?.[0];
@@ -219,7 +221,7 @@ class Lexer {
 
 const ESCAPE = /\\(x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}|[0-7]{1,3}|.)/gs;
 
-/** What a backslash makes of the character after it. */
+/** The character of each escape sequence. */
 const ESCAPED = new Map([
   ["\n", ""],
   ["\\", "\\"],
@@ -234,7 +236,7 @@ const ESCAPED = new Map([
   ["v", "\v"],
 ]);
 
-/** What the inside of a string literal means: Python's escapes, others as they are. */
+/** The value of a string literal: Python's escapes are replaced, others stay as they are. */
 function unescape(literal: string): string {
   if (!literal.includes("\\")) return literal;
   return literal.replace(ESCAPE, (escape, body: string) => {

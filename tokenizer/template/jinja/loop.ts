@@ -1,5 +1,5 @@
-// The variable `loop` that every pass of a loop sees. Fixed by the list of special loop variables
-// in Jinja's template designer documentation.
+// The variable `loop` in loops. Defined by the list of special loop variables in Jinja's template
+// designer documentation.
 
 import {
   type Callable,
@@ -10,7 +10,7 @@ import {
   type Value,
 } from "./values/values.ts";
 
-/** Where a loop is. */
+/** The state of a loop. */
 export class LoopState extends TemplateObject {
   readonly #items: readonly Value[];
   readonly #depth: number;
@@ -19,7 +19,7 @@ export class LoopState extends TemplateObject {
 
   /**
    * A loop over `items`; `depth` counts recursive loops from 0.
-   * @param visitChildren what calling `loop` does: the same loop over other items
+   * @param visitChildren the function of calling `loop`: the same loop over other items
    */
   constructor(items: readonly Value[], depth: number, readonly visitChildren: Callable) {
     super();
@@ -27,7 +27,7 @@ export class LoopState extends TemplateObject {
     this.#depth = depth;
   }
 
-  /** Goes to the pass of the item at `index`. */
+  /** Moves to the item at `index`. */
   moveTo(index: number): void {
     this.#index = index;
   }

@@ -1,6 +1,6 @@
-// Jinja as chat templates use it. Grammar and meaning are those of Python's jinja2, which the models
-// were trained with: values print, compare and fail as they do there.
-// The rest of the tokenizer comes in through chat_template.ts alone.
+// Jinja for chat templates, with the grammar and semantics of Python's jinja2, with which the
+// models were trained: values print, compare and fail as they do there. Outside of this folder only
+// chat_template.ts uses it.
 
 export { toJson } from "./values/json.ts";
 export { type RenderOptions, renderStatements } from "./renderer.ts";

@@ -1,13 +1,13 @@
-// From the tokens of a template to its syntax tree: the statements of Jinja (jinja2 3.1) as far as chat
-// templates have them: no inheritance, no includes, no imports. Taken in addition: `do`, loop controls,
-// and generation blocks, whose tags mean nothing for a prompt.
+// From the tokens of a template to its syntax tree: Jinja's statements (jinja2 3.1) that chat
+// templates use, so no inheritance, includes or imports. It also accepts `do`, loop controls, and
+// generation blocks, whose tags mean nothing for a prompt.
 
 import { ExpressionParser } from "./expression_parser.ts";
 import { type Token, tokenize } from "./lexer.ts";
 import type { Expression, Parameter, Statement, Target } from "./syntax.ts";
 import { TokenStream } from "./token_stream.ts";
 
-/** Parses a template. Error: JinjaError with the line. */
+/** Parses a template. Errors: JinjaError with the line. */
 export function parseTemplate(source: string): Statement[] {
   return new Parser(new TokenStream(tokenize(source))).parse();
 }
@@ -25,7 +25,7 @@ class Parser {
     return this.#statements([]);
   }
 
-  /** Statements up to a tag of one of these names, or to the end; the tag's `{%` is taken. */
+  /** Statements up to a tag of one of these names, or to the end. The tag's `{%` is taken. */
   #statements(ends: readonly string[], opening?: Token): Statement[] {
     const statements: Statement[] = [];
     for (;;) {
@@ -48,7 +48,7 @@ class Parser {
     }
   }
 
-  /** A statement behind its `{%`. */
+  /** The statement after a `{%` that was taken. */
   #statement(): Statement | undefined {
     const opening = this.#stream.token;
     const { value: name } = opening;
@@ -96,13 +96,16 @@ class Parser {
     }
   }
 
-  /** A statement that is a tag alone. */
+  /** A statement that consists of one tag. */
   #tagged<T extends Statement>(statement: T): T {
     this.#stream.expect("%}");
     return statement;
   }
 
-  /** What stands between a tag, whose end is next, and the one that ends it, which is taken whole. */
+  /**
+   * The contents of a block: from the end of its tag to the tag that ends it, which is taken
+   * completely.
+   */
   #body(opening: Token): Statement[] {
     this.#stream.expect("%}");
     const end = `end${opening.value}`;
@@ -124,7 +127,7 @@ class Parser {
     return { type: "if", branches, otherwise };
   }
 
-  /** An else, if it comes, and the end of the block. */
+  /** An optional else, and the end of the block. */
   #otherwise(end: string, opening: Token): Statement[] {
     let body: Statement[] = [];
     if (this.#stream.takes("else")) {
@@ -142,12 +145,12 @@ class Parser {
     let iterable = this.#expressions.tuple(() => this.#expressions.or());
     let condition = this.#stream.takes("if") ? this.#expressions.expression() : undefined;
     if (condition && this.#stream.takes("else")) {
-      // Jinja has no such choice without parentheses, but other engines do.
+      // Jinja demands parentheses around such a conditional, other engines do not.
       const otherwise = this.#expressions.expression();
       iterable = { type: "conditional", condition, then: iterable, otherwise };
       condition = undefined;
     }
-    // Every loop can be called: what is recursive needs no word here.
+    // Every loop can be called here, so the word changes nothing.
     this.#stream.takes("recursive");
     this.#stream.expect("%}");
     const body = this.#statements(["else", "endfor"], opening);
@@ -195,7 +198,7 @@ class Parser {
     });
   }
 
-  /** What is assigned to, perhaps several: `a, (b, c)`. */
+  /** The target of an assignment, perhaps several: `a, (b, c)`. */
   #target(): Target {
     const items = [this.#targetItem()];
     let isTuple = false;

@@ -1,6 +1,6 @@
-// Runs the statements of a template and collects what they print, with Jinja's rules of scope: a
-// loop pass, a macro and a captured block keep what they set, an `if` does not. Depth is bounded
-// here, work and memory by the budget of the rendering.
+// Runs the statements of a template and collects what they print, with Jinja's scopes: an iteration
+// of a loop, a macro and a captured block have names of their own, an `if` has not. Depth is
+// bounded here, work and memory by the budget of the rendering.
 
 import { countItems, countObjects, countSteps } from "../../text/render_budget.ts";
 import { joinTexts, plain, type Text } from "../../text/tainted_text.ts";
@@ -28,16 +28,18 @@ const MAXIMUM_DEPTH = 100;
 /** How a list of statements ended. */
 type Completion = "normal" | "break" | "continue";
 
-/** How a template is run. */
+/** The options of a rendering. */
 export interface RenderOptions {
   /**
-   * Whether macros see the names where they are called, not those around their definition, and
-   * whether members of what is undefined are undefined, not a failure.
+   * Whether macros see the names at their call instead of those at their definition, and members of
+   * undefined values are undefined instead of errors.
    */
   isForgiving?: boolean;
 }
 
-/** The text that a template prints. Error: JinjaError, and whatever the functions throw. */
+/**
+ * The text that a template prints. Errors: JinjaError, and those of the functions that it calls.
+ */
 export function renderStatements(
   statements: readonly Statement[],
   variables: ReadonlyMap<string, Value>,
@@ -60,7 +62,7 @@ class Renderer {
     this.#isForgiving = isForgiving;
   }
 
-  /** What the statements print, apart from what was printed before. */
+  /** What the statements print, separate from earlier output. */
   capture(statements: readonly Statement[], scope: Scope): Text {
     return this.#captured(() => this.#run(statements, scope));
   }
@@ -141,7 +143,7 @@ class Renderer {
     return "normal";
   }
 
-  /** What a block prints, through filters. */
+  /** What a block prints, after filters. */
   #filtered({ body, filters }: { body: Statement[]; filters: Filter[] }, scope: Scope): Value {
     return filters.reduce<Value>(
       (value, filter) => filterValue(value, filter, scope),
@@ -175,7 +177,7 @@ class Renderer {
   }
 
   #macro(parameters: readonly Parameter[], body: readonly Statement[], scope: Scope): Callable {
-    // It keeps the scope where it is defined.
+    // The macro keeps the scope of its definition.
     countObjects(4);
     return ({ positional, keywords }) => {
       const inner = new Scope(this.#isForgiving ? this.#current : scope);
@@ -207,8 +209,8 @@ class Renderer {
 }
 
 /**
- * Gives a name, several names or an attribute of a namespace a value; dictionaries take one, too,
- * which Jinja refuses and templates made with llama.cpp do. Error: JinjaError.
+ * Assigns a value to a name, several names, an attribute of a namespace, or an item of a
+ * dictionary. Jinja refuses the last, but templates for llama.cpp use it. Errors: JinjaError.
  */
 function assign(target: Target, value: Value, scope: Scope): void {
   if (target.type === "name") return scope.set(target.name, value);

@@ -1,8 +1,8 @@
-// The syntax tree of a template, as parser.ts makes it and renderer.ts and evaluate.ts run it.
+// The syntax tree of a template: parser.ts makes it, renderer.ts and evaluate.ts run it.
 
 import type { Float } from "./values/values.ts";
 
-/** What has a value. */
+/** An expression, which has a value. */
 export type Expression =
   | { type: "literal"; value: null | boolean | number | string | Float }
   | Name
@@ -55,14 +55,14 @@ export interface Call {
   args: Argument[];
 }
 
-/** `a < b <= c`: true where all of them are. */
+/** `a < b <= c`: true if all comparisons are. */
 export interface Comparison {
   type: "comparison";
   first: Expression;
   others: { operator: string; operand: Expression }[];
 }
 
-/** `then if condition else otherwise`; without the else it may be undefined. */
+/** `then if condition else otherwise`. Without the else it may be undefined. */
 export interface Conditional {
   type: "conditional";
   condition: Expression;
@@ -75,22 +75,22 @@ export type Argument =
   | { kind: "positional" | "spread" | "keywordSpread"; value: Expression }
   | { kind: "keyword"; name: string; value: Expression };
 
-/** The name of a filter or a test, and what it is called with besides its operand. */
+/** The name of a filter or a test, and its arguments besides the operand. */
 export interface Filter {
   name: string;
   args: Argument[];
 }
 
-/** What can be assigned to. */
+/** The target of an assignment. */
 export type Target = Name | Attribute | Item | { type: "tuple"; items: Target[] };
 
-/** A parameter of a macro or of a block that is handed to one. */
+/** A parameter of a macro, or of a block that is passed to one. */
 export interface Parameter {
   name: string;
   fallback?: Expression;
 }
 
-/** What prints or acts. */
+/** A statement, which prints or acts. */
 export type Statement =
   | { type: "text"; text: string }
   | { type: "print"; value: Expression }
@@ -105,14 +105,14 @@ export type Statement =
   | { type: "filterBlock"; filters: Filter[]; body: Statement[] }
   | { type: "break" | "continue" };
 
-/** The first branch whose condition is true runs, or else `otherwise`. */
+/** Runs the first branch whose condition is true, or else `otherwise`. */
 export interface If {
   type: "if";
   branches: { condition: Expression; body: Statement[] }[];
   otherwise: Statement[];
 }
 
-/** A loop over those items for which `condition` is true; `otherwise` runs where there is none. */
+/** A loop over the items for which `condition` is true. `otherwise` runs if there are none. */
 export interface For {
   type: "for";
   target: Target;
@@ -122,7 +122,7 @@ export interface For {
   otherwise: Statement[];
 }
 
-/** A call that is given a block, which the callee knows as `caller`. */
+/** A call with a block, which the callee knows as `caller`. */
 export interface CallBlock {
   type: "callBlock";
   call: Call;

@@ -1,22 +1,22 @@
-// The tokens of a template as a parser reads them, one after the other, with the errors of those that
-// are out of place.
+// The tokens of a template, which a parser takes one after the other, and the errors for unexpected
+// ones.
 
 import type { Token } from "./lexer.ts";
 import { JinjaError } from "./values/values.ts";
 
 /**
- * How deep brackets, signs and blocks may nest in each other. Python, which runs what jinja2 makes of
- * a template, takes 200 brackets at most.
+ * How deep brackets, signs and blocks may be nested. Python, which runs jinja2's templates, takes
+ * at most 200 brackets.
  */
 const MAXIMUM_NESTING = 200;
 
-/** Tokens that are taken from the front. */
+/** A stream of tokens. */
 export class TokenStream {
   readonly #tokens: readonly Token[];
   #next = 0;
   #depth = 0;
 
-  /** Takes all tokens, of which the last is the end. */
+  /** @param tokens all tokens, of which the last marks the end */
   constructor(tokens: readonly Token[]) {
     this.#tokens = tokens;
   }
@@ -26,12 +26,12 @@ export class TokenStream {
     return this.#tokens[this.#next]!;
   }
 
-  /** The one after it. */
+  /** The token after the next one. */
   get following(): Token | undefined {
     return this.#tokens[this.#next + 1];
   }
 
-  /** Takes the next token, or so many. */
+  /** Skips the next token, or several. */
   skip(count = 1): void {
     this.#next += count;
   }
@@ -49,12 +49,12 @@ export class TokenStream {
     return true;
   }
 
-  /** Takes the next token, which has to be this one. Error: JinjaError. */
+  /** Takes the next token, which has to be this one. Errors: JinjaError. */
   expect(value: string): void {
     if (!this.takes(value)) this.fail(`'${value}' is expected, not ${this.described()}`);
   }
 
-  /** Takes a name. Error: JinjaError. */
+  /** Takes a name. Errors: JinjaError. */
   expectName(): string {
     const { type, value } = this.token;
     if (type !== "name") this.fail(`a name is expected, not ${this.described()}`);
@@ -62,7 +62,7 @@ export class TokenStream {
     return value;
   }
 
-  /** The next token, for messages. */
+  /** The next token, for error messages. */
   described(): string {
     const { type, value } = this.token;
     if (type === "string" || type === "text") return `a ${type}`;
@@ -75,7 +75,7 @@ export class TokenStream {
     throw new JinjaError(`line ${line}: ${fault}`);
   }
 
-  /** Parses what is nested in something. Error: JinjaError where that is too deep. */
+  /** Parses something nested. Errors: JinjaError if the nesting is too deep. */
   nested<T>(parse: () => T): T {
     if (++this.#depth > MAXIMUM_NESTING) {
       this.fail(`it nests too deeply: at most ${MAXIMUM_NESTING} levels are allowed`);

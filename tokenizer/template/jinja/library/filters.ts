@@ -1,5 +1,5 @@
-// All filters by name: those of texts and of sequences, JSON, and the ones that call other filters
-// and tests.
+// All filters by name: those of texts and of sequences, JSON, and those that call other filters and
+// tests.
 
 import { countSteps } from "../../../text/render_budget.ts";
 import type { Text } from "../../../text/tainted_text.ts";
@@ -20,7 +20,7 @@ import {
   type Value,
 } from "../values/values.ts";
 
-/** Applies a filter. Error: JinjaError where there is none of that name, and the filter's own. */
+/** Applies a filter. Errors: JinjaError if there is none of that name, and the filter's own. */
 export function applyFilter(name: string, value: Value, args: CallArguments): Value {
   countSteps();
   if (!Object.hasOwn(filters, name)) throw new JinjaError(`No filter named '${name}'.`);
@@ -36,8 +36,9 @@ function fallBack(value: Value, args: CallArguments): Value {
 }
 
 /**
- * A text as it is, and Python's str() of anything else but a list of dictionaries: that is JSON, as
- * @huggingface/jinja has it, for templates print their tools so, and models know tools as JSON.
+ * A text as it is, JSON for a list of dictionaries, and Python's str() for anything else. The JSON
+ * is as in
+ * @huggingface/jinja, because templates print their tools this way, and models know tools as JSON.
  */
 function toString(value: Value): Text {
   const isRecords = Array.isArray(value) && value.length > 0 &&
@@ -61,7 +62,7 @@ function map(value: Value, args: CallArguments): Value {
   );
 }
 
-/** select() and reject(), by the items or by an attribute of theirs. */
+/** select() and reject(), by the items or by one of their attributes. */
 function choose(keeps: boolean, hasAttribute: boolean): Filter {
   return (value, args) => {
     const rest = hasAttribute ? args.after(1) : args;

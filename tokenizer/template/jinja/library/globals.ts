@@ -1,4 +1,4 @@
-// The functions that every template can call, besides those that transformers adds. Fixed by the
+// The functions that every template can call, besides those that transformers adds. Defined by the
 // list of global functions in Jinja's template designer documentation.
 
 import { countItems, countObjects, countSteps } from "../../../text/render_budget.ts";
@@ -11,7 +11,7 @@ import {
   type Value,
 } from "../values/values.ts";
 
-/** A model's file may hold any template: none may make a list that fills the memory. */
+/** Most items of range(), so that no template fills the memory. */
 const MAXIMUM_RANGE = 100_000;
 
 function range(args: CallArguments): Value {
@@ -53,7 +53,7 @@ function namespace(args: CallArguments): Namespace {
   return result;
 }
 
-/** A function that gives nothing at first and the separator from then on. */
+/** A function that returns nothing at first, and the separator in later calls. */
 function joiner(args: CallArguments): Value {
   const separator = args.text(0, "sep") ?? ", ";
   let isUsed = false;
@@ -64,7 +64,7 @@ function joiner(args: CallArguments): Value {
   };
 }
 
-/** Names and what they stand for. */
+/** The global names and their values. */
 export const globals: ReadonlyMap<string, Value> = new Map<string, Value>([
   ["range", range],
   ["dict", dictionary],

@@ -1,5 +1,5 @@
-// The filters of Jinja that work on lists and dictionaries, but for those that call other filters.
-// Fixed by the list of built-in filters in Jinja's template designer documentation.
+// Jinja's filters for lists and dictionaries, except those that call other filters. Defined by the
+// list of built-in filters in Jinja's template designer documentation.
 
 import { countItems, countObjects } from "../../../text/render_budget.ts";
 import { joinTexts, plain, type Text } from "../../../text/tainted_text.ts";
@@ -24,10 +24,10 @@ import {
   type Value,
 } from "../values/values.ts";
 
-/** A filter: the value in front of the bar, and what stands in parentheses after its name. */
+/** A filter: takes the value before the bar, and the arguments in parentheses after its name. */
 export type Filter = (value: Value, args: CallArguments) => Value;
 
-/** Python's len(). Error: JinjaError. */
+/** Python's len(). Errors: JinjaError. */
 export function lengthOf(value: Value): number {
   if (isText(value)) return countCharacters(value);
   if (Array.isArray(value)) return value.length;
@@ -36,7 +36,7 @@ export function lengthOf(value: Value): number {
   throw new JinjaError(`object of type '${typeName(value)}' has no len()`);
 }
 
-/** Python's dict items. Error: JinjaError where the value is no dictionary. */
+/** The items of a dictionary, as in Python. Errors: JinjaError if the value is no dictionary. */
 function itemsOf(value: Value): Tuple[] {
   if (value instanceof Undefined) return [];
   if (!(value instanceof Dictionary)) {
@@ -45,13 +45,13 @@ function itemsOf(value: Value): Tuple[] {
   return value.pairs();
 }
 
-/** The attribute of an item that a filter works with, or the item. */
+/** The attribute of an item that a filter works with, or else the item. */
 function keyOf(item: Value, attribute: Value | undefined, isCaseSensitive: boolean): Value {
   const key = attribute === undefined || attribute === null ? item : getPath(item, attribute);
   return isText(key) && !isCaseSensitive ? convert(key, (text) => text.toLowerCase()) : key;
 }
 
-/** The items in ascending order of one of their attributes, equal ones in their own order. */
+/** The items in ascending order of one of their attributes. Equal ones keep their order. */
 function sortBy(
   items: readonly Value[],
   attribute: Value | undefined,

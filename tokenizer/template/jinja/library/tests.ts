@@ -1,5 +1,5 @@
-// The tests of Jinja: what stands behind `is`, and what select() and its kin choose by.
-// Fixed by the list of built-in tests in Jinja's template designer documentation.
+// Jinja's tests: the words after `is`, which select() and others use, too. Defined by the list of
+// built-in tests in Jinja's template designer documentation.
 
 import { countSteps, countText } from "../../../text/render_budget.ts";
 import { plain } from "../../../text/tainted_text.ts";
@@ -19,7 +19,7 @@ import {
 
 type Test = (value: Value, args: CallArguments) => boolean;
 
-/** Whether a value passes the test. Error: JinjaError where there is no such test. */
+/** Whether a value passes the test. Errors: JinjaError if there is no such test. */
 export function passesTest(name: string, value: Value, args: CallArguments): boolean {
   countSteps();
   if (!Object.hasOwn(tests, name)) throw new JinjaError(`No test named '${name}'.`);
@@ -36,7 +36,7 @@ function whole(value: Value): number {
   return number;
 }
 
-/** Whether a text has letters, and all of them are as this makes them. */
+/** Whether a text has letters, and changing their case changes nothing. */
 function isCased(change: (text: string) => string): Test {
   return (value) => {
     if (!isText(value)) return false;
@@ -48,7 +48,7 @@ function isCased(change: (text: string) => string): Test {
 
 const equal: Test = (value, args) => isEqual(value, args.require(0));
 const isNumber: Test = (value) => toNumber(value) !== undefined;
-/** Strings, lists and dictionaries; Jinja's undefined passes, too, since it has a length of 0. */
+/** Strings, lists and dictionaries. Jinja's undefined passes, too, since it has a length of 0. */
 const isSequence: Test = (value) =>
   isText(value) || Array.isArray(value) || value instanceof Dictionary ||
   value instanceof Undefined;

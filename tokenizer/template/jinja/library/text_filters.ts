@@ -1,5 +1,5 @@
-// The filters of Jinja that work on texts and numbers.
-// Fixed by the list of built-in filters in Jinja's template designer documentation.
+// Jinja's filters for texts and numbers. Defined by the list of built-in filters in Jinja's
+// template designer documentation.
 
 import { countRead, countSteps, countText } from "../../../text/render_budget.ts";
 import {
@@ -79,7 +79,7 @@ function toFloat(value: Value, args: CallArguments): Value {
   return fallback === undefined ? new Float(0) : fallback;
 }
 
-/** Python's round(), to even where both neighbours are as near. */
+/** Python's round(), halves to even. */
 function roundHalfToEven(value: number): number {
   const floor = Math.floor(value);
   if (value - floor !== 0.5) return Math.round(value);

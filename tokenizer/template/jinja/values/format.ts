@@ -1,5 +1,5 @@
-// Texts with placeholders: Python's "%s" % values and "{}".format(values), without the conversions
-// that no prompt uses (binary and octal digits, locales, nested fields). Fixed by Python's
+// Texts with placeholders: Python's "%s" % values and "{}".format(values), without conversions that
+// no prompt uses (binary and octal digits, locales, nested fields). Defined by Python's
 // printf-style formatting and its format specification mini-language.
 
 import { countText } from "../../../text/render_budget.ts";
@@ -22,7 +22,7 @@ import {
 const PERCENT = /%(?:\((\w+)\))?([-+ 0#]*)([1-9]\d*)?(?:\.(\d+))?([a-zA-Z%])/g;
 const WIDEST = 10_000;
 
-/** Python's `text % values`. Error: JinjaError. */
+/** Python's `text % values`. Errors: JinjaError. */
 export function formatPercent(text: Text, values: Value): Text {
   const list = values instanceof Tuple ? [...values] : [values];
   let next = 0;
@@ -49,7 +49,7 @@ const SPECIFICATION = /^(?:(.)?([<>^=]))?([-+ ]?)(0?)(\d*)(,?)(?:\.(\d+))?([a-zA
 /**
  * Python's text.format(...).
  * @param lookUp gives the member `name` of a value, as the template language does
- * Error: JinjaError.
+ * @throws JinjaError
  */
 export function formatBraces(
   text: Text,

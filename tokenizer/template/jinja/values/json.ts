@@ -1,6 +1,6 @@
-// JSON as templates write and read it: Python's json.dumps() with its separators, its indents and
-// its floats, and json.loads(). Fixed by Python's json module; transformers leaves characters
-// beyond ASCII as they are unless asked.
+// JSON in templates: Python's json.dumps() with its separators, indents and floats, and
+// json.loads(). Defined by Python's json module. As in transformers, characters beyond ASCII are
+// only escaped on request.
 
 import { countItems, countSteps, countText } from "../../../text/render_budget.ts";
 import {
@@ -27,13 +27,13 @@ import {
 interface JsonStyle {
   ensureAscii: boolean;
   sortKeys: boolean;
-  /** What one level is indented by; undefined writes everything on one line. */
+  /** The indent of one level. Undefined: all on one line. */
   indent: Text | undefined;
   separator: Text;
   keySeparator: Text;
 }
 
-/** The filter tojson(ensure_ascii, indent, separators, sort_keys). Error: JinjaError. */
+/** The filter tojson(ensure_ascii, indent, separators, sort_keys). Errors: JinjaError. */
 export function toJson(value: Value, args: CallArguments): Text {
   const indent = args.get(1, "indent") ?? undefined;
   const separators = args.get(2, "separators") ?? undefined;
@@ -53,10 +53,10 @@ export function toJson(value: Value, args: CallArguments): Text {
   }, "\n");
 }
 
-/** The filter from_json. Error: JinjaError. */
+/** The filter from_json. Errors: JinjaError. */
 export function fromJson(value: Value): Value {
   if (!isText(value)) return value;
-  // A document of brackets alone takes the most, for what it is long.
+  // A document that consists of brackets takes the most memory for its length.
   countItems(8 * value.length);
   const makeText = typeof value === "string" ? plain : taint;
   try {
@@ -122,7 +122,7 @@ function writeFloat(value: number): string {
 }
 
 function writeText(text: Text, style: JsonStyle): Text {
-  // A control character becomes six, and so does any beyond ASCII where that is asked for.
+  // A control character becomes six characters, and so do those beyond ASCII if they are escaped.
   countText(6 * text.length);
   const json = JSON.stringify(plain(text));
   if (!style.ensureAscii) return taintLike(json, text);

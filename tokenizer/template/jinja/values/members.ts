@@ -1,6 +1,6 @@
-// What a dot and a pair of brackets reach: methods of texts, lists and dictionaries, attributes,
+// The members that a dot and brackets reach: methods of texts, lists and dictionaries, attributes,
 // items and slices. A dot prefers methods, brackets prefer items, as in Jinja. Templates may change
-// lists and dictionaries: they only ever see copies of the caller's.
+// lists and dictionaries, because they only see copies of the caller's.
 
 import { countItems, countObjects, countRead, countSteps } from "../../../text/render_budget.ts";
 import { joinTexts, plain } from "../../../text/tainted_text.ts";
@@ -28,10 +28,10 @@ import {
   type Value,
 } from "./values.ts";
 
-/** Units of a missing key that a message shows. */
+/** Most units of a missing key in an error message. */
 const MOST_SHOWN = 100;
 
-/** `object.name`. Error: JinjaError where the object is undefined itself. */
+/** `object.name`. Errors: JinjaError if the object is undefined. */
 export function getAttribute(object: Value, name: string): Value {
   if (object instanceof ChainableUndefined) return object;
   refuseUndefined(object);
@@ -39,7 +39,7 @@ export function getAttribute(object: Value, name: string): Value {
   return found === undefined ? missing(object, name) : found;
 }
 
-/** `object[key]`. Error: JinjaError where the object is undefined itself. */
+/** `object[key]`. Errors: JinjaError if the object is undefined. */
 export function getItem(object: Value, key: Value): Value {
   if (object instanceof ChainableUndefined) return object;
   refuseUndefined(object);
@@ -48,7 +48,7 @@ export function getItem(object: Value, key: Value): Value {
   return isText(key) && findMethod(object, plain(key)) || missing(object, key);
 }
 
-/** What a dotted path reaches, such as "function.name" or "0"; for filters with an attribute. */
+/** The member at a dotted path, such as "function.name" or "0", for filters with an attribute. */
 export function getPath(object: Value, path: Value): Value {
   countSteps();
   if (!isText(path)) return getItem(object, path);
@@ -59,7 +59,7 @@ export function getPath(object: Value, path: Value): Value {
   );
 }
 
-/** `object[start:stop:step]`. Error: JinjaError where it has no slices. */
+/** `object[start:stop:step]`. Errors: JinjaError if the object has no slices. */
 export function getSlice(object: Value, start: Value, stop: Value, step: Value): Value {
   refuseUndefined(object);
   if (isText(object)) {

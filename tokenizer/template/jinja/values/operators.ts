@@ -1,5 +1,6 @@
 // Python's operators between values: arithmetic, comparison and membership. What Python refuses is
-// refused here, too: a template that adds a list to a text is at fault, not the conversation.
+// refused here, too: if a template adds a list to a text, the template is wrong, not the
+// conversation.
 
 import { countItems, countRead, countSearch, countSteps } from "../../../text/render_budget.ts";
 import { addText, plain } from "../../../text/tainted_text.ts";
@@ -20,7 +21,7 @@ import {
   type Value,
 } from "./values.ts";
 
-/** Applies a binary operator other than `and` and `or`. Error: JinjaError. */
+/** Applies a binary operator other than `and` and `or`. Errors: JinjaError. */
 export function applyOperator(operator: string, left: Value, right: Value): Value {
   switch (operator) {
     case "==":
@@ -46,7 +47,7 @@ export function applyOperator(operator: string, left: Value, right: Value): Valu
   }
 }
 
-/** Python's `in`. Error: JinjaError. */
+/** Python's `in`. Errors: JinjaError. */
 export function contains(container: Value, item: Value): boolean {
   if (isText(container)) {
     if (isText(item)) {
@@ -55,7 +56,7 @@ export function contains(container: Value, item: Value): boolean {
     }
     throw new JinjaError(`'in <string>' requires string as left operand, not ${typeName(item)}`);
   }
-  // Tuples can be keys in Python, but no dictionary here has one.
+  // Tuples can be keys in Python, but not in dictionaries here.
   if (container instanceof Dictionary) {
     return !(item instanceof Tuple) && container.has(toKey(item));
   }
@@ -65,7 +66,7 @@ export function contains(container: Value, item: Value): boolean {
   return iterate(container).some((other) => isEqual(other, item));
 }
 
-/** Negative, zero or positive, as `left` sorts before, with or after `right`. Error: JinjaError. */
+/** Negative, zero or positive if `left` sorts before, with or after `right`. Errors: JinjaError. */
 export function compare(left: Value, right: Value, operator = "<"): number {
   countSteps();
   const [a, b] = [toNumber(left), toNumber(right)];
@@ -86,7 +87,7 @@ export function compare(left: Value, right: Value, operator = "<"): number {
   );
 }
 
-/** Python's unary `-` and `+`. Error: JinjaError. */
+/** Python's unary `-` and `+`. Errors: JinjaError. */
 export function applySign(sign: string, value: Value): Value {
   const number = toNumber(value);
   if (number === undefined) {
@@ -97,7 +98,7 @@ export function applySign(sign: string, value: Value): Value {
   return value instanceof Float ? new Float(result) : result + 0;
 }
 
-/** Python's `//`, for whole numbers and others. */
+/** Python's `//` for numbers. */
 export function floorDivide(left: number, right: number): number {
   return Math.floor(left / right);
 }

@@ -1,5 +1,5 @@
-// The methods of Python's str that templates call on texts. Indices and widths count code points.
-// Fixed by Python's built-in type str.
+// The methods of Python's str that templates call. Indices and widths count code points. Defined by
+// Python's built-in type str.
 
 import { countRead, countSearch, countSteps, countText } from "../../../text/render_budget.ts";
 import {
@@ -28,7 +28,7 @@ import {
 
 type Method = (text: Text, args: CallArguments) => Value;
 
-/** No text is filled up to more characters. */
+/** Most characters to which a text is padded. */
 const WIDEST = 10_000;
 
 const SPACE = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
@@ -37,7 +37,10 @@ const WORDS = new RegExp(`[^${SPACE}]+`, "gu");
 const LINE_ENDS = "\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029";
 const LINE_END = new RegExp(`\\r\\n|[${LINE_ENDS}]`, "g");
 
-/** Python's strip(), lstrip() and rstrip(): removes white space, or any of `set`, at the sides. */
+/**
+ * Python's strip(), lstrip() and rstrip(): removes white space, or characters of `set`, at the
+ * sides.
+ */
 export function strip(text: Text, set: string | undefined, side: "both" | "left" | "right"): Text {
   const units = plain(text);
   countRead(units.length);
@@ -73,7 +76,7 @@ export function splitLines(text: Text, keepsEnds = false): Text[] {
   return lines;
 }
 
-/** Makes a text unit by unit, of as many units or about as many. */
+/** A text that is made from another unit by unit, with as many units or about as many. */
 export function convert(text: Text, change: (text: string) => string): Text {
   countText(2 * text.length);
   return withSpansOf(change(plain(text)), text);
@@ -93,7 +96,7 @@ export function center(text: Text, width: number, fill: Text = " "): Text {
   return joinTexts([repeatText(fill, left), text, repeatText(fill, missing - left)]);
 }
 
-/** Python's replace(). @param count how many at most; negative is all */
+/** Python's replace(). @param count most replacements; all if negative */
 export function replaceText(text: Text, old: Text, by: Text, count = -1): Text {
   const parts = old.length === 0
     ? ["", ...characters(text), ""]
@@ -103,7 +106,7 @@ export function replaceText(text: Text, old: Text, by: Text, count = -1): Text {
   return addText(head, joinTexts(parts.slice(count + 1)));
 }
 
-/** The parts of a text between the first so many places of a separator. */
+/** The parts of a text between the first `most` places of a separator. */
 function splitAt(text: Text, separator: string, most = Infinity): Text[] {
   countSearch(text.length, separator.length);
   const units = plain(text);
@@ -118,7 +121,7 @@ function splitAt(text: Text, separator: string, most = Infinity): Text[] {
   return [...parts, cutText(text, start)];
 }
 
-/** Where the words of a text are. */
+/** The ranges of a text's words. */
 function findWords(text: Text): { start: number; end: number }[] {
   countRead(text.length);
   return Array.from(plain(text).matchAll(WORDS), ({ index, 0: word }) => {
@@ -169,7 +172,7 @@ function partition(text: Text, args: CallArguments, fromRight: boolean): Tuple {
   return Tuple.of<Value>(cutText(text, 0, at), cutText(text, at, end), cutText(text, end));
 }
 
-/** Where a part stands in a text, in UTF-16 units; -1 where it does not. */
+/** The place of a part in a text, in UTF-16 units; -1 if it is not there. */
 function indexOf(text: Text, part: string, fromRight: boolean): number {
   countSearch(text.length, part.length);
   return fromRight ? plain(text).lastIndexOf(part) : plain(text).indexOf(part);
@@ -186,7 +189,7 @@ function hasAffix(args: CallArguments, test: (affix: string) => boolean): boolea
   });
 }
 
-/** The part of `text` that `start` and `end` of find(), count() and the like select. */
+/** The part of `text` that the arguments `start` and `end` of find(), count() and others select. */
 function within(text: Text, args: CallArguments, first: number): Text {
   const [start, end] = [args.integer(first), args.integer(first + 1)];
   countRead(text.length / 4);
@@ -246,7 +249,7 @@ function removeAffix(text: Text, affix: string, side: "start" | "end"): Text {
   return plain(text).endsWith(affix) ? cutText(text, 0, end) : text;
 }
 
-/** What is so of a text or not. */
+/** A method that tells whether a text passes a test. */
 function is(test: (text: string) => boolean): Method {
   return (text) => {
     countText(2 * text.length);
@@ -261,7 +264,7 @@ function swapCase(text: string): string {
   );
 }
 
-/** Methods by name; `format` is not here, since it looks members up. */
+/** The methods by name, except `format`, which needs to look members up. */
 export const stringMethods: Readonly<Record<string, Method>> = {
   upper: (text) => convert(text, (units) => units.toUpperCase()),
   lower: (text) => convert(text, (units) => units.toLowerCase()),

@@ -1,5 +1,5 @@
-// How values print: Python's str() and repr(), which templates rely on where they write a dict or
-// a number into a prompt. Fixed by Python's built-in types.
+// How values print: Python's str() and repr(), on which templates rely when they write a dict or a
+// number into a prompt. Defined by Python's built-in types.
 
 import { countObjects, countSteps, countText } from "../../../text/render_budget.ts";
 import { joinTexts, plain, taintLike, type Text } from "../../../text/tainted_text.ts";
@@ -33,7 +33,7 @@ export function toRepresentation(value: Value): Text {
   return value instanceof Undefined ? "Undefined" : `<${typeName(value)}>`;
 }
 
-/** A text as often as asked. Error: RenderLimitError, before it is made. */
+/** A text, repeated. Errors: RenderLimitError, before it is made. */
 export function repeatText(text: Text, times: number): Text {
   const count = Math.max(0, Math.trunc(times)) || 0;
   countText(text.length * count);
@@ -47,7 +47,7 @@ export function formatInteger(value: number): string {
   return Number.isFinite(value) ? BigInt(value).toString() : String(value);
 }
 
-/** Python's repr() of a float: the shortest digits that give it back. */
+/** Python's repr() of a float: the shortest digits that read back as the same number. */
 export function formatFloat(value: number): string {
   if (!Number.isFinite(value)) {
     return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf";

@@ -1,6 +1,6 @@
-// The values that templates compute with: Python's, as far as JavaScript lacks them. Strings,
-// booleans, lists (arrays), None (null) and integers (numbers) are JavaScript's own; strings are, too,
-// unless they have data in them. Fixed by Python's data model and by jinja2.Undefined.
+// The values of templates: Python's, as far as JavaScript lacks them. Strings without data,
+// booleans, lists (arrays), None (null) and integers (numbers) are JavaScript's own. Defined by
+// Python's data model and by jinja2.Undefined.
 
 import { countItems, countObjects, countRead, countSteps } from "../../../text/render_budget.ts";
 import {
@@ -12,13 +12,15 @@ import {
   type Text,
 } from "../../../text/tainted_text.ts";
 
-/** A template that does not parse or cannot be run, with the reason as Jinja would give it. */
+/**
+ * The error of a template that does not parse or cannot be run. Messages are similar to Jinja's.
+ */
 export class JinjaError extends Error {
   /** Name of the class. */
   override name = "JinjaError";
 }
 
-/** Anything that an expression of a template can give. */
+/** A value of an expression. */
 export type Value =
   | null
   | boolean
@@ -31,14 +33,14 @@ export type Value =
   | Dictionary
   | Callable;
 
-/** What may be a key: Python hashes more, templates use no more. */
+/** A key of a dictionary. Python can hash more, but templates do not use it. */
 export type Key = string | number | boolean | null;
 
-/** Python's dict. Its keys are plain; those that are data come out of it as such. */
+/** Python's dict. Its keys are plain; the methods that return keys mark those that are data. */
 export class Dictionary extends Map<Key, Value> {
   #dataKeys: Set<Key> | undefined;
 
-  /** A dictionary of these entries; one of another dictionary has all that it has. */
+  /** A dictionary of these entries. The entries of another dictionary keep their marks of data. */
   constructor(entries: Iterable<readonly [Key, Value]> = []) {
     super(entries);
     if (entries instanceof Dictionary && entries.#dataKeys) {
@@ -46,7 +48,7 @@ export class Dictionary extends Map<Key, Value> {
     }
   }
 
-  /** Sets an entry whose key may be data. Error: JinjaError where it cannot be a key. */
+  /** Sets an entry whose key may be data. Errors: JinjaError if it cannot be a key. */
   put(key: Value, value: Value): void {
     const plainKey = toKey(key);
     if (key instanceof TaintedText && !this.has(plainKey)) {
@@ -60,14 +62,14 @@ export class Dictionary extends Map<Key, Value> {
     return super.delete(key);
   }
 
-  /** The keys, those that are data as such. */
+  /** The keys; those that are data are marked. */
   keyValues(): Value[] {
     countItems(this.size);
     if (!this.#dataKeys) return [...this.keys()];
     return Array.from(this.keys(), (key) => this.#valueOf(key));
   }
 
-  /** Pairs of keys and values, keys that are data as such. */
+  /** Pairs of keys and values; keys that are data are marked. */
   pairs(): Tuple[] {
     countObjects(this.size);
     return Array.from(this, ([key, value]) => Tuple.of<Value>(this.#valueOf(key), value));
@@ -81,34 +83,36 @@ export class Dictionary extends Map<Key, Value> {
 /** A macro, a method or a global function. */
 export type Callable = (args: CallArguments) => Value;
 
-/** Python's float; a plain number is an int. */
+/** Python's float. A JavaScript number is an int. */
 export class Float {
-  /** Wraps a number, whole ones too. */
+  /** @param value the number, which may be whole */
   constructor(readonly value: number) {}
 }
 
-/** Python's tuple: differs from a list in how it prints and compares. */
+/** Python's tuple, which differs from a list in how it prints and compares. */
 export class Tuple extends Array<Value> {}
 
-/** What select, map and the like give: a list, but true even where it is empty, as in Python. */
+/**
+ * The result of select, map and the like: a list that is true even if it is empty, as in Python.
+ */
 export class Generator extends Array<Value> {}
 
-/** A name or a member that does not exist: prints as nothing, and fails where it is used. */
+/** A name or member that does not exist. It prints as nothing, and using it is an error. */
 export class Undefined {
-  /** @param reason what using it says, such as "'x' is undefined" */
+  /** @param reason the error of using it, such as "'x' is undefined" */
   constructor(readonly reason: string) {}
 }
 
-/** One whose members are undefined, too, instead of a failure. */
+/** An undefined value whose members are undefined, too, instead of errors. */
 export class ChainableUndefined extends Undefined {}
 
 /** A value with attributes of its own, such as `loop`. */
 export abstract class TemplateObject {
-  /** The attribute's value; undefined where there is none. */
+  /** The attribute's value; undefined if there is none. */
   abstract attribute(name: string): Value | undefined;
 }
 
-/** What namespace() makes: the one object whose attributes templates may set. */
+/** The result of namespace(): the only object whose attributes templates may set. */
 export class Namespace extends TemplateObject {
   readonly #attributes = new Map<string, Value>();
 
@@ -130,32 +134,32 @@ export class CallArguments {
     readonly keywords: Dictionary = new Dictionary(),
   ) {}
 
-  /** The argument at `index` or named `name`; undefined where it is not given. */
+  /** The argument at `index` or named `name`; undefined if it is not given. */
   get(index: number, name = ""): Value | undefined {
     return index < this.positional.length ? this.positional[index] : this.keywords.get(name);
   }
 
-  /** As get(), for one that must be there. Error: JinjaError. */
+  /** The argument at `index` or named `name`. Errors: JinjaError if it is not given. */
   require(index: number, name = ""): Value {
     const value = this.get(index, name);
     if (value === undefined) throw new JinjaError(`missing argument ${name || index + 1}`);
     return value;
   }
 
-  /** A string without what is known of data in it; None is like none given. Error: JinjaError. */
+  /** A string argument without its marks of data; None counts as not given. Errors: JinjaError. */
   plainText(index: number, name = ""): string | undefined {
     const text = this.text(index, name);
     return text === undefined ? undefined : plain(text);
   }
 
-  /** A string; None is like none given. Error: JinjaError. */
+  /** A string argument; None counts as not given. Errors: JinjaError. */
   text(index: number, name = ""): Text | undefined {
     const value = this.get(index, name) ?? undefined;
     if (value === undefined || isText(value)) return value;
     throw new JinjaError(`argument ${name || index + 1} must be str, not ${typeName(value)}`);
   }
 
-  /** A whole number; None is like none given. Error: JinjaError. */
+  /** A whole number; None counts as not given. Errors: JinjaError. */
   integer(index: number, name = ""): number | undefined {
     const value = this.get(index, name) ?? undefined;
     if (value === undefined || typeof value === "number") return value;
@@ -205,7 +209,7 @@ export function isTruthy(value: Value): boolean {
   return Boolean(value);
 }
 
-/** The number that an int, a bool or a float stands for; undefined for anything else. */
+/** The number of an int, a bool or a float; undefined for anything else. */
 export function toNumber(value: Value): number | undefined {
   if (value instanceof Float) return value.value;
   return typeof value === "number" || typeof value === "boolean" ? Number(value) : undefined;
@@ -239,7 +243,7 @@ export function isKey(value: Value): value is Key | Float | TaintedText {
     (typeof value !== "object" && typeof value !== "function");
 }
 
-/** The key that a value is. Error: JinjaError where it cannot be one. */
+/** The key of a value. Errors: JinjaError if it cannot be a key. */
 export function toKey(value: Value): Key {
   if (isText(value)) {
     countRead(value.length);
@@ -251,13 +255,13 @@ export function toKey(value: Value): Key {
 
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** Whether a text's characters are its UTF-16 units. */
+/** Whether each UTF-16 unit of a text is a character. */
 export function hasUnitsOnly(text: Text): boolean {
   countRead(text.length);
   return !SURROGATE.test(plain(text));
 }
 
-/** The characters of a text as Python counts them: code points. */
+/** The characters of a text, which are code points as in Python. */
 export function characters(text: Text): Text[] {
   const units = plain(text);
   countObjects(units.length);
@@ -267,7 +271,7 @@ export function characters(text: Text): Text[] {
   return all.map((character) => cutText(text, end, end += character.length));
 }
 
-/** How many characters a text has. */
+/** The number of characters of a text. */
 export function countCharacters(text: Text): number {
   if (hasUnitsOnly(text)) return text.length;
   let count = 0;
@@ -275,7 +279,7 @@ export function countCharacters(text: Text): number {
   return count;
 }
 
-/** Characters [start, end) of a text, counted as Python does: from the end where negative. */
+/** Characters [start, end) of a text as in Python, where negative numbers count from the end. */
 export function sliceCharacters(text: Text, start?: number, end?: number): Text {
   const units = plain(text);
   if (hasUnitsOnly(text)) {
@@ -293,7 +297,7 @@ export function sliceCharacters(text: Text, start?: number, end?: number): Text 
   return sliceText(text, before, before + kept.length);
 }
 
-/** The character at a place, from the end where it is negative; undefined where there is none. */
+/** The character at a position, from the end if negative; undefined if there is none. */
 export function characterAt(text: Text, position: number): Text | undefined {
   if (!hasUnitsOnly(text)) return characters(text).at(position);
   const place = position < 0 ? position + text.length : position;
@@ -302,7 +306,7 @@ export function characterAt(text: Text, position: number): Text | undefined {
     : undefined;
 }
 
-/** What a loop over the value visits. Error: JinjaError where it cannot be looped over. */
+/** The items over which a loop runs. Errors: JinjaError if the value has none. */
 export function iterate(value: Value): readonly Value[] {
   countSteps();
   if (Array.isArray(value)) {
@@ -316,8 +320,8 @@ export function iterate(value: Value): readonly Value[] {
 }
 
 /**
- * The value that plain data is: what JSON can say, and functions that are Callable already.
- * @param makeText what a string of it is: taint(), where it is what people wrote
+ * The value of plain data: JSON, and functions that are Callable already.
+ * @param makeText makes a value of a string: taint() for what people wrote
  */
 export function toValue(data: unknown, makeText: (text: string) => Text = plain): Value {
   countObjects(1);
