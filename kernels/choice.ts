@@ -1,24 +1,26 @@
-// Which device computes: what QUERN_DEVICE says; where it says nothing, or "auto", a GPU where the
-// machine has one, else the CPU. A driver that plays a GPU on the CPU is slower than the CPU device,
-// so it is taken only where it is asked for. On Linux WebGPU is not even asked where no device file
-// of a GPU is there, since asking loads the Vulkan and OpenGL libraries into the process.
+// Chooses the device that computes: the one in QUERN_DEVICE, or else a GPU if the machine has one,
+// or else the CPU. WebGPU drivers that run on the CPU are slower than the CPU device, so they are
+// only used on request. On Linux WebGPU is not tried unless there is the device file of a GPU,
+// because trying loads the Vulkan and OpenGL libraries into the process.
 
 import type { DeviceKind, DeviceOptions } from "./device.ts";
 import { GpuError } from "./errors.ts";
 import { mayRead, namesIn, readVariable } from "./process.ts";
 import { type AdapterFacts, findAdapter } from "./webgpu/platform.ts";
 
-/** What computes, and why, as a clause for people. */
+/** The chosen device, and the reason as a clause for people. */
 export interface DeviceChoice {
   readonly kind: DeviceKind;
   readonly reason: string;
 }
 
-/** What a choice depends on, so that tests can have other machines. */
+/**
+ * The facts on which a choice depends, as an interface, so that tests can simulate other machines.
+ */
 export interface Surroundings {
-  /** What QUERN_DEVICE says; empty where it is not set. */
+  /** The value of QUERN_DEVICE; empty if it is not set. */
   readonly asked: string;
-  /** Device files of GPUs, or undefined where the system has no such files or does not show them. */
+  /** Device files of GPUs; undefined if the system has no such files or does not show them. */
   gpuFiles(): readonly string[] | undefined;
   /** The adapter that WebGPU would take. */
   adapter(): Promise<AdapterFacts | undefined>;
@@ -27,7 +29,7 @@ export interface Surroundings {
 /**
  * Chooses the device that {@linkcode openDevice} opens with the same options.
  *
- * @throws {GpuError} if QUERN_DEVICE says what no device is called
+ * @throws {GpuError} if QUERN_DEVICE is not the name of a device
  */
 export async function chooseDevice(
   options: DeviceOptions = {},
@@ -56,7 +58,7 @@ async function chooseFreely({ gpuFiles, adapter }: Surroundings): Promise<Device
     : { kind: "webgpu", reason: "WebGPU finds a GPU" };
 }
 
-/** This process on its machine. */
+/** The facts of this process and its machine. */
 function thisProcess({ gpu }: DeviceOptions): Surroundings {
   return {
     asked: readVariable("QUERN_DEVICE"),
@@ -65,13 +67,16 @@ function thisProcess({ gpu }: DeviceOptions): Surroundings {
   };
 }
 
-/** By which drivers reach GPUs: Mesa's, NVIDIA's, those of phones' chips, Windows's in a WSL. */
+/**
+ * The device files through which drivers reach GPUs: those of Mesa, NVIDIA, phones, and Windows in
+ * a WSL.
+ */
 const GPU_FILES: Record<string, RegExp> = {
   "/dev/dri": /^renderD\d+$/,
   "/dev": /^(?:nvidia(?:\d+|ctl)|nvhost-gpu|kgsl-3d\d+|mali\d+|dxg)$/,
 };
 
-/** Device files of GPUs; undefined where the system has no such files or does not show them. */
+/** Device files of GPUs; undefined if the system has no such files or does not show them. */
 export function findGpuFiles(): string[] | undefined {
   if (globalThis.Deno?.build.os !== "linux" || !mayRead("/dev")) return undefined;
   return Object.entries(GPU_FILES).flatMap(([folder, pattern]) =>

@@ -1,6 +1,6 @@
 // Operations whose operands have no memory yet, such as the values of a step while its network is
-// put together: what they read and write is known at once, and they are bound to a device when the
-// memory is there.
+// put together. Their names, reads and writes are known at once; they are bound to a device when
+// the memory is there.
 
 import type { Device } from "./device.ts";
 import { type Described, operands, withParts } from "./operands.ts";
@@ -8,18 +8,18 @@ import type { Buffer, FloatRows, Operation, Pass, Work, WorkCounts } from "./ope
 
 type Maker = keyof typeof operands;
 
-/** Makes the operations of a device. */
+/** The methods of a device that make operations. */
 export type OperationMakers = Pick<Device, Maker>;
 
-/** A buffer that stands for memory to come. */
+/** A buffer that stands for memory that will be allocated later. */
 export abstract class Placeholder implements Buffer {
   abstract readonly label: string;
   abstract readonly size: number;
 }
 
 /**
- * Makes operations of a device on placeholders.
- * @param memoryOf the memory that a placeholder has got; asked when an operation is bound
+ * The operations of a device on placeholders.
+ * @param memoryOf the memory of a placeholder, asked for when an operation is bound
  */
 export function deferred(
   device: Device,
@@ -27,7 +27,7 @@ export function deferred(
 ): OperationMakers {
   const makers = Object.keys(operands).map((name) => {
     const make = (...given: unknown[]) => {
-      // Each maker takes what the device's method of that name takes: see `operands`.
+      // Each entry of `operands` takes the arguments of the device's method of that name.
       const describe = operands[name as Maker] as (...given: unknown[]) => Described;
       const bind = device[name as Maker] as (...given: unknown[]) => Operation;
       const memoryIn = (operand: unknown) =>

@@ -1,11 +1,11 @@
-// A device: memory, weight matrices, and the operations that models are made of. This interface is
-// all that the engine knows of what computes; webgpu/ implements it. Nothing here, or in ops/, which
-// holds what operations take and mean, knows of WebGPU.
+// A device: memory, weight matrices, and the operations of which models are made. Through this
+// interface alone the engine computes; webgpu/, cpu/ and split/ implement it. ops/ defines what
+// operations take and mean. Nothing here or there depends on WebGPU.
 //
-// Order: what is submitted runs after what was submitted before; operations of a pass run in the
-// order in which they were encoded, each seeing all that those before it wrote. Writes from the host
-// are seen by what is submitted after them, and by nothing before.
-// Aliasing: an operation may write what it reads only where its description says so.
+// Order: what is submitted runs after what was submitted before. Operations of a pass run in the
+// order in which they were encoded, and each sees all writes of those before it. Writes from the
+// host are seen by what is submitted after them, and by nothing before. Aliasing: an operation may
+// write what it reads only if its description says so.
 
 import type { DeviceLostError } from "./errors.ts";
 import type { Allocator, Buffer, ofDevice, Operation, Pass } from "./operation.ts";
@@ -48,66 +48,74 @@ export interface Commands {
   readonly [ofDevice]?: "commands";
 }
 
-/** Commands while they are recorded. */
+/** A recorder of commands. */
 export interface Recorder {
   /** Records a pass. */
   pass(encode: (pass: Pass) => void): void;
-  /** Records a copy of bytes, all four numbers multiples of four, between two different buffers. */
+  /**
+   * Records a copy between two different buffers. All four numbers are bytes and multiples of four.
+   */
   copy(source: Buffer, from: number, target: Buffer, to: number, bytes: number): void;
   /** Ends the recording. */
   finish(): Commands;
 }
 
-/** Bytes on their way to the host. One read at a time. */
+/** A staging buffer for reads by the host. One read at a time. */
 export interface Readback {
-  /** What is to be read is copied here. */
+  /** The buffer to which recorded copies go. */
   readonly buffer: Buffer;
-  /** The first bytes once what was submitted is done; others use the device meanwhile. */
+  /**
+   * The first bytes, after everything submitted so far is done. Others can use the device
+   * meanwhile.
+   */
   read(bytes: number): Promise<ArrayBuffer>;
-  /** As read(), as soon as can be: it may block the thread while the device works. */
+  /** The first bytes, as soon as possible. It may block the thread while the device works. */
   readNow(bytes: number): Promise<ArrayBuffer>;
   /** Frees the buffer. */
   free(): void;
 }
 
-/** How long passes took, each in seconds; see {@linkcode Device.time}. */
+/** Seconds of each pass; see {@linkcode Device.time}. */
 export interface PassTimes {
   readonly seconds: Float64Array;
-  /** Of these, what the host's own thread computed outside of kernels; zeros on a GPU. */
+  /** Seconds of these that the host's own thread computed outside of kernels; zeros on a GPU. */
   readonly hostSeconds: Float64Array;
 }
 
-/** The choice of tokens; see {@linkcode Device.sampler}. */
+/** A sampler of tokens; see {@linkcode Device.sampler}. */
 export interface Sampler extends Disposable {
-  /** Encodes the choice of a token for each of the first `outputs` outputs. */
+  /** Encodes the sampling of a token for each of the first `outputs` outputs. */
   encode(pass: Pass, outputs: number, needs: SamplingNeeds): void;
 }
 
-/** What a device can do, and its shape for tuning. */
+/** What a device can do, and properties on which tuning depends. */
 export interface Capabilities {
   readonly subgroups: boolean;
   readonly timestamps: boolean;
-  /** Products of int8 with int8. */
+  /** Whether it has dot products of int8 vectors. */
   readonly packedDot: boolean;
-  /** Invocations in every subgroup, or 0 where it varies or is not known. */
+  /** Invocations of each subgroup; 0 if the number varies or is not known. */
   readonly subgroupSize: number;
-  /** Invocations that every subgroup has at least; 0 where that is not known. */
+  /** Fewest invocations of a subgroup; 0 if not known. */
   readonly leastSubgroup: number;
-  /** A GPU's driver that runs on the CPU: barriers and workgroups are dear, caches large. */
+  /**
+   * Whether it is a driver of a GPU that runs on the CPU, where barriers and workgroups are
+   * expensive and caches are large.
+   */
   readonly software: boolean;
 }
 
-/** What is known of a device once it was open, as plain data: what a dry device is made from. */
+/** A description of a device as plain data, from which a dry device can be made. */
 export interface DeviceProfile {
-  /** Which implementation of WebGPU it is, or what else computes. */
+  /** Name of the implementation of WebGPU, or "cpu". */
   readonly platform: { readonly name: string };
   readonly capabilities: Capabilities;
   /** Name of the adapter and of its driver, for people. */
   readonly description: string;
-  /** PCI ids of the vendor and of the device where they are known, else 0. */
+  /** PCI ids of vendor and device, or 0 if not known. */
   readonly vendor: number;
   readonly device: number;
-  /** Most bytes of a buffer that operations read or write as a whole. */
+  /** Most bytes of a buffer that operations can read or write as a whole. */
   readonly maxBindingSize: number;
   /** Most bytes of a buffer. */
   readonly maxBufferSize: number;
@@ -116,24 +124,27 @@ export interface DeviceProfile {
 /** What computes: the runtime's own WebGPU, Dawn's (webgpu/dawn.ts), or the CPU. */
 export type DeviceKind = "webgpu" | "dawn" | "cpu";
 
-/** How to open a device. */
+/** The options of openDevice(). */
 export interface DeviceOptions {
-  /** What computes; default: what QUERN_DEVICE says, else a GPU where there is one, else the CPU. */
+  /** What computes. Default: QUERN_DEVICE, or else a GPU if there is one, or else the CPU. */
   kind?: DeviceKind;
   /**
-   * Threads of a CPU device; default: what QUERN_THREADS says, else one for each physical core.
-   * Those that are asked for here are there when the device is open, others a moment later.
+   * Threads of a CPU device. Default: QUERN_THREADS, or else one for each physical core. A number
+   * in this option waits until the threads have started; otherwise they start in the background.
    */
   threads?: number;
-  /** Any implementation of WebGPU; default `navigator.gpu`. */
+  /** An implementation of WebGPU. Default `navigator.gpu`. */
   gpu?: GPU;
-  /** Features of WebGPU not to use even where they are: each kernel has a path without. */
+  /**
+   * Features of WebGPU that are not used even if they are there. Each kernel has a path without
+   * them.
+   */
   without?: readonly ("subgroups" | "packedDot" | "timestamps")[];
-  /** Caps the size of one binding of WebGPU in bytes, to test the splitting of tensors. */
+  /** Limits the size of a WebGPU binding in bytes, to test the splitting of tensors. */
   maxBindingSize?: number;
 }
 
-/** An open device. Dispose of it to free all that it holds. */
+/** An open device. Disposing of it frees all its memory. */
 export interface Device extends Allocator, Disposable {
   readonly profile: DeviceProfile;
   /** Bytes in live buffers, by the purpose given to {@linkcode Device.buffer}. */
@@ -141,71 +152,81 @@ export interface Device extends Allocator, Disposable {
   /** Resolves when the device is lost, whatever the reason. */
   readonly lost: Promise<DeviceLostError>;
 
-  /** The same device with an account of its own, whose disposal leaves the device open. */
+  /** The same device with a memory count of its own. Disposing of it leaves the device open. */
   share(): Device;
-  /** Throws what went wrong since the last call: errors of devices are raised late. */
+  /** Throws errors since the last call, because devices report them late. */
   check(): void;
-  /** Runs `create`; what the device refuses meanwhile becomes an exception. */
+  /** Runs `create`. An error that the device reports meanwhile is thrown. */
   scoped<T>(what: string, create: () => T | Promise<T>): Promise<T>;
 
   /**
-   * Memory of at least `bytes` bytes, rounded up to 16, zeroed, counted under `purpose`. That of
-   * "cache" is for keys and values: only rotate() and attention() read and write it, and copies.
-   * Errors: GpuMemoryError (size limits now; exhaustion by {@linkcode Device.scoped}).
+   * Memory of at least `bytes` bytes, rounded up to 16, zeroed, counted under `purpose`. Buffers
+   * for "cache" are for keys and values: only rotate(), attention() and copies use them. Errors:
+   * GpuMemoryError (at once for size limits; through {@linkcode Device.scoped} if memory is
+   * exhausted).
    */
   buffer(label: string, bytes: number, purpose: string): Buffer;
-  /** Writes into a buffer from byte `offset` on; what is written is copied when the call returns. */
+  /** Writes into a buffer from byte `offset` on. The data is copied before the call returns. */
   write(buffer: Buffer, offset: number, data: ArrayBufferView | ArrayBuffer): void;
   /** Frees a buffer. */
   free(buffer: Buffer): void;
-  /** A buffer's first `bytes` bytes, for operations to work on; it is the buffer that is freed. */
+  /** The first `bytes` bytes of a buffer, as an operand. Only the whole buffer can be freed. */
   part(buffer: Buffer, bytes: number): Buffer;
 
   /** Whether two matrices of this shape can be one paired matrix. */
   canPair(format: QuantFormat, rows: number, columns: number): boolean;
-  /** Memory for a weight matrix in the layout of the device; a writer fills it. Errors: GpuMemoryError. */
+  /**
+   * Memory for a weight matrix in the layout of the device, which a writer fills. Errors:
+   * GpuMemoryError.
+   */
   matrix(label: string, format: QuantFormat, shape: MatrixShape): Matrix;
-  /** Takes the rows of one side of a matrix. */
+  /** A writer for the rows of one side of a matrix. */
   matrixWriter(matrix: Matrix, side?: 0 | 1): MatrixWriter;
-  /** Gives each row of a matrix a factor and a bias: y = scale * (w x) + bias, side after side. */
+  /**
+   * Sets a scale and a bias for each row of a matrix: y = scale * (w x) + bias, side after side.
+   */
   setAffine(matrix: Matrix, affine: Affine): void;
-  /** Rows of f32 as a table to look up, whose first row is that of token `first`. */
+  /** Rows of f32 as a table for look-ups. Its first row is that of token `first`. */
   tableOf(rows: FloatRows, count: number, first: number): Matrix;
 
   /**
-   * Makes ready what was bound until now, so that its first step is as fast as others. Operations with
-   * variants for few rows and for many bind them in `Operation.prepare()`, which is to come before.
+   * Prepares all bound operations, so that their first step is as fast as later ones. Operations
+   * with variants for different numbers of rows bind them in `Operation.prepare()`, which has to be
+   * called before.
    */
   prepare(): Promise<void>;
 
-  /** Begins commands. */
+  /** Starts recording commands. */
   record(): Recorder;
-  /** Submits commands, in order; without any, hands over what was written. */
+  /** Submits commands, in order. Without any, submits the writes so far. */
   submit(...commands: Commands[]): void;
   /**
-   * Submits within `submit`, while which `isUnwanted` is asked every few milliseconds where the host's
-   * thread has to wait. Where it is true, the rest may be left out: what it would have written is not
-   * to be relied on.
+   * Runs `submit`, which submits work that may become unwanted. If the host's thread has to wait
+   * for it, `isUnwanted` is asked every few milliseconds. Once it is true the rest may be skipped,
+   * and the results are undefined.
    */
   unless(isUnwanted: () => boolean, submit: () => void): void;
   /**
-   * Submits passes one by one, after all that was submitted before, and resolves with the time of
-   * each once all are done: by the device's own clock where it has timestamps, else by the host's,
-   * which adds what starting and awaiting a pass takes. In between the device rests longer than within
-   * one pass; steps that nobody times know nothing of it. One call at a time.
+   * Submits passes one by one, after everything submitted before, and resolves with the time of
+   * each. Times are from the device's clock if it has timestamps. Otherwise they are from the
+   * host's clock, and include the time to start and await a pass. The device idles longer between
+   * these passes than within one. One call at a time.
    */
   time(passes: readonly ((pass: Pass) => void)[]): Promise<PassTimes>;
-  /** Resolves when all that was submitted is done. */
+  /** Resolves when everything submitted is done. */
   idle(): Promise<void>;
-  /** A way to the host for up to so many bytes. */
+  /** A staging buffer for reads of up to `bytes` bytes. */
   readback(label: string, bytes: number): Readback;
 
   /** Most query rows of one sequence in a tile of attention: one to eight. */
   mostTileRows(shape: HeadShape): number;
-  /** Positions that one split of attention in decode covers, at least. */
+  /** Fewest positions of one split of attention in decode. */
   readonly decodeSplit: number;
 
-  /** x[row] = scale * table[token or position of row], for `rows` rows; may resolve them first. */
+  /**
+   * x[row] = scale * table[token or position of row], for `rows` rows. By default it also resolves
+   * the rows of the step.
+   */
   embed(table: Matrix, step: StepRows, x: FloatRows, options?: EmbedOptions): Operation;
   /** y = norm(x), or y += norm(x), for `rows` rows of y; x may be y. */
   norm(x: FloatRows, y: Activation, norm: Norm, options?: NormOptions): Operation;
@@ -221,14 +242,18 @@ export interface Device extends Allocator, Disposable {
     y: Columns,
     options?: ElementwiseOptions,
   ): Operation;
-  /** RoPE on queries, in place, and keys; keys and values into the cache, for `rows` rows. */
+  /** Rotates the heads of each row, in place, by angles of that row, for `rows` rows. */
   rotate(
     qkv: FloatRows,
     cache: LayerCache | undefined,
     state: AttentionState,
     options: RotateOptions,
   ): Operation;
-  /** Turns the heads of each row, in place, by angles of that row, for `rows` rows. */
+  /**
+   * y = softmax(q k^T * scale) v over the cache, for `tiles` tiles whose sequences have at most
+   * `positions` positions. qkv is rotated, with queries from column `first` on: y [rows, heads *
+   * valueDim].
+   */
   rotateRows(x: FloatRows, turns: Buffer, options: RotateRowsOptions): Operation;
   /**
    * y = softmax(q k^T * scale) v over the cache, for `tiles` tiles whose sequences have at most
@@ -242,9 +267,12 @@ export interface Device extends Allocator, Disposable {
     options: AttentionOptions,
     tiling: AttentionTiling,
   ): Operation;
-  /** Chooses experts by logits [rows, experts], for `rows` rows. Among equals the lower id is first. */
+  /**
+   * Chooses experts by logits [rows, experts], for `rows` rows. Of equal logits the lower id is
+   * first.
+   */
   route(logits: FloatRows, routing: Routing, options: RouteOptions): Operation;
-  /** Groups the chosen pairs of `rows` rows by expert, where the device gains by it. */
+  /** Groups the chosen pairs of `rows` rows by expert, if that is faster on the device. */
   expertPairs(routing: Routing, rows: number, options?: ExpertPairsOptions): ExpertPairs;
   /** y[pair] = x[pair / share] W^T of the pair's expert, for the pairs of `rows` rows. */
   expertLinear(
@@ -256,11 +284,14 @@ export interface Device extends Allocator, Disposable {
   ): Operation;
   /** y = the sum over a row's pairs of weight times x, for `rows` rows of y. */
   combine(routing: Routing, x: FloatRows, y: FloatRows, options?: CombineOptions): Operation;
-  /** Each vector of y is a sum of those of x, weighted by the row, for `rows` rows. */
+  /** Each vector of y is the sum of the vectors of x, with the row's weights, for `rows` rows. */
   mix(weights: FloatRows, x: Columns, y: Columns, options: MixOptions): Operation;
   /** Scales each vector of y to the L2 norm of the row's reference, in place, for `rows` rows. */
   matchMagnitude(y: Columns, reference: Columns, options?: { count?: number }): Operation;
-  /** x = max(0, x - mean - factor * deviation) of the row, in place, for `rows` rows. */
+  /**
+   * x = max(0, x - mean - factor * deviation), with mean and deviation of the row, in place, for
+   * `rows` rows.
+   */
   sparsify(x: FloatRows, factor: number): Operation;
   /** The causal convolution of columns of x, for `segments` segments of at most `longest` rows. */
   convolution(
@@ -288,11 +319,11 @@ export interface Device extends Allocator, Disposable {
     weights: DeltaWeights,
     shape: DeltaShape,
   ): Operation;
-  /** The norm of each group of x, times what its gate gives, for `rows` rows. */
+  /** The norm of each group of x, times the activation of its gate, for `rows` rows. */
   gatedNorm(x: ColumnRange, y: FloatRows, options: GatedNormOptions): Operation;
-  /** Chooses tokens; see {@linkcode SamplerBuffers}. Errors: GpuError, GpuMemoryError. */
+  /** The sampler of tokens; see {@linkcode SamplerBuffers}. Errors: GpuError, GpuMemoryError. */
   sampler(options: SamplerOptions): Sampler;
 
-  /** Bytes per second that a plain read of its memory reaches. */
+  /** Bytes per second of a plain read of its memory. */
   readBandwidth(): Promise<number>;
 }

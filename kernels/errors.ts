@@ -1,22 +1,29 @@
-// The errors of the GPU layer.
+// The errors of the kernels layer.
 
-/** Base of the GPU layer's errors: no adapter, a shader or a buffer that the device refuses. */
+/** The base of all errors of devices: no adapter, a shader or a buffer that the device refuses. */
 export class GpuError extends Error {
   /** Name of the class. */
   override name = "GpuError";
 }
 
-/** The device is gone (driver reset, unplugged, destroyed): all its buffers with it. Open a fresh one. */
+/**
+ * The error of a lost device (driver reset, unplugged, destroyed), whose buffers are lost, too. A
+ * new device has to be opened.
+ */
 export class DeviceLostError extends GpuError {
   /** Name of the class. */
   override name = "DeviceLostError";
 }
 
-/** The device has no room for a buffer of that size. */
+/** The error of a device without enough memory for a buffer. */
 export class GpuMemoryError extends GpuError {
   /** Name of the class. */
   override name = "GpuMemoryError";
-  /** Says what was to be allocated: a buffer by its label, its size in bytes. */
+  /**
+   * @param label label of the buffer
+   * @param bytes its size
+   * @param state the reason, as words after a colon
+   */
   constructor(readonly label: string, readonly bytes: number, state: string) {
     super(`Cannot allocate "${label}" of ${(bytes / 2 ** 20).toFixed(1)} MiB on the GPU: ${state}`);
   }

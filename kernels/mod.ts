@@ -1,5 +1,5 @@
-// What the engine may use of the kernels: the interface of devices, what their operations take and
-// mean, and how a device is opened. What computes stays behind the interface.
+// The part of the kernels layer that the engine uses: the interface of devices, what their
+// operations take and mean, and how a device is opened.
 
 export * from "./deferred.ts";
 export * from "./device.ts";

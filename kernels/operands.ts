@@ -1,5 +1,5 @@
-// What operations are called, which activations, caches and states they read and write, and how much
-// they do: the same on every device. Weights and other constants are not among the buffers listed.
+// The names of operations, the activations, caches and states that they read and write, and how
+// much work they are, for all devices. Weights and other constants are not listed.
 
 import { type Activation, bufferOf, type FloatRows, type QuantizedRows } from "./ops/activation.ts";
 import type { ActivateOptions } from "./ops/activation_function.ts";
@@ -36,15 +36,15 @@ import type { Device } from "./device.ts";
 import type { Buffer, Operation, Work } from "./operation.ts";
 import { attentionWork, expertsMet, FLOAT, valueBytes, weightBytes } from "./work.ts";
 
-/** What is known of an operation before it is bound. */
+/** The facts of an operation that do not depend on its binding. */
 export type Described = Omit<Operation, "encode">;
 
-/** Whatever holds a value that an operation reads or writes. */
+/** An object with the buffer of a value that an operation reads or writes. */
 type Operand = Buffer | Activation | { readonly rows: FloatRows };
 
-/** What an operation does for each row of a step, and for each sequence. */
+/** The work of an operation for each row of a step, and for each sequence. */
 interface RowWork {
-  /** Bytes. */
+  /** Bytes read. */
   readonly reads: number;
   readonly writes: number;
   readonly flops: number;
@@ -91,7 +91,7 @@ function cachesOf(cache: LayerCache | undefined): Buffer[] {
   return cache ? [cache.keys, ...cache.values ? [cache.values] : []] : [];
 }
 
-/** Bytes of the keys and values of a position. */
+/** Bytes of the keys and values of one position. */
 function cachedBytes(shape: HeadShape, { types }: LayerCache): number {
   return (layerCacheBytes(shape, 1, types) + layerCacheBytes(shape, 1, types, "values")) / BLOCK;
 }
@@ -101,23 +101,23 @@ function widthOf({ rows, first = 0, columns = rows.columns - first }: Columns): 
   return columns;
 }
 
-/** Floating-point operations that a value takes in a norm: square, sum, scale, weight. */
+/** Floating-point operations per value of a norm: square, sum, scale, weight. */
 const NORM_FLOPS = 4;
 
-/** The same of an activation function or a rotated pair, roughly. */
+/** Floating-point operations of an activation function or a rotated pair, roughly. */
 const FUNCTION_FLOPS = 8;
 
-/** Names of the methods of a device that make operations and nothing else. */
+/** Names of the methods of a device that only make an operation. */
 type Makers = {
   [Name in keyof Device]: Device[Name] extends (...operands: never[]) => infer Made
     ? Made extends ExpertPairs ? never : Made extends Operation ? Name : never
     : never;
 }[keyof Device];
 
-/** What is known of each operation before it is bound, by what it is made of. */
+/** For each of these methods, a function from its arguments to the facts of the operation. */
 type Operands = { [Name in Makers]: (...operands: Parameters<Device[Name]>) => Described };
 
-/** Each operation of the interface by its name there. */
+/** The facts of each operation of the interface, by name. */
 export const operands = {
   embed(
     table: Matrix,
@@ -192,7 +192,7 @@ export const operands = {
     const { heads, kvHeads, headDim, valueDim = headDim } = options;
     const { sharedValues, rotary, sections } = options;
     const tables = [...cache ? [state.table] : [], ...sections ? [sections.mropePositions] : []];
-    // Keys that become codes may turn in place before.
+    // Keys that are stored as codes may be rotated in place before.
     const turns = rotary > 0 && (heads > 0 || (cache && Object.values(cache.types).some(isCoded)));
     const writes = [...turns ? [qkv] : [], ...cachesOf(cache)];
     const queries = rotary > 0 ? heads * headDim * FLOAT : 0;
@@ -239,7 +239,7 @@ export const operands = {
   ) {
     const { experts, topK, ids } = chosen.routing;
     const { format, columns, sides } = matrix;
-    const unit = matrix.rows / experts; // rows of an expert
+    const unit = matrix.rows / experts; // rows per expert
     const work: Operation["work"] = ({ rows }) => {
       const pairs = rows * topK;
       const met = expertsMet(experts, topK, rows);
@@ -250,7 +250,7 @@ export const operands = {
       };
     };
     const all = described(`experts ${format.name}`, [x, ids, ...chosen.writes], [y], work);
-    return { ...all, output: undefined }; // its rows are pairs
+    return { ...all, output: undefined }; // no output: its rows are pairs, not rows of the step
   },
   combine(
     { weights, topK }: Routing,
@@ -346,7 +346,9 @@ export const operands = {
   },
 } satisfies Operands;
 
-/** An operand with others in place of some of its parts; one that has none of these is left alone. */
+/**
+ * An operand with some of its parts replaced. An operand without such parts is returned as it is.
+ */
 export function withParts<T>(operand: T, partOf: (part: object) => object | undefined): T {
   if (typeof operand !== "object" || operand === null) return operand;
   const other = partOf(operand);

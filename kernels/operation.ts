@@ -1,5 +1,5 @@
-// The memory of a device and operations on it: what the interface of devices and the contracts of
-// single operations, in ops/, both speak of.
+// The memory of a device and operations on it: types that both device.ts and the contracts of
+// single operations in ops/ use.
 
 /** Memory of a device. */
 export interface Buffer {
@@ -8,7 +8,7 @@ export interface Buffer {
   readonly size: number;
 }
 
-/** A range of a buffer in bytes; missing numbers: to its end, from its beginning. */
+/** A range of a buffer in bytes. Default: from its beginning, to its end. */
 export interface BufferRange {
   readonly buffer: Buffer;
   readonly offset?: number;
@@ -22,64 +22,64 @@ export interface FloatRows {
   readonly floats: Buffer;
 }
 
-/** Tells apart what only a device may look into. */
+/** A key of members that only the device may use. */
 export declare const ofDevice: unique symbol;
 
-/** A pass that operations of the same device are encoded into. */
+/** A pass, into which operations of one device are encoded. */
 export interface Pass {
   readonly [ofDevice]?: "pass";
 }
 
-/** Whatever gives memory; see `Device.buffer`. */
+/** An allocator of memory; see `Device.buffer`. */
 export interface Allocator {
-  /** Bytes of a group of 32 int8 codes with what belongs to it. */
+  /** Bytes of a group of 32 int8 codes with its scale and sums. */
   readonly groupBytes: number;
   /** Zeroed memory of at least `bytes` bytes, counted under `purpose`. */
   buffer(label: string, bytes: number, purpose: string): Buffer;
 }
 
-/** What one run of an operation has to do at least. */
+/** The least work of one run of an operation. */
 export interface Work {
   /** Bytes of weights, activations, caches and states that it reads. */
   readonly bytesRead: number;
   /** Bytes of activations, caches and states that it writes. */
   readonly bytesWritten: number;
-  /** Floating-point operations, or the same on int8: a multiplication and an addition are two. */
+  /** Floating-point operations, or int8 ones: a multiplication and an addition count as two. */
   readonly flops: number;
 }
 
-/** The step that an operation runs in. */
+/** The step in which an operation runs. */
 export interface WorkCounts {
   /** Rows that it computes. */
   readonly rows: number;
-  /** Sequences that these are of. */
+  /** Sequences of these rows. */
   readonly sequences: number;
-  /** Positions of the longest sequence once the step is done. */
+  /** Positions of the longest sequence, including this step. */
   readonly positions: number;
 }
 
-/** An operation with its operands bound, encoded into passes as often as wanted. */
+/** An operation with its operands. It can be encoded into any number of passes. */
 export interface Operation {
-  /** Such as "norm", or "linear Q4_K". */
+  /** Its name, such as "norm", or "linear Q4_K". */
   readonly name: string;
-  /** Activations, caches and states that it reads; weights are not among them. */
+  /** Activations, caches and states that it reads, without weights. */
   readonly reads: readonly Buffer[];
-  /** Those that it writes. What it adds to, or changes in place, stands in both. */
+  /** Those that it writes. What it adds to, or changes in place, is in both lists. */
   readonly writes: readonly Buffer[];
   /**
-   * The rows of f32, one for each row that it computes, that it is there to write. Missing where there
-   * are none, as with int8 groups or the pairs of experts.
+   * The rows of f32 that are its result, one for each row that it computes. Missing if it has no
+   * such result, such as for int8 groups or pairs of experts.
    */
   readonly output?: FloatRows | undefined;
-  /** What it moves and computes in a step. */
+  /** The work of one run in a step. */
   work(counts: WorkCounts): Work;
-  /** Binds its operands, where that was put off until they have memory; see `deferred()`. */
+  /** Binds its operands, if that was deferred until they have memory; see `deferred()`. */
   bind?(): void;
   /**
-   * Binds every variant that encode() can want with counts up to these, so that `Device.prepare()`
-   * makes them ready. Missing: there is one variant for all counts.
+   * Binds all variants that encode() can need with counts up to these, so that `Device.prepare()`
+   * prepares them. Missing if there is only one variant.
    */
   prepare?(...most: number[]): void;
-  /** Encodes it. @param counts what its description says; most take a number of rows */
+  /** Encodes it. @param counts the counts in its description, mostly a number of rows */
   encode(pass: Pass, ...counts: number[]): void;
 }

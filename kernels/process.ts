@@ -1,22 +1,22 @@
-// What kernels ask of the process and its machine: variables and small files of the system. Where
-// Deno would have to ask the user for it, or there is no Deno, it is as if there were none.
+// Access to environment variables and small system files. If Deno would ask the user for
+// permission, or outside of Deno, they count as missing.
 
-/** A variable of the environment without the spaces around it; empty where it is not set. */
+/** An environment variable without the spaces around it; empty if it is not set. */
 export function readVariable(name: string): string {
   return mayUse({ name: "env", variable: name }) ? (Deno.env.get(name) ?? "").trim() : "";
 }
 
-/** The text of a file; undefined where there is none. */
+/** The text of a file; undefined if there is none. */
 export function readText(path: string): string | undefined {
   return attempt(path, () => Deno.readTextFileSync(path));
 }
 
-/** Names in a folder; undefined where there is none. */
+/** Names in a folder; undefined if there is none. */
 export function namesIn(path: string): string[] | undefined {
   return attempt(path, () => [...Deno.readDirSync(path)].map(({ name }) => name));
 }
 
-/** Whether the program may read there. */
+/** Whether the program has permission to read the path. */
 export function mayRead(path: string): boolean {
   return mayUse({ name: "read", path });
 }

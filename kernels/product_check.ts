@@ -1,19 +1,20 @@
-// Whether a device computes what it should: one small matrix product as decoding has it, int8 weights
-// by int8 activations, beside the same product on the CPU. Whole numbers, which int8 holds exactly.
-// A driver that fails this fails every model; one that passes may still fail a larger kernel.
+// Checks whether a device computes correctly: one small matrix product like those of decoding, int8
+// weights by int8 activations, compared with the CPU. All values are whole numbers, which int8
+// represents exactly. A driver that fails this fails every model; one that passes may still fail a
+// larger kernel.
 
 import type { Device } from "./device.ts";
 import { floatRows, GROUP, quantizedRows } from "./ops/activation.ts";
 import { linearReference } from "./ops/linear.ts";
 import { quantFormats } from "./quants/mod.ts";
 
-/** How a small product on the device compares with the CPU's. */
+/** A small product on the device, compared with the CPU's. */
 export interface ProductCheck {
-  /** Values of the product. */
+  /** Number of values. */
   values: number;
-  /** Those of them that are not the CPU's. */
+  /** Number of wrong values. */
   wrong: number;
-  /** From the first compilation to the result. */
+  /** Milliseconds from the first compilation to the result. */
   milliseconds: number;
 }
 
@@ -21,10 +22,13 @@ const ROWS = 64;
 
 const COLUMNS = 256;
 
-/** Of the sum of magnitudes; the scale of a group is a quotient, off by 2.5 units in the last place. */
+/**
+ * Tolerance relative to the sum of magnitudes. The scale of a group is a quotient, which may be off
+ * by 2.5 units in the last place.
+ */
 const TOLERANCE = 1e-5;
 
-/** Runs the product. Errors: GpuError, DeviceLostError where the driver refuses to. */
+/** Runs the product. Errors: GpuError or DeviceLostError if the driver refuses it. */
 export async function checkProduct(device: Device): Promise<ProductCheck> {
   const started = performance.now();
   const { x, weights, blocks } = makeOperands();
@@ -32,7 +36,7 @@ export async function checkProduct(device: Device): Promise<ProductCheck> {
   const shape = { rows: ROWS, columns: COLUMNS, tokens: 1 };
   const expected = linearReference(weights, x, shape);
   const magnitudes = linearReference(weights.map(Math.abs), x.map(Math.abs), shape);
-  // A value that is no number is not within anything.
+  // NaN is never right: comparisons with it are false.
   const isRight = (value: number, i: number) =>
     Math.abs(value - expected[i]) <= TOLERANCE * magnitudes[i];
   const wrong = result.filter((value, i) => !isRight(value, i)).length;
@@ -58,7 +62,7 @@ async function multiply(device: Device, x: Float32Array, blocks: Uint8Array) {
   return new Float32Array(await readback.read(ROWS * 4));
 }
 
-/** Activations whose peak in each group is 127, and weights of -64 to 64 with a scale of 1. */
+/** Activations whose peak in each group is 127, and weights from -64 to 64 with a scale of 1. */
 function makeOperands(): { x: Float32Array; weights: Float32Array; blocks: Uint8Array } {
   const x = Float32Array.from(
     { length: COLUMNS },

@@ -1,38 +1,38 @@
-// Packed records: a few values in words of 32 bits, one record after another in a buffer that the host
-// writes and kernels read. A record is described once, by its fields in order. Packing and reading in
-// TypeScript, offsets for kernels in WebAssembly and the struct for those in WGSL (webgpu/structs.ts) all
-// follow from that.
+// Packed records: a few values in words of 32 bits, one record after another in a buffer that the
+// host writes and kernels read. A record is described once, by its fields in order. From that
+// follow packing and reading in TypeScript, offsets for kernels in WebAssembly, and the struct for
+// kernels in WGSL (webgpu/structs.ts).
 
-/** What a field holds: one word, or two of them. */
+/** The type of a field: one word, or two for "u64". */
 export type FieldType = "u32" | "f32" | "u64";
 
 /** The value of a field. */
 export type FieldValue<Type extends FieldType> = Type extends "u64" ? bigint : number;
 
-/** Fields by their names, in order. */
+/** Fields by name, in order. */
 export type Fields = Readonly<Record<string, FieldType>>;
 
 /** The values of a record. */
 export type RecordOf<Of extends Fields> = { readonly [Name in keyof Of]: FieldValue<Of[Name]> };
 
-/** How a record lies in memory. */
+/** The layout of a record in memory. */
 export class RecordLayout<Of extends Fields> {
-  /** By field, the word of a record where it begins. */
+  /** For each field, the index of its first word in a record. */
   readonly word: Readonly<Record<keyof Of, number>>;
-  /** By field, the byte of a record where it begins. */
+  /** For each field, the offset of its first byte in a record. */
   readonly byte: Readonly<Record<keyof Of, number>>;
-  /** Words of a record: one, two, or whole vectors of four, so that GPUs load it at once. */
+  /** Words of a record: one, two, or a multiple of four, so that GPUs load it as vectors. */
   readonly words: number;
   /** Bytes of a record. */
   readonly bytes: number;
   readonly #entries: readonly (readonly [name: string, type: FieldType, word: number])[];
-  /** The names of fields that are all integers of a word: those are written faster. */
+  /** The names of fields if all are "u32", which can be written faster. */
   readonly #integers: readonly string[] | undefined;
 
   /**
-   * @param name what a record is, as the name of the struct in WGSL
-   * @param fields those of two words at even ones
-   * @param leastWords words that it has at least; 4 for arrays in uniform buffers
+   * @param name name of the struct in WGSL
+   * @param fields the fields; a u64 has to be at an even word
+   * @param leastWords fewest words of a record; 4 for arrays in uniform buffers
    */
   constructor(readonly name: string, readonly fields: Of, leastWords = 1) {
     let end = 0;
@@ -58,19 +58,19 @@ export class RecordLayout<Of extends Fields> {
     this.bytes = 4 * this.words;
   }
 
-  /** An empty list of records. @param expected how many there will be, as far as is known */
+  /** An empty list of records. @param expected expected number of records */
   list(expected = 0): RecordList<Of> {
     return new RecordList(this, expected);
   }
 
-  /** Records as a device reads them. */
+  /** Records in their packed form. */
   pack(records: readonly RecordOf<Of>[]): Uint32Array<ArrayBuffer> {
     const list = this.list(records.length);
     for (const record of records) list.add(record);
     return list.packed;
   }
 
-  /** Writes a record over the one of this number. */
+  /** Writes the record at an index. */
   write(words: Uint32Array, index: number, record: RecordOf<Of>): void {
     const first = index * this.words;
     const integers = this.#integers;
@@ -92,7 +92,7 @@ export class RecordLayout<Of extends Fields> {
     }
   }
 
-  /** Reads the record of this number. */
+  /** Reads the record at an index. */
   read(words: Uint32Array, index: number): RecordOf<Of> {
     const entries = this.#entries.map(([field, type, word]) => {
       const at = index * this.words + word;
@@ -108,7 +108,7 @@ function bits(words: Uint32Array): Float32Array {
   return new Float32Array(words.buffer, words.byteOffset, words.length);
 }
 
-/** Records one after another, while they are added. */
+/** A list of packed records to which records are added. */
 export class RecordList<Of extends Fields> {
   readonly #layout: RecordLayout<Of>;
   #words: Uint32Array<ArrayBuffer>;
@@ -119,7 +119,7 @@ export class RecordList<Of extends Fields> {
     this.#words = new Uint32Array(expected * layout.words);
   }
 
-  /** Records so far. */
+  /** Number of records so far. */
   get count(): number {
     return this.#count;
   }
@@ -135,7 +135,7 @@ export class RecordList<Of extends Fields> {
     this.#layout.write(this.#words, index, record);
   }
 
-  /** All records, as a device reads them. */
+  /** All records in their packed form. */
   get packed(): Uint32Array<ArrayBuffer> {
     return this.#words.subarray(0, this.#count * this.#layout.words);
   }

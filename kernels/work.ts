@@ -1,6 +1,6 @@
-// What operations move and compute, for whoever compares their time with what a device can do. Counted
-// from shapes alone: every operand is read or written once, whatever a kernel does, and operations on
-// single values count roughly. Times come from Device.time().
+// How much data operations move and compute, to compare their time with what a device can do.
+// Counted from shapes alone: every operand is read or written once, whatever a kernel does, and
+// operations on single values count roughly. Device.time() measures times.
 
 import type { Work, WorkCounts } from "./operation.ts";
 import { type Activation, isQuantized } from "./ops/activation.ts";
@@ -8,10 +8,10 @@ import type { AttentionOptions } from "./ops/attention.ts";
 import { BLOCK, type CacheTypes, layerCacheBytes } from "./ops/kv_cache.ts";
 import type { Matrix } from "./ops/matrix.ts";
 
-/** Nothing at all. */
+/** No work. */
 export const NO_WORK: Work = { bytesRead: 0, bytesWritten: 0, flops: 0 };
 
-/** All of several pieces. */
+/** The sum of several pieces of work. */
 export function sumWork(pieces: Iterable<Work>): Work {
   let [bytesRead, bytesWritten, flops] = [0, 0, 0];
   for (const work of pieces) {
@@ -33,12 +33,12 @@ export function valueBytes(activation: Activation, columns = activation.columns)
   return columns * (isQuantized(activation) ? INTEGER : FLOAT);
 }
 
-/** Bytes of so many rows of a weight matrix, those of both sides of a pair. */
+/** Bytes of a number of rows of a weight matrix, for both sides of a pair. */
 export function weightBytes({ format, columns, sides }: Matrix, rows: number): number {
   return sides * rows * columns * format.blockBytes / format.blockSize;
 }
 
-/** What attention does for sequences that are all as long as the longest. */
+/** The work of attention for sequences that are all as long as the longest. */
 export function attentionWork(
   options: AttentionOptions,
   types: CacheTypes,
@@ -59,7 +59,7 @@ export function attentionWork(
   };
 }
 
-/** Experts that `rows` rows are expected to meet, if each chooses at random. */
+/** Expected number of different experts that `rows` rows choose, if each chooses at random. */
 export function expertsMet(experts: number, topK: number, rows: number): number {
   return experts * (1 - (1 - topK / experts) ** rows);
 }

@@ -1,5 +1,6 @@
-// Activations between operations: rows of f32, padded with zero columns to whole groups of 32, or the
-// same rows as int8 groups with scales, for the integer products. Rows are padded to whole tiles.
+// Activations between operations: rows of f32, padded with zero columns to whole groups of 32, or
+// the same rows as int8 groups with scales, for integer products. The number of rows is padded to
+// whole tiles.
 
 import type { Allocator, Buffer, FloatRows } from "../operation.ts";
 
@@ -8,7 +9,7 @@ export type { FloatRows };
 /** Columns in a group. */
 export const GROUP = 32;
 
-/** Rows that every activation buffer is padded to a multiple of: the widest token tile. */
+/** The number of rows of an activation is padded to a multiple of this, the widest token tile. */
 export const ROW_PADDING = 8;
 
 /** `count` rounded up to a multiple of `unit`. */
@@ -16,17 +17,20 @@ export function padTo(count: number, unit: number): number {
   return Math.ceil(count / unit) * unit;
 }
 
-/** Rows as int8 groups: [rows, stride / 32] of 32 codes and their scale, as the device has them. */
+/**
+ * Rows as int8 groups: [rows, stride / 32] of 32 codes and their scale, in the layout of the
+ * device.
+ */
 export interface QuantizedRows {
   readonly columns: number;
   readonly stride: number;
   readonly groups: Buffer;
 }
 
-/** What a matrix product reads. */
+/** The input of a matrix product. */
 export type Activation = FloatRows | QuantizedRows;
 
-/** Whether an activation is int8 groups. */
+/** Whether an activation consists of int8 groups. */
 export function isQuantized(activation: Activation): activation is QuantizedRows {
   return "groups" in activation;
 }
@@ -55,12 +59,12 @@ export function quantizedRows(
   return { columns, stride, groups: device.buffer(label, bytes, "scratch") };
 }
 
-/** The buffer that an activation is in. */
+/** The buffer of an activation. */
 export function bufferOf(activation: Activation): Buffer {
   return isQuantized(activation) ? activation.groups : activation.floats;
 }
 
-/** The plain reference: codes and (d, sum, sum) of one group of 32 values. */
+/** The plain reference: codes and (scale, sums) of one group of 32 values. */
 export function quantizeReference(x: Float32Array): { codes: Int8Array; scale: number } {
   const peak = x.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const codes = Int8Array.from(x, (value) => peak === 0 ? 0 : Math.round(value * 127 / peak));

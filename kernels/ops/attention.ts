@@ -1,24 +1,27 @@
-// Attention over the paged KV cache: its options, how query rows and positions are shared out, and
-// its plain reference. Rotation and the writing of the cache are rotate.ts's.
+// Attention over the paged KV cache: its options, how query rows and positions are divided among
+// workgroups, and its plain reference. rotate.ts rotates and writes the cache.
 
 import type { Buffer } from "../operation.ts";
 import type { HeadShape } from "./kv_cache.ts";
 
-/** How query rows and positions are shared out over workgroups. */
+/** How query rows and positions are divided among workgroups. */
 export interface AttentionTiling {
   /** Rows of one sequence per workgroup: 1 in decode. */
   tileRows: number;
-  /** Positions per split, at least: it is doubled for contexts that would have more than `maxSplits`. */
+  /** Fewest positions per split. It is doubled until a context has at most `maxSplits`. */
   split: number;
   /** Most splits of a context. */
   maxSplits: number;
-  /** [tiles] of {@linkcode QUERY_TILE}. */
+  /** The query tiles: [tiles] of {@linkcode QUERY_TILE}. */
   tiles: Buffer;
-  /** Scratch of `partialBytes`, shared by all layers. */
+  /** Scratch memory of `partialBytes`, shared by all layers. */
   partials: Buffer;
 }
 
-/** Splits of a context beyond which they get longer, not more: this many fill any device. */
+/**
+ * Most splits of a context. Longer contexts get longer splits, because this number occupies any
+ * device.
+ */
 export const MOST_SPLITS = 64;
 
 /** Bytes of the splits' partial results. */
@@ -28,8 +31,8 @@ export function partialBytes(shape: HeadShape, rows: number, maxSplits: number):
 }
 
 /**
- * Attention in plain loops: q [tokens, heads, headDim], k and v [tokens, kvHeads, ...]. With `from`, only
- * the results of the tokens from there on.
+ * The plain reference: q [tokens, heads, headDim], k and v [tokens, kvHeads, ...]. With `from`,
+ * only the results of the tokens from there on.
  */
 export function attentionReference(
   q: Float32Array,
@@ -37,7 +40,7 @@ export function attentionReference(
   v: Float32Array,
   options: Omit<AttentionOptions, "sinks" | "first"> & {
     sinks?: Float32Array;
-    /** Positions of images: of the first row, and after the last one. */
+    /** Position ranges of images: first position, and end. */
     images?: readonly (readonly [first: number, end: number])[];
     from?: number;
   },
@@ -81,7 +84,7 @@ export function attentionReference(
   return y;
 }
 
-/** Whether the query at one position sees the key at another. */
+/** Whether the query at one position attends to the key at another. */
 function sees(
   { window, causal = true, wholeImages = false, images = [] }: Parameters<
     typeof attentionReference
@@ -97,15 +100,15 @@ function sees(
   return true;
 }
 
-/** The keys near a query that it sees, of those that it would see without a window. */
+/** The window of keys that a query attends to. */
 export interface AttentionWindow {
   /**
-   * sliding: the last `size` positions up to the query's (and all after it where not causal);
-   * chunked: those from the start of the query's chunk on, chunks being `size` positions long;
-   * symmetric: those at most `size / 2`, rounded down, away.
+   * sliding: the last `size` positions up to the query's (and all after it if not causal). chunked:
+   * those from the start of the query's chunk on, where chunks have `size` positions. symmetric:
+   * those at most `size / 2`, rounded down, away.
    */
   kind: "sliding" | "chunked" | "symmetric";
-  /** Positions, at least 1. */
+  /** Number of positions, at least 1. */
   size: number;
 }
 
@@ -113,31 +116,45 @@ export interface AttentionWindow {
 export interface AttentionOptions extends HeadShape {
   /** Factor of q . k. */
   scale: number;
-  /** Bound of the scaled score s, which becomes softcap * tanh(s / softcap); 0 or missing: none. */
+  /**
+   * Soft cap of the scaled score s, which becomes softcap * tanh(s / softcap); 0 or missing: none.
+   */
   softcap?: number;
-  /** Missing: every query sees all keys that `causal` allows. */
+  /** Missing: every query attends to all keys that `causal` allows. */
   window?: AttentionWindow | undefined;
-  /** [heads] f32: a logit of each head that takes weight and has no value. */
+  /** Attention sinks, [heads] f32: for each head a logit in the softmax that has no value. */
   sinks?: Buffer | undefined;
-  /** ALiBi: the largest bias per position of distance, as a power of 1/2; 0 or missing: none. */
+  /**
+   * ALiBi: the largest bias per position of distance, as the exponent of a power of 1/2; 0 or
+   * missing: none.
+   */
   alibi?: number;
-  /** Whether queries see no later keys. Otherwise they see the sequence up to the step's end. */
+  /**
+   * Whether queries attend to no later keys. Otherwise they attend to the sequence up to the step's
+   * end.
+   */
   causal?: boolean;
-  /** Whether rows of an image see all of it, as their tiles say; their windows still end behind them. */
+  /**
+   * Whether rows of an image attend to all of it, as their tiles say. Their windows still end after
+   * it.
+   */
   wholeImages?: boolean;
   /**
-   * Factor of a query at position p: 1 + scale * ln(floor((p + offset) / length) + 1), with whole
-   * numbers for length and offset.
+   * Factor of a query at position p: 1 + scale * ln(floor((p + offset) / length) + 1). Length and
+   * offset are whole numbers.
    */
   temperature?: { scale: number; length: number; offset: number } | undefined;
   /** Column of the first query head in its row, a multiple of four; default 0. */
   first?: number;
 }
 
-/** Bias per position of distance of each head: powers of 2^(-maxBias / n), n a power of two. */
+/**
+ * The bias per position of distance for each head: powers of 2^(-maxBias / n), where n is a power
+ * of two.
+ */
 export function alibiSlopes(heads: number, maxBias: number): Float32Array {
   const regular = 2 ** Math.floor(Math.log2(heads));
-  // Heads past a power of two take the slopes half way between those of the regular ones.
+  // Heads beyond a power of two have slopes half way between those of the others.
   const exponent = (head: number) => head < regular ? head + 1 : head - regular + 0.5;
   return Float32Array.from(
     { length: heads },

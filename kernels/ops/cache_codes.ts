@@ -1,7 +1,7 @@
-// Keys and values as codes, in plain loops: what every device writes and reads. A group has one scale,
-// f16. Of q8_0 a code is a signed byte, and the largest magnitude is 127. Of q4_0 it is four bits, less 8,
-// and the element of the largest magnitude is -8; eight elements stand in four bytes, the first four in
-// the low halves. Codes are rounded by the scale as it is stored.
+// Keys and values as codes, in plain loops, as every device writes and reads them. A group has one
+// scale, f16. A code of q8_0 is a signed byte, and the largest magnitude becomes 127. A code of
+// q4_0 is four bits, less 8, and the element with the largest magnitude becomes -8; eight elements
+// are in four bytes, the first four in the low nibbles. Codes are rounded with the stored scale.
 
 import { BLOCK, CACHE_GROUP, cacheGroups, cellBytes, headBlockBytes, isCoded } from "./kv_cache.ts";
 import type { CacheType } from "./kv_cache.ts";
@@ -20,7 +20,7 @@ function nearestEven(value: number): number {
   return rounded - value === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded;
 }
 
-/** Blocks of a head, [blocks, BLOCK, elements], as a cache of this type has them. */
+/** Blocks of a head, [blocks, BLOCK, elements], encoded as in a cache of this type. */
 export function encodeCache(
   type: CacheType,
   elements: number,
@@ -87,7 +87,7 @@ export function decodeCache(type: CacheType, elements: number, bytes: Uint8Array
   });
 }
 
-/** What values are once a cache has rounded them: [positions, elements]. */
+/** The values after a cache has rounded them: [positions, elements]. */
 export function throughCache(
   type: CacheType,
   elements: number,

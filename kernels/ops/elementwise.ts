@@ -1,10 +1,10 @@
-// Small operations on every value of some columns, for what few architectures have, and their plain
-// reference. What is on every model's way is part of larger operations instead.
+// Elementwise operations on columns, for what only few architectures have, and their plain
+// reference. What all models have is part of larger operations instead.
 
 import type { FloatRows } from "./activation.ts";
 import { gateReference } from "./activation_function.ts";
 
-/** What becomes of y, given x and the factor. */
+/** The new value of y, given x and the factor. */
 export type ElementwiseOperation =
   /** x * factor */
   | "copy"
@@ -28,28 +28,28 @@ export type ElementwiseOperation =
 /** Columns of an activation: one vector in each row, or several of the same width. */
 export interface Columns {
   readonly rows: FloatRows;
-  /** Where the first vector begins. Default 0. */
+  /** Column where the first vector begins. Default 0. */
   readonly first?: number;
   /** Columns of a vector. Default: all that follow. */
   readonly columns?: number;
-  /** Distance from one vector to the next; 0 where all vectors of y read the same of x. */
+  /** Distance from one vector to the next. 0 if all vectors of y read the same vector of x. */
   readonly step?: number;
 }
 
-/** What an operation takes beside y. */
+/** The operands besides y. */
 export interface ElementwiseOptions {
   /** Vectors in each row. Default 1. */
   count?: number;
-  /** The other operand: as many rows as y, or with `broadcast` one for all. */
+  /** The other operand, with as many rows as y, or with `broadcast` one row for all. */
   x?: Columns;
   broadcast?: boolean;
-  /** Neighbouring columns of y that share a column of x. Default 1. */
+  /** Number of neighbouring columns of y that share a column of x. Default 1. */
   repeat?: number;
   /** Default 1. */
   factor?: number;
 }
 
-/** An operation on one value in plain numbers. */
+/** The plain reference for one value. */
 export function elementwiseReference(
   operation: ElementwiseOperation,
   y: number,

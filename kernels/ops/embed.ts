@@ -1,21 +1,24 @@
-// Table look-ups by token or position, and the beginning of a step, which resolves its rows; with the
-// plain reference.
+// Table look-ups by token or position, and the beginning of a step, which resolves its rows; with
+// the plain reference.
 
 import type { Buffer } from "../operation.ts";
 
 /**
- * What stands in place of a token for the first row of the step's images, plus i for row i: more than
- * any token.
+ * The "token" of the first image row of a step. Image row i has this number plus i. It is larger
+ * than any token.
  */
 export const IMAGE_TOKEN = 2 ** 30;
 
-/** The buffers that carry a step's rows. */
+/** The buffers of a step's rows. */
 export interface StepRows {
-  /** [rows] of {@linkcode PLAN_ROW}, which the host writes. */
+  /** The rows as planned: [rows] of {@linkcode PLAN_ROW}, which the host writes. */
   plan: Buffer;
-  /** [slots] of {@linkcode SLOT_TOKEN}, which the sampler leaves. */
+  /** The last token of each slot: [slots] of {@linkcode SLOT_TOKEN}, which the sampler writes. */
   slots: Buffer;
-  /** [rows] of {@linkcode STEP_ROW}: the plan with what is taken from slots. */
+  /**
+   * The rows as resolved: [rows] of {@linkcode STEP_ROW}, the plan with tokens and positions from
+   * slots.
+   */
   rows: Buffer;
   /** Token at each position of each slot: [slots, context]. */
   history: Buffer;
@@ -23,19 +26,22 @@ export interface StepRows {
   context: number;
 }
 
-/** How rows are looked up. */
+/** The options of a look-up. */
 export interface EmbedOptions {
   /** Default 1. */
   scale?: number;
-  /** "step": by token, and resolves the rows of the step first. Default. */
+  /**
+   * What selects a row of the table. "step", the default, is by token, and resolves the rows of the
+   * step before.
+   */
   by?: "step" | "token" | "position";
-  /** Adds to x instead of replacing it. */
+  /** Whether to add to x instead of replacing it. */
   accumulate?: boolean;
-  /** Whether rows of images read what token 0 reads. Default: their x is left alone. */
+  /** Whether rows of images get the row of token 0. Default: their x is not changed. */
   standIn?: boolean;
 }
 
-/** The look-up in plain loops: table [vocabulary, columns]. */
+/** The plain reference: table [vocabulary, columns]. */
 export function embedReference(
   table: Float32Array,
   tokens: Uint32Array,

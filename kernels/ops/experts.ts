@@ -1,11 +1,11 @@
-// Mixtures of experts: which experts each row goes to and with what weights, the products of each
-// pair of a row and an expert chosen for it, and the weighted sum of a row's pairs. The experts are
-// one matrix, row after row. Each with its plain reference.
+// Mixtures of experts: the choice of experts and weights for each row, the products of each pair of
+// a row and a chosen expert, and the weighted sum of a row's pairs. The experts are one matrix, row
+// after row. Each operation has its plain reference.
 
 import type { Allocator, Buffer, Operation } from "../operation.ts";
 import type { ActivationFunction } from "./activation_function.ts";
 
-/** No groups: all experts are of one. */
+/** A single group with all experts. */
 export const ONE_GROUP = { count: 1, used: 1 };
 
 /**
@@ -14,29 +14,32 @@ export const ONE_GROUP = { count: 1, used: 1 };
  */
 export type Gating = "softmax" | "sigmoid" | "softmax of selected";
 
-/** How experts are chosen and weighted; in this order: choose, normalize, scale. */
+/** How experts are chosen and weighted, in this order: choose, normalize, scale. */
 export interface RouteOptions {
   gating: Gating;
-  /** [experts] f32, added to probabilities for the choice only (DeepSeek-V3). */
+  /** Biases that are added to probabilities for the choice only (DeepSeek-V3): [experts] f32. */
   bias?: Buffer;
-  /** Only experts of the `used` best of `count` groups are chosen: those whose two best scores sum highest. */
+  /**
+   * Only experts of the best `used` of `count` groups are chosen. The score of a group is the sum
+   * of its two best experts' scores.
+   */
   groups?: { count: number; used: number };
-  /** Divides the weights of a row by their sum, or by 2^-14 if that is more. */
+  /** Whether to divide the weights of a row by their sum, or by 2^-14 if that is more. */
   normalize?: boolean;
-  /** Multiplies every weight. Default 1. */
+  /** A factor of every weight. Default 1. */
   scale?: number;
 }
 
-/** The pairs of a row and an expert chosen for it: pair = row * topK + choice, best first. */
+/** The pairs of a row and a chosen expert: pair = row * topK + choice, best first. */
 export interface Routing {
   readonly experts: number;
-  /** Experts of each row. */
+  /** Number of experts per row. */
   readonly topK: number;
-  /** [rows, topK] u32. */
+  /** Expert of each pair: [rows, topK] u32. */
   readonly ids: Buffer;
-  /** [rows, topK] f32. */
+  /** Weight of each pair: [rows, topK] f32. */
   readonly weights: Buffer;
-  /** [1] u32: pairs of the step. */
+  /** Number of pairs of the step: [1] u32. */
   readonly count: Buffer;
 }
 
@@ -53,7 +56,7 @@ export function allocateRouting(
   return { ...shape, ids, weights, count };
 }
 
-/** The choice for one row in plain numbers. */
+/** The plain reference of the choice for one row. */
 export function routeReference(
   logits: Float32Array,
   topK: number,
@@ -78,7 +81,7 @@ export function routeReference(
   return { ids, weights: chosen.map((weight) => weight / divisor * scale) };
 }
 
-/** Indices of values, highest value first, lowest index first among equals. */
+/** Indices of values, highest value first, and of equal values the lowest index first. */
 function best(values: number[]): number[] {
   return values.map((_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
 }
@@ -99,16 +102,16 @@ export interface ExpertPairs extends Operation {
   readonly routing: Routing;
 }
 
-/** How pairs are grouped. */
+/** The options of grouping. */
 export interface ExpertPairsOptions {
-  /** Width of tiles instead of what the device would choose; with 1, pairs are never grouped. */
+  /** Width of tiles. Default: the device's choice. With 1, pairs are never grouped. */
   cols?: number;
 }
 
-/** What a tile's expert is if it is empty, and a pair if there is none. */
+/** The expert of an empty tile, and the pair in an empty column of a tile. */
 export const NO_PAIR = 0xffffffff;
 
-/** The tiles in plain loops: [pairs / cols + experts, 1 + cols]. */
+/** The plain reference of the tiles: [pairs / cols + experts, 1 + cols]. */
 export function expertPairsReference(
   ids: ArrayLike<number>,
   { experts, cols }: { experts: number; cols: number },
@@ -129,17 +132,20 @@ export function expertPairsReference(
   return tiles;
 }
 
-/** How pairs read x, and how the product is done. */
+/** How pairs read x, and the options of the product. */
 export interface ExpertLinearOptions {
-  /** Pairs that read the same row of x: `topK` where x has a row per token, 1 per pair. */
+  /**
+   * Number of pairs that read the same row of x: `topK` if x has a row per token, 1 if it has one
+   * per pair.
+   */
   share: number;
-  /** Vectors side by side in a row of a step, each of which x takes for a row of its own. Default 1. */
+  /** Number of vectors side by side in a row, each of which counts as a row of x. Default 1. */
   vectors?: number;
-  /** What a paired matrix applies to its gate. Default "silu". */
+  /** Activation of the gate in a paired matrix. Default "silu". */
   activation?: ActivationFunction;
 }
 
-/** The product in plain loops: weights [experts, rows, columns], x [pairs / share, columns]. */
+/** The plain reference: weights [experts, rows, columns], x [pairs / share, columns]. */
 export function expertLinearReference(
   weights: Float32Array,
   x: Float32Array,
@@ -158,15 +164,15 @@ export function expertLinearReference(
   return y;
 }
 
-/** How the experts' results are summed. */
+/** The options of the sum over a row's pairs. */
 export interface CombineOptions {
-  /** Adds to y instead of replacing it. */
+  /** Whether to add to y instead of replacing it. */
   accumulate?: boolean;
-  /** False where the weights have been used before. Default true. */
+  /** Whether to multiply by the weights. False if that was done before. Default true. */
   weighted?: boolean;
 }
 
-/** The sum in plain loops: x [rows, topK, columns], weights [rows, topK]. */
+/** The plain reference: x [rows, topK, columns], weights [rows, topK]. */
 export function combineReference(
   x: Float32Array,
   weights: ArrayLike<number>,

@@ -1,51 +1,54 @@
-// The paged KV cache: the heads of an attention layer and the shape and size of what is kept of them.
-// rotate.ts says what is written into it, attention.ts what is read, cache_codes.ts what codes mean.
+// The paged KV cache: the heads of an attention layer, and the layout and size of their cache.
+// rotate.ts writes it, attention.ts reads it, and cache_codes.ts defines codes.
 
 import type { Buffer } from "../operation.ts";
 
-/** Heads of an attention layer. A row of q, k and v has their heads one after another. */
+/** The heads of an attention layer. A row of q, k and v has their heads one after another. */
 export interface HeadShape {
   /** Query heads. */
   heads: number;
-  /** Key and value heads; divides `heads`. */
+  /** Key and value heads; a divisor of `heads`. */
   kvHeads: number;
   /** Elements of a query and of a key, a multiple of four. */
   headDim: number;
   /** Elements of a value, a multiple of four; default `headDim`. */
   valueDim?: number;
-  /** No values of their own: a value is the first `valueDim` elements of its key (MLA). */
+  /**
+   * Whether a value is the first `valueDim` elements of its key (MLA), so that values are not
+   * stored.
+   */
   sharedValues?: boolean;
 }
 
 /** Tokens in a block of the KV cache. */
 export const BLOCK = 32;
 
-/** Elements of a head that share a scale, where they are codes; the last group may have fewer. */
+/** Elements of a head that share a scale if they are codes. The last group may have fewer. */
 export const CACHE_GROUP = 32;
 
-/** What an element of the cache is: a float, or a code of 8 or 4 bits with its group's scale. */
+/** The type of an element: a float, or a code of 8 or 4 bits with a scale for its group. */
 export type CacheType = "f32" | "f16" | "q8_0" | "q4_0";
 
-/** What keys and values are. Where keys hold the values, that of the keys counts. */
+/** The types of keys and values. With `sharedValues` that of the keys counts. */
 export interface CacheTypes {
-  /** What keys are. */
+  /** Type of keys. */
   readonly keys: CacheType;
-  /** What values are. */
+  /** Type of values. */
   readonly values: CacheType;
 }
 
 /**
- * Keys and values of one layer: [blocks, kvHeads, block of a head]. A block of a head is
- * [BLOCK, elements of a head]; behind codes come their scales, f16 [BLOCK, groups of a head].
+ * Keys and values of one layer: [blocks, kvHeads, block of a head]. A block of a head is [BLOCK,
+ * elements of a head]. Codes are followed by their scales, f16 [BLOCK, groups of a head].
  */
 export interface LayerCache {
   readonly keys: Buffer;
-  /** Missing where the keys hold the values. */
+  /** Missing if values are parts of the keys. */
   readonly values?: Buffer;
   readonly types: CacheTypes;
 }
 
-/** Keys and values of one type. */
+/** The same type for keys and values. */
 export function typesOf(type: CacheType): CacheTypes {
   return { keys: type, values: type };
 }
@@ -55,7 +58,7 @@ export function isCoded(type: CacheType): type is "q8_0" | "q4_0" {
   return type === "q8_0" || type === "q4_0";
 }
 
-/** Groups of a head that have a scale each. */
+/** Number of groups of a head, each with a scale. */
 export function cacheGroups(elements: number): number {
   return Math.ceil(elements / CACHE_GROUP);
 }
@@ -71,7 +74,10 @@ export function headBlockBytes(type: CacheType, elements: number): number {
   return BLOCK * (cellBytes(type, elements) + scales);
 }
 
-/** The types that heads of a shape can have: codes of 4 bits stand in eights. */
+/**
+ * The nearest types that heads of a shape can have: codes of 4 bits need a multiple of eight
+ * elements.
+ */
 export function fittingTypes({ keys, values }: CacheTypes, shape: HeadShape): CacheTypes {
   const { headDim, valueDim = headDim, sharedValues = false } = shape;
   const fitting = (type: CacheType, elements: number) =>
@@ -92,9 +98,9 @@ export function layerCacheBytes(
   return blocks * kvHeads * headBlockBytes(types[part], part === "keys" ? headDim : valueDim);
 }
 
-/** What every attention layer of a model shares. */
+/** The buffers that all attention layers of a model share. */
 export interface AttentionState {
-  /** [rows] of {@linkcode STEP_ROW}. */
+  /** The rows of the step: [rows] of {@linkcode STEP_ROW}. */
   rows: Buffer;
   /** Block numbers of each slot's sequence: [slots, maxBlocks]. */
   table: Buffer;

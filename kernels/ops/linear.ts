@@ -1,19 +1,19 @@
-// y = x W^T for weights of any format, and its plain reference. Matrices that are gathered per token
-// are experts.ts's.
+// y = x W^T for weights of any format, and its plain reference. Products with expert matrices are
+// in experts.ts.
 
 import type { ActivationFunction } from "./activation_function.ts";
 
-/** How the product is written. */
+/** The options of a product. */
 export interface LinearOptions {
-  /** Adds to y instead of replacing it (the residual stream). */
+  /** Whether to add to y (the residual stream) instead of replacing it. */
   accumulate?: boolean;
-  /** Column of y that row 0 of the matrix goes to. */
+  /** Column of y for row 0 of the matrix. */
   first?: number;
-  /** What a paired matrix applies to its gate. Default "silu". */
+  /** Activation of the gate in a paired matrix. Default "silu". */
   activation?: ActivationFunction;
 }
 
-/** The product in plain loops, summed in f64: weights [rows, columns], x [tokens, columns]. */
+/** The plain reference, summed in f64: weights [rows, columns], x [tokens, columns]. */
 export function linearReference(
   weights: Float32Array,
   x: Float32Array,

@@ -1,10 +1,13 @@
-// Weight matrices. GGUF bytes stream in through a writer, so that a file is never held in memory; how
-// a matrix lies there is the device's business. Two matrices of one shape can be paired (gate and up
-// projections).
+// Weight matrices. GGUF bytes stream in through a writer, so that a file is never in memory as a
+// whole. The layout in memory is the device's choice. Two matrices of one shape can be paired (gate
+// and up projections).
 
 import type { QuantFormat } from "../quants/mod.ts";
 
-/** A matrix [sides * rows, columns]; `sides` is 2 for a pair whose rows i belong together. */
+/**
+ * A matrix [sides * rows, columns]. `sides` is 2 for a pair, in which rows with the same number
+ * belong together.
+ */
 export interface Matrix {
   readonly label: string;
   readonly format: QuantFormat;
@@ -13,28 +16,30 @@ export interface Matrix {
   readonly sides: 1 | 2;
 }
 
-/** Takes a matrix as it comes from the file. */
+/** A writer of a matrix in the format of the file. */
 export interface MatrixWriter {
-  /** Takes whole rows of GGUF blocks, first to last. */
+  /** Appends whole rows of GGUF blocks, in order. */
   append(rows: Uint8Array): void;
-  /** Memory for so many bytes of the next rows, where it can be had: appended, they are not copied. */
+  /**
+   * Memory into which the next rows can be read, if there is any. Appending it then needs no copy.
+   */
   room?(bytes: number): Uint8Array<ArrayBuffer>;
-  /** Writes what is left. Call once, after the last row. */
+  /** Completes the matrix. To be called once, after the last row. */
   finish(): void;
 }
 
-/** A factor and a bias for each row of a matrix: y = scale * (w x) + bias, side after side. */
+/** A scale and a bias for each row of a matrix: y = scale * (w x) + bias, side after side. */
 export interface Affine {
   scale: Float32Array;
   bias: Float32Array;
 }
 
-/** Rows and columns of a matrix, and what they consist of. */
+/** The shape of a matrix and how it is divided. */
 export interface MatrixShape {
   rows: number;
   columns: number;
   /** 2 for a pair. */
   sides?: 1 | 2;
-  /** Rows that stay in one part: those of an expert. Default 32. */
+  /** Number of rows that must not be split, such as those of an expert. Default 32. */
   unit?: number;
 }

@@ -2,30 +2,33 @@
 
 import type { Buffer } from "../operation.ts";
 
-/** A norm as a model has it. */
+/** The options of a norm. */
 export interface Norm {
   /** "layer" subtracts the mean first. */
   readonly kind: "rms" | "layer";
   readonly epsilon: number;
-  /** A factor per column, padded with zeros to whole groups; none: one. */
+  /** Factors for columns, padded with zeros to whole groups. Missing: ones. */
   readonly weight?: Buffer;
-  /** A term per column, padded likewise. */
+  /** Biases for columns, padded in the same way. */
   readonly bias?: Buffer;
   /** Whether each vector of a row has weights of its own, side by side in `weight`. */
   readonly weightPerVector?: boolean;
 }
 
-/** Which vectors are normalized, and what becomes of them. */
+/** Which vectors are normalized, and where the result goes. */
 export interface NormOptions {
-  /** Row numbers of x to normalize, one per row of y; default all in order. */
+  /** For each row of y, the row of x that is normalized. Default: the same row. */
   source?: Buffer;
-  /** Vectors within each row, from column `first` on, both multiples of four. Default: the row. */
+  /**
+   * The vectors within each row, from column `first` on; `first` and `columns` are multiples of
+   * four. Default: the whole row.
+   */
   vectors?: { first: number; count: number; columns: number };
-  /** Adds to y instead of replacing it. */
+  /** Whether to add to y instead of replacing it. */
   accumulate?: boolean;
 }
 
-/** A norm in plain loops, summed in f64. x: vectors of `columns`, one after the other. */
+/** The plain reference, summed in f64. x: vectors of `columns`, one after the other. */
 export function normReference(
   x: Float32Array,
   columns: number,

@@ -1,50 +1,54 @@
-// Rotary frequencies as the scaling types of GGUF define them, and the two tables of unit vectors
-// that a rotation multiplies. All in f64, once per model.
-// Papers: Su et al. 2021 (RoPE); Peng et al. 2023 (YaRN); Wang et al. 2024 (M-RoPE, Qwen2-VL). The
-// factors of llama3 and longrope come as a tensor.
+// Rotary frequencies by the scaling types of GGUF, and the two tables of cosines and sines that a
+// rotation multiplies. All in f64, once per model. Papers: Su et al. 2021 (RoPE); Peng et al. 2023
+// (YaRN); Wang et al. 2024 (M-RoPE, Qwen2-VL). The factors of llama3 and longrope come as a tensor.
 
-/** What `<architecture>.rope.*` says. */
+/** The options of a rotary embedding, `<architecture>.rope.*`. */
 export interface RopeOptions {
   /** Rotated elements of a head. */
   rotary: number;
   /** Base of the frequencies, such as 10000. */
   base: number;
-  /** Context stretching. */
+  /** How the context is extended. */
   scaling?: "none" | "linear" | "yarn";
-  /** How many times the trained context is stretched; 0 for not at all. */
+  /** Factor by which the trained context is extended; 0 for none. */
   factor?: number;
-  /** Divisors of the frequencies, one per pair (`rope_freqs.weight`); 1e30 and more: not rotated. */
+  /**
+   * Divisors of the frequencies, one per pair (`rope_freqs.weight`). From 1e30 on a pair is not
+   * rotated.
+   */
   frequencyFactors?: Float32Array;
-  /** YaRN: the context before stretching. */
+  /** YaRN: the context before the extension. */
   originalContext?: number;
-  /** Length of the rotated vectors, before YaRN's. */
+  /** Factor of the rotated vectors, besides YaRN's. */
   attentionFactor?: number;
-  /** YaRN: extrapolation mix, and the rotations between which it ramps. */
+  /** YaRN: the extrapolation mix, and the numbers of rotations between which it ramps. */
   extensionFactor?: number;
   betaFast?: number;
   betaSlow?: number;
   /**
-   * YaRN: rotated vectors have the length yarnLength(factor, lengthMultiplier), default 1, divided by
-   * yarnLength(factor, scoreMultiplier), default 0. DeepSeek's `mscale` and `mscale_all_dim`: the
-   * square of the divisor belongs into the scale of the scores.
+   * YaRN: rotated vectors are scaled by yarnLength(factor, lengthMultiplier), default 1, over
+   * yarnLength(factor, scoreMultiplier), default 0. They are DeepSeek's `mscale` and
+   * `mscale_all_dim`; the scale of attention scores has to be multiplied by the square of the
+   * divisor.
    */
   lengthMultiplier?: number;
   scoreMultiplier?: number;
   /**
-   * M-RoPE: pairs of each part of the position (time, height, width, other), over and over. The first
-   * three are one and the same in a text, the fourth is always 0.
+   * M-RoPE: numbers of pairs that rotate by each component of the position (time, height, width,
+   * other), repeated over all pairs. In text the first three components are equal; the fourth is
+   * always 0.
    */
   sections?: readonly number[];
-  /** Sections that take turns, pair by pair, instead of following one another. */
+  /** Whether sections alternate pair by pair, instead of following one another. */
   interleaved?: boolean;
 }
 
-/** How much longer YaRN makes vectors of a context stretched `factor` times. */
+/** The factor by which YaRN scales vectors, for a context extended `factor` times. */
 export function yarnLength(factor: number, multiplier = 1): number {
   return factor > 1 ? 1 + 0.1 * multiplier * Math.log(factor) : 1;
 }
 
-/** Whether M-RoPE turns a pair at all: whether one of the first three sections has it. */
+/** Whether M-RoPE rotates a pair: whether it is in one of the first three sections. */
 function inSections(pair: number, { sections, interleaved = false }: RopeOptions): boolean {
   if (!sections) return true;
   const [time, height, width, other = 0] = sections;
@@ -56,7 +60,10 @@ function inSections(pair: number, { sections, interleaved = false }: RopeOptions
 /** A divisor of a frequency from which on a pair is not rotated. */
 const UNROTATED = 1e30;
 
-/** Angle per position of each pair, and the length of the rotated vectors (YaRN's mscale). */
+/**
+ * Angle per position of each pair in radians, and the factor of the rotated vectors (YaRN's
+ * mscale).
+ */
 export function ropeFrequencies(
   options: RopeOptions,
 ): { frequencies: Float64Array; length: number } {
@@ -72,7 +79,7 @@ export function ropeFrequencies(
     return { frequencies: plain.map((frequency) => frequency / factor), length };
   }
   const { originalContext = 0, extensionFactor = 1, betaFast = 32, betaSlow = 1 } = options;
-  // Pair number that turns `rotations` times over the original context.
+  // Index of the pair that makes this number of rotations over the original context.
   const pairOf = (rotations: number) =>
     rotary * Math.log(originalContext / (rotations * 2 * Math.PI)) / (2 * Math.log(base));
   const low = Math.max(0, Math.floor(pairOf(betaFast)));

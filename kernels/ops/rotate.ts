@@ -1,45 +1,45 @@
-// RoPE on queries and keys, by tables for positions of text or by angles that each row brings along,
-// as images have them; and keys and values into the paged KV cache. Any part of it can be left out:
-// heads of one kind by having none, the rotation by `rotary: 0`.
+// RoPE on queries and keys, by tables for positions of text or by angles of each row, as for
+// images. It also writes keys and values into the paged KV cache. Every part is optional: zero
+// heads of a kind, or `rotary: 0` for no rotation.
 
 import type { Buffer } from "../operation.ts";
 import type { HeadShape } from "./kv_cache.ts";
 import type { RopeOptions } from "./rope_tables.ts";
 
-/** What is rotated, and what goes into the cache: keys and values where there are `kvHeads`. */
+/** The options of rotate(). Keys and values go into the cache if there are `kvHeads`. */
 export interface RotateOptions extends HeadShape {
-  /** Rotated elements of a head, a multiple of four; 0 for none. */
+  /** Rotated elements of a head, a multiple of four; 0 for no rotation. */
   rotary: number;
-  /** The first of them, a multiple of four; default 0. */
+  /** First rotated element, a multiple of four; default 0. */
   rotaryStart?: number;
-  /** Pairs (i, i + rotary/2) instead of (2i, 2i + 1). */
+  /** Whether pairs are (i, i + rotary/2) instead of (2i, 2i + 1). */
   halfPairs: boolean;
-  /** The tables of {@linkcode ropeTables}; not needed where nothing is rotated. */
+  /** The tables of {@linkcode ropeTables}; needed unless `rotary` is 0. */
   lowTurns?: Buffer;
   highTurns?: Buffer;
-  /** M-RoPE; missing: all pairs turn by the position in the cache. */
+  /** Sections of M-RoPE. Missing: all pairs rotate by the position in the cache. */
   sections?: RotarySections | undefined;
   /** Column of the first head in its row, a multiple of four; default 0. */
   first?: number;
 }
 
-/** Which part of a position turns which pair. */
+/** M-RoPE: which component of a position rotates which pair. */
 export interface RotarySections extends Pick<RopeOptions, "sections" | "interleaved"> {
-  /** [rows of images] of {@linkcode MROPE_POSITION}. */
+  /** The M-RoPE positions, [rows of images] of {@linkcode MROPE_POSITION}. */
   mropePositions: Buffer;
 }
 
-/** What is rotated, and how. */
+/** The options of rotateRows(). */
 export interface RotateRowsOptions {
-  /** Heads from the start of each row on. */
+  /** Number of heads, from the beginning of each row on. */
   heads: number;
   /** Elements of a head, an even number. */
   headDim: number;
-  /** From an element to the one it is paired with: a divisor of `headDim / 2`. */
+  /** Distance between the elements of a pair: a divisor of `headDim / 2`. */
   distance: number;
 }
 
-/** One head in plain loops; turns [headDim / 2] of (cos, sin). */
+/** The rotation of one head in plain loops. @param turns (cos, sin) of each pair: [headDim / 2] */
 export function rotateRowsReference(
   head: Float32Array,
   turns: Float32Array,

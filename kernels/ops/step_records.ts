@@ -1,18 +1,19 @@
-// The packed records of a step: its rows, their sequences and query tiles, and what slots hold between
-// steps. The host packs them, and the kernels of every device read them, by these definitions alone.
+// The packed records of a step: its rows, sequences and query tiles, and the contents of slots
+// between steps. The host packs them, and the kernels of every device read them, by these
+// definitions alone.
 
 import { RecordLayout } from "../record.ts";
 
 /** A row as the host plans it. */
 export const PLAN_ROW = new RecordLayout("PlanRow", {
-  /** The token, or IMAGE_TOKEN plus the number of the row among those of images. */
+  /** The token, or IMAGE_TOKEN plus the index of the row among those of images. */
   token: "u32",
   /** Index in the sequence. */
   position: "u32",
   slot: "u32",
   /**
-   * Twice the difference between the position and the rotary position, plus 1 where token and position
-   * are not those given here but those that the sampler left in the slot.
+   * Twice the difference between the position and the rotary position. Plus 1 if token and position
+   * are not those given here, but those that the sampler left in the slot.
    */
   doubledDelta: "u32",
 });
@@ -22,20 +23,23 @@ export const STEP_ROW = new RecordLayout("StepRow", {
   token: "u32",
   position: "u32",
   slot: "u32",
-  /** The position by which text turns in M-RoPE; elsewhere the position itself. */
+  /** With M-RoPE the position by which text rotates; otherwise the position itself. */
   rotaryPosition: "u32",
 });
 
-/** What the sampler leaves in a slot for the next step: the sequence's last token. */
+/** The sequence's last token, which the sampler leaves in a slot for the next step. */
 export const SLOT_TOKEN = new RecordLayout("SlotToken", { token: "u32", position: "u32" });
 
 /** Consecutive rows of one sequence whose queries attend together. */
 export const QUERY_TILE = new RecordLayout("QueryTile", {
   firstRow: "u32",
   rows: "u32",
-  /** Positions of the sequence after this step, or 0 for those up to the last row. */
+  /**
+   * Number of positions of the sequence that the tile attends to, or 0 for those up to its last
+   * row.
+   */
   end: "u32",
-  /** One past the last position of the image that the rows are of, where they see all of it; else 0. */
+  /** End position of the image of these rows if they attend to all of it; else 0. */
   imageEnd: "u32",
 });
 
@@ -49,9 +53,9 @@ export const MROPE_POSITION = new RecordLayout("MropePosition", {
   width: "u32",
 });
 
-/** How the next token of a slot is chosen; `SamplingOptions` says what each value means. */
+/** The sampling options of a slot; see `SamplingOptions`. */
 export const SAMPLING = new RecordLayout("Sampling", {
-  /** 0: the most likely token. */
+  /** 0: always the most likely token. */
   temperature: "f32",
   topK: "u32",
   topP: "f32",

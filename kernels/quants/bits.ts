@@ -1,21 +1,22 @@
-// Rearranges bits of repacked planes in place, so that shaders expand them by constant shifts.
-// Knows no format: which plane needs which rearrangement is for the format's own file to say.
+// Rearranges the bits of repacked planes in place, so that shaders can expand them with constant
+// shifts. Each format's own file says which rearrangement a plane needs.
 
 import { wordsOf } from "./blocks.ts";
 
 /**
- * Byte k of eight words is a matrix of 8 x 8 bits with a row per word: transposes it, for each k
- * and each run of eight words, in square tiles of `width` bits that move whole. K-quants keep
- * weights of different groups in one byte; afterwards each word has weights of one group only.
+ * Treats byte k of eight words as a matrix of 8 x 8 bits with a row per word, and transposes it,
+ * for each k and each run of eight words, in square tiles of `width` bits that move as a whole.
+ * K-quants keep weights of different groups in one byte; afterwards each word has weights of one
+ * group only.
  */
 export function transposeFields(plane: Uint8Array, width: 1 | 2 | 4): void {
   const words = wordsOf(plane);
   for (let distance: number = width; distance < 8; distance *= 2) exchange(words, distance);
 }
 
-/** One step of the transposition: tiles of `distance` bits trade places across the diagonal. */
+/** One step of the transposition: swaps tiles of `distance` bits across the diagonal. */
 function exchange(words: Uint32Array, distance: number): void {
-  const right = 0xffffffff / (2 ** distance + 1); // Every other `distance` bits, from bit 0.
+  const right = 0xffffffff / (2 ** distance + 1); // mask of every other `distance` bits, from bit 0
   for (let start = 0; start < words.length; start += 8) {
     for (let pair = 0; pair < 4; pair++) {
       const first = start + pair + (pair & -distance);
@@ -27,13 +28,19 @@ function exchange(words: Uint32Array, distance: number): void {
   }
 }
 
-/** For each byte: its bits 0, 1, 2, 3 as bits 0, 8, 16, 24, and its bits 4 to 7 next to them. */
+/**
+ * For each byte a word with its bits 0, 1, 2, 3 at bits 0, 8, 16, 24, and its bits 4 to 7 next to
+ * them.
+ */
 const SPREAD = Uint32Array.from({ length: 256 }, (_, byte) => {
   const spreadNibble = (nibble: number) => (nibble * 0x00204081) & 0x01010101;
   return spreadNibble(byte & 15) | (spreadNibble(byte >> 4) << 1);
 });
 
-/** Reorders words that have bit i of weight i: that of weight 4j + k becomes bit j of byte k. */
+/**
+ * Reorders words in which bit i belongs to weight i: the bit of weight 4j + k becomes bit j of byte
+ * k.
+ */
 export function spreadBits(plane: Uint8Array): void {
   const words = wordsOf(plane);
   for (let i = 0; i < words.length; i++) {
@@ -43,7 +50,7 @@ export function spreadBits(plane: Uint8Array): void {
   }
 }
 
-/** Each word as a matrix of 4 x 4 quarters of a byte with a row per byte: transposes it. */
+/** Treats each word as a matrix of 4 x 4 pairs of bits with a row per byte, and transposes it. */
 export function transposeQuarters(plane: Uint8Array): void {
   const words = wordsOf(plane);
   for (let i = 0; i < words.length; i++) {
@@ -51,7 +58,7 @@ export function transposeQuarters(plane: Uint8Array): void {
   }
 }
 
-/** Lets the bits of a mask trade places with those `distance` above them. */
+/** Swaps the bits of a mask with those `distance` above them. */
 function exchangeBits(word: number, distance: number, mask: number): number {
   const difference = (word ^ (word >>> distance)) & mask;
   return word ^ difference ^ (difference << distance);

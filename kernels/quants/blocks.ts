@@ -1,14 +1,14 @@
-// Walks over GGUF blocks: splitting their fields into planes, and decoding them one by one.
-// Knows no format: which fields a block has is for the format's own file to say. Multi-byte
-// fields of GGUF are little-endian, as is every platform that has WebGPU.
+// Loops over GGUF blocks: splitting their fields into planes, and decoding them one by one. Each
+// format's own file says which fields a block has. Multi-byte fields of GGUF are little-endian, as
+// is every platform that has WebGPU.
 
 import type { QuantFormat } from "./format.ts";
 
 /**
  * Copies the fields of every block side by side: field f of all blocks becomes plane f. A field
- * shorter than its plane's `bytesPerBlock` is followed by zeros.
+ * that is shorter than its plane's `bytesPerBlock` is followed by zeros.
  *
- * @param fields bytes of each field in the block's order, all even; the planes' unless given
+ * @param fields bytes of each field in the block's order, all even. Default: those of the planes
  * @returns one array per plane, each of blocks * bytesPerBlock bytes
  */
 export function splitBlocks(
@@ -42,21 +42,24 @@ function copyField(
   }
 }
 
-/** The bytes as 16-bit units, in which every block is whole; a copy if their address is odd. */
+/**
+ * The bytes as 16-bit units, of which every block has a whole number. A copy if their address is
+ * odd.
+ */
 function halvesOf(bytes: Uint8Array): Uint16Array {
   const aligned = bytes.byteOffset % 2 === 0 ? bytes : bytes.slice();
   return new Uint16Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 2);
 }
 
-/** Bytes as the words that they make up. */
+/** The bytes as words of 32 bits. */
 export function wordsOf(plane: Uint8Array | Int8Array): Uint32Array {
   return new Uint32Array(plane.buffer, plane.byteOffset, plane.byteLength / 4);
 }
 
 /**
- * Decodes block after block: `decode` reads one block's bytes and fills in one block's weights. It
- * may calculate in doubles: products of factors, scales and codes fit in the 24 bits of a float, so
- * that only the sum with a minimum is rounded, once, as in single precision.
+ * Decodes block after block: `decode` reads one block's bytes and writes one block's weights. It
+ * may compute in doubles: products of factors, scales and codes fit in the 24 bits of a float, so
+ * only the sum with a minimum is rounded, once, as in single precision.
  */
 export function decodeBlocks(
   { blockBytes, blockSize }: QuantFormat,

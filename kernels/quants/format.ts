@@ -1,8 +1,8 @@
-// What a quantization format is to the kernels: how its GGUF blocks are laid out, how they are
-// repacked into aligned planes at load, and the WGSL that reads 32 weights back from the planes.
-// One file per format implements it, with its plain CPU reference; formats as in ggml-common.h.
+// The interface of quantization formats: the layout of GGUF blocks, how they are repacked into
+// aligned planes at load, and the WGSL that reads 32 weights back from the planes. Each format is a
+// file, with its plain reference. The formats are those of ggml-common.h.
 
-/** One plane of repacked weights: a storage buffer binding named `w_<name>`. */
+/** A plane of repacked weights: a storage buffer binding named `w_<name>`. */
 export interface Plane {
   /** Binding name without the `w_`, such as "quants". */
   readonly name: string;
@@ -16,7 +16,7 @@ export interface Plane {
 export interface Codebook {
   /** WGSL element type of the binding. */
   readonly type: "u32" | "vec2<u32>";
-  /** Its elements one after the other. */
+  /** The elements of the table, one after the other. */
   readonly words: Uint32Array;
 }
 
@@ -32,25 +32,25 @@ export interface QuantFormat {
   readonly blockBytes: number;
   /** Planes in binding order, at most three, or two and a codebook. */
   readonly planes: readonly Plane[];
-  /** What codes stand for, where that is too much to compute: one buffer for all matrices. */
+  /** The values of codes, if they are too expensive to compute. All matrices share one buffer. */
   readonly codebook?: Codebook;
   /**
-   * "integer": the snippet gives int8 codes, `fn load_group(group: u32) -> Group`.
-   * "float": it gives weights 4*index to 4*index+3, `fn load_floats(index: u32) -> vec4<f32>`.
+   * "integer": the snippet gives int8 codes, `fn load_group(group: u32) -> Group`. "float": it
+   * gives weights 4*index to 4*index+3, `fn load_floats(index: u32) -> vec4<f32>`.
    */
   readonly kind: "integer" | "float";
   /** Whether `Group.minimum` can be other than zero (integer formats). */
   readonly hasMinimum: boolean;
   /** Whether both halves of a group share one scale and minimum (integer formats). */
   readonly uniformGroup: boolean;
-  /** WGSL that defines the function above over the planes' bindings. */
+  /** The WGSL of that function, over the planes' bindings. */
   readonly snippet: string;
   /**
-   * Splits `blocks` GGUF blocks from `source` into planes, one Uint8Array per plane, each of
-   * exactly blocks * bytesPerBlock bytes, which is not always a multiple of 4: buffers round up.
-   * A plane can be a view of the source.
+   * Splits `blocks` GGUF blocks from `source` into planes. Each plane has exactly blocks *
+   * bytesPerBlock bytes, which need not be a multiple of 4, because buffers round up. A plane may
+   * be a view of the source.
    */
   repack(source: Uint8Array, blocks: number): Uint8Array[];
-  /** Decodes whole GGUF blocks to f32: the CPU reference, written from the format alone. */
+  /** The plain reference, written from the format alone: decodes whole GGUF blocks to f32. */
   dequantize(source: Uint8Array, blocks: number): Float32Array;
 }

@@ -42,7 +42,7 @@ export const iq1_m: QuantFormat = {
   },
 };
 
-/** The half in the top nibbles of the four last pairs of bytes. */
+/** The half whose four nibbles are the top nibbles of the last four pairs of bytes. */
 function factorOf(block: DataView): number {
   const bits = new DataView(new ArrayBuffer(2));
   for (let i = 0; i < 4; i++) {

@@ -1,5 +1,5 @@
 // The scales of Q4_K and Q5_K super-blocks: eight 6-bit scales and eight 6-bit minima in 12 bytes,
-// each with its own half-precision factor. The shaders' counterpart is k_scales.wgsl.
+// each with a half-precision factor for all eight. k_scales.wgsl is the same for shaders.
 
 /** Scale and minimum of part 0 to 7 (32 weights each) of a Q4_K or Q5_K super-block. */
 export function kScales(block: DataView, part: number): { scale: number; minimum: number } {

@@ -1,5 +1,5 @@
-// The weight formats that the kernels read, by their ggml_type: all that llama.cpp writes as weights.
-// Formats not listed here (I8 to I64, F64, and the Q8_1 and Q8_K of activations) are not supported.
+// The table of weight formats by their ggml_type: all formats in which llama.cpp writes weights.
+// Others (I8 to I64, F64, and the Q8_1 and Q8_K of activations) are not supported.
 
 import { bf16 } from "./bf16.ts";
 import { f16 } from "./f16.ts";

@@ -34,7 +34,7 @@ export const mxfp4: QuantFormat = {
   },
   dequantize(source, blocks) {
     return decodeBlocks(mxfp4, source, blocks, (block, weights) => {
-      const scale = 2 ** (block.getUint8(0) - 127 - 1); // Half of d: the values are doubled.
+      const scale = 2 ** (block.getUint8(0) - 127 - 1); // half of d, because the values are doubled
       for (let i = 0; i < 16; i++) {
         const codes = block.getUint8(1 + i);
         weights[i] = scale * fp4Doubles[codes & 15];

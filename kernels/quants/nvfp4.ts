@@ -30,7 +30,7 @@ export const nvfp4: QuantFormat = {
   dequantize(source, blocks) {
     return decodeBlocks(nvfp4, source, blocks, (block, weights) => {
       for (let i = 0; i < 32; i++) {
-        const scale = fp8(block.getUint8(i >> 3)) / 2; // The values are doubled.
+        const scale = fp8(block.getUint8(i >> 3)) / 2; // halved, because the values are doubled
         const codes = block.getUint8(4 + i);
         const weight = 16 * (i >> 3) + i % 8;
         weights[weight] = scale * fp4Doubles[codes & 15];

@@ -44,7 +44,10 @@ export const q6_k: QuantFormat = {
   },
 };
 
-/** A byte's nibbles are 64 weights apart, so groups come as 0, 2, 1, 3: swaps the middle two. */
+/**
+ * Swaps the middle two groups of each four: since a byte's nibbles are 64 weights apart, groups
+ * come in the order 0, 2, 1, 3.
+ */
 function orderGroups(quants: Uint8Array): void {
   const words = wordsOf(quants);
   for (let start = 0; start < words.length; start += 16) {

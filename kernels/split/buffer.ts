@@ -1,13 +1,14 @@
-// A buffer of two devices: memory on each of them whose operations use it, and on none before. So a
-// layer's cache lies where the layer computes, and what both read lies twice.
+// A buffer of two devices. It has memory only on devices whose operations use it, from the first
+// use on. So the cache of a layer is on the layer's device only, and what both devices use is on
+// both.
 
 import type { Device } from "../device.ts";
 import type { Buffer } from "../operation.ts";
 
-/** A device of the two, and whose memory its buffers are. */
+/** One of the two devices, and the buffers to which its memory belongs. */
 export interface Half {
   readonly device: Device;
-  /** The buffers of both by this half's own memory. */
+  /** For each memory of this device, the buffer of both devices. */
   readonly owners: WeakMap<Buffer, SplitBuffer>;
 }
 
@@ -15,7 +16,7 @@ export interface Half {
 export class SplitBuffer implements Buffer {
   readonly size: number;
   readonly #memory = new Map<Half, Buffer>();
-  /** What the host wrote, for memory that is still to come. */
+  /** What the host wrote, for devices on which the memory does not exist yet. */
   #image: Uint8Array<ArrayBuffer> | undefined;
   #isSettled = false;
 
@@ -23,12 +24,12 @@ export class SplitBuffer implements Buffer {
     this.size = Math.max(16, Math.ceil(bytes / 16) * 16);
   }
 
-  /** The halves on which it has memory. */
+  /** The devices on which it has memory. */
   get halves(): readonly Half[] {
     return [...this.#memory.keys()];
   }
 
-  /** Its memory on one device, made when it is first asked for. Errors: GpuMemoryError. */
+  /** Its memory on one device, allocated on the first call. Errors: GpuMemoryError. */
   on(half: Half): Buffer {
     let memory = this.#memory.get(half);
     if (memory) return memory;
@@ -40,7 +41,7 @@ export class SplitBuffer implements Buffer {
     return memory;
   }
 
-  /** Writes wherever it has memory, and until it is settled wherever it will have some. */
+  /** Writes to all its memory, and until settle() also to memory that will be allocated later. */
   write(offset: number, bytes: Uint8Array<ArrayBuffer>): void {
     for (const [{ device }, memory] of this.#memory) device.write(memory, offset, bytes);
     if (this.#isSettled && this.#memory.size > 0) return;
@@ -48,7 +49,10 @@ export class SplitBuffer implements Buffer {
     this.#image.set(bytes, offset);
   }
 
-  /** Forgets what was written: whoever uses it has memory by now, or will be the only one. */
+  /**
+   * Drops what the host wrote. After this, no further device may start to use it and expect the
+   * data.
+   */
   settle(): void {
     this.#isSettled = true;
     if (this.#memory.size > 0) this.#image = undefined;
@@ -62,7 +66,7 @@ export class SplitBuffer implements Buffer {
   }
 }
 
-/** The first bytes of such a buffer: memory on the same devices. */
+/** The first bytes of a buffer: memory on the same devices. */
 export class SplitPart extends SplitBuffer {
   readonly #whole: SplitBuffer;
   readonly #parts = new Map<Half, Buffer>();

@@ -1,25 +1,25 @@
-// The order of what two devices do for one another: work that has to wait for a device holds up what
-// comes after it, as a device's own queue does. What fails ends all that follows.
+// The order of work on two devices: work that has to wait for a device delays all work after it, as
+// in the queue of a single device. A failure ends all that follows.
 
 /** A queue of work on both devices. */
 export class SubmitOrder {
-  /** Resolves when the last of the work is done; missing where none is under way. */
+  /** Resolves when the last work is done; missing if nothing is running. */
   #last: Promise<void> | undefined;
   #fault: unknown;
 
-  /** Whether work is under way, so that what is added has to wait. */
+  /** Whether work is running, so that added work has to wait. */
   get isBusy(): boolean {
     return this.#last !== undefined;
   }
 
-  /** Throws what failed. */
+  /** Throws the error of failed work. */
   check(): void {
     if (this.#fault !== undefined) throw this.#fault;
   }
 
   /**
-   * Does work after all that came before: at once if none of that is under way.
-   * The result rejects with what failed, in it or before it; nobody has to wait for it.
+   * Runs work after all that was added before, at once if none of that is running. The result
+   * rejects with the error of this or earlier work; it need not be awaited.
    */
   add(work: () => Promise<void> | void): Promise<void> {
     if (!this.#last) {
@@ -34,7 +34,7 @@ export class SubmitOrder {
     }));
   }
 
-  /** Resolves when all work until now is done. Errors: what failed. */
+  /** Resolves when all work until now is done. Errors: those of the work. */
   async idle(): Promise<void> {
     await this.#last;
     this.check();
@@ -50,7 +50,7 @@ export class SubmitOrder {
       });
     this.#last = last;
     const told = last.then(() => this.check());
-    told.catch(() => {}); // told by check() and by reads, too
+    told.catch(() => {}); // check() and reads report it, too
     return told;
   }
 }

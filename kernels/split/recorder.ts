@@ -1,32 +1,32 @@
-// Commands for two devices: stretches, each of which runs on one device, and what is handed over to
-// the other one after them.
+// Commands for two devices: stretches, each of which runs on one device, and the transfers to the
+// other device after each.
 
 import type { Commands, Readback, Recorder } from "../device.ts";
 import type { Buffer, Pass } from "../operation.ts";
 import type { Half, SplitBuffer } from "./buffer.ts";
 
-/** The first bytes of a buffer on their way from one device to the other. */
+/** The transfer of a buffer's first bytes from one device to the other. */
 export interface HandOver {
   readonly from: Half;
   readonly to: Half;
   readonly buffer: SplitBuffer;
-  /** Of the device that has them. */
+  /** The readback of the device that has them. */
   readonly readback: Readback;
   readonly bytes: number;
 }
 
-/** What one device does without a word from the other. */
+/** A part of the commands that one device runs without waiting for the other. */
 export interface Stretch {
   readonly half: Half;
   readonly commands: Commands;
-  /** What is read of it afterwards, and written on the other device. */
+  /** The transfers after it. */
   readonly handOvers: readonly HandOver[];
 }
 
-/** Commands as the split device submits them. */
+/** The commands of a split device. */
 export interface SplitCommands extends Commands {
   readonly stretches: readonly Stretch[];
-  /** Staging memory that they copy to. */
+  /** The staging buffers to which they copy. */
   readonly targets: ReadonlySet<Buffer>;
 }
 
@@ -34,11 +34,11 @@ export interface SplitCommands extends Commands {
 export interface SplitPass extends Pass {
   /** Encodes an operation of one device. */
   encode(half: Half, encode: (pass: Pass) => void): void;
-  /** Hands a buffer over between what was encoded and what comes. */
+  /** Transfers a buffer, after what was encoded so far and before what comes. */
   handOver(handOver: HandOver): void;
 }
 
-/** A pass that needs one device alone, as that device encodes it; undefined for others. */
+/** The single device's pass, for operations that need only one; undefined for others. */
 export function passOfOne(
   encode: (pass: Pass) => void,
 ): { half: Half; encode: (pass: Pass) => void } | undefined {
@@ -58,7 +58,7 @@ export function passOfOne(
   return { half, encode: (inner) => encoded.forEach((operation) => operation(inner)) };
 }
 
-/** A stretch while it is recorded. */
+/** A stretch that is being recorded. */
 interface OpenStretch {
   readonly half: Half;
   readonly recorder: Recorder;
@@ -73,7 +73,7 @@ export class SplitRecorder implements Recorder {
   readonly #stagedOn: (target: Buffer) => Half | undefined;
   #open: OpenStretch | undefined;
 
-  /** @param stagedOn whose staging memory a buffer is; undefined for buffers of both devices */
+  /** @param stagedOn the device of a staging buffer; undefined for buffers of both devices */
   constructor(stagedOn: (target: Buffer) => Half | undefined) {
     this.#stagedOn = stagedOn;
   }
@@ -117,7 +117,7 @@ export class SplitRecorder implements Recorder {
     recorder.copy(source, from, target, to, bytes);
   }
 
-  /** The open stretch, of that device. What was handed over has to be there before it goes on. */
+  /** The open stretch of that device. Transfers before it have to be complete when it starts. */
   #on(half: Half): OpenStretch {
     const open = this.#open;
     if (open?.half === half) return open;

@@ -1,7 +1,7 @@
-// Two devices that compute one model together: a GPU, and the CPU for what the GPU has no room for.
-// Each of them is seen as a device of its own, whose matrices and operations are there; buffers,
-// commands and their order belong to both. What one computes and the other reads has to be handed
-// over, and whoever lays out the operations says where: nothing is copied behind his back.
+// Two devices that compute one model together: a GPU, and the CPU for what the GPU has no memory
+// for. Each is seen as a device of its own with its matrices and operations, but buffers, commands
+// and their order belong to both. What one device computes and the other reads has to be handed
+// over by an operation; nothing is transferred implicitly.
 
 import type { Commands, Device, PassTimes, Readback, Sampler } from "../device.ts";
 import { operands, withParts } from "../operands.ts";
@@ -17,14 +17,14 @@ import {
   type Stretch,
 } from "./recorder.ts";
 
-/** Methods of a device that make operations of what they are given, and nothing else. */
+/** Methods of a device that only make an operation. */
 type Maker = keyof typeof operands;
 
 /** Two devices as one. Disposing of it disposes of both. */
 export class SplitDevice implements Disposable {
-  /** The GPU, and what it computes. */
+  /** The GPU's view: its matrices and operations. */
   readonly gpu: Device;
-  /** The CPU, and what it computes. */
+  /** The CPU's view: its matrices and operations. */
   readonly cpu: Device;
   readonly #halves: ReadonlyMap<Device, Half>;
   readonly #order = new SubmitOrder();
@@ -44,8 +44,8 @@ export class SplitDevice implements Disposable {
   }
 
   /**
-   * An operation that hands over the first bytes of a buffer, as the other device has it, to `to`.
-   * It is encoded with their number, a multiple of four.
+   * An operation that transfers the first bytes of a buffer from the other device to `to`. It is
+   * encoded with the number of bytes, a multiple of four.
    */
   handOver(buffer: Buffer, to: Device): Pick<Operation, "encode"> {
     const split = buffer as SplitBuffer;
@@ -63,7 +63,7 @@ export class SplitDevice implements Disposable {
     for (const { device } of this.#halves.values()) device[Symbol.dispose]();
   }
 
-  /** One of the devices, with buffers and commands of both. */
+  /** The view of one device, with buffers and commands of both. */
   #viewOf(half: Half, halves: readonly Half[]): Device {
     const { device } = half;
     const all = halves.map((one) => one.device);
@@ -79,7 +79,7 @@ export class SplitDevice implements Disposable {
         maxBindingSize: Math.min(...all.map(({ profile }) => profile.maxBindingSize)),
         maxBufferSize: Math.min(...all.map(({ profile }) => profile.maxBufferSize)),
       },
-      // Each device has int8 groups of its own: where both have a buffer, it has room for either.
+      // The devices have different int8 groups. A buffer that both have is large enough for either.
       groupBytes: Math.max(...all.map(({ groupBytes }) => groupBytes)),
       allocated: device.allocated,
       lost: Promise.race(all.map(({ lost }) => lost)),
@@ -95,7 +95,7 @@ export class SplitDevice implements Disposable {
         const buffer = new SplitBuffer(label, bytes, purpose);
         if (this.#isPrepared) buffer.settle();
         else this.#unsettled.add(buffer);
-        // Nothing that lasts from step to step is ever handed over: it is where its layer is.
+        // Caches and states are never transferred, so they get memory only on their layer's device.
         if (purpose === "cache" || purpose === "state") buffer.on(half);
         return buffer;
       },
@@ -186,7 +186,10 @@ export class SplitDevice implements Disposable {
     };
   }
 
-  /** The same operand with the memory of one device in place of buffers; others are left alone. */
+  /**
+   * The operand with buffers replaced by the memory of one device. Other operands are returned as
+   * they are.
+   */
   #onHalf<T>(operand: T, half: Half): T {
     return withParts(
       operand,
@@ -199,7 +202,7 @@ export class SplitDevice implements Disposable {
     const bytes = ArrayBuffer.isView(data)
       ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
       : new Uint8Array(data);
-    // What has to wait is copied: the caller may change it when the call returns.
+    // A write that has to wait is copied, because the caller may change its data after the call.
     const kept = (this.#order.isBusy ? bytes.slice() : bytes) as Uint8Array<ArrayBuffer>;
     void this.#order.add(() => buffer.write(offset, kept));
   }
@@ -258,7 +261,7 @@ export class SplitDevice implements Disposable {
   }
 }
 
-/** Runs stretches one after the other; gives a promise only if one has to be waited for. */
+/** Runs stretches one after the other. Gives a promise only if one of them has to be awaited. */
 function run(stretches: readonly Stretch[], isUnwanted: () => boolean): Promise<void> | void {
   for (const [i, stretch] of stretches.entries()) {
     const { half: { device }, commands, handOvers } = stretch;

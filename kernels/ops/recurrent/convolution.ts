@@ -1,19 +1,19 @@
-// The causal convolution in front of a recurrence, or in place of one (LFM2), and its plain reference.
+// The causal convolution before a recurrence, or instead of one (LFM2), and its plain reference.
 
 import type { Buffer } from "../../operation.ts";
 import { sigmoid } from "./segments.ts";
 
-/** A convolution as a model has it. */
+/** The options of a convolution. */
 export interface ConvolutionOptions {
-  /** Rows that an output is made of, its own included. */
+  /** Number of rows that an output depends on, including its own. */
   width: number;
-  /** [channels, width], the oldest row first. */
+  /** Weights, the oldest row first: [channels, width]. */
   weight: Buffer;
-  /** [channels]. */
+  /** Biases: [channels]. */
   bias?: Buffer;
   /** Whether silu is applied to the result. */
   silu?: boolean;
-  /** First columns, in x's rows, of what multiplies x, and of what multiplies the result. */
+  /** First columns of the gates in x's rows: one multiplies x, the other multiplies the result. */
   gates?: { input: number; output: number };
 }
 

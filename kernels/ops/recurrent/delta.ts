@@ -8,33 +8,38 @@ import { type ColumnRange, sigmoid, softplus } from "./segments.ts";
 export interface DeltaShape {
   /** Heads of values, gates and results. */
   heads: number;
-  /** Heads of queries and keys; divides `heads`. */
+  /** Heads of queries and keys; a divisor of `heads`. */
   keyHeads: number;
   /** Elements of every head, a multiple of 32. */
   dim: number;
-  /** Whether value head h has key head h % keyHeads, rather than neighbours sharing one. */
+  /**
+   * Whether value head h has key head h % keyHeads. Otherwise neighbouring value heads share a key
+   * head.
+   */
   tiledHeads?: boolean;
 }
 
-/** What a delta rule reads in each row. */
+/** The inputs of a delta rule in each row. */
 export interface DeltaInputs {
-  /** Rows of q, k and v after the convolution, and their first columns, multiples of four. */
+  /**
+   * Rows of q, k and v after the convolution, and their first columns, which are multiples of four.
+   */
   qkv: { rows: FloatRows; q: number; k: number; v: number };
-  /** [heads], or [heads, dim] if `vectorGate`: the decay before bias and softplus. */
+  /** The decay before bias and softplus: [heads], or [heads, dim] with `vectorGate`. */
   alpha: ColumnRange;
-  /** [heads]: the strength of the change before sigmoid. */
+  /** The update's strength before sigmoid: [heads]. */
   beta: ColumnRange;
 }
 
-/** A delta rule's parameters, as GGUF files have them. */
+/** The parameters of a delta rule, as in GGUF files. */
 export interface DeltaWeights {
-  /** [heads]: minus the rate of decay. */
+  /** The negated rate of decay: [heads]. */
   a: Buffer;
-  /** Shaped as alpha in a row. */
+  /** The bias of alpha, with alpha's shape. */
   bias: Buffer;
-  /** Whether every key element decays by itself: Kimi Delta Attention. */
+  /** Whether every element of a key has its own decay, as in Kimi Delta Attention. */
   vectorGate: boolean;
-  /** Least length that q and k are divided by. */
+  /** Least length by which q and k are divided. */
   epsilon: number;
 }
 
@@ -52,7 +57,7 @@ export interface DeltaSequence {
   beta: Float32Array;
 }
 
-/** The rule on one sequence in plain loops, in f64 and as it is written: y [rows, heads, dim]. */
+/** The plain reference for one sequence, in f64: y [rows, heads, dim]. */
 export function gatedDeltaReference(
   { q, k, v, alpha, beta }: DeltaSequence,
   { a, bias, epsilon }: { a: Float32Array; bias: Float32Array; epsilon: number },

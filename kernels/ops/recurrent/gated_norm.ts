@@ -1,27 +1,27 @@
-// RMSNorm by groups with the gate of a recurrent layer, and its plain reference. Unlike ../norm.ts it
-// takes columns from anywhere in wider rows.
+// RMSNorm by groups with the gate of a recurrent layer, and its plain reference. Unlike ../norm.ts
+// it takes columns from anywhere in wider rows.
 
 import type { Buffer } from "../../operation.ts";
 import { type ColumnRange, sigmoid } from "./segments.ts";
 
-/** A gated norm as a model has it. */
+/** The options of a gated norm. */
 export interface GatedNormOptions {
-  /** Groups in a row, each normalized by itself. */
+  /** Groups of a row, each normalized by itself. */
   groups: number;
-  /** [groups, columns of a group], or [columns of a group] if `sharedWeight`. */
+  /** Weights: [groups, columns of a group], or [columns of a group] with `sharedWeight`. */
   weight: Buffer;
   sharedWeight?: boolean;
   epsilon: number;
-  /** What multiplies the result. */
+  /** The gate, whose activation multiplies the result. */
   gate?: GatedNormGate & { z: ColumnRange };
 }
 
-/** How a gate acts. */
+/** The activation of a gate. */
 export interface GatedNormGate {
   activation: "silu" | "sigmoid";
 }
 
-/** The norm in plain loops, in f64: x and z [rows, groups, columns], weight as in the options. */
+/** The plain reference, in f64: x and z [rows, groups, columns], weight as in the options. */
 export function gatedNormReference(
   x: Float32Array,
   columns: number,

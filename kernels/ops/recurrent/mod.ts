@@ -1,5 +1,5 @@
-// Layers that carry a state from token to token: convolution, selective scan, delta rule, and the
-// norm behind them. See segments.ts for what their steps are.
+// Operations of layers that keep a state from token to token: convolution, selective scan, delta
+// rule, and gated norm. segments.ts describes their steps.
 
 export * from "./convolution.ts";
 export * from "./delta.ts";

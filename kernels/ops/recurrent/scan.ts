@@ -7,37 +7,40 @@ import { type ColumnRange, sigmoid, softplus } from "./segments.ts";
 export interface ScanShape {
   /** Channels of x; the inner size. */
   channels: number;
-  /** Heads, each with a time step of its own: as many as channels in Mamba 1. */
+  /** Heads, each with a time step of its own. Mamba 1 has as many as channels. */
   heads: number;
-  /** Groups of heads that share B and C: one in Mamba 1. */
+  /** Groups of heads that share B and C. Mamba 1 has one. */
   groups: number;
   /** States of a channel, a multiple of four. */
   states: number;
 }
 
-/** What a scan reads in each row. */
+/** The inputs of a scan in each row. */
 export interface ScanInputs {
-  /** [channels], after the convolution. */
+  /** x after the convolution: [channels]. */
   x: ColumnRange;
-  /** [heads], before bias and softplus. */
+  /** The time steps before bias and softplus: [heads]. */
   dt: ColumnRange;
-  /** [groups, states]. */
+  /** The paper's B: [groups, states]. */
   b: ColumnRange;
-  /** [groups, states], in the same rows as `b`. */
+  /** The paper's C, in the same rows as `b`: [groups, states]. */
   c: ColumnRange;
-  /** [channels]; if given, y is multiplied by its silu. */
+  /** The gate: y is multiplied by its silu. [channels]. */
   z?: ColumnRange;
 }
 
-/** A scan's parameters, as GGUF files have them. */
+/** The parameters of a scan, as in GGUF files. */
 export interface ScanWeights {
-  /** Minus the rates of decay: [channels, states], or one per head if `scalarDecay`. */
+  /** The negated rates of decay: [channels, states], or one per head with `scalarDecay`. */
   a: Buffer;
-  /** [heads]: what goes from x to y directly. At most 16,384 heads: a uniform buffer, as bias. */
+  /**
+   * Factor of x that is added to y: [heads]. At most 16,384 heads, because it is a uniform buffer,
+   * as bias is.
+   */
   d: Buffer;
-  /** [heads]: the time steps' bias. */
+  /** The time steps' bias: [heads]. */
   bias: Buffer;
-  /** Whether a head decays as a whole: Mamba 2. */
+  /** Whether all channels and states of a head share one decay: Mamba 2. */
   scalarDecay: boolean;
 }
 
@@ -55,7 +58,7 @@ export interface ScanSequence {
   z?: Float32Array;
 }
 
-/** The scan of one sequence in plain loops, in f64: y [rows, channels]. */
+/** The plain reference for one sequence, in f64: y [rows, channels]. */
 export function selectiveScanReference(
   { x, dt, b, c, z }: ScanSequence,
   { a, d, bias }: { a: Float32Array; d: Float32Array; bias: Float32Array },

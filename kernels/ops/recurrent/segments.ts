@@ -1,18 +1,21 @@
-// What the recurrent operations share: the step's sequences, and inputs that are columns of wider
-// rows. The layouts of states are each operation's own.
+// What the recurrent operations share: the sequences of a step, and inputs that are columns of
+// wider rows. Each operation defines the layout of its state.
 
 import type { Buffer } from "../../operation.ts";
 import type { FloatRows } from "../activation.ts";
 
 /** The sequences of a step. */
 export interface StepSegments {
-  /** [rows] of {@linkcode STEP_ROW}. */
+  /** The rows of the step: [rows] of {@linkcode STEP_ROW}. */
   rows: Buffer;
-  /** [sequences] of {@linkcode STEP_SEGMENT}, in row order. */
+  /** A segment for each sequence, in order of rows: [sequences] of {@linkcode STEP_SEGMENT}. */
   segments: Buffer;
 }
 
-/** Columns of rows, `first` and those after it: one projection feeds several kernels uncopied. */
+/**
+ * The columns of rows from `first` on, so that several kernels can read the result of one
+ * projection.
+ */
 export interface ColumnRange {
   readonly rows: FloatRows;
   readonly first: number;

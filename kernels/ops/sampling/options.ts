@@ -1,18 +1,18 @@
-// The sampling options of a slot, their packed layout, which devices read, and what a sampler is made
-// for. Resolves no defaults and checks no ranges; both are for the caller, who knows the request.
+// The sampling options of a slot, their packed layout, and the options of a sampler. Callers have
+// to resolve defaults and check ranges.
 
 import type { Buffer } from "../../operation.ts";
 import { SAMPLING } from "../step_records.ts";
 
-/** How to choose a sequence's next token. Every filter has a value that turns it off. */
+/** The options of one sequence. Every filter has a value that turns it off. */
 export interface SamplingOptions {
-  /** Divides the logits before the draw; 0 always takes the most likely token. */
+  /** Divides the logits before the draw. 0 always chooses the most likely token. */
   readonly temperature: number;
   /** Keeps this many of the most likely tokens; 0 keeps all. */
   readonly topK: number;
-  /** Keeps the fewest most likely tokens with this share of the probability; 1 keeps all. */
+  /** Keeps the fewest most likely tokens whose probabilities sum to at least this; 1 keeps all. */
   readonly topP: number;
-  /** Keeps tokens with at least this share of the best one's probability; 0 keeps all. */
+  /** Keeps tokens with at least this fraction of the best one's probability; 0 keeps all. */
   readonly minP: number;
   /** Divides a positive and multiplies a negative logit of a repeated token; 1 changes nothing. */
   readonly repeatPenalty: number;
@@ -20,15 +20,19 @@ export interface SamplingOptions {
   readonly presencePenalty: number;
   /** Subtracted from the logit of a repeated token for each time it occurs; 0 changes nothing. */
   readonly frequencyPenalty: number;
-  /** Tokens at the end of the sequence that count as repeated, at most the context; 0 for none. */
+  /**
+   * Number of last tokens of the sequence that count as repeated, at most the context; 0 for none.
+   */
   readonly repeatLastN: number;
   /** Seed of the draw, 64 bits unsigned. */
   readonly seed: bigint;
-  /** Whether each of the slot's outputs has a mask that says which tokens are allowed. */
+  /** Whether each of the slot's outputs has a mask of allowed tokens. */
   readonly masked: boolean;
 }
 
-/** Below this, dividing by the temperature could overflow; the draw is the best token anyway. */
+/**
+ * Below this, dividing by the temperature could overflow. The draw is the best token in any case.
+ */
 export const LEAST_TEMPERATURE = 1e-6;
 
 /** The options of one slot, packed. */
@@ -41,7 +45,7 @@ export function packSampling(options: SamplingOptions): Uint32Array<ArrayBuffer>
   }]);
 }
 
-/** Whether `options` need the logits to be penalized before a choice. */
+/** Whether `options` contain penalties, which change logits before the choice. */
 export function hasPenalties(options: SamplingOptions): boolean {
   return options.repeatLastN > 0 &&
     (options.repeatPenalty !== 1 || options.presencePenalty !== 0 ||
@@ -50,25 +54,31 @@ export function hasPenalties(options: SamplingOptions): boolean {
 
 /** The caller's buffers, of words of 32 bits. */
 export interface SamplerBuffers {
-  /** f32 [outputs, vocabulary]; penalties and masks are written into it. */
+  /** Logits, f32 [outputs, vocabulary]. Penalties and masks are written into them. */
   readonly logits: Buffer;
-  /** [outputs]: the row that each output belongs to. */
+  /** Row of each output: [outputs]. */
   readonly outputs: Buffer;
-  /** [rows] of {@linkcode STEP_ROW}. */
+  /** The rows of the step: [rows] of {@linkcode STEP_ROW}. */
   readonly rows: Buffer;
-  /** [slots] of {@linkcode SAMPLING}. */
+  /** The options of each slot: [slots] of {@linkcode SAMPLING}. */
   readonly sampling: Buffer;
-  /** [slots, context]: the tokens of each slot's sequence up to the row's position. */
+  /** The tokens of each slot's sequence up to the row's position: [slots, context]. */
   readonly history: Buffer;
-  /** [outputs, ceil(vocabulary / 32)]: a bit per token, lowest first, set where it is allowed. */
+  /**
+   * The allowed tokens of each output, a bit per token, lowest first: [outputs, ceil(vocabulary /
+   * 32)].
+   */
   readonly mask: Buffer;
-  /** Result, [outputs]: the chosen token, or {@linkcode NO_TOKEN}. */
+  /** Result: the chosen token or {@linkcode NO_TOKEN}, [outputs]. */
   readonly sampled: Buffer;
-  /** Result, [slots] of {@linkcode SLOT_TOKEN}: the chosen token and its position, the row's plus one. */
+  /**
+   * Result: [slots] of {@linkcode SLOT_TOKEN}, the chosen token and its position, which is the
+   * row's plus one.
+   */
   readonly slots: Buffer;
 }
 
-/** What a sampler is made for. */
+/** The options of a sampler. */
 export interface SamplerOptions {
   readonly buffers: SamplerBuffers;
   /** Tokens in the vocabulary. */
@@ -79,7 +89,7 @@ export interface SamplerOptions {
   readonly outputs: number;
 }
 
-/** What at least one output of a step needs; what none needs is not run. */
+/** What at least one output of a step needs. What none needs is not run. */
 export interface SamplingNeeds {
   readonly penalties: boolean;
   readonly masks: boolean;
@@ -87,5 +97,5 @@ export interface SamplingNeeds {
   readonly stochastic: boolean;
 }
 
-/** What is sampled where there is no choice: a logit is NaN or +inf, or no token is allowed. */
+/** The sampled "token" if there is no choice: a logit is NaN or +inf, or no token is allowed. */
 export const NO_TOKEN = 0xffffffff;

@@ -1,5 +1,5 @@
-// Philox4x32-10, for the reference: the counter-based generator of Salmon et al., "Parallel random
-// numbers: as easy as 1, 2, 3" (SC11).
+// The random generator Philox4x32-10, for the reference: the counter-based generator of Salmon et
+// al., "Parallel random numbers: as easy as 1, 2, 3" (SC11).
 
 /** The four random words of a counter of four words under a key of 64 bits. */
 export function philox(counter: readonly number[], key: bigint): Uint32Array {
@@ -23,7 +23,9 @@ function multiplyHigh(a: number, b: number): number {
   return Math.floor((a * (b >>> 16) + low) / 2 ** 16);
 }
 
-/** A standard Gumbel variate for a token: of the seed, the position and the id alone. */
+/**
+ * A standard Gumbel variate for a token, which depends on the seed, the position and the id alone.
+ */
 export function gumbel(seed: bigint, position: number, id: number): number {
   const word = philox([position, Math.floor(id / 4), 0, 0], seed)[id % 4];
   return -Math.log(-Math.log((word + 0.5) / 2 ** 32));

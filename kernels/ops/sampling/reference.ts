@@ -1,28 +1,28 @@
-// Sampling as plain loops in double precision: what the kernels must choose. It also tells by how
-// little its choice was made, since single precision may fall on the other side of a thin margin.
+// The plain reference of sampling, in double precision. It also tells how close the choice was,
+// since single precision may differ if the margin is thin.
 
 import { NO_TOKEN } from "./options.ts";
 import { LEAST_TEMPERATURE, type SamplingOptions } from "./options.ts";
 import { gumbel } from "./philox.ts";
 
-/** What the choice depends on besides the logits and the options. */
+/** The inputs besides the logits and the options. */
 export interface SamplingInput {
-  /** Position of the row whose logits these are: the sequence's last. */
+  /** Position of the row with these logits: the sequence's last. */
   readonly position: number;
   /** Tokens of the sequence at positions 0 to `position`. */
   readonly history?: ArrayLike<number>;
-  /** Bit per token, 32 a word, lowest first: the tokens that are allowed. */
+  /** A bit per token, 32 per word, lowest first: whether the token is allowed. */
   readonly mask?: Uint32Array;
 }
 
-/** A chosen token and the least difference that would have changed the choice. */
+/** A chosen token, and the least difference that would have changed the choice. */
 export interface Choice {
   readonly token: number;
-  /** In logits for cuts and scores, in probability for top_p; equal logits have no margin. */
+  /** In logits for cuts and scores, in probability for top_p. Equal logits count as no margin. */
   readonly margin: number;
 }
 
-/** Beyond this either way, a logit counts as infinite; see sampling.wgsl. */
+/** Logits beyond this magnitude count as infinite; see sampling.wgsl. */
 const GREATEST_LOGIT = 1e30;
 
 interface Candidate {
@@ -31,9 +31,9 @@ interface Candidate {
 }
 
 /**
- * Chooses a token as the kernels do: penalties, mask, then the best token at temperature 0, or
- * top_k, top_p, min_p and a draw at the temperature. NO_TOKEN where a logit is NaN or +inf, and where
- * none is allowed.
+ * Chooses a token as the kernels do: penalties and mask, then the best token at temperature 0, or
+ * else top_k, top_p, min_p and a draw at the temperature. NO_TOKEN if a logit is NaN or +inf, or if
+ * no token is allowed.
  */
 export function sampleReference(
   logits: Float32Array,
@@ -46,7 +46,7 @@ export function sampleReference(
   let margin = Infinity;
   const keepFirst = (count: number) => {
     if (count >= candidates.length) return;
-    // Equal logits are told apart by id, whatever the precision.
+    // Equal logits are ordered by id, in any precision.
     margin = Math.min(margin, candidates[count - 1].logit - candidates[count].logit || Infinity);
     candidates = candidates.slice(0, count);
   };
@@ -71,7 +71,7 @@ export function sampleReference(
   return draw(candidates, options, input.position, margin);
 }
 
-/** Logits lowered for the last tokens of the sequence, once per distinct token. */
+/** Logits with the penalties for the last tokens of the sequence, once per distinct token. */
 function penalized(
   logits: Float32Array,
   { repeatLastN, repeatPenalty, frequencyPenalty, presencePenalty }: SamplingOptions,
@@ -91,7 +91,7 @@ function penalized(
   return result;
 }
 
-/** The allowed tokens in falling order of logit, lowest ids first among equals. */
+/** The allowed tokens in descending order of logits, and of equal logits the lowest id first. */
 function allowedCandidates(
   logits: Float64Array,
   options: SamplingOptions,
@@ -107,7 +107,7 @@ function allowedCandidates(
   return candidates.sort((a, b) => b.logit - a.logit || a.id - b.id);
 }
 
-/** Probability of each candidate and all before it. */
+/** For each candidate, the probability of it and all before it. */
 function cumulativeShares(candidates: readonly Candidate[]): number[] {
   const weights = candidates.map(({ logit }) => Math.exp(logit - candidates[0].logit));
   const total = weights.reduce((sum, weight) => sum + weight);
@@ -115,7 +115,10 @@ function cumulativeShares(candidates: readonly Candidate[]): number[] {
   return weights.map((weight) => (sum += weight) / total);
 }
 
-/** The greatest of logit / temperature + Gumbel variate: a draw from their softmax. */
+/**
+ * The candidate with the greatest logit / temperature + Gumbel variate, which is a draw from their
+ * softmax.
+ */
 function draw(
   candidates: readonly Candidate[],
   { temperature, seed }: SamplingOptions,

@@ -1,5 +1,6 @@
-// The codebook of IQ1_S and IQ1_M: 2,048 of the 6,561 vectors of eight values -1, 0 and 1; which ones,
-// trained on weights of models, is iq1s_grid in ggml-common.h. How a set is written: vectors.ts.
+// The codebook of IQ1_S and IQ1_M: 2,048 of the 6,561 vectors of eight values -1, 0 and 1. The
+// choice, trained on weights of models, is that of iq1s_grid in ggml-common.h. vectors.ts explains
+// the encoding.
 
 import type { Codebook } from "../format.ts";
 import { codebookVectors } from "./vectors.ts";
@@ -21,7 +22,10 @@ RQGoAlAUQlEIiCQIiCgKQAgARQEUBaACQFEIRQE=`;
 /** The vectors of IQ1_S and IQ1_M, eight components each. */
 export const iq1Vectors = codebookVectors(MEMBERS, [-1, 0, 1], 8);
 
-/** A word per vector: component j plus one in the low nibble of byte j, j + 4 in the high one. */
+/**
+ * A word per vector: component j plus one is in the low nibble of byte j, component j + 4 plus one
+ * in the high nibble.
+ */
 export const iq1Codebook: Codebook = {
   type: "u32",
   words: Uint32Array.from({ length: iq1Vectors.length / 8 }, (_, index) => {

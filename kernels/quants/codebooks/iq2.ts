@@ -1,6 +1,6 @@
-// The codebooks of IQ2_XXS, IQ2_XS and IQ2_S: 256, 512 and 1,024 of the 6,561 vectors of eight values
-// 8, 25 and 43; which ones, trained on weights of models, are iq2xxs_grid, iq2xs_grid and iq2s_grid in
-// ggml-common.h. How a set is written: vectors.ts.
+// The codebooks of IQ2_XXS, IQ2_XS and IQ2_S: 256, 512 and 1,024 of the 6,561 vectors of eight
+// values 8, 25 and 43. The choice, trained on weights of models, is that of iq2xxs_grid, iq2xs_grid
+// and iq2s_grid in ggml-common.h. vectors.ts explains the encoding.
 
 import { codebookVectors } from "./vectors.ts";
 

@@ -1,6 +1,6 @@
-// The codebooks of IQ3_XXS and IQ3_S: 256 and 512 of the 4,096 vectors of four values, each one of
-// eight; which ones, trained on weights of models, are iq3xxs_grid and iq3s_grid in ggml-common.h.
-// How a set is written: vectors.ts.
+// The codebooks of IQ3_XXS and IQ3_S: 256 and 512 of the 4,096 vectors of four values with eight
+// levels each. The choice, trained on weights of models, is that of iq3xxs_grid and iq3s_grid in
+// ggml-common.h. vectors.ts explains the encoding.
 
 import { codebookVectors } from "./vectors.ts";
 

@@ -1,5 +1,5 @@
-// The sixteen values that the codes of IQ4_NL and IQ4_XS stand for, closer together near zero:
-// kvalues_iq4nl in ggml-common.h. Shaders look up two codes at a time, a byte as GGUF has it.
+// The sixteen values of the codes of IQ4_NL and IQ4_XS, which are denser near zero: kvalues_iq4nl
+// in ggml-common.h. Shaders look up a byte of two codes at a time, as GGUF has it.
 
 import type { Codebook } from "../format.ts";
 
@@ -9,7 +9,10 @@ export const iq4Values: readonly number[] = [
   ...[1, 13, 25, 38, 53, 69, 89, 113],
 ];
 
-/** A word per byte of codes: the value of its low nibble in byte 0, of its high one in byte 2. */
+/**
+ * A word for each byte of two codes: the value of its low nibble is in byte 0, that of its high
+ * nibble in byte 2.
+ */
 export const iq4Codebook: Codebook = {
   type: "u32",
   words: Uint32Array.from(

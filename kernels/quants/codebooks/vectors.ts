@@ -1,11 +1,11 @@
-// Codebooks as sets. The entries of each codebook of the IQ formats are vectors over a few levels in
-// ascending order, so that one bit for each vector there could be says all: base64 of those bits.
-// Which vectors they are is for the files beside to say.
+// The encoding of codebooks. The entries of each codebook of the IQ formats are vectors over a few
+// levels, in ascending order. So a codebook is a set, given by one bit for each possible vector, in
+// base64.
 
 /**
- * The vectors of a codebook in order, `dimension` components each. Vector number n has as its
- * components the levels that the digits of n name, n written to the base levels.length, the least
- * digit first; it is in the codebook if bit n % 8 of byte n / 8 is set.
+ * The vectors of a codebook in order, `dimension` components each. The components of vector n are
+ * the levels selected by the digits of n in base levels.length, the least significant digit first.
+ * It is in the codebook if bit n % 8 of byte n / 8 is set.
  *
  * @param members base64 of the bits, with white space
  */

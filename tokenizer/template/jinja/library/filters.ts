@@ -37,8 +37,8 @@ function fallBack(value: Value, args: CallArguments): Value {
 
 /**
  * A text as it is, JSON for a list of dictionaries, and Python's str() for anything else. The JSON
- * is as in
- * @huggingface/jinja, because templates print their tools this way, and models know tools as JSON.
+ * is as in the package huggingface/jinja, because templates print their tools this way, and models
+ * know tools as JSON.
  */
 function toString(value: Value): Text {
   const isRecords = Array.isArray(value) && value.length > 0 &&
